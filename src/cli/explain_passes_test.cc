@@ -53,6 +53,7 @@ run
 +  y[ramp(0, 1, 8)] = (x[ramp(0, 1, 8)] + broadcast(1f, 8))
 == unroll, 0.000 ms: changes nothing
 == simplify_unrolled, 0.000 ms: changes nothing
+== join_cases, 0.000 ms: changes nothing
 == share_reciprocals, 0.000 ms: changes nothing
 == spread_prefetches, 0.000 ms: changes nothing
 )");

@@ -97,6 +97,20 @@ ComputeDag padded_by(int zero, int rows, int columns, int in, int out, int kerne
   return {};
 }
 
+/// A picture of three channels in the file's order becomes bytes, channels last, with a fourth channel and a border of zero points.
+ComputeDag quantized_picture(int rows, int columns, int border) {
+  return parse_dag(fmt::format(
+                       "x = PLACEHOLDER [1, 3, {0}, {1}]\nscale = PLACEHOLDER [1] const\n"
+                       "q(n, c, i, j): u8 = u8(min(max((round((x[n, c, i, j]*scale[0])) + 114f), 0f), 255f)) for "
+                       "n in 1, c in 3, i in {0}, j in {1}  # elementwise\n"
+                       "pad(n, c, i, j): u8 = select((c < 3) && (i >= {2}) && (i < {3}) && (j >= {2}) && (j < "
+                       "{4}), q[n, c, (i - {2}), (j - {2})], 114u8) for n in 1, c in 4, i in {5}, j in {6}  # pad\n"
+                       "y(n, i, j, c): u8 = pad[n, c, i, j] for n in 1, i in {5}, j in {6}, c in 4  # injective\n"
+                       "return y\n",
+                       rows, columns, border, rows + border, columns + border, rows + 2 * border, columns + 2 * border))
+      .value();
+}
+
 Target byte_target(const std::string& processor) { return *parse_target("cpu -mcpu=" + processor + " -threads=1"); }
 
 /// Every sketch's guess and random candidates have the answers of the definition to the last bit.
@@ -161,6 +175,12 @@ TEST(ProductsOfBytes, AreExactWhereNoInstructionFits) {
   expect_exact(byte_product(3, 8, 12), 4);
 }
 
+TEST(Pictures, BecomeBytesExactly) {
+  expect_exact(quantized_picture(9, 50, 1), 4);
+  expect_exact(quantized_picture(5, 37, 0), 4);
+  expect_exact(quantized_picture(6, 12, 3), 4);
+}
+
 /// Instructions with `part` in the innermost loops of the untuned kernel.
 int count_in_loops(const ComputeDag& task, const Target& target, const std::string& part, bool may_spill = false) {
   const LoopTree tree = *replay(task, *default_steps(task, target));
@@ -186,6 +206,18 @@ TEST(ProductsOfBytes, TakeTheProcessorsInstruction) {
     EXPECT_GE(count_in_loops(task, byte_target("cortex-a76"), "sdot", true), 3);
     EXPECT_GE(count_in_loops(task, byte_target("cortex-a72"), "smlal", true), 9);
   }
+}
+
+TEST(Pictures, AreWrittenByWords) {
+  const ComputeDag task = quantized_picture(56, 224, 1);
+  const Target target = byte_target("sapphirerapids");
+  const Kernel kernel = *compile_kernel(lower(*replay(task, *default_steps(task, target)), target)->program, target);
+  const std::vector<MachineLoop> loops = *innermost_loops(kernel, target);
+  std::string text;
+  for (const MachineLoop& loop : loops) text += loop.text;
+  EXPECT_EQ(text.find("\tbyte ptr"), std::string::npos) << text;
+  EXPECT_NE(text.find("zmmword ptr"), std::string::npos);
+  EXPECT_NE(text.find("vpternlogd"), std::string::npos) << text;
 }
 
 // ---- On GPUs

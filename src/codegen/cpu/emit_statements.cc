@@ -290,10 +290,12 @@ void Emitter::statements(const Block& block) {
     if (architecture_.multiplies_by_lane && run.size() > 1)
       quads_ = find_quads(run, analysis_, program_, target_.cpu().vector_registers - 1);
     if (!run.empty()) byte_sums_ = sums_of_bytes(run);
+    if (run.size() > 1) byte_words_ = find_byte_words(run, analysis_, program_);
+    bytes_of_words_.assign(byte_words_.all.size(), {});
     quad_values_.assign(quads_.all.size(), nullptr);
     quad_depth_ = levels_.size();
     for (; i < end; ++i) stmt(*list[i]);
-    quads_ = {}, byte_sums_ = {};
+    quads_ = {}, byte_sums_ = {}, byte_words_ = {};
     joined_.clear();
     if (i < list.size()) stmt(*list[i++]);
   }
@@ -328,6 +330,7 @@ void Emitter::if_stmt(const Stmt& s) {
 void Emitter::store(const Store& n) {
   if (const auto found = byte_sums_.of.find(&n); found != byte_sums_.of.end())
     return byte_sum(n, byte_sums_.all[found->second]);
+  if (const auto found = byte_words_.of.find(&n); found != byte_words_.of.end()) return byte_word(n, found->second);
   memo_.emplace_back();
   const ExprRef index = table_.intern(n.index[0]);
   const int lanes = std::max(n.index[0]->lanes, n.value->lanes);

@@ -130,6 +130,24 @@ void Emitter::byte_sum(const Store& store, const ByteSum& sum) {
   memo_.pop_back();
 }
 
+void Emitter::byte_word(const Store& store, const ByteWords::Part& part) {
+  const ByteWord& word = byte_words_.all[part.word];
+  std::array<Value*, 4>& bytes = bytes_of_words_[part.word];
+  memo_.emplace_back();
+  Value* value = expr(store.value);
+  if (store.value->lanes != word.lanes) value = splat(value, word.lanes);
+  bytes[static_cast<std::size_t>(part.byte)] = to_memory(value, program_.buffer(store.buffer).dtype, word.lanes);
+  if (&store == word.last) {
+    llvm::Type* const type = word.lanes == 1 ? b_.getInt32Ty() : widen(b_.getInt32Ty(), word.lanes);
+    Value* words = b_.CreateZExt(bytes[0], type);
+    for (std::uint64_t k = 1; k < 4; ++k)
+      words = b_.CreateOr(words, b_.CreateShl(b_.CreateZExt(bytes[k], type), llvm::ConstantInt::get(type, 8 * k)));
+    b_.CreateAlignedStore(words, address(store.buffer, word.first), llvm::Align(1));
+    versions_[store.buffer.index()] = ++last_version_;
+  }
+  memo_.pop_back();
+}
+
 Emitter::Value* Emitter::joined_bytes(const std::vector<ExprRef>& loads) {
   Value*& words = joined_[loads];
   if (words != nullptr) return words;

@@ -14,6 +14,7 @@
 
 #include "codegen/cpu/analysis.h"
 #include "codegen/cpu/byte_sums.h"
+#include "codegen/cpu/byte_words.h"
 #include "codegen/cpu/quads.h"
 #include "codegen/llvm/backend.h"
 #include "codegen/llvm/value_emitter.h"
@@ -98,6 +99,8 @@ class Emitter : ValueEmitter {
   Value* joined_bytes(const std::vector<ExprRef>& loads);
   Value* joined_pairs(const std::vector<ExprRef>& loads, bool has_sign);
   Value* halves(ExprRef load, bool has_sign);
+  /// A store that others make whole words with: the last one stores them.
+  void byte_word(const Store&, const ByteWords::Part&);
   /// The mask may be null.
   void store_slot(SlotPlace, Value* value, Value* mask);
   /// Runs `body` for min <= index < end; `never_empty`: min < end is known.
@@ -205,6 +208,10 @@ class Emitter : ValueEmitter {
   ByteSums byte_sums_;
   std::map<std::vector<ExprRef>, Value*> joined_;  ///< the words of rows of bytes
   Value* byte_order_ = nullptr;                    ///< what the processor joins bytes by; null: not needed yet
+
+  // While a run of stores is emitted that write every fourth byte.
+  ByteWords byte_words_;
+  std::vector<std::array<Value*, 4>> bytes_of_words_;
 
   // While an expression is emitted: values of this statement, innermost condition last; the conditions around it.
   std::vector<std::unordered_map<ExprRef, Value*>> memo_;

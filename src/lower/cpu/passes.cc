@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "lower/cpu/join_cases.h"
 #include "lower/cpu/reciprocals.h"
 #include "lower/cpu/spread_prefetches.h"
 #include "lower/cpu/unbind.h"
@@ -29,6 +30,7 @@ Result<Program> cpu_math(Program program, const Target& target) {
 Result<Program> cpu_vectors(Program program, const Target& target) {
   return vectorize_loops(std::move(program), vector_support(target.cpu()));
 }
+Result<Program> with_joined_cases(Program program, const Target&) { return join_cases(std::move(program)); }
 Result<Program> reciprocals(Program program, const Target& target) {
   if (!target.cpu().fma) return program;
   return share_reciprocals(std::move(program));
@@ -47,6 +49,7 @@ constexpr std::array kCpuPasses = {
     LoweringPass{"vectorize", cpu_vectors},
     LoweringPass{"unroll", unrolled},
     LoweringPass{"simplify_unrolled", simplified},
+    LoweringPass{"join_cases", with_joined_cases},
     LoweringPass{"share_reciprocals", reciprocals},
     LoweringPass{"spread_prefetches", prefetches},
 };

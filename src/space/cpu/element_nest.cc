@@ -228,8 +228,11 @@ void element_nest(Scheduler& s, OpId op, const ElementPlan& plan) {
     if (k != last && k != second) nest.outer.push_back(loops[k]);
   LoopId along = loops[last];
   const auto extent = [&](std::size_t axis) { return element.axes[axis].extent; };
-  const std::int64_t step = lanes * plan.vectors;
-  if (extent(last) < 4 && extent(second) >= 4) {
+  std::int64_t step = lanes * plan.vectors;
+  // Pixels of four bytes that are read apart are written as words.
+  const bool words = across && extent(last) == 4 && size_of(s.tree().dag.op(op).dtype) == 1;
+  if (words) step = plan.target.cpu().lanes(4) * plan.vectors;
+  if ((extent(last) < 4 || words) && extent(second) >= 4) {
     // Too few for a vector: a vector of the axis before, each element a few apart.
     nest.inner.push_back(along);
     along = nest.take(loops[second], step);

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "program/program.h"
+
+namespace whet {
+
+/// Neighbouring stores of bytes to every fourth place, which code generation makes words of, stand in the two cases of one
+/// condition where some of them choose by it:
+///   if c { A } else { B }; if c { C } else { D }; E   =>   if c { A; C; E } else { B; D; E }
+/// Needs:  unrolled loops already copied, indices flat.
+/// Leaves: the same values computed.
+Program join_cases(Program);
+
+}  // namespace whet
