@@ -42,8 +42,8 @@ class WordFinder {
 
  private:
   static constexpr std::size_t kNone = SIZE_MAX;
-  using Stores = std::array<std::size_t, kBytes>;                                ///< by byte, places in the run
-  using Key = std::tuple<BufferId, Linear::Terms, std::int64_t, int>;            ///< word of the first lane, lanes
+  using Stores = std::array<std::size_t, kBytes>;                      ///< by byte, places in the run
+  using Key = std::tuple<BufferId, Linear::Terms, std::int64_t, int>;  ///< word of the first lane, lanes
 
   const ExprInfo& info(const Expr& e) { return analysis_.table()[analysis_.table().intern(e)]; }
 
@@ -94,7 +94,8 @@ class WordFinder {
       const std::optional<Place> other = place_of(*run_[k]);
       if (!other || other->at.terms != own.at.terms) return false;
       const std::int64_t begin = own.at.constant, end = begin + own.lanes * kBytes,
-                         other_end = other->at.constant + (other->lanes - 1) * std::max<std::int64_t>(other->at.lane_stride, 1);
+                         other_end =
+                             other->at.constant + (other->lanes - 1) * std::max<std::int64_t>(other->at.lane_stride, 1);
       if (other->at.constant < end && other_end >= begin) return false;
     }
     return true;

@@ -73,7 +73,8 @@ class CaseJoiner {
 
   bool writes_bytes_apart(const Store& store) const {
     const Buffer& buffer = program_.buffer(store.buffer);
-    if (size_of(buffer.dtype) != 1 || buffer.scope == Scope::registers || store.mask.defined() || store.index.size() != 1)
+    if (size_of(buffer.dtype) != 1 || buffer.scope == Scope::registers || store.mask.defined() ||
+        store.index.size() != 1)
       return false;
     const Ramp* ramp = std::get_if<Ramp>(&store.index[0]->kind);
     if (store.index[0]->lanes > 1 && (!ramp || ramp->stride != kBytes)) return false;
