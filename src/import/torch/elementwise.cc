@@ -556,6 +556,11 @@ Status import_sym_size(TorchSite& site) {
   size.set_integer(0, site.shape(x)[static_cast<std::size_t>(d)]);
   return site.give_constant(size);
 }
+Status import_shape_as_tensor(TorchSite& site) {
+  WHET_TRY(const ValueId x, site.tensor("self"));
+  const Shape shape = site.shape(x);
+  return site.give_constant(Tensor::of(DType::i64, {static_cast<std::int64_t>(shape.size())}, shape));
+}
 Status import_sym_numel(TorchSite& site) {
   WHET_TRY(const ValueId x, site.tensor("self"));
   Tensor size(DType::i64, {});

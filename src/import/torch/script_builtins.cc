@@ -682,6 +682,10 @@ std::string chosen_overload(std::string_view word, const ScriptArguments& given)
   if (word == "round") return has_keyword(given, "decimals") ? "decimals" : "default";
   if (word == "scatter") return is_tensor_at(given, 3, "src") ? "src" : "value";
   if (word == "split") return given.places.size() > 1 && as_list(given.places[1]) != nullptr ? "sizes" : "Tensor";
+  if (word == "tensor_split") {
+    const bool listed = given.places.size() > 1 && as_list(given.places[1]) != nullptr;
+    return listed || has_keyword(given, "indices") ? "indices" : "sections";
+  }
   if (word == "to") {
     if (is_tensor_at(given, 1, "other")) return "other";
     if (given.places.size() > 1 && std::holds_alternative<ScriptDevice>(given.places[1])) return "device";

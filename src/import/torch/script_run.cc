@@ -722,6 +722,9 @@ std::vector<bool> ScriptRun::wanted_results(const std::string& op, const ScriptA
     count = parts(extent(integer(2, "dim", 0)), integer(1, "split_size", 0));
   } else if (op.starts_with("aten.split.sizes") || op.starts_with("aten.split_with_sizes.")) {
     count = listed(1, "split_sizes");
+  } else if (op.starts_with("aten.tensor_split.indices")) {
+    count = listed(1, "indices");
+    if (count >= 0) ++count;
   } else if (op.starts_with("aten.tensor_split.")) {
     count = integer(1, "sections", -1);
   } else if (op.starts_with("aten.meshgrid.") || op.starts_with("aten.broadcast_tensors.")) {

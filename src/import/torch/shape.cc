@@ -366,6 +366,27 @@ Status import_tensor_split(TorchSite& site) {
   return give_parts(site, parts);
 }
 
+/// The parts between the places, as Python's slices have them: places from the end, behind the end and out of order.
+Status import_tensor_split_places(TorchSite& site) {
+  WHET_TRY(const ValueId x, site.tensor("self"));
+  WHET_TRY(const std::int64_t d, axis_of_tensor(site, x));
+  WHET_TRY(Ints places, site.integers("indices"));
+  if (places.size() + 1 != site.output_count())
+    return site.error("has " + std::to_string(site.output_count()) + " results; expected " +
+                      std::to_string(places.size() + 1));
+  const std::int64_t extent = site.shape(x)[static_cast<std::size_t>(d)];
+  places.push_back(extent);
+  std::vector<ValueId> parts;
+  std::int64_t from = 0;
+  for (std::int64_t to : places) {
+    to = std::clamp<std::int64_t>(to < 0 ? to + extent : to, 0, extent);
+    WHET_TRY(const ValueId part, sliced(site, x, {from}, {std::max(from, to)}, Ints{d}, {1}));
+    parts.push_back(part);
+    from = to;
+  }
+  return give_parts(site, parts);
+}
+
 /// Empty lists of older code have one dimension, whatever the others have.
 Status import_cat(TorchSite& site) {
   WHET_TRY(std::vector<ValueId> values, site.tensors("tensors"));

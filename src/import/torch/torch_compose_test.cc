@@ -56,6 +56,33 @@ TEST(TorchCompose, OtherNamesMeanTheSame) {
   EXPECT_EQ(of("aten.greater.Scalar", "other=1", x), (Numbers{0, 0, 1, 1}));
   EXPECT_EQ(of("aten.ravel.default", "", x), (Numbers{-1.5, 0.25, 2, 3}));
 }
+TEST(TorchCompose, PartsBetweenPlacesAreSlices) {
+  // x[r][c] = 10 r + c; parts of the columns, as Python's x[:, from:to] has them
+  Tensor x(DType::f32, {2, 5});
+  for (std::int64_t i = 0; i < 10; ++i) x.set(i, static_cast<double>(10 * (i / 5) + i % 5));
+  const auto columns = [&](std::int64_t from, std::int64_t to) {
+    Numbers values;
+    for (std::int64_t r = 0; r < 2; ++r)
+      for (std::int64_t c = from; c < to; ++c) values.push_back(static_cast<double>(10 * r + c));
+    return values;
+  };
+  const auto part = [&](const std::string& places, std::size_t k, std::size_t count) {
+    return of("aten.tensor_split.indices", "indices=" + places + " dim=1", x, k, count);
+  };
+  EXPECT_EQ(part("[1]", 0, 2), columns(0, 1));
+  EXPECT_EQ(part("[1]", 1, 2), columns(1, 5));
+  EXPECT_EQ(part("[2,-1]", 1, 3), columns(2, 4));
+  EXPECT_EQ(part("[2,-1]", 2, 3), columns(4, 5));
+  EXPECT_EQ(part("[3,1,9]", 1, 4), Numbers{});
+  EXPECT_EQ(part("[3,1,9]", 2, 4), columns(1, 5));
+  EXPECT_EQ(part("[3,1,9]", 3, 4), Numbers{});
+  Pt2 p;
+  p.input("x", {2, 5}).node("aten.tensor_split.indices", "self=%x indices=[1,2]", {"a", "b"}).output("a");
+  EXPECT_EQ(said(p), "a (aten.tensor_split): has 2 results; expected 3");
+}
+TEST(TorchCompose, TheShapeIsATensor) {
+  EXPECT_EQ(of("aten._shape_as_tensor.default", "", f32({3, 1}, {1, 2, 3})), (Numbers{3, 1}));
+}
 TEST(TorchCompose, FractionsAndLogarithms) {
   const Tensor x = f32({4}, {-1.75, 0.25, 2, 3.5});
   EXPECT_EQ(of("aten.frac.default", "", x), (Numbers{-0.75, 0.25, 0, 0.5}));
