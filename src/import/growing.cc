@@ -34,10 +34,16 @@ Status GrowingGraph::check_growth(const std::string& label) const {
                " values, or beyond 1 GiB of constants that its operators make"};
 }
 
-Status GrowingGraph::count_inlined(const std::string& label) {
-  constexpr std::int64_t kMostNodes = std::int64_t{1} << 19;
-  if (++inlined_nodes_ <= kMostNodes) return ok_status();
+Status GrowingGraph::count_inlined(const std::string& label, std::size_t values) {
+  constexpr std::int64_t kMostNodes = std::int64_t{1} << 18;
+  constexpr std::size_t kValuesOfANode = 16;  // as many names are looked up as fast as a node is imported
+  inlined_nodes_ += 1 + static_cast<std::int64_t>(values / kValuesOfANode);
+  if (inlined_nodes_ <= kMostNodes) return ok_status();
   return Error{label + ": functions, branches and loops become more than " + std::to_string(kMostNodes) + " nodes"};
+}
+
+bool GrowingGraph::folding_ended() const {
+  return folded_bytes_ >= kMaxFoldedBytes || folding_work_ >= kMaxFoldingWork;
 }
 
 ValueId GrowingGraph::add_input(const std::string& name, TensorType type) {
@@ -173,9 +179,10 @@ Result<GrowingGraph::Step> GrowingGraph::add(const std::string& label, const std
   for (ValueId id : inputs) {
     if (graph.value(id).constant) constants.push_back(&*graph.value(id).constant);
   }
-  if (constants.size() == inputs.size() && folded_bytes_ < kMaxFoldedBytes) {
+  if (constants.size() == inputs.size() && !folding_ended()) {
     WHET_TRY(std::optional<Tensor> folded, fold_shape(label, op, constants, type));
     if (folded) {
+      folding_work_ += folding_work(op, constants, type);
       if (!std::holds_alternative<ReshapeOperator>(op)) folded_bytes_ += folded->bytes();
       Step step = as_constant(std::move(*folded));
       set_counted(step.value, std::move(counted));

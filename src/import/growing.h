@@ -79,8 +79,11 @@ class GrowingGraph {
   const std::vector<ValueId>* sequence(ValueId id) const;
   /// A small file may hold much: loops, steps and masks. The growth is checked behind each node.
   Status check_growth(const std::string& label) const;
-  /// Before each node of a body: functions that call others twice double, though they may add no value.
-  Status count_inlined(const std::string& label);
+  /// Before each body, with the number of values that go in and out, and before each node of one: functions that call others
+  /// twice double, though they may add no value.
+  Status count_inlined(const std::string& label, std::size_t values = 0);
+  /// Whether nodes are no longer folded: what is computed while importing is bounded in bytes and in work.
+  bool folding_ended() const;
   int depth = 0;  ///< bodies within bodies
   /// A name that no value has yet: `name`, or with a number behind it.
   std::string unique_value_name(const std::string& name) { return unique(name, value_names_); }
@@ -113,7 +116,7 @@ class GrowingGraph {
   std::unordered_map<std::int32_t, Counted> counted_;
   std::map<std::pair<std::int32_t, std::int64_t>, ValueId> cut_counts_;
   Names value_names_, node_names_, read_names_;
-  std::int64_t folded_bytes_ = 0, made_bytes_ = 0, inlined_nodes_ = 0;
+  std::int64_t folded_bytes_ = 0, folding_work_ = 0, made_bytes_ = 0, inlined_nodes_ = 0;
 };
 
 }  // namespace whet

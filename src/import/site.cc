@@ -41,6 +41,15 @@ Result<Tensor> NodeSite::known(ValueId id, const std::string& what) {
                (behind.size() == 1 ? "its value" : "their values") + " (--input " + behind.front() + "=FILE.npy)");
 }
 
+Result<bool> NodeSite::goes_on(ValueId condition) const {
+  const Tensor* known = constant(condition);
+  if (known != nullptr && known->size() == 1) return known->get(0) != 0;
+  if (graph_.folding_ended())
+    return error("its condition is not known: what is computed while importing took more than " +
+                 std::to_string(kMaxFoldingWork) + " elements");
+  return error("its condition depends on values; only loops whose number of rounds is known are supported");
+}
+
 Result<std::vector<std::int64_t>> NodeSite::known_integers(ValueId id, const std::string& what) {
   WHET_TRY(const Tensor tensor, known(id, what));
   const bool integers = tensor.dtype() == DType::i64 || tensor.dtype() == DType::i32;

@@ -35,6 +35,8 @@ class NodeSite {
   const Tensor* constant(ValueId id) const;
   /// The value, called `what` in the error when it is not known.
   Result<Tensor> known(ValueId id, const std::string& what);
+  /// Whether a loop goes on, by the condition of its next round.
+  Result<bool> goes_on(ValueId condition) const;
   /// The same as a list of integers (a scalar is a list of one), as one number, or as a list of floats.
   Result<std::vector<std::int64_t>> known_integers(ValueId id, const std::string& what);
   Result<double> known_number(ValueId id, const std::string& what);

@@ -37,6 +37,7 @@ Result<std::vector<ValueId>> OnnxSite::import_body(const OnnxSubgraph& body, con
   if (graph_.depth == kMostLevels) {
     return error("is inside " + std::to_string(kMostLevels) + " bodies; no more are supported");
   }
+  WHET_RETURN_IF_ERROR(graph_.count_inlined(name_, inputs.size() + body.initializers.size() + body.outputs.size()));
   ++graph_.depth;
   std::vector<std::pair<std::string, std::optional<ValueId>>> hidden;
   const auto hide = [&](const std::string& name) {

@@ -252,11 +252,7 @@ Status import_loop(OnnxSite& site) {
   std::int64_t round = 0;
   for (; rounds.go_on && round < rounds.most; ++round) {
     WHET_TRY(const std::vector<ValueId> outputs, one_round(site, *body, round, carried));
-    const Tensor* condition = site.constant(outputs[0]);
-    if (condition == nullptr || condition->size() != 1) {
-      return site.error("its condition depends on values; only loops whose number of rounds is known are supported");
-    }
-    rounds.go_on = condition->get(0) != 0;
+    WHET_TRY(rounds.go_on, site.goes_on(outputs[0]));
     std::copy_n(outputs.begin() + 1, carried.size(), carried.begin());
     for (std::size_t k = 0; k < rows.size(); ++k) rows[k].push_back(outputs[1 + carried.size() + k]);
   }

@@ -175,6 +175,7 @@ Result<std::vector<ValueId>> TfSite::inlined(const std::string& function, const 
                  std::to_string(body->inputs.size()));
   if (!body->written.empty())
     return error("its body " + in_quotes(function) + " writes to a variable; this is not supported");
+  WHET_RETURN_IF_ERROR(graph_.count_inlined(name_, inputs.size() + body->outputs.size()));
   GrowingGraph::ValuesByName around = graph_.exchange_values({});
   ++graph_.depth;
   for (std::size_t i = 0; i < inputs.size(); ++i) graph_.define(body->inputs[i], inputs[i]);

@@ -266,6 +266,41 @@ TEST(TensorFlow, ListsOfTensorsHoldTheStepsOfALoop) {
   EXPECT_EQ(answer(g.bytes(), {1, 2, 4}, options), (Numbers{1, 3, 7}));
 }
 
+/// A loop of `rounds` that counts and calls `body` with "i", "s" and "x", which gives the next "s" as "next".
+std::string loop_of(std::int64_t rounds, GraphWriter body, const GraphWriter& functions) {
+  GraphWriter condition, g = functions;
+  const auto scalar = [](std::int64_t value) { return Tensor::of<std::int64_t>(DType::i32, {}, {value}); };
+  condition.constant("most", scalar(rounds)).node("less", "Less", {"i", "most:output:0"});
+  body.constant("one", scalar(1)).node("count", "AddV2", {"i", "one:output:0"});
+  g.function("c", {"i", "s", "x"}, {"less:z:0"}, condition);
+  g.function("b", {"i", "s", "x"}, {"count:z:0", "next:output:0", "x"}, body);
+  g.constant("zero", scalar(0)).integers("size", {1 << 16}).node("x", "Fill", {"size", "zero"});
+  g.node(
+      "loop", "StatelessWhile", {"zero", "zero", "x"},
+      {{"cond", of_function("c")}, {"body", of_function("b")}, {"T", of_types({DType::i32, DType::i32, DType::i32})}});
+  return g.node("y", "Identity", {"loop:1"}).bytes();
+}
+TEST(TensorFlow, ASmallFileDoesNotComputeForLong) {
+  GraphWriter sum;
+  sum.integers("axis", {0}).node("next", "Sum", {"x", "axis:output:0"});
+  EXPECT_EQ(error_of(loop_of(100, sum, {})), "");
+  EXPECT_EQ(error_of(loop_of(4000, sum, {})),
+            "loop (StatelessWhile): its condition is not known: what is computed while importing took more than "
+            "67108864 elements");
+}
+TEST(TensorFlow, LoopsWithinLoopsAreCounted) {
+  GraphWriter inner, outer, condition, counted;
+  const auto scalar = [](std::int64_t value) { return Tensor::of<std::int64_t>(DType::i32, {}, {value}); };
+  condition.constant("most", scalar(4000)).node("less", "Less", {"i", "most:output:0"});
+  inner.constant("one", scalar(1)).node("count", "AddV2", {"i", "one:output:0"});
+  counted.function("c2", {"i"}, {"less:z:0"}, condition).function("b2", {"i"}, {"count:z:0"}, inner);
+  outer.constant("start", scalar(0));
+  outer.node("next", "StatelessWhile", {"start:output:0"},
+             {{"cond", of_function("c2")}, {"body", of_function("b2")}, {"T", of_types({DType::i32})}});
+  const std::string said = error_of(loop_of(4000, outer, counted));
+  EXPECT_NE(said.find("functions, branches and loops become more than 262144 nodes"), std::string::npos) << said;
+}
+
 // ---- Files.
 
 TEST(TensorFlow, SignaturesNameInputsAndOutputs) {

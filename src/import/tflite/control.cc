@@ -56,11 +56,11 @@ Status import_while(TfliteSite& site) {
   const int condition = site.options().number<std::int32_t>(0), body = site.options().number<std::int32_t>(1);
   std::vector<ValueId> values = operands(site, 0);
   for (std::int64_t round = 0;; ++round) {
-    WHET_TRY(const std::vector<ValueId> goes_on, site.inlined(condition, values));
-    const Tensor* known = goes_on.size() == 1 ? site.constant(goes_on[0]) : nullptr;
-    if (known == nullptr || known->size() != 1)
-      return site.error("its condition depends on values; only loops whose number of rounds is known are supported");
-    if (known->get(0) == 0) break;
+    WHET_TRY(const std::vector<ValueId> conditions, site.inlined(condition, values));
+    if (conditions.size() != 1)
+      return site.error("its condition has " + std::to_string(conditions.size()) + " results; expected one");
+    WHET_TRY(const bool goes_on, site.goes_on(conditions[0]));
+    if (!goes_on) break;
     if (round == kMostRounds) return site.error("does not end within " + std::to_string(kMostRounds) + " rounds");
     WHET_TRY(std::vector<ValueId> next, site.inlined(body, values));
     if (next.size() != values.size())
@@ -81,6 +81,7 @@ Result<std::vector<ValueId>> TfliteSite::inlined(int number, const std::vector<V
   if (body.inputs.size() != inputs.size())
     return error("gives " + std::to_string(inputs.size()) + " values to a body that takes " +
                  std::to_string(body.inputs.size()));
+  WHET_RETURN_IF_ERROR(graph_.count_inlined(name_, inputs.size() + body.outputs.size()));
   const auto tensor = [&](int i) -> const TensorInfo& { return body.tensors[static_cast<std::size_t>(i)]; };
   GrowingGraph::ValuesByName around = graph_.exchange_values({});
   ++graph_.depth;

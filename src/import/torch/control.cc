@@ -72,11 +72,11 @@ Status import_while_loop(TorchSite& site) {
   const std::size_t carried = values.size();
   values.insert(values.end(), others.begin(), others.end());
   for (std::int64_t round = 0;; ++round) {
-    WHET_TRY(const std::vector<ValueId> goes_on, site.inlined(*condition, values));
-    const Tensor* known = goes_on.size() == 1 ? site.constant(goes_on[0]) : nullptr;
-    if (known == nullptr || known->size() != 1)
-      return site.error("its condition depends on values; only loops whose number of rounds is known are supported");
-    if (known->get(0) == 0) break;
+    WHET_TRY(const std::vector<ValueId> conditions, site.inlined(*condition, values));
+    if (conditions.size() != 1)
+      return site.error("its condition has " + std::to_string(conditions.size()) + " results; expected one");
+    WHET_TRY(const bool goes_on, site.goes_on(conditions[0]));
+    if (!goes_on) break;
     if (round == kMostRounds) return site.error("does not end within " + std::to_string(kMostRounds) + " rounds");
     WHET_TRY(const std::vector<ValueId> next, site.inlined(*body, values));
     if (next.size() != carried)

@@ -337,6 +337,7 @@ Result<std::vector<ValueId>> TorchSite::inlined(const TorchProgram& body, const 
   if (inputs.size() != body.inputs.size())
     return error("its body has " + std::to_string(body.inputs.size()) + " inputs; expected " +
                  std::to_string(inputs.size()));
+  WHET_RETURN_IF_ERROR(graph_.count_inlined(name_, inputs.size() + body.outputs.size()));
   GrowingGraph::ValuesByName around = graph_.exchange_values({});
   ++graph_.depth;
   for (std::size_t i = 0; i < inputs.size(); ++i) graph_.define(body.inputs[i].name, inputs[i]);
