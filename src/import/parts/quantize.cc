@@ -1,5 +1,6 @@
 #include "import/parts/quantize.h"
 
+#include <cmath>
 #include <vector>
 
 namespace whet {
@@ -10,6 +11,7 @@ struct Range {
 };
 Range range_of(DType dtype) {
   if (dtype == DType::i8) return {-128, 127};
+  if (dtype == DType::i32) return {-32768, 32767};
   return {0, 255};
 }
 
@@ -78,6 +80,37 @@ Result<ValueId> dequantized(NodeSite& site, ValueId x, ValueId scale, std::optio
   WHET_TRY(x, site.cast("float", x, compute));
   WHET_TRY(x, site.add("product", BinaryOperator{BinaryKind::mul}, {x, scale}));
   return site.cast("dequantized", x, to);
+}
+
+FakeQuantization fake_quantization(double least, double most, std::int64_t bits, bool narrow) {
+  const double first = narrow ? 1 : 0, last = static_cast<double>((std::int64_t{1} << bits) - 1);
+  FakeQuantization form;
+  form.scale = (most - least) / (last - first);
+  if (form.scale == 0) return form;
+  const double place = first - least / form.scale;
+  const double zero = place < first ? first : place > last ? last : std::floor(place + 0.5);
+  form.low = (first - zero) * form.scale;
+  form.high = (last - zero) * form.scale;
+  return form;
+}
+
+Result<ValueId> fake_quantized(NodeSite& site, ValueId x, const std::vector<FakeQuantization>& forms) {
+  const auto constant = [&](const char* part, double FakeQuantization::* field) {
+    std::vector<double> values;
+    for (const FakeQuantization& form : forms) values.push_back(form.*field);
+    const Shape shape = forms.size() == 1 ? Shape{} : Shape{static_cast<std::int64_t>(forms.size())};
+    return site.add_constant(part, Tensor::of<double>(DType::f32, shape, values));
+  };
+  const ValueId low = constant("low", &FakeQuantization::low), high = constant("high", &FakeQuantization::high);
+  const ValueId scale = constant("scale", &FakeQuantization::scale);
+  WHET_TRY(ValueId y, site.add("above", BinaryOperator{BinaryKind::max}, {x, low}));
+  WHET_TRY(y, site.add("kept", BinaryOperator{BinaryKind::min}, {y, high}));
+  WHET_TRY(y, site.add("moved", BinaryOperator{BinaryKind::sub}, {y, low}));
+  WHET_TRY(y, site.add("steps", BinaryOperator{BinaryKind::div}, {y, scale}));
+  WHET_TRY(y, with_number(site, "half", BinaryKind::add, y, 0.5));
+  WHET_TRY(y, site.add("whole", UnaryOperator{UnaryKind::floor}, {y}));
+  WHET_TRY(y, site.add("scaled", BinaryOperator{BinaryKind::mul}, {y, scale}));
+  return site.add("back", BinaryOperator{BinaryKind::add}, {y, low});
 }
 
 Result<ByItself> quantization_of(NodeSite& site, ValueId x) {

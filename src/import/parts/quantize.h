@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "import/parts/arithmetic.h"
@@ -24,10 +25,19 @@ Result<ValueId> along_matrix(NodeSite&, const char* part, const Operand&, const 
 Result<ValueId> centred(NodeSite&, ValueId x, std::optional<ValueId> zero);
 /// round(y) + zero, kept in the range of `to`, whose values it then has; still in the type of y.
 Result<ValueId> saturated(NodeSite&, ValueId y, std::optional<ValueId> zero, DType to);
-/// round(x / scale) + zero as `to`. Needs: x and scale of one type of floats.
+/// round(x / scale) + zero as `to`; i32 holds numbers of 16 bits. Needs: x and scale of one type of floats.
 Result<ValueId> quantized(NodeSite&, ValueId x, ValueId scale, std::optional<ValueId> zero, DType to);
 /// (x - zero) * scale, computed in the wider of the scale's type and `to`.
 Result<ValueId> dequantized(NodeSite&, ValueId x, ValueId scale, std::optional<ValueId> zero, DType to);
+
+/// Numbers that are rounded to one of 2^bits, and stay floats.
+struct FakeQuantization {
+  double low = 0, high = 0, scale = 1;
+};
+/// Least and most are moved so that zero is one of the numbers. The scale is 0 or less where they are not in order.
+FakeQuantization fake_quantization(double least, double most, std::int64_t bits, bool narrow);
+/// One form for all numbers, or one for each place of the last dimension.
+Result<ValueId> fake_quantized(NodeSite&, ValueId x, const std::vector<FakeQuantization>&);
 
 /// The scale and the zero point (u8) that the values themselves ask for.
 struct ByItself {

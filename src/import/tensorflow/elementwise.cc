@@ -2,6 +2,7 @@
 
 #include "import/parts/activation.h"
 #include "import/parts/arithmetic.h"
+#include "import/parts/quantize.h"
 #include "import/parts/reduce.h"
 #include "import/tensorflow/importers.h"
 
@@ -18,41 +19,6 @@ Status give_divided(TfSite& site, ValueId top, bool zero_where_top) {
   WHET_TRY(const ValueId none, site.add("none", BinaryOperator{B::equal}, {zero_where_top ? top : b, zero}));
   WHET_TRY(const ValueId y, site.add("y", BinaryOperator{zero_where_top ? B::mul : B::div}, {a, b}));
   return site.give(WhereOperator{}, {none, zero, y});
-}
-
-/// min and max are moved so that zero is one of the numbers, then numbers are rounded to one of 2^bits.
-struct FakeForm {
-  double low = 0, high = 0, scale = 1;
-};
-FakeForm fake_form(double least, double most, std::int64_t bits, bool narrow) {
-  const double first = narrow ? 1 : 0, last = static_cast<double>((std::int64_t{1} << bits) - 1);
-  FakeForm form;
-  form.scale = (most - least) / (last - first);
-  if (form.scale == 0) return form;
-  const double place = first - least / form.scale;
-  const double zero = place < first ? first : place > last ? last : std::floor(place + 0.5);
-  form.low = (first - zero) * form.scale;
-  form.high = (last - zero) * form.scale;
-  return form;
-}
-
-Result<ValueId> fake_quantized(TfSite& site, ValueId x, const std::vector<FakeForm>& forms) {
-  const auto constant = [&](const char* part, double FakeForm::* field) {
-    std::vector<double> values;
-    for (const FakeForm& form : forms) values.push_back(form.*field);
-    const Shape shape = forms.size() == 1 ? Shape{} : Shape{static_cast<std::int64_t>(forms.size())};
-    return site.add_constant(part, Tensor::of<double>(DType::f32, shape, values));
-  };
-  const ValueId low = constant("low", &FakeForm::low), high = constant("high", &FakeForm::high);
-  const ValueId scale = constant("scale", &FakeForm::scale);
-  WHET_TRY(ValueId y, site.add("above", BinaryOperator{B::max}, {x, low}));
-  WHET_TRY(y, site.add("kept", BinaryOperator{B::min}, {y, high}));
-  WHET_TRY(y, site.add("moved", BinaryOperator{B::sub}, {y, low}));
-  WHET_TRY(y, site.add("steps", BinaryOperator{B::div}, {y, scale}));
-  WHET_TRY(y, with_number(site, "half", B::add, y, 0.5));
-  WHET_TRY(y, site.add("whole", UnaryOperator{U::floor}, {y}));
-  WHET_TRY(y, site.add("scaled", BinaryOperator{B::mul}, {y, scale}));
-  return site.add("back", BinaryOperator{B::add}, {y, low});
 }
 
 }  // namespace
@@ -232,11 +198,11 @@ Status import_fake_quant(TfSite& site) {
   WHET_TRY(const std::int64_t bits, site.integer("num_bits", 8));
   WHET_TRY(const bool narrow, site.flag("narrow_range", false));
   if (bits < 2 || bits > 16) return site.error("has " + std::to_string(bits) + " bits; expected 2 to 16");
-  std::vector<FakeForm> forms;
+  std::vector<FakeQuantization> forms;
   if (by_attributes) {
     WHET_TRY(const double least, site.number("min", -6));
     WHET_TRY(const double most, site.number("max", 6));
-    forms.push_back(fake_form(least, most, bits, narrow));
+    forms.push_back(fake_quantization(least, most, bits, narrow));
   } else {
     WHET_TRY(const Tensor least, site.known(site.in(1), "least number"));
     WHET_TRY(const Tensor most, site.known(site.in(2), "largest number"));
@@ -245,9 +211,10 @@ Status import_fake_quant(TfSite& site) {
     if (!fits)
       return site.error("keeps " + to_string(site.type(site.in(0))) + " between " + to_string(least.type()) + " and " +
                         to_string(most.type()));
-    for (std::int64_t i = 0; i < least.size(); ++i) forms.push_back(fake_form(least.get(i), most.get(i), bits, narrow));
+    for (std::int64_t i = 0; i < least.size(); ++i)
+      forms.push_back(fake_quantization(least.get(i), most.get(i), bits, narrow));
   }
-  for (const FakeForm& form : forms)
+  for (const FakeQuantization& form : forms)
     if (!(form.scale > 0)) return site.error("has a largest number that is not above the least one");
   return site.give(fake_quantized(site, site.in(0), forms));
 }

@@ -213,7 +213,8 @@ Status import_quantize(TfliteSite& site) {
 Status import_cast(TfliteSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   const auto to = dtype_of_tflite(site.result_info().type);
-  if (!to) return site.error("casts to " + tflite_type_name(site.result_info().type) + ", which is not supported");
+  if (!to || site.result_info().type == kInt16)
+    return site.error("casts to " + tflite_type_name(site.result_info().type) + ", which is not supported");
   return site.give(site.cast("cast", site.in(0), *to));
 }
 

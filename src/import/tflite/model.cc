@@ -25,7 +25,7 @@ const TypeRow kTypes[] = {{"float32", DType::f32},
                           {"int64", DType::i64},
                           {"string", {}},
                           {"bool", DType::boolean},
-                          {"int16", {}},
+                          {"int16", DType::i32},
                           {"complex64", {}},
                           {"int8", DType::i8},
                           {"float64", DType::f64},
@@ -161,10 +161,25 @@ class ModelParser {
     return {};
   }
 
+  static Result<std::optional<Tensor>> widened(const TensorInfo& info, std::string_view data, const FlatTable& sparsity,
+                                               const std::string& at) {
+    Tensor tensor(DType::i32, info.shape);
+    if (sparsity || static_cast<std::uint64_t>(2 * tensor.size()) != data.size())
+      return Error{at + " is int16[" + to_string(info.shape) + "] in " + std::to_string(data.size()) + " bytes" +
+                   (sparsity ? ", and sparse, which is not supported" : "")};
+    for (std::int64_t i = 0; i < tensor.size(); ++i) {
+      std::int16_t number = 0;
+      std::memcpy(&number, data.data() + 2 * i, 2);
+      tensor.set_integer(i, number);
+    }
+    return std::optional(std::move(tensor));
+  }
+
   static Result<std::optional<Tensor>> value_of(const TensorInfo& info, std::string_view data,
                                                 const FlatTable& sparsity, const std::string& at) {
     const auto dtype = dtype_of_tflite(info.type);
     if (!dtype) return std::optional<Tensor>();  // an error where something reads it
+    if (info.type == kInt16) return widened(info, data, sparsity, at);
     if (sparsity) {
       WHET_TRY(Tensor dense, densified(*dtype, info.shape, data, sparsity, at));
       return std::optional(std::move(dense));

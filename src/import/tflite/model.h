@@ -51,7 +51,9 @@ struct TfliteModel {
   std::size_t main = 0;  ///< the graph that is imported
 };
 
+/// i32 holds numbers of 16 bits.
 std::optional<DType> dtype_of_tflite(int type);
+constexpr int kInt16 = 7;
 std::string tflite_type_name(int type);
 
 /// Reads a file. `entry`: which of its signatures. Errors name the file and the tensor at fault.

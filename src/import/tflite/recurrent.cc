@@ -12,6 +12,12 @@ using Ints = std::vector<std::int64_t>;
 using B = BinaryKind;
 using U = UnaryKind;
 
+/// Floats, perhaps with weights of 8 bits; not the forms whose biases and states are integers.
+Status expect_float_form(const TfliteSite& site) {
+  if (!TfliteSite::is_quantized(site.info(0))) return ok_status();
+  return site.error("computes with integers, which is not supported; its float form is");
+}
+
 /// Gates i f c o of the file from input `first` on, as i o f c in a new first dimension. Without an input gate (coupled
 /// gates) it is 1 less the forget gate: sigmoid(-x) is 1 - sigmoid(x).
 Result<ValueId> joined_gates(TfliteSite& site, std::size_t first) {
@@ -49,6 +55,7 @@ Result<std::optional<ValueId>> read_peepholes(TfliteSite& site, std::size_t firs
 /// Inputs, `before` of them behind x (those of the way from the last step to the first): weights of the input for each gate, weights of the state, peepholes, biases and projection.
 /// Gives the states of all steps.
 Result<ValueId> lstm_rows(TfliteSite& site, ValueId x, bool batch_first, double cell_clip, std::size_t before = 0) {
+  WHET_RETURN_IF_ERROR(expect_float_form(site));
   for (const std::size_t left_out : {16, 17})
     if (site.has(before + left_out)) return site.error("has a projection, which is not supported");
   for (const std::size_t needed : {2, 3, 4, 6, 7, 8, 13, 14, 15})
@@ -86,6 +93,7 @@ Status give_both_ways(TfliteSite& site, ValueId forth, ValueId back, bool merged
 /// Gates i c f o of one product: (x, the last output, weights [4 H, features + H], biases, the last cell).
 Status give_basic_cell(TfliteSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(5));
+  WHET_RETURN_IF_ERROR(expect_float_form(site));
   WHET_TRY(const ValueId x, site.real(0));
   WHET_TRY(const ValueId before, site.real(1));
   WHET_TRY(const ValueId weights, site.real(2));
@@ -163,6 +171,7 @@ namespace {
 
 /// The states of all steps; weights, weights of the state and bias from input `first` on, which is 1 of the way forth.
 Result<ValueId> rnn_rows(TfliteSite& site, ValueId x, bool batch_first, int activation, std::size_t first) {
+  WHET_RETURN_IF_ERROR(expect_float_form(site));
   constexpr const char* kNames[] = {"", "Relu", "", "", "Tanh"};
   if (activation != 1 && activation != 4)
     return site.error("its activation " + std::to_string(activation) + " is not supported");
@@ -209,6 +218,7 @@ Status import_bidirectional_rnn(TfliteSite& site) {
 /// of time, added up; `rank` filters are a unit. (x [N, features], [F, features], [F, steps], bias [F / rank], memory [N, F * steps])
 Status import_svdf(TfliteSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(5));
+  WHET_RETURN_IF_ERROR(expect_float_form(site));
   const std::int64_t rank = site.options().number<std::int32_t>(0);
   WHET_TRY(const ValueId x, site.real(0));
   WHET_TRY(const ValueId features, site.real(1));

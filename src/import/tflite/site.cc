@@ -29,12 +29,14 @@ Status TfliteSite::import() {
                  (unknown ? ", which is of type " + tflite_type_name(info(i).type) + "; this is not supported"
                           : ", which nothing before it defines"));
   }
+  WHET_RETURN_IF_ERROR(check_int16());
   WHET_RETURN_IF_ERROR(importer->import(*this));
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     if (!graph_.defined(outputs_[i])) {
       if (graph_.is_read(outputs_[i])) return error("result " + std::to_string(i) + " is not supported");
       continue;
     }
+    if (is_sequence(graph_.find(outputs_[i]))) continue;
     // The file's own type and shape, where they are fixed.
     const TensorInfo& said = result_info(i);
     const TensorType& made = type(graph_.find(outputs_[i]));
@@ -47,6 +49,15 @@ Status TfliteSite::import() {
                    tflite_type_name(said.type) + "[" + to_string(said.shape) + "]");
   }
   return graph_.check_growth(name_);
+}
+
+/// Numbers of 16 bits are held in 32: where they stand for nothing, their sums would not wrap around.
+Status TfliteSite::check_int16() const {
+  for (const std::vector<int>* tensors : {&operation_.inputs, &operation_.outputs})
+    for (const int number : *tensors)
+      if (number >= 0 && tensor(number).type == kInt16 && tensor(number).quantization.scales.empty())
+        return error(in_quotes(tensor(number).name) + " is of type int16 without a scale; this is not supported");
+  return ok_status();
 }
 
 Status TfliteSite::expect_inputs(std::size_t low, std::size_t high) const {
@@ -103,6 +114,23 @@ Result<ValueId> TfliteSite::real(std::size_t i) {
   WHET_TRY(const ValueId scale, scales_of(info(i), shape_of_x));
   WHET_TRY(const auto zero, zeros_of(info(i), shape_of_x));
   return dequantized(*this, x, scale, zero, DType::f32);
+}
+
+Result<ValueId> TfliteSite::real_bias(std::size_t bias, std::size_t image, std::size_t weights) {
+  if (is_float(dtype(in(bias)))) return real(bias);
+  const std::vector<float>&x = info(image).quantization.scales, &w = info(weights).quantization.scales;
+  if (x.size() != 1 || w.empty() || num_elements(shape(in(bias))) == 0 || rank(in(bias)) != 1)
+    return error("has a bias of " + to_string(type(in(bias))) + " beside " + to_string(type(in(image))) +
+                 ", whose scale is not known");
+  std::vector<float> scales;
+  for (const float scale : w) scales.push_back(scale * x[0]);
+  const auto count = static_cast<std::int64_t>(scales.size());
+  if (count != 1 && count != shape(in(bias))[0])
+    return error("has " + std::to_string(count) + " scales for " + to_string(type(in(bias))));
+  const ValueId scale =
+      add_constant("bias_scales", Tensor::of<float>(DType::f32, count == 1 ? Shape{} : Shape{count}, scales));
+  WHET_TRY(const ValueId steps, cast("bias_steps", in(bias), DType::f32));
+  return add("bias", BinaryOperator{BinaryKind::mul}, {steps, scale});
 }
 
 Status TfliteSite::give_real(ValueId y, std::size_t i) {

@@ -38,13 +38,20 @@ class TfliteSite : public NodeSite {
     return known_integers(in(i), what);
   }
   Result<std::int64_t> integer(std::size_t i, const std::string& what);
+  /// The values of a list that is known while importing, or null.
+  const std::vector<ValueId>* list(std::size_t i) const { return graph_.sequence(in(i)); }
 
-  // ---- Numbers of 8 bits: what they mean.
-  static bool is_quantized(const TensorInfo& info) {
+  // ---- Numbers of 8 and of 16 bits: what they mean.
+  static bool has_bytes(const TensorInfo& info) {
     return (info.type == 9 || info.type == 3) && !info.quantization.scales.empty();
+  }
+  static bool is_quantized(const TensorInfo& info) {
+    return has_bytes(info) || (info.type == kInt16 && !info.quantization.scales.empty());
   }
   /// Operand `i` in floats, whatever it is stored as.
   Result<ValueId> real(std::size_t i);
+  /// A bias in floats: integers count steps of the product of the scales of image and weights.
+  Result<ValueId> real_bias(std::size_t bias, std::size_t image, std::size_t weights);
   /// Gives floats as the file stores the result.
   Status give_real(ValueId y, std::size_t i = 0);
   Status give_real(const Result<ValueId>& y, std::size_t i = 0) { return y.ok() ? give_real(*y, i) : y.error(); }
@@ -61,6 +68,7 @@ class TfliteSite : public NodeSite {
   Result<ValueId> activated(ValueId y, int activation);
 
  private:
+  Status check_int16() const;
   const TensorInfo& tensor(int number) const { return subgraph_.tensors[static_cast<std::size_t>(number)]; }
 
   const TfliteModel& model_;

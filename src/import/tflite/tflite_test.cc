@@ -128,7 +128,7 @@ TEST(Tflite, WhatIsNotReadIsNamed) {
   EXPECT_EQ(error_of(m.bytes({x}, {y})), "this operator is not supported: HASHTABLE_SIZE");
   EXPECT_EQ(error_of(small_conv(5)), "y (CONV_2D): its activation 5 is not supported");
   ModelWriter n;
-  const int a = n.tensor("x", {2}, 7), b = n.tensor("y", {2}, 7);
+  const int a = n.tensor("x", {2}, 5), b = n.tensor("y", {2}, 5);
   n.operation(19, {a}, {b});
   EXPECT_EQ(error_of(n.bytes({a}, {b})), "input \"x\" is no tensor of a type that is supported");
 }

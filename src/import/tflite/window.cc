@@ -121,8 +121,8 @@ Result<ValueId> centred_input(TfliteSite& site, std::size_t i) {
 }
 
 bool is_integer_form(const TfliteSite& site) {
-  return TfliteSite::is_quantized(site.info(0)) && TfliteSite::is_quantized(site.info(1)) &&
-         TfliteSite::is_quantized(site.result_info());
+  return TfliteSite::has_bytes(site.info(0)) && TfliteSite::has_bytes(site.info(1)) &&
+         TfliteSite::has_bytes(site.result_info());
 }
 
 Status give_conv(TfliteSite& site, const ConvForm& form, int activation) {
@@ -138,7 +138,7 @@ Status give_conv(TfliteSite& site, const ConvForm& form, int activation) {
   WHET_TRY(w, turned_weights(site, w, form));
   std::vector<ValueId> inputs = {x, w};
   if (site.has(2)) {
-    WHET_TRY(const ValueId bias, site.real(2));
+    WHET_TRY(const ValueId bias, site.real_bias(2, 0, 1));
     inputs.push_back(bias);
   }
   WHET_TRY(ValueId y, site.add("conv", form.op, inputs));
@@ -213,7 +213,7 @@ Status give_transposed(TfliteSite& site, std::size_t image, std::size_t weights,
   }
   std::optional<ValueId> b;
   if (bias && site.has(*bias)) {
-    WHET_TRY(b, site.real(*bias));
+    WHET_TRY(b, site.real_bias(*bias, image, weights));
   }
   WHET_TRY(ValueId y, conv_transposed(site, x, w, b, form));
   WHET_TRY(y, site.add("channels_last", TransposeOperator{{0, 2, 3, 1}}, {y}));
@@ -274,7 +274,7 @@ Status import_conv3d(TfliteSite& site) {
   op.groups = image[4] / weights[3];
   std::vector<ValueId> inputs = {x, w};
   if (site.has(2)) {
-    WHET_TRY(const ValueId bias, site.real(2));
+    WHET_TRY(const ValueId bias, site.real_bias(2, 0, 1));
     inputs.push_back(bias);
   }
   WHET_TRY(const ValueId y, site.add("conv", op, inputs));
@@ -339,7 +339,7 @@ Status import_fully_connected(TfliteSite& site) {
     return give_sum(site, y, 0, activation);
   }
   if (site.has(2)) {
-    WHET_TRY(const ValueId bias, site.real(2));
+    WHET_TRY(const ValueId bias, site.real_bias(2, 0, 1));
     WHET_TRY(y, site.add("biased", BinaryOperator{B::add}, {y, bias}));
   }
   WHET_TRY(y, site.activated(y, activation));

@@ -1,0 +1,65 @@
+#include "import/parts/fourier.h"
+#include "import/parts/shape.h"
+#include "import/tflite/importers.h"
+
+// Complex numbers are a pair of values while importing, real and imaginary parts: a known list of two.
+
+namespace whet::tflite {
+namespace {
+
+using Ints = std::vector<std::int64_t>;
+
+struct Parts {
+  ValueId real, imaginary;
+};
+Result<Parts> parts_of_input(TfliteSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  const std::vector<ValueId>* parts = site.list(0);
+  if (parts != nullptr && parts->size() == 2) return Parts{(*parts)[0], (*parts)[1]};
+  return site.error("the input is " + to_string(site.type(site.in(0))) + "; expected complex numbers of RFFT2D");
+}
+
+}  // namespace
+
+/// Half of the spectrum of each image [..., rows, columns], which is cut or filled up with zeros to known sizes.
+Status import_rfft2d(TfliteSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
+  const Shape x = site.shape(site.in(0));
+  WHET_TRY(const Ints sizes, site.integers(1, "list of sizes"));
+  if (sizes.size() != 2 || x.size() < 2 || !is_float(site.dtype(site.in(0))))
+    return site.error("transforms " + to_string(site.type(site.in(0))) + " by a list of " +
+                      std::to_string(sizes.size()) + " sizes; expected images and two sizes");
+  Shape apart = x;
+  apart.push_back(1);
+  WHET_TRY(const ValueId signals, site.add("signals", ReshapeOperator{apart}, {site.in(0)}));
+  WHET_TRY(ValueId spectra, dft(site, signals, {.axis = -2, .length = sizes[1], .onesided = true}));
+  if (x[x.size() - 2] != 1 || sizes[0] != 1) {
+    WHET_TRY(spectra, dft(site, spectra, {.axis = -3, .length = sizes[0]}));
+  }
+  std::vector<ValueId> parts;
+  for (const std::int64_t part : {0, 1}) {
+    const auto last = static_cast<std::int64_t>(x.size());
+    WHET_TRY(const ValueId one, sliced(site, spectra, {part}, {part + 1}, Ints{last}, {1}));
+    WHET_TRY(const ValueId plane, squeezed(site, one, Ints{last}));
+    parts.push_back(plane);
+  }
+  return site.give_sequence(site.dtype(site.in(0)), parts);
+}
+
+Status import_complex_abs(TfliteSite& site) {
+  WHET_TRY(const Parts x, parts_of_input(site));
+  WHET_TRY(const ValueId a, site.add("square", BinaryOperator{BinaryKind::mul}, {x.real, x.real}));
+  WHET_TRY(const ValueId b, site.add("square", BinaryOperator{BinaryKind::mul}, {x.imaginary, x.imaginary}));
+  WHET_TRY(const ValueId sum, site.add("squares", BinaryOperator{BinaryKind::add}, {a, b}));
+  return site.give(UnaryOperator{UnaryKind::sqrt}, {sum});
+}
+Status import_real_part(TfliteSite& site) {
+  WHET_TRY(const Parts x, parts_of_input(site));
+  return site.pass(x.real);
+}
+Status import_imaginary_part(TfliteSite& site) {
+  WHET_TRY(const Parts x, parts_of_input(site));
+  return site.pass(x.imaginary);
+}
+
+}  // namespace whet::tflite
