@@ -260,6 +260,23 @@ Status import_cast(MxSite& site) {
   WHET_TRY(const DType to, site.dtype_attribute("dtype", "float32"));
   return site.give(site.cast("cast", site.in(0), to));
 }
+/// All operands in the widest of their types, or in the narrowest.
+Status import_common_cast(MxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1, 65536));
+  WHET_TRY(const bool narrow, site.flag("cast_narrow", false));
+  DType common = site.dtype(site.in(0));
+  for (const ValueId x : site.ins()) {
+    const DType own = site.dtype(x);
+    if (!is_float(own)) return site.error("casts " + to_string(site.type(x)) + "; expected floats");
+    if (narrow ? size_of(own) < size_of(common) : size_of(own) > size_of(common)) common = own;
+  }
+  if (site.output_count() > site.input_count())
+    return site.error("has " + std::to_string(site.output_count()) + " results of " +
+                      std::to_string(site.input_count()) + " operands");
+  for (std::size_t i = 0; i < site.output_count(); ++i)
+    WHET_RETURN_IF_ERROR(site.give(site.cast("cast", site.in(i), common), i));
+  return ok_status();
+}
 Status import_where(MxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(3));
   WHET_TRY(ValueId condition, site.cast("condition", site.in(0), DType::boolean));

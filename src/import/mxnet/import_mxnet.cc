@@ -108,12 +108,25 @@ Error missing_parameter(const MxNode& node, const Parameters& parameters, const 
                ", and no file of parameters beside it; looked for " + stem + "-0000.params and the like"};
 }
 
+/// How many parts a tensor is split into, by their number or by where each begins.
+std::size_t split_count(const MxNode& node) {
+  constexpr std::int64_t kMost = 4096;
+  const auto integers = [&](const char* name) {
+    const auto found = node.attributes.find(name);
+    return found == node.attributes.end() ? std::nullopt : shape_in(found->second);
+  };
+  const auto sections = integers("sections"), indices = integers("indices");
+  std::int64_t count = sections && sections->size() == 1 ? (*sections)[0] : 0;
+  if (count <= 0 && indices) count = static_cast<std::int64_t>(indices->size());
+  return static_cast<std::size_t>(std::clamp<std::int64_t>(count, 1, kMost));
+}
+
 std::size_t result_count(const MxNode& node) {
   const auto found = node.attributes.find("num_outputs");
   std::size_t count = node.op == "RNN" ? 3 : node.op == "topk" ? 2 : 1;
   if (found != node.attributes.end() && found->second.size() <= 4)
     count = static_cast<std::size_t>(std::max(std::atoi(found->second.c_str()), 1));
-  return count;
+  return node.op == "_split_v2" ? split_count(node) : count;
 }
 
 Result<FileModel> file_model(MxSymbol read, Parameters parameters, const std::string& what) {

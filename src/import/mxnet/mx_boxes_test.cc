@@ -291,6 +291,53 @@ TEST(Grids, OfTheIdentityGiveTheImage) {
   expect_near(run("BilinearSampler", {x, middle}, {}), {2.5});
 }
 
+TEST(SplitV2, CutsAtIndicesOrInEqualParts) {
+  const auto part = [](const Attributes& attributes, int k) {
+    SymbolWriter s;
+    const int data = s.null("data"), parts = s.node("_split_v2", "parts", {data}, attributes);
+    const int y = s.node("negative", "y", {SymbolWriter::result(parts, k)});
+    ImportOptions options;
+    options.shapes = {{"data", {2, 4}}};
+    const auto graph = import_model_bytes(s.json({y}), "m", options);
+    if (!graph.ok()) return std::pair<Numbers, std::string>{{}, graph.error().message};
+    const auto values = evaluate_graph(*graph, {Tensor::of<double>(DType::f32, {2, 4}, {0, 1, 2, 3, 4, 5, 6, 7})});
+    const Tensor& tensor = (*values)[graph->outputs[0].index()];
+    Numbers numbers;
+    for (std::int64_t i = 0; i < tensor.size(); ++i) numbers.push_back(tensor.get(i));
+    return std::pair<Numbers, std::string>{numbers, ""};
+  };
+  const Attributes at = {{"indices", "(0, 1, 3)"}, {"axis", "1"}};
+  expect_near(part(at, 1), {-1, -2, -5, -6});
+  expect_near(part(at, 2), {-3, -7});
+  expect_near(part({{"sections", "2"}, {"axis", "0"}, {"indices", "()"}, {"squeeze_axis", "True"}}, 1),
+              {-4, -5, -6, -7});
+  EXPECT_EQ(part({{"indices", "(0, 3, 2)"}, {"axis", "1"}}, 1).second,
+            "parts (_split_v2): splits an extent of 4 at 0x3x2");
+  EXPECT_EQ(part({{"sections", "3"}, {"axis", "1"}}, 1).second,
+            "parts (_split_v2): splits an extent of 4 into 3 parts");
+}
+TEST(MixedPrecision, CastsToTheWidestType) {
+  SymbolWriter s;
+  const int data = s.null("data"), half = s.node("amp_cast", "half", {data}, {{"dtype", "float16"}});
+  const int both = s.node("amp_multicast", "both", {half, data}, {{"num_outputs", "2"}});
+  ImportOptions options;
+  options.shapes = {{"data", {2}}};
+  const auto graph = import_model_bytes(s.json({half, both, SymbolWriter::result(both, 1)}), "m", options);
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  std::string types;
+  for (const ValueId id : graph->outputs) types += to_string(graph->value(id).type) + " ";
+  EXPECT_EQ(types, "f16[2] f32[2] f32[2] ");
+}
+TEST(ModulatedDeformableConvolution, ReadsTheImageAtPlacesOfItsOwn) {
+  // A kernel of one tap that reads half a row below and one column to the right, times 2 and the mask.
+  const Given x{"x", {1, 1, 2, 2}, {1, 2, 3, 4}}, offsets{"o", {1, 2, 2, 2}, {0.5, 0.5, 0.5, 0.5, 1, 1, 1, 1}};
+  const Given mask{"m", {1, 1, 2, 2}, {1, 1, 0.5, 1}}, w{"w", {1, 1, 1, 1}, {2}}, b{"b", {1}, {10}};
+  const Attributes attributes = {{"kernel", "(1, 1)"}, {"num_filter", "1"}};
+  expect_near(run("_contrib_ModulatedDeformableConvolution", {x, offsets, mask, w, b}, attributes),
+              {2 * 3 + 10, 10, 0.5 * 2 * 2 + 10, 10});
+  EXPECT_EQ(run("_contrib_ModulatedDeformableConvolution", {x, offsets, mask, w}, attributes).second,
+            "y (_contrib_ModulatedDeformableConvolution): has 4 inputs; expected 5");
+}
 TEST(Elements, AreRoundedTurnedAndCounted) {
   const Given x{"x", {4}, {-1.5, 1.5, 0, 2.25}};
   expect_near(run("trunc", {x}, {}), {-1, 1, 0, 2});

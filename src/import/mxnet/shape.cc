@@ -176,6 +176,38 @@ Status import_split(MxSite& site) {
   return ok_status();
 }
 
+/// As many equal parts as there are sections, or parts that begin at indices.
+Status import_split_at(MxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  const ValueId x = site.in(0);
+  WHET_TRY(const std::int64_t axis, site.axis("axis", 1, site.rank(x)));
+  WHET_TRY(const std::int64_t sections, site.integer("sections", 0));
+  WHET_TRY(const bool squeeze, site.flag("squeeze_axis", false));
+  WHET_TRY(Ints starts, site.integers("indices"));
+  const std::int64_t extent = site.shape(x)[static_cast<std::size_t>(axis)];
+  const auto count = static_cast<std::int64_t>(site.output_count());
+  if (sections > 0) {
+    starts.clear();
+    for (std::int64_t i = 0; i < std::min(sections, count); ++i) starts.push_back(i * (extent / sections));
+  }
+  bool fits = !starts.empty() && starts[0] == 0 && (sections <= 0 || extent % sections == 0) &&
+              static_cast<std::int64_t>(starts.size()) == (sections > 0 ? sections : count);
+  starts.push_back(extent);
+  Ints extents;
+  for (std::size_t i = 0; fits && i + 1 < starts.size(); ++i) {
+    fits = starts[i] <= starts[i + 1];
+    extents.push_back(starts[i + 1] - starts[i]);
+  }
+  if (!fits)
+    return site.error("splits an extent of " + std::to_string(extent) +
+                      (sections > 0 ? " into " + std::to_string(sections) + " parts"
+                                    : " at " + to_string(site.integers("indices").value())));
+  WHET_TRY(const std::vector<ValueId> parts, divided(site, x, axis, extents));
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    WHET_RETURN_IF_ERROR(squeeze ? site.give(squeezed(site, parts[i], Ints{axis}), i) : site.give(parts[i], i));
+  return ok_status();
+}
+
 Status import_slice(MxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   WHET_TRY(const auto begin, site.open_integers("begin"));

@@ -6,6 +6,7 @@
 #include "import/parts/activation.h"
 #include "import/parts/adaptive.h"
 #include "import/parts/conv_transpose.h"
+#include "import/parts/deform_conv.h"
 #include "import/parts/normalize.h"
 #include "import/parts/resize.h"
 #include "import/parts/shape.h"
@@ -149,6 +150,22 @@ Status import_convolution(MxSite& site) {
   std::vector<ValueId> inputs = {site.in(0), w};
   inputs.insert(inputs.end(), bias.begin(), bias.end());
   return site.give(op, inputs);
+}
+
+/// (image, offsets of the taps, a factor for each, weights, bias)
+Status import_modulated_convolution(MxSite& site) {
+  WHET_TRY(const bool no_bias, site.flag("no_bias", false));
+  WHET_RETURN_IF_ERROR(site.expect_inputs(no_bias ? 4 : 5));
+  WHET_TRY(const Slide slide, read_slide(site));
+  if (slide.kernel.size() != 2 || slide.channels_last)
+    return site.error("has a kernel of " + std::to_string(slide.kernel.size()) +
+                      " dimensions, or channels last; expected images with channels first");
+  ConvOperator op{slide.window.strides, slide.window.dilations, slide.window.pads_begin, slide.window.pads_end};
+  WHET_TRY(op.groups, site.integer("num_group", 1));
+  WHET_TRY(const std::int64_t parts, site.integer("num_deformable_group", 1));
+  DeformInputs inputs{.x = site.in(0), .weights = site.in(3), .offsets = site.in(1), .mask = site.in(2)};
+  if (!no_bias) inputs.bias = site.in(4);
+  return site.give(deform_convolved(site, inputs, op, parts));
 }
 
 Status import_deconvolution(MxSite& site) {
