@@ -52,8 +52,7 @@ Status import_dynamic_update_slice(TfliteSite& site) {
     for (std::int64_t i = 0; i < whole[d]; ++i) count.push_back(i);
     const ValueId numbers = site.add_constant("numbers", Tensor::of(DType::i64, {whole[d]}, count));
     WHET_TRY(const ValueId distance, site.add("distance", BinaryOperator{B::sub}, {numbers, start}));
-    WHET_TRY(const ValueId place,
-             site.add("place", ClipOperator{0, static_cast<double>(extents[d] - 1)}, {distance}));
+    WHET_TRY(const ValueId place, site.add("place", ClipOperator{0, static_cast<double>(extents[d] - 1)}, {distance}));
     WHET_TRY(part, site.add("spread", GatherOperator{axis}, {part, place}));
     WHET_TRY(ValueId within, site.add("within", BinaryOperator{B::equal}, {distance, place}));
     Shape along(whole.size(), 1);
@@ -115,11 +114,10 @@ Status import_fake_quant(TfliteSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   const FlatTable& o = site.options();
   const std::int64_t bits = o.number<std::int32_t>(2);
-  const FakeQuantization form =
-      bits < 2 || bits > 16
-          ? FakeQuantization{}
-          : fake_quantization(static_cast<double>(o.number<float>(0)), static_cast<double>(o.number<float>(1)), bits,
-                              o.flag(3));
+  const FakeQuantization form = bits < 2 || bits > 16
+                                    ? FakeQuantization{}
+                                    : fake_quantization(static_cast<double>(o.number<float>(0)),
+                                                        static_cast<double>(o.number<float>(1)), bits, o.flag(3));
   if (bits < 2 || bits > 16 || !(form.scale > 0))
     return site.error("rounds numbers from " + std::to_string(o.number<float>(0)) + " to " +
                       std::to_string(o.number<float>(1)) + " to " + std::to_string(bits) +

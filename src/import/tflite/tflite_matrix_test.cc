@@ -90,7 +90,8 @@ TEST(TfliteSpectrum, IsOfImagesAlone) {
   const int c = m.tensor("c", {3}, kComplex), y = m.tensor("y", {3});
   m.operation(kRfft2d, {x, sizes}, {c});
   m.operation(kComplexAbs, {c}, {y});
-  EXPECT_EQ(said(m.bytes({x}, {y})), "c (RFFT2D): transforms f32[4] by a list of 2 sizes; expected images and two sizes");
+  EXPECT_EQ(said(m.bytes({x}, {y})),
+            "c (RFFT2D): transforms f32[4] by a list of 2 sizes; expected images and two sizes");
   ModelWriter real;
   const int a = real.tensor("a", {4}), b = real.tensor("b", {4});
   real.operation(kComplexAbs, {a}, {b});
@@ -116,10 +117,10 @@ TEST(TfliteDynamicUpdateSlice, PutsThePartWhereItFits) {
 }
 TEST(TfliteDynamicUpdateSlice, RefusesALargerPart) {
   ModelWriter m;
-  const int x = m.tensor("x", {3}), part = m.tensor("part", {4}), at = m.tensor("at", {1}, kI32), y = m.tensor("y", {3});
+  const int x = m.tensor("x", {3}), part = m.tensor("part", {4}), at = m.tensor("at", {1}, kI32),
+            y = m.tensor("y", {3});
   m.operation(kDynamicUpdateSlice, {x, part, at}, {y});
-  EXPECT_EQ(said(m.bytes({x, part, at}, {y})),
-            "y (DYNAMIC_UPDATE_SLICE): puts f32[4] into f32[3] from i32[1] on");
+  EXPECT_EQ(said(m.bytes({x, part, at}, {y})), "y (DYNAMIC_UPDATE_SLICE): puts f32[4] into f32[3] from i32[1] on");
 }
 TEST(TfliteMatrixDiag, IsZeroBesideTheDiagonal) {
   ModelWriter m;
@@ -140,7 +141,8 @@ TEST(TfliteMatrixSetDiag, LeavesTheOthers) {
 TEST(TfliteBroadcastArgs, IsTheShapeOfBoth) {
   ModelWriter m;
   const int x = m.tensor("x", {2, 1}), y = m.tensor("y", {3, 2, 2}), shape = m.tensor("shape", {3}, kI32);
-  const int a = m.constant<std::int32_t>("a", {3}, kI32, {3, 1, 2}), b = m.constant<std::int32_t>("b", {2}, kI32, {2, 1});
+  const int a = m.constant<std::int32_t>("a", {3}, kI32, {3, 1, 2}),
+            b = m.constant<std::int32_t>("b", {2}, kI32, {2, 1});
   m.operation(kBroadcastArgs, {a, b}, {shape});
   m.operation(kBroadcastTo, {x, shape}, {y});
   EXPECT_EQ(answers(m.bytes({x}, {y}), {{5, 7}})[0], (Numbers{5, 5, 7, 7, 5, 5, 7, 7, 5, 5, 7, 7}));
@@ -160,9 +162,10 @@ TEST(TfliteFakeQuant, RoundsToNumbersOfFewBits) {
   const int a = wrong.tensor("a", {4}), b = wrong.tensor("b", {4});
   options.number<std::int32_t>(2, 40);
   wrong.operation(kFakeQuant, {a}, {b}, options);
-  EXPECT_EQ(said(wrong.bytes({a}, {b})),
-            "b (FAKE_QUANT): rounds numbers from -1.000000 to 2.000000 to 40 bits; expected numbers in order, and 2 to 16 "
-            "bits");
+  EXPECT_EQ(
+      said(wrong.bytes({a}, {b})),
+      "b (FAKE_QUANT): rounds numbers from -1.000000 to 2.000000 to 40 bits; expected numbers in order, and 2 to 16 "
+      "bits");
 }
 
 double kept(double value) { return std::clamp(std::nearbyint(value), -32768.0, 32767.0); }
