@@ -93,8 +93,8 @@ TEST(IntegerProducts, TakeAZeroPointThatIsComputed) {
   for (std::int64_t i = 0; i < want.size(); ++i) EXPECT_EQ(got.get(i), want.get(i));
 }
 
-/// A convolution of i32(x) - zero with bytes, padded anyhow: in one of them by itself, in another before it. `computed`: the zero
-/// point is an input.
+/// A random convolution of i32(x) - zero with bytes. It pads the picture, or a node before it does. `computed`: the zero point is
+/// an input.
 struct PaddedConvolution {
   Graph graph;
   std::vector<Tensor> inputs;

@@ -340,7 +340,7 @@ std::vector<Choice> at_most(const std::vector<std::int64_t>& sizes, std::int64_t
   return single(kept);
 }
 
-/// The largest that a part of so many keys has; of 0, which is all keys, the largest.
+/// The largest depth that fits a part of `part` keys. A part of 0 keys has all of them, and the largest depth of all fits.
 Choice depth_within(const std::vector<Choice>& depths, std::int64_t part) {
   Choice most = depths.front();
   for (const Choice& depth : depths)

@@ -97,7 +97,7 @@ TEST(GpuAttention, ComputesKeysInPartsThatASecondLaunchAddsUp) {
   EXPECT_EQ(expect_right_in_parts(kMasked, 6), std::vector<std::int64_t>({16}));
   EXPECT_EQ(expect_right_in_parts(kPlain, 6), std::vector<std::int64_t>({16}));
 }
-/// One head of so many queries by keys.
+/// Attention of one head, as the text of a DAG.
 std::string head_text(std::int64_t queries, std::int64_t keys, std::int64_t depth) {
   const std::string i = std::to_string(queries), j = std::to_string(keys), c = std::to_string(depth);
   return "q = PLACEHOLDER [1, " + i + ", " + c + "]\nk = PLACEHOLDER [1, " + c + ", " + j + "]\nv = PLACEHOLDER [1, " +
