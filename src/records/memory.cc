@@ -2,18 +2,33 @@
 
 #include <sys/mman.h>
 
-#include "base/check.h"
+#include <algorithm>
+#include <new>
 
 namespace whet {
+namespace {
 
-std::unique_ptr<char, FreeMemory> allocate_memory(std::size_t bytes) {
-  constexpr std::size_t kHugePage = std::size_t{2} << 20;
-  const bool large = bytes >= kHugePage;
-  const std::size_t rounded = (bytes + kHugePage - 1) / kHugePage * kHugePage;
-  void* const memory = large ? std::aligned_alloc(kHugePage, rounded) : std::malloc(bytes);
-  WHET_CHECK(memory != nullptr || bytes == 0, "memory of records");
-  if (large) (void)madvise(memory, rounded, MADV_HUGEPAGE);
-  return std::unique_ptr<char, FreeMemory>(static_cast<char*>(memory));
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
+
+/// A large piece is a whole number of huge pages: the last one is touched in small ones otherwise.
+std::size_t size_of(std::size_t bytes) {
+  return bytes < kHugePage ? bytes : (bytes + kHugePage - 1) / kHugePage * kHugePage;
+}
+
+std::align_val_t alignment_of(std::size_t bytes, std::size_t alignment) {
+  return std::align_val_t(bytes < kHugePage ? alignment : std::max(kHugePage, alignment));
+}
+
+}  // namespace
+
+void* LargeMemory::do_allocate(std::size_t bytes, std::size_t alignment) {
+  void* const memory = ::operator new(size_of(bytes), alignment_of(bytes, alignment));
+  if (bytes >= kHugePage) (void)madvise(memory, size_of(bytes), MADV_HUGEPAGE);
+  return memory;
+}
+
+void LargeMemory::do_deallocate(void* memory, std::size_t bytes, std::size_t alignment) {
+  ::operator delete(memory, size_of(bytes), alignment_of(bytes, alignment));
 }
 
 }  // namespace whet

@@ -6,25 +6,24 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "base/parallel.h"
 #include "base/write_place.h"
-#include "records/memory.h"
+#include "records/line_blocks.h"
 #include "records/plan_line.h"
 #include "records/record_line.h"
 
 namespace whet {
 namespace {
-
-/// Lines that one thread parses at a time: they stay in its cache.
-constexpr std::size_t kBlock = 128;
 
 Error file_error(const std::string& path, const std::string& what) {
   return Error{path + ": " + what + ": " + std::strerror(errno)};
@@ -59,13 +58,6 @@ bool write_all(int fd, std::string_view bytes) {
   return true;
 }
 
-/// The bytes of a file.
-struct FileText {
-  std::unique_ptr<char, FreeMemory> bytes;
-  std::size_t size = 0;
-  std::string_view view() const { return {bytes.get(), size}; }
-};
-
 /// Before a file is opened: to open a pipe would wait for whoever writes into it.
 Status check_kind(const std::string& path) {
   struct stat info{};
@@ -84,24 +76,35 @@ bool is_device(int fd) {
   return fstat(fd, &info) == 0 && S_ISCHR(info.st_mode) && ::read(fd, &byte, 1) != 0;
 }
 
-Result<FileText> read_all(int fd, const std::string& path) {
+/// The bytes of a file that one thread reads and parses at a time: they stay in its cache.
+constexpr std::size_t kBlock = 64 << 10;
+
+/// /dev/null has nothing to say, and /dev/full no end.
+Result<std::size_t> size_of_file(int fd, const std::string& path) {
   struct stat info{};
   if (fstat(fd, &info) != 0) return file_error(path, "cannot read");
-  if (S_ISCHR(info.st_mode)) return FileText();  // /dev/null has nothing to say, and /dev/full no end
-  FileText text;
-  // One byte more, so that the end shows without growing.
-  for (std::size_t room = static_cast<std::size_t>(info.st_size) + 1;; room *= 2) {
-    auto bytes = allocate_memory(room);
-    std::copy_n(text.bytes.get(), text.size, bytes.get());
-    text.bytes = std::move(bytes);
-    while (text.size < room) {
-      const ssize_t n = ::pread(fd, text.bytes.get() + text.size, room - text.size, static_cast<off_t>(text.size));
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) return file_error(path, "cannot read");
-      if (n == 0) return text;
-      text.size += static_cast<std::size_t>(n);
-    }
+  return S_ISCHR(info.st_mode) ? 0 : static_cast<std::size_t>(info.st_size);
+}
+
+/// Whether a file of that size is empty or has an end behind its last line.
+bool ends_a_line(int fd, std::size_t size) {
+  char last = '\n';
+  return size == 0 || ::pread(fd, &last, 1, static_cast<off_t>(size - 1)) != 1 || last == '\n';
+}
+
+/// Reads until the end or an error, which `failed` gets.
+std::string_view read_at(int fd, std::size_t begin, std::size_t end, std::vector<char>& room,
+                         std::atomic<int>& failed) {
+  if (room.size() < end - begin) room.resize(end - begin);
+  std::size_t size = 0;
+  while (size < end - begin) {
+    const ssize_t n = ::pread(fd, room.data() + size, end - begin - size, static_cast<off_t>(begin + size));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) failed = errno;
+    if (n <= 0) break;
+    size += static_cast<std::size_t>(n);
   }
+  return {room.data(), size};
 }
 
 /// Sorts lines into records, newer lines and bad ones, and says in notes what was left out.
@@ -111,7 +114,9 @@ class Collector {
 
   void line(std::string_view text, ParsedLine parsed, bool last_and_cut) {
     ++number_;
-    if (text.find_first_not_of(" \t\r") == text.npos) return;
+    const std::size_t first = text.find_first_not_of(" \t\r");
+    if (first == text.npos) return;
+    if (!begins_with_) begins_with_ = text[first];
     if (auto* record = std::get_if<Record>(&parsed)) {
       out_.records.add(std::move(*record));
     } else if (auto* plan = std::get_if<Plan>(&parsed)) {
@@ -124,6 +129,11 @@ class Collector {
     } else {
       if (out_.bad_lines++ == 0) first_bad_ = "line " + std::to_string(number_) + ": " + std::get<BadLine>(parsed).why;
     }
+  }
+  /// Someone gave the model's name instead of the record file's, say: such a file must not be appended to.
+  bool is_of_another_kind() const {
+    const bool nothing = out_.records.size() == 0 && out_.records.plans().empty() && out_.newer_lines.empty();
+    return nothing && begins_with_ && *begins_with_ != '{';
   }
   void finish() {
     const auto count = [](std::int64_t n) { return std::to_string(n) + (n == 1 ? " line" : " lines"); };
@@ -141,46 +151,50 @@ class Collector {
   const std::string& path_;
   std::int64_t number_ = 0;
   std::string first_bad_;
+  std::optional<char> begins_with_;  ///< the first line that is not empty
 };
 
-}  // namespace
+/// Lines and what they hold.
+struct ParsedBlock {
+  LineBlock text;
+  std::vector<ParsedLine> lines;
+};
 
-Result<RecordsRead> parse_records(std::string_view text, const std::string& path) {
-  std::vector<std::string_view> lines;
-  for (std::size_t at = 0; at < text.size(); at += lines.back().size() + 1)
-    lines.push_back(text.substr(at, text.find('\n', at) - at));
-  const bool cut = !text.empty() && text.back() != '\n';
+/// By blocks, side by side: a file of 100,000 records is to be read within a second. Whoever has the next block in the file's
+/// order hands it on, with those behind it that are ready.
+Result<RecordsRead> parse_lines(std::size_t size, const ReadText& read, const std::string& path) {
   RecordsRead out;
   Collector collector(out, path);
-  // By blocks, side by side: a file of 100,000 records is to be read within a second. Whoever has the next block in the
-  // file's order hands it on, with those behind it that are ready.
   std::mutex mutex;
-  std::map<std::size_t, std::vector<ParsedLine>> ready;  // by their first line
-  std::vector<std::vector<ParsedLine>> spare;            // whose memory the next blocks take
+  std::map<std::size_t, std::unique_ptr<ParsedBlock>> ready;  // by their first byte
+  std::vector<std::unique_ptr<ParsedBlock>> spare;            // whose memory the next blocks take
   std::size_t next = 0;
-  parallel_for(static_cast<int>((lines.size() + kBlock - 1) / kBlock), 0, [&](int block) {
-    const std::size_t begin = static_cast<std::size_t>(block) * kBlock, end = std::min(begin + kBlock, lines.size());
-    std::vector<ParsedLine> parsed;
-    {
-      const std::lock_guard lock(mutex);
-      if (!spare.empty()) parsed = std::move(spare.back()), spare.pop_back();
-    }
-    parsed.resize(end - begin);
-    for (std::size_t i = begin; i < end; ++i) parsed[i - begin] = parse_line(lines[i]);
+  const auto take_spare = [&] {
     const std::lock_guard lock(mutex);
-    ready.emplace(begin, std::move(parsed));
+    if (spare.empty()) return std::make_unique<ParsedBlock>();
+    std::unique_ptr<ParsedBlock> taken = std::move(spare.back());
+    spare.pop_back();
+    return taken;
+  };
+  parallel_for(static_cast<int>((size + kBlock - 1) / kBlock), 0, [&](int number) {
+    const std::size_t begin = static_cast<std::size_t>(number) * kBlock;
+    std::unique_ptr<ParsedBlock> block = take_spare();
+    const std::vector<std::string_view>& lines = block->text.lines;
+    read_lines(begin, std::min(begin + kBlock, size), size, read, block->text);
+    if (block->lines.size() < lines.size()) block->lines.resize(lines.size());
+    for (std::size_t i = 0; i < lines.size(); ++i) block->lines[i] = parse_line(lines[i]);
+    const std::lock_guard lock(mutex);
+    ready.emplace(begin, std::move(block));
     for (auto at = ready.find(next); at != ready.end(); at = ready.find(next)) {
-      for (ParsedLine& line : at->second) {
-        collector.line(lines[next], std::move(line), cut && next + 1 == lines.size());
-        ++next;
-      }
+      ParsedBlock& done = *at->second;
+      for (std::size_t i = 0; i < done.text.lines.size(); ++i)
+        collector.line(done.text.lines[i], std::move(done.lines[i]), done.text.cut && i + 1 == done.text.lines.size());
       spare.push_back(std::move(at->second));
       ready.erase(at);
+      next += kBlock;
     }
   });
-  // Someone gave the model's name instead of the record file's, say: such a file must not be appended to.
-  const bool nothing = out.records.size() == 0 && out.records.plans().empty() && out.newer_lines.empty();
-  if (nothing && text.find_first_not_of(" \t\r\n") != text.npos && text[text.find_first_not_of(" \t\r\n")] != '{')
+  if (collector.is_of_another_kind())
     return Error{
         path +
         ": is no record file: its first line is no JSON object; give the name of a new or an existing .jsonl file"};
@@ -188,15 +202,35 @@ Result<RecordsRead> parse_records(std::string_view text, const std::string& path
   return out;
 }
 
+Result<RecordsRead> parse_file(int fd, const std::string& path) {
+  WHET_TRY(const std::size_t size, size_of_file(fd, path));
+  std::atomic<int> failed{0};
+  const ReadText read = [&](std::size_t begin, std::size_t end, std::vector<char>& room) {
+    return read_at(fd, begin, end, room, failed);
+  };
+  WHET_TRY(RecordsRead found, parse_lines(size, read, path));
+  errno = failed;
+  if (failed != 0) return file_error(path, "cannot read");
+  return found;
+}
+
+}  // namespace
+
+Result<RecordsRead> parse_records(std::string_view text, const std::string& path) {
+  const ReadText read = [&](std::size_t begin, std::size_t end, std::vector<char>&) {
+    return text.substr(begin, end - begin);
+  };
+  return parse_lines(text.size(), read, path);
+}
+
 Result<RecordsRead> read_records(const std::string& path) {
   WHET_RETURN_IF_ERROR(check_kind(path));
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return file_error(path, "cannot open the record file");
   const bool device = is_device(fd);
-  Result<FileText> text = device ? Error{path + ": is a device; a record file was expected"} : read_all(fd, path);
+  Result<RecordsRead> read = device ? Error{path + ": is a device; a record file was expected"} : parse_file(fd, path);
   ::close(fd);
-  if (!text.ok()) return text.error();
-  return parse_records(text->view(), path);
+  return read;
 }
 
 Status write_records(const std::string& path, const std::vector<Record>& records, const std::vector<Plan>& plans,
@@ -235,11 +269,9 @@ Result<RecordFile> RecordFile::open(const std::string& path, EmulatedRecords emu
 Status RecordFile::load() {
   Lock lock(fd_);
   if (!lock.held()) return file_error(path_, "cannot lock");
-  WHET_TRY(const FileText file, read_all(fd_, path_));
-  const std::string_view text = file.view();
-  WHET_TRY(read_, parse_records(text, path_));
-  if (!text.empty() && text.back() != '\n' && !write_all(fd_, "\n"))
-    return file_error(path_, "cannot end its last line");
+  WHET_TRY(read_, parse_file(fd_, path_));
+  WHET_TRY(const std::size_t size, size_of_file(fd_, path_));
+  if (!ends_a_line(fd_, size) && !write_all(fd_, "\n")) return file_error(path_, "cannot end its last line");
   return ok_status();
 }
 
@@ -283,8 +315,7 @@ Status RecordFile::append_line(std::string line) {
   const off_t size = lseek(fd_, 0, SEEK_END);
   if (size < 0) return file_error(path_, "cannot append");
   // Another writer may have died in the middle of a line since we opened the file.
-  char last = '\n';
-  if (size > 0 && ::pread(fd_, &last, 1, size - 1) == 1 && last != '\n') line.insert(line.begin(), '\n');
+  if (!ends_a_line(fd_, static_cast<std::size_t>(size))) line.insert(line.begin(), '\n');
   if (!write_all(fd_, line)) {
     const Error failure = file_error(path_, "cannot append a record; those before it are intact");
     (void)!ftruncate(fd_, size);
