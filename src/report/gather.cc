@@ -228,14 +228,14 @@ std::vector<ReportCover> covers_of(const Alternatives& alternatives, const std::
   return covers;
 }
 
-Result<ReportLayouts> layouts_of(const Records& records, const ReportSources& from) {
+Result<ReportLayouts> layouts_of(const Records& records, const ReportSources& from, std::int64_t network_bytes) {
   const FusedGraph& fused = *from.fused;
   const Plan* plan = records.plan_for(hash_of(fused), to_string(*from.target));
   WHET_TRY(const Alternatives alternatives,
            find_alternatives(fused, *from.target, named_by(plan, has_others(records, *from.tasks))));
   const std::vector<Price> prices =
       prices_of(alternatives, records, *from.target,
-                {.schedules = from.schedules, .rates = from.rates, .network_bytes = from.network_bytes});
+                {.schedules = from.schedules, .rates = from.rates, .network_bytes = network_bytes});
   ReportLayouts layouts;
   WHET_TRY(const NetworkPlan usual, find_plan(fused, alternatives, {}));
   layouts.usual = layouts.chosen = describe_plan(fused, alternatives, usual.alternatives, prices);
@@ -295,21 +295,23 @@ Result<ReportData> gather_report(const ReportSources& from) {
   data.target = target;
   data.rates = from.rates;
   data.tasks.resize(from.tasks->size());
-  // What takes longest first.
+  const bool has_layouts = from.layouts && from.target->is_cpu();
+  std::int64_t network_bytes = 0;
+  from.for_each(static_cast<int>(data.tasks.size()) + 1, [&](int i) {
+    if (i == 0) return void(network_bytes = has_layouts ? from.network_bytes() : 0);
+    const auto t = static_cast<std::size_t>(i - 1);
+    data.tasks[t] = describe_task(records, (*from.tasks)[t], static_cast<int>(t), clock, from);
+  });
+  // The records have been touched now: what takes longest, and what is beside it.
   Status layouts = ok_status();
   const std::function<void()> others[] = {
       [&] {
-        if (!from.layouts || !from.target->is_cpu()) return;
-        Result<ReportLayouts> found = layouts_of(records, from);
+        if (!has_layouts) return;
+        Result<ReportLayouts> found = layouts_of(records, from, network_bytes);
         found.ok() ? void(data.layouts = std::move(*found)) : void(layouts = found.error());
       },
       [&] { add_trials(data, records, clock); }, [&] { data.devices = devices_of(records); }};
-  from.for_each(static_cast<int>(std::size(others) + data.tasks.size()), [&](int i) {
-    const auto at = static_cast<std::size_t>(i);
-    if (at < std::size(others)) return others[at]();
-    const std::size_t t = at - std::size(others);
-    data.tasks[t] = describe_task(records, (*from.tasks)[t], static_cast<int>(t), clock, from);
-  });
+  from.for_each(static_cast<int>(std::size(others)), [&](int i) { others[i](); });
   if (!layouts.ok()) return layouts.error();
   data.other_trials = data.trials;
   for (const ReportTask& task : data.tasks) data.other_trials -= std::ssize(task.trials);

@@ -22,9 +22,10 @@ struct ReportSources {
   const Target* target = nullptr;
   const Records* records = nullptr;
   MachineRates rates;
-  std::int64_t network_bytes = 0;  ///< as limits_of has it
-  SpaceOptions schedules;          ///< only records that these permit count
-  bool layouts = true;             ///< look for alternatives, too: it takes a moment
+  /// As limits_of has it. Asked at most once, and beside other work: to count takes a moment.
+  std::function<std::int64_t()> network_bytes = [] { return std::int64_t{0}; };
+  SpaceOptions schedules;  ///< only records that these permit count
+  bool layouts = true;     ///< look for alternatives, too: it takes a moment
   /// Calls a body with 0, 1, ..., count - 1, in any order; a caller that has threads may do it side by side.
   std::function<void(int count, const std::function<void(int)>& body)> for_each =
       [](int count, const std::function<void(int)>& body) {

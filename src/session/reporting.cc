@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <future>
 
 #include "base/parallel.h"
 #include "base/version.h"
@@ -126,11 +127,15 @@ Result<ReportData> describe_for_report(const ReportSubject& subject, const Recor
   sources.target = &subject.place.target, sources.records = &records;
   sources.rates = rates, sources.layouts = layouts;
   sources.schedules = subject.rounding.schedules();
-  sources.network_bytes = network_footprint(*subject.fused, *subject.tasks, subject.rounding.exact);
+  const std::shared_future<std::int64_t> footprint =
+      std::async(std::launch::deferred, [&] {
+        return network_footprint(*subject.fused, *subject.tasks, subject.rounding.exact);
+      }).share();
+  sources.network_bytes = [&] { return footprint.get(); };
   // While tuning goes on the other processors are not ours.
   if (layouts) sources.for_each = [](int count, const std::function<void(int)>& body) { parallel_for(count, 0, body); };
   WHET_TRY(ReportData data, gather_report(sources));
-  add_limits(subject, rates, sources.network_bytes, data);
+  add_limits(subject, rates, footprint.get(), data);
   data.model = subject.model, data.records = subject.records;
   data.machine = !subject.where.empty() ? subject.where : subject.place.target.is_cpu() ? read_processor().brand : "";
   data.whet = "whet " + version(), data.written_at = utc_now();
