@@ -119,7 +119,7 @@ Buffers touched_buffers(std::int64_t bytes, const std::vector<int>& cpus) {
 Bandwidth bandwidth_of(Bandwidth level, const Buffers& buffers, From from, Reader read, const std::vector<int>& cpus) {
   if (buffers.empty()) return level;
   // What was flushed comes from memory once.
-  const std::int64_t passes = from == From::memory ? 1 : std::max<std::int64_t>(1, (32 << 20) / level.bytes);
+  const std::int64_t passes = from == From::memory ? 1 : std::max<std::int64_t>(1, (16 << 20) / level.bytes);
   const auto work = [&](std::size_t k) {
     for (std::int64_t i = 0; i < passes; ++i) read(buffers[k]->data(), level.bytes / 4);
   };
