@@ -186,7 +186,7 @@ static inline int whet_check_open_file(int file, const char* path, int contents,
  *  contents: 1 reads the whole file and compares its checksum; 0 looks at the trailer alone.
  *  Gives 0, or -1 and a sentence. */
 static inline int whet_check_file(const char* path, int contents, whet_error* error) {
-  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe is refused, not waited for */
   int result;
   if (file < 0) return whet_fail(error, "%s: %s; expected the path of a compiled model", path, strerror(errno));
   result = whet_check_open_file(file, path, contents, error);

@@ -173,7 +173,9 @@ class Running(InAFolder):
         Path("cut.so").write_bytes(Path(self.path).read_bytes()[:-100])
         whole = Path(self.path).read_bytes()
         Path("twice.so").write_bytes(whole[1000:])
+        os.mkfifo("pipe.so")
         for path, sentence in [("nowhere.so", "No such file"), ("text.so", "no compiled model"), ("cut.so", "no compiled model"),
+                               ("pipe.so", "is no file"), (".", "is no file"),
                                ("twice.so", "cut short")]:
             with self.assertRaisesRegex(whet.Error, sentence):
                 whet.open(path)

@@ -129,6 +129,8 @@ def _text(value: Optional[bytes]) -> str:
 
 def _check_file(path: str) -> None:
     """The trailer of the file, before any of it is mapped."""
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise Error(f"{path}: is no file; expected a compiled model")
     try:
         with open(path, "rb") as file:
             size = file.seek(0, os.SEEK_END)

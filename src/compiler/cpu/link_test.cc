@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cstring>
@@ -208,6 +209,11 @@ TEST_F(Link, ModelsThatAreTruncatedOrChangedAreRefusedWithASentence) {
     write_file(bad, changed);
     EXPECT_NE(error_of_open(bad), "no error") << "byte " << at;
   }
+}
+
+TEST_F(Link, AModelThatIsAPipeIsRefusedAtOnce) {
+  ASSERT_EQ(mkfifo(path("pipe.so").c_str(), 0600), 0);
+  EXPECT_EQ(error_of_open(path("pipe.so")), path("pipe.so") + ": is not a regular file; expected a compiled model");
 }
 
 TEST_F(Link, ModelsOfOtherVersionsAndProcessorsAreRefusedWithASentence) {
