@@ -92,6 +92,25 @@ TEST(ReportPage, AsksForNothing) {
   EXPECT_EQ(count(html, "default-src 'none'"), 1u);
 }
 
+TEST(ReportPage, NamesTheLongestPhases) {
+  ReportData data = made_up();
+  data.phases = {{"propose", 0.1}, {"measure", 15}, {"check", 2}, {"record", 0.1}, {"learn", 1}, {"finals", 4}};
+  const std::string html = report_html(data);
+  for (const char* phase : {">measure 15\u00a0s<", ">check 2\u00a0s<", ">finals 4\u00a0s<"})
+    EXPECT_EQ(count(html, phase), 1u) << phase;
+  EXPECT_EQ(count(html, ">record 0\u00a0s<"), 0u) << "is as long as a letter";
+}
+
+TEST(ReportPage, CountsFailuresWhereThereAreSome) {
+  ReportData data = made_up();
+  EXPECT_EQ(count(report_html(data), ">Failed</th>"), 2u) << "of tasks, and of devices";
+  for (ReportTask& task : data.tasks)
+    for (ReportTrial& trial : task.trials) trial.code = OutcomeCode::ok;
+  const std::string html = report_html(data);
+  EXPECT_EQ(count(html, ">Failed</th>"), 1u);
+  EXPECT_EQ(first_wrong_tag(html), "");
+}
+
 TEST(ReportPage, EscapesWhateverNamesHold) {
   ReportData data = made_up();
   const std::string evil = "\"><script>alert('1')</script>&\xff\x01<b";

@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::size_t kEffortRows = 15;
 constexpr double kEffortName = 230, kEffortColumn = 230, kEffortBar = 165, kEffortRow = 19, kEffortFirst = 38;
+constexpr double kPhasesLength = 955;
 
 struct EffortRow {
   std::string name;
@@ -75,25 +76,43 @@ std::string picture_of(const std::vector<EffortRow>& rows, const EffortRow& sum)
   return picture("Trials and time of the tasks", svg);
 }
 
+/// A label below a piece of a bar.
+struct PieceLabel {
+  double x, width;
+  std::string text;
+};
+
+/// Those that have room, the longest pieces' first.
+std::vector<PieceLabel> labels_with_room(std::vector<std::pair<double, PieceLabel>> wanted) {
+  std::ranges::stable_sort(wanted, std::ranges::greater(), [](const auto& piece) { return piece.first; });
+  std::vector<PieceLabel> placed;
+  for (auto& [length, label] : wanted) {
+    if (label.width > kPhasesLength) continue;
+    label.x = std::min(label.x, kPhasesLength - label.width);
+    const auto overlaps = [&, &label = label](const PieceLabel& other) {
+      return label.x < other.x + other.width + 12 && other.x < label.x + label.width + 12;
+    };
+    if (std::ranges::none_of(placed, overlaps)) placed.push_back(std::move(label));
+  }
+  return placed;
+}
+
 std::string phases_of(const std::vector<ReportPhase>& phases) {
   double all = 0;
   for (const ReportPhase& phase : phases) all += phase.seconds;
   if (!(all > 0)) return "";
   Svg svg(960, 62, "Wall time of the tuner", "Its phases, in seconds");
-  double x = 0, free_from = 0;
+  double x = 0;
+  std::vector<std::pair<double, PieceLabel>> labels;
   for (std::size_t i = 0; i < phases.size(); ++i) {
-    const double width = 955 * phases[i].seconds / all;
+    const double width = kPhasesLength * phases[i].seconds / all;
     if (width < 0.5) continue;
     svg.box(x, 18, width - 1, 14, i % 2 == 0 ? "bar" : "bar light", phases[i].name);
     const std::string label = phases[i].name + " " + duration_text(phases[i].seconds);
-    const double at = std::max(x, free_from);
-    const bool is_near = at <= x + width / 2;
-    if (is_near && at + width_of_label(label) < 960) {
-      svg.text(at, 48, label, "soft");
-      free_from = at + width_of_label(label) + 12;
-    }
+    labels.push_back({width, {x, width_of_label(label), label}});
     x += width;
   }
+  for (const PieceLabel& label : labels_with_room(std::move(labels))) svg.text(label.x, 48, label.text, "soft");
   svg.text(0, 12, "wall time of the last run", "soft");
   return picture("Wall time of the tuner", svg);
 }

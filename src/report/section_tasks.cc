@@ -48,12 +48,21 @@ double order_of_gain(const ReportTask& task) {
   return is_time(task.default_seconds) && is_time(task.best_seconds) ? task.default_seconds / task.best_seconds : NAN;
 }
 
-std::string task_row(const ReportTask& task, const ReportData& data, double whole, double most) {
+std::int64_t failures_of(const ReportTask& task) {
+  return std::ranges::count_if(task.trials, [](const ReportTrial& trial) { return trial.code != OutcomeCode::ok; });
+}
+
+/// What all rows of the table of tasks have in common.
+struct TaskTable {
+  double whole, most;    ///< seconds of all tasks, and of the heaviest
+  bool counts_failures;  ///< some candidate failed
+};
+
+std::string task_row(const ReportTask& task, const ReportData& data, const TaskTable& table) {
   const double gflops = is_time(task.best_seconds) ? task.flops / task.best_seconds / 1e9 : NAN;
   const double held =
       is_time(task.best_seconds) && task.limit_seconds > 0 ? task.limit_seconds / task.best_seconds : NAN;
-  const auto failed = std::count_if(task.trials.begin(), task.trials.end(),
-                                    [](const ReportTrial& trial) { return trial.code != OutcomeCode::ok; });
+  const std::int64_t failed = failures_of(task);
   std::string cells = number_cell(std::to_string(task.id), task.id);
   cells += fmt::format("<td class=\"name\"><i class=\"k{}b\"></i>{}{}</td>", kind_of(task.name), escaped(task.name),
                        task.note.empty() ? "" : fmt::format("<br><small>{}</small>", escaped(task.note)));
@@ -61,7 +70,8 @@ std::string task_row(const ReportTask& task, const ReportData& data, double whol
   cells += number_cell(ms_text(task.default_seconds), task.default_seconds);
   cells += number_cell(fmt::format("<b>{}</b>", ms_text(task.best_seconds)), task.best_seconds);
   cells += number_cell(gain_of(task.default_seconds, task.best_seconds), order_of_gain(task));
-  cells += number_cell(share_text(cost_of(task), whole) + " " + share_bar(cost_of(task), most), cost_of(task));
+  cells +=
+      number_cell(share_text(cost_of(task), table.whole) + " " + share_bar(cost_of(task), table.most), cost_of(task));
   cells += number_cell(std::isfinite(gflops) && gflops > 0 ? fmt::format("{:.1f}", gflops) : "–", gflops);
   cells +=
       number_cell(data.rates.gflops > 0 && std::isfinite(gflops) ? share_text(gflops, data.rates.gflops) : "–", gflops);
@@ -69,7 +79,7 @@ std::string task_row(const ReportTask& task, const ReportData& data, double whol
                        std::isfinite(held) ? fmt::format("{:.6g}", held) : "", escaped(task.limit_why),
                        std::isfinite(held) ? escaped(task.limit) + " " + share_text(held, 1) : "–");
   cells += number_cell(count_text(std::ssize(task.trials)), static_cast<double>(task.trials.size()));
-  cells += number_cell(failed == 0 ? "" : count_text(failed), static_cast<double>(failed));
+  if (table.counts_failures) cells += number_cell(failed == 0 ? "" : count_text(failed), static_cast<double>(failed));
   return fmt::format("<tr id=\"task-{}\">{}<td>{}</td></tr>\n", task.id, cells, spark(task));
 }
 
@@ -94,21 +104,22 @@ std::string tasks_section(const ReportData& data) {
       "<th scope=\"col\" class=\"n\">Default<br>ms</th><th scope=\"col\" class=\"n\">Best<br>ms</th>"
       "<th scope=\"col\" class=\"n\">Gain</th><th scope=\"col\" class=\"n\">Share</th>"
       "<th scope=\"col\" class=\"n\">GFLOPS</th><th scope=\"col\" class=\"n\">of peak</th>"
-      "<th scope=\"col\">Held by</th><th scope=\"col\" class=\"n\">Trials</th>"
-      "<th scope=\"col\" class=\"n\">Failed</th><th scope=\"col\" class=\"plain\">Best so far</th>";
-  const double whole = best_sum(data.tasks);
+      "<th scope=\"col\">Held by</th><th scope=\"col\" class=\"n\">Trials</th>";
+  constexpr const char* kFailed = "<th scope=\"col\" class=\"n\">Failed</th>";
+  constexpr const char* kBest = "<th scope=\"col\" class=\"plain\">Best so far</th>";
   const std::vector<std::size_t> order = by_cost(data.tasks);
-  const double most = cost_of(data.tasks[order.front()]);
+  const TaskTable table{best_sum(data.tasks), cost_of(data.tasks[order.front()]),
+                        std::ranges::any_of(data.tasks, [](const ReportTask& task) { return failures_of(task) > 0; })};
   std::string rows;
-  for (std::size_t t : order) rows += task_row(data.tasks[t], data, whole, most);
+  for (std::size_t t : order) rows += task_row(data.tasks[t], data, table);
   const std::string body = fmt::format(
       "<p class=\"filter\" hidden><label>Only tasks with <input type=\"search\" id=\"filter\" "
       "aria-describedby=\"shown\"></label> <span id=\"shown\" role=\"status\"></span></p>\n"
       "<div class=\"picture\" role=\"region\" tabindex=\"0\" aria-label=\"Table of tasks\"><table id=\"tasks-table\" "
-      "class=\"sorts\">\n<thead><tr>{}</tr></thead>\n<tbody>\n{}</tbody></table></div>\n"
+      "class=\"sorts\">\n<thead><tr>{}{}{}</tr></thead>\n<tbody>\n{}</tbody></table></div>\n"
       "<p class=\"remark\">Weight is how often the network runs the task; share is weight × best by the sum of all. "
       "Held by: the nearest limit of this machine, and the share of it that is reached.</p>\n",
-      kTitles, rows);
+      kTitles, table.counts_failures ? kFailed : "", kBest, rows);
   return section("tasks", "Tasks", finding_of_tasks(data), body);
 }
 
