@@ -45,9 +45,9 @@ std::string title_of(const std::string& model) {
 
 std::string about(const ReportData& data) {
   std::string text;
-  for (const std::string& part : {data.target, data.machine, data.records, data.whet, data.written_at})
-    if (!part.empty()) text += (text.empty() ? "" : " · ") + escaped(part);
-  return text;
+  for (const std::string& part : {data.target, data.machine, data.records, data.whet})
+    if (!part.empty()) text += escaped(part) + " · ";
+  return text + "<span>" + escaped(data.written_at) + "</span>";
 }
 
 }  // namespace

@@ -101,6 +101,15 @@ TEST(ReportPage, NamesTheLongestPhases) {
   EXPECT_EQ(count(html, ">record 0\u00a0s<"), 0u) << "is as long as a letter";
 }
 
+TEST(ReportPage, TellsOnceWhatIsTrueOfMostTasks) {
+  ReportData data = made_up();
+  data.tasks[0].note = data.tasks[1].note = "rests", data.tasks[2].note = "space used up";
+  const std::string html = report_html(data);
+  EXPECT_EQ(count(html, "rests"), 1u);
+  EXPECT_EQ(count(html, "Of 2 tasks the tuner noted: rests."), 1u);
+  EXPECT_EQ(count(html, "<small>space used up</small>"), 1u);
+}
+
 TEST(ReportPage, CountsFailuresWhereThereAreSome) {
   ReportData data = made_up();
   EXPECT_EQ(count(report_html(data), ">Failed</th>"), 2u) << "of tasks, and of devices";

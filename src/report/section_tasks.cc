@@ -56,7 +56,18 @@ std::int64_t failures_of(const ReportTask& task) {
 struct TaskTable {
   double whole, most;    ///< seconds of all tasks, and of the heaviest
   bool counts_failures;  ///< some candidate failed
+  std::string common;    ///< the note that most tasks have, which is told once; "": there is none
 };
+
+std::int64_t tasks_with(const std::string& note, const std::vector<ReportTask>& tasks) {
+  return std::ranges::count(tasks, note, &ReportTask::note);
+}
+
+std::string common_note(const std::vector<ReportTask>& tasks) {
+  for (const ReportTask& task : tasks)
+    if (2 * tasks_with(task.note, tasks) > std::ssize(tasks)) return task.note;
+  return "";
+}
 
 std::string task_row(const ReportTask& task, const ReportData& data, const TaskTable& table) {
   const double gflops = is_time(task.best_seconds) ? task.flops / task.best_seconds / 1e9 : NAN;
@@ -64,8 +75,9 @@ std::string task_row(const ReportTask& task, const ReportData& data, const TaskT
       is_time(task.best_seconds) && task.limit_seconds > 0 ? task.limit_seconds / task.best_seconds : NAN;
   const std::int64_t failed = failures_of(task);
   std::string cells = number_cell(std::to_string(task.id), task.id);
-  cells += fmt::format("<td class=\"name\"><i class=\"k{}b\"></i>{}{}</td>", kind_of(task.name), escaped(task.name),
-                       task.note.empty() ? "" : fmt::format("<br><small>{}</small>", escaped(task.note)));
+  cells += fmt::format(
+      "<td class=\"name\"><i class=\"k{}b\"></i>{}{}</td>", kind_of(task.name), escaped(task.name),
+      task.note.empty() || task.note == table.common ? "" : fmt::format("<br><small>{}</small>", escaped(task.note)));
   cells += number_cell(std::to_string(task.weight), task.weight);
   cells += number_cell(ms_text(task.default_seconds), task.default_seconds);
   cells += number_cell(fmt::format("<b>{}</b>", ms_text(task.best_seconds)), task.best_seconds);
@@ -109,7 +121,8 @@ std::string tasks_section(const ReportData& data) {
   constexpr const char* kBest = "<th scope=\"col\" class=\"plain\">Best so far</th>";
   const std::vector<std::size_t> order = by_cost(data.tasks);
   const TaskTable table{best_sum(data.tasks), cost_of(data.tasks[order.front()]),
-                        std::ranges::any_of(data.tasks, [](const ReportTask& task) { return failures_of(task) > 0; })};
+                        std::ranges::any_of(data.tasks, [](const ReportTask& task) { return failures_of(task) > 0; }),
+                        common_note(data.tasks)};
   std::string rows;
   for (std::size_t t : order) rows += task_row(data.tasks[t], data, table);
   const std::string body = fmt::format(
@@ -118,8 +131,12 @@ std::string tasks_section(const ReportData& data) {
       "<div class=\"picture\" role=\"region\" tabindex=\"0\" aria-label=\"Table of tasks\"><table id=\"tasks-table\" "
       "class=\"sorts\">\n<thead><tr>{}{}{}</tr></thead>\n<tbody>\n{}</tbody></table></div>\n"
       "<p class=\"remark\">Weight is how often the network runs the task; share is weight × best by the sum of all. "
-      "Held by: the nearest limit of this machine, and the share of it that is reached.</p>\n",
-      kTitles, table.counts_failures ? kFailed : "", kBest, rows);
+      "Held by: the nearest limit of this machine, and the share of it that is reached.{}</p>\n",
+      kTitles, table.counts_failures ? kFailed : "", kBest, rows,
+      table.common.empty()
+          ? ""
+          : fmt::format(" Of {} the tuner noted: {}.", count_of(tasks_with(table.common, data.tasks), "task"),
+                        escaped(table.common)));
   return section("tasks", "Tasks", finding_of_tasks(data), body);
 }
 

@@ -15,6 +15,8 @@ namespace {
 constexpr double kTimeLeft = 84, kTimeLength = 790, kTimeLane = 24;
 /// Profiled times this much longer than the predicted ones are the machine's doing.
 constexpr double kFarFrom = 1.5;
+/// A share of the time that is worth a word.
+constexpr double kLeastAlone = 0.001;
 constexpr std::size_t kTimeListed = 12;
 
 double sum_of(const std::vector<ReportStep>& steps, double ReportStep::* seconds) {
@@ -99,8 +101,11 @@ std::string told_of_workers(const Inference& inference, const ReportProfile& pro
   double alone = 0;
   for (std::size_t s = 0; s < profile.steps.size(); ++s)
     if (!profile.steps[s].parallel) alone += inference.length_of(s);
-  std::string text = alone > 0 ? fmt::format(" For {} of the time one worker is alone.", share_text(alone, all))
-                               : " All workers run all of them.";
+  std::string text;
+  if (alone >= kLeastAlone * all)
+    text = fmt::format(" For {} of the time one worker is alone.", share_text(alone, all));
+  else if (alone == 0)
+    text = " All workers run all of them.";
   if (!inference.watched) return text;
   const std::vector<double> waiting = waiting_of(inference, profile);
   const auto most = std::max_element(waiting.begin(), waiting.end());

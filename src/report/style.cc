@@ -21,7 +21,7 @@ h1{font-size:1.9rem;font-weight:400;margin:0;line-height:1.2;overflow-wrap:anywh
 h2{font:600 .78rem/1.4 var(--sans);letter-spacing:.06em;text-transform:uppercase;color:var(--soft);margin:0 0 .2rem}
 html,h2{--sans:system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,"Liberation Sans",sans-serif}
 section{margin:3rem 0 0}
-.about{color:var(--soft);margin:.3rem 0 0;overflow-wrap:anywhere}
+.about{color:var(--soft);margin:.3rem 0 0;overflow-wrap:anywhere} .about span{white-space:nowrap}
 .lead{font-size:1.25rem;line-height:1.45;margin:1.4rem 0 1rem;max-width:46rem}
 .lead b,.finding b{font-weight:600;color:var(--best)}
 .finding{margin:0 0 .8rem;max-width:46rem;font-size:1.06rem}
