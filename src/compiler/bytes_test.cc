@@ -80,6 +80,17 @@ ComputeDag byte_product(int rows, int depth, int columns) {
       .value();
 }
 
+/// The task of a graph that has a sum.
+ComputeDag layer_of(Graph graph) {
+  const FusedGraph fused = *optimize(std::move(graph), {});
+  const std::vector<Task> tasks = *extract_tasks(fused, *parse_target("cpu -mcpu=haswell -threads=1"));
+  for (const Task& task : tasks)
+    for (const Op& part : task.dag.ops)
+      if (!part.is_placeholder() && part.element().reducer) return task.dag;
+  ADD_FAILURE() << "no sum";
+  return {};
+}
+
 /// The task of a quantized convolution that pads by `zero`: its bias has values for the borders.
 ComputeDag padded_by(int zero, int rows, int columns, int in, int out, int kernel, int stride, bool depthwise) {
   testing::QuantizedBuilder b;
@@ -88,13 +99,7 @@ ComputeDag padded_by(int zero, int rows, int columns, int in, int out, int kerne
                         depthwise ? in : 1,       Layout::channels_first};
   const ValueId x = b.input("x", {1, in, rows, columns}, DType::u8);
   const ValueId y = b.add("conv", op, {b.real(x, zero, 0.02), b.weights({out, depthwise ? 1 : in, kernel, kernel})});
-  const FusedGraph fused = *optimize(b.finish({b.rounded(y, 77, 0.13)}), {});
-  const std::vector<Task> tasks = *extract_tasks(fused, *parse_target("cpu -mcpu=haswell -threads=1"));
-  for (const Task& task : tasks)
-    for (const Op& part : task.dag.ops)
-      if (!part.is_placeholder() && part.element().reducer) return task.dag;
-  ADD_FAILURE() << "no convolution";
-  return {};
+  return layer_of(b.finish({b.rounded(y, 77, 0.13)}));
 }
 
 /// A picture of three channels in the file's order becomes bytes, channels last, with a fourth channel and a border of zero points.
@@ -109,6 +114,18 @@ ComputeDag quantized_picture(int rows, int columns, int border) {
                        "return y\n",
                        rows, columns, border, rows + border, columns + border, rows + 2 * border, columns + 2 * border))
       .value();
+}
+
+/// A quantized layer with an activation that is read from a table.
+ComputeDag looked_up(int rows, int columns, int in, int out, bool dense) {
+  testing::QuantizedBuilder b;
+  const ConvOperator op{{1, 1}, {1, 1}, {0, 0}, {0, 0}, 1, Layout::channels_first};
+  const ValueId x = dense ? b.input("x", {rows, in}, DType::u8) : b.input("x", {1, in, rows, columns}, DType::u8);
+  const ValueId sum = dense ? b.add("product", MatMulOperator{false, true}, {b.real(x, 5, 0.02), b.weights({out, in})})
+                            : b.add("conv", op, {b.real(x, 5, 0.02), b.weights({out, in, 1, 1})});
+  const ValueId real = b.real(b.rounded(sum, 120, 0.13), 120, 0.13);
+  const ValueId swish = b.binary("swish", BinaryKind::mul, real, b.unary("sigmoid", UnaryKind::sigmoid, real));
+  return layer_of(b.finish({b.rounded(swish, 20, 0.1)}));
 }
 
 Target byte_target(const std::string& processor) { return *parse_target("cpu -mcpu=" + processor + " -threads=1"); }
@@ -173,6 +190,35 @@ TEST(ProductsOfBytes, AreExactInMatrixProducts) {
 TEST(ProductsOfBytes, AreExactWhereNoInstructionFits) {
   expect_exact(byte_convolution(5, 6, 6, 24, 3, true), 4);
   expect_exact(byte_product(3, 8, 12), 4);
+}
+
+/// A quantized activation alone.
+ComputeDag table_of_bytes() {
+  testing::QuantizedBuilder b;
+  const ValueId x = b.input("x", {48, 208}, DType::u8);
+  const ValueId y = b.unary("sigmoid", UnaryKind::sigmoid, b.real(x, 120, 0.13));
+  const FusedGraph fused = *optimize(b.finish({b.rounded(y, 20, 0.004)}), {});
+  return extract_tasks(fused, *parse_target("cpu -mcpu=haswell -threads=1"))->front().dag;
+}
+
+TEST(Tables, AreExact) { expect_exact(table_of_bytes(), 3); }
+TEST(Tables, AreExactBehindProductsOfBytes) {
+  expect_exact(looked_up(7, 9, 16, 40, false), 4);
+  expect_exact(looked_up(11, 1, 36, 56, true), 4);
+  expect_exact(looked_up(1, 1, 64, 33, true), 4);
+}
+TEST(Tables, ArePermutedWhereTheProcessorPermutesBytes) {
+  const ComputeDag task = table_of_bytes();
+  const auto code_of = [&](const char* processor) {
+    const Target target = byte_target(processor);
+    const Kernel kernel = *compile_kernel(lower(*replay(task, *default_steps(task, target)), target)->program, target);
+    std::string text;
+    const std::vector<MachineLoop> loops = *innermost_loops(kernel, target);
+    for (const MachineLoop& loop : loops) text += loop.text;
+    return text;
+  };
+  EXPECT_NE(code_of("sapphirerapids").find("vpermi2b"), std::string::npos) << code_of("sapphirerapids");
+  EXPECT_EQ(code_of("sapphirerapids").find("gather"), std::string::npos);
 }
 
 TEST(Pictures, BecomeBytesExactly) {
@@ -253,7 +299,8 @@ std::string ptx_of(const ComputeDag& task, const std::string& sketch, const std:
 }
 
 TEST(ProductsOfBytes, TakeTheInstructionsOfGpus) {
-  for (const ComputeDag& task : {byte_convolution(9, 9, 32, 48, 3, true), byte_product(96, 256, 64)})
+  for (const ComputeDag& task :
+       {byte_convolution(9, 9, 32, 48, 3, true), byte_product(96, 256, 64), looked_up(96, 1, 256, 64, true)})
     for (const char* arch : {"sm_75", "sm_80", "sm_90"}) {
       const std::string dots = ptx_of(task, "dots", arch);
       EXPECT_NE(dots.find(kDot), std::string::npos) << arch;

@@ -136,6 +136,17 @@ OpId define_at(const Site& site, const PadOperator& op) {
   });
 }
 
+namespace {
+
+/// What an op gives is a byte without a sign in a wider type.
+bool is_byte_without_sign(const Op& op) {
+  const auto* element = std::get_if<Element>(&op.def);
+  const Cast* wide = element && !element->reducer ? std::get_if<Cast>(&element->body->kind) : nullptr;
+  return wide && wide->a->dtype == DType::u8;
+}
+
+}  // namespace
+
 OpId define_at(const Site& site, const GatherOperator& op) {
   const auto axis = static_cast<std::size_t>(op.axis);
   const std::int64_t extent = site.shape(0)[axis];
@@ -147,8 +158,10 @@ OpId define_at(const Site& site, const GatherOperator& op) {
     const auto first = i.begin() + op.axis, behind = first + static_cast<std::ptrdiff_t>(index_rank);
     const Expr raw = cast(DType::i64, site.read(1, Exprs(first, behind)));
     // Negative indices count from the end; clamped, so that every load provably stays inside.
+    const Expr from_front =
+        is_byte_without_sign(site.dag.op(site.inputs[1])) ? raw : select(raw < int_const(0), raw + extent, raw);
     Exprs index(i.begin(), first);
-    index.push_back(clamped(select(raw < int_const(0), raw + extent, raw), extent));
+    index.push_back(clamped(from_front, extent));
     index.insert(index.end(), behind, i.end());
     return site.read(0, index);
   });

@@ -6,6 +6,7 @@
 
 #include "passes/attention.h"
 #include "passes/integer_form.h"
+#include "passes/integer_products.h"
 #include "passes/operator_class.h"
 #include "passes/permutation.h"
 #include "passes/squeeze_excite.h"
@@ -99,7 +100,8 @@ class Fusion {
         producers_(graph.values.size()) {
     std::iota(parent_.begin(), parent_.end(), 0);
     for (Index n = 0; n < graph.nodes.size(); ++n) {
-      classes_.push_back(class_of(graph.nodes[n].op));
+      const bool looks_up = is_look_up(graph, graph.nodes[n]);
+      classes_.push_back(looks_up ? OperatorClass::elementwise : class_of(graph.nodes[n].op));
       producers_[graph.nodes[n].output.index()] = &graph.nodes[n];
       summaries_.push_back(summary_of(n));
       const std::set<ValueId> inputs(graph.nodes[n].inputs.begin(), graph.nodes[n].inputs.end());

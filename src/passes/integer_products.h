@@ -31,6 +31,11 @@ Result<Graph> move_to_bytes(const Graph&);
 /// layer to layer, are mostly those of the byte.
 Result<Graph> clip_bytes_once(const Graph&);
 
+/// Bytes that are a dear function of other bytes, element by element, are read from a table of its 256 values: an activation
+/// between two roundings. The index is one of i32, the operator a gather (`is_look_up`).
+Result<Graph> tabulate_bytes(const Graph&);
+bool is_look_up(const Graph&, const Node&);
+
 /// Each reader of a number has a constant of its own, where a graph has bytes: whether two scales are equal by chance decides
 /// nothing about what a kernel reads.
 Result<Graph> give_numbers_apart(const Graph&);

@@ -244,6 +244,43 @@ TEST(Bytes, AreStoredBeforeAReshapeOfWhatBecomesBytes) {
   EXPECT_EQ(fused->graph.value(fused->groups[0].outputs[0]).type.dtype, DType::u8) << to_text(*fused);
 }
 
+int look_ups(const Graph& graph) {
+  return static_cast<int>(
+      std::count_if(graph.nodes.begin(), graph.nodes.end(), [&](const Node& node) { return is_look_up(graph, node); }));
+}
+
+TEST(Bytes, AreReadFromATableWhereTheyAreADearFunctionOfOthers) {
+  for (const bool has_sign : {false, true}) {
+    QuantizedBuilder b;
+    b.bytes = has_sign ? DType::i8 : DType::u8;
+    const ValueId x = b.input("x", {2, 128}, b.bytes);
+    const ValueId y = b.unary("erf", UnaryKind::erf, b.real(x, b.zero(131), 0.03));
+    const ValueId product = b.binary("product", BinaryKind::mul, y, b.real(x, b.zero(131), 0.03));
+    const Graph graph =
+        b.finish({b.rounded(product, b.zero(9), 0.013), b.rounded(b.relu("relu", b.real(x, 7, 0.1)), 0, 0.173)});
+    const Result<Graph> result = run_passes(graph, {});
+    ASSERT_TRUE(result.ok()) << result.error().message;
+    EXPECT_EQ(look_ups(*result), 1) << nodes_of(*result);
+    Tensor bytes(b.bytes, {2, 128});
+    for (std::int64_t i = 0; i < 256; ++i) bytes.set(i, b.zero(i));
+    const std::vector<Tensor> want = values_of(graph, {bytes}), got = values_of(*result, {bytes});
+    for (std::size_t k = 0; k < 2; ++k)
+      for (std::int64_t i = 0; i < 256; ++i) EXPECT_EQ(got[k].get(i), want[k].get(i)) << k << " " << i;
+  }
+}
+
+TEST(Bytes, AreReadFromATableAtTheEndOfAConvolution) {
+  QuantizedBuilder b;
+  const ValueId x = b.input("x", {1, 16, 6, 6}, DType::u8);
+  const ValueId sum = b.add("first", square(1, 1), {b.real(x, 0, 0.1), b.weights({16, 16, 3, 3})});
+  const ValueId real = b.real(b.rounded(sum, 100, 0.2), 100, 0.2);
+  const ValueId swish = b.binary("swish", BinaryKind::mul, real, b.unary("sigmoid", UnaryKind::sigmoid, real));
+  const Result<FusedGraph> fused = optimize(b.finish({b.rounded(swish, 20, 0.1)}), {});
+  ASSERT_TRUE(fused.ok());
+  EXPECT_EQ(look_ups(fused->graph), 1);
+  EXPECT_EQ(fused->groups.size(), 3u) << to_text(*fused);  // two of them turn the picture
+}
+
 /// A chain of quantized operators of every kind, by the seed. Scales are no round numbers: of these, many results would lie
 /// exactly between two steps.
 Graph random_quantized_graph(std::uint64_t seed, QuantizedBuilder& b) {

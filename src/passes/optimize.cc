@@ -36,6 +36,8 @@ const std::vector<Pass>& graph_passes() {
       {"fold constants", fold_constants},
       {"simplify", simplify_graph},
       {"common subexpressions", share_common_subexpressions},
+      {"tables of bytes", tabulate_bytes},
+      {"dead code", remove_dead_code},
       {"dequantize at readers", dequantize_at_readers},
       {"numbers apart", give_numbers_apart},
       {"dead code", remove_dead_code},

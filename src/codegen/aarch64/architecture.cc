@@ -142,6 +142,7 @@ const Architecture kAArch64 = {.triple = "aarch64-unknown-linux-gnu",
                                .product = product_of_aarch64,
                                .join_bytes = join_bytes_of_aarch64,
                                .byte_order = no_byte_order,
+                               .look_up = nullptr,
                                .nearest_integers = nullptr,
                                .address_reach = 16384,  // of 4 bytes; 65536 of vectors
                                .multiplies_by_lane = true,

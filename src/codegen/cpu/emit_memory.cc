@@ -72,6 +72,7 @@ Emitter::Value* Emitter::load_memory(const ExprInfo& info, const Load& n, const 
   const BufferId buffer(n.source.value);
   const int lanes = info.expr->lanes;
   if (index == nullptr) {
+    if (Value* found = load_from_table(buffer, info.children[0], lanes)) return found;
     Value* permuted = mask == nullptr ? load_permuted(buffer, info.children[0], lanes) : nullptr;
     return permuted != nullptr ? permuted : load_gather(buffer, info.children[0], lanes, mask);
   }
@@ -181,6 +182,29 @@ Emitter::Value* Emitter::load_permuted(BufferId buffer, ExprRef index, int lanes
   }
   Value* mask = whole || span == lanes ? nullptr : llvm::ConstantVector::get(read);
   return b_.CreateShuffleVector(load_contiguous(buffer, address(buffer, linear), lanes, mask), from);
+}
+
+/// Every index lies in the table, so that masked lanes may read as well.
+Emitter::Value* Emitter::load_from_table(BufferId buffer, ExprRef index, int lanes) {
+  constexpr std::int64_t kTable = 256;
+  const std::vector<std::int64_t>& extents = program_.buffer(buffer).extents;
+  const std::int64_t elements = std::accumulate(extents.begin(), extents.end(), std::int64_t{1}, std::multiplies<>());
+  if (lanes == 1 || element_bytes(buffer) != 1 || elements != kTable || !is_fixed(buffer)) return nullptr;
+  Expr bytes = table_[index].expr;
+  for (const Cast* cast = std::get_if<Cast>(&bytes->kind); cast && bytes->dtype != DType::u8;
+       cast = std::get_if<Cast>(&bytes->kind))
+    bytes = cast->a;
+  if (bytes->dtype != DType::u8 || bytes->lanes != lanes) return nullptr;
+  Value* const at = emit(table_.intern(bytes));
+  if (architecture_.look_up != nullptr)
+    if (Value* found = architecture_.look_up(b_, features_, base_pointer(buffer), at)) return found;
+  Value* vector = llvm::PoisonValue::get(memory_type(program_.buffer(buffer).dtype, lanes));
+  for (int i = 0; i < lanes; ++i) {
+    Value* const place = b_.CreateZExt(b_.CreateExtractElement(at, i64(i)), b_.getInt64Ty());
+    vector =
+        b_.CreateInsertElement(vector, load_one(buffer, b_.CreatePtrAdd(base_pointer(buffer), place), nullptr), i64(i));
+  }
+  return vector;
 }
 
 /// One instruction puts any lanes of two vectors anywhere, and masked stores are cheap: elements a few apart are better

@@ -152,6 +152,8 @@ class Emitter : ValueEmitter {
   Value* load_gather(BufferId, ExprRef index, int lanes, Value* mask);
   /// Lanes whose distances are constant and small, by one load and a permutation; nothing for others.
   Value* load_permuted(BufferId, ExprRef index, int lanes);
+  /// Bytes of a table of 256 by indices that are bytes; nothing for another load.
+  Value* load_from_table(BufferId, ExprRef index, int lanes);
   void store_memory(const Store&, ExprRef index, Value* value, Value* mask, int lanes);
   void store_every(BufferId, const Linear& index, Value* value, int lanes);
   /// The address of the element at `index` (its first lane).

@@ -51,6 +51,9 @@ struct Architecture {
   llvm::Value* (*join_bytes)(llvm::IRBuilderBase&, const CpuFeatures&, llvm::Value* order,
                              std::span<llvm::Value* const> rows);
   llvm::Value* (*byte_order)(llvm::IRBuilderBase&, const CpuFeatures&);
+  /// table[bytes[i]] of a table of 256 bytes. Gives null for vectors of which the processor has no instruction for that. May be null
+  /// itself.
+  llvm::Value* (*look_up)(llvm::IRBuilderBase&, const CpuFeatures&, llvm::Value* table, llvm::Value* bytes);
   /// f32 rounded to the nearest i32, half to even, by one instruction.
   /// Gives null for vectors of which the processor has no such instruction. May be null itself.
   llvm::Value* (*nearest_integers)(llvm::IRBuilderBase&, const CpuFeatures&, llvm::Value*);

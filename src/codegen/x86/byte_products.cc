@@ -99,6 +99,32 @@ llvm::Value* join_bytes_of_x86(llvm::IRBuilderBase& b, const CpuFeatures& featur
   return b.CreateBitCast(bytes, words);
 }
 
+llvm::Value* look_up_of_x86(llvm::IRBuilderBase& b, const CpuFeatures& features, llvm::Value* table,
+                            llvm::Value* bytes) {
+  constexpr int kVector = 64;
+  const int lanes = lanes_in(bytes);
+  if (!features.permutes_bytes || lanes < 8 || lanes > kVector) return nullptr;
+  const auto resized = [&](llvm::Value* vector, int to) {
+    std::vector<int> from(static_cast<std::size_t>(to), -1);
+    for (int i = 0; i < std::min(to, lanes); ++i) from[static_cast<std::size_t>(i)] = i;
+    return b.CreateShuffleVector(vector, from);
+  };
+  auto* const type = llvm::FixedVectorType::get(b.getInt8Ty(), kVector);
+  const auto quarter = [&](int k) {
+    llvm::LoadInst* const load =
+        b.CreateAlignedLoad(type, b.CreatePtrAdd(table, b.getInt64(kVector * k)), llvm::Align(1));
+    load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(load->getContext(), {}));
+    return load;
+  };
+  llvm::Value* const at = lanes == kVector ? bytes : resized(bytes, kVector);
+  const auto half = [&](int k) {
+    return b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_vpermi2var_qi_512, {}, {quarter(k), at, quarter(k + 1)});
+  };
+  llvm::Value* const is_high = b.CreateICmpSLT(at, llvm::Constant::getNullValue(type));
+  llvm::Value* const found = b.CreateSelect(is_high, half(2), half(0));
+  return lanes == kVector ? found : resized(found, lanes);
+}
+
 llvm::Value* nearest_integers_of_x86(llvm::IRBuilderBase& b, const CpuFeatures& features, llvm::Value* value) {
   const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(value->getType());
   const unsigned lanes = vector ? vector->getNumElements() : 1;

@@ -15,6 +15,8 @@ llvm::Value* pair_product_of_x86(llvm::IRBuilderBase&, const CpuFeatures&, llvm:
 /// Architecture::join_bytes: one permutation where the processor permutes bytes of a whole vector.
 llvm::Value* join_bytes_of_x86(llvm::IRBuilderBase&, const CpuFeatures&, llvm::Value* order,
                                std::span<llvm::Value* const> rows);
+/// Architecture::look_up: two permutations of 128 bytes each, where the processor permutes bytes.
+llvm::Value* look_up_of_x86(llvm::IRBuilderBase&, const CpuFeatures&, llvm::Value* table, llvm::Value* bytes);
 /// Architecture::byte_order: the indices of that permutation.
 llvm::Value* byte_order_of_x86(llvm::IRBuilderBase&, const CpuFeatures&);
 /// Architecture::nearest_integers: vcvtps2dq.
