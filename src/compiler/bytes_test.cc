@@ -131,8 +131,8 @@ ComputeDag looked_up(int rows, int columns, int in, int out, bool dense) {
 Target byte_target(const std::string& processor) { return *parse_target("cpu -mcpu=" + processor + " -threads=1"); }
 
 /// Every sketch's guess and random candidates have the answers of the definition to the last bit.
-void expect_exact(const ComputeDag& task, int samples) {
-  for (const Target& target : runnable_targets()) {
+void expect_exact(const ComputeDag& task, int samples, const std::vector<Target>& targets = runnable_targets()) {
+  for (const Target& target : targets) {
     const DesignSpace space = make_space(task, target);
     Rng rng(5);
     std::vector<Candidate> candidates;
@@ -202,6 +202,11 @@ ComputeDag table_of_bytes() {
 }
 
 TEST(Tables, AreExact) { expect_exact(table_of_bytes(), 3); }
+TEST(Tables, AreExactWherePairsOfBytesArePermuted) {
+  if (emulated_processor() != nullptr || host_target().cpu().vector_bytes < 64) GTEST_SKIP() << "no AVX-512 here";
+  expect_exact(table_of_bytes(), 3, {byte_target("skylake-avx512")});
+  expect_exact(looked_up(7, 9, 16, 40, false), 4, {byte_target("skylake-avx512")});
+}
 TEST(Tables, AreExactBehindProductsOfBytes) {
   expect_exact(looked_up(7, 9, 16, 40, false), 4);
   expect_exact(looked_up(11, 1, 36, 56, true), 4);
@@ -218,7 +223,7 @@ TEST(Tables, ArePermutedWhereTheProcessorPermutesBytes) {
     return text;
   };
   EXPECT_NE(code_of("sapphirerapids").find("vpermi2b"), std::string::npos) << code_of("sapphirerapids");
-  EXPECT_EQ(code_of("sapphirerapids").find("gather"), std::string::npos);
+  EXPECT_NE(code_of("cascadelake").find("vpermi2w"), std::string::npos) << code_of("cascadelake");
 }
 
 TEST(Pictures, BecomeBytesExactly) {

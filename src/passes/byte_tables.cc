@@ -112,7 +112,8 @@ class Tables {
     for (const Node* each : region) {
       std::vector<Tensor> inputs;
       for (ValueId input : each->inputs)
-        inputs.push_back(is_number(input) ? rewriter_.from().value(input).constant->reshaped({}) : values.at(input.value));
+        inputs.push_back(is_number(input) ? rewriter_.from().value(input).constant->reshaped({})
+                                          : values.at(input.value));
       WHET_TRY(Tensor value, evaluate_operator(each->op, inputs, {type(each->output).dtype, {kBytes}}, each->name));
       values.insert_or_assign(each->output.value, std::move(value));
     }

@@ -25,6 +25,7 @@ struct CpuFeatures {
   int pair_lanes = 0;           ///< sums of a vector that `pair_product` takes
   int product_lanes = 0;        ///< sums of a vector that `product` takes
   bool permutes_bytes = false;  ///< bytes of a vector of 64 by one instruction
+  bool permutes_words = false;  ///< words of 16 bits of such a vector
 };
 
 /// One of LLVM's architectures for CPUs, and how whet uses it.

@@ -55,7 +55,8 @@ CpuFeatures features(const llvm::MCSubtargetInfo& cpu) {
           .pair_lanes = pairs        ? 16
                         : half_pairs ? 8
                                      : 4,
-          .permutes_bytes = cpu.checkFeatures("+avx512vbmi")};
+          .permutes_bytes = cpu.checkFeatures("+avx512vbmi"),
+          .permutes_words = cpu.checkFeatures("+avx512bw")};
 }
 
 bool is_vector_register(std::string_view name) {

@@ -4,6 +4,7 @@
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/IntrinsicsX86.h>
 
+#include <algorithm>
 #include <numeric>
 #include <vector>
 
@@ -99,30 +100,59 @@ llvm::Value* join_bytes_of_x86(llvm::IRBuilderBase& b, const CpuFeatures& featur
   return b.CreateBitCast(bytes, words);
 }
 
-llvm::Value* look_up_of_x86(llvm::IRBuilderBase& b, const CpuFeatures& features, llvm::Value* table,
-                            llvm::Value* bytes) {
+namespace {
+
+/// The first lanes of a vector, and any behind them.
+llvm::Value* resized(llvm::IRBuilderBase& b, llvm::Value* vector, int to) {
+  std::vector<int> from(static_cast<std::size_t>(to), -1);
+  for (int i = 0; i < std::min(to, lanes_in(vector)); ++i) from[static_cast<std::size_t>(i)] = i;
+  return lanes_in(vector) == to ? vector : b.CreateShuffleVector(vector, from);
+}
+
+/// One of four vectors of 64 bytes of a table.
+llvm::Value* quarter_of(llvm::IRBuilderBase& b, llvm::Value* table, int quarter, llvm::Type* type) {
   constexpr int kVector = 64;
-  const int lanes = lanes_in(bytes);
-  if (!features.permutes_bytes || lanes < 8 || lanes > kVector) return nullptr;
-  const auto resized = [&](llvm::Value* vector, int to) {
-    std::vector<int> from(static_cast<std::size_t>(to), -1);
-    for (int i = 0; i < std::min(to, lanes); ++i) from[static_cast<std::size_t>(i)] = i;
-    return b.CreateShuffleVector(vector, from);
-  };
-  auto* const type = llvm::FixedVectorType::get(b.getInt8Ty(), kVector);
-  const auto quarter = [&](int k) {
-    llvm::LoadInst* const load =
-        b.CreateAlignedLoad(type, b.CreatePtrAdd(table, b.getInt64(kVector * k)), llvm::Align(1));
-    load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(load->getContext(), {}));
-    return load;
-  };
-  llvm::Value* const at = lanes == kVector ? bytes : resized(bytes, kVector);
+  llvm::Value* const at = b.CreatePtrAdd(table, b.getInt64(static_cast<std::uint64_t>(kVector * quarter)));
+  llvm::LoadInst* const load = b.CreateAlignedLoad(type, at, llvm::Align(1));
+  load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(load->getContext(), {}));
+  return load;
+}
+
+llvm::Value* look_up_bytes(llvm::IRBuilderBase& b, llvm::Value* table, llvm::Value* bytes) {
+  auto* const type = llvm::FixedVectorType::get(b.getInt8Ty(), 64);
+  llvm::Value* const at = resized(b, bytes, 64);
   const auto half = [&](int k) {
-    return b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_vpermi2var_qi_512, {}, {quarter(k), at, quarter(k + 1)});
+    return b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_vpermi2var_qi_512, {},
+                             {quarter_of(b, table, k, type), at, quarter_of(b, table, k + 1, type)});
   };
   llvm::Value* const is_high = b.CreateICmpSLT(at, llvm::Constant::getNullValue(type));
-  llvm::Value* const found = b.CreateSelect(is_high, half(2), half(0));
-  return lanes == kVector ? found : resized(found, lanes);
+  return resized(b, b.CreateSelect(is_high, half(2), half(0)), lanes_in(bytes));
+}
+
+llvm::Value* look_up_words(llvm::IRBuilderBase& b, llvm::Value* table, llvm::Value* bytes) {
+  auto* const type = llvm::FixedVectorType::get(b.getInt16Ty(), 32);
+  const auto word = [&](std::uint64_t value) { return llvm::ConstantInt::get(type, value); };
+  llvm::Value* const wide = b.CreateZExt(resized(b, bytes, 32), type);
+  llvm::Value* const at = b.CreateLShr(wide, word(1));
+  const auto half = [&](int k) {
+    return b.CreateIntrinsic(llvm::Intrinsic::x86_avx512_vpermi2var_hi_512, {},
+                             {quarter_of(b, table, k, type), at, quarter_of(b, table, k + 1, type)});
+  };
+  llvm::Value* const pair = b.CreateSelect(b.CreateICmpUGE(wide, word(128)), half(2), half(0));
+  llvm::Value* const byte = b.CreateLShr(pair, b.CreateShl(b.CreateAnd(wide, word(1)), word(3)));
+  return resized(b, b.CreateTrunc(byte, llvm::FixedVectorType::get(b.getInt8Ty(), 32)), lanes_in(bytes));
+}
+
+}  // namespace
+
+llvm::Value* look_up_of_x86(llvm::IRBuilderBase& b, const CpuFeatures& features, llvm::Value* table,
+                            llvm::Value* bytes) {
+  const int lanes = lanes_in(bytes);
+  if (lanes < 8 || lanes > 64 || !(features.permutes_bytes || features.permutes_words)) return nullptr;
+  if (features.permutes_bytes) return look_up_bytes(b, table, bytes);
+  if (lanes <= 32) return look_up_words(b, table, bytes);
+  return joined(b, look_up_words(b, table, part_of(b, bytes, 0, 32)),
+                look_up_words(b, table, part_of(b, bytes, 32, 32)));
 }
 
 llvm::Value* nearest_integers_of_x86(llvm::IRBuilderBase& b, const CpuFeatures& features, llvm::Value* value) {

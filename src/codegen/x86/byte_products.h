@@ -15,7 +15,7 @@ llvm::Value* pair_product_of_x86(llvm::IRBuilderBase&, const CpuFeatures&, llvm:
 /// Architecture::join_bytes: one permutation where the processor permutes bytes of a whole vector.
 llvm::Value* join_bytes_of_x86(llvm::IRBuilderBase&, const CpuFeatures&, llvm::Value* order,
                                std::span<llvm::Value* const> rows);
-/// Architecture::look_up: two permutations of 128 bytes each, where the processor permutes bytes.
+/// Architecture::look_up: two permutations of 128 bytes each, of bytes or of pairs of them, of which a shift takes one.
 llvm::Value* look_up_of_x86(llvm::IRBuilderBase&, const CpuFeatures&, llvm::Value* table, llvm::Value* bytes);
 /// Architecture::byte_order: the indices of that permutation.
 llvm::Value* byte_order_of_x86(llvm::IRBuilderBase&, const CpuFeatures&);
