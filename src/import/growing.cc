@@ -35,7 +35,7 @@ Status GrowingGraph::check_growth(const std::string& label) const {
 }
 
 Status GrowingGraph::count_inlined(const std::string& label, std::size_t values) {
-  constexpr std::int64_t kMostNodes = std::int64_t{1} << 18;
+  constexpr std::int64_t kMostNodes = std::int64_t{1} << 16;
   constexpr std::size_t kValuesOfANode = 16;  // as many names are looked up as fast as a node is imported
   inlined_nodes_ += 1 + static_cast<std::int64_t>(values / kValuesOfANode);
   if (inlined_nodes_ <= kMostNodes) return ok_status();
@@ -69,85 +69,11 @@ const std::vector<ValueId>* GrowingGraph::sequence(ValueId id) const {
   return found == sequences_.end() ? nullptr : &found->second;
 }
 
-const Counted& GrowingGraph::counted(ValueId id) const {
-  static const Counted kNone;
-  const auto found = counted_.find(id.value);
-  return found == counted_.end() ? kNone : found->second;
-}
-
-void GrowingGraph::set_counted(ValueId id, Counted counted) {
-  if (counted.empty()) {
-    counted_.erase(id.value);
-  } else {
-    counted_[id.value] = std::move(counted);
-  }
-}
-
 Result<ValueId> GrowingGraph::add_step(const std::string& label, const std::string& part, const Operator& op,
                                        std::vector<ValueId> inputs) {
   const std::string name = label + "/" + part;
   WHET_TRY(const Step step, add(label, name, unique_value_name(name), op, std::move(inputs)));
   return step.value;
-}
-
-Result<ValueId> GrowingGraph::at_most(const std::string& label, ValueId count, std::int64_t most) {
-  const auto found = cut_counts_.find({count.value, most});
-  if (found != cut_counts_.end()) return found->second;
-  const ValueId limit = add_made(unique_value_name(label + "/most"), Tensor::of<std::int64_t>(DType::i64, {}, {most}));
-  WHET_TRY(const ValueId cut, add_step(label, "count", BinaryOperator{BinaryKind::min}, {count, limit}));
-  cut_counts_.emplace(std::pair(count.value, most), cut);
-  return cut;
-}
-
-Result<ValueId> GrowingGraph::padded_by(const std::string& label, ValueId id, Tensor number) {
-  const Counted dimensions = counted(id);
-  if (dimensions.empty()) return id;
-  const ValueId padding = add_made(unique_value_name(label + "/padding"), std::move(number));
-  for (const auto& [d, count] : dimensions) {
-    const Shape& shape = graph.value(id).type.shape;
-    Shape along(shape.size(), 1);
-    along[d] = shape[d];
-    Tensor numbers(DType::i64, along);
-    for (std::int64_t i = 0; i < numbers.size(); ++i) numbers.set_integer(i, i);
-    const ValueId places = add_made(unique_value_name(label + "/places"), std::move(numbers));
-    WHET_TRY(const ValueId filled, add_step(label, "filled", BinaryOperator{BinaryKind::less}, {places, count}));
-    WHET_TRY(id, add_step(label, "padded", WhereOperator{}, {filled, id, padding}));
-  }
-  set_counted(id, {});
-  return id;
-}
-
-Result<Counted> GrowingGraph::count_result(const std::string& label, const Operator& op, std::vector<ValueId>& inputs,
-                                           const TensorType& result) {
-  std::vector<Counted> operands;
-  std::vector<Shape> shapes;
-  for (ValueId id : inputs) {
-    operands.push_back(counted(id));
-    shapes.push_back(graph.value(id).type.shape);
-  }
-  const bool none = std::all_of(operands.begin(), operands.end(), [](const Counted& each) { return each.empty(); });
-  if (none) return Counted();
-  const CountedResult found = counted_result(op, operands, shapes, result.shape);
-  if (found.mixed) {
-    const Value& operand = graph.value(inputs[*found.mixed]);
-    std::optional<Tensor> neutral;
-    if (*found.mixed == 0) neutral = neutral_padding(op, operand.type.dtype);
-    if (!neutral) {
-      return Error{label + ": how many entries of \"" + operand.name + "\" (" + to_string(operand.type) +
-                   ") are results depends on values; its " + name_of(op) +
-                   " would mix them with the padding behind them"};
-    }
-    WHET_TRY(inputs[0], padded_by(label, inputs[0], std::move(*neutral)));
-  }
-  Counted counted;
-  for (const auto& [d, dimension] : found.dimensions) {
-    ValueId count = dimension.count;
-    if (dimension.most) {
-      WHET_TRY(count, at_most(label, count, *dimension.most));
-    }
-    counted.emplace(d, count);
-  }
-  return counted;
 }
 
 Result<GrowingGraph::Step> GrowingGraph::add(const std::string& label, const std::string& node_name,
@@ -174,6 +100,11 @@ Result<GrowingGraph::Step> GrowingGraph::add(const std::string& label, const std
   if (std::any_of(inputs.begin(), inputs.end(), empty)) {
     return Error{label + ": computes " + to_string(type) + " from an empty tensor; this is not supported"};
   }
+  if (const auto* concat = std::get_if<ConcatOperator>(&op); concat && counts_along(inputs, {concat->axis}))
+    return add_joined(label, node_name, value_name, *concat, std::move(inputs));
+  if (const auto* mean = std::get_if<ReduceOperator>(&op);
+      mean && mean->kind == ReduceKind::mean && is_float(type.dtype) && counts_along(inputs, mean->axes))
+    return add_mean(label, node_name, value_name, *mean, std::move(inputs));
   WHET_TRY(Counted counted, count_result(label, op, inputs, type));
   std::vector<const Tensor*> constants;
   for (ValueId id : inputs) {

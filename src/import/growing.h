@@ -109,6 +109,16 @@ class GrowingGraph {
   Result<Counted> count_result(const std::string& label, const Operator&, std::vector<ValueId>& inputs,
                                const TensorType& result);
   Result<ValueId> at_most(const std::string& label, ValueId count, std::int64_t most);
+  bool counts_along(const std::vector<ValueId>& inputs, const std::vector<std::int64_t>& axes) const;
+  /// How many entries along the axis are results (i64, a scalar).
+  Result<ValueId> number_along(const std::string& label, ValueId, std::int64_t axis);
+  /// The mean of results: their sum by their number.
+  Result<Step> add_mean(const std::string& label, const std::string& node_name, const std::string& value_name,
+                        const ReduceOperator&, std::vector<ValueId> inputs);
+  /// Results side by side: each operand's begin where those of the one before end, and all padding is behind them.
+  ///   y[i] = whole[i + sum of extent(k) - number(k) over the operands k whose results end at or before i]
+  Result<Step> add_joined(const std::string& label, const std::string& node_name, const std::string& value_name,
+                          const ConcatOperator&, std::vector<ValueId> inputs);
 
   ValuesByName values_;
   std::unordered_map<std::int32_t, std::vector<ValueId>> sequences_;

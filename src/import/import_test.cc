@@ -260,7 +260,7 @@ TEST(ImportFunction, RefusesWhatNeverEnds) {
     const std::string text = text_of(model);
     return text.substr(text.rfind(": ") + 2);
   };
-  EXPECT_EQ(chain_of(40, 2), "functions, branches and loops become more than 262144 nodes");
+  EXPECT_EQ(chain_of(40, 2), "functions, branches and loops become more than 65536 nodes");
   EXPECT_EQ(chain_of(100, 1), "is inside 64 bodies; no more are supported");
 }
 TEST(ImportOnnx, BindsOneSymbolEverywhere) {
@@ -430,7 +430,7 @@ TEST(ImportOnnx, LoopsOfLoopsStayBounded) {
   model.nodes[0].attributes[0] = {"body", loop_body(loop_body(loop_body(nullptr)))};
   model.nodes[0].captured = {"n"};
   const std::string message = failure(import_onnx(model, {}));
-  EXPECT_NE(message.find("functions, branches and loops become more than 262144 nodes"), std::string::npos) << message;
+  EXPECT_NE(message.find("functions, branches and loops become more than 65536 nodes"), std::string::npos) << message;
 }
 TEST(ImportOnnx, ALoopOfNoRoundsCollectsNothing) {
   auto body = std::make_shared<OnnxSubgraph>();

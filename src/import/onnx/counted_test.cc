@@ -296,14 +296,59 @@ TEST(CountedResults, AreReducedAndSortedWithoutTheirPadding) {
                    node({"y"}, "ReduceSum", {"s", "axis"})}),
             "y: f32[1] {1}");
 }
-TEST(CountedResults, AreNotMixedWithTheirPadding) {
-  const std::string which = "\"g\" (f32[5]) are results depends on values; its ";
+TEST(CountedResults, StandSideBySide) {
   const OnnxNode taken = node({"g"}, "Gather", {"a", "p"});
-  EXPECT_EQ(above({taken, node({"y"}, "Concat", {"g", "a"}, {set("axis", 0)})}),
-            "y: how many entries of " + which +
-                "concat would mix them with the padding behind them; what comes before can be read: --until g");
-  EXPECT_EQ(above({taken, node({"y"}, "ReduceMean", {"g", "axis"})}).substr(0, 96),
-            ("y: how many entries of " + which + "reduce_mean would mix them with the padding").substr(0, 96));
+  const auto joined = [&](const std::vector<std::string>& parts) {
+    const std::string said = above({taken, node({"y"}, "Concat", parts, {set("axis", 0)})});
+    return said.substr(0, said.find('\n')) + said.substr(said.rfind('\n'));
+  };
+  EXPECT_EQ(joined({"a", "g"}), "y: f32[10] {3, -1, 7, -2, 5, 3, 7, 5, 5, 5}\ny_count: i64[scalar] {8}");
+  EXPECT_EQ(joined({"g", "a"}), "y: f32[10] {3, 7, 5, 3, -1, 7, -2, 5, 5, 5}\ny_count: i64[scalar] {8}");
+  EXPECT_EQ(joined({"g", "a", "g"}),
+            "y: f32[15] {3, 7, 5, 3, -1, 7, -2, 5, 3, 7, 5, 5, 5, 5, 5}\ny_count: i64[scalar] {11}");
+}
+TEST(CountedResults, OfAnyNumbersStandSideBySideInAnyDimension) {
+  Rng rng(5);
+  for (int round = 0; round < 20; ++round) {
+    const auto axis = static_cast<int>(rng.between(0, 1));
+    const std::int64_t parts = rng.between(2, 4);
+    std::vector<In> inputs;
+    std::vector<OnnxNode> nodes;
+    std::vector<std::string> names;
+    std::vector<double> want;
+    for (std::int64_t k = 0; k < parts; ++k) {
+      const std::int64_t extent = rng.between(1, 5);
+      Tensor rows(DType::f32, axis == 0 ? Shape{extent, 1} : Shape{1, extent}), mask(DType::boolean, {extent});
+      for (std::int64_t i = 0; i < extent; ++i) {
+        rows.set(i, static_cast<double>(10 * k + i));
+        mask.set_integer(i, rng.below(2) == 0 ? 1 : 0);
+        if (mask.integer(i) != 0) want.push_back(rows.get(i));
+      }
+      const std::string x(1, static_cast<char>('a' + 2 * k)), m(1, static_cast<char>('b' + 2 * k));
+      inputs.push_back(fed(rows)), inputs.push_back(fed(mask));
+      names.push_back("part" + x);
+      nodes.push_back(node({names.back()}, "Compress", {x, m}, {set("axis", axis)}));
+    }
+    nodes.push_back(node({"y"}, "Concat", names, {set("axis", axis)}));
+    const Result<Graph> graph = import_onnx(model_of(inputs, nodes), {});
+    ASSERT_TRUE(graph.ok()) << graph.error().message;
+    std::vector<Tensor> given;
+    for (const In& in : inputs) given.push_back(*in.value);
+    const std::vector<Tensor> values = evaluate_graph(*graph, given).value();
+    const Tensor &y = values[graph->outputs[0].index()], &count = values[graph->outputs[1].index()];
+    ASSERT_EQ(count.integer(0), std::ssize(want));
+    for (std::int64_t i = 0; i < count.integer(0); ++i) EXPECT_EQ(y.get(i), want[static_cast<std::size_t>(i)]) << round;
+  }
+}
+TEST(CountedResults, HaveAMeanOfTheirOwn) {
+  const OnnxNode taken = node({"g"}, "Gather", {"a", "p"});
+  EXPECT_EQ(above({taken, node({"y"}, "ReduceMean", {"g", "axis"})}), "y: f32[1] {5}");
+}
+TEST(CountedResults, AreNotMixedWithTheirPadding) {
+  const OnnxNode taken = node({"g"}, "Gather", {"a", "p"});
+  EXPECT_EQ(above({taken, node({"y"}, "Slice", {"g", "one", "two"})}),
+            "y: how many entries of \"g\" (f32[5]) are results depends on values; its slice would mix them with the "
+            "padding behind them; what comes before can be read: --until g");
   EXPECT_EQ(above({taken, node({"y"}, "Slice", {"g", "last", "two"})}).substr(0, 50),
             "y: counts from the end of a dimension whose number");
   EXPECT_NE(above({taken, node({"y"}, "Gather", {"g", "one"})}).find("would mix"), std::string::npos);

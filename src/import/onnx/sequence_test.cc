@@ -81,7 +81,7 @@ TEST(Sequences, OfManyElementsAreNotMappedWithoutEnd) {
   const OnnxNode list = node({"long"}, "SequenceConstruct", std::vector<std::string>(30000, "x"));
   const OnnxNode map = node({"y"}, "SequenceMap", inputs, {set("body", std::make_shared<const OnnxSubgraph>(same))});
   EXPECT_EQ(answers(model_of({list, map, node({"n"}, "SequenceLength", {"y"})}, {"n"})),
-            "y: functions, branches and loops become more than 262144 nodes");
+            "y: functions, branches and loops become more than 65536 nodes");
 }
 TEST(Sequences, OfMoreThan65536PartsAreRefused) {
   const std::string said = import_onnx(one_node("SplitToSequence", 18, {f32({2000000000})}, {}), {}).error().message;

@@ -298,7 +298,7 @@ TEST(TensorFlow, LoopsWithinLoopsAreCounted) {
   outer.node("next", "StatelessWhile", {"start:output:0"},
              {{"cond", of_function("c2")}, {"body", of_function("b2")}, {"T", of_types({DType::i32})}});
   const std::string said = error_of(loop_of(4000, outer, counted));
-  EXPECT_NE(said.find("functions, branches and loops become more than 262144 nodes"), std::string::npos) << said;
+  EXPECT_NE(said.find("functions, branches and loops become more than 65536 nodes"), std::string::npos) << said;
 }
 
 // ---- Files.

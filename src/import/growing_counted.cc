@@ -1,0 +1,160 @@
+#include <algorithm>
+
+#include "import/growing.h"
+
+/// Results whose number depends on values, while a graph grows.
+namespace whet {
+
+const Counted& GrowingGraph::counted(ValueId id) const {
+  static const Counted kNone;
+  const auto found = counted_.find(id.value);
+  return found == counted_.end() ? kNone : found->second;
+}
+
+void GrowingGraph::set_counted(ValueId id, Counted counted) {
+  if (counted.empty()) {
+    counted_.erase(id.value);
+  } else {
+    counted_[id.value] = std::move(counted);
+  }
+}
+
+Result<ValueId> GrowingGraph::at_most(const std::string& label, ValueId count, std::int64_t most) {
+  const auto found = cut_counts_.find({count.value, most});
+  if (found != cut_counts_.end()) return found->second;
+  const ValueId limit = add_made(unique_value_name(label + "/most"), Tensor::of<std::int64_t>(DType::i64, {}, {most}));
+  WHET_TRY(const ValueId cut, add_step(label, "count", BinaryOperator{BinaryKind::min}, {count, limit}));
+  cut_counts_.emplace(std::pair(count.value, most), cut);
+  return cut;
+}
+
+Result<ValueId> GrowingGraph::padded_by(const std::string& label, ValueId id, Tensor number) {
+  const Counted dimensions = counted(id);
+  if (dimensions.empty()) return id;
+  const ValueId padding = add_made(unique_value_name(label + "/padding"), std::move(number));
+  for (const auto& [d, count] : dimensions) {
+    const Shape& shape = graph.value(id).type.shape;
+    Shape along(shape.size(), 1);
+    along[d] = shape[d];
+    Tensor numbers(DType::i64, along);
+    for (std::int64_t i = 0; i < numbers.size(); ++i) numbers.set_integer(i, i);
+    const ValueId places = add_made(unique_value_name(label + "/places"), std::move(numbers));
+    WHET_TRY(const ValueId filled, add_step(label, "filled", BinaryOperator{BinaryKind::less}, {places, count}));
+    WHET_TRY(id, add_step(label, "padded", WhereOperator{}, {filled, id, padding}));
+  }
+  set_counted(id, {});
+  return id;
+}
+
+Result<Counted> GrowingGraph::count_result(const std::string& label, const Operator& op, std::vector<ValueId>& inputs,
+                                           const TensorType& result) {
+  std::vector<Counted> operands;
+  std::vector<Shape> shapes;
+  for (ValueId id : inputs) {
+    operands.push_back(counted(id));
+    shapes.push_back(graph.value(id).type.shape);
+  }
+  const bool none = std::all_of(operands.begin(), operands.end(), [](const Counted& each) { return each.empty(); });
+  if (none) return Counted();
+  const CountedResult found = counted_result(op, operands, shapes, result.shape);
+  if (found.mixed) {
+    const Value& operand = graph.value(inputs[*found.mixed]);
+    std::optional<Tensor> neutral;
+    if (*found.mixed == 0) neutral = neutral_padding(op, operand.type.dtype);
+    if (!neutral) {
+      return Error{label + ": how many entries of \"" + operand.name + "\" (" + to_string(operand.type) +
+                   ") are results depends on values; its " + name_of(op) +
+                   " would mix them with the padding behind them"};
+    }
+    WHET_TRY(inputs[0], padded_by(label, inputs[0], std::move(*neutral)));
+  }
+  Counted counted;
+  for (const auto& [d, dimension] : found.dimensions) {
+    ValueId count = dimension.count;
+    if (dimension.most) {
+      WHET_TRY(count, at_most(label, count, *dimension.most));
+    }
+    counted.emplace(d, count);
+  }
+  return counted;
+}
+
+bool GrowingGraph::counts_along(const std::vector<ValueId>& inputs, const std::vector<std::int64_t>& axes) const {
+  return std::any_of(inputs.begin(), inputs.end(), [&](ValueId id) {
+    return std::any_of(axes.begin(), axes.end(),
+                       [&](std::int64_t axis) { return counted(id).contains(static_cast<std::size_t>(axis)); });
+  });
+}
+
+Result<ValueId> GrowingGraph::number_along(const std::string& label, ValueId id, std::int64_t axis) {
+  const auto d = static_cast<std::size_t>(axis);
+  if (const auto found = counted(id).find(d); found != counted(id).end()) return found->second;
+  const std::int64_t extent = graph.value(id).type.shape[d];
+  return add_made(unique_value_name(label + "/extent"), Tensor::of<std::int64_t>(DType::i64, {}, {extent}));
+}
+
+Result<GrowingGraph::Step> GrowingGraph::add_mean(const std::string& label, const std::string& node_name,
+                                                  const std::string& value_name, const ReduceOperator& op,
+                                                  std::vector<ValueId> inputs) {
+  const ValueId x = inputs[0];
+  WHET_TRY(ValueId number, number_along(label, x, op.axes[0]));
+  for (std::size_t i = 1; i < op.axes.size(); ++i) {
+    WHET_TRY(const ValueId other, number_along(label, x, op.axes[i]));
+    WHET_TRY(number, add_step(label, "number", BinaryOperator{BinaryKind::mul}, {number, other}));
+  }
+  WHET_TRY(number, add_step(label, "divisor", CastOperator{graph.value(x).type.dtype}, {number}));
+  WHET_TRY(const ValueId sum, add_step(label, "sum", ReduceOperator{ReduceKind::sum, op.axes, op.keep_dims}, {x}));
+  return add(label, node_name, value_name, BinaryOperator{BinaryKind::div}, {sum, number});
+}
+
+Result<GrowingGraph::Step> GrowingGraph::add_joined(const std::string& label, const std::string& node_name,
+                                                    const std::string& value_name, const ConcatOperator& op,
+                                                    std::vector<ValueId> inputs) {
+  const auto axis = static_cast<std::size_t>(op.axis);
+  std::vector<ValueId> numbers;
+  std::vector<Counted> before;
+  std::int64_t extent = 0;
+  for (ValueId id : inputs) {
+    WHET_TRY(const ValueId number, number_along(label, id, op.axis));
+    numbers.push_back(number);
+    before.push_back(counted(id));
+    extent += graph.value(id).type.shape[axis];
+  }
+  const auto put_back = [&](bool all) {
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      Counted dimensions = before[i];
+      if (!all) dimensions.erase(axis);
+      set_counted(inputs[i], std::move(dimensions));
+    }
+  };
+  put_back(false);
+  const Result<ValueId> whole = add_step(label, "whole", op, inputs);
+  put_back(true);
+  if (!whole.ok()) return whole.error();
+
+  Tensor each(DType::i64, {extent});
+  for (std::int64_t i = 0; i < extent; ++i) each.set_integer(i, i);
+  const ValueId places = add_made(unique_value_name(label + "/places"), std::move(each));
+  const ValueId zero = add_made(unique_value_name(label + "/zero"), Tensor::of<std::int64_t>(DType::i64, {}, {0}));
+  ValueId source = places, end = numbers[0];
+  for (std::size_t i = 0; i + 1 < inputs.size(); ++i) {
+    if (before[i].contains(axis)) {
+      const Tensor all = Tensor::of<std::int64_t>(DType::i64, {}, {graph.value(inputs[i]).type.shape[axis]});
+      const ValueId extent_of = add_made(unique_value_name(label + "/extent"), all);
+      WHET_TRY(const ValueId padding,
+               add_step(label, "padding", BinaryOperator{BinaryKind::sub}, {extent_of, numbers[i]}));
+      WHET_TRY(const ValueId inside, add_step(label, "inside", BinaryOperator{BinaryKind::less}, {places, end}));
+      WHET_TRY(const ValueId skipped, add_step(label, "skipped", WhereOperator{}, {inside, zero, padding}));
+      WHET_TRY(source, add_step(label, "source", BinaryOperator{BinaryKind::add}, {source, skipped}));
+    }
+    WHET_TRY(end, add_step(label, "number", BinaryOperator{BinaryKind::add}, {end, numbers[i + 1]}));
+  }
+  // A gather clamps: behind all results are places behind the whole.
+  WHET_TRY(const Step joined, add(label, node_name, value_name, GatherOperator{op.axis}, {*whole, source}));
+  Counted result = counted(*whole);
+  result[axis] = end;
+  set_counted(joined.value, std::move(result));
+  return joined;
+}
+
+}  // namespace whet
