@@ -30,6 +30,7 @@ struct Priced {
   PlannedNetwork compiled;  ///< what `whet compile` uses
   RecordsRead read;
   std::string target;
+  double seconds_a_byte = 0;  ///< part of the prices
 };
 
 Result<Priced> price(const PlanQuestion& question) {
@@ -43,8 +44,10 @@ Result<Priced> price(const PlanQuestion& question) {
   for (const std::string& note : priced.read.notes) fmt::print(stderr, "{}\n", note);
   WHET_TRY(const std::vector<Task> tasks, extract_tasks(priced.fused, place.target));
   AlternativeOptions alternatives{.forms = forms_for(place.target)};
-  if (const Plan* plan = priced.read.records.plan_for(hash_of(priced.fused), to_string(place.target)))
+  if (const Plan* plan = priced.read.records.plan_for(hash_of(priced.fused), to_string(place.target))) {
     add_forms_of(plan->kernels, alternatives);
+    priced.seconds_a_byte = plan->seconds_a_byte;
+  }
   // A form that is asked for pads any channels.
   if (parse_form(question.contains)) add_forms_of({{question.node, question.contains}}, alternatives);
   WHET_TRY(priced.alternatives, find_alternatives(priced.fused, place.target, alternatives));
@@ -54,6 +57,7 @@ Result<Priced> price(const PlanQuestion& question) {
   options.rates = known.rates;
   options.schedules = question.rounding.schedules();
   options.network_bytes = network_footprint(priced.fused, tasks, question.rounding.exact);
+  options.seconds_a_byte = priced.seconds_a_byte;
   priced.target = to_string(place.target);
   priced.prices = prices_of(priced.alternatives, priced.read.records, place.target, options);
   WHET_TRY(priced.plans, best_plans(priced.fused, priced.alternatives, priced.prices));
@@ -87,6 +91,11 @@ std::string closing(const Priced& priced) {
       fmt::format("Sum: {} ms of {} ms by the usual kernels{}; bound {} ms\n",
                   milliseconds(priced.plans.best.front().seconds), milliseconds(priced.plans.usual.seconds),
                   priced.plans.optimal ? " (proven best of what is known)" : "", milliseconds(priced.plans.bound));
+  if (priced.seconds_a_byte > 0)
+    text += fmt::format(
+        "Each time has {:.2g} ns for a KiB of activations that the kernel reads and writes: what the network took "
+        "longer than its kernels alone\n",
+        priced.seconds_a_byte * 1024 * 1e9);
   const PlannedNetwork& compiled = priced.compiled;
   if (!compiled.note.empty()) text += compiled.note + "\n";
   const std::string kernels = kernels_text(compiled.kernels);

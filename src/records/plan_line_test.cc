@@ -31,6 +31,13 @@ TEST(PlanLine, PrintsAsItWasRead) {
   EXPECT_EQ(plan().usual_network_seconds, 0.0013);
 }
 
+TEST(PlanLine, HasWhatTheNetworkTakesLonger) {
+  Plan longer = plan();
+  longer.seconds_a_byte = 2.5e-11;
+  EXPECT_NE(to_line(longer).find(R"("seconds_a_byte":2.5e-11)"), std::string::npos) << to_line(longer);
+  EXPECT_EQ(plan(to_line(longer)), longer);
+}
+
 TEST(PlanLine, OfTheGoldenFileIsRead) {
   const Result<RecordsRead> read = read_records(std::string(WHET_SOURCE_DIR) + "/src/records/testdata/v2.jsonl");
   ASSERT_TRUE(read.ok()) << read.error().message;

@@ -233,9 +233,11 @@ Result<ReportLayouts> layouts_of(const Records& records, const ReportSources& fr
   const Plan* plan = records.plan_for(hash_of(fused), to_string(*from.target));
   WHET_TRY(const Alternatives alternatives,
            find_alternatives(fused, *from.target, named_by(plan, has_others(records, *from.tasks))));
-  const std::vector<Price> prices =
-      prices_of(alternatives, records, *from.target,
-                {.schedules = from.schedules, .rates = from.rates, .network_bytes = network_bytes});
+  const std::vector<Price> prices = prices_of(alternatives, records, *from.target,
+                                              {.schedules = from.schedules,
+                                               .rates = from.rates,
+                                               .network_bytes = network_bytes,
+                                               .seconds_a_byte = plan != nullptr ? plan->seconds_a_byte : 0});
   ReportLayouts layouts;
   WHET_TRY(const NetworkPlan usual, find_plan(fused, alternatives, {}));
   layouts.usual = layouts.chosen = describe_plan(fused, alternatives, usual.alternatives, prices);

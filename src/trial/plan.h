@@ -26,6 +26,7 @@ struct Plan {
       0;  ///< no plan of the alternatives was hoped to take less, by what was measured and bounds of the rest
   std::vector<PlannedKernel> runner_up;
   double runner_up_seconds = 0;  ///< 0: there is none
+  double seconds_a_byte = 0;     ///< of activations, in all of these sums: see PriceOptions::seconds_a_byte
   /// Of one inference of the whole network, and of the usual plan's alternately with it; 0: not measured.
   double network_seconds = 0, usual_network_seconds = 0;
   std::string whet, at;  ///< version of the program, time in UTC (ISO 8601)

@@ -381,6 +381,7 @@ class Search {
     line.seconds = plan.seconds;
     line.usual_seconds = result_.plans.usual.seconds;
     line.bound_seconds = std::min(hoped_seconds_, plan.seconds);
+    line.seconds_a_byte = seconds_a_byte_;
     if (result_.plans.best.size() > 1) {
       const bool first = result_.plans.best.front().alternatives == plan.alternatives;
       const NetworkPlan& runner_up = result_.plans.best[first ? 1 : 0];

@@ -34,6 +34,7 @@ class PlanSearchTest : public ::testing::Test {
     fused_ = optimize(three_convolutions(), {}).value();
     options_.alternatives.forms = {{8}};
     options_.prices.hope = 0.5;
+    options_.trials_a_task = 2, options_.trials_a_cover = 4;
     options_.tuning.clock = [] { return 0.0; };
   }
   /// Seconds of a kernel that works on blocks, of a copy, and of a usual one.
@@ -109,6 +110,16 @@ TEST_F(PlanSearchTest, TakesBlocksWhereTheyAreFasterAndTheNetworkAgrees) {
   EXPECT_NEAR(plan_.usual_network_seconds, 1e-3, 1e-9);
 }
 
+TEST_F(PlanSearchTest, RecordsWhatTheNetworkTakesLongerThanItsKernels) {
+  search(7e-6, 1e-6);
+  EXPECT_EQ(plan_.seconds_a_byte, 0);
+  const double kernels = plan_.usual_seconds;
+  options_.excess_seconds = 40e-6;
+  search(7e-6, 1e-6);
+  EXPECT_NEAR(plan_.usual_seconds, kernels + 40e-6, 1e-9);
+  EXPECT_GT(plan_.seconds_a_byte, 0);
+}
+
 TEST_F(PlanSearchTest, KeepsAnEarlierPlanAsLongAsTheNetworkIsFasterWithIt) {
   search(7e-6, 1e-6);
   const std::vector<PlannedKernel> adopted = plan_.kernels;
@@ -147,7 +158,6 @@ TEST_F(PlanSearchTest, EndsAPlanWithCoversWhereCoversAreLeftOut) {
 
 TEST_F(PlanSearchTest, BeginsWithTheBestScheduleOfTheUsualKernel) {
   unrolls_ = true;
-  options_.trials_a_task = 2;
   search(7e-6, 1e-6);
   const Alternatives found = find_alternatives(fused_, target_, options_.alternatives).value();
   const Result<RecordsRead> read = read_records(folder_->path() + "/r.jsonl");
