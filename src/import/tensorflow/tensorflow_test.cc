@@ -286,7 +286,7 @@ TEST(TensorFlow, ASmallFileDoesNotComputeForLong) {
   EXPECT_EQ(error_of(loop_of(100, sum, {})), "");
   EXPECT_EQ(error_of(loop_of(4000, sum, {})),
             "loop (StatelessWhile): its condition is not known: what is computed while importing took more than "
-            "67108864 elements");
+            "33554432 elements");
 }
 TEST(TensorFlow, LoopsWithinLoopsAreCounted) {
   GraphWriter inner, outer, condition, counted;
