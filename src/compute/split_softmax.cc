@@ -232,7 +232,7 @@ class Parts {
     const auto count = static_cast<std::int64_t>(used.size());
     const Expr step = axis_var(e, 0) * length_ + axis_var(e, count + 1);
     const Expr value = substitute(with_sources(p_.other, renamed_), [&](VarId v) {
-      if (v.value == spatial) return step;
+      if (v.value == spatial) return Expr(step);
       if (v.value == spatial - 1) return axis_var(e, count + 2);
       return axis_var(e, std::find(used.begin(), used.end(), v.value) - used.begin() + 1);
     });

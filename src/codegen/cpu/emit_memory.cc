@@ -321,7 +321,7 @@ void Emitter::store_every(BufferId buffer, const Linear& index, Value* value, in
       if (stored) from[i] = at / stride;
       taken.push_back(b_.getInt1(stored));
     }
-    Value* at = b_.CreatePtrAdd(first, i64(k * lanes * element_bytes(buffer)));
+    Value* at = b_.CreatePtrAdd(first, i64(std::int64_t{k} * lanes * element_bytes(buffer)));
     b_.CreateMaskedStore(b_.CreateShuffleVector(value, from), at, align, llvm::ConstantVector::get(taken));
   }
 }

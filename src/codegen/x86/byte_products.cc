@@ -111,8 +111,8 @@ llvm::Value* resized(llvm::IRBuilderBase& b, llvm::Value* vector, int to) {
 
 /// One of four vectors of 64 bytes of a table.
 llvm::Value* quarter_of(llvm::IRBuilderBase& b, llvm::Value* table, int quarter, llvm::Type* type) {
-  constexpr int kVector = 64;
-  llvm::Value* const at = b.CreatePtrAdd(table, b.getInt64(static_cast<std::uint64_t>(kVector * quarter)));
+  constexpr std::uint64_t kVector = 64;
+  llvm::Value* const at = b.CreatePtrAdd(table, b.getInt64(kVector * static_cast<std::uint64_t>(quarter)));
   llvm::LoadInst* const load = b.CreateAlignedLoad(type, at, llvm::Align(1));
   load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(load->getContext(), {}));
   return load;
