@@ -115,6 +115,8 @@ class GrowingGraph {
   /// The mean of results: their sum by their number.
   Result<Step> add_mean(const std::string& label, const std::string& node_name, const std::string& value_name,
                         const ReduceOperator&, std::vector<ValueId> inputs);
+  /// The operands with their padding between them, which nothing but `add_joined` may read.
+  Result<ValueId> add_whole(const std::string& label, const ConcatOperator&, const std::vector<ValueId>& inputs);
   /// Results side by side: each operand's begin where those of the one before end, and all padding is behind them.
   ///   y[i] = whole[i + sum of extent(k) - number(k) over the operands k whose results end at or before i]
   Result<Step> add_joined(const std::string& label, const std::string& node_name, const std::string& value_name,

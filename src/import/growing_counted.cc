@@ -107,51 +107,46 @@ Result<GrowingGraph::Step> GrowingGraph::add_mean(const std::string& label, cons
   return add(label, node_name, value_name, BinaryOperator{BinaryKind::div}, {sum, number});
 }
 
+Result<ValueId> GrowingGraph::add_whole(const std::string& label, const ConcatOperator& op,
+                                        const std::vector<ValueId>& inputs) {
+  std::map<std::int32_t, Counted> before;
+  for (ValueId id : inputs) before.emplace(id.value, counted(id));
+  for (ValueId id : inputs) {
+    Counted others = before.at(id.value);
+    others.erase(static_cast<std::size_t>(op.axis));
+    set_counted(id, std::move(others));
+  }
+  Result<ValueId> whole = add_step(label, "whole", op, inputs);
+  for (auto& [id, dimensions] : before) set_counted(ValueId(id), std::move(dimensions));
+  return whole;
+}
+
 Result<GrowingGraph::Step> GrowingGraph::add_joined(const std::string& label, const std::string& node_name,
                                                     const std::string& value_name, const ConcatOperator& op,
                                                     std::vector<ValueId> inputs) {
   const auto axis = static_cast<std::size_t>(op.axis);
-  std::vector<ValueId> numbers;
-  std::vector<Counted> before;
-  std::int64_t extent = 0;
-  for (ValueId id : inputs) {
-    WHET_TRY(const ValueId number, number_along(label, id, op.axis));
-    numbers.push_back(number);
-    before.push_back(counted(id));
-    extent += graph.value(id).type.shape[axis];
-  }
-  const auto put_back = [&](bool all) {
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      Counted dimensions = before[i];
-      if (!all) dimensions.erase(axis);
-      set_counted(inputs[i], std::move(dimensions));
-    }
-  };
-  put_back(false);
-  const Result<ValueId> whole = add_step(label, "whole", op, inputs);
-  put_back(true);
-  if (!whole.ok()) return whole.error();
-
+  WHET_TRY(const ValueId whole, add_whole(label, op, inputs));
+  const auto number = [](std::int64_t value) { return Tensor::of<std::int64_t>(DType::i64, {}, {value}); };
+  const std::int64_t extent = graph.value(whole).type.shape[axis];
   Tensor each(DType::i64, {extent});
   for (std::int64_t i = 0; i < extent; ++i) each.set_integer(i, i);
   const ValueId places = add_made(unique_value_name(label + "/places"), std::move(each));
-  const ValueId zero = add_made(unique_value_name(label + "/zero"), Tensor::of<std::int64_t>(DType::i64, {}, {0}));
-  ValueId source = places, end = numbers[0];
-  for (std::size_t i = 0; i + 1 < inputs.size(); ++i) {
-    if (before[i].contains(axis)) {
-      const Tensor all = Tensor::of<std::int64_t>(DType::i64, {}, {graph.value(inputs[i]).type.shape[axis]});
-      const ValueId extent_of = add_made(unique_value_name(label + "/extent"), all);
-      WHET_TRY(const ValueId padding,
-               add_step(label, "padding", BinaryOperator{BinaryKind::sub}, {extent_of, numbers[i]}));
-      WHET_TRY(const ValueId inside, add_step(label, "inside", BinaryOperator{BinaryKind::less}, {places, end}));
-      WHET_TRY(const ValueId skipped, add_step(label, "skipped", WhereOperator{}, {inside, zero, padding}));
-      WHET_TRY(source, add_step(label, "source", BinaryOperator{BinaryKind::add}, {source, skipped}));
-    }
-    WHET_TRY(end, add_step(label, "number", BinaryOperator{BinaryKind::add}, {end, numbers[i + 1]}));
+  const ValueId zero = add_made(unique_value_name(label + "/zero"), number(0));
+  ValueId source = places, end = zero;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const ValueId id = inputs[i];
+    WHET_TRY(const ValueId results, number_along(label, id, op.axis));
+    WHET_TRY(end, add_step(label, "number", BinaryOperator{BinaryKind::add}, {end, results}));
+    if (i + 1 == inputs.size() || !counted(id).contains(axis)) continue;
+    const ValueId all = add_made(unique_value_name(label + "/extent"), number(graph.value(id).type.shape[axis]));
+    WHET_TRY(const ValueId padding, add_step(label, "padding", BinaryOperator{BinaryKind::sub}, {all, results}));
+    WHET_TRY(const ValueId inside, add_step(label, "inside", BinaryOperator{BinaryKind::less}, {places, end}));
+    WHET_TRY(const ValueId skipped, add_step(label, "skipped", WhereOperator{}, {inside, zero, padding}));
+    WHET_TRY(source, add_step(label, "source", BinaryOperator{BinaryKind::add}, {source, skipped}));
   }
   // A gather clamps: behind all results are places behind the whole.
-  WHET_TRY(const Step joined, add(label, node_name, value_name, GatherOperator{op.axis}, {*whole, source}));
-  Counted result = counted(*whole);
+  WHET_TRY(const Step joined, add(label, node_name, value_name, GatherOperator{op.axis}, {whole, source}));
+  Counted result = counted(whole);
   result[axis] = end;
   set_counted(joined.value, std::move(result));
   return joined;
