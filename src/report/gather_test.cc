@@ -151,6 +151,30 @@ TEST(GatherReport, DrawsAPlanWithGroupsAsOneKernel) {
   EXPECT_EQ(drawn->from, "nhwc");
 }
 
+/// A chain keeps activations to itself, so that less is laid on it.
+TEST(GatherReport, PricesKernelsAsThePlanWasChosen) {
+  const Gathered g{.fused = network(16)};
+  const Alternatives alternatives = find_alternatives(g.fused, g.target, {}).value();
+  const auto chain =
+      std::ranges::find_if(alternatives.all, [](const Alternative& a) { return a.name.starts_with("chain: "); });
+  ASSERT_NE(chain, alternatives.all.end());
+  Plan plan;
+  plan.graph = hash_of(g.fused), plan.target = kTarget, plan.at = "2026-11-21T10:00:00Z";
+  plan.kernels = {{g.fused.graph.value(chain->fragment.writes.front().value).name, chain->name, false}};
+  const auto layouts_with = [&](double seconds_a_byte) {
+    plan.seconds_a_byte = seconds_a_byte;
+    Records records;
+    records.add(plan);
+    return g.of(records).layouts;
+  };
+  const ReportLayouts alone = layouts_with(0), laid = layouts_with(1e-9);
+  double bytes = 0;
+  for (const Task& task : g.tasks) bytes += task.weight * static_cast<double>(activation_bytes(task));
+  EXPECT_NEAR(laid.usual.seconds - alone.usual.seconds, 1e-9 * bytes, 1e-12);
+  EXPECT_GT(laid.chosen.seconds, alone.chosen.seconds);
+  EXPECT_LT(laid.chosen.seconds - alone.chosen.seconds, laid.usual.seconds - alone.usual.seconds);
+}
+
 TEST(GatherReport, ListsCoversThatWereMeasuredAlsoWithoutAPlan) {
   const Gathered g{.fused = network(16)};
   const Alternatives alternatives = find_alternatives(g.fused, g.target, {}).value();
