@@ -29,6 +29,8 @@ constexpr std::uint64_t kMostOrderBytes = std::uint64_t{1} << 20, kHashBytes = 6
 constexpr char kNoLayers[] = "the system does not give compiled models a whole sandbox (--sandbox best serves without)";
 /// Signs of life are as far apart at least [s].
 constexpr double kTellSeconds = 0.5;
+/// Times are told in parts of this size: whoever reads them pings between two parts.
+constexpr std::size_t kTellBytes = std::size_t{512} << 10;
 
 double now_in_seconds() {
   timespec time;
@@ -442,7 +444,7 @@ class Server {
     for (std::uint64_t done = 0;; ++done) {
       const double before = now_in_seconds();
       if (done >= 3 && (order.runs > 0 ? done >= order.runs : before - start >= order.timed_seconds)) break;
-      if (before - told >= kTellSeconds) {
+      if (before - told >= kTellSeconds || times.size() >= kTellBytes) {
         send_times(times);
         times.clear();
         told = before;

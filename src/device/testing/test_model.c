@@ -71,6 +71,10 @@ static int session_run(whet_session* session, whet_error* error) {
       for (volatile int forever = 1; forever;) {
       }
       break;
+    case 'l':  // takes longer
+      for (volatile int turn = 0; turn < 100000; turn = turn + 1) {
+      }
+      break;
     case 'e':
       if (error != NULL) memcpy(error->message, "it does not want to", 20);
       return -1;
