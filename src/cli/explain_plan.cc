@@ -69,8 +69,6 @@ const Alternative& at(const Priced& priced, int number) {
   return priced.alternatives.all[static_cast<std::size_t>(number)];
 }
 
-std::string milliseconds(double seconds) { return fmt::format("{:.4f}", seconds * 1e3); }
-
 std::string_view word(PriceKind kind) {
   switch (kind) {
     case PriceKind::free:
@@ -87,10 +85,10 @@ std::string node_of(const Priced& priced, int number) {
   return shortened(priced.fused.graph.value(at(priced, number).fragment.writes.front().value).name, kPlanNodeWidth);
 }
 std::string closing(const Priced& priced) {
-  std::string text =
-      fmt::format("Sum: {} ms of {} ms by the usual kernels{}; bound {} ms\n",
-                  milliseconds(priced.plans.best.front().seconds), milliseconds(priced.plans.usual.seconds),
-                  priced.plans.optimal ? " (proven best of what is known)" : "", milliseconds(priced.plans.bound));
+  std::string text = fmt::format(
+      "Sum: {} ms of {} ms by the usual kernels{}; bound {} ms\n",
+      exact_milliseconds(priced.plans.best.front().seconds), exact_milliseconds(priced.plans.usual.seconds),
+      priced.plans.optimal ? " (proven best of what is known)" : "", exact_milliseconds(priced.plans.bound));
   if (priced.seconds_a_byte > 0)
     text += fmt::format(
         "Each time has {:.2g} ns for a KiB of activations that the kernel reads and writes: what the network took "
@@ -115,7 +113,7 @@ int print_map(const Priced& priced) {
     if (a.task < 0) continue;
     const Price& p = priced.prices[static_cast<std::size_t>(number)];
     table.add({node_of(priced, number), shortened(priced.alternatives.tasks[static_cast<std::size_t>(a.task)].name, 48),
-               stored_text(a), milliseconds(p.seconds), std::string(word(p.kind))});
+               stored_text(a), exact_milliseconds(p.seconds), std::string(word(p.kind))});
   }
   fmt::print("{}{}", table.to_text(), closing(priced));
   return kDone;
@@ -135,8 +133,8 @@ int print_covers(const Priced& priced) {
         usual += priced.prices[u].seconds;
     const Price& p = priced.prices[a];
     const bool chosen = std::count(best.begin(), best.end(), static_cast<int>(a)) > 0;
-    table.add({stored_text(cover), fmt::format("{} kernels", cover.instead.size()), milliseconds(p.seconds),
-               std::string(word(p.kind)), milliseconds(usual), chosen ? "chosen" : ""});
+    table.add({stored_text(cover), fmt::format("{} kernels", cover.instead.size()), exact_milliseconds(p.seconds),
+               std::string(word(p.kind)), exact_milliseconds(usual), chosen ? "chosen" : ""});
     ++covers;
   }
   fmt::print("{}{} covers. Next: whet explain cover NODE\n{}", table.to_text(), covers, closing(priced));
@@ -172,10 +170,10 @@ Status print_forced(const Priced& priced, int forced) {
       if (p.kind == PriceKind::free) continue;
       difference += sign * p.seconds;
       table.add({sign > 0 ? "+" : "-", node_of(priced, number), stored_text(at(priced, number)),
-                 milliseconds(p.seconds), std::string(word(p.kind))});
+                 exact_milliseconds(p.seconds), std::string(word(p.kind))});
     }
   fmt::print("{} at {}: {} ms, {:+.4f} ms\n{}", stored_text(at(priced, forced)), node_of(priced, forced),
-             milliseconds(plans.best.front().seconds), difference * 1e3, table.to_text());
+             exact_milliseconds(plans.best.front().seconds), difference * 1e3, table.to_text());
   return ok_status();
 }
 
@@ -206,8 +204,8 @@ Status print_group(const Priced& priced, int group, const PlanQuestion& question
     const bool chosen =
         std::find(best.alternatives.begin(), best.alternatives.end(), number) != best.alternatives.end();
     const Price& p = priced.prices[a];
-    table.add({stored_text(alternative), milliseconds(p.seconds), std::string(word(p.kind)),
-               milliseconds(plans.best.front().seconds),
+    table.add({stored_text(alternative), exact_milliseconds(p.seconds), std::string(word(p.kind)),
+               exact_milliseconds(plans.best.front().seconds),
                fmt::format("{:+.4f}", (plans.best.front().seconds - best.seconds) * 1e3), chosen ? "chosen" : ""});
     shown.push_back(number);
   }

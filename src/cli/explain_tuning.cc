@@ -57,8 +57,6 @@ Result<Opened> open(const TuningQuestion& question) {
   return opened;
 }
 
-std::string exact_milliseconds(double seconds) { return fmt::format("{:.4f}", seconds * 1e3); }
-
 /// True of the limits that are tighter than the one that holds.
 bool disproved(const Limit& limit, const std::vector<Limit>& limits, double seconds) {
   const Limit* holding = holding_limit(limits, seconds);

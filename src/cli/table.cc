@@ -69,4 +69,6 @@ std::string short_number(double value) {
   return fmt::format("{:.{}f}", value, size < 10 ? 3 : size < 100 ? 2 : size < 1000 ? 1 : 0);
 }
 
+std::string exact_milliseconds(double seconds) { return fmt::format("{:.4f}", seconds * 1e3); }
+
 }  // namespace whet

@@ -34,5 +34,7 @@ std::string shortened(const std::string& text, std::size_t width);
 std::string si(double value);
 /// "0.231", "12.3", "4567": three digits at least, for times and speeds of any size.
 std::string short_number(double value);
+/// "1.2345" of seconds: milliseconds of times that are compared.
+std::string exact_milliseconds(double seconds);
 
 }  // namespace whet

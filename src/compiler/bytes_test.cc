@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "base/testing/random_cases.h"
 #include "codegen/compile.h"
 #include "codegen/machine_loops.h"
 #include "codegen/testing/answers.h"
@@ -132,19 +133,20 @@ Target byte_target(const std::string& processor) { return *parse_target("cpu -mc
 
 /// Every sketch's guess and random candidates have the answers of the definition to the last bit.
 void expect_exact(const ComputeDag& task, int samples, const std::vector<Target>& targets = runnable_targets()) {
+  const Evaluated want = *evaluated(task, 7);
   for (const Target& target : targets) {
     const DesignSpace space = make_space(task, target);
     Rng rng(5);
     std::vector<Candidate> candidates;
     for (const Sketch& sketch : space.sketches()) candidates.push_back({sketch.name, sketch.preferred});
-    for (int i = 0; i < samples; ++i) candidates.push_back(space.sample(rng));
+    for (int i = 0; i < testing::random_cases(samples); ++i) candidates.push_back(space.sample(rng));
     for (const Candidate& candidate : candidates) {
       SCOPED_TRACE(to_json(candidate) + " for " + to_string(target));
       const Result<Steps> steps = space.steps(candidate);
       ASSERT_TRUE(steps.ok()) << steps.error().message;
       const Result<Lowered> lowered = lower(*replay(task, *steps), target, {}, testing::verify_pass);
       ASSERT_TRUE(lowered.ok()) << lowered.error().message;
-      const Result<double> error = error_of(task, *lowered, target, 7);
+      const Result<double> error = error_of(task, *lowered, target, want);
       ASSERT_TRUE(error.ok()) << error.error().message;
       EXPECT_EQ(*error, 0);
     }
@@ -307,6 +309,7 @@ TEST(ProductsOfBytes, TakeTheInstructionsOfGpus) {
   for (const ComputeDag& task :
        {byte_convolution(9, 9, 32, 48, 3, true), byte_product(96, 256, 64), looked_up(96, 1, 256, 64, true)})
     for (const char* arch : {"sm_75", "sm_80", "sm_90"}) {
+      if (testing::kSanitized && arch == std::string("sm_90")) continue;  // takes what sm_80 has
       const std::string dots = ptx_of(task, "dots", arch);
       EXPECT_NE(dots.find(kDot), std::string::npos) << arch;
       EXPECT_EQ(dots.find("ld.shared.u8"), std::string::npos) << arch;

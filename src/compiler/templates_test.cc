@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/testing/random_cases.h"
 #include "codegen/testing/answers.h"
 #include "lower/testing/verify_passes.h"
 #include "space/cpu/attention.h"
@@ -36,6 +37,7 @@ ComputeDag convolution(int batch, int rows, int columns, int in, int out, int di
 /// The largest errors of sampled candidates of each template, which must all be built and right; sketches that rules
 /// derived are held to those of the template that computes the same way.
 void expect_right(const ComputeDag& task, const std::map<std::string, double>& bounds, int samples) {
+  const Evaluated want = *evaluated(task, 7);
   std::set<std::string> seen;
   for (Target target : runnable_targets()) {
     target.threads = 2;
@@ -43,14 +45,14 @@ void expect_right(const ComputeDag& task, const std::map<std::string, double>& b
     Rng rng(3);
     std::vector<Candidate> candidates;
     for (const Sketch& sketch : space.sketches()) candidates.push_back({sketch.name, sketch.preferred});
-    for (int i = 0; i < samples; ++i) candidates.push_back(space.sample(rng));
+    for (int i = 0; i < testing::random_cases(samples); ++i) candidates.push_back(space.sample(rng));
     for (const Candidate& c : candidates) {
       SCOPED_TRACE(to_json(c) + " for " + to_string(target));
       const Result<Steps> steps = space.steps(c);
       ASSERT_TRUE(steps.ok()) << steps.error().message;
       const Result<Lowered> lowered = lower(*replay(task, *steps), target, {}, testing::verify_pass);
       ASSERT_TRUE(lowered.ok()) << lowered.error().message;
-      const Result<double> error = error_of(task, *lowered, target, 7);
+      const Result<double> error = error_of(task, *lowered, target, want);
       ASSERT_TRUE(error.ok()) << error.error().message;
       const std::string kind =
           c.choices.contains("m") ? c.sketch + std::to_string(c.choices.at("m").front()) : c.sketch;
@@ -60,7 +62,9 @@ void expect_right(const ComputeDag& task, const std::map<std::string, double>& b
       if (bounds.contains(kind)) seen.insert(kind);
     }
   }
-  EXPECT_EQ(seen.size(), bounds.size()) << "every kind of candidate was tried";
+  if (!testing::kSanitized) {
+    EXPECT_EQ(seen.size(), bounds.size()) << "every kind of candidate was tried";
+  }
 }
 
 const std::map<std::string, double> kBounds{{"tile+pack", 2e-6}, {"winograd2", 3e-6}, {"winograd4", 3e-5}};
@@ -210,6 +214,7 @@ struct AttentionText {
 /// The template's default and samples of it, on their own: what the rules make of the same DAG is no question here.
 void expect_attention_right(const AttentionText& attention, int samples) {
   const ComputeDag task = dag(attention.text());
+  const Evaluated want = *evaluated(task, 7);
   for (Target target : runnable_targets()) {
     target.threads = 2;
     const std::optional<Sketch> sketch = attention_sketch(task, target);
@@ -217,14 +222,14 @@ void expect_attention_right(const AttentionText& attention, int samples) {
     const DesignSpace space(task, {*sketch});
     Rng rng(5);
     std::vector<Candidate> candidates = {space.default_candidate()};
-    for (int i = 0; i < samples; ++i) candidates.push_back(space.sample(rng));
+    for (int i = 0; i < testing::random_cases(samples); ++i) candidates.push_back(space.sample(rng));
     for (const Candidate& c : candidates) {
       SCOPED_TRACE(to_json(c) + " for " + to_string(target));
       const Result<Steps> steps = space.steps(c);
       ASSERT_TRUE(steps.ok()) << steps.error().message;
       const Result<Lowered> lowered = lower(*replay(task, *steps), target, {}, testing::verify_pass);
       ASSERT_TRUE(lowered.ok()) << lowered.error().message;
-      const Result<double> error = error_of(task, *lowered, target, 7);
+      const Result<double> error = error_of(task, *lowered, target, want);
       ASSERT_TRUE(error.ok()) << error.error().message;
       EXPECT_LT(*error, 2e-6);
     }

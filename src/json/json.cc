@@ -37,6 +37,11 @@ void append_quoted(std::string& out, std::string_view text) {
   out += '"';
 }
 
+void append_integer(std::string& out, std::int64_t value) {
+  char digits[24];
+  out.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
+}
+
 void append_double(std::string& out, double value) {
   if (!std::isfinite(value)) {
     out += "null";
@@ -63,7 +68,7 @@ class Writer {
     else if (value.is_bool())
       out += value.boolean() ? "true" : "false";
     else if (value.is_integer())
-      out += std::to_string(value.integer());
+      append_integer(out, value.integer());
     else if (value.is_number())
       append_double(out, value.number());
     else if (value.is_string())

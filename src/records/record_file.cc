@@ -157,6 +157,7 @@ class Collector {
 /// Lines and what they hold.
 struct ParsedBlock {
   LineBlock text;
+  JsonDocument room;
   std::vector<ParsedLine> lines;
 };
 
@@ -182,7 +183,7 @@ Result<RecordsRead> parse_lines(std::size_t size, const ReadText& read, const st
     const std::vector<std::string_view>& lines = block->text.lines;
     read_lines(begin, std::min(begin + kBlock, size), size, read, block->text);
     if (block->lines.size() < lines.size()) block->lines.resize(lines.size());
-    for (std::size_t i = 0; i < lines.size(); ++i) block->lines[i] = parse_line(lines[i]);
+    for (std::size_t i = 0; i < lines.size(); ++i) block->lines[i] = parse_line(lines[i], block->room);
     const std::lock_guard lock(mutex);
     ready.emplace(begin, std::move(block));
     for (auto at = ready.find(next); at != ready.end(); at = ready.find(next)) {

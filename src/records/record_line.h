@@ -4,6 +4,7 @@
 #include <string_view>
 #include <variant>
 
+#include "json/document.h"
 #include "trial/outcome.h"
 #include "trial/plan.h"
 
@@ -24,6 +25,8 @@ struct BadLine {
   std::string why;
 };
 using ParsedLine = std::variant<Record, Plan, NewerRecord, BadLine>;
+/// `room` is where the line is parsed: for many lines one after the other.
+ParsedLine parse_line(std::string_view line, JsonDocument& room);
 ParsedLine parse_line(std::string_view line);
 
 /// A workload key without the white space that JSON allows. Keys are compared in this form.

@@ -45,6 +45,18 @@ TEST(RecordLine, KeepsWhatTheSearchNotedOfATrial) {
   EXPECT_EQ(back.outcome.conditions, r.outcome.conditions);
   EXPECT_DOUBLE_EQ(back.outcome.best_seconds(), 8e-4);
 }
+TEST(RecordLine, ReadsMembersInAnyOrderAndOfTwoTheFirst) {
+  const std::string line = R"({"at":"2026-01-02T03:04:05Z","cache":"warm","seconds":[0.5],"more":{"v":9},"outcome":0,)"
+                           R"("steps":"a","steps":"b","target":"t","task":{"name":"n","key":"k"},"v":1})";
+  const Record read = std::get<Record>(parse_line(line));
+  EXPECT_EQ(read.key, "k");
+  EXPECT_EQ(read.task, "n");
+  EXPECT_EQ(read.target, "t");
+  EXPECT_EQ(read.steps, "a");
+  EXPECT_EQ(read.at, "2026-01-02T03:04:05Z");
+  EXPECT_EQ(read.outcome.cache, "warm");
+  EXPECT_EQ(read.outcome.seconds, std::vector<double>{0.5});
+}
 TEST(RecordLine, SaysWhichWholeItIsAPartOf) {
   Record r = timed("k", "steps", 1e-3);
   EXPECT_EQ(to_line(r).find("within"), std::string::npos) << "absent: whole";

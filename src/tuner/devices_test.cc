@@ -8,6 +8,7 @@
 #include <map>
 
 #include "base/hash.h"
+#include "base/testing/random_cases.h"
 #include "device/local/zygote.h"
 #include "device/make_device.h"
 #include "device/testing/fake_devices.h"
@@ -85,7 +86,7 @@ TEST_F(TuneOnDevices, WritesWhatTheDeviceMeasured) {
 }
 TEST_F(TuneOnDevices, SurvivesADeviceThatDiesAtAnyRequest) {
   Rng rng(1);
-  for (int round = 0; round < 10; ++round) {
+  for (int round = 0; round < testing::random_cases(10); ++round) {
     const int at = round < 4 ? round : static_cast<int>(rng.below(40));
     std::remove(path_.c_str());
     DyingDevice device(formula_, at);
@@ -159,7 +160,7 @@ TEST_F(TuneOnDevices, RanksTimesOfASlowerDeviceByItsPace) {
   }
 }
 TEST_F(TuneOnDevices, WritesNothingFalseOfADeviceThatLies) {
-  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+  for (std::uint64_t seed = 0; seed < static_cast<std::uint64_t>(testing::random_cases(8)); ++seed) {
     std::remove(path_.c_str());
     LyingDevice device(formula_, seed, 1 + static_cast<int>(seed % 4));
     (void)run({&device}, 24);

@@ -23,7 +23,7 @@ constexpr int kRounds = 200;
 constexpr int kEnough = 3;
 constexpr double kMargin = 0.95;
 /// Covers that take more of their usual kernels' time after a few trials are given up.
-constexpr double kNear = 1.15;
+constexpr double kMostRatioOfCover = 1.15;
 /// Kernels that are measured at a time where a choice over hopes did not end.
 constexpr std::size_t kPromising = 4;
 /// Tasks that are measured at a time, so that the most promising have all their trials before the others have any.
@@ -223,7 +223,7 @@ class Search {
     std::erase_if(tasks, [&](const Task& task) { return !is_cover(task); });
     if (tasks.empty() || used_up()) return ok_status();
     prices_ = prices();
-    std::erase_if(tasks, [&](const Task& task) { return ratio_of_cover(task) > kNear; });
+    std::erase_if(tasks, [&](const Task& task) { return ratio_of_cover(task) > kMostRatioOfCover; });
     if (tasks.empty()) return ok_status();
     return measure_so_often(tasks, options_.trials_a_cover - options_.trials_a_task);
   }

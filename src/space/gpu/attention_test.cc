@@ -60,7 +60,7 @@ TEST(GpuAttention, IsOneLaunch) {
 std::vector<std::int64_t> expect_right_in_parts(const std::string& text, int samples) {
   const ComputeDag task = *parse_dag(text);
   std::vector<std::int64_t> tried;
-  for (const char* arch : testing::kSampledGpus) {
+  for (const char* arch : testing::sampled_gpus()) {
     const Target target = *parse_target(std::string("cuda -arch=") + arch);
     const DesignSpace space(task, {gpu_attention_sketch(task, target).value()});
     const Decision& parts = space.sketches().front().decisions.back();
@@ -114,7 +114,7 @@ TEST(GpuAttention, ComputesPartsOfKeysThatNothingDivides) {
 }
 TEST(GpuAttention, ComputesKeysOfWhichNoBlockHoldsAllScores) {
   const ComputeDag task = *parse_dag(head_text(64, 8192, 64));
-  for (const char* arch : testing::kSampledGpus) {
+  for (const char* arch : testing::sampled_gpus()) {
     const Target target = *parse_target(std::string("cuda -arch=") + arch);
     const std::optional<Sketch> sketch = gpu_attention_sketch(task, target);
     ASSERT_TRUE(sketch.has_value()) << arch;

@@ -67,6 +67,9 @@ return out
 
 class Mutation : public ::testing::Test {
  protected:
+  void SetUp() override {
+    if (testing::kSanitized) GTEST_SKIP() << "thousands of mutants; the interpreter has tests of its own there";
+  }
   void judge_sketch(const std::string& text, std::optional<Sketch> (*make)(const ComputeDag&, const Target&),
                     const char* model = "a100") {
     const ComputeDag dag = *parse_dag(text);

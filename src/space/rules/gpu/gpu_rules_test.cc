@@ -33,7 +33,7 @@ std::string names(const std::string& text, const DeriveOptions& options = {}) {
 /// The guess and samples of every sketch are right on three GPUs.
 void expect_right(const std::string& text, int samples) {
   const ComputeDag task = dag(text);
-  for (const char* arch : testing::kSampledGpus) {
+  for (const char* arch : testing::sampled_gpus()) {
     const Target target = *parse_target(std::string("cuda -arch=") + arch);
     const std::vector<Sketch> sketches = derive_sketches(task, target, rules_for(target), {});
     ASSERT_FALSE(sketches.empty()) << text;
