@@ -98,6 +98,7 @@ class Mutation : public ::testing::Test {
   }
 
   void TearDown() override {
+    if (IsSkipped()) return;
     printf("mutants: %lld refused, %lld found, %lld harmless, %zu survived\n", static_cast<long long>(total_.refused),
            static_cast<long long>(total_.found), static_cast<long long>(total_.harmless), total_.survivors.size());
     EXPECT_EQ(total_.survivors.size(), 0u) << total_.survivors.front();
