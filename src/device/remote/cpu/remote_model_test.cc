@@ -89,6 +89,19 @@ TEST_F(RemoteModels, AreTimedThere) {
   ASSERT_EQ(opened->profile().steps, 1u);
   EXPECT_STREQ(opened->profile().step[0].node, "node");
 }
+TEST_F(RemoteModels, TellTheirTimesInParts) {
+  ModelOrder order;
+  order.work = ModelWork::time;
+  order.runs = 200000;  // far less than the time after which a part is told whatever its size
+  const auto parts = device()->run_models({{model()}}, {order_for('a')}, order);
+  ASSERT_TRUE(parts.ok()) << parts.error().message;
+  std::size_t times = 0;
+  for (const ModelAnswer& part : *parts) {
+    EXPECT_LE(part.seconds.size(), 65536u) << "512 KiB";
+    times += part.seconds.size();
+  }
+  EXPECT_EQ(times, 200000u);
+}
 TEST_F(RemoteModels, TravelOnce) {
   const std::string path = model(), kept = models_.folder() + "/cache/whet/blobs/" + name_blob(path)->hash;
   struct stat first{}, second{};
