@@ -12,7 +12,7 @@ using testing_records::timed;
 
 std::string steps_of(const std::vector<Record>& records) {
   std::string text;
-  for (const Record& r : records) text += r.key + ":" + r.steps + " ";
+  for (const Record& r : records) text += r.key.text() + ":" + r.steps + " ";
   return text;
 }
 Records sample() {

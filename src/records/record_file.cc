@@ -112,7 +112,8 @@ class Collector {
  public:
   Collector(RecordsRead& out, const std::string& path) : out_(out), path_(path) {}
 
-  void line(std::string_view text, ParsedLine parsed, bool last_and_cut) {
+  /// `parsed` is moved from.
+  void line(std::string_view text, ParsedLine& parsed, bool last_and_cut) {
     ++number_;
     const std::size_t first = text.find_first_not_of(" \t\r");
     if (first == text.npos) return;
@@ -157,7 +158,7 @@ class Collector {
 /// Lines and what they hold.
 struct ParsedBlock {
   LineBlock text;
-  JsonDocument room;
+  LineRoom room;
   std::vector<ParsedLine> lines;
 };
 
@@ -183,13 +184,13 @@ Result<RecordsRead> parse_lines(std::size_t size, const ReadText& read, const st
     const std::vector<std::string_view>& lines = block->text.lines;
     read_lines(begin, std::min(begin + kBlock, size), size, read, block->text);
     if (block->lines.size() < lines.size()) block->lines.resize(lines.size());
-    for (std::size_t i = 0; i < lines.size(); ++i) block->lines[i] = parse_line(lines[i], block->room);
+    for (std::size_t i = 0; i < lines.size(); ++i) parse_line(lines[i], block->room, block->lines[i]);
     const std::lock_guard lock(mutex);
     ready.emplace(begin, std::move(block));
     for (auto at = ready.find(next); at != ready.end(); at = ready.find(next)) {
       ParsedBlock& done = *at->second;
       for (std::size_t i = 0; i < done.text.lines.size(); ++i)
-        collector.line(done.text.lines[i], std::move(done.lines[i]), done.text.cut && i + 1 == done.text.lines.size());
+        collector.line(done.text.lines[i], done.lines[i], done.text.cut && i + 1 == done.text.lines.size());
       spare.push_back(std::move(at->second));
       ready.erase(at);
       next += kBlock;

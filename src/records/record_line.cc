@@ -86,12 +86,12 @@ class Members {
 /// Fills one Record from a line's members; the first thing that is wrong stands in `why`.
 class Reader {
  public:
-  explicit Reader(JsonView line) : line_(line) {}
+  Reader(JsonView line, SharedTexts& texts) : line_(line), texts_(texts) {}
   std::string why;
 
   bool read(Record& r) {
     r.version = static_cast<int>(line_["v"].integer());
-    return key(r) && text("target", r.target, true) && candidate(r.candidate) && text("steps", r.steps, false) &&
+    return key(r) && shared("target", r.target, true) && candidate(r.candidate) && text("steps", r.steps, false) &&
            text("tree", r.tree_hash, false) && outcome(r.outcome) && rest(r);
   }
 
@@ -99,22 +99,29 @@ class Reader {
   bool fail(std::string reason) { return why = std::move(reason), false; }
 
   bool text(MemberName name, std::string& out, bool required) {
+    return text(name, required, [&](std::string_view value) { out = value; });
+  }
+  bool shared(MemberName name, SharedText& out, bool required) {
+    return text(name, required, [&](std::string_view value) { out = texts_.of(value); });
+  }
+  template <typename Keep>
+  bool text(MemberName name, bool required, const Keep& keep) {
     const JsonView value = line_[name];
     if (value.is_null() && !required) return true;
     if (!value.is_string())
       return fail('"' + std::string(name.text()) + "\" is " + (value.is_null() ? "missing" : "no text"));
-    out = value.string();
+    keep(value.string());
     return true;
   }
   bool key(Record& r) {
     const JsonView task = line_["task"], key = task["key"];
     if (key.is_array())
-      r.key = dump(key);
+      r.key = texts_.of(dump(key));
     else if (key.is_string())
-      r.key = key.string();
+      r.key = texts_.of(key.string());
     else
       return fail("\"task\" has no \"key\"");
-    r.task = task["name"].string_or("");
+    r.task = texts_.of(task["name"].string_or(""));
     return within(task["within"], r.within);
   }
   bool within(JsonView shape, Shape& out) {
@@ -187,11 +194,12 @@ class Reader {
     r.predicted = line_["predicted"].number_or(0);
     r.ranks_as = line_["ranks_as"].number_or(0);
     if (!(r.ranks_as >= 0)) return fail("\"ranks_as\" is no time");
-    return text("cache", r.outcome.cache, false) && text("whet", r.whet, false) &&
+    return text("cache", r.outcome.cache, false) && shared("whet", r.whet, false) &&
            text("host", r.outcome.device, false) && text("at", r.at, false);
   }
 
   Members line_;
+  SharedTexts& texts_;
 };
 
 }  // namespace
@@ -199,10 +207,10 @@ class Reader {
 std::string to_line(const Record& r) {
   Json out = Json::object();
   out.set("v", r.version);
-  Json task = Json::object().set("key", key_json(r.key)).set("name", r.task);
+  Json task = Json::object().set("key", key_json(r.key)).set("name", r.task.text());
   if (!r.within.empty()) task.set("within", Json::array_of(r.within));
   out.set("task", std::move(task));
-  out.set("target", r.target);
+  out.set("target", r.target.text());
   out.set("sketch", r.candidate.sketch).set("choices", choices_json(r.candidate));
   out.set("steps", r.steps).set("tree", r.tree_hash).set("codegen", r.codegen);
   out.set("seconds", Json::array_of(r.outcome.seconds)).set("outcome", static_cast<int>(r.outcome.code));
@@ -216,30 +224,33 @@ std::string to_line(const Record& r) {
   if (r.predicted != 0) out.set("predicted", r.predicted);
   if (r.ranks_as != 0) out.set("ranks_as", r.ranks_as);
   if (!r.outcome.conditions.unit.empty()) out.set("device", to_json(r.outcome.conditions));
-  out.set("whet", r.whet).set("host", r.outcome.device).set("at", r.at);
+  out.set("whet", r.whet.text()).set("host", r.outcome.device).set("at", r.at);
   return dump(out);
 }
 
-ParsedLine parse_line(std::string_view line, JsonDocument& room) {
-  if (Status read = room.parse(line); !read.ok()) return BadLine{read.error().message};
-  const JsonView json = room.root();
-  if (!json.is_object()) return BadLine{"it is no JSON object"};
+void parse_line(std::string_view line, LineRoom& room, ParsedLine& into) {
+  if (Status read = room.json.parse(line); !read.ok()) return into = BadLine{read.error().message}, void();
+  const JsonView json = room.json.root();
+  if (!json.is_object()) return into = BadLine{"it is no JSON object"}, void();
   const JsonView version = json["v"];
-  if (!version.is_integer() || version.integer() < 1) return BadLine{"\"v\" is no version number"};
-  if (version.integer() > kRecordVersion) return NewerRecord{version.integer()};
+  if (!version.is_integer() || version.integer() < 1) return into = BadLine{"\"v\" is no version number"}, void();
+  if (version.integer() > kRecordVersion) return into = NewerRecord{version.integer()}, void();
   if (json.has("plan")) {
     auto plan = plan_of(json);
-    if (auto* why = std::get_if<std::string>(&plan)) return BadLine{std::move(*why)};
-    return std::get<Plan>(std::move(plan));
+    if (auto* why = std::get_if<std::string>(&plan))
+      into = BadLine{std::move(*why)};
+    else
+      into = std::get<Plan>(std::move(plan));
+    return;
   }
-  Record record;
-  Reader reader(json);
-  if (!reader.read(record)) return BadLine{std::move(reader.why)};
-  return record;
+  Reader reader(json, room.texts);
+  if (!reader.read(into.emplace<Record>())) into = BadLine{std::move(reader.why)};
 }
 ParsedLine parse_line(std::string_view line) {
-  JsonDocument room;
-  return parse_line(line, room);
+  LineRoom room;
+  ParsedLine parsed;
+  parse_line(line, room, parsed);
+  return parsed;
 }
 
 std::string canonical_key(std::string_view key) {

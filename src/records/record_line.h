@@ -4,6 +4,7 @@
 #include <string_view>
 #include <variant>
 
+#include "base/shared_text.h"
 #include "json/document.h"
 #include "trial/outcome.h"
 #include "trial/plan.h"
@@ -25,9 +26,14 @@ struct BadLine {
   std::string why;
 };
 using ParsedLine = std::variant<Record, Plan, NewerRecord, BadLine>;
-/// `room` is where the line is parsed: for many lines one after the other.
-ParsedLine parse_line(std::string_view line, JsonDocument& room);
 ParsedLine parse_line(std::string_view line);
+
+/// What many lines, parsed one after the other, have in common: a file may have 100,000.
+struct LineRoom {
+  JsonDocument json;
+  SharedTexts texts;  ///< keys, names and targets: most of a file's lines have the same few
+};
+void parse_line(std::string_view line, LineRoom&, ParsedLine& into);
 
 /// A workload key without the white space that JSON allows. Keys are compared in this form.
 std::string canonical_key(std::string_view key);

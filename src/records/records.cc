@@ -24,7 +24,7 @@ Rank rank(const Record& r, const TargetDistance& distance, bool other_device, co
           within_rank(r.within, within), r.ranked_seconds(), r.ranks_as == 0};
 }
 
-bool is_of_gpu(const Record& r) { return r.target.starts_with("cuda"); }
+bool is_of_gpu(const Record& r) { return r.target.text().starts_with("cuda"); }
 
 /// Whether two records measured the same: what was measured again counts with its last line.
 struct SameFigure {
@@ -61,7 +61,7 @@ Records::Records(std::vector<Record> records) {
   for (auto& record : records) add(std::move(record));
 }
 
-const Record& Records::add(Record record) {
+const Record& Records::add(Record&& record) {
   std::pmr::deque<Record>& records = kept_->records;
   auto place = by_key_.find(std::string_view(record.key));  // most are written as they are kept
   if (place == by_key_.end()) {
@@ -142,7 +142,7 @@ std::optional<RecordChoice> Records::best(std::string_view key, const Shape& wit
   const Target* best_target = nullptr;
   TargetDistance best_distance;
   Rank best_rank;
-  const std::string* text = nullptr;  // of the target of the record before: mostly there is one
+  const SharedText* text = nullptr;  // of the target of the record before: mostly there is one
   const std::optional<Target>* has = nullptr;
   std::optional<TargetDistance> distance;
   const std::shared_ptr<const List> list = usable(key, within);

@@ -44,7 +44,8 @@ class Records {
   Records& operator=(Records&&) = default;
 
   /// References to earlier records stay valid.
-  const Record& add(Record);
+  const Record& add(Record&&);
+  const Record& add(const Record& record) { return add(Record(record)); }
   void add(Plan plan) { plans_.push_back(std::move(plan)); }
   /// In the order of their lines.
   const std::vector<Plan>& plans() const { return plans_; }

@@ -6,6 +6,7 @@
 
 #include "artifact/cpu/conditions.h"
 #include "artifact/outcome_code.h"
+#include "base/shared_text.h"
 #include "tensor/shape.h"
 #include "trial/candidate.h"
 
@@ -48,11 +49,11 @@ struct Outcome {
 /// are the outcome's, which knows them.
 struct Record {
   int version = 1;
-  std::string key;   ///< workload key of the task
-  std::string task;  ///< its readable name
+  SharedText key;   ///< workload key of the task
+  SharedText task;  ///< its readable name
   /// The shape of the tensor that the kernel wrote a part of; empty where it wrote a whole one.
   Shape within;
-  std::string target;  ///< text form of the target
+  SharedText target;  ///< text form of the target
   Candidate candidate;
   std::string steps;      ///< the schedule's primitives, compact (schedule::to_text of Steps): what compile replays
   std::string tree_hash;  ///< hexadecimal hash of the loop tree
@@ -63,7 +64,8 @@ struct Record {
   double predicted = 0;  ///< share of the task's best speed that the model expected when it was proposed; 0: none did
   /// Where it was faster in the whole network than a schedule that is faster by itself: that one's time [s]; 0: none.
   double ranks_as = 0;
-  std::string whet, at;  ///< version of the program, time in UTC (ISO 8601)
+  SharedText whet;  ///< version of the program
+  std::string at;   ///< time in UTC (ISO 8601)
 
   /// The figure that ranks schedules of a task.
   double ranked_seconds() const { return ranks_as > 0 ? ranks_as : outcome.best_seconds(); }

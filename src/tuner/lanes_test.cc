@@ -160,7 +160,7 @@ TEST_F(TuneInLanes, TunesTasksSideBySideOnFarUnits) {
   std::set<std::string> schedules;
   for (const Record& record : out.records) {
     ASSERT_TRUE(record.outcome.ok()) << record.outcome.message;
-    schedules.insert(record.key + record.steps);
+    schedules.insert(record.key.text() + record.steps);
     const double factor = record.outcome.device == "pi1"   ? 1.05
                           : record.outcome.device == "pi2" ? 0.97
                           : record.outcome.device == "pi3" ? 1.1

@@ -27,7 +27,7 @@ void expect_nothing_twice(const Folder& folder) {
   std::set<std::pair<std::string, std::string>> seen;
   const RecordsRead read = records(folder);
   for (const Record& record : read.records.all())
-    EXPECT_TRUE(seen.insert({record.key, record.steps}).second) << record.task << ": " << record.steps;
+    EXPECT_TRUE(seen.insert({record.key, record.steps}).second) << record.task.text() << ": " << record.steps;
 }
 
 /// Kills the first of `name` after each of `times` records; the session goes on to its end.

@@ -21,7 +21,7 @@ inline Trials trials_in(const std::string& path) {
   Trials trials;
   const RecordsRead read = read_records(path).value();
   for (int again = 0; const Record& record : read.records.all()) {
-    if (trials.tried.insert(record.task + ": " + record.steps).second)
+    if (trials.tried.insert(record.task.text() + ": " + record.steps).second)
       trials.twice = again;
     else
       ++again;
