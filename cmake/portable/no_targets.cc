@@ -1,4 +1,4 @@
-// For the portable whet, which is linked with LLVM's archives: the linker's library initialises every target of LLVM and names a
+// For the released whet, which is linked with LLVM's archives: the linker's library initialises every target of LLVM and names a
 // plugin, so that all of them would be linked. Here are empty ones in their place; the code generators of x86, AArch64 and NVPTX are real.
 
 #include <llvm/Passes/PassPlugin.h>
