@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/rng.h"
+#include "base/testing/random_cases.h"
 
 namespace whet {
 namespace {
@@ -433,6 +434,7 @@ TEST(ChoiceOfANetwork, IsTheKnownPlanWhereTimeIsUp) {
 class LargeNetwork : public testing::TestWithParam<NetworkSize> {};
 
 TEST_P(LargeNetwork, IsSolvedToOptimality) {
+  if (kSanitized && GetParam().tensors > 300) GTEST_SKIP() << "half a minute under sanitizers";
   const ChoiceProblem problem = network_problem(GetParam(), 7);
   ChoiceOptions options;
   options.seconds_limit = 600;  // for slow machines and sanitizers

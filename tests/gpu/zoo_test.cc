@@ -1,10 +1,11 @@
-// Every task of every network of the zoo has a schedule for every GPU.
+// Every task of every network of the zoo has a schedule for GPUs.
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <set>
 
+#include "base/hash.h"
 #include "cost/gpu/estimate.h"
 #include "import/zoo/zoo.h"
 #include "lower/lower.h"
@@ -23,6 +24,7 @@ std::size_t launches_of(const Program& program) {
       std::count_if(top.begin(), top.end(), [](const Stmt& s) { return launch_nest(s).has_value(); }));
 }
 
+/// For sm_80, and by turns for the one before and the one behind it.
 TEST(GpuZoo, EveryTaskHasADefaultScheduleThatLowers) {
   std::set<std::string> seen;
   int products = 0;
@@ -31,12 +33,13 @@ TEST(GpuZoo, EveryTaskHasADefaultScheduleThatLowers) {
     ASSERT_TRUE(graph.ok()) << name << ": " << graph.error().message;
     const Result<FusedGraph> fused = optimize(*graph, {});
     ASSERT_TRUE(fused.ok()) << name << ": " << fused.error().message;
-    for (const char* arch : {"sm_75", "sm_80", "sm_90"}) {
-      const Target target = *parse_target(std::string("cuda -arch=") + arch);
+    for (const std::string arch : {"sm_75", "sm_80", "sm_90"}) {
+      const Target target = *parse_target("cuda -arch=" + arch);
       const Result<std::vector<Task>> tasks = extract_tasks(*fused, target);
       ASSERT_TRUE(tasks.ok()) << name << ": " << tasks.error().message;
       for (const Task& task : *tasks) {
-        if (!seen.insert(arch + task.key).second) continue;
+        const bool its_turn = arch == "sm_80" || arch == (hash_bytes(task.key) % 2 == 0 ? "sm_75" : "sm_90");
+        if (!its_turn || !seen.insert(arch + task.key).second) continue;
         const Result<Steps> steps = default_steps(task.dag, target);
         ASSERT_TRUE(steps.ok()) << name << ", " << task.name << ": " << steps.error().message;
         const Result<Lowered> lowered =
