@@ -88,6 +88,68 @@ Status import_unfold(TorchSite& site) {
   return d + 1 == static_cast<std::int64_t>(shape.size()) ? site.give(windows) : site.give(turn, {windows});
 }
 
+/// Rows [..., n] become the diagonals `offset` of square matrices, else zeros; "dim1" counts the rows of a matrix and "dim2" its
+/// columns.
+Status import_diag_embed(TorchSite& site) {
+  WHET_TRY(const ValueId x, site.tensor("self"));
+  WHET_TRY(const std::int64_t offset, site.integer("offset"));
+  WHET_TRY(const std::int64_t dim1, site.integer("dim1"));
+  WHET_TRY(const std::int64_t dim2, site.integer("dim2"));
+  const std::size_t rank = site.rank(x) + 1;
+  WHET_TRY(const std::int64_t a, site.resolve_axis(dim1, rank));
+  WHET_TRY(const std::int64_t b, site.resolve_axis(dim2, rank));
+  const auto last = static_cast<std::int64_t>(rank) - 2;
+  const bool fits = last >= 0 && a != b && offset > -kMaxElements && offset < kMaxElements;
+  if (!fits)
+    return site.error("makes diagonals " + std::to_string(offset) + " of " + to_string(site.type(x)) +
+                      " in dimensions " + std::to_string(a) + " and " + std::to_string(b));
+  // Above the main diagonal the last rows of a matrix are empty, below it the first ones.
+  const std::int64_t before = std::max<std::int64_t>(-offset, 0), behind = std::max<std::int64_t>(offset, 0);
+  const std::int64_t extent = site.shape(x).back() + before + behind;
+  WHET_RETURN_IF_ERROR(expect_small(site, {extent, extent}, "a matrix"));
+  WHET_TRY(ValueId rows, padded(site, x, {before, behind}, {last}, PadMode::constant, 0));
+  WHET_TRY(rows, unsqueezed(site, rows, {-1}));
+  const ValueId diagonal = site.add_constant("diagonal", eye(DType::boolean, extent, extent, offset));
+  const ValueId zero = site.add_scalar("zero", site.dtype(x), 0);
+  WHET_TRY(const ValueId matrices, site.add("matrices", WhereOperator{}, {diagonal, rows, zero}));
+  TransposeOperator turn{std::vector<std::int64_t>(rank)};
+  std::int64_t next = 0;
+  for (std::int64_t d = 0; d <= last + 1; ++d) {
+    turn.perm[static_cast<std::size_t>(d)] = d == a ? last : d == b ? last + 1 : next++;
+  }
+  return std::is_sorted(turn.perm.begin(), turn.perm.end()) ? site.give(matrices) : site.give(turn, {matrices});
+}
+
+/// Of vectors of three numbers along a dimension: a[d+1] b[d+2] - a[d+2] b[d+1], places counted around.
+Status import_cross(TorchSite& site) {
+  WHET_TRY(const DType dtype, site.common_type({"self", "other"}));
+  WHET_TRY(const ValueId a, site.operand("self", dtype));
+  WHET_TRY(const ValueId b, site.operand("other", dtype));
+  const bool equal = site.rank(a) == site.rank(b) && broadcast(site.shape(a), site.shape(b));
+  std::int64_t d = -1;
+  if (site.has("dim")) {
+    WHET_TRY(d, site.axis("dim", a));
+  } else {
+    // The first dimension of three.
+    const Shape& shape = site.shape(a);
+    d = std::find(shape.begin(), shape.end(), 3) - shape.begin();
+  }
+  const auto at = static_cast<std::size_t>(d);
+  if (!equal || at >= site.rank(a) || site.shape(a)[at] != 3 || site.shape(b)[at] != 3)
+    return site.error("multiplies " + to_string(site.type(a)) + " by " + to_string(site.type(b)) +
+                      "; expected vectors of three numbers");
+  const ValueId next = site.add_constant("next", integer_list({1, 2, 0}));
+  const ValueId after = site.add_constant("after", integer_list({2, 0, 1}));
+  const auto product = [&](ValueId of_a, ValueId of_b) -> Result<ValueId> {
+    WHET_TRY(const ValueId x, site.add("turned", GatherOperator{d}, {a, of_a}));
+    WHET_TRY(const ValueId y, site.add("turned", GatherOperator{d}, {b, of_b}));
+    return site.add("product", BinaryOperator{B::mul}, {x, y});
+  };
+  WHET_TRY(const ValueId forth, product(next, after));
+  WHET_TRY(const ValueId back, product(after, next));
+  return site.give(BinaryOperator{B::sub}, {forth, back});
+}
+
 Status import_frac(TorchSite& site) {
   WHET_TRY(const ValueId x, site.floats("self"));
   WHET_TRY(const ValueId size, site.add("size", UnaryOperator{U::abs}, {x}));

@@ -143,4 +143,29 @@ Status import_eye(TorchSite& site) {
   return site.give_constant(eye(dtype, rows, columns, 0));
 }
 
+/// The places [2, n] of a triangle of a matrix, row by row.
+Status import_triangle_indices(TorchSite& site) {
+  WHET_TRY(const std::int64_t rows, site.integer("row"));
+  WHET_TRY(const std::int64_t columns, site.integer("col"));
+  WHET_TRY(const std::int64_t offset, site.integer("offset"));
+  WHET_TRY(const DType dtype, type_or(site, DType::i64));
+  WHET_RETURN_IF_ERROR(expect_small(site, {rows, columns}, "the matrix"));
+  const bool upper = site.op().find("triu") != std::string::npos;
+  std::vector<std::int64_t> row, column;
+  for (std::int64_t r = 0; r < rows; ++r) {
+    for (std::int64_t c = 0; c < columns; ++c) {
+      if (upper ? c - r < offset : c - r > offset) continue;
+      row.push_back(r);
+      column.push_back(c);
+    }
+  }
+  const auto count = static_cast<std::int64_t>(row.size());
+  Tensor places(dtype, {2, count});
+  for (std::int64_t i = 0; i < count; ++i) {
+    places.set_integer(i, row[static_cast<std::size_t>(i)]);
+    places.set_integer(count + i, column[static_cast<std::size_t>(i)]);
+  }
+  return site.give_constant(places);
+}
+
 }  // namespace whet::torch

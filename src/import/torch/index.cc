@@ -38,6 +38,24 @@ Status give_scattered(TorchSite& site, ScatterKind kind, std::string_view source
   return site.give(ScatterElementsOperator{d, kind}, {x, indices, values});
 }
 
+/// Entries of `source` along "dim" are put at, or added to, those of x that the list "index" names.
+Status give_entries_put(TorchSite& site, ScatterKind kind, ValueId x, ValueId source) {
+  WHET_TRY(ValueId indices, site.tensor("index"));
+  WHET_TRY(const std::int64_t d, site.axis("dim", x));
+  const Shape shape = site.shape(source);
+  const std::int64_t count = num_elements(site.shape(indices));
+  Shape fitting = site.shape(x), column(shape.size(), 1);
+  if (!fitting.empty()) fitting[static_cast<std::size_t>(d)] = count;
+  if (shape.empty() || shape != fitting)
+    return site.error((kind == ScatterKind::add ? "adds " : "puts ") + to_string(site.type(source)) + " to " +
+                      to_string(site.type(x)) + " at places " + to_string(site.type(indices)));
+  if (num_elements(shape) == 0) return site.pass(x);
+  column[static_cast<std::size_t>(d)] = count;
+  WHET_TRY(indices, site.add("column", ReshapeOperator{column}, {indices}));
+  WHET_TRY(indices, expanded(site, indices, shape));
+  return site.give(ScatterElementsOperator{d, kind}, {x, indices, source});
+}
+
 /// Lists of places; masks that are known become the places where they hold.
 Result<std::vector<std::optional<ValueId>>> place_lists(TorchSite& site) {
   WHET_TRY(const auto given, site.optional_tensors("indices"));
@@ -128,27 +146,59 @@ Status import_scatter_reduce(TorchSite& site) {
   return site.error("argument \"reduce\" is " + reduce + "; expected sum, prod, amax or amin");
 }
 
-/// Rows of the source are added to those of x that the list names.
 Status import_index_add(TorchSite& site) {
   WHET_TRY(const ValueId x, site.tensor("self"));
-  WHET_TRY(ValueId indices, site.tensor("index"));
   WHET_TRY(ValueId source, site.operand("source", site.dtype(x)));
-  WHET_TRY(const std::int64_t d, site.axis("dim", x));
   WHET_TRY(const double alpha, site.number("alpha"));
-  const Shape shape = site.shape(source);
-  if (shape.size() != site.rank(x) || shape.empty() ||
-      num_elements(site.shape(indices)) != shape[static_cast<std::size_t>(d)])
-    return site.error("adds " + to_string(site.type(source)) + " to " + to_string(site.type(x)) + " at places " +
-                      to_string(site.type(indices)));
   if (alpha != 1) {
     const ValueId factor = site.add_scalar("alpha", site.dtype(x), alpha);
     WHET_TRY(source, site.add("scaled", BinaryOperator{BinaryKind::mul}, {source, factor}));
   }
-  Shape column(shape.size(), 1);
-  column[static_cast<std::size_t>(d)] = shape[static_cast<std::size_t>(d)];
-  WHET_TRY(indices, site.add("column", ReshapeOperator{column}, {indices}));
-  WHET_TRY(indices, expanded(site, indices, shape));
-  return site.give(ScatterElementsOperator{d, ScatterKind::add}, {x, indices, source});
+  return give_entries_put(site, ScatterKind::add, x, source);
+}
+Status import_index_copy(TorchSite& site) {
+  WHET_TRY(const ValueId x, site.tensor("self"));
+  WHET_TRY(const ValueId source, site.operand("source", site.dtype(x)));
+  return give_entries_put(site, ScatterKind::replace, x, source);
+}
+Status import_index_fill(TorchSite& site) {
+  WHET_TRY(const ValueId x, site.tensor("self"));
+  WHET_TRY(const ValueId indices, site.tensor("index"));
+  WHET_TRY(const std::int64_t d, site.axis("dim", x));
+  WHET_TRY(const ValueId value, site.operand("value", site.dtype(x)));
+  if (site.rank(x) == 0 || site.rank(value) != 0)
+    return site.error("fills places of " + to_string(site.type(x)) + " with " + to_string(site.type(value)) +
+                      "; expected dimensions, and one number");
+  Shape shape = site.shape(x);
+  shape[static_cast<std::size_t>(d)] = num_elements(site.shape(indices));
+  if (num_elements(shape) == 0) return site.pass(x);
+  WHET_TRY(const ValueId source, expanded(site, value, shape));
+  return give_entries_put(site, ScatterKind::replace, x, source);
+}
+
+/// The first elements of the source go, in order, where the mask holds: the n-th true one takes the n-th element.
+Status import_masked_scatter(TorchSite& site) {
+  WHET_TRY(ValueId x, site.tensor("self"));
+  WHET_TRY(ValueId mask, site.tensor("mask"));
+  WHET_TRY(ValueId source, site.operand("source", site.dtype(x)));
+  const auto shape = broadcast(site.shape(x), site.shape(mask));
+  if (!shape || site.dtype(mask) != DType::boolean || num_elements(site.shape(source)) == 0)
+    return site.error("puts elements of " + to_string(site.type(source)) + " into " + to_string(site.type(x)) +
+                      " where " + to_string(site.type(mask)) + " holds");
+  WHET_TRY(x, expanded(site, x, *shape));
+  WHET_TRY(mask, expanded(site, mask, *shape));
+  WHET_TRY(const ValueId flat, site.add("flat", ReshapeOperator{{num_elements(*shape)}}, {mask}));
+  WHET_TRY(const ValueId ones, site.cast("ones", flat, DType::i64));
+  // How many hold before each: one that holds is the next of the source.
+  WHET_TRY(ValueId places, site.add("places", CumSumOperator{0, /*exclusive=*/true}, {ones}));
+  WHET_TRY(places, site.add("whole", ReshapeOperator{*shape}, {places}));
+  const std::int64_t count = num_elements(site.shape(source));
+  // Behind the last one there may be none left, which is not read.
+  const ValueId last = site.add_constant("last", Tensor::of<std::int64_t>(DType::i64, {}, {count - 1}));
+  WHET_TRY(places, site.add("inside", BinaryOperator{BinaryKind::min}, {places, last}));
+  WHET_TRY(source, site.add("list", ReshapeOperator{{count}}, {source}));
+  WHET_TRY(const ValueId moved, taken(site, source, places, 0));
+  return site.give(WhereOperator{}, {mask, moved, x});
 }
 
 Status import_index(TorchSite& site) {
@@ -182,27 +232,6 @@ Status import_one_hot(TorchSite& site) {
     return site.error("argument \"num_classes\" is " + std::to_string(classes));
   const ValueId values = site.add_constant("values", Tensor::of<double>(DType::i64, {2}, {0, 1}));
   return site.give(one_hot(site, x, {classes, static_cast<std::int64_t>(site.rank(x)), values}));
-}
-
-/// Each element beside all of a short list.
-Status import_isin(TorchSite& site) {
-  constexpr std::int64_t kMost = 64;
-  WHET_TRY(const DType dtype, site.common_type({"elements", "test_elements"}));
-  WHET_TRY(ValueId x, site.operand("elements", dtype));
-  WHET_TRY(ValueId list, site.operand("test_elements", dtype));
-  WHET_TRY(const bool invert, site.flag("invert"));
-  const std::int64_t count = num_elements(site.shape(list));
-  if (count < 1 || count > kMost)
-    return site.error("looks for " + std::to_string(count) + " elements; 1 to " + std::to_string(kMost) +
-                      " are supported");
-  const auto last = static_cast<std::int64_t>(site.rank(x));
-  WHET_TRY(x, unsqueezed(site, x, {last}));
-  WHET_TRY(list, site.add("list", ReshapeOperator{{count}}, {list}));
-  WHET_TRY(const ValueId equal, site.add("equal", BinaryOperator{BinaryKind::equal}, {x, list}));
-  WHET_TRY(const ValueId counts, site.cast("counts", equal, DType::u8));
-  WHET_TRY(const ValueId any, site.add("any", ReduceOperator{ReduceKind::max, {last}, false}, {counts}));
-  WHET_TRY(const ValueId found, site.add("found", CastOperator{DType::boolean}, {any}));
-  return invert ? site.give(UnaryOperator{UnaryKind::logical_not}, {found}) : site.give(found);
 }
 
 Status import_topk(TorchSite& site) {

@@ -322,4 +322,26 @@ Status import_cumsum(TorchSite& site) {
   return site.give(CumSumOperator{d}, {x});
 }
 
+/// Doubling: y[i] becomes the product of the 1, 2, 4, ... elements that end at i.
+Status import_cumprod(TorchSite& site) {
+  WHET_TRY(ValueId y, summands(site, false));
+  WHET_TRY(const std::int64_t d, site.axis("dim", y));
+  if (site.rank(y) == 0) return site.pass(y);
+  const std::int64_t count = site.shape(y)[static_cast<std::size_t>(d)];
+  if (count <= 1 || num_elements(site.shape(y)) == 0) return site.pass(y);
+  for (std::int64_t step = 1; step < count; step *= 2) {
+    WHET_TRY(const ValueId earlier, padded(site, y, {step, -step}, {d}, PadMode::constant, 1));
+    WHET_TRY(y, site.add("products", BinaryOperator{B::mul}, {y, earlier}));
+  }
+  return site.give(y);
+}
+
+Status import_count_nonzero(TorchSite& site) {
+  WHET_TRY(const ValueId x, site.tensor("self"));
+  WHET_TRY(const Ints axes, site.axes("dim", x));
+  WHET_TRY(const ValueId truth, site.cast("truth", x, DType::boolean));
+  WHET_TRY(const ValueId ones, site.cast("ones", truth, DType::i64));
+  return site.give(reduced_over(site, ones, R::sum, axes, false));
+}
+
 }  // namespace whet::torch

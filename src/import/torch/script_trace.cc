@@ -15,10 +15,11 @@ struct IntegerArgument {
   std::size_t place;
 };
 constexpr IntegerArgument kIntegers[] = {
-    {"aten.embedding", "indices", 1}, {"aten.index", "indices", 1},         {"aten.index_select", "index", 2},
-    {"aten.gather", "index", 2},      {"aten.take_along_dim", "index", 1},  {"aten.scatter", "index", 2},
-    {"aten.scatter_add", "index", 2}, {"aten.one_hot", "self", 0},          {"aten.index_add", "index", 2},
-    {"aten.index_put", "indices", 1}, {"aten.embedding_bag", "indices", 1}, {"aten.scatter_reduce", "index", 2},
+    {"aten.embedding", "indices", 1},     {"aten.index", "indices", 1},        {"aten.index_select", "index", 2},
+    {"aten.gather", "index", 2},          {"aten.take_along_dim", "index", 1}, {"aten.scatter", "index", 2},
+    {"aten.scatter_add", "index", 2},     {"aten.one_hot", "self", 0},         {"aten.index_add", "index", 2},
+    {"aten.index_put", "indices", 1},     {"aten.index_copy", "index", 2},     {"aten.index_fill", "index", 2},
+    {"aten.embedding_bag", "indices", 1}, {"aten.scatter_reduce", "index", 2},
 };
 
 std::string base_of(const std::string& op) { return op.substr(0, op.rfind('.')); }

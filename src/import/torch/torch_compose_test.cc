@@ -130,6 +130,127 @@ TEST(TorchCompose, MaximaGoBackToTheirPlaces) {
   EXPECT_EQ(answer(p, {f32({1, 2, 2, 2}, {1, 5, 2, 3, 9, 7, 8, 6})}), (Numbers{0, 5, 0, 0, 9, 0, 0, 0}));
 }
 
+TEST(TorchCompose, PlacesInRisingRows) {
+  const Numbers bounds = {-1, 0.5, 0.5, 2}, values = {-2, -1, 0, 0.5, 1, 2, 7, std::nan("")};
+  const auto wanted = [&](bool right) {
+    Numbers places;
+    for (const double value : values) {
+      double place = 0;
+      for (const double bound : bounds) place += std::isnan(value) || bound < value || (right && bound == value);
+      places.push_back(place);
+    }
+    return places;
+  };
+  const Tensor x = f32({2, 4}, values);
+  for (const bool right : {false, true}) {
+    const std::string said_right = right ? " right=true" : "";
+    Pt2 p;
+    p.input("x", {2, 4}).weight("b", f32({4}, bounds)).weight("unsorted", f32({4}, {0.5, 2, -1, 0.5}));
+    p.weight("order", Tensor::of<std::int64_t>(DType::i64, {4}, {2, 0, 3, 1}));
+    p.node("aten.bucketize.Tensor", "self=%x boundaries=%b" + said_right, {"k"}).said("k", {2, 4}, 5).output("k");
+    p.node("aten.searchsorted.Tensor", "sorted_sequence=%b self=%x out_int32=true" + said_right, {"n"});
+    p.node("aten.searchsorted.Tensor",
+           std::string("sorted_sequence=%unsorted self=%x sorter=%order side=") + (right ? "'right'" : "'left'"),
+           {"s"});
+    p.said("n", {2, 4}, 4).output("n").said("s", {2, 4}, 5).output("s");
+    for (const std::size_t k : {0, 1, 2}) EXPECT_EQ(answer(p, {x}, k), wanted(right)) << right << k;
+  }
+}
+TEST(TorchCompose, EachRowHasItsOwnOrder) {
+  Pt2 p;
+  p.input("r", {2, 3}).input("x", {2, 2}).node("aten.searchsorted.Tensor", "sorted_sequence=%r self=%x", {"y"});
+  p.output("y");
+  EXPECT_EQ(answer(p, {f32({2, 3}, {1, 2, 3, 10, 20, 30}), f32({2, 2}, {2, 4, 5, 25})}), (Numbers{1, 3, 0, 2}));
+  Pt2 q;
+  q.input("r", {3, 3}).input("x", {2, 2}).node("aten.searchsorted.Tensor", "sorted_sequence=%r self=%x", {"y"});
+  EXPECT_EQ(said(q.output("y")), "y (aten.searchsorted): looks for f32[2x2] in rows f32[3x3]");
+  Pt2 side;
+  side.input("r", {3}).input("x", {2});
+  side.node("aten.searchsorted.Tensor", "sorted_sequence=%r self=%x right=true side='left'", {"y"});
+  EXPECT_EQ(said(side.output("y")), "y (aten.searchsorted): argument \"side\" is left; expected right");
+}
+TEST(TorchCompose, EntriesArePutWhereAListSays) {
+  const Tensor x = f32({2, 3}, {0, 1, 2, 3, 4, 5}), two = f32({2, 2}, {10, 11, 12, 13});
+  Pt2 p;
+  p.input("x", {2, 3}).input("s", {2, 2}).weight("i", Tensor::of<std::int64_t>(DType::i64, {2}, {2, 0}));
+  p.node("aten.index_copy.default", "self=%x dim=1 index=%i source=%s", {"c"}).output("c");
+  p.node("aten.index_add.default", "self=%x dim=1 index=%i source=%s alpha=2", {"a"}).output("a");
+  p.node("aten.index_fill.int_Scalar", "self=%x dim=-1 index=%i value=7", {"f"}).output("f");
+  Numbers copied, added, filled;
+  for (int r = 0; r < 2; ++r) {
+    for (int c = 0; c < 3; ++c) {
+      const double old = x.get(3 * r + c), from = c == 1 ? 0 : two.get(2 * r + (c == 2 ? 0 : 1));
+      copied.push_back(c == 1 ? old : from);
+      added.push_back(old + 2 * from);
+      filled.push_back(c == 1 ? old : 7);
+    }
+  }
+  EXPECT_EQ(answer(p, {x, two}, 0), copied);
+  EXPECT_EQ(answer(p, {x, two}, 1), added);
+  EXPECT_EQ(answer(p, {x, two}, 2), filled);
+  Pt2 q;
+  q.input("x", {2, 3}).input("s", {1, 2}).weight("i", Tensor::of<std::int64_t>(DType::i64, {2}, {2, 0}));
+  q.node("aten.index_copy.default", "self=%x dim=1 index=%i source=%s", {"c"}).output("c");
+  EXPECT_EQ(said(q), "c (aten.index_copy): puts f32[1x2] to f32[2x3] at places i64[2]");
+}
+TEST(TorchCompose, AMaskTakesTheNextOfASource) {
+  Pt2 p;
+  p.input("x", {2, 3}).input("m", {3}).input("s", {2, 3}).node("aten.gt.Scalar", "self=%m other=0", {"k"});
+  p.said("k", {3}, 12).node("aten.masked_scatter.default", "self=%x mask=%k source=%s", {"y"}).output("y");
+  const std::vector<Tensor> given = {f32({2, 3}, {0, 1, 2, 3, 4, 5}), f32({3}, {1, 0, 1}),
+                                     f32({2, 3}, {10, 11, 12, 13, 14, 15})};
+  EXPECT_EQ(answer(p, given), (Numbers{10, 1, 11, 12, 4, 13}));
+}
+TEST(TorchCompose, RowsBecomeDiagonals) {
+  // x[r][i] = 10 r + i + 1
+  const Tensor x = f32({2, 3}, {1, 2, 3, 11, 12, 13});
+  for (const int offset : {0, 2, -1}) {
+    const int extent = 3 + std::abs(offset);
+    Numbers last(static_cast<std::size_t>(2 * extent * extent)), turned = last;
+    for (int r = 0; r < 2; ++r) {
+      for (int i = 0; i < 3; ++i) {
+        const int row = i + std::max(-offset, 0), column = i + std::max(offset, 0);
+        last[static_cast<std::size_t>((r * extent + row) * extent + column)] = 10 * r + i + 1;
+        turned[static_cast<std::size_t>((column * 2 + r) * extent + row)] = 10 * r + i + 1;
+      }
+    }
+    const std::string said_offset = "offset=" + std::to_string(offset);
+    EXPECT_EQ(of("aten.diag_embed.default", said_offset, x), last) << offset;
+    EXPECT_EQ(of("aten.diag_embed.default", said_offset + " dim1=2 dim2=0", x), turned) << offset;
+  }
+  Pt2 p;
+  p.input("x", {2, 3}).node("aten.diag_embed.default", "self=%x dim1=1 dim2=1", {"y"}).output("y");
+  EXPECT_EQ(said(p), "y (aten.diag_embed): makes diagonals 0 of f32[2x3] in dimensions 1 and 1");
+}
+TEST(TorchCompose, ProductsOfAllBefore) {
+  Tensor x(DType::f32, {2, 7});
+  Numbers rows, columns;
+  for (std::int64_t i = 0; i < 14; ++i) x.set(i, 0.5 + 0.25 * static_cast<double>(i % 5));
+  for (std::int64_t i = 0; i < 14; ++i) {
+    double product = 1;
+    for (std::int64_t j = i - i % 7; j <= i; ++j) product *= x.get(j);
+    rows.push_back(product);
+    columns.push_back(i < 7 ? x.get(i) : x.get(i - 7) * x.get(i));
+  }
+  expect_near(of("aten.cumprod.default", "dim=1", x), rows);
+  expect_near(of("aten.cumprod.default", "dim=-2", x), columns);
+}
+TEST(TorchCompose, CountsTrianglesAndCrossProducts) {
+  const Tensor x = f32({2, 3}, {0, 1, -2, 0, 0, 3});
+  EXPECT_EQ(of("aten.count_nonzero.default", "", x), (Numbers{3}));
+  EXPECT_EQ(of("aten.count_nonzero.dim_IntList", "dim=[1]", x), (Numbers{2, 1}));
+  Pt2 p;
+  p.input("a", {2, 3}).input("b", {2, 3}).node("aten.linalg_cross.default", "self=%a other=%b", {"c"}).output("c");
+  p.node("aten.triu_indices.default", "row=2 col=3 offset=1", {"u"}).said("u", {2, 3}, 5).output("u");
+  p.node("aten.tril_indices.default", "row=2 col=3", {"l"}).said("l", {2, 3}, 5).output("l");
+  p.node("aten.cross.default", "self=%a other=%b", {"d"}).output("d");
+  const Tensor a = f32({2, 3}, {1, 2, 3, 0, 1, 0}), b = f32({2, 3}, {4, 5, 6, 0, 0, 1});
+  EXPECT_EQ(answer(p, {a, b}), (Numbers{-3, 6, -3, 1, 0, 0}));
+  EXPECT_EQ(answer(p, {a, b}, 1), (Numbers{0, 0, 1, 1, 2, 2}));
+  EXPECT_EQ(answer(p, {a, b}, 2), (Numbers{0, 1, 1, 0, 0, 1}));
+  EXPECT_EQ(answer(p, {a, b}, 3), (Numbers{-3, 6, -3, 1, 0, 0}));
+}
+
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
 /// One feature and one unit, so that the gates are numbers.
