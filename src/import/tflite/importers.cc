@@ -194,6 +194,7 @@ constexpr TfliteImporter kTfliteImporters[] = {
     {"CONCATENATION", import_concatenation},
     {"CONV_2D", import_conv},
     {"CONV_3D", import_conv3d},
+    {"CONV_3D_TRANSPOSE", import_conv3d_transpose},
     {"COS", import_unary<U::cos>},
     {"CUMSUM", import_cumsum},
     {"Convolution2DTransposeBias", import_conv_transpose_bias},

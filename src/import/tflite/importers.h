@@ -51,6 +51,7 @@ Status import_complex_abs(TfliteSite&);
 Status import_concatenation(TfliteSite&);
 Status import_conv(TfliteSite&);
 Status import_conv3d(TfliteSite&);
+Status import_conv3d_transpose(TfliteSite&);
 Status import_conv_transpose_bias(TfliteSite&);
 Status import_cumsum(TfliteSite&);
 Status import_depth_to_space(TfliteSite&);

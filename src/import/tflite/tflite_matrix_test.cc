@@ -27,6 +27,7 @@ enum Code {
   kImag = 133,
   kReal = 134,
   kComplexAbs = 135,
+  kTransposeConv3d = 141,
   kBroadcastArgs = 145,
   kDynamicUpdateSlice = 151
 };
@@ -237,6 +238,51 @@ TEST(TfliteTransposeConv, OfNumbersOf8BitsHasItsBiasInStepsOfBothScales) {
   m.operation(kTransposeConv, {shape, w, x, b}, {y}, options);
   // ((11 - 1) * w + 8) * 0.125 / 0.25 - 3
   EXPECT_EQ(answers(m.bytes({x}, {y}), {{11}})[0], (Numbers{21, -29}));
+}
+
+/// An image [1, 2, 1, 2, 2] to [1, 4, 1, 3, 2] by strides of 2, 1 and 2: each pixel adds its kernel of 4x1x2 to the result.
+struct Volume {
+  std::int32_t dilation = 1, depth = 4;
+  std::string bytes() const {
+    ModelWriter m;
+    const int x = m.tensor("x", {1, 2, 1, 2, 2}), y = m.tensor("y", {1, depth, 1, 3, 2});
+    const int shape = m.constant<std::int32_t>("shape", {5}, kI32, {1, depth, 1, 3, 2});
+    std::vector<float> weights;
+    for (int i = 0; i < 32; ++i) weights.push_back(weight(i));
+    const int w = m.constant<float>("w", {4, 1, 2, 2, 2}, 0, weights);  // [D, H, W, O, I]
+    const int b = m.constant<float>("b", {2}, 0, {100, 200});
+    FlatRecord options;
+    options.number<std::int8_t>(0, 0).number<std::int32_t>(1, 2).number<std::int32_t>(2, 2).number<std::int32_t>(3, 1);
+    options.number<std::int32_t>(5, dilation);
+    m.operation(kTransposeConv3d, {shape, w, x, b}, {y}, options);
+    return m.bytes({x}, {y});
+  }
+  static float weight(int i) { return static_cast<float>(i % 7 - 3); }
+};
+TEST(TfliteTransposeConv, OfVolumesAddsAKernelForEachPixel) {
+  const Numbers x = {1, -2, 3, 4, 5, -6, 7, 8};
+  Numbers want;
+  for (int i = 0; i < 4 * 3; ++i) want.insert(want.end(), {100, 200});
+  for (int d = 0; d < 2; ++d) {
+    for (int c = 0; c < 2; ++c) {
+      for (int k = 0; k < 4 * 2; ++k) {
+        // The same convolution from 4 to 2 pads 1 before and 1 behind; that from 3 to 2 pads 1 behind.
+        const int row = 2 * d + k / 2 - 1, column = 2 * c + k % 2;
+        if (row < 0 || row >= 4 || column >= 3) continue;
+        for (int o = 0; o < 2; ++o) {
+          for (int i = 0; i < 2; ++i) {
+            want[static_cast<std::size_t>((row * 3 + column) * 2 + o)] +=
+                x[static_cast<std::size_t>((d * 2 + c) * 2 + i)] * Volume::weight((k * 2 + o) * 2 + i);
+          }
+        }
+      }
+    }
+  }
+  EXPECT_EQ(answers(Volume().bytes(), {x})[0], want);
+}
+TEST(TfliteTransposeConv, OfVolumesSaysWhatDoesNotFit) {
+  EXPECT_EQ(said(Volume{.dilation = 2}.bytes()), "y (CONV_3D_TRANSPOSE): has a dilation of 2; expected 1");
+  EXPECT_EQ(said(Volume{.depth = 0}.bytes()), "y (CONV_3D_TRANSPOSE): makes 0 pixels of 2");
 }
 
 }  // namespace tflite_matrix_test

@@ -184,39 +184,50 @@ Status give_pool(TfliteSite& site, PoolKind kind, bool root = false) {
   return site.give_real(y);
 }
 
-/// Transposed convolutions by their meaning in channels first; the layout pass takes the turns away.
-Status give_transposed(TfliteSite& site, std::size_t image, std::size_t weights, std::optional<std::size_t> bias,
-                       const Slide& slide, const Ints& extents, int activation) {
+/// Where a transposed convolution has its operands, and the turn of its weights to [I, O, kernel...].
+struct Transposed {
+  std::size_t image, weights, bias;
+  Ints turn;
+};
+
+/// By their meaning in channels first; the layout pass takes the turns away. `extents`: the pixels of the result.
+Status give_transposed(TfliteSite& site, const Transposed& inputs, const Slide& slide, const Ints& extents,
+                       int activation) {
+  const std::size_t dims = extents.size();
   WHET_RETURN_IF_ERROR(check_slide(site, slide));
-  WHET_TRY(ValueId x, site.real(image));
-  WHET_TRY(ValueId w, site.real(weights));
-  WHET_RETURN_IF_ERROR(expect_image(site, x));
-  const Shape kernel_shape = site.shape(w);
-  if (kernel_shape.size() != 4 || kernel_shape[3] != site.shape(x)[3])
-    return site.error("convolves " + to_string(site.type(x)) + " by weights " + to_string(kernel_shape));
-  WHET_TRY(x, site.add("channels_first", TransposeOperator{{0, 3, 1, 2}}, {x}));
-  WHET_TRY(w, site.add("weights", TransposeOperator{{3, 0, 1, 2}}, {w}));  // [O, h, w, I] to [I, O, h, w]
+  WHET_TRY(ValueId x, site.real(inputs.image));
+  WHET_TRY(ValueId w, site.real(inputs.weights));
+  const Shape image = site.shape(x), given = site.shape(w);
+  if (image.size() != dims + 2 || given.size() != dims + 2 || num_elements(image) == 0 || num_elements(given) == 0 ||
+      given[static_cast<std::size_t>(inputs.turn[0])] != image.back())
+    return site.error("convolves " + to_string(site.type(x)) + " by weights " + to_string(given));
+  // The channels, which are last, stand behind the batch: and back.
+  TransposeOperator first{{0, static_cast<std::int64_t>(dims) + 1}}, last{{0}};
   ConvTranspose form;
-  form.window = {slide.strides, {1, 1}, {0, 0}, {0, 0}};
-  form.output_padding = {0, 0};
+  form.window = {slide.strides, Ints(dims, 1), Ints(dims, 0), Ints(dims, 0)};
+  form.output_padding = Ints(dims, 0);
   // The padding of the convolution that this one is the transpose of.
-  const Shape own = site.shape(x);
-  for (std::size_t d = 0; d < 2; ++d) {
-    const std::int64_t kernel = kernel_shape[d + 1], extent = extents[d];
-    const std::int64_t full = (own[d + 2] - 1) * slide.strides[d] + kernel;
+  for (std::size_t d = 0; d < dims; ++d) {
+    first.perm.push_back(static_cast<std::int64_t>(d) + 1);
+    last.perm.push_back(static_cast<std::int64_t>(d) + 2);
+    const std::int64_t kernel = given[static_cast<std::size_t>(inputs.turn[d + 2])], extent = extents[d];
+    const std::int64_t full = (image[d + 1] - 1) * slide.strides[d] + kernel;
     const std::int64_t total = slide.same ? std::max<std::int64_t>(full - extent, 0) : 0;
     form.window.pads_begin[d] = total / 2;
     form.window.pads_end[d] = total - total / 2;
     form.output_padding[d] = std::max<std::int64_t>(extent - full, 0);
     if (extent < 1 || full - total + form.output_padding[d] != extent)
-      return site.error("makes " + std::to_string(extent) + " pixels of " + std::to_string(own[d + 2]));
+      return site.error("makes " + std::to_string(extent) + " pixels of " + std::to_string(image[d + 1]));
   }
-  std::optional<ValueId> b;
-  if (bias && site.has(*bias)) {
-    WHET_TRY(b, site.real_bias(*bias, image, weights));
+  last.perm.push_back(1);
+  WHET_TRY(x, site.add("channels_first", first, {x}));
+  WHET_TRY(w, site.add("weights", TransposeOperator{inputs.turn}, {w}));
+  std::optional<ValueId> bias;
+  if (site.has(inputs.bias)) {
+    WHET_TRY(bias, site.real_bias(inputs.bias, inputs.image, inputs.weights));
   }
-  WHET_TRY(ValueId y, conv_transposed(site, x, w, b, form));
-  WHET_TRY(y, site.add("channels_last", TransposeOperator{{0, 2, 3, 1}}, {y}));
+  WHET_TRY(ValueId y, conv_transposed(site, x, w, bias, form));
+  WHET_TRY(y, site.add("channels_last", last, {y}));
   WHET_TRY(y, site.activated(y, activation));
   return site.give_real(y);
 }
@@ -288,10 +299,26 @@ Status import_transpose_conv(TfliteSite& site) {
   if (shape.size() != 4) return site.error("the shape of its result has " + std::to_string(shape.size()) + " entries");
   const FlatTable& o = site.options();
   const Slide slide{o.number<std::int8_t>(0) == 0, {o.number<std::int32_t>(2), o.number<std::int32_t>(1)}};
-  return give_transposed(site, 2, 1, 3, slide, {shape[1], shape[2]}, o.number<std::int8_t>(3));
+  return give_transposed(site, {2, 1, 3, {3, 0, 1, 2}}, slide, {shape[1], shape[2]}, o.number<std::int8_t>(3));
 }
 
-/// MediaPipe's own: padding, columns and rows of the stride in three numbers.
+/// Inputs: the shape of the result, weights [D, H, W, O, I], the image, a bias.
+Status import_conv3d_transpose(TfliteSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(3, 4));
+  WHET_TRY(const Ints shape, site.integers(0, "shape"));
+  if (shape.size() != 5) return site.error("the shape of its result has " + std::to_string(shape.size()) + " entries");
+  const FlatTable& o = site.options();
+  for (const int field : {5, 6, 7}) {
+    const std::int32_t dilation = o.number<std::int32_t>(field, 1);
+    if (dilation != 1) return site.error("has a dilation of " + std::to_string(dilation) + "; expected 1");
+  }
+  const Slide slide{o.number<std::int8_t>(0) == 0,
+                    {o.number<std::int32_t>(1), o.number<std::int32_t>(3), o.number<std::int32_t>(2)}};
+  return give_transposed(site, {2, 1, 3, {4, 3, 0, 1, 2}}, slide, {shape[1], shape[2], shape[3]},
+                         o.number<std::int8_t>(4));
+}
+
+/// MediaPipe's own: padding, columns and rows of the stride in three numbers. Weights are [O, rows, columns, I].
 Status import_conv_transpose_bias(TfliteSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2, 3));
   const std::string_view bytes = site.operation().custom_options;
@@ -307,7 +334,7 @@ Status import_conv_transpose_bias(TfliteSite& site) {
   Ints extents;
   for (std::size_t d = 0; d < 2; ++d)
     extents.push_back(slide.same ? x[d + 1] * slide.strides[d] : (x[d + 1] - 1) * slide.strides[d] + w[d + 1]);
-  return give_transposed(site, 0, 1, 2, slide, extents, 0);
+  return give_transposed(site, {0, 1, 2, {3, 0, 1, 2}}, slide, extents, 0);
 }
 
 /// x as rows times weights [O, I], plus a bias.
