@@ -47,6 +47,8 @@ constexpr ViewRow kViews[] = {
     {"reshape_as", Back::shape}, {"ravel", Back::shape},
     {"unfold", Back::no},        {"unsafe_chunk", Back::no},
     {"unsafe_split", Back::no},  {"unsafe_split_with_sizes", Back::no},
+    {"real", Back::no},          {"imag", Back::no},
+    {"view_as_real", Back::no},  {"view_as_complex", Back::no},
 };
 /// These give their input itself, or a copy of it: the file does not say which.
 constexpr std::array<std::string_view, 8> kPerhapsViews = {

@@ -88,11 +88,6 @@ Status import_unary(TorchSite& site, UnaryKind kind) {
   return site.give(UnaryOperator{kind}, {x});
 }
 
-Status import_abs(TorchSite& site) {
-  WHET_TRY(const ValueId x, site.tensor("self"));
-  return site.give(UnaryOperator{U::abs}, {x});
-}
-
 Status import_binary(TorchSite& site, BinaryKind kind) {
   WHET_TRY(const Pair pair, operands(site));
   return site.give(combined(site, kind, pair));

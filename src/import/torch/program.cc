@@ -26,6 +26,13 @@ std::optional<DType> dtype_of(ScalarType type) {
   }
 }
 
+std::optional<DType> type_of_parts(ScalarType type) {
+  if (type.number == 9) return DType::f16;
+  if (type.number == 10) return DType::f32;
+  if (type.number == 11) return DType::f64;
+  return std::nullopt;
+}
+
 std::string name_of(ScalarType type) {
   static constexpr const char* kNames[] = {"unknown",   "uint8",      "int8",    "int16",   "int32",
                                            "int64",     "float16",    "float32", "float64", "complex32",

@@ -27,6 +27,8 @@ struct ScalarType {
 };
 /// bf16 is computed as f32. None: whet does not have it.
 std::optional<DType> dtype_of(ScalarType);
+/// The type of the parts of complex numbers; none: they are not complex.
+std::optional<DType> type_of_parts(ScalarType);
 std::string name_of(ScalarType);
 
 struct TorchProgram;

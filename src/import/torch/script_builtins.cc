@@ -447,10 +447,13 @@ Done tensor_function(ScriptRun& run, const std::string& name, const Values& valu
   if (name == "prim.device") return done(ScriptDevice{});
   // As in training: the other branch is one operator that computes a whole layer.
   if (name == "prim.requires_grad" || name == "torch.requires_grad") return done(true);
-  static constexpr std::string_view kFalse[] = {"prim.is_cuda",   "prim.is_quantized", "prim.is_mkldnn",
-                                                "prim.is_sparse", "torch.is_complex",  "prim.is_xpu",
-                                                "prim.is_mps",    "prim.is_nested"};
+  static constexpr std::string_view kFalse[] = {"prim.is_cuda", "prim.is_quantized", "prim.is_mkldnn", "prim.is_sparse",
+                                                "prim.is_xpu",  "prim.is_mps",       "prim.is_nested"};
   if (std::find(std::begin(kFalse), std::end(kFalse), name) != std::end(kFalse)) return done(false);
+  if (name == "torch.is_complex") {
+    WHET_TRY(const bool complex, run.trace.is_complex(*tensor));
+    return done(complex);
+  }
   if (name == "torch.item") return done(converted(run, "number", values[0]));
   static constexpr std::string_view kOfType[] = {
       "torch.size",      "prim.shape", "torch.dim", "torch.len", "torch.numel", "prim.dtype", "torch.is_floating_point",

@@ -84,7 +84,14 @@ Result<std::string> ScriptTrace::current(const ScriptTensor& tensor) {
 
 Result<TensorType> ScriptTrace::type(const ScriptTensor& tensor) {
   WHET_TRY(const std::string name, current(tensor));
-  return graph_.graph.value(graph_.find(name)).type;
+  const ValueId value = graph_.find(name);
+  const std::vector<ValueId>* parts = graph_.sequence(value);
+  return graph_.graph.value(parts != nullptr ? parts->front() : value).type;
+}
+
+Result<bool> ScriptTrace::is_complex(const ScriptTensor& tensor) {
+  WHET_TRY(const std::string name, current(tensor));
+  return graph_.sequence(graph_.find(name)) != nullptr;
 }
 
 Result<bool> ScriptTrace::is_known(const ScriptTensor& tensor) {

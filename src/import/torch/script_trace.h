@@ -35,7 +35,9 @@ class ScriptTrace {
   /// Whether the error of a call was that of its node: the program ends with it, and importing the program says the same.
   bool ends_in_failure() const { return !failed_.empty(); }
 
+  /// That of its parts where it is complex.
   Result<TensorType> type(const ScriptTensor&);
+  Result<bool> is_complex(const ScriptTensor&);
   /// The value where it is known; `what` names it in the error otherwise.
   Result<Tensor> known(const ScriptTensor&, const std::string& what);
   Result<bool> is_known(const ScriptTensor&);

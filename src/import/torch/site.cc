@@ -45,6 +45,12 @@ std::string kind_of(const Argument& argument) {
   return kKinds[argument.value.index()];
 }
 
+/// Operators that move elements of "self", or leave them where they are: those of complex numbers too.
+constexpr std::array<std::string_view, 25> kMovers = {
+    "_unsafe_view", "alias",  "clone",     "contiguous", "detach",    "expand", "flatten", "flip",    "lift_fresh_copy",
+    "movedim",      "narrow", "permute",   "ravel",      "reshape",   "select", "slice",   "squeeze", "swapaxes",
+    "swapdims",     "t",      "transpose", "unflatten",  "unsqueeze", "view",   "mT"};
+
 int category(DType dtype) { return is_float(dtype) ? 2 : dtype == DType::boolean ? 0 : 1; }
 
 /// The types of operands by how much they count: tensors with dimensions, tensors without, numbers.
@@ -107,12 +113,35 @@ Status TorchSite::import() {
   row_ = find_importer(node_.op);
   if (row_ == nullptr) return error("this operator is not supported: " + node_.op + reason_against(node_.op));
   WHET_RETURN_IF_ERROR(bind());
-  WHET_RETURN_IF_ERROR(row_->import(*this));
+  const bool moves = std::find(kMovers.begin(), kMovers.end(), word_of(node_.op)) != kMovers.end();
+  const Name* self = moves ? argument("self").name() : nullptr;
+  std::optional<ComplexParts> parts;
+  if (self != nullptr) {
+    WHET_TRY(parts, complex("self"));
+  }
+  WHET_RETURN_IF_ERROR(parts ? import_parts(*self, *parts) : row_->import(*this));
   for (const std::string& output : outputs_) {
     if (output.empty() || !graph_.is_read(output) || graph_.defined(output)) continue;
     return error("result " + in_quotes(output) + " of " + node_.op + " is not supported");
   }
   return graph_.check_growth(name_);
+}
+
+Status TorchSite::import_parts(const Name& self, ComplexParts parts) {
+  if (!wants_output(0)) return ok_status();
+  const ValueId whole = graph_.find(self.name);
+  const std::string result = outputs_[0] + " part";
+  const std::optional<ValueId> before = graph_.defined(result) ? std::optional(graph_.find(result)) : std::nullopt;
+  const TorchNode node{node_.op, node_.label, node_.arguments, {result}};
+  std::vector<ValueId> moved;
+  for (const ValueId part : {parts.real, parts.imaginary}) {
+    graph_.define(self.name, part);
+    WHET_RETURN_IF_ERROR(TorchSite(graph_, node, program_, true).import());
+    moved.push_back(graph_.find(result));
+    graph_.restore(result, before);
+    graph_.define(self.name, whole);
+  }
+  return give_sequence(dtype(moved[0]), moved);
 }
 
 const Argument& TorchSite::argument(std::string_view name) const {
@@ -132,13 +161,25 @@ bool TorchSite::is_tensor(std::string_view name) const {
 }
 
 Result<ValueId> TorchSite::value_of(const Name& name) const {
-  if (graph_.defined(name.name)) return graph_.find(name.name);
+  if (graph_.defined(name.name)) {
+    const ValueId value = graph_.find(name.name);
+    if (!is_sequence(value)) return value;
+    return error("reads complex numbers, " + in_quotes(name.name) + ", which this operator is not supported for");
+  }
   return error("reads " + in_quotes(name.name) + ", which nothing before it defines");
 }
 
 Result<ValueId> TorchSite::tensor(std::string_view name) {
   if (const Name* given = argument(name).name()) return value_of(*given);
   return wrong_kind(name, "a tensor");
+}
+
+Result<std::optional<ComplexParts>> TorchSite::complex(std::string_view name) {
+  const Name* given = argument(name).name();
+  if (given == nullptr || !graph_.defined(given->name)) return std::optional<ComplexParts>();
+  const std::vector<ValueId>* parts = graph_.sequence(graph_.find(given->name));
+  if (parts == nullptr || parts->size() != 2) return std::optional<ComplexParts>();
+  return std::optional(ComplexParts{(*parts)[0], (*parts)[1]});
 }
 
 bool TorchSite::lies_row_by_row(std::string_view name) const {
@@ -363,17 +404,20 @@ Status check_types(const GrowingGraph& graph, const TorchNode& node, const Torch
   for (const std::string& output : node.outputs) {
     const auto said = program.types.find(output);
     if (said == program.types.end() || !graph.defined(output)) continue;
-    const TensorType& made = graph.graph.value(graph.find(output)).type;
+    const ValueId value = graph.find(output);
+    const std::vector<ValueId>* parts = graph.sequence(value);
+    const TensorType& made = graph.graph.value(parts != nullptr ? parts->front() : value).type;
     const auto& sizes = said->second.sizes;
-    bool equal = dtype_of(said->second.type) == made.dtype && sizes.size() == made.shape.size();
+    const auto type = parts != nullptr ? type_of_parts(said->second.type) : dtype_of(said->second.type);
+    bool equal = type == made.dtype && sizes.size() == made.shape.size();
     for (std::size_t d = 0; equal && d < sizes.size(); ++d)
       equal = !sizes[d].extent || *sizes[d].extent == made.shape[d];
     if (equal) continue;
     std::string text;
     for (const FileDimension& d : sizes)
       text += (text.empty() ? "" : "x") + (d.extent ? std::to_string(*d.extent) : "?");
-    return Error{node.label + ": " + in_quotes(output) + " becomes " + to_string(made) + "; the file says " +
-                 name_of(said->second.type) + "[" + text + "]"};
+    return Error{node.label + ": " + in_quotes(output) + " becomes " + (parts != nullptr ? "a pair of " : "") +
+                 to_string(made) + "; the file says " + name_of(said->second.type) + "[" + text + "]"};
   }
   return ok_status();
 }

@@ -14,6 +14,11 @@ namespace whet::torch {
 
 struct TorchImporter;
 
+/// The parts of complex numbers, which are a list of two values while importing.
+struct ComplexParts {
+  ValueId real, imaginary;
+};
+
 /// The type that holds both.
 DType wider(DType a, DType b);
 
@@ -34,6 +39,8 @@ class TorchSite : public NodeSite {
   bool has(std::string_view name) const;  ///< given, or with a default, and not none
   bool is_tensor(std::string_view name) const;
   Result<ValueId> tensor(std::string_view name);
+  /// None where the tensor is not complex; every other access refuses complex numbers.
+  Result<std::optional<ComplexParts>> complex(std::string_view name);
   /// Whether the tensor is all of its memory, row by row (layout.h). Inputs of bodies are not known to be.
   bool lies_row_by_row(std::string_view name) const;
   Result<std::optional<ValueId>> optional_tensor(std::string_view name);
@@ -70,6 +77,8 @@ class TorchSite : public NodeSite {
 
  private:
   Status bind();
+  /// What moves elements of complex numbers moves both parts.
+  Status import_parts(const Name& self, ComplexParts);
   const Argument& argument(std::string_view name) const;
   Error wrong_kind(std::string_view name, const char* expected) const;
   Result<std::int64_t> as_integer(const Argument&, std::string_view name);

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <limits>
+#include <numbers>
 
 #include "import/import.h"
 #include "import/torch/testing/pt2.h"
@@ -249,6 +251,88 @@ TEST(TorchCompose, CountsTrianglesAndCrossProducts) {
   EXPECT_EQ(answer(p, {a, b}, 1), (Numbers{0, 0, 1, 1, 2, 2}));
   EXPECT_EQ(answer(p, {a, b}, 2), (Numbers{0, 1, 1, 0, 0, 1}));
   EXPECT_EQ(answer(p, {a, b}, 3), (Numbers{-3, 6, -3, 1, 0, 0}));
+}
+
+/// Frames of 6 samples by steps of 2, under a window of 4 that stands in their middle.
+struct Spectrogram {
+  Tensor x = Tensor(DType::f32, {2, 10});
+  Numbers window = {0.25, 1, 0.75, 0.5};
+  Spectrogram() {
+    for (std::int64_t i = 0; i < 20; ++i) x.set(i, static_cast<double>(i * i % 11) - 4.5);
+  }
+  Pt2 program(const std::string& more = " return_complex=true") const {
+    Pt2 p;
+    p.input("x", {2, 10}).weight("w", f32({4}, window));
+    p.node("aten.stft.default",
+           "self=%x n_fft=6 hop_length=2 win_length=4 window=%w normalized=true onesided=true" + more, {"s"});
+    return p;
+  }
+  /// Of row r, frequency k and frame t, by the definition.
+  std::complex<double> at(std::int64_t r, int k, int t) const {
+    std::complex<double> sum = 0;
+    for (int n = 0; n < 4; ++n) {
+      const double sample = x.get(10 * r + 2 * t + n + 1) * window[static_cast<std::size_t>(n)];
+      sum += std::polar(sample, -2 * std::numbers::pi * k * (n + 1) / 6);
+    }
+    return sum / std::sqrt(6.0);
+  }
+};
+TEST(TorchComplex, SpectraOfFramesAreMovedAndMeasured) {
+  const Spectrogram form;
+  Pt2 p = form.program();
+  p.said("s", {2, 4, 3}, 10).node("aten.view.default", "self=%s size=[1,2,4,3]", {"v"}).said("v", {1, 2, 4, 3}, 10);
+  p.node("aten.slice.Tensor", "self=%v dim=3 start=0 end=2", {"c"}).said("c", {1, 2, 4, 2}, 10);
+  p.node("aten.abs.default", "self=%c", {"a"}).said("a", {1, 2, 4, 2}).output("a");
+  p.node("aten.view_as_real.default", "self=%c", {"r"}).said("r", {1, 2, 4, 2, 2}).output("r");
+  p.node("aten.view_as_complex.default", "self=%r", {"z"}).said("z", {1, 2, 4, 2}, 10);
+  p.node("aten.imag.default", "self=%z", {"i"}).output("i").node("aten.real.default", "self=%z", {"q"}).output("q");
+  p.node("aten.angle.default", "self=%z", {"g"}).node("aten.cos.default", "self=%g", {"h"}).output("h");
+  Numbers sizes, pairs, real, imaginary, cosines;
+  for (int r = 0; r < 2; ++r) {
+    for (int k = 0; k < 4; ++k) {
+      for (int t = 0; t < 2; ++t) {
+        const std::complex<double> value = form.at(r, k, t);
+        sizes.push_back(std::abs(value));
+        pairs.insert(pairs.end(), {value.real(), value.imag()});
+        real.push_back(value.real());
+        imaginary.push_back(value.imag());
+        cosines.push_back(value.real() / std::abs(value));
+      }
+    }
+  }
+  const std::vector<Numbers> wanted = {sizes, pairs, imaginary, real, cosines};
+  for (std::size_t k = 0; k < wanted.size(); ++k) expect_near(answer(p, {form.x}, k), wanted[k]);
+}
+TEST(TorchComplex, AnOutputIsBothParts) {
+  const Spectrogram form;
+  Pt2 p = form.program();
+  p.output("s");
+  Numbers real, imaginary;
+  for (int r = 0; r < 2; ++r) {
+    for (int k = 0; k < 4; ++k) {
+      for (int t = 0; t < 3; ++t) {
+        real.push_back(form.at(r, k, t).real());
+        imaginary.push_back(form.at(r, k, t).imag());
+      }
+    }
+  }
+  expect_near(answer(p, {form.x}, 0), real);
+  expect_near(answer(p, {form.x}, 1), imaginary);
+}
+TEST(TorchComplex, WhatIsNotReadIsSaid) {
+  const Spectrogram form;
+  EXPECT_EQ(said(form.program().node("aten.mul.Tensor", "self=%s other=2", {"y"}).output("y")),
+            "y (aten.mul): reads complex numbers, \"s\", which this operator is not supported for");
+  EXPECT_EQ(said(form.program().said("s", {2, 4, 3}).output("s")),
+            "s (aten.stft): \"s\" becomes a pair of f32[2x4x3]; the file says float32[2x4x3]");
+  EXPECT_EQ(said(form.program(" align_to_window=true").output("s")),
+            "s (aten.stft): argument \"align_to_window\" is true; only false is supported");
+  Pt2 angle, window;
+  angle.input("x", {2}).node("aten.angle.default", "self=%x", {"y"}).output("y");
+  EXPECT_EQ(said(angle), "y (aten.angle): the input is f32[2]; expected complex numbers");
+  window.input("x", {9}).weight("w", f32({3}, {1, 1, 1}));
+  window.node("aten.stft.default", "self=%x n_fft=4 window=%w", {"y"}).output("y");
+  EXPECT_EQ(said(window), "y (aten.stft): has a window of 4 numbers, f32[3], for frames of 4");
 }
 
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }

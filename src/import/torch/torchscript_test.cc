@@ -58,6 +58,13 @@ TEST(TorchScript, OperatorsAreThoseOfTheTable) {
   EXPECT_EQ(answer({"x: Tensor", "a, b = torch.max(x, 1)\nreturn a"}), (Numbers{2, 5}));
   EXPECT_EQ(answer({"x: Tensor", "a, b, = torch.split(x, 1)\nreturn torch.sub(b, a)"}), (Numbers{3, 3, 3}));
 }
+TEST(TorchScript, SpectraHaveSizesAndAreComplex) {
+  EXPECT_EQ(answer({"x: Tensor",
+                    "s = torch.stft(x, 2, 1, None, None, False, True, True)\n"
+                    "_0 = torch.reshape(s, [torch.size(s, 0), -1])\n"
+                    "if torch.is_complex(_0):\n  y = torch.abs(_0)\nelse:\n  y = x\nreturn y"}),
+            (Numbers{1, 3, 1, 1, 7, 9, 1, 1}));
+}
 TEST(TorchScript, SeveralResultsAreTakenApart) {
   EXPECT_EQ(answer({"x: Tensor", "a, b = torch.aminmax(x, dim=1)\nreturn torch.sub(b, a)"}), (Numbers{2, 2}));
   // Scores of zeros: the mean of all values.
