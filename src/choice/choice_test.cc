@@ -398,10 +398,10 @@ TEST(ChoiceOfANetwork, IsTheSameEachTimeAndPrintsNothing) {
   const ChoiceProblem problem = network_problem({"small", 30, 4, 30, true, false}, 3);
   ChoiceOptions options;
   options.plans = 3;
-  testing::internal::CaptureStdout();
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStdout();
+  ::testing::internal::CaptureStderr();
   const ChosenPlans first = chosen(problem, options), second = chosen(problem, options);
-  EXPECT_EQ(testing::internal::GetCapturedStdout() + testing::internal::GetCapturedStderr(), "");
+  EXPECT_EQ(::testing::internal::GetCapturedStdout() + ::testing::internal::GetCapturedStderr(), "");
   EXPECT_EQ(items_of(first), items_of(second));
   EXPECT_EQ(first.plans.size(), 3u);
   EXPECT_LE(first.plans[0].seconds, first.plans[1].seconds * (1 + 1e-7));
@@ -431,10 +431,10 @@ TEST(ChoiceOfANetwork, IsTheKnownPlanWhereTimeIsUp) {
   EXPECT_LE(plans.bound, chosen(problem).plans[0].seconds * (1 + 1e-7));
 }
 
-class LargeNetwork : public testing::TestWithParam<NetworkSize> {};
+class LargeNetwork : public ::testing::TestWithParam<NetworkSize> {};
 
 TEST_P(LargeNetwork, IsSolvedToOptimality) {
-  if (kSanitized && GetParam().tensors > 300) GTEST_SKIP() << "half a minute under sanitizers";
+  if (testing::kSanitized && GetParam().tensors > 300) GTEST_SKIP() << "half a minute under sanitizers";
   const ChoiceProblem problem = network_problem(GetParam(), 7);
   ChoiceOptions options;
   options.seconds_limit = 600;  // for slow machines and sanitizers
@@ -444,7 +444,7 @@ TEST_P(LargeNetwork, IsSolvedToOptimality) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Choice, LargeNetwork,
-                         testing::Values(NetworkSize{"resnet50", 120, 7, 15, true, false},
+                         ::testing::Values(NetworkSize{"resnet50", 120, 7, 15, true, false},
                                          NetworkSize{"inception_v3", 220, 7, 30, true, false},
                                          NetworkSize{"densenet121", 450, 7, 30, true, false},
                                          NetworkSize{"resnet50_at_random", 120, 7, 15, true, true},

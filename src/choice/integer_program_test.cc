@@ -60,12 +60,12 @@ TEST(IntegerProgram, WithoutSolutionHasNoColumns) {
 TEST(IntegerProgram, IsSolvedInSilenceAndLeavesTheHandlerOfInterruptsAlone) {
   const auto handler = [](int) {};
   std::signal(SIGINT, handler);
-  testing::internal::CaptureStdout();
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStdout();
+  ::testing::internal::CaptureStderr();
   const IntegerProgram program = cover_of_circle(31);
   const IntegerSolution first = solve_integer_program(program, {}, 10);
   const IntegerSolution second = solve_integer_program(program, first.columns, 10);
-  EXPECT_EQ(testing::internal::GetCapturedStdout() + testing::internal::GetCapturedStderr(), "");
+  EXPECT_EQ(::testing::internal::GetCapturedStdout() + ::testing::internal::GetCapturedStderr(), "");
   EXPECT_EQ(std::signal(SIGINT, SIG_DFL), +handler);
   EXPECT_EQ(first.columns, second.columns);
 }
