@@ -40,7 +40,7 @@ class TaskNumbers {
  public:
   int of(const Record& r) {
     if (!r.within.empty()) return of_id(task_id(r));
-    const auto [found, is_new] = by_key_.try_emplace(r.key, 0);
+    const auto [found, is_new] = by_key_.try_emplace(&r.key.text(), 0);
     if (is_new) found->second = of_id(task_id(r));
     return found->second;
   }
@@ -48,7 +48,7 @@ class TaskNumbers {
  private:
   int of_id(std::string id) { return by_id_.try_emplace(std::move(id), static_cast<int>(by_id_.size())).first->second; }
 
-  std::unordered_map<std::string_view, int> by_key_;  ///< of whole outputs, with the white space that they have
+  std::unordered_map<const std::string*, int> by_key_;  ///< of whole outputs: the records of a file share few texts
   std::unordered_map<std::string, int> by_id_;
 };
 
@@ -197,7 +197,7 @@ std::string show(const Records& records) {
     rows.push_back({group[0]->task.empty() ? group[0]->key : group[0]->task, group[0]->target,
                     best ? best->candidate.sketch : "-",
                     best ? format("%.4f", best->outcome.best_seconds() * 1e3) : "-", std::to_string(trials.size()),
-                    std::to_string(failed), best ? best->at : "-"});
+                    std::to_string(failed), best ? best->at.text() : "-"});
   }
   return table(rows, 3);
 }

@@ -195,7 +195,7 @@ class Reader {
     r.ranks_as = line_["ranks_as"].number_or(0);
     if (!(r.ranks_as >= 0)) return fail("\"ranks_as\" is no time");
     return text("cache", r.outcome.cache, false) && shared("whet", r.whet, false) &&
-           text("host", r.outcome.device, false) && text("at", r.at, false);
+           text("host", r.outcome.device, false) && shared("at", r.at, false);
   }
 
   Members line_;
@@ -224,7 +224,7 @@ std::string to_line(const Record& r) {
   if (r.predicted != 0) out.set("predicted", r.predicted);
   if (r.ranks_as != 0) out.set("ranks_as", r.ranks_as);
   if (!r.outcome.conditions.unit.empty()) out.set("device", to_json(r.outcome.conditions));
-  out.set("whet", r.whet.text()).set("host", r.outcome.device).set("at", r.at);
+  out.set("whet", r.whet.text()).set("host", r.outcome.device).set("at", r.at.text());
   return dump(out);
 }
 

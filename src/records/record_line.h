@@ -31,7 +31,7 @@ ParsedLine parse_line(std::string_view line);
 /// What many lines, parsed one after the other, have in common: a file may have 100,000.
 struct LineRoom {
   JsonDocument json;
-  SharedTexts texts;  ///< keys, names and targets: most of a file's lines have the same few
+  SharedTexts texts;  ///< keys, names, targets and times: most of a file's lines have the same few
 };
 void parse_line(std::string_view line, LineRoom&, ParsedLine& into);
 

@@ -362,7 +362,7 @@ Result<Json> TaskServer::best(const Json& request) {
                                         .set("steps", record.steps)
                                         .set("ms", record.outcome.best_seconds() * 1e3)
                                         .set("exact", best->exact)
-                                        .set("at", record.at));
+                                        .set("at", record.at.text()));
 }
 
 namespace {

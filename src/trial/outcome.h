@@ -65,7 +65,7 @@ struct Record {
   /// Where it was faster in the whole network than a schedule that is faster by itself: that one's time [s]; 0: none.
   double ranks_as = 0;
   SharedText whet;  ///< version of the program
-  std::string at;   ///< time in UTC (ISO 8601)
+  SharedText at;    ///< time in UTC (ISO 8601)
 
   /// The figure that ranks schedules of a task.
   double ranked_seconds() const { return ranks_as > 0 ? ranks_as : outcome.best_seconds(); }
