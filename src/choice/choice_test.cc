@@ -445,11 +445,11 @@ TEST_P(LargeNetwork, IsSolvedToOptimality) {
 
 INSTANTIATE_TEST_SUITE_P(Choice, LargeNetwork,
                          ::testing::Values(NetworkSize{"resnet50", 120, 7, 15, true, false},
-                                         NetworkSize{"inception_v3", 220, 7, 30, true, false},
-                                         NetworkSize{"densenet121", 450, 7, 30, true, false},
-                                         NetworkSize{"resnet50_at_random", 120, 7, 15, true, true},
-                                         NetworkSize{"resnet50_by_one_layout", 120, 7, 15, false, false},
-                                         NetworkSize{"inception_v3_by_one_layout", 220, 7, 30, false, false}),
+                                           NetworkSize{"inception_v3", 220, 7, 30, true, false},
+                                           NetworkSize{"densenet121", 450, 7, 30, true, false},
+                                           NetworkSize{"resnet50_at_random", 120, 7, 15, true, true},
+                                           NetworkSize{"resnet50_by_one_layout", 120, 7, 15, false, false},
+                                           NetworkSize{"inception_v3_by_one_layout", 220, 7, 30, false, false}),
                          [](const auto& param) { return std::string(param.param.name); });
 
 }  // namespace
