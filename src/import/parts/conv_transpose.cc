@@ -13,6 +13,9 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
+/// Of the plain convolution: strides alone can ask for far more than a file holds.
+constexpr std::int64_t kMostWeights = std::int64_t{1} << 28;
+
 struct TransposedPlan {
   std::size_t dims;
   std::int64_t groups, in, out;                          ///< channels in, and out, of one group
@@ -25,6 +28,18 @@ struct TransposedPlan {
     return product;
   }
 };
+
+/// The weights of the plain convolution fit into memory; so do the products that lead to their number.
+Status expect_weights(NodeSite& site, const TransposedPlan& plan) {
+  Shape spread = {plan.groups};
+  spread.insert(spread.end(), plan.strides.begin(), plan.strides.end());
+  spread.insert(spread.end(), {plan.out, plan.in});
+  for (std::size_t d = 0; d < plan.dims; ++d) spread.push_back(plan.taps(d));
+  WHET_RETURN_IF_ERROR(check_shape(site.name() + ": the tensor of weights", spread));
+  if (num_elements(spread) <= kMostWeights) return ok_status();
+  return site.error("the tensor of weights has shape " + to_string(spread) + "; at most " +
+                    std::to_string(kMostWeights) + " elements are supported");
+}
 
 /// Padding and the extents of the result.
 Status decide_extents(NodeSite& site, const Shape& x, const ConvTranspose& form, TransposedPlan& plan) {
@@ -75,6 +90,7 @@ Result<TransposedPlan> make_plan(NodeSite& site, ValueId input, ValueId weights,
   WHET_RETURN_IF_ERROR(decide_extents(site, x, form, plan));
   whole.insert(whole.end(), plan.extents.begin(), plan.extents.end());
   WHET_RETURN_IF_ERROR(check_shape(site.name() + ": the result", whole));
+  WHET_RETURN_IF_ERROR(expect_weights(site, plan));
   return plan;
 }
 

@@ -22,8 +22,8 @@ struct ConvTranspose {
 };
 
 /// The transposed convolution of x [N, C, spatial...] by weights [C, O / groups, kernel...], plus a bias [O]. Needs: one to
-/// three spatial dimensions; strides and dilations of at most 4096. Errors: extents that do not fit; a result without
-/// pixels.
+/// three spatial dimensions; strides and dilations of at most 4096; weights that become at most 2^28, counted with the zeros
+/// that fill whole strides. Errors: extents that do not fit; a result without pixels.
 Result<ValueId> conv_transposed(NodeSite&, ValueId x, ValueId weights, std::optional<ValueId> bias,
                                 const ConvTranspose&);
 

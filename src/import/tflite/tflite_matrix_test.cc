@@ -280,6 +280,37 @@ TEST(TfliteTransposeConv, OfVolumesAddsAKernelForEachPixel) {
   }
   EXPECT_EQ(answers(Volume().bytes(), {x})[0], want);
 }
+/// Channels [O, I] of one weight, strides of 4096: each weight becomes one of 4096 in each dimension.
+std::string far_apart(bool volume, std::int32_t out, std::int32_t in) {
+  ModelWriter m;
+  const std::vector<std::int32_t> ones(volume ? 3 : 2, 1);
+  const auto with = [&](std::vector<std::int32_t> first, const std::vector<std::int32_t>& last) {
+    first.insert(first.end(), ones.begin(), ones.end());
+    first.insert(first.end(), last.begin(), last.end());
+    return first;
+  };
+  const std::vector<std::int32_t> result = with({1}, {out});
+  const int x = m.tensor("x", with({1}, {in})), y = m.tensor("y", result);
+  const int shape = m.constant<std::int32_t>("shape", {static_cast<std::int32_t>(result.size())}, kI32, result);
+  const int w = m.constant<float>("w", volume ? with({}, {out, in}) : with({out}, {in}), 0,
+                                  std::vector<float>(static_cast<std::size_t>(out * in), 1));
+  FlatRecord options;
+  options.number<std::int8_t>(0, 1).number<std::int32_t>(1, 4096).number<std::int32_t>(2, 4096);
+  if (volume) options.number<std::int32_t>(3, 4096);
+  m.operation(volume ? kTransposeConv3d : kTransposeConv, {shape, w, x}, {y}, options);
+  return m.bytes({x}, {y});
+}
+TEST(TfliteTransposeConv, OfFarStridesIsRefusedBeforeItsWeightsAreMade) {
+  EXPECT_EQ(said(far_apart(true, 1, 1)),
+            "y (CONV_3D_TRANSPOSE): the tensor of weights has shape 1x4096x4096x4096x1x1x1x1x1; at most 2147483647 "
+            "elements are supported");
+  EXPECT_EQ(said(far_apart(false, 64, 64)),
+            "y (TRANSPOSE_CONV): the tensor of weights has shape 1x4096x4096x64x64x1x1; at most 2147483647 elements "
+            "are supported");
+  EXPECT_EQ(said(far_apart(false, 4, 5)),
+            "y (TRANSPOSE_CONV): the tensor of weights has shape 1x4096x4096x4x5x1x1; at most 268435456 elements are "
+            "supported");
+}
 TEST(TfliteTransposeConv, OfVolumesSaysWhatDoesNotFit) {
   EXPECT_EQ(said(Volume{.dilation = 2}.bytes()), "y (CONV_3D_TRANSPOSE): has a dilation of 2; expected 1");
   EXPECT_EQ(said(Volume{.depth = 0}.bytes()), "y (CONV_3D_TRANSPOSE): makes 0 pixels of 2");
