@@ -170,9 +170,9 @@ Result<ValueId> trilu(NodeSite& site, ValueId x, std::int64_t k, bool upper) {
 
 Tensor eye(DType dtype, std::int64_t rows, std::int64_t columns, std::int64_t k) {
   Tensor result(dtype, {rows, columns});
-  for (std::int64_t r = 0; r < rows; ++r) {
-    if (k >= -r && k < columns - r) result.set(r * columns + r + k, 1);
-  }
+  k = std::clamp(k, -kMaxElements, kMaxElements);
+  const std::int64_t last = std::min(rows, columns - k);
+  for (std::int64_t r = std::max<std::int64_t>(-k, 0); r < last; ++r) result.set(r * columns + r + k, 1);
   return result;
 }
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "import/parts/constant.h"
@@ -143,18 +144,23 @@ Status import_eye(TorchSite& site) {
   return site.give_constant(eye(dtype, rows, columns, 0));
 }
 
-/// The places [2, n] of a triangle of a matrix, row by row.
+/// The places [2, n] of a triangle of a matrix, row by row: those of row r are before column r + offset + 1, or from column
+/// r + offset on (`upper`). Only rows that have some are walked.
 Status import_triangle_indices(TorchSite& site) {
   WHET_TRY(const std::int64_t rows, site.integer("row"));
   WHET_TRY(const std::int64_t columns, site.integer("col"));
-  WHET_TRY(const std::int64_t offset, site.integer("offset"));
+  WHET_TRY(std::int64_t offset, site.integer("offset"));
   WHET_TRY(const DType dtype, type_or(site, DType::i64));
-  WHET_RETURN_IF_ERROR(expect_small(site, {rows, columns}, "the matrix"));
+  WHET_RETURN_IF_ERROR(expect_small(site, {2, rows, columns}, "the list of places"));
   const bool upper = site.op().find("triu") != std::string::npos;
+  offset = std::clamp(offset, -kMaxElements, kMaxElements);
+  const std::int64_t first = upper ? 0 : std::clamp<std::int64_t>(-offset, 0, rows);
+  const std::int64_t last = columns == 0 ? 0 : upper ? std::clamp<std::int64_t>(columns - offset, 0, rows) : rows;
   std::vector<std::int64_t> row, column;
-  for (std::int64_t r = 0; r < rows; ++r) {
-    for (std::int64_t c = 0; c < columns; ++c) {
-      if (upper ? c - r < offset : c - r > offset) continue;
+  for (std::int64_t r = first; r < last; ++r) {
+    const std::int64_t begin = upper ? std::max<std::int64_t>(r + offset, 0) : 0;
+    const std::int64_t end = upper ? columns : std::min(r + offset + 1, columns);
+    for (std::int64_t c = begin; c < end; ++c) {
       row.push_back(r);
       column.push_back(c);
     }

@@ -252,6 +252,40 @@ TEST(TorchCompose, CountsTrianglesAndCrossProducts) {
   EXPECT_EQ(answer(p, {a, b}, 2), (Numbers{0, 1, 1, 0, 0, 1}));
   EXPECT_EQ(answer(p, {a, b}, 3), (Numbers{-3, 6, -3, 1, 0, 0}));
 }
+TEST(TorchCompose, TrianglesAreAsLargeAsTheirPlaces) {
+  const auto places = [](const std::string& op, int rows, int columns, int offset) {
+    Pt2 p;
+    p.input("x", {1}).node(
+        "aten." + op + "_indices.default",
+        "row=" + std::to_string(rows) + " col=" + std::to_string(columns) + " offset=" + std::to_string(offset), {"y"});
+    return answer(p.output("y"), {f32({1}, {0})});
+  };
+  for (const std::string op : {"tril", "triu"}) {
+    for (const int offset : {-7, -2, -1, 0, 1, 2, 7}) {
+      Numbers rows, columns;
+      for (int r = 0; r < 3; ++r) {
+        for (int c = 0; c < 2; ++c) {
+          if (op == "tril" ? c - r > offset : c - r < offset) continue;
+          rows.push_back(r);
+          columns.push_back(c);
+        }
+      }
+      rows.insert(rows.end(), columns.begin(), columns.end());
+      EXPECT_EQ(places(op, 3, 2, offset), rows) << op << offset;
+    }
+    constexpr int kMany = (1 << 30) - 1;  // rows, of which none is walked
+    for (const int offset : {-kMany, 0, kMany}) {
+      EXPECT_EQ(places(op, kMany, 0, offset), Numbers{}) << op << offset;
+      EXPECT_EQ(places(op, 0, kMany, offset), Numbers{}) << op << offset;
+    }
+    Pt2 p;
+    p.input("x", {1}).node("aten." + op + "_indices.default", "row=4096 col=4096 offset=0", {"y"}).output("y");
+    EXPECT_EQ(said(p), "y (aten." + op + "_indices): the list of places has shape 2x4096x4096, which is too large");
+  }
+  Pt2 p;
+  p.input("x", {1}).node("aten.eye.m", "n=2147483647 m=0", {"y"}).node("aten.sum.default", "self=%y", {"z"});
+  EXPECT_EQ(answer(p.said("y", {2147483647, 0}).output("z"), {f32({1}, {0})}), Numbers{0});
+}
 
 /// Frames of 6 samples by steps of 2, under a window of 4 that stands in their middle.
 struct Spectrogram {
