@@ -324,6 +324,13 @@ Status Functionalizer::add_in_place(const TorchNode& given) {
     return Error{node.label + ": writes into \"" + name + "\", which nothing before it defines"};
   View view = found->second;
   WHET_TRY(const std::vector<std::string> whole, replay(view));
+  if (const std::string word = word_of(node.op); word == "cumsum" || word == "cumprod") {
+    // Those of integers are i64; what they are written into keeps its type.
+    node.outputs[0] = fresh(name);
+    const Argument wide{Name{node.outputs[0]}}, before{Name{whole.back()}};
+    nodes_.push_back(node);
+    node = {"aten.type_as.default", node.label, {{"self", wide}, {"other", before}}, {result}};
+  }
   nodes_.push_back(node);
   std::string part = result;
   for (std::size_t k = view.chain.size(); k-- > 0;) {

@@ -322,18 +322,50 @@ Status import_cumsum(TorchSite& site) {
   return site.give(CumSumOperator{d}, {x});
 }
 
+namespace {
+
+/// One after the other, so that floats overflow and underflow where torch's do.
+Result<ValueId> products_in_order(TorchSite& site, ValueId x, std::int64_t d, std::int64_t count) {
+  WHET_TRY(std::vector<ValueId> products, divided(site, x, d, Ints(static_cast<std::size_t>(count), 1)));
+  for (std::size_t i = 1; i < products.size(); ++i) {
+    WHET_TRY(products[i], site.add("product", BinaryOperator{B::mul}, {products[i - 1], products[i]}));
+  }
+  return site.add("products", ConcatOperator{d}, products);
+}
+
 /// Doubling: y[i] becomes the product of the 1, 2, 4, ... elements that end at i.
-Status import_cumprod(TorchSite& site) {
-  WHET_TRY(ValueId y, summands(site, false));
-  WHET_TRY(const std::int64_t d, site.axis("dim", y));
-  if (site.rank(y) == 0) return site.pass(y);
-  const std::int64_t count = site.shape(y)[static_cast<std::size_t>(d)];
-  if (count <= 1 || num_elements(site.shape(y)) == 0) return site.pass(y);
+Result<ValueId> products_by_doubling(TorchSite& site, ValueId y, std::int64_t d, std::int64_t count) {
   for (std::int64_t step = 1; step < count; step *= 2) {
     WHET_TRY(const ValueId earlier, padded(site, y, {step, -step}, {d}, PadMode::constant, 1));
     WHET_TRY(y, site.add("products", BinaryOperator{B::mul}, {y, earlier}));
   }
-  return site.give(y);
+  return y;
+}
+
+/// By doubling, with zeros set apart: what follows one is 0, though products of others overflow.
+Result<ValueId> products_of_floats(TorchSite& site, ValueId x, std::int64_t d, std::int64_t count) {
+  const ValueId one = site.add_scalar("one", site.dtype(x), 1), zero = site.add_scalar("zero", site.dtype(x), 0);
+  WHET_TRY(const ValueId is_zero, site.add("is_zero", BinaryOperator{B::equal}, {x, zero}));
+  WHET_TRY(const ValueId others, site.add("others", WhereOperator{}, {is_zero, one, x}));
+  WHET_TRY(const ValueId products, products_by_doubling(site, others, d, count));
+  WHET_TRY(const ValueId zeros, site.cast("zeros", is_zero, DType::i32));
+  WHET_TRY(const ValueId so_far, site.add("so_far", CumSumOperator{d}, {zeros}));
+  WHET_TRY(const ValueId ended, with_number(site, "ended", B::greater, so_far, 0));
+  return site.add("ended_products", WhereOperator{}, {ended, zero, products});
+}
+
+}  // namespace
+
+Status import_cumprod(TorchSite& site) {
+  constexpr std::int64_t kMostInOrder = 64;
+  WHET_TRY(const ValueId x, summands(site, false));
+  WHET_TRY(const std::int64_t d, site.axis("dim", x));
+  if (site.rank(x) == 0) return site.pass(x);
+  const std::int64_t count = site.shape(x)[static_cast<std::size_t>(d)];
+  if (count <= 1 || num_elements(site.shape(x)) == 0) return site.pass(x);
+  if (!is_float(site.dtype(x))) return site.give(products_by_doubling(site, x, d, count));
+  return site.give(count <= kMostInOrder ? products_in_order(site, x, d, count)
+                                         : products_of_floats(site, x, d, count));
 }
 
 Status import_count_nonzero(TorchSite& site) {

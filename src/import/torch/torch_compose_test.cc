@@ -237,6 +237,42 @@ TEST(TorchCompose, ProductsOfAllBefore) {
   expect_near(of("aten.cumprod.default", "dim=1", x), rows);
   expect_near(of("aten.cumprod.default", "dim=-2", x), columns);
 }
+TEST(TorchCompose, ProductsOfAllBeforeAreTakenInOrder) {
+  const double big = 0x1p100, small = 0x1p-100, infinite = std::numeric_limits<double>::infinity();
+  const auto products = [](const Numbers& x) {
+    return of("aten.cumprod.default", "dim=0", f32({static_cast<std::int64_t>(x.size())}, x));
+  };
+  EXPECT_EQ(products({0, big, big}), (Numbers{0, 0, 0}));
+  EXPECT_EQ(products({small, big, big}), (Numbers{small, 1, big}));
+  EXPECT_EQ(products({big, small, small}), (Numbers{big, 1, small}));
+  EXPECT_EQ(products({big, big, small}), (Numbers{big, infinite, infinite}));
+  // Longer ones are not in order, but end at the first 0.
+  Numbers many(70, big), wanted(70, 0);
+  many[1] = 0;
+  wanted[0] = big;
+  EXPECT_EQ(products(many), wanted);
+  for (std::size_t i = 0; i < many.size(); ++i) {
+    many[i] = i % 3 == 2 ? 0.25 : 2;
+    wanted[i] = i == 0 ? many[0] : wanted[i - 1] * many[i];
+  }
+  EXPECT_EQ(products(many), wanted);
+}
+TEST(TorchCompose, ProductsOfIntegersAreLong) {
+  Pt2 p;
+  p.input("x", {2, 3}, 4).node("aten.cumprod.default", "self=%x dim=1", {"y"}).said("y", {2, 3}, 5).output("y");
+  const Tensor x = Tensor::of<int>(DType::i32, {2, 3}, {2, -3, 1 << 30, 0, 5, 7});
+  EXPECT_EQ(answer(p, {x}), (Numbers{2, -6, -6.0 * (1 << 30), 0, 0, 0}));
+}
+TEST(TorchCompose, SumsAndProductsInPlaceKeepTheirType) {
+  for (const std::string op : {"cumsum", "cumprod"}) {
+    Pt2 p;
+    p.input("x", {3}, 4).node("aten.neg.default", "self=%x", {"n"}).said("n", {3}, 4);
+    p.node("aten." + op + "_.default", "self=%n dim=0", {"y"}).said("y", {3}, 4);
+    p.node("aten.mul.Scalar", "self=%n other=2", {"z"}).said("z", {3}, 4).output("z");
+    const Tensor x = Tensor::of<int>(DType::i32, {3}, {-2, -3, -4});
+    EXPECT_EQ(answer(p, {x}), op == "cumsum" ? (Numbers{4, 10, 18}) : (Numbers{4, 12, 48}));
+  }
+}
 TEST(TorchCompose, CountsTrianglesAndCrossProducts) {
   const Tensor x = f32({2, 3}, {0, 1, -2, 0, 0, 3});
   EXPECT_EQ(of("aten.count_nonzero.default", "", x), (Numbers{3}));
