@@ -124,24 +124,36 @@ Result<ValueId> is_infinite(NodeSite& site, ValueId x, bool negative, bool posit
   return site.add("infinite", BinaryOperator{BinaryKind::equal}, {x, infinite});
 }
 
-/// atan(y / x), moved by pi where x is negative; where x is 0 the quotient's infinity does.
+namespace {
+
+/// Below 0, or -0, whose reciprocal is.
+Result<ValueId> has_minus(NodeSite& site, const std::string& part, ValueId x) {
+  WHET_TRY(const ValueId below, with_number(site, part + "_below", BinaryKind::less, x, 0));
+  WHET_TRY(const ValueId inverse, site.add(part + "_inverse", UnaryOperator{UnaryKind::reciprocal}, {x}));
+  WHET_TRY(const ValueId zero, with_number(site, part + "_zero", BinaryKind::less, inverse, 0));
+  return site.add(part + "_minus", BinaryOperator{BinaryKind::logical_or}, {below, zero});
+}
+
+}  // namespace
+
+/// atan(y / x), moved by half a circle where x has a minus; where x is 0 the quotient's infinity does.
 Result<ValueId> angle_of(NodeSite& site, ValueId y, ValueId x) {
   const DType dtype = site.dtype(x);
   constexpr double kPi = 3.14159265358979323846;
-  WHET_TRY(const ValueId quotient, site.add("quotient", BinaryOperator{BinaryKind::div}, {y, x}));
+  WHET_TRY(ValueId quotient, site.add("quotient", BinaryOperator{BinaryKind::div}, {y, x}));
+  // At the origin the quotient is no number; the angle is 0 before it is moved.
+  WHET_TRY(const ValueId still_y, with_number(site, "still_y", BinaryKind::equal, y, 0));
+  WHET_TRY(const ValueId still_x, with_number(site, "still_x", BinaryKind::equal, x, 0));
+  WHET_TRY(const ValueId origin, site.add("origin", BinaryOperator{BinaryKind::logical_and}, {still_y, still_x}));
+  WHET_TRY(quotient, site.add("slope", WhereOperator{}, {origin, site.add_scalar("none", dtype, 0), quotient}));
   WHET_TRY(const ValueId angle, site.add("angle", UnaryOperator{UnaryKind::atan}, {quotient}));
-  WHET_TRY(const ValueId left, with_number(site, "left", BinaryKind::less, x, 0));
-  WHET_TRY(const ValueId below, with_number(site, "below", BinaryKind::less, y, 0));
+  WHET_TRY(const ValueId left, has_minus(site, "x", x));
+  WHET_TRY(const ValueId below, has_minus(site, "y", y));
   WHET_TRY(const ValueId turn,
            site.add("turn", WhereOperator{},
                     {below, site.add_scalar("minus_pi", dtype, -kPi), site.add_scalar("pi", dtype, kPi)}));
   WHET_TRY(const ValueId turned, site.add("turned", BinaryOperator{BinaryKind::add}, {angle, turn}));
-  WHET_TRY(const ValueId moved, site.add("moved", WhereOperator{}, {left, turned, angle}));
-  // At the origin the quotient is no number; the angle is 0.
-  WHET_TRY(const ValueId still_y, with_number(site, "still_y", BinaryKind::equal, y, 0));
-  WHET_TRY(const ValueId still_x, with_number(site, "still_x", BinaryKind::equal, x, 0));
-  WHET_TRY(const ValueId origin, site.add("origin", BinaryOperator{BinaryKind::logical_and}, {still_y, still_x}));
-  return site.add("atan2", WhereOperator{}, {origin, site.add_scalar("none", dtype, 0), moved});
+  return site.add("atan2", WhereOperator{}, {left, turned, angle});
 }
 
 Result<ValueId> bits_shifted(NodeSite& site, ValueId x, ValueId count, bool left) {

@@ -42,7 +42,7 @@ Result<ValueId> clipped(NodeSite&, ValueId x, std::optional<ValueId> low, std::o
 /// Whether each element is infinite, with a sign that counts. Needs: floats. Gives booleans.
 Result<ValueId> is_infinite(NodeSite&, ValueId x, bool negative, bool positive);
 
-/// The angle of the point (x, y), of -pi to pi: y first, as atan2 has it. Needs: floats of one type.
+/// The angle of the point (x, y), of -pi to pi: y first, as atan2 has it; signs of zeros count. Needs: floats of one type.
 Result<ValueId> angle_of(NodeSite&, ValueId y, ValueId x);
 
 /// Bits of u8 moved to the left or to the right, as products and quotients with powers of two. Needs: u8 both.

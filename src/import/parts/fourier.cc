@@ -20,9 +20,13 @@ struct Transform {
   std::int64_t parts_out() const { return complex_out ? 2 : 1; }
   std::vector<std::complex<double>> roots() const {
     std::vector<std::complex<double>> roots;
-    const double circle = (inverse ? 2 : -2) * std::numbers::pi;
+    const double side = inverse ? 1 : -1, circle = 2 * side * std::numbers::pi;
+    // Quarters of the circle are exact, and their zeros positive: the angle of a negative number is pi, not -pi.
+    const std::complex<double> quarters[] = {{1, 0}, {0, side}, {-1, 0}, {0, -side}};
     for (std::int64_t i = 0; i < length; ++i) {
-      roots.push_back(std::polar(1.0, circle * static_cast<double>(i) / static_cast<double>(length)));
+      roots.push_back(4 * i % length == 0
+                          ? quarters[4 * i / length]
+                          : std::polar(1.0, circle * static_cast<double>(i) / static_cast<double>(length)));
     }
     return roots;
   }

@@ -407,7 +407,7 @@ TEST(Bits, OfTwoIntegersAreCombinedOneByOne) {
   }
 }
 TEST(Angle, IsThatOfThePoint) {
-  const std::vector<double> ends = {-2, -1, 0, 1, 3};
+  const std::vector<double> ends = {-2, -1, -0.0, 0.0, 3};
   std::vector<double> xs, ys;
   for (const double y : ends)
     for (const double x : ends) {

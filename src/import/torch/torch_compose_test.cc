@@ -337,14 +337,14 @@ struct Spectrogram {
            "self=%x n_fft=6 hop_length=2 win_length=4 window=%w normalized=true onesided=true" + more, {"s"});
     return p;
   }
-  /// Of row r, frequency k and frame t, by the definition.
+  /// Of row r, frequency k and frame t, by the definition; the first and the last are real.
   std::complex<double> at(std::int64_t r, int k, int t) const {
     std::complex<double> sum = 0;
     for (int n = 0; n < 4; ++n) {
       const double sample = x.get(10 * r + 2 * t + n + 1) * window[static_cast<std::size_t>(n)];
-      sum += std::polar(sample, -2 * std::numbers::pi * k * (n + 1) / 6);
+      sum += sample * std::polar(1.0, -2 * std::numbers::pi * k * (n + 1) / 6);
     }
-    return sum / std::sqrt(6.0);
+    return std::complex<double>(sum.real(), k % 3 == 0 ? 0 : sum.imag()) / std::sqrt(6.0);
   }
 };
 TEST(TorchComplex, SpectraOfFramesAreMovedAndMeasured) {
@@ -356,8 +356,8 @@ TEST(TorchComplex, SpectraOfFramesAreMovedAndMeasured) {
   p.node("aten.view_as_real.default", "self=%c", {"r"}).said("r", {1, 2, 4, 2, 2}).output("r");
   p.node("aten.view_as_complex.default", "self=%r", {"z"}).said("z", {1, 2, 4, 2}, 10);
   p.node("aten.imag.default", "self=%z", {"i"}).output("i").node("aten.real.default", "self=%z", {"q"}).output("q");
-  p.node("aten.angle.default", "self=%z", {"g"}).node("aten.cos.default", "self=%g", {"h"}).output("h");
-  Numbers sizes, pairs, real, imaginary, cosines;
+  p.node("aten.angle.default", "self=%z", {"g"}).output("g");
+  Numbers sizes, pairs, real, imaginary, angles;
   for (int r = 0; r < 2; ++r) {
     for (int k = 0; k < 4; ++k) {
       for (int t = 0; t < 2; ++t) {
@@ -366,12 +366,53 @@ TEST(TorchComplex, SpectraOfFramesAreMovedAndMeasured) {
         pairs.insert(pairs.end(), {value.real(), value.imag()});
         real.push_back(value.real());
         imaginary.push_back(value.imag());
-        cosines.push_back(value.real() / std::abs(value));
+        angles.push_back(std::arg(value));
       }
     }
   }
-  const std::vector<Numbers> wanted = {sizes, pairs, imaginary, real, cosines};
+  const std::vector<Numbers> wanted = {sizes, pairs, imaginary, real, angles};
   for (std::size_t k = 0; k < wanted.size(); ++k) expect_near(answer(p, {form.x}, k), wanted[k]);
+}
+TEST(TorchComplex, AnglesKnowTheSignsOfZeros) {
+  Numbers pairs, angles;
+  for (const double real : {-1.0, -0.0, 0.0, 2.0}) {
+    for (const double imaginary : {-1.0, -0.0, 0.0, 2.0}) {
+      pairs.insert(pairs.end(), {real, imaginary});
+      angles.push_back(std::arg(std::complex<double>(real, imaginary)));
+    }
+  }
+  Pt2 p;
+  p.input("x", {16, 2}).node("aten.view_as_complex.default", "self=%x", {"z"}).said("z", {16}, 10);
+  p.node("aten.angle.default", "self=%z", {"y"}).output("y");
+  expect_near(answer(p, {f32({16, 2}, pairs)}), angles);
+}
+TEST(TorchComplex, FramesHaveDefaultsAndRealEnds) {
+  // One frame of 4; its frequencies are 0, 0 and -4.
+  Pt2 p;
+  p.input("x", {4}).node("aten.stft.default", "self=%x n_fft=4 return_complex=true", {"s"}).said("s", {3, 1}, 10);
+  p.node("aten.angle.default", "self=%s", {"g"}).output("g");
+  p.node("aten.view_as_real.default", "self=%s", {"r"}).output("r");
+  const Tensor x = f32({4}, {-1, 1, -1, 1});
+  expect_near(answer(p, {x}), {0, 0, std::numbers::pi});
+  expect_near(answer(p, {x}, 1), {0, 0, 0, 0, -4, 0});
+}
+TEST(TorchComplex, AnOddWindowStandsLeftOfTheMiddle) {
+  const Tensor x = f32({7}, {3, -1, 4, 1, -5, 9, 2});
+  Pt2 p;
+  p.input("x", {7}).weight("w", f32({2}, {0.5, 2}));
+  p.node("aten.stft.default", "self=%x n_fft=5 hop_length=2 win_length=2 window=%w return_complex=true", {"s"});
+  p.said("s", {3, 2}, 10).node("aten.view_as_real.default", "self=%s", {"r"}).output("r");
+  Numbers pairs;
+  for (int k = 0; k < 3; ++k) {
+    for (int t = 0; t < 2; ++t) {
+      // Of the five places of a frame one before the window and two behind it are 0.
+      const double turn = -2 * std::numbers::pi * k / 5;
+      const std::complex<double> sum =
+          0.5 * x.get(2 * t + 1) * std::polar(1.0, turn) + 2 * x.get(2 * t + 2) * std::polar(1.0, 2 * turn);
+      pairs.insert(pairs.end(), {sum.real(), sum.imag()});
+    }
+  }
+  expect_near(answer(p, {x}), pairs);
 }
 TEST(TorchComplex, AnOutputIsBothParts) {
   const Spectrogram form;
