@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
+#include <limits>
 #include <numbers>
 
 #include "import/tflite/testing/answers.h"
@@ -243,6 +244,7 @@ TEST(TfliteTransposeConv, OfNumbersOf8BitsHasItsBiasInStepsOfBothScales) {
 /// An image [1, 2, 1, 2, 2] to [1, 4, 1, 3, 2] by strides of 2, 1 and 2: each pixel adds its kernel of 4x1x2 to the result.
 struct Volume {
   std::int32_t dilation = 1, depth = 4;
+  std::int8_t padding = 0;
   std::string bytes() const {
     ModelWriter m;
     const int x = m.tensor("x", {1, 2, 1, 2, 2}), y = m.tensor("y", {1, depth, 1, 3, 2});
@@ -252,7 +254,10 @@ struct Volume {
     const int w = m.constant<float>("w", {4, 1, 2, 2, 2}, 0, weights);  // [D, H, W, O, I]
     const int b = m.constant<float>("b", {2}, 0, {100, 200});
     FlatRecord options;
-    options.number<std::int8_t>(0, 0).number<std::int32_t>(1, 2).number<std::int32_t>(2, 2).number<std::int32_t>(3, 1);
+    options.number<std::int8_t>(0, padding)
+        .number<std::int32_t>(1, 2)
+        .number<std::int32_t>(2, 2)
+        .number<std::int32_t>(3, 1);
     options.number<std::int32_t>(5, dilation);
     m.operation(kTransposeConv3d, {shape, w, x, b}, {y}, options);
     return m.bytes({x}, {y});
@@ -280,6 +285,43 @@ TEST(TfliteTransposeConv, OfVolumesAddsAKernelForEachPixel) {
   }
   EXPECT_EQ(answers(Volume().bytes(), {x})[0], want);
 }
+/// An image [1, 2, 1, 3, 1] by a kernel of 3x1x2 and strides of 3, 2 and 1, without padding and bias, negative sums as 0.
+TEST(TfliteTransposeConv, OfVolumesTakesNoPaddingAndAnActivation) {
+  const Numbers x = {1, -2, 3, 4, 5, -6}, kernel = {1, -1, 2, 3, -2, 1};
+  ModelWriter m;
+  const int image = m.tensor("x", {1, 2, 1, 3, 1}), y = m.tensor("y", {1, 6, 1, 4, 1});
+  const int shape = m.constant<std::int32_t>("shape", {5}, kI32, {1, 6, 1, 4, 1});
+  const int w = m.constant<float>("w", {3, 1, 2, 1, 1}, 0, std::vector<float>(kernel.begin(), kernel.end()));
+  FlatRecord options;
+  options.number<std::int8_t>(0, 1).number<std::int32_t>(1, 3).number<std::int32_t>(2, 1).number<std::int32_t>(3, 2);
+  options.number<std::int8_t>(4, 1);
+  m.operation(kTransposeConv3d, {shape, w, image}, {y}, options);
+  Numbers want(24, 0);
+  for (std::size_t i = 0; i < 6; ++i) {
+    for (std::size_t k = 0; k < 6; ++k) want[(3 * (i / 3) + k / 2) * 4 + i % 3 + k % 2] += x[i] * kernel[k];
+  }
+  for (double& sum : want) sum = std::max(sum, 0.0);
+  EXPECT_EQ(answers(m.bytes({image}, {y}), {x})[0], want);
+}
+
+/// A volume of one pixel to [1, 1, 1, 1, depth], in a shape of i64.
+TEST(TfliteTransposeConv, ExtentsThatNoImageHasAreRefused) {
+  for (const std::int64_t depth :
+       {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()}) {
+    for (const std::int8_t padding : std::vector<std::int8_t>{0, 1}) {
+      ModelWriter m;
+      const int x = m.tensor("x", {1, 1, 1, 1, 1}), y = m.tensor("y", {1, 1, 1, 1, 1});
+      const int shape = m.constant<std::int64_t>("shape", {5}, kI64, {1, depth, 1, 1, 1});
+      const int w = m.constant<float>("w", {1, 1, 1, 1, 1}, 0, {1});
+      FlatRecord options;
+      options.number<std::int8_t>(0, padding);
+      for (const int field : {1, 2, 3}) options.number<std::int32_t>(field, 1);
+      m.operation(kTransposeConv3d, {shape, w, x}, {y}, options);
+      EXPECT_EQ(said(m.bytes({x}, {y})), "y (CONV_3D_TRANSPOSE): makes an image of " + std::to_string(depth) + "x1x1");
+    }
+  }
+}
+
 /// Channels [O, I] of one weight, strides of 4096: each weight becomes one of 4096 in each dimension.
 std::string far_apart(bool volume, std::int32_t out, std::int32_t in) {
   ModelWriter m;
@@ -313,7 +355,8 @@ TEST(TfliteTransposeConv, OfFarStridesIsRefusedBeforeItsWeightsAreMade) {
 }
 TEST(TfliteTransposeConv, OfVolumesSaysWhatDoesNotFit) {
   EXPECT_EQ(said(Volume{.dilation = 2}.bytes()), "y (CONV_3D_TRANSPOSE): has a dilation of 2; expected 1");
-  EXPECT_EQ(said(Volume{.depth = 0}.bytes()), "y (CONV_3D_TRANSPOSE): makes 0 pixels of 2");
+  EXPECT_EQ(said(Volume{.depth = 0}.bytes()), "y (CONV_3D_TRANSPOSE): makes an image of 0x1x3");
+  EXPECT_EQ(said(Volume{.padding = 1}.bytes()), "y (CONV_3D_TRANSPOSE): makes 4 pixels of 2");
 }
 
 }  // namespace tflite_matrix_test

@@ -195,6 +195,8 @@ Status give_transposed(TfliteSite& site, const Transposed& inputs, const Slide& 
                        int activation) {
   const std::size_t dims = extents.size();
   WHET_RETURN_IF_ERROR(check_slide(site, slide));
+  for (const std::int64_t extent : extents)
+    if (extent < 1 || extent > kMaxElements) return site.error("makes an image of " + to_string(extents));
   WHET_TRY(ValueId x, site.real(inputs.image));
   WHET_TRY(ValueId w, site.real(inputs.weights));
   const Shape image = site.shape(x), given = site.shape(w);
@@ -216,7 +218,7 @@ Status give_transposed(TfliteSite& site, const Transposed& inputs, const Slide& 
     form.window.pads_begin[d] = total / 2;
     form.window.pads_end[d] = total - total / 2;
     form.output_padding[d] = std::max<std::int64_t>(extent - full, 0);
-    if (extent < 1 || full - total + form.output_padding[d] != extent)
+    if (full - total + form.output_padding[d] != extent)
       return site.error("makes " + std::to_string(extent) + " pixels of " + std::to_string(image[d + 1]));
   }
   last.perm.push_back(1);
