@@ -406,7 +406,7 @@ Done dictionary_function(ScriptRun& run, const std::string& name, const Values& 
 
 // ---- What is asked of tensors.
 
-/// The number of a type of elements, as TorchScript counts them.
+/// The number of a type of elements, as TorchScript counts them. Those of complex numbers are 3 behind their parts'.
 std::int64_t number_of_type(DType dtype) {
   switch (dtype) {
     case DType::u8:
@@ -464,8 +464,9 @@ Done tensor_function(ScriptRun& run, const std::string& name, const Values& valu
   if (name == "torch.dim" || name == "torch.ndimension") return done(static_cast<std::int64_t>(type.shape.size()));
   if (name == "torch.numel") return done(num_elements(type.shape));
   if (name == "torch.len") return size_of_tensor(run, type.shape, {values[0], std::int64_t{0}});
-  if (name == "torch.is_floating_point") return done(is_float(type.dtype));
-  return done(number_of_type(type.dtype));
+  WHET_TRY(const bool complex, run.trace.is_complex(*tensor));
+  if (name == "torch.is_floating_point") return done(is_float(type.dtype) && !complex);
+  return done(number_of_type(type.dtype) + (complex ? 3 : 0));
 }
 
 /// A tensor as it is, or of another type.

@@ -19,7 +19,7 @@ constexpr IntegerArgument kIntegers[] = {
     {"aten.gather", "index", 2},          {"aten.take_along_dim", "index", 1}, {"aten.scatter", "index", 2},
     {"aten.scatter_add", "index", 2},     {"aten.one_hot", "self", 0},         {"aten.index_add", "index", 2},
     {"aten.index_put", "indices", 1},     {"aten.index_copy", "index", 2},     {"aten.index_fill", "index", 2},
-    {"aten.embedding_bag", "indices", 1}, {"aten.scatter_reduce", "index", 2},
+    {"aten.embedding_bag", "indices", 1}, {"aten.scatter_reduce", "index", 2}, {"aten.searchsorted", "sorter", 5},
 };
 
 std::string base_of(const std::string& op) { return op.substr(0, op.rfind('.')); }

@@ -65,6 +65,23 @@ TEST(TorchScript, SpectraHaveSizesAndAreComplex) {
                     "if torch.is_complex(_0):\n  y = torch.abs(_0)\nelse:\n  y = x\nreturn y"}),
             (Numbers{1, 3, 1, 1, 7, 9, 1, 1}));
 }
+TEST(TorchScript, ComplexNumbersAreNoFloats) {
+  const auto type = [](const std::string& parts) {
+    const Script script("x: Tensor", "a = torch.to(x, " + parts +
+                                         ")\nz = torch.view_as_complex(torch.reshape(a, [1, 3, 2]))\n"
+                                         "n = ops.prim.dtype(z)\n"
+                                         "if torch.is_floating_point(z):\n  y = 100\nelse:\n  y = 0\n"
+                                         "return torch.add(torch.mul(torch.real(z), 0), torch.add(n, y))");
+    return answer(script).at(0);
+  };
+  EXPECT_EQ(type("5"), 8);  // of f16
+  EXPECT_EQ(type("6"), 9);
+  EXPECT_EQ(type("7"), 10);
+  EXPECT_EQ(answer({"x: Tensor",
+                    "if torch.is_floating_point(x):\n  y = torch.neg(x)\nelse:\n  y = x\n"
+                    "return torch.mul(y, ops.prim.dtype(x))"}),
+            (Numbers{0, -6, -12, -18, -24, -30}));
+}
 TEST(TorchScript, SeveralResultsAreTakenApart) {
   EXPECT_EQ(answer({"x: Tensor", "a, b = torch.aminmax(x, dim=1)\nreturn torch.sub(b, a)"}), (Numbers{2, 2}));
   // Scores of zeros: the mean of all values.
@@ -200,6 +217,10 @@ TEST(TorchScript, WhatCountsPlacesIsAnInteger) {
   Script script("x: Tensor", "return torch.embedding(self.w, torch.reshape(x, [-1]))");
   script.attribute("w", Tensor::of<double>(DType::f32, {3, 1}, {5, 6, 7}));
   EXPECT_EQ(answer(script, shapes({{"x", {1, 3}}})), (Numbers{5, 6, 7}));
+  // Rows that x counts are sorted already.
+  Script sorted("x: Tensor,\n    order: Tensor",
+                "return torch.searchsorted(x, torch.mul(x, 2), out_int32=False, right=False, side=None, sorter=order)");
+  EXPECT_EQ(answer(sorted, shapes({{"x", {3}}, {"order", {3}}})), (Numbers{0, 2, 3}));
 }
 TEST(TorchScript, ValuesThatDecideAreFolded) {
   ImportOptions options = shapes({{"x", {2, 3}}, {"n", {}}});
