@@ -87,8 +87,11 @@ Result<ValueId> scatter_nd(NodeSite& site, ValueId data, ValueId indices, ValueI
   op.kind = kind;
   if (num_elements(site.shape(indices)) == 0) return data;
   WHET_RETURN_IF_ERROR(infer_type(site.name(), op, {site.type(data), site.type(indices), site.type(updates)}));
-  const Tensor* known = site.constant(indices);
-  if (known != nullptr && kind == ScatterKind::replace) return known_scatter_nd(site, data, Tensor(*known), updates);
+  if (const Tensor* known = site.constant(indices)) {
+    if (kind == ScatterKind::replace) return known_scatter_nd(site, data, Tensor(*known), updates);
+    const std::int64_t entries = known->size() / known->shape().back();
+    for (std::int64_t e = 0; e < entries; ++e) WHET_RETURN_IF_ERROR(slot_of(site, *known, e, site.shape(data)));
+  }
   return site.add("scattered", op, {data, indices, updates});
 }
 

@@ -17,7 +17,7 @@ Result<ValueId> taken(NodeSite&, ValueId x, ValueId indices, std::int64_t axis);
 /// The same in batches, which are the first dimensions of both; the axis is the one behind them. Negative ones are counted from
 /// the end of the indices. Errors: another axis.
 Result<ValueId> taken_in_batches(NodeSite&, ValueId x, ValueId indices, std::int64_t axis, std::int64_t batches);
-/// ScatterND. Known places that replace are looked up and not searched.
+/// ScatterND. Known places are checked; those that replace are looked up and not searched.
 Result<ValueId> scatter_nd(NodeSite&, ValueId data, ValueId indices, ValueId updates, ScatterKind);
 /// The rows of `x` along `axis` where a known condition is true, which may end early.
 Result<ValueId> compressed(NodeSite&, ValueId x, const Tensor& condition, std::int64_t axis);

@@ -38,22 +38,38 @@ Status give_scattered(TorchSite& site, ScatterKind kind, std::string_view source
   return site.give(ScatterElementsOperator{d, kind}, {x, indices, values});
 }
 
-/// Entries of `source` along "dim" are put at, or added to, those of x that the list "index" names.
-Status give_entries_put(TorchSite& site, ScatterKind kind, ValueId x, ValueId source) {
+/// x with entries of `source` put at, or added to, those along "dim" that the list "index" names.
+Result<ValueId> entries_put(TorchSite& site, ScatterKind kind, ValueId x, ValueId source) {
   WHET_TRY(ValueId indices, site.tensor("index"));
   WHET_TRY(const std::int64_t d, site.axis("dim", x));
-  const Shape shape = site.shape(source);
   const std::int64_t count = num_elements(site.shape(indices));
-  Shape fitting = site.shape(x), column(shape.size(), 1);
+  Shape fitting = site.shape(x), column(fitting.size(), 1);
   if (!fitting.empty()) fitting[static_cast<std::size_t>(d)] = count;
-  if (shape.empty() || shape != fitting)
+  if (fitting.empty() || site.shape(source) != fitting || site.rank(indices) > 1)
     return site.error((kind == ScatterKind::add ? "adds " : "puts ") + to_string(site.type(source)) + " to " +
                       to_string(site.type(x)) + " at places " + to_string(site.type(indices)));
-  if (num_elements(shape) == 0) return site.pass(x);
+  if (num_elements(fitting) == 0) return x;
+  if (site.constant(indices) != nullptr) {
+    WHET_TRY(const ValueId list, site.add("list", ReshapeOperator{{count}}, {indices}));
+    std::vector<std::optional<ValueId>> lists(static_cast<std::size_t>(d));
+    lists.emplace_back(list);
+    return put_by_lists(site, x, lists, source, kind);
+  }
   column[static_cast<std::size_t>(d)] = count;
   WHET_TRY(indices, site.add("column", ReshapeOperator{column}, {indices}));
-  WHET_TRY(indices, expanded(site, indices, shape));
-  return site.give(ScatterElementsOperator{d, kind}, {x, indices, source});
+  WHET_TRY(indices, expanded(site, indices, fitting));
+  return site.add("put", ScatterElementsOperator{d, kind}, {x, indices, source});
+}
+
+/// The same where no place counts from the end.
+Status give_entries_put(TorchSite& site, ScatterKind kind, ValueId x, ValueId source) {
+  WHET_TRY(const ValueId indices, site.tensor("index"));
+  const Tensor* known = site.constant(indices);
+  for (std::int64_t i = 0; known != nullptr && !is_float(known->dtype()) && i < known->size(); ++i) {
+    if (known->integer(i) < 0)
+      return site.error("writes element " + std::to_string(known->integer(i)) + "; expected 0 or more");
+  }
+  return site.give(entries_put(site, kind, x, source));
 }
 
 /// Lists of places; masks that are known become the places where they hold.
@@ -173,7 +189,7 @@ Status import_index_fill(TorchSite& site) {
   shape[static_cast<std::size_t>(d)] = num_elements(site.shape(indices));
   if (num_elements(shape) == 0) return site.pass(x);
   WHET_TRY(const ValueId source, expanded(site, value, shape));
-  return give_entries_put(site, ScatterKind::replace, x, source);
+  return site.give(entries_put(site, ScatterKind::replace, x, source));
 }
 
 /// The first elements of the source go, in order, where the mask holds: the n-th true one takes the n-th element.
@@ -187,12 +203,18 @@ Status import_masked_scatter(TorchSite& site) {
                       " where " + to_string(site.type(mask)) + " holds");
   WHET_TRY(x, expanded(site, x, *shape));
   WHET_TRY(mask, expanded(site, mask, *shape));
+  const std::int64_t count = num_elements(site.shape(source));
+  if (const Tensor* known = site.constant(mask)) {
+    std::int64_t wanted = 0;
+    for (std::int64_t i = 0; i < known->size(); ++i) wanted += known->integer(i) != 0 ? 1 : 0;
+    if (wanted > count)
+      return site.error("takes " + std::to_string(wanted) + " elements of " + to_string(site.type(source)));
+  }
   WHET_TRY(const ValueId flat, site.add("flat", ReshapeOperator{{num_elements(*shape)}}, {mask}));
   WHET_TRY(const ValueId ones, site.cast("ones", flat, DType::i64));
   // How many hold before each: one that holds is the next of the source.
   WHET_TRY(ValueId places, site.add("places", CumSumOperator{0, /*exclusive=*/true}, {ones}));
   WHET_TRY(places, site.add("whole", ReshapeOperator{*shape}, {places}));
-  const std::int64_t count = num_elements(site.shape(source));
   // Behind the last one there may be none left, which is not read.
   const ValueId last = site.add_constant("last", Tensor::of<std::int64_t>(DType::i64, {}, {count - 1}));
   WHET_TRY(places, site.add("inside", BinaryOperator{BinaryKind::min}, {places, last}));

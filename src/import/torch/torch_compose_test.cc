@@ -195,6 +195,64 @@ TEST(TorchCompose, EntriesArePutWhereAListSays) {
   q.node("aten.index_copy.default", "self=%x dim=1 index=%i source=%s", {"c"}).output("c");
   EXPECT_EQ(said(q), "c (aten.index_copy): puts f32[1x2] to f32[2x3] at places i64[2]");
 }
+/// x [2, 3] = 0 .. 5 with (1, 2), (10, 20) put at columns of a list, or added to them.
+Numbers put(const std::string& op, const std::vector<std::int64_t>& columns, bool known) {
+  Pt2 p;
+  const Tensor list = Tensor::of<std::int64_t>(DType::i64, {2}, columns);
+  p.input("x", {2, 3}).input("s", {2, 2});
+  if (known) {
+    p.weight("i", list);
+  } else {
+    p.input("i", {2}, 5);
+  }
+  p.node(op, "self=%x dim=1 index=%i " + std::string(op.find("fill") != std::string::npos ? "value=7" : "source=%s"),
+         {"y"});
+  std::vector<Tensor> given = {f32({2, 3}, {0, 1, 2, 3, 4, 5}), f32({2, 2}, {1, 2, 10, 20})};
+  if (!known) given.push_back(list);
+  return answer(p.output("y"), given);
+}
+TEST(TorchCompose, OfEntriesAtOnePlaceTheLastIsPutAndAllAreAdded) {
+  for (const bool known : {false, true}) {
+    EXPECT_EQ(put("aten.index_copy.default", {1, 1}, known), (Numbers{0, 2, 2, 3, 20, 5})) << known;
+    EXPECT_EQ(put("aten.index_add.default", {1, 1}, known), (Numbers{0, 4, 2, 3, 34, 5})) << known;
+    EXPECT_EQ(put("aten.index_add.default", {2, 0}, known), (Numbers{2, 1, 3, 23, 4, 15})) << known;
+    EXPECT_EQ(put("aten.index_fill.int_Scalar", {-1, 0}, known), (Numbers{7, 1, 7, 7, 4, 7})) << known;
+  }
+}
+TEST(TorchCompose, KnownPlacesOutsideAreRefused) {
+  const auto error = [](const std::string& op, const std::string& what, const Shape& shape, std::int64_t place) {
+    Tensor list(DType::i64, shape);
+    for (std::int64_t i = 0; i < list.size(); ++i) list.set_integer(i, place);
+    Pt2 p;
+    p.input("x", {2, 3}).input("s", {2, 1}).weight("i", list);
+    return said(p.node("aten." + op, "self=%x dim=1 index=%i " + what, {"y"}).output("y"));
+  };
+  for (const std::string op : {"index_copy", "index_add"}) {
+    EXPECT_EQ(error(op + ".default", "source=%s", {1}, 5),
+              "y (aten." + op + "): writes element 5 of a dimension of extent 3");
+    EXPECT_EQ(error(op + ".default", "source=%s", {}, -1),
+              "y (aten." + op + "): writes element -1; expected 0 or more");
+    EXPECT_EQ(error(op + ".default", "source=%s", {}, 2), "");
+    EXPECT_EQ(
+        error(op + ".default", "source=%s", {1, 1}, 2),
+        "y (aten." + op + (op == "index_add" ? "): adds" : "): puts") + " f32[2x1] to f32[2x3] at places i64[1x1]");
+  }
+  EXPECT_EQ(error("index_fill.int_Scalar", "value=7", {1}, -4),
+            "y (aten.index_fill): writes element -4 of a dimension of extent 3");
+  EXPECT_EQ(error("index_fill.int_Scalar", "value=7", {1, 1}, 0),
+            "y (aten.index_fill): puts f32[2x1] to f32[2x3] at places i64[1x1]");
+}
+TEST(TorchCompose, AKnownMaskTakesNoMoreThanThereIs) {
+  const auto program = [](std::int64_t count) {
+    Pt2 p;
+    p.input("x", {2, 3}).input("s", {count}).weight("m", Tensor::of<int>(DType::boolean, {3}, {1, 0, 1}));
+    p.node("aten.masked_scatter.default", "self=%x mask=%m source=%s", {"y"}).output("y");
+    return p;
+  };
+  EXPECT_EQ(said(program(3)), "y (aten.masked_scatter): takes 4 elements of f32[3]");
+  EXPECT_EQ(answer(program(4), {f32({2, 3}, {0, 1, 2, 3, 4, 5}), f32({4}, {10, 11, 12, 13})}),
+            (Numbers{10, 1, 11, 12, 4, 13}));
+}
 TEST(TorchCompose, AMaskTakesTheNextOfASource) {
   Pt2 p;
   p.input("x", {2, 3}).input("m", {3}).input("s", {2, 3}).node("aten.gt.Scalar", "self=%m other=0", {"k"});
