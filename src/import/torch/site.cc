@@ -136,10 +136,11 @@ Status TorchSite::import_parts(const Name& self, ComplexParts parts) {
   std::vector<ValueId> moved;
   for (const ValueId part : {parts.real, parts.imaginary}) {
     graph_.define(self.name, part);
-    WHET_RETURN_IF_ERROR(TorchSite(graph_, node, program_, true).import());
-    moved.push_back(graph_.find(result));
+    const Status status = TorchSite(graph_, node, program_, true).import();
+    if (status.ok()) moved.push_back(graph_.find(result));
     graph_.restore(result, before);
     graph_.define(self.name, whole);
+    if (!status.ok()) return status;
   }
   return give_sequence(dtype(moved[0]), moved);
 }

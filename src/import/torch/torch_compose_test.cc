@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include "import/import.h"
+#include "import/torch/site.h"
 #include "import/torch/testing/pt2.h"
 #include "ops/evaluate_graph.h"
 
@@ -487,6 +488,20 @@ TEST(TorchComplex, AnOutputIsBothParts) {
   }
   expect_near(answer(p, {form.x}, 0), real);
   expect_near(answer(p, {form.x}, 1), imaginary);
+}
+TEST(TorchComplex, StayWholeWhereTheyCannotBeMoved) {
+  GrowingGraph graph;
+  const TorchProgram program;
+  const TensorType type{DType::f32, {2}};
+  const ValueId parts[] = {graph.add_input("a", type), graph.add_input("b", type)};
+  graph.define("z", graph.add_sequence("z", DType::f32, {parts[0], parts[1]}));
+  TorchNode node{"aten.view.default", "n", {{"self", {Name{"z"}}}, {"size", {Arguments{{std::int64_t{3}}}}}}, {"y"}};
+  EXPECT_FALSE(TorchSite(graph, node, program).import().ok());
+  EXPECT_NE(graph.sequence(graph.find("z")), nullptr);
+  EXPECT_FALSE(graph.defined("y part"));
+  node.arguments[1].second = {Arguments{{std::int64_t{1}}, {std::int64_t{2}}}};
+  EXPECT_TRUE(TorchSite(graph, node, program).import().ok());
+  EXPECT_NE(graph.sequence(graph.find("y")), nullptr);
 }
 TEST(TorchComplex, WhatIsNotReadIsSaid) {
   const Spectrogram form;
