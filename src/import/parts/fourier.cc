@@ -3,11 +3,13 @@
 #include <complex>
 #include <numbers>
 
-#include "import/fold_shape.h"
 #include "import/parts/moved.h"
 
 namespace whet {
 namespace {
+
+/// Of a matrix: frames of 4096 real numbers have one of 4096 x 4098.
+constexpr std::int64_t kMostFactors = std::int64_t{1} << 25;
 
 /// `inputs` numbers to `outputs`, the others of a period of `length` being 0 or left out.
 struct Transform {
@@ -42,11 +44,11 @@ struct Transform {
 
 /// A matrix of the transform fits into memory; so do all numbers that lead to it.
 Status expect_matrix(NodeSite& site, const Transform& t) {
-  const bool fits = t.length >= 1 && t.length <= kMaxFoldedElements && t.inputs >= 1 &&
-                    t.inputs * t.parts_in() <= kMaxFoldedElements / (t.outputs * t.parts_out());
+  const bool fits = t.length >= 1 && t.length <= kMostFactors && t.inputs >= 1 &&
+                    t.inputs * t.parts_in() <= kMostFactors / (t.outputs * t.parts_out());
   if (fits) return ok_status();
   return site.error("transforms " + std::to_string(t.inputs) + " numbers of a period of " + std::to_string(t.length) +
-                    "; expected 1 or more, and so few that a matrix is possible");
+                    "; expected 1 or more, and a matrix of at most " + std::to_string(kMostFactors) + " numbers");
 }
 
 Error not_signals(NodeSite& site, ValueId x, const char* expected) {

@@ -15,7 +15,7 @@ struct Dft {
   bool inverse = false;
   bool onesided = false;  ///< half of the spectrum of real signals, as result or (inverse) as input
 };
-/// Errors: what are no signals; a matrix of more than 2^24 numbers.
+/// Errors: what are no signals; a matrix of more than 2^25 numbers.
 Result<ValueId> dft(NodeSite&, ValueId x, const Dft&);
 
 struct Stft {

@@ -250,6 +250,7 @@ Result<double> TorchSite::number(std::string_view name) { return as_number(argum
 
 Result<bool> TorchSite::flag(std::string_view name) {
   if (const auto* flag = std::get_if<bool>(&argument(name).value)) return *flag;
+  if (!has(name)) return wrong_kind(name, "true or false");
   WHET_TRY(const std::int64_t value, integer(name));
   return value != 0;
 }

@@ -336,6 +336,8 @@ TEST(TorchCompose, CountsTrianglesAndCrossProducts) {
   const Tensor x = f32({2, 3}, {0, 1, -2, 0, 0, 3});
   EXPECT_EQ(of("aten.count_nonzero.default", "", x), (Numbers{3}));
   EXPECT_EQ(of("aten.count_nonzero.dim_IntList", "dim=[1]", x), (Numbers{2, 1}));
+  EXPECT_EQ(of("aten.count_nonzero.dim_IntList", "dim=[0,2]", f32({2, 2, 2}, {0, 1, -2, 0, 0, 3, 0, 0})),
+            (Numbers{2, 1}));
   Pt2 p;
   p.input("a", {2, 3}).input("b", {2, 3}).node("aten.linalg_cross.default", "self=%a other=%b", {"c"}).output("c");
   p.node("aten.triu_indices.default", "row=2 col=3 offset=1", {"u"}).said("u", {2, 3}, 5).output("u");
@@ -346,6 +348,9 @@ TEST(TorchCompose, CountsTrianglesAndCrossProducts) {
   EXPECT_EQ(answer(p, {a, b}, 1), (Numbers{0, 0, 1, 1, 2, 2}));
   EXPECT_EQ(answer(p, {a, b}, 2), (Numbers{0, 1, 1, 0, 0, 1}));
   EXPECT_EQ(answer(p, {a, b}, 3), (Numbers{-3, 6, -3, 1, 0, 0}));
+  Pt2 one;
+  one.input("a", {2, 3}).input("b", {1, 3}).node("aten.linalg_cross.default", "self=%a other=%b", {"c"}).output("c");
+  EXPECT_EQ(answer(one, {a, f32({1, 3}, {0, 0, 1})}), (Numbers{2, -1, 0, 1, 0, 0}));
 }
 TEST(TorchCompose, TrianglesAreAsLargeAsTheirPlaces) {
   const auto places = [](const std::string& op, int rows, int columns, int offset) {
@@ -491,15 +496,16 @@ TEST(TorchComplex, AnOutputIsBothParts) {
 }
 TEST(TorchComplex, StayWholeWhereTheyCannotBeMoved) {
   GrowingGraph graph;
-  const TorchProgram program;
+  const TorchProgram program{};
   const TensorType type{DType::f32, {2}};
-  const ValueId parts[] = {graph.add_input("a", type), graph.add_input("b", type)};
-  graph.define("z", graph.add_sequence("z", DType::f32, {parts[0], parts[1]}));
-  TorchNode node{"aten.view.default", "n", {{"self", {Name{"z"}}}, {"size", {Arguments{{std::int64_t{3}}}}}}, {"y"}};
+  const ValueId real = graph.add_input("a", type), imaginary = graph.add_input("b", type);
+  graph.define("z", graph.add_sequence("z", DType::f32, {real, imaginary}));
+  const Argument self{Name{"z"}}, three{std::int64_t{3}}, one{std::int64_t{1}}, two{std::int64_t{2}};
+  TorchNode node{"aten.view.default", "n", {{"self", self}, {"size", Argument{Arguments{three}}}}, {"y"}};
   EXPECT_FALSE(TorchSite(graph, node, program).import().ok());
   EXPECT_NE(graph.sequence(graph.find("z")), nullptr);
   EXPECT_FALSE(graph.defined("y part"));
-  node.arguments[1].second = {Arguments{{std::int64_t{1}}, {std::int64_t{2}}}};
+  node.arguments[1].second = Argument{Arguments{one, two}};
   EXPECT_TRUE(TorchSite(graph, node, program).import().ok());
   EXPECT_NE(graph.sequence(graph.find("y")), nullptr);
 }
@@ -516,6 +522,15 @@ TEST(TorchComplex, WhatIsNotReadIsSaid) {
   EXPECT_EQ(said(angle), "y (aten.angle): the input is f32[2]; expected complex numbers");
   window.input("x", {9}).weight("w", f32({3}, {1, 1, 1}));
   window.node("aten.stft.default", "self=%x n_fft=4 window=%w", {"y"}).output("y");
+  Pt2 none, large, larger;
+  none.input("x", {9}).node("aten.stft.default", "self=%x n_fft=4 return_complex=none", {"y"}).output("y");
+  EXPECT_EQ(said(none), "y (aten.stft): argument \"return_complex\" is none; expected true or false");
+  large.input("x", {4096}).node("aten.stft.default", "self=%x n_fft=4096", {"y"}).said("y", {2049, 1, 2}).output("y");
+  EXPECT_EQ(said(large), "");
+  larger.input("x", {8192}).node("aten.stft.default", "self=%x n_fft=8192", {"y"}).output("y");
+  EXPECT_EQ(said(larger),
+            "y (aten.stft): transforms 8192 numbers of a period of 8192; expected 1 or more, and a matrix of at most "
+            "33554432 numbers");
   EXPECT_EQ(said(window), "y (aten.stft): has a window of 4 numbers, f32[3], for frames of 4");
 }
 
