@@ -18,6 +18,8 @@ constexpr double kWholeFlops = 1e6;
 constexpr std::int64_t kSpots = 256;
 /// Of outputs that are known whole, while no kernel has passed.
 constexpr std::int64_t kFirstSpots = kMostSpots;
+/// Of a row (the last dimension) where elements of one row share most of what is computed for them.
+constexpr std::int64_t kSpotsOfARow = 8;
 /// As far from the end of a dimension a place is near it.
 constexpr std::int64_t kBorder = 16;
 
@@ -32,8 +34,24 @@ double rounding(DType dtype) {
   }
 }
 
-/// Corners first, then seeded places; every other one near borders, where tiles are cut and padding is read.
-std::vector<std::int64_t> spots(const Shape& shape, std::uint64_t seed, std::int64_t most = kSpots) {
+/// Whether sums are over sums, as in kernels of several layers: each element then needs whole rows of the inner ones.
+bool has_sums_of_sums(const ComputeDag& dag) {
+  std::vector<bool> has_sum(dag.ops.size());
+  for (std::size_t i = 0; i < dag.ops.size(); ++i) {
+    if (dag.ops[i].is_placeholder()) continue;
+    const std::vector<OpId> read = inputs_of(dag, OpId(static_cast<std::int64_t>(i)));
+    const bool reads_sum = std::ranges::any_of(read, [&](OpId id) { return has_sum[id.index()]; });
+    const bool sums = !dag.ops[i].element().reduce_axes.empty();
+    if (sums && reads_sum) return true;
+    has_sum[i] = sums || reads_sum;
+  }
+  return false;
+}
+
+/// Corners first, then seeded places; every other one near borders, where tiles are cut and padding is read. So many of each
+/// place's row.
+std::vector<std::int64_t> spots(const Shape& shape, std::uint64_t seed, std::int64_t most = kSpots,
+                                std::int64_t of_a_row = 1) {
   const std::int64_t count = num_elements(shape);
   std::set<std::int64_t> chosen;
   const auto strides = row_major_strides(shape);
@@ -54,6 +72,9 @@ std::vector<std::int64_t> spots(const Shape& shape, std::uint64_t seed, std::int
     for (std::size_t d = 0; d < shape.size(); ++d)
       at += strides[d] * (anywhere || rng.below(2) == 0 ? rng.below(shape[d]) : near_border(shape[d]));
     chosen.insert(at);
+    const std::int64_t row = at - at % shape.back();
+    for (std::int64_t k = 1; k < of_a_row && std::ssize(chosen) < most; ++k)
+      chosen.insert(row + rng.below(shape.back()));
   }
   return {chosen.begin(), chosen.end()};
 }
@@ -148,6 +169,7 @@ Result<Tensor> evaluate_side_by_side(const ComputeDag& dag, const std::vector<Te
 }  // namespace
 
 Result<Reference> Reference::make(const ComputeDag& dag, std::uint64_t seed) {
+  const std::int64_t of_a_row = has_sums_of_sums(dag) ? kSpotsOfARow : 1;
   Reference reference;
   for (bool positive : {false, true}) {
     reference = {};
@@ -170,7 +192,7 @@ Result<Reference> Reference::make(const ComputeDag& dag, std::uint64_t seed) {
       if (!whole.empty()) {
         output.values = whole[k];
       } else {
-        output.elements = spots(op.shape, hash_combine(seed, k));
+        output.elements = spots(op.shape, hash_combine(seed, k), kSpots, of_a_row);
         WHET_TRY(output.values, evaluate_side_by_side(dag, inputs, dag.outputs[k], output.elements));
       }
       undefined |= is_float(op.dtype) && mostly_undefined(output.values);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
 #include <utility>
 
 #include "tensor/compare.h"
@@ -78,6 +79,22 @@ TEST(Reference, JudgesAnswersBySpotsAsWholeOnes) {
     EXPECT_EQ(difference, Reference::make(d, 1).value().compare({bytes_of(out)}));
     EXPECT_NE(difference.find("1 of"), std::string::npos) << difference;
   }
+}
+std::size_t rows_asked_for(const ComputeDag& d) {
+  const std::vector<std::uint32_t> spots = Reference::make(d, 1).value().asked({}, false)[0].spots;
+  EXPECT_EQ(spots.size(), 256u);
+  std::set<std::int64_t> rows;
+  for (const std::uint32_t spot : spots) rows.insert(spot / d.op(d.outputs[0]).shape.back());
+  return rows.size();
+}
+TEST(Reference, AsksForSeveralElementsOfARowWhereSumsAreOverSums) {
+  EXPECT_GT(rows_asked_for(dag(kLarge)), 150u);
+  const std::size_t rows =
+      rows_asked_for(dag("p = PLACEHOLDER [512, 64]\nw = PLACEHOLDER [64, 128] const\nv = PLACEHOLDER [128, 96] const\n"
+                         "q(i, j) += (p[i, k]*w[k, j]) for i in 512, j in 128, k in 64\n"
+                         "r(i, j) += (q[i, k]*v[k, j]) for i in 512, j in 96, k in 128\nreturn r\n"));
+  EXPECT_GT(rows, 30u);
+  EXPECT_LT(rows, 40u);
 }
 TEST(Reference, AsksForLessWhereADeviceComparesAll) {
   const ComputeDag d = dag("p = PLACEHOLDER [64, 64]\nq(i, j) = (p[i, j] + 1f) for i in 64, j in 64\nreturn q\n");
