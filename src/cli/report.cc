@@ -8,6 +8,7 @@
 #include "cli/add_options.h"
 #include "cli/command.h"
 #include "machine/detect.h"
+#include "records/memory.h"
 #include "records/record_file.h"
 #include "session/model.h"
 #include "session/rates.h"
@@ -47,6 +48,7 @@ Result<std::string> make_report_page(const ReportCommand& command, const TargetO
   const std::string output = command.output.empty() ? default_page(command.model.model) : command.output;
   WHET_RETURN_IF_ERROR(can_write_file(output));
   WHET_TRY(const InputFiles files, read_inputs(command.model.inputs));
+  make_large_heaps();
   // What the rates will be measured by is compiled while the files are read; to measure needs the processors alone.
   std::future<RatesMeasurement> kernel = std::async(std::launch::async, [&place] { return RatesMeasurement(place); });
   std::future<Result<RecordsRead>> reading = std::async(std::launch::async, read_records, command.records);

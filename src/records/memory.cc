@@ -1,14 +1,18 @@
 #include "records/memory.h"
 
+#include <malloc.h>
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <cstdlib>
 #include <new>
 
 namespace whet {
 namespace {
 
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
+constexpr int kHeap = 64 << 20;  ///< glibc's heaps of threads are as large, and begin at multiples of it
 
 /// A large piece is a whole number of huge pages: the last one is touched in small ones otherwise.
 std::size_t size_of(std::size_t bytes) {
@@ -25,6 +29,15 @@ void* LargeMemory::do_allocate(std::size_t bytes, std::size_t alignment) {
   void* const memory = ::operator new(size_of(bytes), alignment_of(bytes, alignment));
   if (bytes >= kHugePage) (void)madvise(memory, size_of(bytes), MADV_HUGEPAGE);
   return memory;
+}
+
+void make_large_heaps() { (void)mallopt(M_TOP_PAD, kHeap); }
+
+void use_huge_pages() {
+  void* volatile next = std::malloc(1);  // volatile: or the compiler leaves both out
+  const std::uintptr_t from = reinterpret_cast<std::uintptr_t>(next) / kHugePage * kHugePage;
+  (void)madvise(reinterpret_cast<void*>(from), kHeap, MADV_HUGEPAGE);  // advice: where there is no heap it does nothing
+  std::free(next);
 }
 
 void LargeMemory::do_deallocate(void* memory, std::size_t bytes, std::size_t alignment) {

@@ -13,4 +13,11 @@ class LargeMemory : public std::pmr::memory_resource {
   bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
 };
 
+/// From now on the heap of a new thread has all its memory at once (64 MiB of addresses with glibc, which otherwise asks the
+/// system for each page of it), and the first one grows by as much. For a program that will soon end: memory that is
+/// freed goes back to the system more often, and is asked for again.
+void make_large_heaps();
+/// Asks for huge pages for what this thread will allocate next; to be called once by each thread.
+void use_huge_pages();
+
 }  // namespace whet

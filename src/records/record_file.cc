@@ -180,6 +180,8 @@ Result<RecordsRead> parse_lines(std::size_t size, const ReadText& read, const st
   };
   parallel_for(static_cast<int>((size + kBlock - 1) / kBlock), 0, [&](int number) {
     const std::size_t begin = static_cast<std::size_t>(number) * kBlock;
+    thread_local const bool asked = (use_huge_pages(), true);
+    (void)asked;
     std::unique_ptr<ParsedBlock> block = take_spare();
     const std::vector<std::string_view>& lines = block->text.lines;
     read_lines(begin, std::min(begin + kBlock, size), size, read, block->text);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "artifact/kernel.h"
 #include "records/testing/sample.h"
 
@@ -182,6 +184,16 @@ TEST(BestRecord, OfAnOlderCodeGeneratorIsAnEstimate) {
                                std::to_string(now_version) + ")";
   EXPECT_EQ(best(Records({older}), "k"), estimate);
   EXPECT_EQ(best(Records({older, now}), "k"), "new");
+}
+
+TEST(LargeHeaps, KeepWhatThreadsPutThere) {
+  make_large_heaps();
+  std::vector<std::string> texts;
+  std::thread([&] {
+    use_huge_pages();
+    for (int i = 0; i < 100'000; ++i) texts.push_back("a text that is longer than a word: " + std::to_string(i));
+  }).join();
+  for (int i = 0; i < 100'000; i += 999) EXPECT_EQ(texts[i], "a text that is longer than a word: " + std::to_string(i));
 }
 
 }  // namespace
