@@ -35,8 +35,9 @@ void make_large_heaps() { (void)mallopt(M_TOP_PAD, kHeap); }
 
 void use_huge_pages() {
   void* volatile next = std::malloc(1);  // volatile: or the compiler leaves both out
-  const std::uintptr_t from = reinterpret_cast<std::uintptr_t>(next) / kHugePage * kHugePage;
-  (void)madvise(reinterpret_cast<void*>(from), kHeap, MADV_HUGEPAGE);  // advice: where there is no heap it does nothing
+  char* const at = static_cast<char*>(next);
+  char* const page = at - reinterpret_cast<std::uintptr_t>(at) % kHugePage;
+  (void)madvise(page, kHeap, MADV_HUGEPAGE);  // advice: where there is no heap it does nothing
   std::free(next);
 }
 
