@@ -65,7 +65,7 @@ FusedGraph fused_of(const char* network) {
 }
 
 TEST(GpuPtx, HasAnEntryALaunchAndHardlyASpill) {
-  for (const char* network : {"resnet-50", "mobilenet"})
+  for (const char* network : {"resnet-18", "resnet-50", "mobilenet"})
     for (const int arch : {80, 90}) EXPECT_EQ(expect_assembled(fused_of(network), arch, {}), 0) << network;
 }
 TEST(GpuPtx, OnTensorCoresHasHardlyASpillEither) {
