@@ -48,8 +48,8 @@ bool has_sums_of_sums(const ComputeDag& dag) {
   return false;
 }
 
-/// Corners first, then seeded places; every other one near borders, where tiles are cut and padding is read. So many of each
-/// place's row.
+/// The numbers of `most` elements. Corners come first. Seeded places follow; every other one is near a border, where tiles are cut and
+/// padding is read. Each place brings other elements of its row, `of_a_row` with it.
 std::vector<std::int64_t> spots(const Shape& shape, std::uint64_t seed, std::int64_t most = kSpots,
                                 std::int64_t of_a_row = 1) {
   const std::int64_t count = num_elements(shape);

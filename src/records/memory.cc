@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <new>
+#include <utility>
 
 namespace whet {
 namespace {
@@ -34,10 +35,12 @@ void* LargeMemory::do_allocate(std::size_t bytes, std::size_t alignment) {
 void make_large_heaps() { (void)mallopt(M_TOP_PAD, kHeap); }
 
 void use_huge_pages() {
+  thread_local bool asked = false;
+  if (std::exchange(asked, true)) return;
   void* volatile next = std::malloc(1);  // volatile: or the compiler leaves both out
   char* const at = static_cast<char*>(next);
   char* const page = at - reinterpret_cast<std::uintptr_t>(at) % kHugePage;
-  (void)madvise(page, kHeap, MADV_HUGEPAGE);  // advice: where there is no heap it does nothing
+  (void)madvise(page, kHeap, MADV_HUGEPAGE);  // advice alone, whatever else lies there
   std::free(next);
 }
 

@@ -17,7 +17,7 @@ class LargeMemory : public std::pmr::memory_resource {
 /// system for each page of it), and the first one grows by as much. For a program that will soon end: memory that is
 /// freed goes back to the system more often, and is asked for again.
 void make_large_heaps();
-/// Asks for huge pages for what this thread will allocate next; to be called once by each thread.
+/// Asks for huge pages for what this thread will allocate next. Only its first call does something.
 void use_huge_pages();
 
 }  // namespace whet

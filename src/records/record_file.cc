@@ -112,7 +112,7 @@ class Collector {
  public:
   Collector(RecordsRead& out, const std::string& path) : out_(out), path_(path) {}
 
-  /// `parsed` is moved from.
+  /// Moves what `parsed` holds to where it belongs.
   void line(std::string_view text, ParsedLine& parsed, bool last_and_cut) {
     ++number_;
     const std::size_t first = text.find_first_not_of(" \t\r");
@@ -180,13 +180,12 @@ Result<RecordsRead> parse_lines(std::size_t size, const ReadText& read, const st
   };
   parallel_for(static_cast<int>((size + kBlock - 1) / kBlock), 0, [&](int number) {
     const std::size_t begin = static_cast<std::size_t>(number) * kBlock;
-    thread_local const bool asked = (use_huge_pages(), true);
-    (void)asked;
+    use_huge_pages();
     std::unique_ptr<ParsedBlock> block = take_spare();
     const std::vector<std::string_view>& lines = block->text.lines;
     read_lines(begin, std::min(begin + kBlock, size), size, read, block->text);
     if (block->lines.size() < lines.size()) block->lines.resize(lines.size());
-    for (std::size_t i = 0; i < lines.size(); ++i) parse_line(lines[i], block->room, block->lines[i]);
+    for (std::size_t i = 0; i < lines.size(); ++i) block->lines[i] = parse_line(lines[i], block->room);
     const std::lock_guard lock(mutex);
     ready.emplace(begin, std::move(block));
     for (auto at = ready.find(next); at != ready.end(); at = ready.find(next)) {

@@ -228,29 +228,26 @@ std::string to_line(const Record& r) {
   return dump(out);
 }
 
-void parse_line(std::string_view line, LineRoom& room, ParsedLine& into) {
-  if (Status read = room.json.parse(line); !read.ok()) return into = BadLine{read.error().message}, void();
+ParsedLine parse_line(std::string_view line, LineRoom& room) {
+  if (Status read = room.json.parse(line); !read.ok()) return BadLine{read.error().message};
   const JsonView json = room.json.root();
-  if (!json.is_object()) return into = BadLine{"it is no JSON object"}, void();
+  if (!json.is_object()) return BadLine{"it is no JSON object"};
   const JsonView version = json["v"];
-  if (!version.is_integer() || version.integer() < 1) return into = BadLine{"\"v\" is no version number"}, void();
-  if (version.integer() > kRecordVersion) return into = NewerRecord{version.integer()}, void();
+  if (!version.is_integer() || version.integer() < 1) return BadLine{"\"v\" is no version number"};
+  if (version.integer() > kRecordVersion) return NewerRecord{version.integer()};
   if (json.has("plan")) {
     auto plan = plan_of(json);
-    if (auto* why = std::get_if<std::string>(&plan))
-      into = BadLine{std::move(*why)};
-    else
-      into = std::get<Plan>(std::move(plan));
-    return;
+    if (auto* why = std::get_if<std::string>(&plan)) return BadLine{std::move(*why)};
+    return std::get<Plan>(std::move(plan));
   }
+  ParsedLine parsed(std::in_place_type<Record>);
   Reader reader(json, room.texts);
-  if (!reader.read(into.emplace<Record>())) into = BadLine{std::move(reader.why)};
+  if (!reader.read(std::get<Record>(parsed))) return BadLine{std::move(reader.why)};
+  return parsed;
 }
 ParsedLine parse_line(std::string_view line) {
   LineRoom room;
-  ParsedLine parsed;
-  parse_line(line, room, parsed);
-  return parsed;
+  return parse_line(line, room);
 }
 
 std::string canonical_key(std::string_view key) {

@@ -33,7 +33,7 @@ struct LineRoom {
   JsonDocument json;
   SharedTexts texts;  ///< keys, names, targets and times: most of a file's lines have the same few
 };
-void parse_line(std::string_view line, LineRoom&, ParsedLine& into);
+ParsedLine parse_line(std::string_view line, LineRoom&);
 
 /// A workload key without the white space that JSON allows. Keys are compared in this form.
 std::string canonical_key(std::string_view key);
