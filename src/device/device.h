@@ -30,7 +30,7 @@ struct DeviceInfo {
   /// Jobs that are best asked for at the same time, by as many threads: the device runs one after the other, and the next one
   /// is there when one ends.
   int jobs_at_once = 1;
-  /// Whether its kernels run on the machine that builds them: nothing is built while something is timed.
+  /// Whether its kernels run on the processors that build them: nothing is built while something is timed.
   bool beside_builders = true;
 };
 

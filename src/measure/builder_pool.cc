@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <optional>
+#include <utility>
 
 #include "base/parallel.h"
 #include "runner/wire.h"
@@ -38,135 +40,102 @@ std::string in_mib(std::int64_t bytes) { return std::to_string(bytes >> 20) + " 
 }  // namespace
 
 struct BuilderPool::Builder {
-  static constexpr std::size_t kIdle = ~std::size_t{0};
   WorkerProcess process;
   FrameAssembler assembler;
-  std::size_t job = kIdle;
-  int attempts = 0;  ///< to hand `job` over
-  double since = 0;
-
-  bool idle() const { return job == kIdle; }
 };
 
-/// One call of `build`: hands requests to idle builders and collects what becomes of them.
-class BuilderPool::Batch {
+/// One request, and the builder that it has for itself.
+class BuilderPool::Job {
  public:
-  Batch(BuilderPool& pool, const std::vector<BuildRequest>& requests, const std::function<bool()>& interrupted)
-      : pool_(pool), requests_(requests), interrupted_(interrupted), results_(requests.size()) {}
+  Job(BuilderPool& pool, const BuildRequest& request, const std::function<bool()>& interrupted)
+      : pool_(pool), request_(request), interrupted_(interrupted), builder_(pool.take()) {}
+  ~Job() { pool_.give_back(builder_); }
+  Job(const Job&) = delete;
 
-  std::vector<BuildResult> run() {
-    while (finished_ < requests_.size()) {
-      if (interrupted_ && interrupted_()) give_back_the_rest();
-      for (Builder& b : pool_.builders_)
-        if (b.idle() && next_ < requests_.size()) {
-          b.attempts = 0;
-          begin(b, next_++);
-        }
-      wait();
-      for (Builder& b : pool_.builders_)
-        if (!b.idle()) look_at(b);
-    }
-    return std::move(results_);
+  BuildResult run() {
+    if (is_interrupted()) return failed(OutcomeCode::device_lost, "interrupted before it was built", 0);
+    for (int attempt = 0; attempt < kAttempts; ++attempt)
+      if (std::optional<BuildResult> result = try_to_build()) return std::move(*result);
+    return failed(OutcomeCode::device_lost, "no builder could be reached", 0);
   }
 
  private:
-  void give_back_the_rest() {
-    for (; next_ < requests_.size(); ++next_, ++finished_)
-      results_[next_] = failed(OutcomeCode::device_lost, "interrupted before it was built", 0);
-  }
+  bool is_interrupted() const { return interrupted_ && interrupted_(); }
 
-  void begin(Builder& b, std::size_t job) {
-    // A builder that died while idle is no fault of this request: a fresh one gets it.
-    while (b.attempts++ < kAttempts) {
-      if (!b.process.alive()) {
-        auto process = pool_.zygote_.spawn(pool_.builder_);
-        if (!process.ok()) return finish(job, failed(OutcomeCode::device_lost, process.error().message, 0));
-        b.process = *process;
-        b.assembler = {};
-        ++pool_.started_;
-      }
-      if (send_frame(b.process.fd, FrameType::build, encode(requests_[job]))) {
-        b.job = job;
-        b.since = seconds_now();
-        return;
-      }
-      pool_.zygote_.end(b.process, true);
+  /// Nothing where the builder had died while it was idle, which is no fault of this request: a fresh one gets it.
+  std::optional<BuildResult> try_to_build() {
+    if (!builder_.process.alive()) {
+      auto process = pool_.zygote_.spawn(pool_.builder_);
+      if (!process.ok()) return failed(OutcomeCode::device_lost, process.error().message, 0);
+      builder_.process = *process;
+      builder_.assembler = {};
+      ++pool_.started_;
     }
-    finish(job, failed(OutcomeCode::device_lost, "no builder could be reached", 0));
+    if (!send_frame(builder_.process.fd, FrameType::build, encode(request_))) return end_builder(), std::nullopt;
+    for (const double since = seconds_now();;) {
+      pollfd waited{builder_.process.fd, POLLIN, 0};
+      ::poll(&waited, 1, kTickMilliseconds);
+      const double spent = seconds_now() - since;
+      if (builder_.assembler.poll(builder_.process.fd)) return answered(spent);
+      if (!builder_.assembler.error().empty()) return stopped(OutcomeCode::unknown, kNonsense, spent);
+      if (builder_.assembler.failed() && builder_.assembler.unread()) return end_builder(), std::nullopt;
+      if (builder_.assembler.failed()) return died(spent);
+      if (std::optional<BuildResult> stop = at_its_limits(spent)) return stop;
+    }
   }
 
-  void wait() {
-    std::vector<pollfd> fds;
-    for (const Builder& b : pool_.builders_)
-      if (!b.idle()) fds.push_back({b.process.fd, POLLIN, 0});
-    if (!fds.empty()) ::poll(fds.data(), fds.size(), kTickMilliseconds);
-  }
-
-  void look_at(Builder& b) {
-    const double spent = seconds_now() - b.since;
-    if (b.assembler.poll(b.process.fd)) return take(b);
-    if (!b.assembler.error().empty()) return stop(b, failed(OutcomeCode::unknown, kNonsense, spent));
-    if (b.assembler.failed()) return died(b, spent);
+  /// What ends a builder that has not answered yet.
+  std::optional<BuildResult> at_its_limits(double spent) {
     if (spent > pool_.limits_.timeout) {
       char limit[32];
       std::snprintf(limit, sizeof limit, "%g s", pool_.limits_.timeout);
-      return stop(b, failed(OutcomeCode::build_timeout, "building took longer than " + std::string(limit), spent));
+      return stopped(OutcomeCode::build_timeout, "building took longer than " + std::string(limit), spent);
     }
-    if (spent > kPatience && interrupted_ && interrupted_())
-      return stop(b, failed(OutcomeCode::device_lost, "interrupted while it was built", spent));
-    const std::int64_t memory = resident_bytes(b.process.pid);
-    if (memory > pool_.limits_.memory)
-      stop(b, failed(OutcomeCode::out_of_memory,
-                     "building needed " + in_mib(memory) + ", more than the limit of " + in_mib(pool_.limits_.memory),
-                     spent));
+    if (spent > kPatience && is_interrupted())
+      return stopped(OutcomeCode::device_lost, "interrupted while it was built", spent);
+    const std::int64_t memory = resident_bytes(builder_.process.pid);
+    if (memory <= pool_.limits_.memory) return std::nullopt;
+    return stopped(OutcomeCode::out_of_memory,
+                   "building needed " + in_mib(memory) + ", more than the limit of " + in_mib(pool_.limits_.memory),
+                   spent);
   }
 
-  void take(Builder& b) {
-    const Frame frame = b.assembler.take();
+  BuildResult answered(double spent) {
+    const Frame frame = builder_.assembler.take();
     auto result = decode_build_result(frame.payload);
-    if (frame.type != FrameType::built || !result)
-      return stop(b, failed(OutcomeCode::unknown, kNonsense, seconds_now() - b.since));
-    finish(std::exchange(b.job, Builder::kIdle), std::move(*result));
-    if (resident_bytes(b.process.pid) > pool_.limits_.recycle) pool_.zygote_.end(b.process, true);
+    if (frame.type != FrameType::built || !result) return stopped(OutcomeCode::unknown, kNonsense, spent);
+    if (resident_bytes(builder_.process.pid) > pool_.limits_.recycle) end_builder();
+    return std::move(*result);
   }
 
-  void died(Builder& b, double spent) {
-    if (b.assembler.unread()) {
-      pool_.zygote_.end(b.process, true);
-      return begin(b, std::exchange(b.job, Builder::kIdle));
-    }
-    const ProcessEnd end = pool_.zygote_.end(b.process, false);
+  BuildResult died(double spent) {
+    const ProcessEnd end = pool_.zygote_.end(builder_.process, false);
     // Nobody but the system, when memory ends, sends this signal.
-    const bool memory = end.by_signal && end.number == SIGKILL;
-    finish(std::exchange(b.job, Builder::kIdle),
-           failed(memory ? OutcomeCode::out_of_memory : OutcomeCode::crash,
-                  memory ? "the builder was killed from outside (SIGKILL), as the system does when memory ends"
-                         : "the builder died: " + end.text(),
-                  spent));
+    if (end.by_signal && end.number == SIGKILL)
+      return failed(OutcomeCode::out_of_memory,
+                    "the builder was killed from outside (SIGKILL), as the system does when memory ends", spent);
+    return failed(OutcomeCode::crash, "the builder died: " + end.text(), spent);
   }
 
-  void stop(Builder& b, BuildResult result) {
-    pool_.zygote_.end(b.process, true);
-    finish(std::exchange(b.job, Builder::kIdle), std::move(result));
+  BuildResult stopped(OutcomeCode code, std::string message, double spent) {
+    end_builder();
+    return failed(code, std::move(message), spent);
   }
-
-  void finish(std::size_t job, BuildResult result) {
-    results_[job] = std::move(result);
-    ++finished_;
-  }
+  void end_builder() { pool_.zygote_.end(builder_.process, true); }
 
   BuilderPool& pool_;
-  const std::vector<BuildRequest>& requests_;
+  const BuildRequest& request_;
   const std::function<bool()>& interrupted_;
-  std::vector<BuildResult> results_;
-  std::size_t next_ = 0, finished_ = 0;
+  Builder& builder_;
 };
 
 BuilderPool::BuilderPool(Zygote& zygote, int builders, BuilderLimits limits, const Life& builder)
     : zygote_(zygote),
       builder_(builder),
       limits_(limits),
-      builders_(static_cast<std::size_t>(builders > 0 ? builders : usable_cpus())) {}
+      builders_(static_cast<std::size_t>(builders > 0 ? builders : usable_cpus())) {
+  for (Builder& b : builders_) free_.push_back(&b);
+}
 
 int BuilderPool::size() const { return static_cast<int>(builders_.size()); }
 
@@ -174,9 +143,31 @@ BuilderPool::~BuilderPool() {
   for (Builder& b : builders_) zygote_.end(b.process, true);
 }
 
+BuilderPool::Builder& BuilderPool::take() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  const std::int64_t number = asked_++;
+  freed_.wait(lock, [&] { return number == answered_ && !free_.empty(); });
+  ++answered_;
+  Builder& builder = *free_.back();
+  free_.pop_back();
+  if (!free_.empty()) freed_.notify_all();
+  return builder;
+}
+
+void BuilderPool::give_back(Builder& builder) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  free_.push_back(&builder);
+  freed_.notify_all();
+}
+
 std::vector<BuildResult> BuilderPool::build(const std::vector<BuildRequest>& requests,
                                             const std::function<bool()>& interrupted) {
-  return Batch(*this, requests, interrupted).run();
+  std::vector<BuildResult> results(requests.size());
+  parallel_for(static_cast<int>(requests.size()), size(), [&](int i) {
+    const auto number = static_cast<std::size_t>(i);
+    results[number] = Job(*this, requests[number], interrupted).run();
+  });
+  return results;
 }
 
 }  // namespace whet

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <thread>
 
 #include "device/testing/processes.h"
 #include "measure/testing/fault_builds.h"
@@ -35,6 +36,25 @@ class Builders : public ::testing::Test {
     children >> builder;
     return builder;
   }
+  /// Where builders meet.
+  std::string file(const std::string& name) {
+    const std::string path = ::testing::TempDir() + "whet_meet_" + std::to_string(getpid()) + "_" + name;
+    files_.push_back(path);
+    return path;
+  }
+  std::string meet(const std::string& mine, const std::string& others) {
+    return "meet " + file(mine) + " " + file(others);
+  }
+  void TearDown() override {
+    for (const std::string& path : files_) std::remove(path.c_str());
+  }
+  static void expect_built(BuilderPool& pool, const std::vector<std::string>& steps) {
+    std::vector<BuildRequest> requests;
+    for (const auto& s : steps) requests.push_back({"", s, ""});
+    for (const BuildResult& r : pool.build(requests)) EXPECT_EQ(r.code, OutcomeCode::ok) << r.message;
+  }
+
+  std::vector<std::string> files_;
   Zygote zygote_ = std::move(Zygote::start()).value();
 };
 
@@ -104,6 +124,28 @@ TEST_F(Builders, GiveBackWhatTheyHaveNotBegunWhenInterrupted) {
   EXPECT_EQ(results.front().code, OutcomeCode::ok);
   EXPECT_EQ(results.back().code, OutcomeCode::device_lost);
   EXPECT_EQ(results.back().message, "interrupted before it was built");
+}
+TEST_F(Builders, OfSeveralThreadsWorkSideBySide) {
+  BuilderPool pool(zygote_, 4, {}, testing_builds::kFaultyBuilder);
+  const std::vector<std::string> here = {meet("a", "c"), meet("b", "d")}, there = {meet("c", "b"), meet("d", "a")};
+  std::thread other([&] { expect_built(pool, there); });
+  expect_built(pool, here);
+  other.join();
+  EXPECT_EQ(pool.started(), 4);
+}
+TEST_F(Builders, GoToTheThreadThatWaitsLongest) {
+  BuilderPool pool(zygote_, 1, {}, testing_builds::kFaultyBuilder);
+  std::vector<std::string> many(10, "slow kernel add_one");
+  const std::string started = file("started");
+  many.front() = "meet " + started + " " + started;
+  many.push_back(meet("last", "other"));
+  const std::vector<std::string> one = {meet("other", "other")};
+  std::thread other([&] {
+    while (access(started.c_str(), F_OK) != 0) usleep(1000);
+    expect_built(pool, one);
+  });
+  expect_built(pool, many);
+  other.join();
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <map>
 #include <mutex>
 #include <numeric>
+#include <optional>
 #include <unordered_map>
 
 #include "base/arithmetic.h"
@@ -25,29 +26,42 @@ constexpr std::size_t kKeptObjectBytes = std::size_t{32} << 20;
 /// Outputs before a check (GuardedBuffer::poison).
 constexpr char kPoison = '\xff';
 constexpr std::size_t kKeptPackings = 16, kKeptReferences = 64;
+/// Tasks that are tuned side by side for each device. Two hide what a lane does between jobs. A GPU of this machine waits
+/// for its builders. Where they are many, a task's first batches are smaller than their number.
+constexpr int kLanes = 2, kLanesOfManyBuilders = 4;
+constexpr int kManyBuilders = 8;
 
-/// The last few values by key, oldest out first.
+/// The last few values by key, oldest out first. For several threads.
 template <typename Value>
 class Kept {
  public:
+  using Pointer = std::shared_ptr<Value>;
+
   explicit Kept(std::size_t most) : most_(most) {}
-  Value* find(const std::string& key) {
-    for (auto it = list_.begin(); it != list_.end(); ++it) {
-      if (it->first != key) continue;
-      list_.splice(list_.begin(), list_, it);
-      return &list_.front().second;
-    }
-    return nullptr;
+  Pointer find(const std::string& key) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return look_up(key);
   }
-  Value& add(std::string key, Value value) {
-    list_.emplace_front(std::move(key), std::move(value));
+  /// The one that is there, else `made`.
+  Pointer add(const std::string& key, Pointer made) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (Pointer found = look_up(key)) return found;
+    list_.emplace_front(key, made);
     if (list_.size() > most_) list_.pop_back();
-    return list_.front().second;
+    return made;
   }
 
  private:
+  Pointer look_up(const std::string& key) {
+    const auto it = std::ranges::find(list_, key, &std::pair<std::string, Pointer>::first);
+    if (it == list_.end()) return nullptr;
+    list_.splice(list_.begin(), list_, it);
+    return list_.front().second;
+  }
+
   std::size_t most_;
-  std::list<std::pair<std::string, Value>> list_;
+  std::mutex mutex_;  ///< of the list
+  std::list<std::pair<std::string, Pointer>> list_;
 };
 
 /// Results of builds by request, dropped all at once when their objects take too much memory.
@@ -58,8 +72,8 @@ class BuildCache {
     return it == results_.end() ? nullptr : it->second;
   }
   void add(const BuildRequest& r, std::shared_ptr<const BuildResult> result) {
-    bytes_ += result->kernel.code.size();
-    results_.insert_or_assign(key(r), std::move(result));
+    const std::size_t bytes = result->kernel.code.size();
+    if (results_.try_emplace(key(r), std::move(result)).second) bytes_ += bytes;
   }
   void trim() {
     if (bytes_ <= kKeptObjectBytes) return;
@@ -104,11 +118,12 @@ class DeviceMeasurer::Impl {
 
   MeasureSetting setting() const { return {units_.name(deciding_), name_of(options_.policy.cache)}; }
   bool in_jobs() const { return units_.size() > 1 || is_far_away(); }
-  /// Two a unit hide what a lane does between jobs. On this machine nothing is built while something is timed.
+  /// Where kernels run on the builders' processors, nothing is built while something is timed.
   int lanes() const {
     for (std::size_t i = 0; i < units_.size(); ++i)
       if (units_.device(i).info().beside_builders) return 1;
-    return 2 * static_cast<int>(units_.size());
+    const bool many_builders = !is_far_away() && builders_.size() >= kManyBuilders;
+    return (many_builders ? kLanesOfManyBuilders : kLanes) * static_cast<int>(units_.size());
   }
 
   Status calibrate(const MeasureTask& task, const std::string& steps, const std::string& deciding) {
@@ -162,10 +177,7 @@ class DeviceMeasurer::Impl {
     measured_.erase(id_of(task));
   }
 
-  Outcome check(const MeasureTask& task, const std::string& steps) {
-    const std::lock_guard<std::mutex> lock(checking_);
-    return stamped(checked(task, steps));
-  }
+  Outcome check(const MeasureTask& task, const std::string& steps) { return stamped(checked(task, steps)); }
 
   /// On the deciding unit, or where it is lost on another.
   std::vector<Outcome> compare(const MeasureTask& task, const std::vector<std::string>& steps, int bursts) {
@@ -191,6 +203,12 @@ class DeviceMeasurer::Impl {
  private:
   using Built = std::vector<std::shared_ptr<const BuildResult>>;
 
+  /// A task's checks are made one after the other, those of several tasks side by side.
+  struct TaskReference {
+    std::mutex checking;                 ///< of what follows; held as long as a check takes
+    std::optional<Reference> reference;  ///< nothing until it is computed
+  };
+
   /// Asking them costs time: all devices are of one kind.
   bool is_far_away() const { return units_.device(0).info().job_candidates > 1; }
   std::string names() const {
@@ -203,15 +221,18 @@ class DeviceMeasurer::Impl {
     const auto kept = build_all(task, {steps});
     const BuildResult& built = *kept[0];
     if (built.code != OutcomeCode::ok) return failed(built.code, built.message);
-    auto reference = reference_of(task);
-    if (!reference.ok())
-      return failed(OutcomeCode::unknown, "the reference cannot be computed: " + reference.error().message);
-    const auto& inputs = (*reference)->inputs();
-    if (is_far_away() && has_small_outputs(task))
-      return checked_by_spots(task, built, **reference, precision_of(steps));
+    const std::shared_ptr<TaskReference> known = reference_of(task);
+    const std::lock_guard<std::mutex> lock(known->checking);
+    if (!known->reference) {
+      Result<Reference> made = Reference::make(task.dag, seed_of(task));
+      if (!made.ok()) return failed(OutcomeCode::unknown, "the reference cannot be computed: " + made.error().message);
+      known->reference = std::move(*made);
+    }
+    Reference& reference = *known->reference;
+    if (is_far_away() && has_small_outputs(task)) return checked_by_spots(task, built, reference, precision_of(steps));
 
     CheckReply reply;
-    const Status ran = run_check(task, built, inputs, [&](const CheckRequest& check) {
+    const Status ran = run_check(task, built, reference.inputs(), [&](const CheckRequest& check) {
       reply = check_on_any(check);
       return reply.code;
     });
@@ -221,7 +242,7 @@ class DeviceMeasurer::Impl {
     Outcome outcome = failed(reply.code, reply.message);
     if (!outcome.ok()) return outcome;
     auto outputs = written(task, in_task_order(task, built, std::move(reply.outputs)));
-    outcome.message = outputs.ok() ? (*reference)->compare(*outputs, precision_of(steps)) : outputs.error().message;
+    outcome.message = outputs.ok() ? reference.compare(*outputs, precision_of(steps)) : outputs.error().message;
     if (!outcome.message.empty()) outcome.code = OutcomeCode::wrong_answer;
     return outcome;
   }
@@ -248,7 +269,7 @@ class DeviceMeasurer::Impl {
     const std::vector<std::uint32_t> order = outputs_in_order(task, built);
     if (order.size() != task.dag.outputs.size())
       return failed(OutcomeCode::wrong_answer, "the kernel has other outputs than the task");
-    Passed* passed = passed_.find(id_of(task));
+    const std::shared_ptr<Passed> passed = passed_.find(id_of(task));
     const std::vector<AskedOutput> asked = reference.asked(task.within, passed != nullptr, precision);
     SpotsRequest request;
     for (const std::uint32_t number : order) {
@@ -277,7 +298,7 @@ class DeviceMeasurer::Impl {
     if (!outcome.message.empty()) outcome.code = OutcomeCode::wrong_answer;
     // Later kernels are compared with one that is as exact as they are, and travels with them.
     if (outcome.ok() && !passed && tolerance_of(precision) == 0 && request.check.contents.empty())
-      passed_.add(id_of(task), {request.check, order});
+      passed_.add(id_of(task), std::make_shared<Passed>(request.check, order));
     return outcome;
   }
   SpotsReply spots_on_any(const SpotsRequest& request) {
@@ -348,38 +369,30 @@ class DeviceMeasurer::Impl {
   /// All devices run the same code.
   bool is_emulated() const { return units_.device(0).info().code == CodeFormat::emulated; }
 
-  /// One result for each of `steps`.
+  /// One result for each of `steps`. What several threads ask for at the same time is built for each.
   Built build_all(const MeasureTask& task, const std::vector<std::string>& steps) {
-    const std::lock_guard<std::mutex> lock(building_);
-    cache_.trim();
     BuildRequest request{
         to_text(task.dag), "", to_string(task.target), task.within, is_emulated(), units_.device(0).info().driver};
+    Built out;
     std::vector<BuildRequest> missing;
-    for (const std::string& s : steps) {
-      request.steps = s;
-      if (!cache_.find(request) && std::find(missing.begin(), missing.end(), request) == missing.end())
-        missing.push_back(request);
+    {
+      const std::lock_guard<std::mutex> lock(memory_);
+      cache_.trim();
+      for (const std::string& s : steps) {
+        request.steps = s;
+        out.push_back(cache_.find(request));
+        if (!out.back() && std::ranges::find(missing, request) == missing.end()) missing.push_back(request);
+      }
     }
     auto results = builders_.build(missing, options_.interrupted);
-    std::shared_ptr<const BuildResult> untried;
-    double seconds = 0;
+    const std::lock_guard<std::mutex> lock(memory_);
     for (std::size_t i = 0; i < missing.size(); ++i) {
-      seconds += results[i].seconds;
-      const bool tried = results[i].code != OutcomeCode::device_lost;  // else it may be asked for again
-      auto result = std::make_shared<const BuildResult>(std::move(results[i]));
-      if (tried)
-        cache_.add(missing[i], std::move(result));
-      else
-        untried = std::move(result);
+      counters_.build_seconds += results[i].seconds;
+      const auto result = std::make_shared<const BuildResult>(std::move(results[i]));
+      if (result->code != OutcomeCode::device_lost) cache_.add(missing[i], result);  // else it may be asked for again
+      for (std::size_t k = 0; k < steps.size(); ++k)
+        if (!out[k] && steps[k] == missing[i].steps) out[k] = result;
     }
-    Built out;
-    for (const std::string& s : steps) {
-      request.steps = s;
-      const auto found = cache_.find(request);
-      out.push_back(found ? found : untried);
-    }
-    const std::lock_guard<std::mutex> memory(memory_);
-    counters_.build_seconds += seconds;
     return out;
   }
 
@@ -513,14 +526,14 @@ class DeviceMeasurer::Impl {
     std::vector<ArgumentSpec> constants;
     for (const ArgumentSpec& spec : inputs)
       if (spec.role == ArgumentRole::constant) constants.push_back(spec);
-    if (const BuildResult& packing = packing_of(task, packing_dag, built.packing); packing.code == OutcomeCode::ok) {
+    if (const auto packing = packing_of(task, packing_dag, built.packing); packing->code == OutcomeCode::ok) {
       const MeasureTask packing_task = packing_task_of(task, packing_dag);
       std::vector<ArgumentSpec> unpacked = constants;
       for (ArgumentSpec& spec : unpacked) spec.role = ArgumentRole::activation;
-      request.packing = job_of(packing_task, packing, &unpacked);
+      request.packing = job_of(packing_task, *packing, &unpacked);
       for (std::uint32_t i = 0; i < built.arguments.size(); ++i)
         if (built.arguments[i].kind == BuiltArgument::Kind::packed)
-          request.packed.emplace_back(i, argument_of(packing, built.arguments[i].index));
+          request.packed.emplace_back(i, argument_of(*packing, built.arguments[i].index));
       if (check(request) == OutcomeCode::ok || interrupted()) return ok_status();
       request.packing.reset();
       request.packed.clear();
@@ -557,11 +570,9 @@ class DeviceMeasurer::Impl {
     return outputs;
   }
 
-  Result<Reference*> reference_of(const MeasureTask& task) {
-    const std::string key = task.key + '\n' + std::to_string(hash_bytes(to_text(task.dag)));
-    if (Reference* found = references_.find(key)) return found;
-    WHET_TRY(Reference made, Reference::make(task.dag, seed_of(task)));
-    return &references_.add(key, std::move(made));
+  std::shared_ptr<TaskReference> reference_of(const MeasureTask& task) {
+    return references_.add(task.key + '\n' + std::to_string(hash_bytes(to_text(task.dag))),
+                           std::make_shared<TaskReference>());
   }
 
   static MeasureTask packing_task_of(const MeasureTask& task, const ComputeDag& packing_dag) {
@@ -569,13 +580,13 @@ class DeviceMeasurer::Impl {
   }
   /// The kernel that packs constants, by default schedules. Not through the cache of builds, which may drop the
   /// candidate that is being checked.
-  const BuildResult& packing_of(const MeasureTask& task, const ComputeDag& packing_dag, const std::string& text) {
-    if (const BuildResult* found = packings_.find(text)) return *found;
+  std::shared_ptr<const BuildResult> packing_of(const MeasureTask& task, const ComputeDag& packing_dag,
+                                                const std::string& text) {
+    if (auto found = packings_.find(text)) return found;
     const MeasureTask packing = packing_task_of(task, packing_dag);
-    const std::lock_guard<std::mutex> lock(building_);
     BuildResult built = std::move(builders_.build({{to_text(packing.dag), "", to_string(packing.target)}})[0]);
     if (has_packed(built)) built.code = OutcomeCode::unknown;
-    return packings_.add(text, std::move(built));
+    return packings_.add(text, std::make_shared<const BuildResult>(std::move(built)));
   }
   /// The kernel's argument that is output `number` of its task.
   static std::uint32_t argument_of(const BuildResult& built, std::uint32_t number) {
@@ -600,15 +611,13 @@ class DeviceMeasurer::Impl {
   MeasureOptions options_;
   BuilderPool& builders_;
   Units units_;
-  std::size_t deciding_ = 0;  ///< the unit
-  std::mutex building_;       ///< of `builders_` and `cache_`
+  std::size_t deciding_ = 0;   ///< the unit
+  mutable std::mutex memory_;  ///< of `cache_`, `measured_` and `counters_`
   BuildCache cache_;
-  mutable std::mutex memory_;  ///< of `measured_` and `counters_`
   std::unordered_map<std::string, std::unordered_map<std::uint64_t, Outcome>> measured_;  ///< by task, then by code
   MeasureCounters counters_;
-  std::mutex checking_;  ///< of all below
-  Kept<Reference> references_{kKeptReferences};
-  Kept<BuildResult> packings_{kKeptPackings};  ///< by the text of the packing
+  Kept<TaskReference> references_{kKeptReferences};
+  Kept<const BuildResult> packings_{kKeptPackings};  ///< by the text of the packing
   /// A kernel that was right on a device elsewhere, and the task's outputs in its order.
   struct Passed {
     CheckRequest check;

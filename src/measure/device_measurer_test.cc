@@ -239,6 +239,25 @@ TEST_F(DeviceMeasurerTest, ChecksConstantsThatTheInterpreterPackedWhereTheirKern
   EXPECT_EQ(device.checks, 2);
 }
 
+TEST_F(DeviceMeasurerTest, AnswersSeveralThreads) {
+  Local measurer(zygote_, options());
+  const auto work = [&](const MeasureTask& task, const std::string& steps, OutcomeCode checked) {
+    measurer->prepare(task, {steps, "refuse"});
+    const auto out = measurer->measure(task, {"refuse", steps}, 0);
+    EXPECT_EQ(out[0].outcome.code, OutcomeCode::instantiation);
+    EXPECT_EQ(text(out[1].outcome), "0");
+    EXPECT_EQ(measurer->check(task, steps).code, checked);
+    EXPECT_EQ(text(measurer->compare(task, {steps}, 1)[0]), "0");
+  };
+  MeasureTask part = task_of(kDense);
+  part.within = {8, 48};
+  std::thread a([&] { work(add_one_task(), "kernel add_one", OutcomeCode::ok); });
+  std::thread b([&] { work(add_one_task(), "kernel add_two", OutcomeCode::wrong_answer); });
+  std::thread c([&] { work(task_of(kDense), "pack o1 o2", OutcomeCode::ok); });
+  work(part, "pack o1 o2", OutcomeCode::ok);
+  for (std::thread* each : {&a, &b, &c}) each->join();
+}
+
 TEST(FormulaMeasurer, AnswersByItsFormula) {
   auto measurer = FormulaMeasurer::timing([](const std::string& steps) { return static_cast<double>(steps.size()); });
   const auto out = measurer.measure({}, {"ab", "abcd"}, 3);

@@ -149,7 +149,7 @@ double tolerance_of(const ComputeDag& dag, DType output) {
 
 namespace {
 
-/// `evaluate_at` on two cores: nothing is timed meanwhile.
+/// `evaluate_at` on two cores: nothing is timed on them meanwhile.
 Result<Tensor> evaluate_side_by_side(const ComputeDag& dag, const std::vector<Tensor>& inputs, OpId id,
                                      const std::vector<std::int64_t>& elements) {
   const auto middle = elements.begin() + static_cast<std::ptrdiff_t>(elements.size() / 2);

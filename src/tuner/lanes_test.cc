@@ -82,6 +82,7 @@ class Board : public FormulaDevice {
         info_(FormulaDevice::info()) {
     if (takes_jobs) info_.job_candidates = 16, info_.beside_builders = false;
   }
+  void leave_the_processors_to_builders() { info_.beside_builders = false; }
   const DeviceInfo& info() const override { return info_; }
   JobReply run(const MeasureJob& job) override {
     ++jobs;
@@ -113,12 +114,16 @@ class TuneInLanes : public ::testing::Test {
   };
   Run run(const std::vector<Task>& tasks, const std::vector<std::unique_ptr<Board>>& boards, const TuneOptions& options,
           bool calibrated = false) {
+    return run(tasks, boards, options, calibrated, builders_);
+  }
+  Run run(const std::vector<Task>& tasks, const std::vector<std::unique_ptr<Board>>& boards, const TuneOptions& options,
+          bool calibrated, BuilderPool& builders) {
     std::remove(path_.c_str());
     std::vector<Device*> devices;
     for (const auto& board : boards) devices.push_back(board.get());
     MeasureOptions measuring;
     measuring.patience = 0.5;
-    DeviceMeasurer measurer(builders_, devices, measuring);
+    DeviceMeasurer measurer(builders, devices, measuring);
     if (calibrated) {
       EXPECT_TRUE(measurer.calibrate({tasks[0].key, tasks[0].name, tasks[0].dag, target_}, "").ok());
     }
@@ -173,7 +178,24 @@ TEST_F(TuneInLanes, TunesTasksSideBySideOnFarUnits) {
 }
 TEST_F(TuneInLanes, TakesOneTaskAfterTheOtherOnThisMachine) {
   EXPECT_EQ(run(tasks_, boards({1}, 0, false), {.trials = 20}).lanes, 1);
-  EXPECT_EQ(run(tasks_, boards({1, 1}, 0, false), {.trials = 20}).lanes, 1) << "GPUs: builders would disturb them";
+  EXPECT_EQ(run(tasks_, boards({1, 1}, 0, false), {.trials = 20}).lanes, 1) << "builders would disturb them";
+}
+TEST_F(TuneInLanes, TunesTasksSideBySideOnAGpuOfThisMachine) {
+  for (const int builders : {2, 8}) {
+    BuilderPool pool(zygote(), builders, {}, kEcho);
+    const auto gpu = boards({1}, 0, false);
+    gpu[0]->leave_the_processors_to_builders();
+    const Run out = run(tasks_, gpu, {.trials = 200, .least_gain = 0, .seed = 1}, false, pool);
+    EXPECT_EQ(out.lanes, builders == 2 ? 2 : 4);
+    EXPECT_EQ(out.progress.trials, 200);
+    std::set<std::string> schedules;
+    for (const Record& record : out.records) {
+      ASSERT_TRUE(record.outcome.ok()) << record.outcome.message;
+      schedules.insert(record.key.text() + record.steps);
+      EXPECT_NEAR(record.outcome.clock_seconds(), truth(record.steps, 0), 1e-9);
+    }
+    EXPECT_EQ(schedules.size(), 200u);
+  }
 }
 TEST_F(TuneInLanes, ComparesInOneJobSoThatOneMachineRunsAllBursts) {
   for (const bool far : {true, false}) {

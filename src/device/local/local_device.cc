@@ -74,6 +74,7 @@ Result<std::unique_ptr<Device>> make_local_gpu(const Target& target, const Devic
     info.code = code_format(target);
     info.driver = gpu.driver / 1000;
     info.memory = gpu.memory;
+    info.beside_builders = false;
   }
   return std::unique_ptr<Device>(std::make_unique<LocalDevice>(std::move(info), options, number));
 }

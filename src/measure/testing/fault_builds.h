@@ -5,6 +5,8 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -15,8 +17,8 @@ namespace whet::testing_builds {
 
 /// A build function for fault tests: runs inside real builder processes. Steps: `kernel NAME` gives the hand-made
 /// kernel of that name (runner/testing/kernels.c, object file at `objects`); `hang`, `eat`, `SIGSEGV`, `SIGILL`,
-/// `SIGKILL`, `exit` and `refuse` do what they say; `slow kernel NAME` sleeps 50 ms first. Anything else is built for
-/// real.
+/// `SIGKILL`, `exit` and `refuse` do what they say; `slow kernel NAME` sleeps 50 ms first; `meet MINE OTHERS` creates
+/// the file MINE and waits until there is the file OTHERS. Anything else is built for real.
 inline BuildFunction faulty(std::string objects) {
   return [objects = std::move(objects)](const BuildRequest& request) -> BuildResult {
     std::string steps = request.steps;
@@ -39,6 +41,14 @@ inline BuildFunction faulty(std::string objects) {
       result.code = OutcomeCode::instantiation;
       result.message = "split: refused";
       return result;
+    }
+    if (steps.rfind("meet ", 0) == 0) {
+      std::istringstream words(steps.substr(5));
+      std::string mine, others;
+      words >> mine >> others;
+      const std::ofstream created(mine);
+      while (access(others.c_str(), F_OK) != 0) usleep(1000);
+      steps = "kernel add_one";
     }
     if (steps.rfind("slow ", 0) == 0) {
       usleep(50000);
