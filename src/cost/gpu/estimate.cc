@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <vector>
 
 #include "target/gpu_rates.h"
 
@@ -10,12 +11,19 @@ namespace whet {
 namespace {
 
 using Memory = LaunchAccess::Memory;
-constexpr const GpuCalibration& c = kCalibration;
 /// Of a block that an SM cannot hold: slower than any that it can.
 constexpr double kImpossible = 1.0;
 
+/// What one op of a block asks of its SM.
+struct PhaseWork {
+  double slots = 0, passes = 0, waits = 0;  ///< as of the block
+  double independent = 1;                   ///< instructions of a thread that wait for none of each other
+  bool copies = false;
+};
+
 /// What one block asks of its SM.
 struct BlockWork {
+  std::vector<PhaseWork> phases;
   double slots = 0;          ///< instructions of all its warps
   double multiply_adds = 0;  ///< those on f32 lanes
   double tensor = 0;         ///< cycles of the SM's units for warp-wide intrinsics
@@ -23,7 +31,7 @@ struct BlockWork {
   double waits = 0;          ///< cycles from one thing to the next, without the slabs
 };
 
-double slots_of(const OpWork& nest) {
+double slots_of(const OpWork& nest, const GpuCalibration& c) {
   double slots = nest.multiply_adds + nest.tiles + nest.conversions + nest.functions * c.function_slots +
                  nest.trips * c.trip_slots + nest.exchanges * c.exchange_slots;
   for (const LaunchAccess& access : nest.accesses) {
@@ -44,7 +52,7 @@ double missed(const OpWork& nest, const LaunchAccess& access) {
 }
 
 /// Loops that nothing unrolls: a trip ends when its loads have answered and its sums are added up.
-double waits_of(const OpWork& nest) {
+double waits_of(const OpWork& nest, const GpuCalibration& c) {
   if (nest.copies) return 0;
   double trip = 4;
   for (const LaunchAccess& access : nest.accesses)
@@ -61,14 +69,18 @@ double tensor_cycles(const OpWork& nest, int arch) {
   return nest.tiles * products / products_per_cycle(arch, nest.intrinsic);
 }
 
-BlockWork work_of(const LaunchWork& launch, int arch) {
+BlockWork work_of(const LaunchWork& launch, int arch, const GpuCalibration& c) {
   BlockWork work;
   for (const OpWork& nest : launch.nests) {
-    work.slots += nest.warps * slots_of(nest);
+    PhaseWork phase{nest.warps * slots_of(nest, c), 0, waits_of(nest, c), std::clamp(nest.sums / 4, 1.0, 4.0),
+                    nest.copies};
+    for (const LaunchAccess& access : nest.accesses) phase.passes += nest.warps * access.requests * access.passes;
+    work.slots += phase.slots;
+    work.passes += phase.passes;
     work.multiply_adds += nest.warps * nest.multiply_adds;
     work.tensor += nest.warps * tensor_cycles(nest, arch);
-    work.waits += waits_of(nest);
-    for (const LaunchAccess& access : nest.accesses) work.passes += nest.warps * access.requests * access.passes;
+    work.waits += phase.waits;
+    work.phases.push_back(phase);
   }
   work.slots += launch.slabs * c.slab_slots * launch.threads / kWarp;
   return work;
@@ -76,15 +88,19 @@ BlockWork work_of(const LaunchWork& launch, int arch) {
 
 class LaunchCoster {
  public:
-  LaunchCoster(const LoopTree& tree, const Target& target, const MachineRates& rates)
-      : tree_(tree), gpu_(target.gpu()), limits_(limits_of(gpu_)), rates_(with_data_sheet(rates, gpu_)) {
+  LaunchCoster(const LoopTree& tree, const Target& target, const MachineRates& rates, const GpuCalibration& calibration)
+      : c_(calibration),
+        tree_(tree),
+        gpu_(target.gpu()),
+        limits_(limits_of(gpu_)),
+        rates_(with_data_sheet(rates, gpu_)) {
     hertz_ = rates_.gflops * 1e9 / (2.0 * limits_.lanes_per_sm * gpu_.sms);
   }
 
   LaunchCost cost(const LaunchWork& launch) {
     LaunchCost cost;
     cost.launch = &launch;
-    work_ = work_of(launch, limits_.arch);
+    work_ = work_of(launch, limits_.arch, c_);
     cost.multiply_adds = work_.multiply_adds / std::max(1.0, work_.slots);
     const Residency held =
         residency(limits_, std::min(launch.threads, limits_.threads_per_block), launch.registers, launch.block_memory);
@@ -96,7 +112,7 @@ class LaunchCoster {
     add_waves(launch, held, cost);
     cost.l2 = cost.bytes / (rates_.l2_gbs * 1e9);
     cost.memory = cost.memory_bytes / (rates_.memory_gbs * 1e9);
-    cost.seconds = std::max({busiest_, cost.l2, cost.memory}) + c.node + c.ramp;
+    cost.seconds = std::max({busiest_, cost.l2, cost.memory}) + c_.node + c_.ramp;
     return cost;
   }
 
@@ -104,22 +120,37 @@ class LaunchCoster {
   /// Cycles in which an SM runs `blocks` at once.
   struct Wave {
     double issue, near, latency;
-    double cycles() const { return std::max({issue, near, latency}) + c.wave; }
   };
+  double cycles(const Wave& w) const { return std::max({w.issue, w.near, w.latency}) + c_.wave; }
   Wave wave(const LaunchWork& launch, double blocks) const {
-    const double warps = blocks * launch.threads / kWarp / c.schedulers;
+    const double warps = blocks * launch.threads / kWarp / c_.schedulers;
     const double independent = std::clamp(launch.sums / 4, 1.0, 4.0);
-    const double filled = std::min(c.busy, warps * independent / c.warps_to_fill);
+    const double filled = share_filled(warps * independent);
     Wave wave{};
     const double on_lanes = work_.multiply_adds * kWarp / limits_.lanes_per_sm;
-    wave.issue = blocks * std::max({on_lanes, work_.tensor, work_.slots / c.schedulers}) / filled;
+    wave.issue = blocks * std::max({on_lanes, work_.tensor, work_.slots / c_.schedulers}) / filled;
     wave.near = blocks * work_.passes;
     // Copies are under way while the slabs before them are worked on.
     const double slabs = std::max(1.0, launch.slabs), work = std::max(wave.issue, wave.near) / slabs;
     const double ahead = static_cast<double>(launch.stages - 1) * work;
-    wave.latency = work_.waits + launch.slabs * (c.slab + std::max(0.0, c.far_cycles - ahead));
-    if (launch.stages == 1 && launch.slabs > 0) wave.latency += std::max(wave.issue, wave.near);
+    wave.latency = chain(launch) + launch.slabs * (c_.slab + std::max(0.0, c_.far_cycles - ahead));
     return wave;
+  }
+
+  /// Of a scheduler's slots, where so many instructions at a time wait for none of each other.
+  double share_filled(double ready) const { return c_.busy * (1 - std::exp(-ready / c_.warps_to_fill)); }
+
+  /// Cycles of a block that has its SM for itself: its ops run one after the other, but for copies of a pipeline, which are under
+  /// way beside the work.
+  double chain(const LaunchWork& launch) const {
+    double cycles = 0;
+    for (const PhaseWork& phase : work_.phases) {
+      if (phase.copies && launch.stages > 1 && launch.slabs > 1) continue;
+      const double warps = static_cast<double>(launch.threads) / kWarp / c_.schedulers;
+      cycles +=
+          std::max({phase.slots / c_.schedulers / share_filled(warps * phase.independent), phase.passes, phase.waits});
+    }
+    return cycles;
   }
 
   /// The waves of blocks on the SM that gets most of them.
@@ -131,7 +162,7 @@ class LaunchCoster {
     cost.issue = (waves * full.issue + last.issue) / hertz_;
     cost.near = (waves * full.near + last.near) / hertz_;
     cost.latency = (waves * full.latency + last.latency) / hertz_;
-    busiest_ = (waves * full.cycles() + (rest > 0 ? last.cycles() : 0)) / hertz_;
+    busiest_ = (waves * cycles(full) + (rest > 0 ? cycles(last) : 0)) / hertz_;
     cost.resident_warps = static_cast<int>(together) * (held.warps / held.blocks);
     const double room = std::ceil(blocks / together) * together * gpu_.sms;
     cost.tail = room / launch.blocks;
@@ -164,6 +195,7 @@ class LaunchCoster {
     return computed || (op.is_placeholder() && std::get<Placeholder>(op.def).constant);
   }
 
+  const GpuCalibration& c_;
   const LoopTree& tree_;
   const GpuTarget gpu_;
   const GpuLimits& limits_;
@@ -189,8 +221,9 @@ double products_per_cycle(int arch, Intrinsic intrinsic) {
 }
 
 std::vector<LaunchCost> launch_costs(const LoopTree& tree, const std::vector<LaunchWork>& launches,
-                                     const Target& target, const MachineRates& rates) {
-  LaunchCoster coster(tree, target, rates);
+                                     const Target& target, const MachineRates& rates,
+                                     const GpuCalibration& calibration) {
+  LaunchCoster coster(tree, target, rates, calibration);
   std::vector<LaunchCost> costs;
   for (const LaunchWork& launch : launches) costs.push_back(coster.cost(launch));
   return costs;

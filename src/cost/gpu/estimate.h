@@ -8,24 +8,24 @@
 
 namespace whet {
 
-/// The constants of the estimate. None is fitted: no GPU has answered yet. They come from data sheets and from counting
-/// instructions of assembled kernels.
+/// The constants of the estimate. Those of time, slots and shares are fitted to candidates that an H100 timed and to default schedules
+/// that an H200 did (bench/whet_estimates --fit; docs/gpu.md has the figures); the rest comes from data sheets.
 struct GpuCalibration {
-  double node = 1.0e-6;         ///< between two launches of a graph [s]
-  double ramp = 0.9e-6;         ///< from a launch's start to its first full wave, and from the last to its end [s]
-  double wave = 700;            ///< cycles of a block's begin and end that nothing hides
-  double slab = 90;             ///< cycles of a barrier and a wait, each time a block fills its memory
-  double slab_slots = 20;       ///< instructions of that iteration beside work and copies
-  double copy_slots = 13;       ///< of one copy into block memory with its index
-  double address_slots = 4;     ///< of the index of one access of global memory, each trip
-  double trip_slots = 3;        ///< of counting and branching
-  double function_slots = 12;   ///< of exp and the like
+  double node = 0.6e-6;         ///< between two launches of a graph [s]
+  double ramp = 0.35e-6;        ///< from a launch's start to its first full wave, and from the last to its end [s]
+  double wave = 300;            ///< cycles of a block's begin and end that nothing hides
+  double slab = 330;            ///< cycles of a barrier and a wait, each time a block fills its memory
+  double slab_slots = 2;        ///< instructions of that iteration beside work and copies
+  double copy_slots = 7;        ///< of one copy into block memory with its index
+  double address_slots = 6;     ///< of the index of one access of global memory, each trip
+  double trip_slots = 25;       ///< of counting and branching
+  double function_slots = 3;    ///< of exp and the like
   double exchange_slots = 2;    ///< of an exchange between threads of a warp
-  double exchange_cycles = 30;  ///< until it is there
-  double near_cycles = 35;      ///< until block memory or the SM's cache answers
-  double far_cycles = 300;      ///< until L2 answers
-  double busy = 0.93;           ///< the share of issue slots that is filled at most
-  double warps_to_fill = 4.5;   ///< warps a scheduler that fill its slots, each with one independent instruction
+  double exchange_cycles = 50;  ///< until it is there
+  double near_cycles = 15;      ///< until block memory or the SM's cache answers
+  double far_cycles = 200;      ///< until L2 answers
+  double busy = 0.65;           ///< the share of issue slots that is filled at most
+  double warps_to_fill = 2.5;   ///< warps a scheduler that fill its slots, each with one independent instruction
   double schedulers = 4;        ///< of an SM, one instruction a cycle each
 };
 constexpr GpuCalibration kCalibration;
@@ -50,7 +50,7 @@ struct LaunchCost {
 };
 /// One for each launch. `launches` must outlive the result.
 std::vector<LaunchCost> launch_costs(const LoopTree&, const std::vector<LaunchWork>& launches, const Target&,
-                                     const MachineRates& rates = {});
+                                     const MachineRates& rates = {}, const GpuCalibration& = kCalibration);
 
 /// The seconds of each launch of the kernel that the tree lowers to, in order: the largest of instruction issue, L2, memory
 /// and latency, and what starting a launch takes. Computed from the tree alone.

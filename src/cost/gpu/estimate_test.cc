@@ -190,13 +190,13 @@ TEST(GpuLimits, AreOperationsAndBytesByTheDataSheetAndTheStartOfALaunch) {
     const Limit limit = limits_of(*parse_dag(dag), h100(), {}, 0).front();
     return limit.what + " " + std::to_string(std::lround(limit.seconds * 1e8)) + ": " + limit.why;
   };
-  EXPECT_EQ(first(kProduct), "compute 416: 134.2 MFLOP at 59305 GFLOPS, and 1.9 us to start");
+  EXPECT_EQ(first(kProduct), "compute 321: 134.2 MFLOP at 59305 GFLOPS, and 0.9 us to start");
   EXPECT_EQ(first(R"(
 x = PLACEHOLDER [8192, 8192]
 y(i, j) = (x[i, j] + 1f) for i in 8192, j in 8192
 return y
 )"),
-            "memory 16216: 536.87 MB of activations at 3350 GB/s, and 1.9 us to start");
+            "memory 16121: 536.87 MB of activations at 3350 GB/s, and 0.9 us to start");
 }
 TEST(GpuFeatures, AreFiniteAndAsManyAsTheirNames) {
   EXPECT_EQ(feature_names(h100()).size(), 48u);

@@ -89,11 +89,11 @@ std::int64_t elements_held(const LoopTree& tree, OpId op) {
   return all;
 }
 
-/// The 32-byte sectors that the lanes touch with `width` elements each.
-double sectors_of(const Lanes& at, double width, double element_bytes) {
-  if (at.uniform) return std::max(1.0, width * element_bytes / kSectorBytes);
+/// The 32-byte sectors, or lines of so many `bytes`, that the lanes touch with `width` elements each.
+double sectors_of(const Lanes& at, double width, double element_bytes, double bytes = kSectorBytes) {
+  if (at.uniform) return std::max(1.0, width * element_bytes / bytes);
   std::array<std::int64_t, kWarp> sector;
-  const double share = element_bytes / kSectorBytes;
+  const double share = element_bytes / bytes;
   for (std::size_t lane = 0; lane < kWarp; ++lane)
     sector[lane] = static_cast<std::int64_t>(std::floor(at[lane] * share));
   std::sort(sector.begin(), sector.end());
@@ -350,7 +350,7 @@ class NestReader {
                     static_cast<std::size_t>(std::max(1.0, access.width * from.element_bytes / kWordBytes)));
     if (access.memory != LaunchAccess::Memory::global) return;
     access.sectors = sectors_of(reach.at, access.width, from.element_bytes);
-    access.passes = std::max(1.0, access.sectors * kSectorBytes / kPassBytes);
+    access.passes = sectors_of(reach.at, access.width, from.element_bytes, kPassBytes);
     access.bytes = bytes_of_block(from);
   }
 

@@ -15,10 +15,11 @@ struct LaunchAccess {
   Memory memory = Memory::registers;
   OpId tensor;
   bool store = false;
-  double requests = 0;      ///< instructions of one thread while its block runs
-  double width = 1;         ///< elements that a thread reads or writes at once
-  double sectors = 0;       ///< that one request of a warp touches; global memory alone
-  double passes = 0;        ///< cycles that one request keeps the SM's access to memory busy: 128 bytes each, at least
+  double requests = 0;  ///< instructions of one thread while its block runs
+  double width = 1;     ///< elements that a thread reads or writes at once
+  double sectors = 0;   ///< that one request of a warp touches; global memory alone
+  /// Cycles that one request keeps the SM's access to memory busy: one for 128 bytes or, of global memory, a line that it touches.
+  double passes = 0;
   double least_passes = 0;  ///< without bank conflicts
   double bytes = 0;         ///< that a block takes from beyond its SM
 };
