@@ -36,7 +36,9 @@ struct GpuAttention {
   std::shared_ptr<const Scheduler> start;
   std::int64_t columns = 1;  ///< of `output`
   std::int64_t strip = 1;    ///< neighbouring results of a thread
-  std::int64_t pad = 0;      ///< elements behind a row of scores: vectors are whole, and rows begin in different banks
+  bool turns_keys = false;   ///< a key's elements are neighbours in memory, and become a column
+  /// Elements behind a row of scores or keys: vectors are whole, and eight rows begin in different banks.
+  std::int64_t pad = 0;
 };
 
 /// Follows ops whose ids change.
@@ -83,6 +85,16 @@ std::vector<std::int64_t> part_sizes(std::int64_t keys) {
   return sizes;
 }
 
+/// Whether neighbours along the op's axis of this number are read from neighbouring places.
+bool reads_along(const Element& element, std::int64_t axis) {
+  bool along = false;
+  for_each(element.body, [&](const Expr& part) {
+    const Load* load = std::get_if<Load>(&part->kind);
+    along = along || (load && !load->index.empty() && (load->index.back()->vars & var_bit(VarId(axis))) != 0);
+  });
+  return along;
+}
+
 /// Of parts of `part` keys; of 0, the DAG's own softmax.
 std::optional<GpuAttention> find_gpu_attention(const ComputeDag& dag, const AttentionForm& found, std::int64_t part) {
   GpuAttention form{.ops = found};
@@ -124,10 +136,10 @@ std::optional<GpuAttention> find_gpu_attention(const ComputeDag& dag, const Atte
   for (OpId op : inlined) s.inline_op(op);
   if (part == 0) s.inline_op(a.exp);
   if (!s.finish().ok()) return std::nullopt;
+  form.turns_keys = reads_along(s.tree().dag.op(form.keys).element(), 0);
   form.start = std::make_shared<const Scheduler>(std::move(s));
   form.strip = std::gcd<std::int64_t>(form.columns, 4);
-  form.pad = (4 - a.keys_count % 4) % 4;
-  if ((a.keys_count + form.pad) % 32 == 0) form.pad += 4;
+  form.pad = ((4 - a.keys_count) % 8 + 8) % 8;
   return form;
 }
 
@@ -173,7 +185,7 @@ class GpuAttentionBuilder {
     add_up(a_.top);
     scores();
     copy(f_.queries, block_, share_.queries, a_.depth);
-    if (share_.keys > 0) copy(f_.keys, block_, a_.depth, a_.keys_count), pad(f_.keys);
+    if (share_.keys > 0) copy_keys(), pad(f_.keys);
     if (share_.stages > 1) s_.pipeline(keys_, share_.stages);
   }
 
@@ -189,6 +201,14 @@ class GpuAttentionBuilder {
     // Queries are (heads, row, depth), the others (depth or key, heads, column).
     const LoopId row = op == f_.queries ? last_two(loops, op).first : loops.front();
     copy_tile(s_, row, loops.back(), tile_copy(rows, columns, 4, threads_));
+  }
+
+  /// They lie by depth in block memory. Where they lie by key outside, a warp reads along the depth: 32 keys would be 32 lines.
+  void copy_keys() {
+    if (!f_.turns_keys) return copy(f_.keys, block_, a_.depth, a_.keys_count);
+    const std::vector<LoopId> loops = s_.compute_at(f_.keys, block_, StoredIn::block);
+    const std::int64_t across = std::min(threads_, a_.depth);
+    copy_tile(s_, loops.back(), loops.front(), {1, across, std::min(threads_ / across, a_.keys_count), 1});
   }
 
   void pad(OpId op) {

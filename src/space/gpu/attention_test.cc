@@ -47,13 +47,35 @@ return y
 
 TEST(GpuAttention, ComputesMaskedHeadsOfTokens) { testing::expect_right(kMasked, gpu_attention_sketch, 8); }
 TEST(GpuAttention, ComputesPlainHeads) { testing::expect_right(kPlain, gpu_attention_sketch, 8); }
-TEST(GpuAttention, IsOneLaunch) {
+TEST(GpuAttention, OfAllKeysIsOneLaunch) {
   for (const char* text : {kMasked, kPlain}) {
     const ComputeDag task = *parse_dag(text);
     const Target target = *parse_target("cuda -model=h100");
     const DesignSpace space = make_space(task, target);
-    ASSERT_EQ(space.default_candidate().sketch, "attention");
-    EXPECT_EQ(gpu_launches(space.schedule(space.default_candidate())->tree).size(), 1u);
+    Candidate all = space.default_candidate();
+    ASSERT_EQ(all.sketch, "attention");
+    all.choices["part"] = {0};
+    EXPECT_EQ(gpu_launches(space.schedule(all)->tree).size(), 1u);
+  }
+}
+/// A warp that copies keys touches few lines, whichever of their axes lies along memory.
+TEST(GpuAttention, CopiesKeysAlongMemory) {
+  for (const char* text : {kMasked, kPlain}) {
+    const ComputeDag task = *parse_dag(text);
+    const DesignSpace space = make_space(task, *parse_target("cuda -model=h100"));
+    Candidate c = space.default_candidate();
+    c.choices["part"] = {0}, c.choices["keys"] = {1};
+    const Result<Scheduled> made = space.schedule(c);
+    ASSERT_TRUE(made.ok());
+    const OpId k(1);
+    int reads = 0;
+    for (const OpWork& op : gpu_launches(made->tree).front().nests)
+      for (const LaunchAccess& access : op.accesses) {
+        if (access.memory != LaunchAccess::Memory::global || access.tensor != k) continue;
+        ++reads;
+        EXPECT_LE(access.passes, 4) << text;
+      }
+    EXPECT_EQ(reads, 1) << text;
   }
 }
 /// Candidates with each size of a part, right on three GPUs; the parts that were tried.
