@@ -76,14 +76,19 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
+/// Inferences of a GPU's model that start without waiting for the one before; the time of one is a part of theirs, so that the
+/// start of a graph from the host is not in it, as it is not in a task's.
+constexpr int kInferencesOfAGpu = 20;
+
 Result<ModelBurst> time_burst(OpenedModel& model, double burst_seconds) {
+  const int runs = model.device() != nullptr ? kInferencesOfAGpu : 1;
   WHET_RETURN_IF_ERROR(model.run());
   const double begin = model.clock();
   std::vector<double> times;
   do {
     const double before = model.clock();
-    WHET_RETURN_IF_ERROR(model.run());
-    times.push_back(model.clock() - before);
+    WHET_RETURN_IF_ERROR(runs == 1 ? model.run() : model.run_back_to_back(runs));
+    times.push_back((model.clock() - before) / runs);
   } while (model.clock() - begin < burst_seconds);
   const double fastest = *std::min_element(times.begin(), times.end());
   return ModelBurst{median(std::move(times)), fastest};
@@ -126,7 +131,9 @@ class OpenModels {
     for (const ModelLibrary& file : order.files) {
       if (models_.contains(file.path)) continue;
       WHET_TRY(OpenedModel model, OpenedModel::open(file.path, order.run.open));
-      if (const Status set = model.set_inputs(inputs_); !set.ok()) return Error{file.path + ": " + set.error().message};
+      Status set = model.set_inputs(inputs_);
+      if (set.ok() && model.device() != nullptr) set = model.move_to_device();
+      if (!set.ok()) return Error{file.path + ": " + set.error().message};
       models_.emplace(file.path, std::move(model));
     }
     return ok_status();

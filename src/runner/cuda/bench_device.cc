@@ -118,7 +118,7 @@ GpuFailure GuardedGpuBuffer::check_guards() const {
 // ---- Code.
 
 GpuKernel::~GpuKernel() {
-  if (module_ != nullptr) device_.call().cuModuleUnload(module_);
+  for (CUmodule module : modules_) device_.call().cuModuleUnload(module);
 }
 
 GpuFailure GpuKernel::load(const Kernel& kernel) {
@@ -127,8 +127,10 @@ GpuFailure GpuKernel::load(const Kernel& kernel) {
                                                                        : PlanImageFormat::ptx;
   const PlanImage image{format, static_cast<std::uint32_t>(device_.context().info.arch), 0, kernel.code.size() + 1};
   whet_error error{};
-  if (load_image(device_.context(), image, kernel.code.c_str(), &module_, &error) != 0)
+  CUmodule module = nullptr;
+  if (load_image(device_.context(), image, kernel.code.c_str(), &module, &error) != 0)
     return {OutcomeCode::compile_device, error.message};
+  modules_.push_back(module);
   launches_ = kernel.launches;
   for (const Launch& launch : launches_)
     if (GpuFailure failure = find(launch); failure.failed()) return failure;
@@ -137,7 +139,7 @@ GpuFailure GpuKernel::load(const Kernel& kernel) {
 
 GpuFailure GpuKernel::find(const Launch& launch) {
   CUfunction function = nullptr;
-  CUresult code = device_.call().cuModuleGetFunction(&function, module_, launch.entry.c_str());
+  CUresult code = device_.call().cuModuleGetFunction(&function, modules_.back(), launch.entry.c_str());
   if (code == 0 && launch.block_memory > kPlainBlockMemory)
     code = device_.call().cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                                              static_cast<int>(launch.block_memory));
@@ -145,10 +147,10 @@ GpuFailure GpuKernel::find(const Launch& launch) {
   return device_.judged(code, "prepare the launch " + launch.entry);
 }
 
-CUDA_KERNEL_NODE_PARAMS_v2 GpuKernel::node(std::size_t number, void** parameters) const {
+CUDA_KERNEL_NODE_PARAMS_v2 GpuKernel::node(std::size_t copy, std::size_t number, void** parameters) const {
   const Launch& launch = launches_[number];
   CUDA_KERNEL_NODE_PARAMS_v2 node{};
-  node.func = functions_[number];
+  node.func = functions_[copy % modules_.size() * launches_.size() + number];
   node.gridDimX = launch.grid.x, node.gridDimY = launch.grid.y, node.gridDimZ = launch.grid.z;
   node.blockDimX = launch.block.x, node.blockDimY = launch.block.y, node.blockDimZ = launch.block.z;
   node.sharedMemBytes = static_cast<unsigned>(launch.block_memory);
@@ -174,9 +176,9 @@ GpuFailure GpuReplay::build(const GpuKernel& kernel, const std::vector<void**>& 
     if (code == 0) code = call.cuEventCreate(event, CU_EVENT_DEFAULT);
   CUgraphNode last = nullptr;
   if (code == 0) code = call.cuGraphAddEventRecordNode(&last, graph_, nullptr, 0, begin_);
-  for (void** of_copy : parameters)
+  for (std::size_t copy = 0; copy < copies_; ++copy)
     for (std::size_t i = 0; code == 0 && i < kernel.launches().size(); ++i) {
-      const CUDA_KERNEL_NODE_PARAMS_v2 node = kernel.node(i, of_copy);
+      const CUDA_KERNEL_NODE_PARAMS_v2 node = kernel.node(copy, i, parameters[copy]);
       const CUgraphNode before = last;
       code = call.cuGraphAddKernelNode_v2(&last, graph_, &before, 1, &node);
     }

@@ -71,25 +71,27 @@ class GuardedGpuBuffer {
   std::string name_;
 };
 
-/// A kernel's code on the device, and its launches.
+/// A kernel's code on the device, and its launches. The code may be there several times, each at a place of its own, so that copies
+/// of a launch do not find it in the SMs' caches.
 class GpuKernel {
  public:
   explicit GpuKernel(const BenchDevice& device) : device_(device) {}
   GpuKernel(const GpuKernel&) = delete;
   ~GpuKernel();
 
+  /// Once, or once more.
   GpuFailure load(const Kernel&);
   const std::vector<Launch>& launches() const { return launches_; }
-  /// What a node of a graph, or a launch, needs. `parameters` points to the addresses of all arguments, and of the
-  /// workspace behind them.
-  CUDA_KERNEL_NODE_PARAMS_v2 node(std::size_t launch, void** parameters) const;
+  /// What a node of a graph, or a launch, needs; copy after copy takes the next place of the code. `parameters` points to the
+  /// addresses of all arguments, and of the workspace behind them.
+  CUDA_KERNEL_NODE_PARAMS_v2 node(std::size_t copy, std::size_t launch, void** parameters) const;
 
  private:
   GpuFailure find(const Launch&);
 
   const BenchDevice& device_;
-  CUmodule module_ = nullptr;
-  std::vector<CUfunction> functions_;
+  std::vector<CUmodule> modules_;
+  std::vector<CUfunction> functions_;  ///< of each module, one a launch
   std::vector<Launch> launches_;
 };
 

@@ -125,6 +125,39 @@ TEST_F(CudaBenchTest, TakesConstantsFromOnePlaceOrFromAPoolAsLargeAsTheNetwork) 
   ASSERT_EQ(measure(policy).code, OutcomeCode::ok);
   EXPECT_EQ(weights.size(), 1u + 5u) << "the first run's and the pool's";
 }
+TEST_F(CudaBenchTest, RunsDeviceCodeAtSeveralPlacesUnlessTheCachesAreWarm) {
+  KernelJob assembled = job();
+  assembled.kernel.format = CodeFormat::cubin;
+  assembled.kernel.code = testing::scripted_cubin({"sum", "more"}, 90);
+  const auto loads = [&](CacheMode cache) {
+    TimingPolicy policy;
+    policy.cache = cache;
+    const int before = driver->calls("cuModuleLoadDataEx");
+    const MeasureReply reply = bench->measure({assembled, policy});
+    EXPECT_EQ(reply.code, OutcomeCode::ok) << reply.message;
+    return driver->calls("cuModuleLoadDataEx") - before;
+  };
+  EXPECT_EQ(loads(CacheMode::network), 16) << "small code lies at the most places that there are";
+  EXPECT_EQ(loads(CacheMode::warm), 1);
+  assembled.kernel.code.append(std::size_t{60} << 10, '\0');
+  EXPECT_EQ(loads(CacheMode::network), 3) << "60 KiB and more, of 128";
+}
+TEST_F(CudaBenchTest, KeepsTheArgumentsOfTasksThatAreMeasuredInTurn) {
+  const auto allocations_of = [&](std::uint64_t seed) {
+    KernelJob other = job();
+    other.arguments[0].seed = seed;
+    const int before = driver->calls("cuMemAlloc_v2");
+    EXPECT_EQ(bench->measure({other, {}}).code, OutcomeCode::ok);
+    EXPECT_EQ(bench->check({other, {}, {}, {}}).code, OutcomeCode::ok);
+    return driver->calls("cuMemAlloc_v2") - before;
+  };
+  EXPECT_GE(allocations_of(1), 3);
+  EXPECT_EQ(allocations_of(2), 3);
+  EXPECT_EQ(allocations_of(1), 0);
+  EXPECT_EQ(allocations_of(2), 0);
+  for (std::uint64_t seed = 3; seed < 11; ++seed) EXPECT_EQ(allocations_of(seed), 3);
+  EXPECT_EQ(allocations_of(1), 3) << "eight others came since";
+}
 TEST_F(CudaBenchTest, EndsAKernelEarlyThatIsClearlySlower) {
   TimingPolicy policy;
   policy.incumbent_seconds = 1e-12;
