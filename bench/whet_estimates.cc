@@ -37,7 +37,7 @@ int fail(const std::string& message) {
   return 1;
 }
 
-std::vector<double> ranks(const std::vector<Timed>& timed, double Timed::*what) {
+std::vector<double> ranks(const std::vector<Timed>& timed, double Timed::* what) {
   std::vector<std::size_t> order(timed.size());
   std::iota(order.begin(), order.end(), 0);
   std::ranges::stable_sort(order, {}, [&](std::size_t i) { return timed[i].*what; });
@@ -108,7 +108,7 @@ void fit(std::vector<Candidate>& candidates, const Target& target) {
   }
   struct Constant {
     const char* name;
-    double GpuCalibration::*value;
+    double GpuCalibration::* value;
     double least, most;
   };
   constexpr Constant kConstants[] = {
