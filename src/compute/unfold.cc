@@ -29,15 +29,32 @@ Result<Expr> only_load(const ComputeDag& dag, OpId tensor, OpId reader) {
   return found;
 }
 
+/// The factor of the reader's product that reads the tensor, or what is in the way.
+Result<Expr> only_factor(const ComputeDag& dag, OpId tensor, OpId reader) {
+  const std::string name = dag.op(tensor).name;
+  const Binary* product = std::get_if<Binary>(&dag.op(reader).element().body->kind);
+  if (!product || product->op != BinaryOp::mul) return Error{"is no product of two factors"};
+  const auto reads = [&](const Expr& factor) {
+    bool found = false;
+    for_each(factor, [&](const Expr& part) {
+      const Load* load = std::get_if<Load>(&part->kind);
+      found = found || (load && load->source.value == tensor.value);
+    });
+    return found;
+  };
+  const bool left = reads(product->a), right = reads(product->b);
+  if (left && right) return Error{"reads " + name + " in both factors"};
+  if (!left && !right) return Error{"does not read " + name};
+  return left ? product->a : product->b;
+}
+
 std::string fresh_name(const ComputeDag& dag, std::string name) {
   while (std::any_of(dag.ops.begin(), dag.ops.end(), [&](const Op& op) { return op.name == name; })) name += "_";
   return name;
 }
 
-}  // namespace
-
-Result<ComputeDag> unfold(const ComputeDag& dag, OpId tensor, OpId reader, bool turned) {
-  WHET_TRY(const Expr read, only_load(dag, tensor, reader));
+/// `read` of the reader's body becomes a load of the copy.
+Result<ComputeDag> unfold_expression(const ComputeDag& dag, OpId tensor, OpId reader, bool turned, const Expr& read) {
   const Element& element = dag.op(reader).element();
   const auto spatial = static_cast<std::int64_t>(element.axes.size());
   const auto all = spatial + static_cast<std::int64_t>(element.reduce_axes.size());
@@ -47,10 +64,8 @@ Result<ComputeDag> unfold(const ComputeDag& dag, OpId tensor, OpId reader, bool 
   if (used.empty()) return Error{"reads one element of " + dag.op(tensor).name + " alone"};
   if (turned) std::stable_partition(used.begin(), used.end(), [&](std::int64_t k) { return k >= spatial; });
 
-  Op copy{.name = fresh_name(dag, dag.op(tensor).name + "_unfolded"),
-          .dtype = dag.op(tensor).dtype,
-          .shape = {},
-          .def = Element{}};
+  Op copy{
+      .name = fresh_name(dag, dag.op(tensor).name + "_unfolded"), .dtype = read->dtype, .shape = {}, .def = Element{}};
   Element& unfolded = copy.element();
   unfolded.family = OpFamily::unfold;
   for (std::int64_t k : used) {
@@ -94,6 +109,18 @@ Result<ComputeDag> unfold(const ComputeDag& dag, OpId tensor, OpId reader, bool 
   }
   for (OpId output : dag.outputs) changed.outputs.push_back(renamed[output.index()]);
   return changed;
+}
+
+}  // namespace
+
+Result<ComputeDag> unfold(const ComputeDag& dag, OpId tensor, OpId reader, bool turned) {
+  WHET_TRY(const Expr read, only_load(dag, tensor, reader));
+  return unfold_expression(dag, tensor, reader, turned, read);
+}
+
+Result<ComputeDag> unfold_factor(const ComputeDag& dag, OpId tensor, OpId reader, bool turned) {
+  WHET_TRY(const Expr factor, only_factor(dag, tensor, reader));
+  return unfold_expression(dag, tensor, reader, turned, factor);
 }
 
 }  // namespace whet

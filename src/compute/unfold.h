@@ -13,4 +13,9 @@ namespace whet {
 /// Errors: `reader` does not read `tensor`, or at two places, or under a condition, or at one element alone.
 Result<ComputeDag> unfold(const ComputeDag&, OpId tensor, OpId reader, bool turned);
 
+/// The same of the factor that `tensor` is read in, where `reader` is or sums up a product of two: of x[i, r] * (s[r] * w[r, j])
+/// and `tensor` s or w the copy is u[r, j] = s[r] * w[r, j], which is then computed once for all i.
+/// Errors: the body is no product; neither factor reads `tensor`, or both do; the factor is one element alone.
+Result<ComputeDag> unfold_factor(const ComputeDag&, OpId tensor, OpId reader, bool turned);
+
 }  // namespace whet

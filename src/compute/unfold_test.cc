@@ -63,6 +63,36 @@ TEST(Unfold, ComputesTheSame) {
   const auto a = want->front().as<float>(), b = got->front().as<float>();
   EXPECT_TRUE(std::equal(a.begin(), a.end(), b.begin(), b.end()));
 }
+const char* const kScaled = R"(s = PLACEHOLDER [2, 6]
+x = PLACEHOLDER [2, 5, 6]
+w = PLACEHOLDER [6, 4] const
+y(n, i, j) += (x[n, i, r]*(s[n, r]*w[r, j])) for n in 2, i in 5, j in 4, r in 6  # matmul
+return y
+)";
+TEST(Unfold, CopiesAWholeFactor) {
+  for (const int of : {0, 2})
+    EXPECT_EQ(to_text(*unfold_factor(parsed(kScaled), OpId(of), OpId(3), true)),
+              R"(s = PLACEHOLDER [2, 6]
+x = PLACEHOLDER [2, 5, 6]
+w = PLACEHOLDER [6, 4] const
+)" + std::string(of == 0 ? "s" : "w") +
+                  R"(_unfolded(r, n, j) = (s[n, r]*w[r, j]) for r in 6, n in 2, j in 4  # unfold
+y(n, i, j) += (x[n, i, r]*)" +
+                  std::string(of == 0 ? "s" : "w") + R"(_unfolded[r, n, j]) for n in 2, i in 5, j in 4, r in 6  # matmul
+return y
+)");
+}
+TEST(Unfold, RefusesWhatIsNoFactor) {
+  const auto refusal = [](const std::string& body) {
+    const ComputeDag dag = parsed("x = PLACEHOLDER [5, 7]\ny = PLACEHOLDER [5]\n" + body + "\nreturn out\n");
+    const Result<ComputeDag> changed = unfold_factor(dag, OpId(0), OpId(2), false);
+    return changed.ok() ? "" : changed.error().message;
+  };
+  EXPECT_EQ(refusal("out(i) += ((x[i, r] + 1f)*y[i]) for i in 5, r in 7"), "");
+  EXPECT_EQ(refusal("out(i) += x[i, r] for i in 5, r in 7"), "is no product of two factors");
+  EXPECT_EQ(refusal("out(i) = (y[i]*y[i]) for i in 5"), "does not read x");
+  EXPECT_EQ(refusal("out(i) = (x[i, 0]*x[i, 1]) for i in 5"), "reads x in both factors");
+}
 TEST(Unfold, RefusesWhatHasNoCopyOfThisKind) {
   const auto refusal = [](const std::string& body) {
     const ComputeDag dag = parsed("x = PLACEHOLDER [5, 7]\ny = PLACEHOLDER [5]\n" + body + "\nreturn out\n");

@@ -50,6 +50,9 @@ struct Writer {
   void add(UnfoldOrder order) {
     if (order == UnfoldOrder::turned) word("turned");
   }
+  void add(UnfoldWhat what) {
+    if (what == UnfoldWhat::factor) word("factor");
+  }
   void add(StoredIn stored_in) {
     if (stored_in != StoredIn::memory) word(stored_in == StoredIn::block ? "block" : "registers");
   }
@@ -121,10 +124,15 @@ struct Reader {
       error = fmt::format("has \"{}\" where registers was expected", w);
   }
   void get(UnfoldOrder& order) {
-    order = more() ? UnfoldOrder::turned : UnfoldOrder::spatial_first;
+    const bool turned = more() && words[next] == "turned";
+    order = turned ? UnfoldOrder::turned : UnfoldOrder::spatial_first;
+    if (turned) take();
+  }
+  void get(UnfoldWhat& what) {
+    what = more() ? UnfoldWhat::factor : UnfoldWhat::tensor;
     if (!more()) return;
-    if (const std::string_view w = take(); w != "turned" && error.empty())
-      error = fmt::format("has \"{}\" where turned was expected", w);
+    if (const std::string_view w = take(); w != "factor" && error.empty())
+      error = fmt::format("has \"{}\" where turned or factor was expected", w);
   }
   void get(StoredIn& stored_in) {
     stored_in = StoredIn::memory;
@@ -199,7 +207,7 @@ constexpr std::array kPrimitives = {
     primitive<Roll, &Roll::op, &Roll::loop>("roll"),
     primitive<Tensorize, &Tensorize::loop, &Tensorize::intrinsic>("tensorize"),
     primitive<MinBlocks, &MinBlocks::loop, &MinBlocks::blocks>("min_blocks"),
-    primitive<Unfold, &Unfold::tensor, &Unfold::reader, &Unfold::order>("unfold"),
+    primitive<Unfold, &Unfold::tensor, &Unfold::reader, &Unfold::order, &Unfold::what>("unfold"),
     primitive<Merge, &Merge::op, &Merge::axis>("merge"),
     primitive<SplitSum, &SplitSum::op, &SplitSum::axis, &SplitSum::parts>("split_sum"),
     primitive<SplitSoftmax, &SplitSoftmax::op, &SplitSoftmax::terms>("split_softmax"),
@@ -376,8 +384,8 @@ void Scheduler::tensorize(LoopId loop, Intrinsic intrinsic) { run(Tensorize{loop
 void Scheduler::min_blocks(LoopId loop, std::int64_t blocks) { run(MinBlocks{loop, blocks}); }
 void Scheduler::roll(OpId op, LoopId loop) { run(Roll{op, loop}); }
 void Scheduler::inline_op(OpId op) { run(Inline{op}); }
-OpId Scheduler::unfold(OpId tensor, OpId reader, UnfoldOrder order) {
-  return run(Unfold{tensor, reader, order}) ? reader : OpId();
+OpId Scheduler::unfold(OpId tensor, OpId reader, UnfoldOrder order, UnfoldWhat what) {
+  return run(Unfold{tensor, reader, order, what}) ? reader : OpId();
 }
 OpId Scheduler::cache_read(OpId tensor, OpId reader) { return run(CacheRead{tensor, reader}) ? reader : OpId(); }
 void Scheduler::cache_write(OpId op, LoopId loop) { run(CacheWrite{op, loop}); }

@@ -89,7 +89,7 @@ class Scheduler {
   /// Gives the copy; `reader` and the ops behind it have moved up by one.
   OpId cache_read(OpId tensor, OpId reader);
   /// The same.
-  OpId unfold(OpId tensor, OpId reader, UnfoldOrder order);
+  OpId unfold(OpId tensor, OpId reader, UnfoldOrder order, UnfoldWhat what = UnfoldWhat::tensor);
   void cache_write(OpId op, LoopId loop);
   void rfactor(LoopId loop);
   void pack(OpId tensor, OpId reader);

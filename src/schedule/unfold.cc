@@ -9,7 +9,8 @@ Status apply(LoopTree& tree, const Unfold& step) {
   WHET_RETURN_IF_ERROR(check_op(tree, step.reader));
   if (step.tensor.index() >= tree.dag.ops.size()) return refuse(tree, step.reader, "does not read it");
   WHET_RETURN_IF_ERROR(check_unscheduled(tree, step.reader, "copies are made"));
-  Result<ComputeDag> changed = unfold(tree.dag, step.tensor, step.reader, step.order == UnfoldOrder::turned);
+  const auto copied = step.what == UnfoldWhat::factor ? unfold_factor : unfold;
+  Result<ComputeDag> changed = copied(tree.dag, step.tensor, step.reader, step.order == UnfoldOrder::turned);
   if (!changed.ok()) return refuse(tree, step.reader, changed.error().message);
   tree = make_loop_tree(std::move(*changed));
   return ok_status();

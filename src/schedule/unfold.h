@@ -9,13 +9,16 @@ namespace whet {
 /// Computed at a loop of the reader it is the tile that the loop reads, dense, with padding filled in.
 ///   tensor  an input (constant or not) or an op, read by `reader` at one place
 ///   order   turned: the reduce axes come first
+///   what    factor: the copy is of the whole factor that the tensor is read in, where the reader's body is a product
 ///   yields  the copy gets the id of `reader`; `reader` and the ops behind it move up by one, and all loops are
 ///   those of the new DAG
 ///   errors  those of compute/unfold.h; anything was scheduled before
 enum class UnfoldOrder : std::uint8_t { spatial_first, turned };
+enum class UnfoldWhat : std::uint8_t { tensor, factor };
 struct Unfold {
   OpId tensor, reader;
   UnfoldOrder order = UnfoldOrder::spatial_first;
+  UnfoldWhat what = UnfoldWhat::tensor;
 };
 Status apply(LoopTree&, const Unfold&);
 

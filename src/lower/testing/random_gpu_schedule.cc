@@ -16,8 +16,7 @@ class GpuScheduler {
 
   Steps run() {
     split_softmaxes();
-    for (std::int64_t k = rng_.below(4); k > 0; --k)
-      attempt(Unfold{any_op(), any_op(), rng_.chance(0.5) ? UnfoldOrder::turned : UnfoldOrder::spatial_first});
+    for (std::int64_t k = rng_.below(4); k > 0; --k) unfold_some();
     for (std::int64_t k = rng_.below(3); k > 0; --k) attempt(CacheRead{any_op(), any_op()});
     for (std::int64_t k = rng_.below(4); k > 0; --k) attempt(Merge{any_op(), rng_.below(5)});
     for (std::int64_t k = rng_.below(8); k > 0; --k) attempt(SplitSum{any_op(), rng_.below(6), rng_.between(2, 5)});
@@ -48,6 +47,14 @@ class GpuScheduler {
   }
 
  private:
+  void unfold_some() {
+    const OpId reader = any_op(), tensor = any_op();
+    const double kind = rng_.uniform();
+    const bool turned = kind < 0.5, factor = kind > 0.4 && kind < 0.6;
+    attempt(Unfold{tensor, reader, turned ? UnfoldOrder::turned : UnfoldOrder::spatial_first,
+                   factor ? UnfoldWhat::factor : UnfoldWhat::tensor});
+  }
+
   void split_softmaxes() {
     for (std::size_t k = tree_.dag.ops.size(); k-- > 0;) {
       const OpId op(static_cast<std::int64_t>(k));

@@ -39,31 +39,49 @@ const Scheduler& ProductForm::start(std::int64_t parts) const {
 
 namespace {
 
-/// What is multiplied; of bytes the load that is converted.
-const Load* factor(const Expr& e, bool of_bytes) {
-  if (!of_bytes) return std::get_if<Load>(&e->kind);
-  const Cast* cast = std::get_if<Cast>(&e->kind);
-  return cast ? std::get_if<Load>(&cast->a->kind) : nullptr;
+/// What is multiplied: an element of a tensor, of bytes before it is converted, or the product of several tensors' elements.
+struct Factor {
+  Expr value;
+  std::vector<OpId> tensors;  ///< in order of appearance
+  UnfoldWhat what() const { return tensors.size() > 1 ? UnfoldWhat::factor : UnfoldWhat::tensor; }
+};
+
+/// Adds the tensors of a product of loads; false where it is none.
+bool add_loads(const Expr& e, std::vector<OpId>& tensors) {
+  if (const Load* load = std::get_if<Load>(&e->kind)) {
+    tensors.emplace_back(load->source.value);
+    return true;
+  }
+  const Binary* product = std::get_if<Binary>(&e->kind);
+  return product && product->op == BinaryOp::mul && add_loads(product->a, tensors) && add_loads(product->b, tensors);
 }
 
-/// The two loads whose product the op sums up.
-std::optional<std::pair<const Load*, const Load*>> factors(const Element& element, bool of_bytes) {
+std::optional<Factor> factor(const Expr& e, bool of_bytes) {
+  const Cast* cast = std::get_if<Cast>(&e->kind);
+  if (of_bytes && !cast) return std::nullopt;
+  Factor found{of_bytes ? cast->a : e, {}};
+  if (!add_loads(found.value, found.tensors) || (of_bytes && found.tensors.size() > 1)) return std::nullopt;
+  return found;
+}
+
+/// The two factors whose product the op sums up; they share no tensor.
+std::optional<std::pair<Factor, Factor>> factors(const Element& element, bool of_bytes) {
   const Binary* product = std::get_if<Binary>(&element.body->kind);
   if (!product || product->op != BinaryOp::mul) return std::nullopt;
-  const Load *a = factor(product->a, of_bytes), *b = factor(product->b, of_bytes);
-  if (!a || !b || a->source == b->source) return std::nullopt;
-  return std::pair(a, b);
+  std::optional<Factor> a = factor(product->a, of_bytes), b = factor(product->b, of_bytes);
+  if (!a || !b) return std::nullopt;
+  for (OpId tensor : a->tensors)
+    if (std::find(b->tensors.begin(), b->tensors.end(), tensor) != b->tensors.end()) return std::nullopt;
+  return std::pair(std::move(*a), std::move(*b));
 }
 
-bool uses(const Load& read, std::int64_t axis) {
-  return std::any_of(read.index.begin(), read.index.end(), [&](const Expr& i) { return whet::uses(i, VarId(axis)); });
-}
+bool uses(const Factor& factor, std::int64_t axis) { return whet::uses(factor.value, VarId(axis)); }
 
 /// What an axis becomes a part of, in the order of the axes.
 enum class AxisPart { lead, rows, columns, outer, depth };
 
 /// One for each axis, those of the sum last; nothing where they are not in that order.
-std::optional<std::vector<AxisPart>> parts_of(const Element& element, const Load& left, const Load& right) {
+std::optional<std::vector<AxisPart>> parts_of(const Element& element, const Factor& left, const Factor& right) {
   std::vector<AxisPart> parts;
   for (std::int64_t k = 0; k < std::ssize(element.axes); ++k) {
     const bool of_left = uses(left, k), of_right = uses(right, k);
@@ -108,9 +126,11 @@ void merge_axes(Scheduler& s, OpId op, std::vector<AxisPart> parts) {
 std::int64_t run_of(const LoopTree& tree, OpId copy) {
   const LoopId along = own_loops(tree, copy).back();
   std::int64_t run = kCopiedBytes / size_of(tree.dag.op(copy).dtype);
+  const VarId last(std::ssize(tree.dag.op(copy).shape) - 1);
   for_each(tree.dag.op(copy).element().body, [&](const Expr& part) {
     const Load* load = std::get_if<Load>(&part->kind);
-    if (!load) return;
+    // An element that a whole row is multiplied by has no neighbours to be read.
+    if (!load || !whet::uses(part, last)) return;
     LaneValues lanes(tree);
     for (std::int64_t first = 0; first < extent_of(tree, along); first += kWarp) {
       lanes.run_over(copy, std::span(&along, 1), first);
@@ -125,8 +145,8 @@ std::int64_t run_of(const LoopTree& tree, OpId copy) {
 }
 
 /// Bytes by bytes as instructions multiply them: the right ones have a sign, and are known ahead of time.
-bool are_bytes(const ComputeDag& dag, const Load& left, const Load& right) {
-  const OpId a(left.source.value), b(right.source.value);
+bool are_bytes(const ComputeDag& dag, const Factor& left, const Factor& right) {
+  const OpId a = left.tensors.front(), b = right.tensors.front();
   const DType dtype = dag.op(a).dtype;
   return (dtype == DType::u8 || dtype == DType::i8) && dag.op(b).dtype == DType::i8 && is_constant(dag, b);
 }
@@ -137,13 +157,13 @@ std::optional<UnfoldedSum> unfold_factors(Scheduler& s, OpId anchor, bool of_byt
   auto operands = factors(element, of_bytes);
   if (element.reducer != Reducer::sum || !operands || element.axes.size() < 2) return std::nullopt;
   const auto last = static_cast<std::int64_t>(element.axes.size()) - 1;
-  if (uses(*operands->first, last)) std::swap(operands->first, operands->second);
+  if (uses(operands->first, last)) std::swap(operands->first, operands->second);
   const auto& [left, right] = *operands;
-  if (uses(*left, last) || !uses(*right, last)) return std::nullopt;
-  std::optional<std::vector<AxisPart>> parts = parts_of(element, *left, *right);
+  if (uses(left, last) || !uses(right, last)) return std::nullopt;
+  std::optional<std::vector<AxisPart>> parts = parts_of(element, left, right);
   if (!parts) return std::nullopt;
   const bool batched = parts->front() == AxisPart::lead;
-  if (of_bytes && (batched || !are_bytes(s.tree().dag, *left, *right))) return std::nullopt;
+  if (of_bytes && (batched || !are_bytes(s.tree().dag, left, right))) return std::nullopt;
   if (!set_apart(element, *parts)) return std::nullopt;
 
   UnfoldedSum unfolded{
@@ -154,11 +174,13 @@ std::optional<UnfoldedSum> unfold_factors(Scheduler& s, OpId anchor, bool of_byt
       .has_lead = parts->front() == AxisPart::lead,
       .has_outer = std::find(parts->begin(), parts->end(), AxisPart::outer) != parts->end(),
       .of_bytes = of_bytes,
-      .has_sign = s.tree().dag.op(OpId(left->source.value)).dtype == DType::i8,
+      .has_sign = s.tree().dag.op(left.tensors.front()).dtype == DType::i8,
       .weights = {},
   };
-  s.unfold(OpId(left->source.value), unfolded.left, UnfoldOrder::spatial_first);
-  s.unfold(OpId(right->source.value), unfolded.right, of_bytes ? UnfoldOrder::spatial_first : UnfoldOrder::turned);
+  // No op in front of the sum changes its number.
+  s.unfold(left.tensors.front(), unfolded.left, UnfoldOrder::spatial_first, left.what());
+  s.unfold(right.tensors.front(), unfolded.right, of_bytes ? UnfoldOrder::spatial_first : UnfoldOrder::turned,
+           right.what());
   if (!s.finish().ok()) return std::nullopt;
   merge_axes(s, unfolded.sum, *parts);
   if (of_bytes) {

@@ -39,6 +39,20 @@ return out
 )",
                4);
 }
+/// The projection behind a squeeze: each channel is scaled, beside the weights or beside the pixels.
+TEST(Product, ComputesSumsOfProductsOfThree) {
+  for (const char* body : {"(x[n, y, z, r]*(s[n, r]*w[r, c]))", "((x[n, y, z, r]*s[n, r])*w[r, c])"})
+    for (const int pictures : {1, 2}) {
+      const std::string n = std::to_string(pictures);
+      const std::string text =
+          "s = PLACEHOLDER [" + n + ", 12]\nx = PLACEHOLDER [" + n +
+          ", 5, 5, 12]\nw = PLACEHOLDER [12, 16] const\nb = PLACEHOLDER [16] const\n" + "conv(n, y, z, c) += " + body +
+          " for n in " + n +
+          ", y in 5, z in 5, c in 16, r in 12\nout(n, y, z, c) = (conv[n, y, z, c] + b[c]) for n in " + n +
+          ", y in 5, z in 5, c in 16\nreturn out\n";
+      expect_right(text, 4);
+    }
+}
 TEST(Product, ComputesBatchedProducts) { expect_right(kBatched, 6); }
 TEST(Product, ComputesConvolutionsOfThreeDimensions) {
   expect_right(R"(
