@@ -3,6 +3,8 @@
 #include <vector>
 
 #include "lower/copy_groups.h"
+#include "lower/gpu/late_stores.h"
+#include "lower/rename.h"
 #include "program/launch.h"
 
 namespace whet {
@@ -107,14 +109,17 @@ class CopyMarker {
 
 Result<Program> make_copies_async(Program program, const GpuLimits& limits) {
   std::vector<Stmt> parts = top_statements(program);
+  bool late = false;
   for (Stmt& part : parts) {
     if (!launch_nest(part)) continue;
     bool any = false;
     const Stmt marked = CopyMarker(program, part).run(part, any);
-    part = any && limits.async_copy ? marked : without_copy_groups(part);
+    any = any && limits.async_copy;
+    const Stmt stored = with_late_stores(program, any ? marked : part, late);
+    part = any ? stored : without_copy_groups(stored);
   }
   program.body = block(std::move(parts));
-  return program;
+  return late ? rename_apart(std::move(program)) : program;
 }
 
 }  // namespace whet

@@ -229,6 +229,12 @@ TEST(AsyncCopies, AreStoresWhereTheGpuHasNone) {
       after("async_copies", kProduct, std::string(kTiled) + "; pipeline l18 3", "cuda -arch=sm_75");
   EXPECT_EQ(count(tiled, "# async") + count(tiled, "commit") + count(tiled, "wait"), 0) << tiled;
 }
+TEST(AsyncCopies, AreLoadedAheadOfTheWorkAndStoredBehindItWhereTheGpuHasNone) {
+  const std::string steps = std::string(kTiled) + "; unroll l22; pipeline l18 3";
+  const std::string tiled = after("place_barriers", kProduct, steps, "cuda -arch=sm_75");
+  EXPECT_EQ(count(tiled, ".held["), 4) << tiled;         // of two copies, each once loaded and once stored
+  EXPECT_EQ(count(tiled, "barrier block"), 2) << tiled;  // before the loop, and one an iteration
+}
 TEST(AsyncCopies, LeaveValuesThatAreComputed) {
   const std::string tiled =
       after("async_copies", R"(

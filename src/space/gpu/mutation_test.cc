@@ -12,6 +12,7 @@
 #include "space/gpu/dots.h"
 #include "space/gpu/mma.h"
 #include "space/gpu/patch.h"
+#include "space/gpu/product.h"
 #include "space/gpu/winograd.h"
 #include "space/testing/byte_texts.h"
 #include "space/testing/gpu_samples.h"
@@ -115,6 +116,20 @@ TEST_F(Mutation, OfPipelinedTilesDoesNotSurvive) {
     judge(dag, *space.steps(space.default_candidate()));
     Rng rng(11);
     for (int k = 0; k < testing::random_cases(4); ++k) judge(dag, *space.steps(space.sample(rng)));
+  }
+}
+TEST_F(Mutation, OfCopiesThatAreHeldDuringTheWorkDoesNotSurvive) {
+  for (const char* text : {kConvolution, kBatched}) {
+    const ComputeDag dag = *parse_dag(text);
+    const DesignSpace space(dag, {product_sketch(dag, target_of("t4")).value()});
+    Rng rng(11);
+    for (int k = 0, judged = 0; judged < testing::random_cases(3); ++k) {
+      ASSERT_LT(k, 300) << judged;
+      const Candidate c = space.sample(rng);
+      if (c.choices.at("stages")[0] == 1) continue;
+      judge(dag, *space.steps(c), "t4");
+      ++judged;
+    }
   }
 }
 TEST_F(Mutation, OfSumsAcrossThreadsDoesNotSurvive) {

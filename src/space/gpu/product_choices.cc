@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lower/gpu/late_stores.h"
 #include "target/gpu_rates.h"
 
 namespace whet {
@@ -35,6 +36,15 @@ constexpr struct {
     {{1, 16, 2}, {1, 8, 4}},  {{1, 8, 2}, {1, 16, 4}},  {{1, 8, 2}, {1, 8, 4}},   {{1, 4, 2}, {1, 16, 4}},
     {{1, 16, 2}, {1, 16, 2}}, {{1, 32, 1}, {1, 8, 2}},  {{1, 16, 1}, {1, 16, 1}}, {{1, 4, 1}, {1, 32, 1}},
 };
+
+/// Without asynchronous copies a thread holds what it copies while it works (lower/gpu/late_stores.h).
+Objection held_copies_fit(const ProductForm& p, const ProductTile& tile, const GpuLimits& limits) {
+  if (limits.async_copy || tile.stages == 1) return std::nullopt;
+  const TileCopy left = left_copy(p, tile), right = right_copy(p, tile);
+  const std::int64_t held = left.times * left.lanes + right.times * right.lanes;
+  return registers_fit(tile_registers(tile.sums()) + (held <= kMostHeld ? held : 0), tile.threads(), limits,
+                       tile.min_blocks);
+}
 
 /// Another order than that of rows is worth a look where blocks run one after the other, and L2 does not hold both operands.
 Objection raster_means(const ProductForm& p, const ProductTile& tile, const GpuTarget& gpu) {
@@ -146,6 +156,8 @@ std::vector<Constraint> product_constraints(const ProductForm& p, const GpuTarge
          const ProductTile tile = tile_of(c);
          return copies_fit(p, left_copy(p, tile), right_copy(p, tile), tile.threads());
        }},
+      {{"rows", "columns", "depth", "stages", "min_blocks"},
+       [p, limits](const Choices& c) { return held_copies_fit(p, tile_of(c), limits); }},
       {{"rows", "columns", "depth", "unroll"},
        [](const Choices& c) {
          const ProductTile tile = tile_of(c);
