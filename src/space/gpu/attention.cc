@@ -34,6 +34,7 @@ struct GpuAttention {
   std::optional<SplitSoftmaxOps> parts;  ///< where the keys are in parts
   OpId result;                           ///< the launch that adds up parts
   std::shared_ptr<const Scheduler> start;
+  std::int64_t all_keys = 1;
   std::int64_t columns = 1;  ///< of `output`
   std::int64_t strip = 1;    ///< neighbouring results of a thread
   bool turns_keys = false;   ///< a key's elements are neighbours in memory, and become a column
@@ -102,7 +103,7 @@ std::optional<GpuAttention> find_gpu_attention(const ComputeDag& dag, const Atte
   std::vector<OpId> inlined = a.inlined;
   for (OpId operand : {inputs_of(dag, a.scores)[0], inputs_of(dag, a.scores)[1], inputs_of(dag, a.mix)[1]})
     if (!dag.op(operand).is_placeholder()) inlined.push_back(operand);
-  form.columns = a.width;
+  form.columns = a.width, form.all_keys = a.keys_count;
 
   Scheduler s(dag);
   if (part > 0) {
@@ -169,6 +170,23 @@ AttentionShare attention_share(const Choices& c) {
           at("depth"),   at("stages"),     at("keys"),       at("min_blocks")};
 }
 
+/// Keys whose scores the threads of a block compute at once. Those of a part are whole strips where strips of at least half as many
+/// keys divide it, so that no key of the next part is copied.
+std::int64_t score_strip(const GpuAttention& form, const AttentionShare& share) {
+  const std::int64_t keys = form.ops.keys_count, down = std::max<std::int64_t>(1, share.queries / share.score_rows);
+  const std::int64_t most = std::min(std::max<std::int64_t>(1, share.threads(form) / down) * share.score_keys, keys);
+  if (!form.parts) return most;
+  for (std::int64_t strip = most; strip >= share.score_keys && 2 * strip >= most; --strip)
+    if (keys % strip == 0 && strip % share.score_keys == 0) return strip;
+  return most;
+}
+
+/// Keys that a block copies, perhaps some of the next part with them.
+std::int64_t copied_keys(const GpuAttention& form, const AttentionShare& share) {
+  const std::int64_t strip = score_strip(form, share), keys = form.ops.keys_count;
+  return form.parts ? std::min((keys + strip - 1) / strip * strip, form.all_keys) : keys;
+}
+
 class GpuAttentionBuilder {
  public:
   GpuAttentionBuilder(Scheduler& s, const GpuAttention& form, const AttentionShare& share)
@@ -205,10 +223,11 @@ class GpuAttentionBuilder {
 
   /// They lie by depth in block memory. Where they lie by key outside, a warp reads along the depth: 32 keys would be 32 lines.
   void copy_keys() {
-    if (!f_.turns_keys) return copy(f_.keys, block_, a_.depth, a_.keys_count);
+    const std::int64_t keys = copied_keys(f_, share_);
+    if (!f_.turns_keys) return copy(f_.keys, block_, a_.depth, keys);
     const std::vector<LoopId> loops = s_.compute_at(f_.keys, block_, StoredIn::block);
     const std::int64_t across = std::min(threads_, a_.depth);
-    copy_tile(s_, loops.back(), loops.front(), {1, across, std::min(threads_ / across, a_.keys_count), 1});
+    copy_tile(s_, loops.back(), loops.front(), {1, across, std::min(threads_ / across, keys), 1});
   }
 
   void pad(OpId op) {
@@ -309,9 +328,8 @@ class GpuAttentionBuilder {
   void scores() {
     const std::vector<LoopId> loops = s_.compute_at(a_.masked, block_, StoredIn::block);
     const auto [row, key] = last_two(loops, a_.masked);
-    const std::int64_t down = share_.queries / share_.score_rows, across = std::max<std::int64_t>(1, threads_ / down);
     const auto rows = s_.split(row, share_.score_rows, Tail::guard);
-    const auto strips = s_.split(key, std::min(across * share_.score_keys, a_.keys_count), Tail::guard);
+    const auto strips = s_.split(key, score_strip(f_, share_), Tail::guard);
     const auto keys = s_.split(strips.inner, std::min(share_.score_keys, a_.keys_count), Tail::guard);
     std::vector<LoopId> order{strips.outer, rows.outer, keys.outer};
     if (a_.masked == a_.scores) order.push_back(loops.back());
@@ -348,7 +366,7 @@ Objection share_fits(const GpuAttention& form, const AttentionShare& share, cons
 Objection scores_fit(const GpuAttention& form, const AttentionShare& share, const GpuLimits& limits) {
   const std::int64_t row = form.ops.keys_count + form.pad;
   const std::int64_t elements = share.queries * (2 * row + form.ops.depth + 2) +
-                                (share.keys > 0 ? form.ops.depth * row : 0) +
+                                (share.keys > 0 ? form.ops.depth * (copied_keys(form, share) + form.pad) : 0) +
                                 share.stages * share.depth * form.ops.width;
   return memory_fits(elements * 4, limits);
 }
@@ -421,7 +439,7 @@ std::optional<Sketch> gpu_attention_sketch(const ComputeDag& dag, const Target& 
   sketch.constraints = {
       {{"queries", "score_rows", "score_keys", "rows", "depth", "min_blocks", "part"},
        [forms, limits](const Choices& c) { return share_fits(forms->at(part_of(c)), attention_share(c), limits); }},
-      {{"queries", "depth", "stages", "keys", "part"},
+      {{"queries", "score_rows", "score_keys", "rows", "depth", "stages", "keys", "part"},
        [forms, limits](const Choices& c) { return scores_fit(forms->at(part_of(c)), attention_share(c), limits); }},
   };
   sketch.build = [forms](Scheduler& s, const Choices& c) {

@@ -1,0 +1,113 @@
+// Schedules of tiles as code: the emitter's code for this machine gives what the task says, in three orders of threads, and NVIDIA's
+// assembler takes the PTX for every architecture, where it is installed.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "codegen/compile.h"
+#include "codegen/testing/emulated.h"
+#include "codegen/testing/ptxas.h"
+#include "lower/testing/arguments.h"
+#include "lower/testing/random_schedule.h"
+#include "space/space.h"
+
+namespace whet {
+namespace {
+
+/// ViT's 197 keys of one head, of 24 queries.
+const char* const kHead = R"(
+q = PLACEHOLDER [1, 24, 64]
+k = PLACEHOLDER [1, 64, 197]
+v = PLACEHOLDER [1, 197, 64]
+s(h, i, j) += (q[h, i, c]*k[h, c, j]) for h in 1, i in 24, j in 197, c in 64  # matmul h:batch i:row j:out_channel c:in_channel
+m(h, i) max= s[h, i, j] for h in 1, i in 24, j in 197  # softmax
+e(h, i, j) = exp((s[h, i, j] - m[h, i])) for h in 1, i in 24, j in 197  # softmax
+z(h, i) += e[h, i, j] for h in 1, i in 24, j in 197  # softmax
+p(h, i, j) = (e[h, i, j]/z[h, i]) for h in 1, i in 24, j in 197  # softmax
+y(h, i, c) += (p[h, i, j]*v[h, j, c]) for h in 1, i in 24, c in 64, j in 197  # matmul h:batch i:row c:out_channel j:in_channel
+return y
+)";
+/// The projection behind a squeeze.
+const char* const kScaled = R"(
+s = PLACEHOLDER [1, 72]
+x = PLACEHOLDER [1, 14, 14, 72]
+w = PLACEHOLDER [72, 40] const
+conv(n, y, z, c) += (x[n, y, z, r]*(s[n, r]*w[r, c])) for n in 1, y in 14, z in 14, c in 40, r in 72
+out(n, y, z, c) = max(conv[n, y, z, c], 0f) for n in 1, y in 14, z in 14, c in 40
+return out
+)";
+/// More blocks than run at once: rows of tiles, which groups of 4 do not divide, and columns.
+const char* const kManyBlocks = R"(
+a = PLACEHOLDER [296, 64]
+b = PLACEHOLDER [64, 96] const
+c(i, j) += (a[i, r]*b[r, j]) for i in 296, j in 96, r in 64
+return c
+)";
+
+constexpr int kArchs[] = {75, 80, 86, 89, 90};
+
+/// Candidates of the sketch with `choices`, as many as are asked for; `raster` is only worth it for operands that are too large for
+/// a test.
+std::vector<LoopTree> candidates(const ComputeDag& dag, const Target& target, const std::string& name, const Choices& choices,
+                                 const Choice& raster, int count) {
+  const DesignSpace space = make_space(dag, target);
+  const auto sketch = std::find_if(space.sketches().begin(), space.sketches().end(),
+                                   [&](const Sketch& known) { return known.name == name; });
+  EXPECT_NE(sketch, space.sketches().end()) << name;
+  std::vector<LoopTree> trees;
+  Rng rng(3);
+  for (int k = 0; k < 4000 && std::ssize(trees) < count; ++k) {
+    Candidate c = space.sample(rng);
+    if (c.sketch != name) continue;
+    for (const auto& [decision, choice] : choices) c.choices[decision] = choice;
+    if (!space.contains(c).ok()) continue;
+    if (!raster.empty()) c.choices["raster"] = raster;
+    Scheduler scheduler(dag);
+    sketch->build(scheduler, c.choices);
+    EXPECT_TRUE(scheduler.finish().ok()) << to_json(c) << ": " << scheduler.finish().error().message;
+    trees.push_back(scheduler.tree());
+  }
+  EXPECT_EQ(std::ssize(trees), count) << name;
+  return trees;
+}
+
+void expect_code(const char* text, const std::string& sketch, const Choices& choices, const Choice& raster = {}) {
+  const ComputeDag dag = *parse_dag(text);
+  Rng rng(5);
+  const std::vector<Tensor> inputs = testing::random_inputs(dag, rng);
+  for (const int arch : kArchs) {
+    const Target target = *parse_target("cuda -arch=sm_" + std::to_string(arch));
+    for (const LoopTree& tree : candidates(dag, target, sketch, choices, raster, 2)) {
+      SCOPED_TRACE("sm_" + std::to_string(arch) + "\n" + to_text(tree));
+      const Result<Lowered> lowered = lower(tree, target);
+      ASSERT_TRUE(lowered.ok()) << lowered.error().message;
+      const std::vector<Tensor> arguments = *testing::arguments_of(*lowered, dag, inputs);
+      for (const EmulatedOrder order : {EmulatedOrder::forward, EmulatedOrder::backward, EmulatedOrder::shuffled}) {
+        const auto got = run_emulated(lowered->program, target, arguments, {.order = order, .seed = 5, .workers = 2});
+        ASSERT_TRUE(got.ok()) << got.error().message;
+        EXPECT_LT(*testing::worst_output(*lowered, dag, inputs, *got), 1e-5);
+      }
+      const Result<Kernel> kernel = compile_kernel(lowered->program, target);
+      ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+      EXPECT_EQ(kernel->code.find(".local"), std::string::npos) << "memory of a thread that is not registers";
+      if (installed_ptxas().path.empty()) continue;
+      EXPECT_GT(testing::assemble(kernel->code, arch).registers, 0);
+    }
+  }
+}
+
+TEST(GpuTiles, OfKeysInPartsAreCode) {
+  for (const std::int64_t part : {104, 32}) expect_code(kHead, "attention", {{"part", {part}}});
+}
+TEST(GpuTiles, OfProductsOfThreeAreCode) { expect_code(kScaled, "product", {{"stages", {3}}}); }
+TEST(GpuTiles, WithAPartOfAStepUnrolledAreCode) {
+  expect_code(kScaled, "product", {{"depth", {24}}, {"unroll", {8}}, {"stages", {2}}});
+}
+TEST(GpuTiles, ThatAreOrderedForL2AreCode) {
+  for (const std::int64_t raster : {1, 4})
+    expect_code(kManyBlocks, "product", {{"raster", {0}}, {"split", {1}}, {"stages", {2}}}, {raster});
+}
+
+}  // namespace
+}  // namespace whet
