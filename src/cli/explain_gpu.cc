@@ -55,8 +55,8 @@ void print_launches(const LoopTree& tree, const Target& target) {
                fmt::format("{:.2f}", costs[i].seconds * 1e6), bound_of(costs[i])});
     seconds += costs[i].seconds;
   }
-  fmt::print("\n{} launch{} by the estimate, whose constants no GPU has fitted: {:.2f} us\n{}", costs.size(),
-             costs.size() == 1 ? "" : "es", seconds * 1e6, table.to_text());
+  fmt::print("\n{} launch{} by the estimate: {:.2f} us\n{}", costs.size(), costs.size() == 1 ? "" : "es", seconds * 1e6,
+             table.to_text());
 }
 
 void print_assembled(const LoopTree& tree, const Target& target, const Shape& within) {

@@ -13,6 +13,7 @@
 #include "measure/cpu/peak.h"
 #include "session/opened.h"
 #include "session/remote.h"
+#include "target/gpu_rates.h"
 #include "tensor_files/file.h"
 
 namespace whet {
@@ -32,7 +33,7 @@ struct Profiled {
   whet_profile profile;
   std::vector<const whet_step_profile*> steps;  ///< the slowest first
   double whole_ns = 0, steps_ns = 0;            ///< means of a run
-  double peak_gflops = 0;                       ///< of the threads that run it
+  double peak_gflops = 0;                       ///< of the threads that run it, or of a GPU
 };
 
 double mean_ns(const whet_step_profile& step, const whet_profile& profile) {
@@ -55,6 +56,7 @@ Profiled describe(const OpenedModel& model) {
   const std::vector<int> cores = cores_of(model);
   if (target.ok() && target->is_cpu() && !cores.empty() && !model.is_elsewhere())
     out.peak_gflops = measure_peak_gflops(*target, cores);
+  if (target.ok() && target->is_gpu()) out.peak_gflops = with_data_sheet({}, target->gpu()).gflops;
   return out;
 }
 
@@ -84,8 +86,9 @@ void print_text(const OpenedModel& model, const Profiled& profiled, bool emulato
       100 * (1 - profiled.steps_ns / profiled.whole_ns),
       static_cast<double>(profiled.profile.copy_total_ns) / static_cast<double>(profiled.profile.runs) / 1e3);
   if (profiled.peak_gflops > 0)
-    fmt::print("Peak of these threads, measured now: {:.1f} GFLOPS; {:.1f} reached by the whole\n",
-               profiled.peak_gflops, model.info().flops / profiled.whole_ns);
+    fmt::print("Peak {}: {:.1f} GFLOPS; {:.1f} reached by the whole\n",
+               model.device() != nullptr ? "by the data sheet" : "of these threads, measured now", profiled.peak_gflops,
+               model.info().flops / profiled.whole_ns);
 }
 
 void print_json(const OpenedModel& model, const Profiled& profiled) {
