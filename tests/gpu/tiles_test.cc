@@ -49,8 +49,8 @@ constexpr int kArchs[] = {75, 80, 86, 89, 90};
 
 /// Candidates of the sketch with `choices`, as many as are asked for; `raster` is only worth it for operands that are too large for
 /// a test.
-std::vector<LoopTree> candidates(const ComputeDag& dag, const Target& target, const std::string& name, const Choices& choices,
-                                 const Choice& raster, int count) {
+std::vector<LoopTree> candidates(const ComputeDag& dag, const Target& target, const std::string& name,
+                                 const Choices& choices, const Choice& raster, int count) {
   const DesignSpace space = make_space(dag, target);
   const auto sketch = std::find_if(space.sketches().begin(), space.sketches().end(),
                                    [&](const Sketch& known) { return known.name == name; });
