@@ -19,6 +19,9 @@ struct Pipeline {
   std::int64_t stages;
 };
 constexpr std::int64_t kMaxStages = 8;
+/// Elements of 4 bytes that a GPU's thread holds during the work where copies are not asynchronous: more take registers from the
+/// sums.
+constexpr std::int64_t kMostHeld = 32;
 Status apply(LoopTree&, const Pipeline&);
 
 /// The ops that are computed at the loop for its readers there; a pipeline moves them.

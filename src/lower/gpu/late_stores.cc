@@ -6,6 +6,7 @@
 
 #include "program/context.h"
 #include "program/launch.h"
+#include "schedule/pipeline.h"
 
 namespace whet {
 namespace {

@@ -8,13 +8,10 @@ namespace whet {
 /// its load, and the work for the store.
 ///   wait; if later { u[stage] = f(x[...]) }; commit; work   =>
 ///   wait; if later { r = f(x[...]) }; commit; work; if later { u[stage] = r }
-/// The element waits in registers of the thread, at most kMostHeld of them, where all loops of the copy are unrolled. Nothing changes
+/// The element waits in registers of the thread, at most kMostHeld of them (schedule/pipeline.h), where all loops of the copy are unrolled. Nothing changes
 /// where the copy reads other block memory, or where its conditions are data.
 /// Needs:  groups of copies (`generate`) around what fills a pipeline; asynchronous stores are marked.
 /// Leaves: the same groups; the same values computed; `changed` tells whether there is one.
 Stmt with_late_stores(Program&, const Stmt& launch, bool& changed);
-
-/// Elements of 4 bytes that a thread holds during the work. More take registers from the sums.
-constexpr std::int64_t kMostHeld = 32;
 
 }  // namespace whet

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "lower/gpu/late_stores.h"
+#include "schedule/pipeline.h"
 #include "target/gpu_rates.h"
 
 namespace whet {
@@ -37,7 +37,7 @@ constexpr struct {
     {{1, 16, 2}, {1, 16, 2}}, {{1, 32, 1}, {1, 8, 2}},  {{1, 16, 1}, {1, 16, 1}}, {{1, 4, 1}, {1, 32, 1}},
 };
 
-/// Without asynchronous copies a thread holds what it copies while it works (lower/gpu/late_stores.h).
+/// Without asynchronous copies a thread holds what it copies while it works.
 Objection held_copies_fit(const ProductForm& p, const ProductTile& tile, const GpuLimits& limits) {
   if (limits.async_copy || tile.stages == 1) return std::nullopt;
   const TileCopy left = left_copy(p, tile), right = right_copy(p, tile);
