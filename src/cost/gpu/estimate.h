@@ -9,7 +9,7 @@
 namespace whet {
 
 /// The constants of the estimate. Those of time, slots and shares are fitted to candidates that an H100 timed and to default schedules
-/// that an H200 did (bench/whet_estimates --fit; docs/gpu.md has the figures); the rest comes from data sheets.
+/// that an H200 did (whet_estimates --fit, in bench/README.md; docs/gpu.md has the figures); the rest comes from data sheets.
 struct GpuCalibration {
   double node = 0.6e-6;         ///< between two launches of a graph [s]
   double ramp = 0.35e-6;        ///< from a launch's start to its first full wave, and from the last to its end [s]
