@@ -367,8 +367,9 @@ std::string_view name_of(AlternativeKind kind) {
   return "cover";
 }
 
+bool names_chain(std::string_view name) { return name.starts_with(kChain); }
 bool names_cover(std::string_view name) {
-  return name.starts_with(kMerged) || name.starts_with(kFromMerged) || name.starts_with(kChain);
+  return name.starts_with(kMerged) || name.starts_with(kFromMerged) || names_chain(name);
 }
 
 bool pads(const FusedGraph& fused, const Alternative& alternative) {

@@ -34,6 +34,8 @@ struct Alternative {
 };
 /// The name is that of a cover, or of what reads or copies from one: it has no forms.
 bool names_cover(std::string_view name);
+/// Convolutions one behind the other as one kernel.
+bool names_chain(std::string_view name);
 
 /// All ways that are known to compute a network.
 struct Alternatives {

@@ -60,12 +60,13 @@ constexpr int kDefaultTrialsPerTask = 64;
 /// Bursts of the last comparison [s]: many tasks are compared at the end of a run of a minute.
 constexpr double kBurstSeconds = 0.01;
 
-/// Of the trials and the minutes, this part may go to other layouts.
-constexpr double kLayoutShare = 0.25;
+/// Of the trials and the minutes, this part may go to other layouts and covers: more where convolutions can be one chain, which gains
+/// most (docs/decisions/covers.md). In a network that has none, a short run's usual kernels are worth the time.
+constexpr double kShareWithChains = 0.25, kShareWithoutChains = 0.1;
 
-/// The trials that are left for the usual kernels where layouts are looked at.
-std::int64_t main_trials(const TuneSettings& settings) {
-  return static_cast<std::int64_t>(std::ceil((1 - kLayoutShare) * settings.trials));
+/// The trials that are left for the usual kernels.
+std::int64_t main_trials(const TuneSettings& settings, double share) {
+  return static_cast<std::int64_t>(std::ceil((1 - share) * settings.trials));
 }
 
 ///   share  of the trials and the minutes
@@ -114,20 +115,24 @@ Result<NetworkTruth> settle(const TuneSettings& settings, const Prepared& prepar
   return settle_in_network(prepared.fused, prepared.place.target, file, device, options);
 }
 
-/// Layouts are a choice for a whole network of pictures whose times mean something, on a processor.
-bool searches_layouts(const TuneSettings& settings, const Prepared& prepared, const AlternativeOptions& options) {
+/// The part of the trials and minutes that alternatives may have; 0: none are searched. Layouts are a choice for a whole network of
+/// pictures whose times mean something, on a processor.
+double share_of_alternatives(const TuneSettings& settings, const Prepared& prepared,
+                             const AlternativeOptions& options) {
   const bool whole = prepared.chosen.size() == prepared.tasks.size();
   if ((options.forms.empty() && !options.covers) || !prepared.place.target.is_cpu() || prepared.emulated ||
       settings.no_network || !whole)
-    return false;
-  if (settings.trials > 0 && main_trials(settings) == settings.trials) return false;
+    return 0;
   const Result<Alternatives> found = find_alternatives(prepared.fused, prepared.place.target, options);
-  return found.ok() && found->all.size() > found->usual;
+  if (!found.ok() || found->all.size() == found->usual) return 0;
+  const double share =
+      std::ranges::any_of(found->all, names_chain, &Alternative::name) ? kShareWithChains : kShareWithoutChains;
+  return settings.trials > 0 && main_trials(settings, share) == settings.trials ? 0 : share;
 }
 
 Result<PlanSearch> search_layouts(const TuneSettings& settings, const Prepared& prepared, const Tuned& tuned,
-                                  const AlternativeOptions& alternatives, Measurer& measurer, Device& device,
-                                  RecordFile& file, TuneListener& listener) {
+                                  const AlternativeOptions& alternatives, double share, Measurer& measurer,
+                                  Device& device, RecordFile& file, TuneListener& listener) {
   PlanSearchOptions options;
   options.alternatives = alternatives;
   options.prices.schedules = {settings.rounding.exact, settings.rounding.schedules().precision};
@@ -135,10 +140,10 @@ Result<PlanSearch> search_layouts(const TuneSettings& settings, const Prepared& 
   options.prices.network_bytes = network_footprint(prepared.fused, prepared.tasks, settings.rounding.exact);
   if (const NetworkTruth& truth = tuned.truth; !truth.disturbed && truth.tasks_seconds > 0)
     options.excess_seconds = std::max(0.0, truth.beside_tasks_seconds - truth.tasks_seconds);
-  options.tuning = tune_options(settings, {}, kLayoutShare);
-  if (settings.trials > 0) options.tuning.trials = settings.trials - main_trials(settings);
+  options.tuning = tune_options(settings, {}, share);
+  if (settings.trials > 0) options.tuning.trials = settings.trials - main_trials(settings, share);
   if (settings.minutes == 0 && settings.trials == 0)
-    options.tuning.trials = static_cast<std::int64_t>(kLayoutShare * kDefaultTrialsPerTask) * std::ssize(prepared.ids);
+    options.tuning.trials = static_cast<std::int64_t>(share * kDefaultTrialsPerTask) * std::ssize(prepared.ids);
   options.on_round = [&listener](const PlanProgress& progress) { listener.planning(progress); };
   WHET_TRY(options.network, network_options(settings, prepared, measurer, listener));
   return search_plans(prepared.fused, prepared.place.target, measurer, file, device, options);
@@ -162,17 +167,18 @@ void find_limits(const TuneSettings& settings, const Prepared& prepared, const D
   for (const Task& task : prepared.chosen) tuned.limits.push_back(limits_of(task.dag, tuned.rates, footprint));
 }
 
-/// The network, and the plan of its layouts and covers where `layouts`. What cannot be timed is a note.
+/// The network, and the plan of its layouts and covers where these have a share of the time. What cannot be timed is a note.
 void settle_all(const TuneSettings& settings, const Prepared& prepared, const AlternativeOptions& alternatives,
-                bool layouts, DeviceMeasurer& measurer, const Devices& devices, RecordFile& file,
+                double share, DeviceMeasurer& measurer, const Devices& devices, RecordFile& file,
                 TuneListener& listener, Tuned& tuned) {
   Device& device = *devices[measurer.deciding()];
   Result<NetworkTruth> truth = settle(settings, prepared, measurer, device, file, listener);
   if (!truth.ok()) return tell(settings.where.tell, "The network cannot be timed: " + truth.error().message);
   tuned.truth = std::move(*truth);
   listener.network(tuned.truth);
-  if (interrupted(settings) || !layouts) return;
-  Result<PlanSearch> plans = search_layouts(settings, prepared, tuned, alternatives, measurer, device, file, listener);
+  if (interrupted(settings) || share == 0) return;
+  Result<PlanSearch> plans =
+      search_layouts(settings, prepared, tuned, alternatives, share, measurer, device, file, listener);
   if (!plans.ok()) return tell(settings.where.tell, "The layouts cannot be compared: " + plans.error().message);
   tuned.plans = std::move(*plans);
   listener.plans(*tuned.plans);
@@ -323,17 +329,17 @@ Result<Tuned> tune_model(const TuneSettings& settings, const Prepared& prepared,
   tuned.builders = builders.size();
   DeviceMeasurer measurer(builders, all, measure_options(settings, prepared));
   WHET_RETURN_IF_ERROR(calibrate(settings, prepared, measurer));
-  const bool layouts = searches_layouts(settings, prepared, alternatives);
+  const double share = share_of_alternatives(settings, prepared, alternatives);
   const bool leaves_out = alternatives.forms.empty() || !alternatives.covers;
   if (settings.alternatives && leaves_out && prepared.place.target.is_cpu())
     WHET_RETURN_IF_ERROR(end_earlier_plan(settings, prepared, alternatives, file));
-  WHET_TRY(tuned.progress, tune(prepared.chosen, prepared.place.target, measurer, file,
-                                tune_options(settings, prepared.ids, layouts ? 1 - kLayoutShare : 1),
-                                [&](const TuneProgress& progress) { listener.round(progress); }));
+  WHET_TRY(tuned.progress,
+           tune(prepared.chosen, prepared.place.target, measurer, file, tune_options(settings, prepared.ids, 1 - share),
+                [&](const TuneProgress& progress) { listener.round(progress); }));
   tuned.units = measurer.units();
   find_limits(settings, prepared, devices, tuned);
   if (!settings.no_network && !tuned.progress.interrupted) {
-    settle_all(settings, prepared, alternatives, layouts, measurer, devices, file, listener, tuned);
+    settle_all(settings, prepared, alternatives, share, measurer, devices, file, listener, tuned);
     tuned.progress.interrupted = interrupted(settings);
   }
   if (!is_remote(prepared)) tuned.stolen = stolen.share();
