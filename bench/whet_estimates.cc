@@ -214,6 +214,7 @@ void add_candidates(const Measured& measured, std::vector<Candidate>& candidates
 int run(int argc, char** argv) {
   if (argc < 3) return fail("usage: whet_estimates MODEL RECORDS [MODEL RECORDS]... [--all | --fit]");
   const std::string what = argc % 2 == 0 ? argv[argc - 1] : "";
+  if (!what.empty() && what != "--all" && what != "--fit") return fail(what + ": expected --all or --fit");
   std::optional<Target> target;
   std::vector<std::unique_ptr<Measured>> models;
   std::vector<Candidate> candidates;

@@ -19,7 +19,7 @@ struct Pipeline {
   std::int64_t stages;
 };
 constexpr std::int64_t kMaxStages = 8;
-/// Elements of 4 bytes that a GPU's thread holds during the work where copies are not asynchronous: more take registers from the
+/// Elements that a GPU's thread holds during the work where copies are not asynchronous: more take registers from the
 /// sums.
 constexpr std::int64_t kMostHeld = 32;
 Status apply(LoopTree&, const Pipeline&);

@@ -40,7 +40,7 @@ class Tuner {
         budget_(parts, options.budget),
         model_(std::move(model)),
         measurer_(measurer, turn_),
-        lanes_(std::max(1, measurer.lanes())),
+        lanes_(options.budget == BudgetPolicy::per_task ? 1 : std::max(1, measurer.lanes())),
         options_(options),
         on_round_(on_round),
         ledger_(file, options),

@@ -9,7 +9,8 @@
 namespace whet {
 
 /// The constants of the estimate. Those of time, slots and shares are fitted to candidates that an H100 timed and to default schedules
-/// that an H200 did (whet_estimates --fit, in bench/README.md; docs/gpu.md has the figures); the rest comes from data sheets.
+/// that an H200 did (whet_estimates --fit, in bench/README.md; docs/gpu.md has the figures), `near_cycles` and `far_cycles` up to the
+/// bounds of the fit; `exchange_slots` and `schedulers` come from the architecture.
 struct GpuCalibration {
   double node = 0.6e-6;         ///< between two launches of a graph [s]
   double ramp = 0.35e-6;        ///< from a launch's start to its first full wave, and from the last to its end [s]
@@ -53,7 +54,7 @@ std::vector<LaunchCost> launch_costs(const LoopTree&, const std::vector<LaunchWo
                                      const MachineRates& rates = {}, const GpuCalibration& = kCalibration);
 
 /// The seconds of each launch of the kernel that the tree lowers to, in order: the largest of instruction issue, L2, memory
-/// and latency, and what starting a launch takes. Computed from the tree alone.
+/// and what a block does one thing after the other, and what starting a launch takes. Computed from the tree alone.
 ///   target  a GPU
 ///   rates   of the device; zeros: those of the nearest model's data sheet
 std::vector<double> estimate_launches(const LoopTree&, const Target& target, const MachineRates& rates = {});

@@ -76,13 +76,16 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-/// Inferences of a GPU's model that start without waiting for the one before; the time of one is a part of theirs, so that the
-/// start of a graph from the host is not in it, as it is not in a task's.
-constexpr int kInferencesOfAGpu = 20;
+/// Inferences of a GPU's model start without waiting for the one before, for so long [s], but at most so many: then the start of a
+/// graph from the host is in none of them, as it is in none of the tasks'.
+constexpr double kSecondsInARow = 4e-3;
+constexpr int kMostInARow = 20;
 
 Result<ModelBurst> time_burst(OpenedModel& model, double burst_seconds) {
-  const int runs = model.device() != nullptr ? kInferencesOfAGpu : 1;
+  const double start = model.clock();
   WHET_RETURN_IF_ERROR(model.run());
+  const double first = std::max(model.clock() - start, 1e-9);
+  const int runs = model.device() == nullptr ? 1 : std::clamp(static_cast<int>(kSecondsInARow / first), 1, kMostInARow);
   const double begin = model.clock();
   std::vector<double> times;
   do {

@@ -127,9 +127,8 @@ class HeldStores {
     if (held.extents.empty()) held.extents = {1}, held.index = {int_const(0)};
     std::int64_t elements = 1;
     for (const std::int64_t extent : held.extents) elements *= extent;
-    elements_ += elements * size_of(to.dtype) / 4;
-    found_.emplace(&*s, std::move(held));
-    return true;
+    elements_ += elements;  // a byte may take a whole register
+    return found_.emplace(&*s, std::move(held)).second;
   }
 
   Program& program_;

@@ -23,10 +23,10 @@ constexpr double kMostCopies = 1000;
 /// A GPU lowers its clocks when it has had nothing to do for about so long, and raises them in less than so long [s].
 constexpr double kPauseSeconds = 0.05, kRiseSeconds = 0.03;
 constexpr std::size_t kConstantAlignment = 256;
-/// Code of other launches drives a kernel's own out of the SMs' caches between two inferences of a network: as much of its code lies
-/// apart in a replay, if not at more places than this. 128 KiB is the largest of these caches since Volta (Jia et al., Dissecting
-/// the NVIDIA Volta GPU Architecture via Microbenchmarking, 2018).
-constexpr std::size_t kCodeCache = std::size_t{128} << 10, kMostPlacesOfCode = 16;
+/// Code of other launches drives a kernel's own out of the SMs' caches between two inferences of a network: device code lies at so many
+/// places, which the copies of a replay take in turn. An SM's last cache of code has 128 KiB since Volta (Jia et al., Dissecting the
+/// NVIDIA Volta GPU Architecture via Microbenchmarking, 2018).
+constexpr int kPlacesOfCode = 16;
 /// Arguments that are kept for the next request with the same ones: tasks are measured in turn.
 constexpr std::size_t kKeptArguments = 8, kKeptBytes = std::size_t{2} << 30;
 
@@ -119,22 +119,20 @@ class CudaBench final : public KernelBench {
       return {};
     }
     run_blocks(Blocks::none);
-    if (GpuFailure f = spread_code(kernel, request); f.failed()) return f;
-    return time(kernel, request, seconds, reply);
+    const int copies = copies_for(request.policy, seconds);
+    spread_code(kernel, request, copies);
+    return time(kernel, request, copies, reply);
   }
 
-  /// PTX would be compiled anew for each place.
-  static GpuFailure spread_code(GpuKernel& kernel, const MeasureRequest& request) {
+  /// PTX would be compiled anew for each place. A place that cannot be had is done without.
+  static void spread_code(GpuKernel& kernel, const MeasureRequest& request, int copies) {
     const Kernel& code = request.job.kernel;
-    if (request.policy.cache == CacheMode::warm || code.format != CodeFormat::cubin) return {};
-    const std::size_t places = std::min(kCodeCache / std::max<std::size_t>(code.code.size(), 1) + 1, kMostPlacesOfCode);
-    for (std::size_t i = 1; i < places; ++i)
-      if (GpuFailure f = kernel.load(code); f.failed()) return f;
-    return {};
+    if (request.policy.cache == CacheMode::warm || code.format != CodeFormat::cubin) return;
+    for (int place = 1; place < std::min(kPlacesOfCode, copies); ++place)
+      if (kernel.load(code).failed()) return;
   }
 
-  GpuFailure time(const GpuKernel& kernel, const MeasureRequest& request, double first, MeasureReply& reply) {
-    const int copies = copies_for(request.policy, first);
+  GpuFailure time(const GpuKernel& kernel, const MeasureRequest& request, int copies, MeasureReply& reply) {
     std::vector<Addresses> places;
     if (GpuFailure f = place_constants(request, copies, places); f.failed()) return f;
     std::vector<void**> parameters;
@@ -208,8 +206,17 @@ class CudaBench final : public KernelBench {
   std::vector<GuardedGpuBuffer>& arguments() { return placed_.front().buffers; }
   const std::vector<GuardedGpuBuffer>& arguments() const { return placed_.front().buffers; }
 
-  /// Arguments, those of an earlier request where they are the same; the workspace.
+  /// Other requests' arguments are given back where memory runs out.
   GpuFailure place(const KernelJob& job) {
+    const bool others = !placed_.empty() || pool_.bytes() > 0;
+    const GpuFailure failure = try_to_place(job);
+    if (failure.code != OutcomeCode::out_of_memory || failure.lost || !others) return failure;
+    placed_.clear();
+    workspace_ = {}, pool_ = {};
+    return try_to_place(job);
+  }
+  /// Arguments, those of an earlier request where they are the same; the workspace.
+  GpuFailure try_to_place(const KernelJob& job) {
     const auto known = std::ranges::find(placed_, job.arguments, &Placed::specs);
     if (known != placed_.end()) {
       placed_.splice(placed_.begin(), placed_, known);
@@ -314,7 +321,12 @@ class CudaBench final : public KernelBench {
     if (pool_.bytes() >= bytes) return {};
     ConstantPool floats;
     if (!floats.reserve(bytes)) return {OutcomeCode::out_of_memory, "no memory for the constants of a network"};
-    if (GpuFailure f = pool_.allocate(device_, bytes, "the constants"); f.failed()) return f;
+    GpuFailure got = pool_.allocate(device_, bytes, "the constants");
+    if (got.code == OutcomeCode::out_of_memory && placed_.size() > 1) {
+      placed_.resize(1);
+      got = pool_.allocate(device_, bytes, "the constants");
+    }
+    if (got.failed()) return got;
     if (GpuFailure f = pool_.upload(floats.at_start({bytes}).front()); f.failed()) return f;
     return device_.synchronize("copy the constants to the device");
   }

@@ -21,6 +21,7 @@ constexpr std::int64_t kDepthSteps = 8;  ///< of the first product that are unro
 constexpr std::int64_t kMostAttentionThreads = 512;
 constexpr std::int64_t kMostLanes = 32;           ///< threads that add up a row: a warp at most
 constexpr std::int64_t kMostAttentionTrips = 8;   ///< that are unrolled
+constexpr std::int64_t kRowsOfATrip = 8;          ///< of keys, that a thread copies
 constexpr std::int64_t kFewestAttentionRows = 8;  ///< queries and keys
 constexpr std::int64_t kFewestPartKeys = 16;
 /// A part has whole steps of the sum over its keys, so that the main loop has no conditions.
@@ -224,10 +225,22 @@ class GpuAttentionBuilder {
   /// They lie by depth in block memory. Where they lie by key outside, a warp reads along the depth: 32 keys would be 32 lines.
   void copy_keys() {
     const std::int64_t keys = copied_keys(f_, share_);
-    if (!f_.turns_keys) return copy(f_.keys, block_, a_.depth, keys);
     const std::vector<LoopId> loops = s_.compute_at(f_.keys, block_, StoredIn::block);
+    if (!f_.turns_keys)
+      return copy_in_trips(loops.front(), loops.back(), a_.depth, tile_copy(a_.depth, keys, 4, threads_));
     const std::int64_t across = std::min(threads_, a_.depth);
-    copy_tile(s_, loops.back(), loops.front(), {1, across, std::min(threads_ / across, keys), 1});
+    copy_in_trips(loops.back(), loops.front(), keys, {1, across, std::min(threads_ / across, keys), 1});
+  }
+
+  /// As copy_tile, but a thread's rows are no longer text than a few: there may be hundreds.
+  void copy_in_trips(LoopId rows, LoopId columns, std::int64_t count, const TileCopy& copy) {
+    const auto vector = s_.split(columns, copy.lanes, Tail::guard);
+    const auto line = s_.split(vector.outer, copy.across, Tail::guard);
+    const auto part = s_.split(rows, copy.down, Tail::guard);
+    const auto trip = s_.split(part.outer, std::min(kRowsOfATrip, (count + copy.down - 1) / copy.down), Tail::guard);
+    s_.reorder({trip.outer, line.outer, trip.inner, part.inner, line.inner, vector.inner});
+    s_.bind(part.inner, LoopKind::thread), s_.bind(line.inner, LoopKind::thread);
+    s_.annotate(trip.inner, LoopKind::unrolled), s_.annotate(vector.inner, LoopKind::vectorized);
   }
 
   void pad(OpId op) {

@@ -78,6 +78,38 @@ TEST(GpuAttention, CopiesKeysAlongMemory) {
     EXPECT_EQ(reads, 1) << text;
   }
 }
+/// However few threads copy however many keys, of whichever order.
+TEST(GpuAttention, HasAScheduleOfEachCandidateOfManyKeys) {
+  for (const char* keys : {"k[j, h, c]", "k[h, c, j]"}) {
+    const std::string text = std::string("q = PLACEHOLDER [2, 40, 128]\nk = PLACEHOLDER ") +
+                             (keys[2] == 'j' ? "[197, 2, 128]" : "[2, 128, 197]") +
+                             "\nv = PLACEHOLDER [2, 197, 128]\nkt(h, c, j) = " + keys +
+                             R"( for h in 2, c in 128, j in 197  # injective
+s(h, i, j) += (q[h, i, c]*kt[h, c, j]) for h in 2, i in 40, j in 197, c in 128  # matmul h:batch i:row j:out_channel c:in_channel
+m(h, i) max= s[h, i, j] for h in 2, i in 40, j in 197  # softmax
+e(h, i, j) = exp((s[h, i, j] - m[h, i])) for h in 2, i in 40, j in 197  # softmax
+z(h, i) += e[h, i, j] for h in 2, i in 40, j in 197  # softmax
+p(h, i, j) = (e[h, i, j]/z[h, i]) for h in 2, i in 40, j in 197  # softmax
+y(h, i, c) += (p[h, i, j]*v[h, j, c]) for h in 2, i in 40, c in 128, j in 197  # matmul h:batch i:row c:out_channel j:in_channel
+return y
+)";
+    const Result<ComputeDag> task = parse_dag(text);
+    ASSERT_TRUE(task.ok()) << task.error().message;
+    const Target target = *parse_target("cuda -model=h100");
+    const DesignSpace space(*task, {gpu_attention_sketch(*task, target).value()});
+    Rng rng(7);
+    int made = 0;
+    for (int k = 0; k < 400 && made < 40; ++k) {
+      Candidate c = space.sample(rng);
+      c.choices["keys"] = {1};
+      if (!space.contains(c).ok()) continue;
+      const Result<Scheduled> schedule = space.schedule(c);
+      EXPECT_TRUE(schedule.ok()) << schedule.error().message;
+      ++made;
+    }
+    EXPECT_EQ(made, 40) << keys;
+  }
+}
 /// Candidates with each size of a part, right on three GPUs; the parts that were tried.
 std::vector<std::int64_t> expect_right_in_parts(const std::string& text, int samples) {
   const ComputeDag task = *parse_dag(text);

@@ -27,7 +27,6 @@ Objection copy_fits(const TileCopy& copy, std::int64_t threads, bool small, std:
 }
 
 /// The tiles among which the default is chosen: from large ones, which copy least, to small ones, of which there are many.
-/// They are few, because the estimate that chooses among them has met no GPU yet.
 constexpr struct {
   TileCut rows, columns;
 } kProductTiles[] = {
@@ -37,9 +36,9 @@ constexpr struct {
     {{1, 16, 2}, {1, 16, 2}}, {{1, 32, 1}, {1, 8, 2}},  {{1, 16, 1}, {1, 16, 1}}, {{1, 4, 1}, {1, 32, 1}},
 };
 
-/// Without asynchronous copies a thread holds what it copies while it works.
+/// A thread holds what is copied otherwise than asynchronously while it works.
 Objection held_copies_fit(const ProductForm& p, const ProductTile& tile, const GpuLimits& limits) {
-  if (limits.async_copy || tile.stages == 1) return std::nullopt;
+  if ((limits.async_copy && !p.computes) || tile.stages == 1) return std::nullopt;
   const TileCopy left = left_copy(p, tile), right = right_copy(p, tile);
   const std::int64_t held = left.times * left.lanes + right.times * right.lanes;
   return registers_fit(tile_registers(tile.sums()) + (held <= kMostHeld ? held : 0), tile.threads(), limits,

@@ -151,6 +151,14 @@ bool are_bytes(const ComputeDag& dag, const Factor& left, const Factor& right) {
   return (dtype == DType::u8 || dtype == DType::i8) && dag.op(b).dtype == DType::i8 && is_constant(dag, b);
 }
 
+/// Whether the op does more than read one element, or give 0 beside the tensor.
+bool is_computed(const Op& copy) {
+  const Expr& body = copy.element().body;
+  const Select* guarded = std::get_if<Select>(&body->kind);
+  return !std::holds_alternative<Load>(body->kind) &&
+         !(guarded && std::holds_alternative<Load>(guarded->if_true->kind) && is_const(guarded->if_false, 0));
+}
+
 std::optional<UnfoldedSum> unfold_factors(Scheduler& s, OpId anchor, bool of_bytes) {
   if (s.tree().dag.op(anchor).dtype != (of_bytes ? DType::i32 : DType::f32)) return std::nullopt;
   const Element element = s.tree().dag.op(anchor).element();
@@ -206,6 +214,7 @@ ProductForm form_of(const LoopTree& tree, const UnfoldedSum& unfolded) {
   form.rows = sum.shape[sum.shape.size() - 2], form.columns = sum.shape.back();
   form.depth = sum.element().reduce_axes.back().extent;
   form.left_run = run_of(tree, form.left), form.right_run = run_of(tree, form.right);
+  form.computes = is_computed(tree.dag.op(form.left)) || is_computed(tree.dag.op(form.right));
   return form;
 }
 

@@ -23,6 +23,7 @@ struct ProductForm {
   OpId weights;
   std::int64_t left_run = 1,
                right_run = 1;  ///< neighbours along the copies' rows that are neighbours in memory: 1, 2, 4 .. 16 bytes
+  bool computes = false;       ///< an operand is computed when it is copied: not by an asynchronous copy
   std::int64_t leads = 1, rows = 1, columns = 1, depth = 1;
 
   /// The schedule after the steps that change the DAG: both operands unfolded, axes merged, the sum in `parts` of its depth;
