@@ -124,7 +124,12 @@ TEST_F(TuneOnDevices, GoesOnWithTheOtherDeviceWhenOneDies) {
 TEST_F(TuneOnDevices, NamesTwoDevicesOfOneNameAlikeInRecords) {
   // So that the second of two emulated boards is emulated as well.
   const auto check = [this](const CheckRequest& request) { return here_->check(request); };
-  FormulaDevice first(truth, check, std::string(kEmulatedDevice)), second(truth, check, std::string(kEmulatedDevice));
+  const auto seconds = [](const KernelJob& job) {
+    usleep(1000);  // or one device would take all trials before the other begins
+    return truth(job);
+  };
+  FormulaDevice first(seconds, check, std::string(kEmulatedDevice)),
+      second(seconds, check, std::string(kEmulatedDevice));
   ASSERT_TRUE(run({&first, &second}, 32).ok());
   EXPECT_GT(second.requests, 0);
   const RecordsRead read = read_records(path_).value();

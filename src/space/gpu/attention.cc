@@ -328,7 +328,7 @@ class GpuAttentionBuilder {
   /// A maximum or a sum of each query's row, by some threads a row.
   void add_up(OpId op) {
     const std::vector<LoopId> loops = s_.compute_at(op, block_, StoredIn::block);
-    const std::int64_t most = std::min(kMostLanes, threads_ / share_.queries);
+    const std::int64_t most = std::min({kMostLanes, threads_ / share_.queries, a_.keys_count});
     std::int64_t lanes = 2;
     while (2 * lanes <= most) lanes *= 2;
     const auto part = s_.split(loops.back(), lanes, Tail::guard);
