@@ -66,7 +66,7 @@ class Costs {
       std::optional<Result<Scheduled>> scheduled;
       schedules_ += seconds_of([&] { scheduled = space->schedule(candidate); });
       if (scheduled->ok())
-        trees.push_back((*scheduled)->tree);
+        trees.push_back((*scheduled)->tree), ++scheduled_;
       else
         ++refused_;
     }
@@ -77,7 +77,7 @@ class Costs {
   }
 
   Json json(const Options& options) const {
-    const auto mean_us = [&](double seconds) { return seconds / static_cast<double>(candidates_) * 1e6; };
+    const auto mean_us = [](double seconds, std::int64_t count) { return seconds / static_cast<double>(count) * 1e6; };
     return Json::object()
         .set("network", options.network)
         .set("target", options.target)
@@ -85,10 +85,10 @@ class Costs {
         .set("candidates", candidates_)
         .set("refused", refused_)
         .set("space_ms", spaces_ / static_cast<double>(tasks_) * 1e3)
-        .set("schedule_us", mean_us(schedules_))
-        .set("estimate_us", mean_us(estimates_))
-        .set("features_us", mean_us(features_))
-        .set("scored_a_second", static_cast<double>(candidates_) / estimates_)
+        .set("schedule_us", mean_us(schedules_, candidates_))
+        .set("estimate_us", mean_us(estimates_, scheduled_))
+        .set("features_us", mean_us(features_, scheduled_))
+        .set("scored_a_second", static_cast<double>(scheduled_) / estimates_)
         .set("lower_ms", part_of(lowered_, 0.5) * 1e3)
         .set("lower_ms_p90", part_of(lowered_, 0.9) * 1e3)
         .set("ptx_ms", part_of(ptx_, 0.5) * 1e3)
@@ -106,7 +106,7 @@ class Costs {
     lowered_.push_back(passes), ptx_.push_back(ptx);
   }
 
-  std::int64_t tasks_ = 0, candidates_ = 0, refused_ = 0;
+  std::int64_t tasks_ = 0, candidates_ = 0, scheduled_ = 0, refused_ = 0;
   double spaces_ = 0, schedules_ = 0, estimates_ = 0, features_ = 0;
   std::vector<double> lowered_, ptx_;
 };
