@@ -71,9 +71,8 @@ class BuildCache {
     const auto it = results_.find(key(r));
     return it == results_.end() ? nullptr : it->second;
   }
-  void add(const BuildRequest& r, std::shared_ptr<const BuildResult> result) {
-    const std::size_t bytes = result->kernel.code.size();
-    if (results_.try_emplace(key(r), std::move(result)).second) bytes_ += bytes;
+  void add(const BuildRequest& r, const std::shared_ptr<const BuildResult>& result) {
+    if (results_.try_emplace(key(r), result).second) bytes_ += result->kernel.code.size();
   }
   void trim() {
     if (bytes_ <= kKeptObjectBytes) return;

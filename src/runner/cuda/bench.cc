@@ -209,7 +209,7 @@ class CudaBench final : public KernelBench {
   /// Other requests' arguments are given back where memory runs out.
   GpuFailure place(const KernelJob& job) {
     const bool others = !placed_.empty() || pool_.bytes() > 0;
-    const GpuFailure failure = try_to_place(job);
+    GpuFailure failure = try_to_place(job);
     if (failure.code != OutcomeCode::out_of_memory || failure.lost || !others) return failure;
     placed_.clear();
     workspace_ = {}, pool_ = {};

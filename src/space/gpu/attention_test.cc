@@ -69,7 +69,8 @@ TEST(GpuAttention, CopiesKeysAlongMemory) {
     ASSERT_TRUE(made.ok());
     const OpId k(1);
     int reads = 0;
-    for (const OpWork& op : gpu_launches(made->tree).front().nests)
+    const std::vector<LaunchWork> launches = gpu_launches(made->tree);
+    for (const OpWork& op : launches.front().nests)
       for (const LaunchAccess& access : op.accesses) {
         if (access.memory != LaunchAccess::Memory::global || access.tensor != k) continue;
         ++reads;
