@@ -129,9 +129,13 @@ TEST_F(CudaBenchTest, RunsDeviceCodeAtSeveralPlacesUnlessTheCachesAreWarm) {
   KernelJob assembled = job();
   assembled.kernel.format = CodeFormat::cubin;
   assembled.kernel.code = testing::scripted_cubin({"sum", "more"}, 90);
+  int copies = 20;
   const auto loads = [&](CacheMode cache) {
     TimingPolicy policy;
     policy.cache = cache;
+    policy.classic = true;
+    policy.repeat = 1, policy.number = copies;
+    policy.min_repeat_seconds = 0;
     const int before = driver->calls("cuModuleLoadDataEx");
     const MeasureReply reply = bench->measure({assembled, policy});
     EXPECT_EQ(reply.code, OutcomeCode::ok) << reply.message;
@@ -141,6 +145,8 @@ TEST_F(CudaBenchTest, RunsDeviceCodeAtSeveralPlacesUnlessTheCachesAreWarm) {
   EXPECT_EQ(loads(CacheMode::warm), 1);
   driver->add_rule({.function = "cuModuleLoadDataEx", .nth = 3, .code = 2});
   EXPECT_EQ(loads(CacheMode::network), 3) << "it does with what it got";
+  copies = 5;
+  EXPECT_EQ(loads(CacheMode::network), 5) << "more places are not run";
 }
 TEST_F(CudaBenchTest, GivesOthersArgumentsBackWhereMemoryRunsOut) {
   ASSERT_EQ(measure().code, OutcomeCode::ok);
