@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "schedule/steps.h"
+#include "schedule/testing/after.h"
 #include "schedule/testing/dags.h"
 
 namespace whet {
@@ -10,18 +11,10 @@ namespace {
 
 ComputeDag dag(const std::string& text) { return parse_dag(text).value(); }
 
+using testing::after;
 using testing::kMatmul;
 using testing::kPair;
 using testing::kRows;
-
-/// The forest after the steps, as text, or the refusal.
-std::string after(const char* text, const char* steps) {
-  const Result<Steps> parsed = parse_steps(steps);
-  if (!parsed.ok()) return parsed.error().message;
-  EXPECT_EQ(to_text(*parsed), steps) << "steps print as they parse";
-  const Result<LoopTree> tree = replay(dag(text), *parsed);
-  return tree.ok() ? to_text(*tree) : tree.error().message;
-}
 
 TEST(LoopTree, StartsAsOneSerialNestAnOp) {
   EXPECT_EQ(after(kPair, ""), R"(for i in 6
@@ -273,73 +266,6 @@ for m in 12
           c
     out
 )");
-}
-
-TEST(SplitSoftmax, MakesPartsAndALoopOverWhatTheyGive) {
-  constexpr const char* kSoftmaxProduct = R"(
-t = PLACEHOLDER [3, 12]
-v = PLACEHOLDER [12, 4]
-m(i) max= t[i, j] for i in 3, j in 12
-e(i, j) = exp((t[i, j] - m[i])) for i in 3, j in 12
-z(i) += e[i, j] for i in 3, j in 12
-w(i, j) = (e[i, j]/z[i]) for i in 3, j in 12
-y(i, c) += (w[i, j]*v[j, c]) for i in 3, c in 4, j in 12
-return y
-)";
-  EXPECT_EQ(after(kSoftmaxProduct, "split_softmax o6 6; inline o2; inline o6"), R"(for part in 2
-  for i in 3
-    for j in 6
-      m_parts
-for part in 2
-  for i in 3
-    for j in 6
-      e_parts
-for part in 2
-  for i in 3
-    for j in 6
-      z_parts
-for part in 2
-  for i in 3
-    for c in 4
-      for j in 6
-        y_parts
-for part in 2
-  for i in 3
-    for c in 8
-      y_results
-for i in 3
-  for part in 2
-    m
-for i in 3
-  for part in 2
-    z
-for i in 3
-  for c in 4
-    for part in 2
-      y_all
-for i in 3
-  for c in 4
-    y
-)");
-}
-TEST(Unfold, CopiesTheTensorOrTheFactorThatReadsIt) {
-  constexpr const char* kScaled = R"(
-s = PLACEHOLDER [6]
-w = PLACEHOLDER [6, 4]
-x = PLACEHOLDER [5, 6]
-y(i, j) += (x[i, r]*(s[r]*w[r, j])) for i in 5, j in 4, r in 6
-return y
-)";
-  EXPECT_EQ(after(kScaled, "unfold o1 o3 turned factor"), R"(for r in 6
-  for j in 4
-    w_unfolded
-for i in 5
-  for j in 4
-    for r in 6
-      y
-)");
-  EXPECT_EQ(after(kScaled, "unfold o1 o3 factor").substr(0, 10), "for j in 4");
-  EXPECT_EQ(after(kScaled, "unfold o1 o3 turned wide"), "unfold has \"wide\" where turned or factor was expected");
 }
 
 TEST(MinBlocks, IsAskedForAtALaunch) {

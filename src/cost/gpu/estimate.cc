@@ -137,11 +137,10 @@ class LaunchCoster {
     return wave;
   }
 
-  /// Of a scheduler's slots, where so many instructions at a time wait for none of each other.
+  /// The share of a scheduler's slots that is filled. `ready`: instructions of its warps that are independent of each other.
   double share_filled(double ready) const { return c_.busy * (1 - std::exp(-ready / c_.warps_to_fill)); }
 
-  /// Cycles of a block that has its SM for itself: its ops run one after the other, but for copies of a pipeline, which are under
-  /// way beside the work.
+  /// Cycles of a block that is alone on its SM. Its ops run one after the other. Copies of a pipeline run beside them.
   double chain(const LaunchWork& launch) const {
     double cycles = 0;
     for (const PhaseWork& phase : work_.phases) {

@@ -89,7 +89,7 @@ std::int64_t elements_held(const LoopTree& tree, OpId op) {
   return all;
 }
 
-/// The 32-byte sectors, or lines of so many `bytes`, that the lanes touch with `width` elements each.
+/// The sectors that the lanes touch with `width` elements each. `bytes`: of a sector; or of a line, which is then counted.
 double sectors_of(const Lanes& at, double width, double element_bytes, double bytes = kSectorBytes) {
   if (at.uniform) return std::max(1.0, width * element_bytes / bytes);
   std::array<std::int64_t, kWarp> sector;

@@ -76,8 +76,8 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-/// Inferences of a GPU's model start without waiting for the one before, for so long [s], but at most so many: then the start of a
-/// graph from the host is in none of them, as it is in none of the tasks'.
+/// A row of inferences of a GPU's model: none waits for the one before. So the host's start of a graph is hidden, as it is for tasks.
+/// A row takes about so many seconds, and has at most so many inferences.
 constexpr double kSecondsInARow = 4e-3;
 constexpr int kMostInARow = 20;
 

@@ -1,0 +1,80 @@
+// Steps that change the ops: the forest that is left.
+
+#include <gtest/gtest.h>
+
+#include "schedule/testing/after.h"
+
+namespace whet {
+namespace dag_steps_test {
+
+using testing::after;
+
+TEST(SplitSoftmax, MakesPartsAndALoopOverWhatTheyGive) {
+  constexpr const char* kSoftmaxProduct = R"(
+t = PLACEHOLDER [3, 12]
+v = PLACEHOLDER [12, 4]
+m(i) max= t[i, j] for i in 3, j in 12
+e(i, j) = exp((t[i, j] - m[i])) for i in 3, j in 12
+z(i) += e[i, j] for i in 3, j in 12
+w(i, j) = (e[i, j]/z[i]) for i in 3, j in 12
+y(i, c) += (w[i, j]*v[j, c]) for i in 3, c in 4, j in 12
+return y
+)";
+  EXPECT_EQ(after(kSoftmaxProduct, "split_softmax o6 6; inline o2; inline o6"), R"(for part in 2
+  for i in 3
+    for j in 6
+      m_parts
+for part in 2
+  for i in 3
+    for j in 6
+      e_parts
+for part in 2
+  for i in 3
+    for j in 6
+      z_parts
+for part in 2
+  for i in 3
+    for c in 4
+      for j in 6
+        y_parts
+for part in 2
+  for i in 3
+    for c in 8
+      y_results
+for i in 3
+  for part in 2
+    m
+for i in 3
+  for part in 2
+    z
+for i in 3
+  for c in 4
+    for part in 2
+      y_all
+for i in 3
+  for c in 4
+    y
+)");
+}
+TEST(Unfold, CopiesTheTensorOrTheFactorThatReadsIt) {
+  constexpr const char* kScaled = R"(
+s = PLACEHOLDER [6]
+w = PLACEHOLDER [6, 4]
+x = PLACEHOLDER [5, 6]
+y(i, j) += (x[i, r]*(s[r]*w[r, j])) for i in 5, j in 4, r in 6
+return y
+)";
+  EXPECT_EQ(after(kScaled, "unfold o1 o3 turned factor"), R"(for r in 6
+  for j in 4
+    w_unfolded
+for i in 5
+  for j in 4
+    for r in 6
+      y
+)");
+  EXPECT_EQ(after(kScaled, "unfold o1 o3 factor").substr(0, 10), "for j in 4");
+  EXPECT_EQ(after(kScaled, "unfold o1 o3 turned wide"), "unfold has \"wide\" where turned or factor was expected");
+}
+
+}  // namespace dag_steps_test
+}  // namespace whet
