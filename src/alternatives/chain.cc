@@ -15,7 +15,6 @@ enum class LinkKind { pointwise, depthwise, window, pool };
 struct Link {
   LinkKind kind;
   ValueId input;  ///< of its convolution or pool, before paddings
-  bool padded = false;
 };
 
 bool are_all(const std::vector<std::int64_t>& values, std::int64_t wanted) {
@@ -38,30 +37,29 @@ std::optional<LinkKind> kind_of(const Graph& graph, const Node& node) {
   return single ? LinkKind::pointwise : LinkKind::window;
 }
 
-bool has_pads(const Operator& op) {
-  if (const auto* pool = std::get_if<PoolOperator>(&op))
-    return !are_all(pool->pads_begin, 0) || !are_all(pool->pads_end, 0);
-  const ConvOperator& conv = std::get<ConvOperator>(op);
-  return !are_all(conv.pads_begin, 0) || !are_all(conv.pads_end, 0);
+bool is_graph_input(const Graph& graph, ValueId id) {
+  return std::find(graph.inputs.begin(), graph.inputs.end(), id) != graph.inputs.end();
 }
 
 /// The group's only convolution or pool; nothing where it has none or several, or where something but paddings stands
-/// before it, or where it reads its input behind it again.
+/// before it, or where it reads its input behind it again. What the network is given may be turned before it.
 std::optional<Link> link_of(const FusedGraph& fused, const Group& group) {
   std::optional<Link> link;
-  std::map<ValueId, ValueId> padded;  // results of paddings, and what they pad
+  std::map<ValueId, ValueId> from;  // results of paddings and turns, and what they read
   for (NodeId n : group.nodes) {
     const Node& node = fused.graph.node(n);
     const bool heavy = std::holds_alternative<ConvOperator>(node.op) || std::holds_alternative<PoolOperator>(node.op);
+    const auto known = from.find(node.inputs[0]);
+    const ValueId read = known == from.end() ? node.inputs[0] : known->second;
     if (link) {
       if (heavy || std::count(node.inputs.begin(), node.inputs.end(), link->input) > 0) return std::nullopt;
     } else if (heavy) {
       const std::optional<LinkKind> kind = kind_of(fused.graph, node);
       if (!kind) return std::nullopt;
-      const auto pad = padded.find(node.inputs[0]);
-      link = Link{*kind, pad == padded.end() ? node.inputs[0] : pad->second, pad != padded.end() || has_pads(node.op)};
-    } else if (std::holds_alternative<PadOperator>(node.op)) {
-      padded[node.output] = node.inputs[0];
+      link = Link{*kind, read};
+    } else if (std::holds_alternative<PadOperator>(node.op) ||
+               (std::holds_alternative<TransposeOperator>(node.op) && is_graph_input(fused.graph, read))) {
+      from[node.output] = read;
     } else {
       return std::nullopt;
     }
@@ -88,21 +86,16 @@ class ChainFinder {
       const int last = static_cast<int>(g), before = before_of(last);
       if (before < 0) continue;
       const LinkKind first = kind(before), second = kind(last);
-      if (pads(before) && pads(last)) continue;  // no template has padded rows of padded rows
       if (const double hope = hope_of(first, second); hope > 0) add({before, last}, hope);
-      const int expand = first == LinkKind::depthwise ? before_of(before) : -1;
-      if (second == LinkKind::pointwise && expand >= 0 && kind(expand) == LinkKind::pointwise)
-        add({expand, before, last}, kHopeOfBottleneck);
+      if (second == LinkKind::pointwise) add_with_one_before(before, last);
     }
     return std::move(chains_);
   }
 
  private:
-  static constexpr double kHopeOfBottleneck = 0.6;
+  static constexpr double kHopeOfBottleneck = 0.6, kHopeBehindWindow = 0.75;
 
   LinkKind kind(int group) const { return links_[static_cast<std::size_t>(group)]->kind; }
-
-  bool pads(int group) const { return links_[static_cast<std::size_t>(group)]->padded; }
 
   /// The group whose result this one alone reads; -1 where it is no link, or the two make no chain.
   int before_of(int group) const {
@@ -112,13 +105,23 @@ class ChainFinder {
     return writer != writers_.end() && links_[static_cast<std::size_t>(writer->second)] ? writer->second : -1;
   }
 
+  /// Three kernels, of which the last one is pointwise: an inverted bottleneck, or a network's first convolution or a pool's
+  /// with what is behind it.
+  void add_with_one_before(int middle, int last) {
+    const int first = before_of(middle);
+    if (first < 0 || (kind(middle) != LinkKind::depthwise && kind(middle) != LinkKind::pool) || !convolves(kind(first)))
+      return;
+    add({first, middle, last}, kind(first) == LinkKind::pointwise ? kHopeOfBottleneck : kHopeBehindWindow);
+  }
+
+  static bool convolves(LinkKind kind) { return kind == LinkKind::window || kind == LinkKind::pointwise; }
+
   /// Of the time of the two kernels a chain is hoped to take no less than this part: the values between them need not go
   /// through the caches. 0: they make no chain.
   static double hope_of(LinkKind first, LinkKind second) {
-    const bool convolves = first == LinkKind::window || first == LinkKind::pointwise;
-    if (second == LinkKind::pointwise) return first == LinkKind::depthwise ? 0.7 : convolves ? 0.9 : 0;
-    if (second == LinkKind::depthwise) return first == LinkKind::pointwise ? 0.7 : 0;
-    return second == LinkKind::pool && convolves ? 0.85 : 0;
+    if (second == LinkKind::pointwise) return first == LinkKind::depthwise ? 0.7 : convolves(first) ? 0.9 : 0.8;
+    if (!convolves(first) || second == LinkKind::window) return 0;
+    return second == LinkKind::depthwise ? 0.7 : 0.85;
   }
 
   void add(std::vector<int> groups, double hope) {

@@ -8,10 +8,9 @@
 namespace whet {
 
 /// Groups one behind the other that one kernel can compute row by row: no one else reads what lies between them.
-///   a depthwise convolution and the pointwise one that reads it, also with the pointwise one before (an inverted bottleneck)
-///   a pointwise convolution and the depthwise one that reads it
-///   a convolution and the pointwise one that reads it
-///   a convolution and the pool that reads it
+///   a depthwise convolution or a pool and the pointwise convolution that reads it, also with the convolution before it (an
+///   inverted bottleneck, the beginning of a network)
+///   a convolution and the depthwise one, the pointwise one or the pool that reads it
 struct GroupChain {
   std::vector<int> groups;  ///< of the fused graph, in the order in which they compute
   std::string name;         ///< of their results: "a+b"

@@ -348,6 +348,7 @@ struct Facts::Search {
   int& steps;
   Bound goal;
   std::vector<std::uint64_t>& visited;
+  bool uses_facts = true;  ///< else relations and cases alone
   /// Different facts in different order lead to one form.
   bool is_new(const Affine& a) {
     const std::uint64_t print = fingerprint(a);
@@ -414,7 +415,7 @@ Bound Facts::upper(const Affine& a, Search& search, int depth) const {
     return best;
   }
 
-  const std::uint64_t atoms = atoms_of(a);
+  const std::uint64_t atoms = search.uses_facts ? atoms_of(a) : 0;
   for (auto fact = facts_.rbegin(); fact != facts_.rend(); ++fact) {
     if ((fact->atoms & atoms) == 0 || (fact->of_lanes && scalar_views_ > 0)) continue;
     for (const auto& [atom, coefficient] : a.terms) {
@@ -452,7 +453,8 @@ Bound Facts::upper(const Affine& a, Search& search, int depth) const {
     if (coefficient < 0) x.constant -= *divisor - 1;
     const std::int64_t common = std::gcd(*divisor, coefficient);
     const std::int64_t m = *divisor / common;
-    Search scaled_search{search.steps, search.goal ? plus(times(search.goal, m), m - 1) : Bound(), search.visited};
+    Search scaled_search{search.steps, search.goal ? plus(times(search.goal, m), m - 1) : Bound(), search.visited,
+                         search.uses_facts};
     Bound b = upper(add(scale(rest, m), scale(x, coefficient / common)), scaled_search, depth - 1);
     if (b && improve(floor_div(*b, m))) return best;
   }
@@ -519,10 +521,15 @@ Bound Facts::best_upper(const Affine& a, Bound goal) const {
   const Bound simple = term_bounds(a).max;
   if (a.is_constant() || (simple && goal && *simple <= *goal)) return simple;
   if (simple && (attains(a, *simple, false) || attains(a, *simple, true))) return simple;
-  int steps = 48;
   std::vector<std::uint64_t> visited;
+  // Where bounds speak of outer variables, facts about these lead far away before the bounds are looked at.
+  int few = 24;
+  Search relations{few, goal, visited, false};
+  const Bound direct = upper(a, relations, 9);
+  if (relations.satisfied(direct)) return direct;
+  int steps = 48;
   Search search{steps, goal, visited};
-  return upper(a, search, 9);
+  return tighter_upper(direct, upper(a, search, 9));
 }
 
 Interval Facts::bounds(const Affine& a) const {

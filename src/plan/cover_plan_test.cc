@@ -159,7 +159,28 @@ TEST(PlansWithCovers, CostNoLessThanTheirNetworksRun) {
   EXPECT_GE(equal, covers * 9 / 10);
 }
 
-/// An inverted bottleneck with a residual: each of its chains is the plan when the others are dear.
+/// Each chain is the plan when the others are dear; their names.
+std::set<std::string> check_each_chain(const FusedGraph& fused) {
+  const Alternatives found = find_alternatives(fused, target(), {}).value();
+  std::set<std::string> names;
+  for (std::size_t a = 0; a < found.all.size(); ++a) {
+    if (!names_chain(found.all[a].name)) continue;
+    names.insert(found.all[a].name);
+    std::vector<Price> prices;
+    for (const Alternative& other : found.all)
+      prices.push_back({PriceKind::measured, other.kind == AlternativeKind::cover ? 100e-6 : 10e-6, 0});
+    prices[a].seconds = 1e-6;
+    const auto plans = best_plans(fused, found, prices);
+    EXPECT_TRUE(plans.ok()) << plans.error().message;
+    if (!plans.ok()) continue;
+    const auto& plan = plans->best.front().alternatives;
+    EXPECT_EQ(std::count(plan.begin(), plan.end(), static_cast<int>(a)), 1) << found.all[a].name;
+    expect_answers_of_the_usual(fused, assemble(fused, found, plan).value(), a);
+  }
+  return names;
+}
+
+/// An inverted bottleneck with a residual.
 TEST(PlansWithCovers, OfEachChainHaveTheAnswersOfTheUsualOnes) {
   GraphBuilder b;
   const ValueId x = b.relu("x", b.conv("first", b.input("in", {1, 3, 9, 9}), 8, 3, 1, 1));
@@ -169,23 +190,23 @@ TEST(PlansWithCovers, OfEachChainHaveTheAnswersOfTheUsualOnes) {
   const PoolOperator pool{PoolKind::max, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}, false, Layout::channels_first};
   const ValueId last = b.relu("last", b.conv("behind", sum, 16, 3));
   const FusedGraph fused = optimize(b.finish({b.conv("out", b.add("pool", pool, {last}), 8, 3, 1, 1)}), {}).value();
-  const Alternatives found = find_alternatives(fused, target(), {}).value();
-  std::set<std::string> names;
-  for (std::size_t a = 0; a < found.all.size(); ++a) {
-    if (found.all[a].kind != AlternativeKind::cover) continue;
-    names.insert(found.all[a].name);
-    std::vector<Price> prices;
-    for (const Alternative& other : found.all)
-      prices.push_back({PriceKind::measured, other.kind == AlternativeKind::cover ? 100e-6 : 10e-6, 0});
-    prices[a].seconds = 1e-6;
-    const auto plans = best_plans(fused, found, prices);
-    ASSERT_TRUE(plans.ok()) << plans.error().message;
-    const auto& plan = plans->best.front().alternatives;
-    EXPECT_EQ(std::count(plan.begin(), plan.end(), static_cast<int>(a)), 1) << found.all[a].name;
-    expect_answers_of_the_usual(fused, assemble(fused, found, plan).value(), a);
-  }
-  EXPECT_EQ(names,
+  EXPECT_EQ(check_each_chain(fused),
             (std::set<std::string>{"chain: wide+deep", "chain: deep+sum", "chain: wide+deep+sum", "chain: last+pool"}));
+}
+
+/// A picture that the first convolution turns, padded windows behind padded ones, and pools that products read.
+TEST(PlansWithCovers, OfTheBeginningOfANetworkHaveTheAnswersOfTheUsualOnes) {
+  GraphBuilder b;
+  const ValueId first = b.relu("first", b.conv("c1", b.input("in", {1, 3, 16, 16}), 16, 3, 2, 1));
+  const ValueId deep = b.relu("deep", b.conv("c2", first, 16, 3, 1, 1, 16));
+  const ValueId thin = b.relu("thin", b.conv("c3", deep, 8, 1));
+  const ValueId wide = b.relu("wide", b.conv("c4", thin, 24, 3, 1, 1));
+  const PoolOperator pool{PoolKind::average, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, false, Layout::channels_first};
+  const ValueId pooled = b.add("pool", pool, {wide});
+  const FusedGraph fused = optimize(b.finish({b.relu("out", b.conv("c5", pooled, 8, 1))}), {}).value();
+  EXPECT_EQ(check_each_chain(fused),
+            (std::set<std::string>{"chain: first+deep", "chain: deep+thin", "chain: first+deep+thin",
+                                   "chain: wide+pool", "chain: pool+out_turned", "chain: wide+pool+out_turned"}));
 }
 
 /// A depthwise convolution with neither bias nor activation behind it, as blazeface has.

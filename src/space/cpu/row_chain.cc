@@ -75,10 +75,6 @@ std::optional<Chain> find_chain(const ComputeDag& dag, const Target& target) {
     for (OpId input : inputs_of(scheduler.tree().dag, stage.sum))
       if (dag.op(input).is_placeholder() && is_constant(dag, input)) stage.constants.push_back(input);
   }
-  // Guards of a padded window under another one are not proven.
-  for (std::size_t k = 0; k + 1 < chain->size(); ++k)
-    if (!(*chain)[k].before.empty() && !(*chain)[k].axes.taps.empty() && !(*chain)[k + 1].before.empty())
-      return std::nullopt;
   return chain;
 }
 
@@ -269,7 +265,7 @@ class ChainBuilder {
 
 std::vector<std::int64_t> step_options(const TileAxes& axes) {
   std::vector<std::int64_t> options = {1};
-  for (std::int64_t n : {2, 4})
+  for (std::int64_t n : {2, 3, 4})
     if (axes.reduce_extent(axes.in) % n == 0) options.push_back(n);
   return options;
 }
@@ -325,7 +321,9 @@ void add_tile(Sketch& sketch, const TileAxes& axes, const std::string& suffix) {
                                 }});
   if (axes.in < 0) return;
   sketch.decisions.push_back({ic, "reduction steps unrolled", single(step_options(axes)), 0});
-  sketch.preferred[ic] = {axes.reduce_extent(axes.in) % 2 == 0 && tiling.fits_unrolled(best) ? 2 : 1};
+  // Three channels of a picture are too few for a loop.
+  const std::int64_t channels = axes.reduce_extent(axes.in);
+  sketch.preferred[ic] = {channels == 3 ? 3 : channels % 2 == 0 && tiling.fits_unrolled(best) ? 2 : 1};
 }
 
 /// Channels go through the chain in groups: where the last one computes each channel from that channel alone, or adds up the channels

@@ -98,6 +98,28 @@ std::string pool_behind(int size, int in, int out) {
          convolution("a", "in", "wa", size, in, out) + relu("r", "a", size, out) +
          padded("q", "r", size, out, "-1000f") + pool("m", "q", (size + 1) / 2, 2, out) + "return m\n";
 }
+/// A pointwise convolution behind a pool.
+std::string pool_inside(int size, int channels, int out) {
+  return picture(size, channels) + input("wp", fmt::format("{}, {}", channels, out), true) +
+         padded("q", "in", size, channels, "-1000f") + pool("m", "q", size, 1, channels) +
+         pointwise("c", "m", "wp", size, channels, out) + relu("out", "c", size, out) + "return out\n";
+}
+/// A convolution, a pool, a pointwise convolution.
+std::string pool_between(int size, int in, int middle, int out) {
+  const int small = (size - 3) / 2 + 1;
+  return picture(size + 2, in) + input("wa", fmt::format("3, 3, {}, {}", in, middle), true) +
+         input("wp", fmt::format("{}, {}", middle, out), true) + convolution("a", "in", "wa", size, in, middle) +
+         relu("r", "a", size, middle) + pool("m", "r", small, 2, middle) +
+         pointwise("c", "m", "wp", small, middle, out) + "return c\n";
+}
+/// A padded depthwise convolution behind a padded one.
+std::string padded_twice(int size, int stride, int in, int channels) {
+  return picture(size, in) + input("wa", fmt::format("3, 3, {}, {}", in, channels), true) +
+         input("wd", fmt::format("3, 3, {}", channels), true) + padded("p", "in", size, in) +
+         convolution("a", "p", "wa", size, in, channels) + relu("r", "a", size, channels) +
+         padded("q", "r", size, channels) + depthwise("d", "q", "wd", (size + stride - 1) / stride, stride, channels) +
+         relu("out", "d", (size + stride - 1) / stride, channels) + "return out\n";
+}
 
 ComputeDag dag_of(const std::string& text) {
   const auto dag = parse_dag(text);
@@ -123,7 +145,8 @@ const std::vector<std::string>& chains() {
   static const std::vector<std::string> kChains = {
       depthwise_inside(7, 1, 16, 24), depthwise_inside(9, 2, 24, 16), bottleneck(7, 1, 8, 16, 8),
       bottleneck(8, 2, 8, 24, 16),    two_convolutions(7, 8, 16, 24), pool_behind(9, 4, 16),
-      pointwise_inside(7, 1, 8, 40),  pointwise_inside(8, 2, 4, 48),
+      pointwise_inside(7, 1, 8, 40),  pointwise_inside(8, 2, 4, 48),  pool_inside(7, 24, 16),
+      pool_between(9, 4, 16, 8),      padded_twice(7, 1, 4, 16),      padded_twice(8, 2, 4, 24),
   };
   return kChains;
 }
