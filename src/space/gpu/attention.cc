@@ -226,21 +226,18 @@ class GpuAttentionBuilder {
   void copy_keys() {
     const std::int64_t keys = copied_keys(f_, share_);
     const std::vector<LoopId> loops = s_.compute_at(f_.keys, block_, StoredIn::block);
-    if (!f_.turns_keys)
-      return copy_in_trips(loops.front(), loops.back(), a_.depth, tile_copy(a_.depth, keys, 4, threads_));
+    if (!f_.turns_keys) {
+      const TileCopy copy = tile_copy(a_.depth, keys, 4, threads_);
+      return copy_tile(s_, loops.front(), loops.back(), copy, trip_of(a_.depth, copy));
+    }
     const std::int64_t across = std::min(threads_, a_.depth);
-    copy_in_trips(loops.back(), loops.front(), keys, {1, across, std::min(threads_ / across, keys), 1});
+    const TileCopy copy{1, across, std::min(threads_ / across, keys), 1};
+    copy_tile(s_, loops.back(), loops.front(), copy, trip_of(keys, copy));
   }
 
-  /// As copy_tile, but a thread's rows are no longer text than a few: there may be hundreds.
-  void copy_in_trips(LoopId rows, LoopId columns, std::int64_t count, const TileCopy& copy) {
-    const auto vector = s_.split(columns, copy.lanes, Tail::guard);
-    const auto line = s_.split(vector.outer, copy.across, Tail::guard);
-    const auto part = s_.split(rows, copy.down, Tail::guard);
-    const auto trip = s_.split(part.outer, std::min(kRowsOfATrip, (count + copy.down - 1) / copy.down), Tail::guard);
-    s_.reorder({trip.outer, line.outer, trip.inner, part.inner, line.inner, vector.inner});
-    s_.bind(part.inner, LoopKind::thread), s_.bind(line.inner, LoopKind::thread);
-    s_.annotate(trip.inner, LoopKind::unrolled), s_.annotate(vector.inner, LoopKind::vectorized);
+  /// Of the `count` rows of a key or of its depth. A thread may have hundreds of them, which would be long text.
+  static std::int64_t trip_of(std::int64_t count, const TileCopy& copy) {
+    return std::min(kRowsOfATrip, (count + copy.down - 1) / copy.down);
   }
 
   void pad(OpId op) {

@@ -15,14 +15,21 @@ TileCopy tile_copy(std::int64_t rows, std::int64_t columns, std::int64_t most_la
   return {lanes, across, down, rows / down * ((columns / lanes + across - 1) / across)};
 }
 
-void copy_tile(Scheduler& s, LoopId rows, LoopId columns, const TileCopy& copy) {
+void copy_tile(Scheduler& s, LoopId rows, LoopId columns, const TileCopy& copy, std::int64_t trip) {
   const auto vector = s.split(columns, copy.lanes, Tail::guard);
   const auto line = s.split(vector.outer, copy.across, Tail::guard);
   const auto part = s.split(rows, copy.down, Tail::guard);
-  s.reorder({part.outer, line.outer, part.inner, line.inner, vector.inner});
+  std::vector<LoopId> own = {part.outer};
+  if (trip > 0) {
+    const auto trips = s.split(part.outer, trip, Tail::guard);
+    own = {trips.outer, trips.inner};
+  }
+  std::vector<LoopId> order = own;
+  order.insert(order.end(), {line.outer, part.inner, line.inner, vector.inner});
+  s.reorder(order);
   s.bind(part.inner, LoopKind::thread);
   s.bind(line.inner, LoopKind::thread);
-  s.annotate(part.outer, LoopKind::unrolled);
+  s.annotate(own.back(), LoopKind::unrolled);
   s.annotate(vector.inner, LoopKind::vectorized);
 }
 

@@ -37,7 +37,8 @@ struct TileCopy {
 /// `rows` by `columns` elements, of which `most_lanes` neighbours can be moved at once.
 TileCopy tile_copy(std::int64_t rows, std::int64_t columns, std::int64_t most_lanes, std::int64_t threads);
 /// Cuts and binds the two loops over such a tile of an op in block memory.
-void copy_tile(Scheduler&, LoopId rows, LoopId columns, const TileCopy&);
+///   trip   rows of a thread that are unrolled together; 0: all of them
+void copy_tile(Scheduler&, LoopId rows, LoopId columns, const TileCopy&, std::int64_t trip = 0);
 
 /// The launch that adds up the parts of the sum: neighbouring threads have neighbouring columns.
 void add_parts(Scheduler&, const ProductForm&);
