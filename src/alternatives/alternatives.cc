@@ -37,10 +37,11 @@ class TaskTable {
     tasks_.push_back({std::move(key), name_of(one, one.groups.front()), std::move(dag)});
     return static_cast<int>(tasks_.size()) - 1;
   }
-  /// The task computes what the usual one does.
+  /// The task computes what the usual one does, or little more.
   void set_twin(int task, int usual) {
-    Task& twin = tasks_[static_cast<std::size_t>(task)];
-    if (task != usual && usual >= 0 && twin.twin.empty()) twin.twin = tasks_[static_cast<std::size_t>(usual)].key;
+    if (task < 0 || usual < 0 || task == usual) return;
+    std::string& twin = tasks_[static_cast<std::size_t>(task)].twin;
+    if (twin.empty()) twin = tasks_[static_cast<std::size_t>(usual)].key;
   }
   std::vector<Task> take() { return std::move(tasks_); }
 
@@ -141,6 +142,7 @@ class Finder {
   Status add_merge(const MergedGroups& merge) {
     WHET_TRY(Fragment kernel, merged_kernel(fused_, merge));
     WHET_TRY(const int task, table_.number_of(kernel));
+    table_.set_twin(task, task_of_group_[static_cast<std::size_t>(widest_of(merge.groups))]);
     const std::string name = std::string(kMerged) + merge.name;
     result_.all.push_back({AlternativeKind::cover, std::move(kernel), -1, task, name, merge.groups, kHopeOfMerged});
     for (std::size_t g = 0; g < fused_.groups.size(); ++g) WHET_RETURN_IF_ERROR(add_reader(static_cast<int>(g), merge));
@@ -152,6 +154,13 @@ class Finder {
     return ok_status();
   }
 
+  /// Of siblings, the one whose kernel is most like the merged one.
+  int widest_of(const std::vector<int>& groups) const {
+    return *std::ranges::max_element(groups, std::less(), [&](int g) {
+      return fused_.graph.value(fused_.groups[static_cast<std::size_t>(g)].outputs.front()).type.shape.back();
+    });
+  }
+
   Status add_reader(int group, const MergedGroups& merge) {
     WHET_TRY(std::optional<Fragment> fragment, reading_merged(fused_, group, merge));
     if (!fragment) return ok_status();
@@ -159,6 +168,7 @@ class Finder {
     const bool in_place = in_place_.done[g] && !fragment->kernel.empty();
     if (in_place && !takes_whole(*fragment)) return ok_status();
     WHET_TRY(const int task, task_of(*fragment));
+    table_.set_twin(task, task_of_group_[g]);
     result_.all.push_back({AlternativeKind::layout,
                            std::move(*fragment),
                            group,

@@ -60,8 +60,8 @@ constexpr int kDefaultTrialsPerTask = 64;
 /// Bursts of the last comparison [s]: many tasks are compared at the end of a run of a minute.
 constexpr double kBurstSeconds = 0.01;
 
-/// Of the trials and the minutes, this part may go to other layouts and covers: more where convolutions can be one chain, which gains
-/// most (docs/decisions/covers.md). In a network that has none, a short run's usual kernels are worth the time.
+/// Of the trials and the minutes, this part may go to other layouts and covers: more where a depthwise convolution can be in one chain
+/// with others, which gains most (docs/decisions/covers.md). Where none can, a short run's usual kernels are worth the time.
 constexpr double kShareWithChains = 0.25, kShareWithoutChains = 0.1;
 
 /// The trials that are left for the usual kernels.
@@ -115,6 +115,11 @@ Result<NetworkTruth> settle(const TuneSettings& settings, const Prepared& prepar
   return settle_in_network(prepared.fused, prepared.place.target, file, device, options);
 }
 
+bool gains_much(const Alternative& alternative) {
+  constexpr double kHopeOfDepthwise = 0.7;  // chains of windows, products and pools hope for less
+  return names_chain(alternative.name) && alternative.hope <= kHopeOfDepthwise;
+}
+
 /// The part of the trials and minutes that alternatives may have; 0: none are searched. Layouts are a choice for a whole network of
 /// pictures whose times mean something, on a processor.
 double share_of_alternatives(const TuneSettings& settings, const Prepared& prepared,
@@ -125,8 +130,7 @@ double share_of_alternatives(const TuneSettings& settings, const Prepared& prepa
     return 0;
   const Result<Alternatives> found = find_alternatives(prepared.fused, prepared.place.target, options);
   if (!found.ok() || found->all.size() == found->usual) return 0;
-  const double share =
-      std::ranges::any_of(found->all, names_chain, &Alternative::name) ? kShareWithChains : kShareWithoutChains;
+  const double share = std::ranges::any_of(found->all, gains_much) ? kShareWithChains : kShareWithoutChains;
   return settings.trials > 0 && main_trials(settings, share) == settings.trials ? 0 : share;
 }
 
