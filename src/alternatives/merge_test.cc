@@ -173,6 +173,33 @@ TEST(MergedKernels, ThatAreEqualAreOneTask) {
   EXPECT_EQ(tasks.size(), 1u);
 }
 
+/// What computes a group, among the usual kernels.
+std::string usual_key(const Alternatives& found, int group) {
+  for (std::size_t a = 0; a < found.usual; ++a)
+    if (found.all[a].group == group && found.all[a].task >= 0)
+      return found.tasks[static_cast<std::size_t>(found.all[a].task)].key;
+  return "none";
+}
+
+TEST(MergedKernels, BeginLikeTheirWidestPartAndTheirReadersLikeTheUsualOnes) {
+  const FusedGraph graph = two_branches([](GraphBuilder& b, ValueId x) { return b.relu("b", b.conv("bc", x, 24, 1)); });
+  const Alternatives found = find_alternatives(graph, target(), {}).value();
+  const std::vector<MergedGroups> merges = find_merges(graph);
+  ASSERT_EQ(merges.size(), 1u);
+  int readers = 0;
+  for (const Alternative& a : found.all) {
+    if (!names_cover(a.name) || a.task < 0) continue;
+    const std::string& twin = found.tasks[static_cast<std::size_t>(a.task)].twin;
+    if (a.kind == AlternativeKind::cover) {
+      EXPECT_EQ(twin, usual_key(found, merges.front().groups.back()));  // b, of 24 channels
+    }
+    if (a.kind != AlternativeKind::layout) continue;
+    EXPECT_EQ(twin, usual_key(found, a.group)) << a.name;
+    ++readers;
+  }
+  EXPECT_EQ(readers, 2);
+}
+
 TEST(Covers, AreLeftOutWhereTheyAreNotAskedFor) {
   const FusedGraph graph = two_branches([](GraphBuilder& b, ValueId x) { return b.relu("b", b.conv("bc", x, 24, 1)); });
   const Alternatives without = find_alternatives(graph, target(), {.covers = false}).value();

@@ -30,7 +30,7 @@ struct Priced {
   PlannedNetwork compiled;  ///< what `whet compile` uses
   RecordsRead read;
   std::string target;
-  double seconds_a_byte = 0;  ///< part of the prices
+  NetworkExcess excess;  ///< part of the prices
 };
 
 Result<Priced> price(const PlanQuestion& question) {
@@ -46,7 +46,7 @@ Result<Priced> price(const PlanQuestion& question) {
   AlternativeOptions alternatives{.forms = forms_for(place.target)};
   if (const Plan* plan = priced.read.records.plan_for(hash_of(priced.fused), to_string(place.target))) {
     add_forms_of(plan->kernels, alternatives);
-    priced.seconds_a_byte = plan->seconds_a_byte;
+    priced.excess = plan->excess;
   }
   // A form that is asked for pads any channels.
   if (parse_form(question.contains)) add_forms_of({{question.node, question.contains}}, alternatives);
@@ -57,7 +57,7 @@ Result<Priced> price(const PlanQuestion& question) {
   options.rates = known.rates;
   options.schedules = question.rounding.schedules();
   options.network_bytes = network_footprint(priced.fused, tasks, question.rounding.exact);
-  options.seconds_a_byte = priced.seconds_a_byte;
+  options.excess = priced.excess;
   priced.target = to_string(place.target);
   priced.prices = prices_of(priced.alternatives, priced.read.records, place.target, options);
   WHET_TRY(priced.plans, best_plans(priced.fused, priced.alternatives, priced.prices));
@@ -84,16 +84,24 @@ std::string_view word(PriceKind kind) {
 std::string node_of(const Priced& priced, int number) {
   return shortened(priced.fused.graph.value(at(priced, number).fragment.writes.front().value).name, kPlanNodeWidth);
 }
+std::string excess_text(const NetworkExcess& excess) {
+  std::vector<std::string> parts;
+  if (excess.seconds_a_byte > 0)
+    parts.push_back(fmt::format("{:.2g} ns for a KiB of activations that the kernel reads and writes",
+                                excess.seconds_a_byte * 1024 * 1e9));
+  if (excess.seconds_a_kernel > 0)
+    parts.push_back(fmt::format("{:.2g} us for the kernel", excess.seconds_a_kernel * 1e6));
+  if (parts.empty()) return "";
+  return fmt::format("Each time has {}: what the network took longer than its kernels alone\n",
+                     fmt::join(parts, " and "));
+}
+
 std::string closing(const Priced& priced) {
   std::string text = fmt::format(
       "Sum: {} ms of {} ms by the usual kernels{}; bound {} ms\n",
       exact_milliseconds(priced.plans.best.front().seconds), exact_milliseconds(priced.plans.usual.seconds),
       priced.plans.optimal ? " (proven best of what is known)" : "", exact_milliseconds(priced.plans.bound));
-  if (priced.seconds_a_byte > 0)
-    text += fmt::format(
-        "Each time has {:.2g} ns for a KiB of activations that the kernel reads and writes: what the network took "
-        "longer than its kernels alone\n",
-        priced.seconds_a_byte * 1024 * 1e9);
+  text += excess_text(priced.excess);
   const PlannedNetwork& compiled = priced.compiled;
   if (!compiled.note.empty()) text += compiled.note + "\n";
   const std::string kernels = kernels_text(compiled.kernels);

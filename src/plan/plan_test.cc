@@ -324,14 +324,17 @@ TEST(Prices, AreMeasuredOrHoped) {
   }
 }
 
-TEST(Prices, HaveWhatTheNetworkTakesLongerForActivations) {
+TEST(Prices, HaveWhatTheNetworkTakesLongerThanItsKernels) {
   GraphBuilder b;
   const ValueId wide =
       b.relu("b", b.conv("bc", b.relu("a", b.conv("ac", b.input("x", {1, 16, 8, 8}), 64, 1)), 64, 3, 1, 1, 64));
   Case c{optimize(b.finish({b.relu("out", b.conv("pc", wide, 8, 1))}), {}).value(), {}};
   c.alternatives = find_alternatives(c.fused, target(), {}).value();
   const std::vector<Price> alone = prices_of(c.alternatives, Records(), target(), {});
-  const std::vector<Price> between = prices_of(c.alternatives, Records(), target(), {.seconds_a_byte = 1e-9});
+  const std::vector<Price> between =
+      prices_of(c.alternatives, Records(), target(), {.excess = {.seconds_a_byte = 1e-9}});
+  const std::vector<Price> each =
+      prices_of(c.alternatives, Records(), target(), {.excess = {.seconds_a_kernel = 3e-6}});
   double most = 0, chain = 0;
   for (std::size_t a = 0; a < c.alternatives.all.size(); ++a) {
     const Alternative& alternative = c.alternatives.all[a];
@@ -340,6 +343,7 @@ TEST(Prices, HaveWhatTheNetworkTakesLongerForActivations) {
         static_cast<double>(activation_bytes(c.alternatives.tasks[static_cast<std::size_t>(alternative.task)]));
     EXPECT_NEAR(between[a].seconds, alone[a].seconds + 1e-9 * bytes, 1e-15);
     EXPECT_NEAR(between[a].bound, alone[a].bound + 1e-9 * bytes, 1e-15);
+    EXPECT_NEAR(each[a].seconds, alone[a].seconds + 3e-6, 1e-15);
     if (alternative.kind == AlternativeKind::usual) most = std::max(most, bytes);
     if (alternative.kind == AlternativeKind::cover && alternative.instead.size() == 3) chain = bytes;
   }

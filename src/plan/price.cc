@@ -138,10 +138,10 @@ std::vector<Price> prices_of(const Alternatives& alternatives, const Records& re
       price.bound = std::max(price.bound, hope * twin);
       price.seconds = std::max(price.seconds, price.bound);
     }
-    const double between = options.seconds_a_byte *
-                           static_cast<double>(activation_bytes(alternatives.tasks[static_cast<std::size_t>(a.task)]));
+    const std::int64_t bytes = activation_bytes(alternatives.tasks[static_cast<std::size_t>(a.task)]);
+    const double longer = options.excess.seconds_a_byte * static_cast<double>(bytes) + options.excess.seconds_a_kernel;
     if (a.kind == AlternativeKind::usual) usual[a.group] = price.seconds;
-    price.seconds += between, price.bound += between;
+    price.seconds += longer, price.bound += longer;
     prices.push_back(price);
   }
   return prices;

@@ -31,9 +31,9 @@ struct PriceOptions {
   std::string cache;               ///< and only those of this cache mode; "": of any
   MachineRates rates;              ///< zeros: the bounds are zeros
   std::int64_t network_bytes = 0;  ///< as limits_of has it
-  /// What a network takes longer than the sum of its kernels, for each byte of activations that these read and write: where
-  /// activations do not stay in the caches between two kernels, kernels that are timed alone do not show it. Part of each price.
-  double seconds_a_byte = 0;
+  /// Part of each price: where activations do not stay in the caches between two kernels, kernels that are timed alone do not
+  /// show it, nor what it costs that a kernel's code and its neighbour's results are cold.
+  NetworkExcess excess = {};
   bool guess = true;  ///< false: what nobody has measured costs nothing, and has to be left out
   /// A group on other forms is not hoped to take less than this part of its usual kernel: it computes the same.
   double hope = 0.9;

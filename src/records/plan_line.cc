@@ -60,7 +60,8 @@ class PlanReader {
     p.at = line_["at"].string_or("");
     return seconds("seconds", p.seconds) && seconds("usual_seconds", p.usual_seconds) &&
            seconds("bound_seconds", p.bound_seconds) && seconds("runner_up_seconds", p.runner_up_seconds) &&
-           seconds("seconds_a_byte", p.seconds_a_byte) && seconds("network_seconds", p.network_seconds) &&
+           seconds("seconds_a_byte", p.excess.seconds_a_byte) &&
+           seconds("seconds_a_kernel", p.excess.seconds_a_kernel) && seconds("network_seconds", p.network_seconds) &&
            seconds("usual_network_seconds", p.usual_network_seconds);
   }
 
@@ -75,7 +76,8 @@ std::string to_line(const Plan& p) {
   plan.set("seconds", p.seconds).set("usual_seconds", p.usual_seconds).set("bound_seconds", p.bound_seconds);
   if (p.runner_up_seconds > 0)
     plan.set("runner_up", kernels_json(p.runner_up)).set("runner_up_seconds", p.runner_up_seconds);
-  if (p.seconds_a_byte > 0) plan.set("seconds_a_byte", p.seconds_a_byte);
+  if (p.excess.seconds_a_byte > 0) plan.set("seconds_a_byte", p.excess.seconds_a_byte);
+  if (p.excess.seconds_a_kernel > 0) plan.set("seconds_a_kernel", p.excess.seconds_a_kernel);
   if (p.network_seconds > 0)
     plan.set("network_seconds", p.network_seconds).set("usual_network_seconds", p.usual_network_seconds);
   Json line = Json::object();

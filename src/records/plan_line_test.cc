@@ -33,8 +33,9 @@ TEST(PlanLine, PrintsAsItWasRead) {
 
 TEST(PlanLine, HasWhatTheNetworkTakesLonger) {
   Plan longer = plan();
-  longer.seconds_a_byte = 2.5e-11;
-  EXPECT_NE(to_line(longer).find(R"("seconds_a_byte":2.5e-11)"), std::string::npos) << to_line(longer);
+  longer.excess = {.seconds_a_byte = 2.5e-11, .seconds_a_kernel = 4e-6};
+  EXPECT_NE(to_line(longer).find(R"("seconds_a_byte":2.5e-11,"seconds_a_kernel":4e-06)"), std::string::npos)
+      << to_line(longer);
   EXPECT_EQ(plan(to_line(longer)), longer);
 }
 

@@ -237,7 +237,7 @@ Result<ReportLayouts> layouts_of(const Records& records, const ReportSources& fr
                                               {.schedules = from.schedules,
                                                .rates = from.rates,
                                                .network_bytes = network_bytes,
-                                               .seconds_a_byte = plan != nullptr ? plan->seconds_a_byte : 0});
+                                               .excess = plan != nullptr ? plan->excess : NetworkExcess()});
   ReportLayouts layouts;
   WHET_TRY(const NetworkPlan usual, find_plan(fused, alternatives, {}));
   layouts.usual = layouts.chosen = describe_plan(fused, alternatives, usual.alternatives, prices);

@@ -13,6 +13,13 @@ struct PlannedKernel {
   friend bool operator==(const PlannedKernel&, const PlannedKernel&) = default;
 };
 
+/// What a network takes longer than the sum of its kernels, each timed alone. Nobody knows of which kernels: it is laid on the
+/// activations that these read and write, or on each kernel alike, or on both.
+struct NetworkExcess {
+  double seconds_a_byte = 0, seconds_a_kernel = 0;
+  friend bool operator==(const NetworkExcess&, const NetworkExcess&) = default;
+};
+
 /// How a whole network is computed on a target: the kernels that differ from the usual ones. A line of a record file.
 struct Plan {
   int version = 2;
@@ -26,7 +33,7 @@ struct Plan {
       0;  ///< no plan of the alternatives was hoped to take less, by what was measured and bounds of the rest
   std::vector<PlannedKernel> runner_up;
   double runner_up_seconds = 0;  ///< 0: there is none
-  double seconds_a_byte = 0;     ///< of activations, in all of these sums: see PriceOptions::seconds_a_byte
+  NetworkExcess excess;          ///< in all of these sums
   /// Of one inference of the whole network, and of the usual plan's alternately with it; 0: not measured.
   double network_seconds = 0, usual_network_seconds = 0;
   std::string whet, at;  ///< version of the program, time in UTC (ISO 8601)

@@ -47,7 +47,7 @@ class Search {
   Result<PlanSearch> run() {
     WHET_TRY(alternatives_, find_alternatives(fused_, target_, options_.alternatives));
     result_.alternatives = alternatives_.all.size() - alternatives_.usual;
-    seconds_a_byte_ = options_.excess_seconds / bytes_of_usual_kernels();
+    lay_excess();
     for (std::size_t t = 0; t < alternatives_.tasks.size(); ++t)
       result_.tasks += alternatives_.tasks[t].weight > 0 && !is_usual_task(static_cast<int>(t));
     WHET_RETURN_IF_ERROR(measure_what_is_hoped());
@@ -74,18 +74,25 @@ class Search {
                        [&](const Alternative& a) { return a.task == task; });
   }
 
-  double bytes_of_usual_kernels() const {
-    double bytes = 1;
-    for (std::size_t a = 0; a < alternatives_.usual; ++a)
-      if (const int task = alternatives_.all[a].task; task >= 0)
-        bytes += static_cast<double>(activation_bytes(alternatives_.tasks[static_cast<std::size_t>(task)]));
-    return bytes;
+  /// What the network takes longer than its kernels may go with their activations, with their number, or with both; or other plans
+  /// take it as well. The first way is for all that is measured; the others have plans that the network may be faster with.
+  void lay_excess() {
+    double bytes = 0, kernels = 0;
+    for (std::size_t a = 0; a < alternatives_.usual; ++a) {
+      const int task = alternatives_.all[a].task;
+      if (task < 0) continue;
+      bytes += static_cast<double>(activation_bytes(alternatives_.tasks[static_cast<std::size_t>(task)]));
+      ++kernels;
+    }
+    if (options_.excess_seconds <= 0 || kernels == 0) return ways_.push_back({});
+    const double a_byte = options_.excess_seconds / bytes, a_kernel = options_.excess_seconds / kernels;
+    ways_ = {{{a_byte, 0}, {}}, {{0, a_kernel}, {}}, {{a_byte / 2, a_kernel / 2}, {}}, {{}, {}}};
   }
 
-  std::vector<Price> prices() const {
+  std::vector<Price> prices(std::size_t way = 0) const {
     PriceOptions options = options_.prices;
     options.hope_of = hope_of_;
-    options.seconds_a_byte = seconds_a_byte_;
+    options.excess = ways_[way].excess;
     options.cache = measurer_.setting().cache;
     return prices_of(alternatives_, file_.records(), target_, options);
   }
@@ -129,7 +136,7 @@ class Search {
     for (int round = 0; round < kRounds && !used_up(); ++round) {
       renew_prices();
       const double before = elapsed();
-      WHET_TRY(const NetworkPlans hoped, hoped_plans());
+      WHET_TRY(const NetworkPlans hoped, hoped_plans(prices_));
       const double chosen_in = elapsed() - before;
       hoped_seconds_ = hoped.bound;
       std::vector<Task> unknown = unmeasured(hoped.best.front().alternatives);
@@ -147,14 +154,14 @@ class Search {
   }
 
   /// The best plans by bounds; without time for a choice the usual one, of which nothing is proven.
-  Result<NetworkPlans> hoped_plans() const {
+  Result<NetworkPlans> hoped_plans(const std::vector<Price>& prices) const {
     if (options_.seconds_a_choice > 0)
-      return best_plans(fused_, alternatives_, prices_,
+      return best_plans(fused_, alternatives_, prices,
                         {.forbidden = failed(), .bounds = true, .seconds_limit = options_.seconds_a_choice});
     NetworkPlans plans;
     for (std::size_t a = 0; a < alternatives_.usual; ++a) {
       plans.usual.alternatives.push_back(static_cast<int>(a));
-      plans.usual.seconds += prices_[a].seconds;
+      plans.usual.seconds += prices[a].seconds;
     }
     plans.best = {plans.usual};
     return plans;
@@ -338,17 +345,14 @@ class Search {
   }
 
   Status decide() {
-    std::vector<NetworkPlan> others;
-    for (const NetworkPlan& plan : result_.plans.best)
-      if (!kernels_of(fused_, alternatives_, plan).empty() && plan.seconds < result_.plans.usual.seconds)
-        others.push_back(plan);
+    WHET_TRY(std::vector<Proposal> others, proposals());
     add_earlier_plan(others);
     std::optional<std::size_t> winner;
     if (!others.empty() && !interrupted()) {
       WHET_TRY(winner, try_in_network(others));
     }
     if (interrupted()) return leave_as_it_is();
-    result_.chosen = line_of(winner ? others[*winner] : result_.plans.usual);
+    WHET_TRY(result_.chosen, line_of(winner ? others[*winner] : Proposal{result_.plans.usual, 0}));
     if (winner) {
       result_.tried[*winner].adopted = true;
       result_.chosen.network_seconds = result_.tried[*winner].network_seconds;
@@ -357,16 +361,42 @@ class Search {
     return file_.append_plan(result_.chosen);
   }
 
+  /// A plan that is shorter than the usual one by one way of laying the excess.
+  struct Proposal {
+    NetworkPlan plan;
+    std::size_t way;
+  };
+
+  /// The best plan of each way, then the next best ones, as many as are tried in the network.
+  Result<std::vector<Proposal>> proposals() {
+    ways_.front().plans = result_.plans;
+    for (std::size_t way = 1; way < ways_.size(); ++way) {
+      WHET_TRY(ways_[way].plans, best_plans(fused_, alternatives_, prices(way), only_measured()));
+    }
+    std::vector<Proposal> proposed;
+    const auto most = static_cast<std::size_t>(options_.tried_in_network);
+    for (std::size_t rank = 0; rank < most; ++rank)
+      for (std::size_t way = 0; way < ways_.size() && proposed.size() < most; ++way) {
+        const NetworkPlans& plans = ways_[way].plans;
+        if (rank >= plans.best.size() || plans.best[rank].seconds >= plans.usual.seconds) continue;
+        const auto kernels = kernels_of(fused_, alternatives_, plans.best[rank]);
+        if (!kernels.empty() && !is_among(proposed, kernels)) proposed.push_back({plans.best[rank], way});
+      }
+    return proposed;
+  }
+  bool is_among(const std::vector<Proposal>& proposed, const std::vector<PlannedKernel>& kernels) const {
+    return std::ranges::any_of(
+        proposed, [&](const Proposal& one) { return kernels_of(fused_, alternatives_, one.plan) == kernels; });
+  }
+
   /// The plan that the network was faster with before is tried again, whatever the sums say now.
-  void add_earlier_plan(std::vector<NetworkPlan>& others) const {
+  void add_earlier_plan(std::vector<Proposal>& others) const {
     const Plan* earlier = file_.records().plan_for(hash_of(fused_), to_string(target_));
-    if (earlier == nullptr || earlier->kernels.empty()) return;
-    for (const NetworkPlan& plan : others)
-      if (kernels_of(fused_, alternatives_, plan) == earlier->kernels) return;
+    if (earlier == nullptr || earlier->kernels.empty() || is_among(others, earlier->kernels)) return;
     Result<NetworkPlan> plan = find_plan(fused_, alternatives_, earlier->kernels);
     if (!plan.ok()) return;  // it has forms that are not looked at now
     for (int a : plan->alternatives) plan->seconds += prices_[static_cast<std::size_t>(a)].seconds;
-    others.push_back(std::move(*plan));
+    others.push_back({std::move(*plan), 0});
   }
 
   /// After an interrupt nothing is decided: what the file has counts.
@@ -375,16 +405,23 @@ class Search {
     return ok_status();
   }
 
-  Plan line_of(const NetworkPlan& plan) const {
+  Result<Plan> line_of(const Proposal& proposal) const {
+    const NetworkPlan& plan = proposal.plan;
+    const auto& [excess, plans] = ways_[proposal.way];
     Plan line{.graph = hash_of(fused_), .name = fused_.graph.name, .target = to_string(target_)};
     line.kernels = kernels_of(fused_, alternatives_, plan);
     line.seconds = plan.seconds;
-    line.usual_seconds = result_.plans.usual.seconds;
-    line.bound_seconds = std::min(hoped_seconds_, plan.seconds);
-    line.seconds_a_byte = seconds_a_byte_;
-    if (result_.plans.best.size() > 1) {
-      const bool first = result_.plans.best.front().alternatives == plan.alternatives;
-      const NetworkPlan& runner_up = result_.plans.best[first ? 1 : 0];
+    line.usual_seconds = plans.usual.seconds;
+    double hoped = hoped_seconds_;
+    if (proposal.way > 0) {
+      WHET_TRY(const NetworkPlans by_this_way, hoped_plans(prices(proposal.way)));
+      hoped = by_this_way.bound;
+    }
+    line.bound_seconds = std::min(hoped, plan.seconds);
+    line.excess = excess;
+    if (plans.best.size() > 1) {
+      const bool first = plans.best.front().alternatives == plan.alternatives;
+      const NetworkPlan& runner_up = plans.best[first ? 1 : 0];
       line.runner_up = kernels_of(fused_, alternatives_, runner_up);
       line.runner_up_seconds = runner_up.seconds;
     }
@@ -394,7 +431,7 @@ class Search {
   }
 
   /// The plan that the network is fastest with; nothing where it is the usual one, or too close to say.
-  Result<std::optional<std::size_t>> try_in_network(const std::vector<NetworkPlan>& plans) {
+  Result<std::optional<std::size_t>> try_in_network(const std::vector<Proposal>& plans) {
     WHET_TRY(ScratchDirectory scratch, ScratchDirectory::make());
     const ScheduleSource best = best_of(&file_.records(), target_, options_.prices.schedules);
     const std::string usual = scratch.path() + "/usual.so";
@@ -404,11 +441,11 @@ class Search {
     WHET_TRY(const CompileReport report, compile_model(fused_, best, target_, usual, compiling));
     std::optional<std::size_t> winner;
     for (std::size_t p = 0; p < plans.size() && !interrupted(); ++p) {
-      WHET_TRY(const FusedGraph planned, assemble(fused_, alternatives_, plans[p].alternatives));
+      const NetworkPlan& plan = plans[p].plan;
+      WHET_TRY(const FusedGraph planned, assemble(fused_, alternatives_, plan.alternatives));
       const std::string library = scratch.path() + "/" + std::to_string(p) + ".so";
       WHET_TRY(const CompileReport other, compile_model(planned, best, target_, library, compiling));
-      PlanSearch::Tried tried{.sum_seconds = plans[p].seconds,
-                              .kernels = kernels_of(fused_, alternatives_, plans[p]).size()};
+      PlanSearch::Tried tried{.sum_seconds = plan.seconds, .kernels = kernels_of(fused_, alternatives_, plan).size()};
       const Result<ModelVerdict> seen =
           compare_in_new_processes(device_, {usual}, {library}, run_of_network(), kFasterPlan);
       if (!seen.ok()) return interrupted() ? Result<std::optional<std::size_t>>(std::nullopt) : seen.error();
@@ -434,7 +471,12 @@ class Search {
   Alternatives alternatives_;
   std::vector<Price> prices_;
   std::map<std::string, double> hope_of_;
-  double seconds_a_byte_ = 0;
+  /// A way of laying what the network takes longer than its kernels, and the best plans by it.
+  struct Way {
+    NetworkExcess excess;
+    NetworkPlans plans;
+  };
+  std::vector<Way> ways_;
   double hoped_seconds_ = kInfinity;  ///< no plan was hoped to take less when that was last asked
   std::set<std::string> failed_;      ///< tasks none of whose candidates ran
   std::set<std::string> measured_;    ///< tasks that were

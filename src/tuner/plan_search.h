@@ -31,7 +31,7 @@ struct PlanSearchOptions {
   /// Of one choice over hopes. Hopes of one network may be too alike for a quick choice: then what promises most is measured
   /// without one, for as long as the choice has taken. 0: there is no choice.
   double seconds_a_choice = 1;
-  /// What one inference takes longer than its kernels timed alone: it is laid on their activations (PriceOptions::seconds_a_byte).
+  /// What one inference takes longer than its kernels timed alone: part of the kernels' prices (NetworkExcess).
   double excess_seconds = 0;
   NetworkOptions network;                             ///< how these are timed
   std::function<void(const PlanProgress&)> on_round;  ///< before tasks are measured; may be empty

@@ -41,9 +41,11 @@ class PlanSearchTest : public ::testing::Test {
   PlanSearch search(double blocked, double copy, double network = 0.9e-3) {
     Result<RecordFile> file = RecordFile::open(folder_->path() + "/r.jsonl");
     const auto seconds = [=, this, usual = usual_](const ComputeDag& dag) {
-      const bool product = std::any_of(dag.ops.begin(), dag.ops.end(), [](const Op& op) {
+      const auto products = std::count_if(dag.ops.begin(), dag.ops.end(), [](const Op& op) {
         return !op.is_placeholder() && op.element().reducer.has_value();
       });
+      if (products > 1 && chain_ > 0) return chain_;
+      const bool product = products > 0;
       const bool blocks =
           std::any_of(dag.ops.begin(), dag.ops.end(), [](const Op& op) { return op.shape.size() == 5; });
       if (!product && blocks) return copy;
@@ -89,6 +91,7 @@ class PlanSearchTest : public ::testing::Test {
   FusedGraph fused_;
   PlanSearchOptions options_;
   double usual_ = 10e-6;  ///< seconds of a usual kernel
+  double chain_ = 0;      ///< of one that computes several products; 0: as a usual one
   bool crashes_ = false;
   bool in_proportion_ = false;  ///< products take these times for each 10^6 operations
   bool unrolls_ = false;        ///< the best convolutions are `unrolled`
@@ -112,12 +115,30 @@ TEST_F(PlanSearchTest, TakesBlocksWhereTheyAreFasterAndTheNetworkAgrees) {
 
 TEST_F(PlanSearchTest, RecordsWhatTheNetworkTakesLongerThanItsKernels) {
   search(7e-6, 1e-6);
-  EXPECT_EQ(plan_.seconds_a_byte, 0);
+  EXPECT_EQ(plan_.excess, NetworkExcess());
   const double kernels = plan_.usual_seconds;
   options_.excess_seconds = 40e-6;
   search(7e-6, 1e-6);
   EXPECT_NEAR(plan_.usual_seconds, kernels + 40e-6, 1e-9);
-  EXPECT_GT(plan_.seconds_a_byte, 0);
+  EXPECT_GT(plan_.excess.seconds_a_byte, 0);
+  EXPECT_EQ(plan_.excess.seconds_a_kernel, 0);
+}
+
+/// One kernel takes longer than the two that it stands for, and what lies between these is little.
+TEST_F(PlanSearchTest, TriesAPlanOfFewerKernelsWhereTheExcessMayGoWithTheirNumber) {
+  testing::GraphBuilder b;
+  const ValueId x = b.relu("a", b.conv("ac", b.relu("r", b.input("x", {1, 16, 32, 32})), 8, 3, 4, 1));
+  fused_ = optimize(b.finish({b.relu("p", b.conv("out", b.relu("b", b.conv("bc", x, 8, 1)), 8, 3))}), {}).value();
+  options_.alternatives.forms = {};
+  chain_ = 22e-6;
+  EXPECT_TRUE(search(7e-6, 1e-6).tried.empty());
+  options_.excess_seconds = 60e-6;
+  EXPECT_FALSE(search(7e-6, 1e-6).tried.empty());
+  ASSERT_EQ(plan_.kernels.size(), 1u);
+  EXPECT_TRUE(names_chain(plan_.kernels.front().forms));
+  EXPECT_GT(plan_.excess.seconds_a_kernel, 0);
+  EXPECT_LT(plan_.seconds, plan_.usual_seconds);
+  EXPECT_LE(plan_.bound_seconds, plan_.seconds);
 }
 
 TEST_F(PlanSearchTest, KeepsAnEarlierPlanAsLongAsTheNetworkIsFasterWithIt) {
