@@ -37,7 +37,7 @@ class TaskTable {
     tasks_.push_back({std::move(key), name_of(one, one.groups.front()), std::move(dag)});
     return static_cast<int>(tasks_.size()) - 1;
   }
-  /// The task computes what the usual one does, or little more.
+  /// The task computes what the usual one does, perhaps beside something else: the schedule of the usual one is a good beginning.
   void set_twin(int task, int usual) {
     if (task < 0 || usual < 0 || task == usual) return;
     std::string& twin = tasks_[static_cast<std::size_t>(task)].twin;
@@ -154,7 +154,7 @@ class Finder {
     return ok_status();
   }
 
-  /// Of siblings, the one whose kernel is most like the merged one.
+  /// Of siblings, the one with the most channels: its kernel is most like the merged one.
   int widest_of(const std::vector<int>& groups) const {
     return *std::ranges::max_element(groups, std::less(), [&](int g) {
       return fused_.graph.value(fused_.groups[static_cast<std::size_t>(g)].outputs.front()).type.shape.back();
@@ -378,6 +378,13 @@ std::string_view name_of(AlternativeKind kind) {
 }
 
 bool names_chain(std::string_view name) { return name.starts_with(kChain); }
+bool chains_depthwise(const Alternative& alternative) {
+  const Graph& graph = alternative.fragment.graph;
+  return names_chain(alternative.name) && std::ranges::any_of(alternative.fragment.kernel, [&](NodeId n) {
+           const auto* conv = std::get_if<ConvOperator>(&graph.node(n).op);
+           return conv != nullptr && conv->groups > 1;
+         });
+}
 bool names_cover(std::string_view name) {
   return name.starts_with(kMerged) || name.starts_with(kFromMerged) || names_chain(name);
 }

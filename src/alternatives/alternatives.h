@@ -36,6 +36,8 @@ struct Alternative {
 bool names_cover(std::string_view name);
 /// Convolutions one behind the other as one kernel.
 bool names_chain(std::string_view name);
+/// Such a kernel of which one is depthwise.
+bool chains_depthwise(const Alternative&);
 
 /// All ways that are known to compute a network.
 struct Alternatives {

@@ -93,7 +93,7 @@ class ChainFinder {
   }
 
  private:
-  static constexpr double kHopeOfBottleneck = 0.6, kHopeBehindWindow = 0.75;
+  static constexpr double kHopeOfBottleneck = 0.6, kHopeOfThree = 0.75;
 
   LinkKind kind(int group) const { return links_[static_cast<std::size_t>(group)]->kind; }
 
@@ -105,13 +105,13 @@ class ChainFinder {
     return writer != writers_.end() && links_[static_cast<std::size_t>(writer->second)] ? writer->second : -1;
   }
 
-  /// Three kernels, of which the last one is pointwise: an inverted bottleneck, or a network's first convolution or a pool's
-  /// with what is behind it.
+  /// The convolution before the two of which the last one is pointwise: an inverted bottleneck, the beginning of a network, or a
+  /// pool between two convolutions.
   void add_with_one_before(int middle, int last) {
     const int first = before_of(middle);
-    if (first < 0 || (kind(middle) != LinkKind::depthwise && kind(middle) != LinkKind::pool) || !convolves(kind(first)))
-      return;
-    add({first, middle, last}, kind(first) == LinkKind::pointwise ? kHopeOfBottleneck : kHopeBehindWindow);
+    const bool deep = first >= 0 && kind(middle) == LinkKind::depthwise;
+    if (first < 0 || !convolves(kind(first)) || (!deep && kind(middle) != LinkKind::pool)) return;
+    add({first, middle, last}, deep && kind(first) == LinkKind::pointwise ? kHopeOfBottleneck : kHopeOfThree);
   }
 
   static bool convolves(LinkKind kind) { return kind == LinkKind::window || kind == LinkKind::pointwise; }

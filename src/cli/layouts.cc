@@ -54,7 +54,7 @@ std::string plan_report(const PlanSearch& search) {
       search.complete ? "no other plan is hoped to be shorter" : "not all that is hoped for was measured");
   text += fmt::format("  plan by sums   {:.4f} ms, the usual one {:.4f} ms; bound {:.4f} ms\n",
                       search.plans.best.front().seconds * 1e3, search.plans.usual.seconds * 1e3,
-                      search.chosen.bound_seconds * 1e3);
+                      search.bound_seconds * 1e3);
   for (const PlanSearch::Tried& tried : search.tried)
     text += fmt::format("  in the network {:.4f} ms with {} other kernels, the usual plan {:.4f} ms alternately{}\n",
                         tried.network_seconds * 1e3, tried.kernels, tried.usual_network_seconds * 1e3,

@@ -348,7 +348,7 @@ struct Facts::Search {
   int& steps;
   Bound goal;
   std::vector<std::uint64_t>& visited;
-  bool uses_facts = true;  ///< else relations and cases alone
+  bool uses_facts = true;  ///< else relations, cases, and facts about the very same atom alone
   /// Different facts in different order lead to one form.
   bool is_new(const Affine& a) {
     const std::uint64_t print = fingerprint(a);
@@ -522,7 +522,8 @@ Bound Facts::best_upper(const Affine& a, Bound goal) const {
   if (a.is_constant() || (simple && goal && *simple <= *goal)) return simple;
   if (simple && (attains(a, *simple, false) || attains(a, *simple, true))) return simple;
   std::vector<std::uint64_t> visited;
-  // Where bounds speak of outer variables, facts about these lead far away before the bounds are looked at.
+  // A tap of a padded window under a padded window has bounds that speak of the rows around it. Facts about these rows lead
+  // far away: so bounds are followed before facts are looked at.
   int few = 24;
   Search relations{few, goal, visited, false};
   const Bound direct = upper(a, relations, 9);

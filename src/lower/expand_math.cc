@@ -168,20 +168,24 @@ Expr expand_tanh(const Expr& x, LetScope& scope) {
   return m / (m + 2.0);
 }
 
-/// 1 / (1 + 2^n e^r) with -x = n ln 2 + r, where 2^n is a factor: 0 and infinity are exponents like others, and NaN stays.
+/// e^-r by powers of r.
+constexpr auto kExpOfLessTerms = [] {
+  auto terms = std::to_array(kExpTerms);
+  for (std::size_t i = 1; i < terms.size(); i += 2) terms[i] = -terms[i];
+  return terms;
+}();
+
+/// 1 / (1 + 2^n e^-r) with x = r - n ln 2. 2^n is a factor, which may be 0 or infinity. NaN stays.
 Expr expand_sigmoid(const Expr& x, LetScope& scope) {
-  constexpr float kBiased = kMagic + 127;  // its last bits and those of n are the exponent of 2^n
+  constexpr float kBiased = kMagic + 127;  // its last bits are 127, so those of `shifted` are the exponent of 2^n
   static_assert(std::bit_cast<std::uint32_t>(kBiased) << 23 == std::uint32_t{127} << 23);
-  // e^-r
-  static constexpr double kTerms[] = {
-      1, -1, 0.499999934, -0.1666651991, 0.04166839713, -0.008368802469, 0.001381436855};
   Expr below = scope.bind(choose(number(x, 87) < x, 87, x));    // of larger ones e^-x is nothing beside 1
   Expr inside = scope.bind(choose(below < -89.0, -89, below));  // n = 128 gives infinity
   Expr shifted = scope.bind(inside * -1.44269504 + kBiased);
   Expr n = scope.bind(shifted - kBiased);
-  Expr less_r = scope.bind(inside + n * 0.693145751953125 + n * 1.42860677e-6);
+  Expr r = scope.bind(inside + n * 0.693145751953125 + n * 1.42860677e-6);
   Expr power = float_of_bits(bits_of(shifted) * whole(bits_of(shifted), kMantissa));
-  return number(x, 1) / (polynomial(less_r, kTerms) * power + 1.0);
+  return number(x, 1) / (polynomial(r, kExpOfLessTerms) * power + 1.0);
 }
 
 /// `fused`: products and sums contract to one rounding.

@@ -31,8 +31,8 @@ struct PriceOptions {
   std::string cache;               ///< and only those of this cache mode; "": of any
   MachineRates rates;              ///< zeros: the bounds are zeros
   std::int64_t network_bytes = 0;  ///< as limits_of has it
-  /// Part of each price: where activations do not stay in the caches between two kernels, kernels that are timed alone do not
-  /// show it, nor what it costs that a kernel's code and its neighbour's results are cold.
+  /// What the network takes longer than its kernels. It is part of each price. A kernel that is timed alone finds its code and
+  /// its activations in the caches.
   NetworkExcess excess = {};
   bool guess = true;  ///< false: what nobody has measured costs nothing, and has to be left out
   /// A group on other forms is not hoped to take less than this part of its usual kernel: it computes the same.

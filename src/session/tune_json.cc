@@ -69,6 +69,7 @@ Json to_json(const PlanSearch& search) {
   for (const PlanSearch::Tried& each : search.tried)
     tried.add(Json::object()
                   .set("sum_ms", each.sum_seconds * 1e3)
+                  .set("usual_sum_ms", each.usual_sum_seconds * 1e3)
                   .set("network_ms", each.network_seconds * 1e3)
                   .set("usual_network_ms", each.usual_network_seconds * 1e3)
                   .set("kernels", static_cast<std::int64_t>(each.kernels))

@@ -115,11 +115,6 @@ Result<NetworkTruth> settle(const TuneSettings& settings, const Prepared& prepar
   return settle_in_network(prepared.fused, prepared.place.target, file, device, options);
 }
 
-bool gains_much(const Alternative& alternative) {
-  constexpr double kHopeOfDepthwise = 0.7;  // chains of windows, products and pools hope for less
-  return names_chain(alternative.name) && alternative.hope <= kHopeOfDepthwise;
-}
-
 /// The part of the trials and minutes that alternatives may have; 0: none are searched. Layouts are a choice for a whole network of
 /// pictures whose times mean something, on a processor.
 double share_of_alternatives(const TuneSettings& settings, const Prepared& prepared,
@@ -130,7 +125,7 @@ double share_of_alternatives(const TuneSettings& settings, const Prepared& prepa
     return 0;
   const Result<Alternatives> found = find_alternatives(prepared.fused, prepared.place.target, options);
   if (!found.ok() || found->all.size() == found->usual) return 0;
-  const double share = std::ranges::any_of(found->all, gains_much) ? kShareWithChains : kShareWithoutChains;
+  const double share = std::ranges::any_of(found->all, chains_depthwise) ? kShareWithChains : kShareWithoutChains;
   return settings.trials > 0 && main_trials(settings, share) == settings.trials ? 0 : share;
 }
 

@@ -19,7 +19,8 @@ struct Task {
   int weight = 0;           ///< how often the model runs it: groups.size()
   std::vector<int> groups;  ///< numbers of the groups that it covers, ascending
   Shape within = {};        ///< of the tensor that its only output is a part of; empty: the output is whole itself
-  std::string twin = {};    ///< key of a task that computes the same on other layouts, or a part of it; "": there is none
+  std::string twin =
+      {};  ///< key of a usual task that this one computes on other layouts, or beside others; "": there is none
 };
 
 /// A model's kernels, and where they write.

@@ -30,6 +30,9 @@ constexpr std::size_t kPromising = 4;
 constexpr std::size_t kAtATime = 6;
 /// More trials for the kernels of the best plans go on where they have made the best by this much shorter.
 constexpr double kShorter = 0.998;
+/// Plans that each way of laying the excess proposes, beside the first way.
+constexpr int kPlansOfAWay = 2;
+
 class Search {
  public:
   Search(const FusedGraph& fused, const Target& target, Measurer& measurer, RecordFile& file, Device& device,
@@ -74,8 +77,8 @@ class Search {
                        [&](const Alternative& a) { return a.task == task; });
   }
 
-  /// What the network takes longer than its kernels may go with their activations, with their number, or with both; or other plans
-  /// take it as well. The first way is for all that is measured; the others have plans that the network may be faster with.
+  /// Nobody knows which kernels the excess belongs to. There are four ways to lay it: on bytes, on kernels, half on each, on none.
+  /// The first way decides what is measured. Each way proposes plans to the network.
   void lay_excess() {
     double bytes = 0, kernels = 0;
     for (std::size_t a = 0; a < alternatives_.usual; ++a) {
@@ -345,6 +348,7 @@ class Search {
   }
 
   Status decide() {
+    if (interrupted()) return leave_as_it_is();
     WHET_TRY(std::vector<Proposal> others, proposals());
     add_earlier_plan(others);
     std::optional<std::size_t> winner;
@@ -352,7 +356,8 @@ class Search {
       WHET_TRY(winner, try_in_network(others));
     }
     if (interrupted()) return leave_as_it_is();
-    WHET_TRY(result_.chosen, line_of(winner ? others[*winner] : Proposal{result_.plans.usual, 0}));
+    result_.chosen = line_of(winner ? others[*winner] : Proposal{result_.plans.usual, 0});
+    result_.bound_seconds = std::min(hoped_seconds_, result_.plans.best.front().seconds);
     if (winner) {
       result_.tried[*winner].adopted = true;
       result_.chosen.network_seconds = result_.tried[*winner].network_seconds;
@@ -370,8 +375,11 @@ class Search {
   /// The best plan of each way, then the next best ones, as many as are tried in the network.
   Result<std::vector<Proposal>> proposals() {
     ways_.front().plans = result_.plans;
+    PlanOptions options = only_measured();
+    options.plans = kPlansOfAWay;
+    if (options_.seconds_a_choice > 0) options.seconds_limit = options_.seconds_a_choice;
     for (std::size_t way = 1; way < ways_.size(); ++way) {
-      WHET_TRY(ways_[way].plans, best_plans(fused_, alternatives_, prices(way), only_measured()));
+      WHET_TRY(ways_[way].plans, best_plans(fused_, alternatives_, prices(way), options));
     }
     std::vector<Proposal> proposed;
     const auto most = static_cast<std::size_t>(options_.tried_in_network);
@@ -395,8 +403,22 @@ class Search {
     if (earlier == nullptr || earlier->kernels.empty() || is_among(others, earlier->kernels)) return;
     Result<NetworkPlan> plan = find_plan(fused_, alternatives_, earlier->kernels);
     if (!plan.ok()) return;  // it has forms that are not looked at now
-    for (int a : plan->alternatives) plan->seconds += prices_[static_cast<std::size_t>(a)].seconds;
-    others.push_back({std::move(*plan), 0});
+    others.push_back(by_best_way(*plan));
+  }
+
+  /// The way by which the plan gains most.
+  Proposal by_best_way(const NetworkPlan& plan) const {
+    Proposal best{plan, 0};
+    double least = kInfinity;
+    for (std::size_t way = 0; way < ways_.size(); ++way) {
+      const std::vector<Price> by_this = prices(way);
+      double seconds = 0;
+      for (int a : plan.alternatives) seconds += by_this[static_cast<std::size_t>(a)].seconds;
+      const double gain = seconds - ways_[way].plans.usual.seconds;
+      if (gain >= least) continue;
+      least = gain, best.way = way, best.plan.seconds = seconds;
+    }
+    return best;
   }
 
   /// After an interrupt nothing is decided: what the file has counts.
@@ -405,19 +427,19 @@ class Search {
     return ok_status();
   }
 
-  Result<Plan> line_of(const Proposal& proposal) const {
+  double hoped_seconds_by(std::size_t way) const {
+    const Result<NetworkPlans> hoped = hoped_plans(prices(way));
+    return hoped.ok() ? hoped->bound : kInfinity;
+  }
+
+  Plan line_of(const Proposal& proposal) const {
     const NetworkPlan& plan = proposal.plan;
     const auto& [excess, plans] = ways_[proposal.way];
     Plan line{.graph = hash_of(fused_), .name = fused_.graph.name, .target = to_string(target_)};
     line.kernels = kernels_of(fused_, alternatives_, plan);
     line.seconds = plan.seconds;
     line.usual_seconds = plans.usual.seconds;
-    double hoped = hoped_seconds_;
-    if (proposal.way > 0) {
-      WHET_TRY(const NetworkPlans by_this_way, hoped_plans(prices(proposal.way)));
-      hoped = by_this_way.bound;
-    }
-    line.bound_seconds = std::min(hoped, plan.seconds);
+    line.bound_seconds = std::min(proposal.way == 0 ? hoped_seconds_ : hoped_seconds_by(proposal.way), plan.seconds);
     line.excess = excess;
     if (plans.best.size() > 1) {
       const bool first = plans.best.front().alternatives == plan.alternatives;
@@ -445,7 +467,9 @@ class Search {
       WHET_TRY(const FusedGraph planned, assemble(fused_, alternatives_, plan.alternatives));
       const std::string library = scratch.path() + "/" + std::to_string(p) + ".so";
       WHET_TRY(const CompileReport other, compile_model(planned, best, target_, library, compiling));
-      PlanSearch::Tried tried{.sum_seconds = plan.seconds, .kernels = kernels_of(fused_, alternatives_, plan).size()};
+      PlanSearch::Tried tried{.sum_seconds = plan.seconds,
+                              .usual_sum_seconds = ways_[plans[p].way].plans.usual.seconds,
+                              .kernels = kernels_of(fused_, alternatives_, plan).size()};
       const Result<ModelVerdict> seen =
           compare_in_new_processes(device_, {usual}, {library}, run_of_network(), kFasterPlan);
       if (!seen.ok()) return interrupted() ? Result<std::optional<std::size_t>>(std::nullopt) : seen.error();

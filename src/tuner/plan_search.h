@@ -44,11 +44,14 @@ struct PlanSearch {
   std::int64_t trials = 0;
   double seconds = 0;
   bool complete = false;  ///< no plan can be shorter by what is hoped; else trials or time were used up
+  /// With the excess laid on bytes, as `complete` and `bound_seconds` have it too. Other ways of laying it propose plans as well, of
+  /// kernels that were measured because these sums hoped for them.
   NetworkPlans plans;
-  Plan chosen;  ///< as it stands in the record file now; after an interrupt empty where the file has none
-  /// Plans that were tried in the network, the best by their sums first.
+  double bound_seconds = 0;  ///< no plan was hoped to take less
+  Plan chosen;               ///< as it stands in the record file now; after an interrupt empty where the file has none
+  /// Plans that were tried in the network, the best of each way of laying the excess first. Both sums are by its own way.
   struct Tried {
-    double sum_seconds = 0, network_seconds = 0, usual_network_seconds = 0;
+    double sum_seconds = 0, usual_sum_seconds = 0, network_seconds = 0, usual_network_seconds = 0;
     std::size_t kernels = 0;  ///< that differ from the usual ones
     bool adopted = false;
   };

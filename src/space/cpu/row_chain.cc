@@ -305,6 +305,12 @@ std::int64_t best_rows(const Chain& chain, const std::vector<std::int64_t>& opti
   return best;
 }
 
+/// Three channels of a picture are too few for a loop.
+std::int64_t best_steps(const TileAxes& axes, const Tile& tile) {
+  const std::int64_t channels = axes.reduce_extent(axes.in);
+  return channels == 3 ? 3 : channels % 2 == 0 && axes.tiling.fits_unrolled(tile) ? 2 : 1;
+}
+
 void add_tile(Sketch& sketch, const TileAxes& axes, const std::string& suffix) {
   const Tiling tiling = axes.tiling;
   const std::string oc = "oc" + suffix, ow = "ow" + suffix, ic = "ic" + suffix;
@@ -321,20 +327,17 @@ void add_tile(Sketch& sketch, const TileAxes& axes, const std::string& suffix) {
                                 }});
   if (axes.in < 0) return;
   sketch.decisions.push_back({ic, "reduction steps unrolled", single(step_options(axes)), 0});
-  // Three channels of a picture are too few for a loop.
-  const std::int64_t channels = axes.reduce_extent(axes.in);
-  sketch.preferred[ic] = {channels == 3 ? 3 : channels % 2 == 0 && tiling.fits_unrolled(best) ? 2 : 1};
+  sketch.preferred[ic] = {best_steps(axes, best)};
 }
 
 /// Channels go through the chain in groups: where the last one computes each channel from that channel alone, or adds up the channels
-/// of a depthwise convolution.
+/// of a depthwise convolution or a pool.
 enum class Groups { none, of_results, of_sums };
 Groups groups_of(const Chain& chain) {
   const TileAxes& last = chain.back().axes;
   if (last.in < 0) return chain.size() == 2 ? Groups::of_results : Groups::none;
   const TileAxes& before = chain[chain.size() - 2].axes;
-  return chain.size() <= 3 && before.in < 0 && before.tiling.depthwise && last.tiling.taps == 1 ? Groups::of_sums
-                                                                                                : Groups::none;
+  return chain.size() <= 3 && before.in < 0 && last.tiling.taps == 1 ? Groups::of_sums : Groups::none;
 }
 
 /// The channels that are gone through.
@@ -458,7 +461,7 @@ void add_groups(Sketch& sketch, const Chain& chain, const std::vector<std::int64
       {"group", "channels that go through the chain, one group after the other (0: all at once)", single(groups), 0});
   sketch.preferred["group"] = {0};
   constrain_groups(sketch, chain);
-  if (chain.front().axes.in < 0) return;  // a depthwise convolution alone is computed where it is read
+  if (chain.front().axes.in < 0) return;  // what has no product before it is computed where it is read
   const std::optional<Grouping> best = best_grouping(chain, groups, blocks, rows, target);
   if (!best) return;
   sketch.preferred["group"] = {best->group};
@@ -467,7 +470,7 @@ void add_groups(Sketch& sketch, const Chain& chain, const std::vector<std::int64
     const Tiling& tiling = chain[k].axes.tiling;
     const Tile tile = best_dividing(tiling, channels, row);
     sketch.preferred["oc" + suffix] = {tile.oc}, sketch.preferred["ow" + suffix] = {tile.ow};
-    if (chain[k].axes.in >= 0 && !tiling.fits_unrolled(tile)) sketch.preferred["ic" + suffix] = {1};
+    if (chain[k].axes.in >= 0) sketch.preferred["ic" + suffix] = {best_steps(chain[k].axes, tile)};
   };
   for (const auto& [k, suffix] : grouped_stages(chain)) prefer(k, suffix, best->group, 0);
   const TileAxes& last = chain.back().axes;

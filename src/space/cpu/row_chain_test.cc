@@ -120,6 +120,22 @@ std::string padded_twice(int size, int stride, int in, int channels) {
          padded("q", "r", size, channels) + depthwise("d", "q", "wd", (size + stride - 1) / stride, stride, channels) +
          relu("out", "d", (size + stride - 1) / stride, channels) + "return out\n";
 }
+/// A network's beginning: three channels of a picture in the file's order, a convolution of stride 2, a depthwise one, a pointwise one.
+std::string beginning(int size, int channels, int out) {
+  const int half = size / 2;
+  return input("in", fmt::format("1, 3, {0}, {0}", size)) + input("wa", fmt::format("3, 3, 3, {}", channels), true) +
+         input("wd", fmt::format("3, 3, {}", channels), true) +
+         input("wp", fmt::format("{}, {}", channels, out), true) +
+         fmt::format("t(n, y, x, c) = in[n, c, y, x] for n in 1, y in {0}, x in {0}, c in 3  # injective\n", size) +
+         padded("p", "t", size, 3) +
+         fmt::format(
+             "a(n, y, x, o) += (p[n, ((y*2) + i), ((x*2) + j), c]*wa[i, j, c, o]) for n in 1, y in {0}, x in {0}, o "
+             "in {1}, i in 3, j in 3, c in 3  # conv n:batch y:row x:column o:out_channel i:tap j:tap c:in_channel\n",
+             half, channels) +
+         relu("r", "a", half, channels) + padded("q", "r", half, channels) +
+         depthwise("d", "q", "wd", half, 1, channels) + relu("s", "d", half, channels) +
+         pointwise("c", "s", "wp", half, channels, out) + "return c\n";
+}
 
 ComputeDag dag_of(const std::string& text) {
   const auto dag = parse_dag(text);
@@ -147,6 +163,7 @@ const std::vector<std::string>& chains() {
       bottleneck(8, 2, 8, 24, 16),    two_convolutions(7, 8, 16, 24), pool_behind(9, 4, 16),
       pointwise_inside(7, 1, 8, 40),  pointwise_inside(8, 2, 4, 48),  pool_inside(7, 24, 16),
       pool_between(9, 4, 16, 8),      padded_twice(7, 1, 4, 16),      padded_twice(8, 2, 4, 24),
+      beginning(16, 16, 8),
   };
   return kChains;
 }
@@ -224,6 +241,14 @@ TEST(RowChain, AddsUpGroupsOfChannels) {
   EXPECT_EQ(check_groups(bottleneck(8, 1, 8, 32, 16), {8, 16}, {2, 4}), 4);
   EXPECT_EQ(check_groups(bottleneck(8, 2, 8, 32, 16), {8, 16}, {2}), 2);
   EXPECT_EQ(check_groups(depthwise_inside(8, 1, 32, 16), {8, 16}, {4}), 2);
+}
+TEST(RowChain, GoesThroughGroupsOfPaddedRowsOfPaddedRows) {
+  EXPECT_EQ(check_groups(beginning(16, 32, 16), {8, 16}, {2, 4}), 4);
+  EXPECT_EQ(check_groups(padded_twice(8, 1, 4, 32), {8, 16}, {2, 4}), 4);
+}
+TEST(RowChain, UnrollsTheThreeChannelsOfAPicture) {
+  const DesignSpace space(dag_of(beginning(16, 32, 16)), {*row_chain_sketch(dag_of(beginning(16, 32, 16)), avx2())});
+  EXPECT_EQ(space.default_candidate().choices.at("ic0"), Choice{3});
 }
 TEST(RowChain, AddsUpNoRowTwice) {
   // Of 7 rows in blocks of 4, two workers would add up the fourth one.

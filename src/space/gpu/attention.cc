@@ -235,7 +235,7 @@ class GpuAttentionBuilder {
     copy_tile(s_, loops.back(), loops.front(), copy, trip_of(keys, copy));
   }
 
-  /// Of the `count` rows of a key or of its depth. A thread may have hundreds of them, which would be long text.
+  /// The rows that a thread copies in one unrolled trip, of `count` in all: it may have hundreds.
   static std::int64_t trip_of(std::int64_t count, const TileCopy& copy) {
     return std::min(kRowsOfATrip, (count + copy.down - 1) / copy.down);
   }

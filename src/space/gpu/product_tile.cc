@@ -19,17 +19,18 @@ void copy_tile(Scheduler& s, LoopId rows, LoopId columns, const TileCopy& copy, 
   const auto vector = s.split(columns, copy.lanes, Tail::guard);
   const auto line = s.split(vector.outer, copy.across, Tail::guard);
   const auto part = s.split(rows, copy.down, Tail::guard);
-  std::vector<LoopId> own = {part.outer};
+  std::vector<LoopId> order = {part.outer, line.outer};
+  LoopId unrolled = part.outer;
   if (trip > 0) {
     const auto trips = s.split(part.outer, trip, Tail::guard);
-    own = {trips.outer, trips.inner};
+    unrolled = trips.inner;
+    order = {trips.outer, line.outer, trips.inner};
   }
-  std::vector<LoopId> order = own;
-  order.insert(order.end(), {line.outer, part.inner, line.inner, vector.inner});
+  order.insert(order.end(), {part.inner, line.inner, vector.inner});
   s.reorder(order);
   s.bind(part.inner, LoopKind::thread);
   s.bind(line.inner, LoopKind::thread);
-  s.annotate(own.back(), LoopKind::unrolled);
+  s.annotate(unrolled, LoopKind::unrolled);
   s.annotate(vector.inner, LoopKind::vectorized);
 }
 
