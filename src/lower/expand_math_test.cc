@@ -141,7 +141,8 @@ TEST(ExpandMath, IsWithinTwoUnitsOfPow) {
 }
 
 TEST(ExpandMath, KeepsTheSpecialValues) {
-  const std::vector<float> x = {kInf, -kInf, kNan, 0.0f, -0.0f, 1e-40f, 3e38f, -3e38f, 1, -1, 88.7f, 88.8f, -103.f};
+  const std::vector<float> x = {kInf, -kInf, kNan, 0.0f,  -0.0f, 1e-40f, 3e38f, -3e38f,
+                                1,    -1,    87.f, 88.7f, 88.8f, -88.4f, -89.f, -103.f};
   const std::pair<MathFn, Function> functions[] = {
       {MathFn::exp, [](double v) { return std::exp(v); }},
       {MathFn::log, [](double v) { return std::log(v); }},

@@ -3,23 +3,15 @@
 #include <gtest/gtest.h>
 
 #include "schedule/testing/after.h"
+#include "schedule/testing/dags.h"
 
 namespace whet {
 namespace dag_steps_test {
 
 using testing::after;
+using testing::kSoftmaxProduct;
 
 TEST(SplitSoftmax, MakesPartsAndALoopOverWhatTheyGive) {
-  constexpr const char* kSoftmaxProduct = R"(
-t = PLACEHOLDER [3, 12]
-v = PLACEHOLDER [12, 4]
-m(i) max= t[i, j] for i in 3, j in 12
-e(i, j) = exp((t[i, j] - m[i])) for i in 3, j in 12
-z(i) += e[i, j] for i in 3, j in 12
-w(i, j) = (e[i, j]/z[i]) for i in 3, j in 12
-y(i, c) += (w[i, j]*v[j, c]) for i in 3, c in 4, j in 12
-return y
-)";
   EXPECT_EQ(after(kSoftmaxProduct, "split_softmax o6 6; inline o2; inline o6"), R"(for part in 2
   for i in 3
     for j in 6

@@ -11,6 +11,7 @@ namespace refusals_test {
 using testing::kMatmul;
 using testing::kPair;
 using testing::kRows;
+using testing::kSoftmaxProduct;
 
 constexpr const char* kProduct = R"(
 x = PLACEHOLDER [4]
@@ -20,16 +21,6 @@ y(i) = (t[i]*u[i]) for i in 4
 return y
 )";
 
-constexpr const char* kSoftmaxProduct = R"(
-t = PLACEHOLDER [3, 12]
-v = PLACEHOLDER [12, 4]
-m(i) max= t[i, j] for i in 3, j in 12
-e(i, j) = exp((t[i, j] - m[i])) for i in 3, j in 12
-z(i) += e[i, j] for i in 3, j in 12
-w(i, j) = (e[i, j]/z[i]) for i in 3, j in 12
-y(i, c) += (w[i, j]*v[j, c]) for i in 3, c in 4, j in 12
-return y
-)";
 constexpr const char* kTwoReaders = R"(
 a = PLACEHOLDER [8]
 w = PLACEHOLDER [8] const

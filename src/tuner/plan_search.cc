@@ -406,17 +406,17 @@ class Search {
     others.push_back(by_best_way(*plan));
   }
 
-  /// The way by which the plan gains most.
+  /// By the way that likes the plan best.
   Proposal by_best_way(const NetworkPlan& plan) const {
     Proposal best{plan, 0};
-    double least = kInfinity;
+    double least_longer = kInfinity;  // than the usual plan
     for (std::size_t way = 0; way < ways_.size(); ++way) {
       const std::vector<Price> by_this = prices(way);
       double seconds = 0;
       for (int a : plan.alternatives) seconds += by_this[static_cast<std::size_t>(a)].seconds;
-      const double gain = seconds - ways_[way].plans.usual.seconds;
-      if (gain >= least) continue;
-      least = gain, best.way = way, best.plan.seconds = seconds;
+      const double longer = seconds - ways_[way].plans.usual.seconds;
+      if (longer >= least_longer) continue;
+      least_longer = longer, best.way = way, best.plan.seconds = seconds;
     }
     return best;
   }

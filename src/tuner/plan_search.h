@@ -48,7 +48,7 @@ struct PlanSearch {
   /// kernels that were measured because these sums hoped for them.
   NetworkPlans plans;
   double bound_seconds = 0;  ///< no plan was hoped to take less
-  Plan chosen;               ///< as it stands in the record file now; after an interrupt empty where the file has none
+  Plan chosen;               ///< the file's plan now. An interrupt may leave a file without a plan: then it is empty
   /// Plans that were tried in the network, the best of each way of laying the excess first. Both sums are by its own way.
   struct Tried {
     double sum_seconds = 0, usual_sum_seconds = 0, network_seconds = 0, usual_network_seconds = 0;

@@ -77,7 +77,7 @@ double median(std::vector<double> values) {
 }
 
 /// A row of inferences of a GPU's model: none waits for the one before. So the host's start of a graph is hidden, as it is for tasks.
-/// A row takes about so many seconds, and has at most so many inferences.
+/// The seconds of a row. The most inferences of a row.
 constexpr double kSecondsInARow = 4e-3;
 constexpr int kMostInARow = 20;
 

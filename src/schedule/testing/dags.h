@@ -28,4 +28,16 @@ y(i, j) = (d[i, j]*2f) for i in 6, j in 20
 return y
 )";
 
+/// A product behind a softmax.
+inline constexpr const char* kSoftmaxProduct = R"(
+t = PLACEHOLDER [3, 12]
+v = PLACEHOLDER [12, 4]
+m(i) max= t[i, j] for i in 3, j in 12
+e(i, j) = exp((t[i, j] - m[i])) for i in 3, j in 12
+z(i) += e[i, j] for i in 3, j in 12
+w(i, j) = (e[i, j]/z[i]) for i in 3, j in 12
+y(i, c) += (w[i, j]*v[j, c]) for i in 3, c in 4, j in 12
+return y
+)";
+
 }  // namespace whet::testing
