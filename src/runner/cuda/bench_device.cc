@@ -5,6 +5,7 @@
 
 #include "runtime/cuda/errors.h"
 #include "runtime/cuda/image.h"
+#include "runtime/cuda/sm_memory.h"
 
 namespace whet {
 namespace {
@@ -134,7 +135,7 @@ GpuFailure GpuKernel::load(const Kernel& kernel) {
   launches_ = kernel.launches;
   for (const Launch& launch : launches_)
     if (GpuFailure failure = find(launch); failure.failed()) return failure;
-  return {};
+  return share_memory();
 }
 
 GpuFailure GpuKernel::find(const Launch& launch) {
@@ -145,6 +146,19 @@ GpuFailure GpuKernel::find(const Launch& launch) {
                                              static_cast<int>(launch.block_memory));
   functions_.push_back(function);
   return device_.judged(code, "prepare the launch " + launch.entry);
+}
+
+GpuFailure GpuKernel::share_memory() const {
+  std::vector<LaunchedKernel> kernels;
+  const std::size_t first = functions_.size() - launches_.size();
+  for (std::size_t l = 0; l < launches_.size(); ++l) {
+    const Launch& launch = launches_[l];
+    kernels.push_back({functions_[first + l], launch.grid.x * launch.grid.y * launch.grid.z,
+                       launch.block.x * launch.block.y * launch.block.z,
+                       static_cast<std::uint32_t>(launch.block_memory)});
+  }
+  const CUresult code = share_sm_memory(device_.context(), kernels.data(), static_cast<std::uint32_t>(kernels.size()));
+  return device_.judged(code, "share the SMs' memory between the launches");
 }
 
 CUDA_KERNEL_NODE_PARAMS_v2 GpuKernel::node(std::size_t copy, std::size_t number, void** parameters) const {

@@ -88,6 +88,8 @@ class GpuKernel {
 
  private:
   GpuFailure find(const Launch&);
+  /// As the launches of a network: of the functions that were found last, one a launch.
+  GpuFailure share_memory() const;
 
   const BenchDevice& device_;
   std::vector<CUmodule> modules_;

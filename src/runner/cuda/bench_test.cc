@@ -89,6 +89,11 @@ TEST_F(CudaBenchTest, TimesAKernelAndGivesItsOutputs) {
   const std::vector<float> x = contents(job().arguments[0]), w = contents(job().arguments[1]);
   for (std::size_t i = 0; i < y.size(); ++i) ASSERT_EQ(y[i], x[i] + w[i] + 1) << i;
 }
+TEST_F(CudaBenchTest, GivesTheLaunchesOfAKernelTheSamePartOfAnSmsMemory) {
+  EXPECT_EQ(measure().code, OutcomeCode::ok);
+  EXPECT_EQ(driver->percents_of_memory(), (std::vector<int>{86, 86})) << "twice 99,000 bytes and 1 KiB of 228 KiB";
+}
+
 TEST_F(CudaBenchTest, ChecksWithTheContentsThatAreGivenAndForgetsThem) {
   const std::string zeros(static_cast<std::size_t>(kBytes), '\0');
   const CheckReply given = bench->check({job(), {{0, zeros}, {1, zeros}}, {}, {}});

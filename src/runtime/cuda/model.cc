@@ -8,6 +8,7 @@
 
 #include "runtime/clock.h"
 #include "runtime/cuda/image.h"
+#include "runtime/cuda/sm_memory.h"
 #include "runtime/description.h"
 #include "runtime/memory.h"
 
@@ -73,6 +74,20 @@ int find_function(CudaModel& model, std::uint32_t l, whet_error* error) {
                                       launch.block_memory, name);
 }
 
+int share_memory(CudaModel& model, whet_error* error) {
+  const std::uint32_t count = model.view.header->launches.count;
+  auto* const kernels = static_cast<LaunchedKernel*>(calloc(std::size_t{count} + 1, sizeof(LaunchedKernel)));
+  if (kernels == nullptr) return whet_fail(error, "no memory to open the model");
+  for (std::uint32_t l = 0; l < count; ++l) {
+    const PlanLaunch& launch = model.view.launches[l];
+    kernels[l] = {model.functions[l], launch.grid[0] * launch.grid[1] * launch.grid[2],
+                  launch.block[0] * launch.block[1] * launch.block[2], launch.block_memory};
+  }
+  const CUresult code = share_sm_memory(model.context, kernels, count);
+  free(kernels);
+  return code == 0 ? 0 : cuda_device_fail(model.context, code, error, "share the SMs' memory between the kernels");
+}
+
 int load_code(CudaModel& model, whet_error* error) {
   const PlanImage* image = choose_image(model.view, model.context.info.arch, model.context.driver->emulated);
   if (image == nullptr) return no_image(model, error);
@@ -90,7 +105,7 @@ int load_code(CudaModel& model, whet_error* error) {
   for (std::uint32_t l = 0; l < launches; ++l) {
     if (find_function(model, l, error) != 0) return -1;
   }
-  return 0;
+  return share_memory(model, error);
 }
 
 int upload_weights(CudaModel& model, whet_error* error) {

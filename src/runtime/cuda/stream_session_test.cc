@@ -460,6 +460,16 @@ TEST_F(CudaSessionTest, CountsTheDevicesThatCanRunTheModel) {
   EXPECT_EQ(count, 0u);
 }
 
+TEST_F(CudaSessionTest, GivesAllKernelsTheSamePartOfAnSmsMemory) {
+  begin();
+  test.plan.steps[1].launches[0].block_memory = 99000;
+  const ModelHandle model = open();
+  ASSERT_NE(model, nullptr) << error.message;
+  const std::vector<int> percents = fake->percents_of_memory();
+  EXPECT_GT(percents.size(), 1u);
+  EXPECT_EQ(percents, std::vector<int>(percents.size(), 86)) << "twice 99,000 bytes and 1 KiB of 228 KiB";
+}
+
 // ---- Errors.
 
 TEST_F(CudaSessionTest, RefusesWhatCannotBeOpened) {

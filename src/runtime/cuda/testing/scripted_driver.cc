@@ -91,6 +91,13 @@ std::string ScriptedDriver::alive() const {
   return text;
 }
 
+std::vector<int> ScriptedDriver::percents_of_memory() const {
+  const std::lock_guard<std::mutex> guard(state->lock);
+  std::vector<int> percents;
+  for (const auto& function : state->functions) percents.push_back(function->percent_of_memory);
+  return percents;
+}
+
 std::string ScriptedDriver::last_graph() const {
   const std::lock_guard<std::mutex> guard(state->lock);
   return state->last_graph;

@@ -78,6 +78,8 @@ class ScriptedDriver {
   int calls(const std::string& function) const;
   /// What is still alive: "2 allocations, 1 streams"; "" when all was given back, and nothing while work was on its way.
   std::string alive() const;
+  /// What the functions were given of an SM's memory for their blocks [percent], in the order in which they were found; -1: nothing.
+  std::vector<int> percents_of_memory() const;
   /// The graph that was instantiated last, one line a node: "2 kernel add after 0 1 (early)".
   std::string last_graph() const;
   /// Device memory of another library in the process, for which no call counts. `device` is in use.

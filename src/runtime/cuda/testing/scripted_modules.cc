@@ -97,15 +97,20 @@ CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* 
 
 CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfunction function) {
   ENTER_IN_CONTEXT(cuFuncGetAttribute);
-  *value = attribute == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK           ? 1024
-           : attribute == CU_FUNC_ATTRIBUTE_NUM_REGS                      ? 32
-           : attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES ? function->dynamic_memory
-                                                                          : 0;
+  *value = attribute == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK              ? 1024
+           : attribute == CU_FUNC_ATTRIBUTE_NUM_REGS                         ? 32
+           : attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES    ? function->dynamic_memory
+           : attribute == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT ? function->percent_of_memory
+                                                                             : 0;
   return kSuccess;
 }
 
 CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value) {
   ENTER_IN_CONTEXT(cuFuncSetAttribute);
+  if (attribute == CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT && value >= 0 && value <= 100) {
+    function->percent_of_memory = value;
+    return kSuccess;
+  }
   if (attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES || value < 0 || value > 227 << 10)
     return kInvalidValue;
   function->dynamic_memory = value;

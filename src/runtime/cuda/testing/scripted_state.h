@@ -32,6 +32,7 @@ struct CUfunc_st {
   int parameters;
   whet::testing::HostKernel kernel;
   int dynamic_memory = 48 << 10;
+  int percent_of_memory = -1;  ///< of an SM, for its blocks; -1: not said
 };
 struct CUstream_st {
   CUctx_st* context;
