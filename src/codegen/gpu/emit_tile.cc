@@ -78,7 +78,7 @@ GpuHooks::Words GpuEmitter::load_fragment(const WarpTile& t, bool left) {
     for (int part = 0; part < each; ++part)
       elements.push_back(
           emit(table_.keep(whet::load(dtype, load.source, {at(load, moved, across, *t.depth, step + part)}))));
-    word = word_of(t.intrinsic, elements);
+    word = word_of(t.intrinsic, dtype, elements);
   }
   return words;
 }
@@ -121,12 +121,13 @@ bool GpuEmitter::load_matrices(const WarpTile& t, GpuHooks::Words& words) {
   return true;
 }
 
-GpuEmitter::Value* GpuEmitter::word_of(Intrinsic intrinsic, const std::vector<Value*>& elements) {
+GpuEmitter::Value* GpuEmitter::word_of(Intrinsic intrinsic, DType dtype, const std::vector<Value*>& elements) {
   if (intrinsic == Intrinsic::mma_tf32) return hooks_.tf32_bits(b_, elements[0]);
+  const bool rounds = intrinsic == Intrinsic::mma_bf16 || (intrinsic == Intrinsic::mma_f16 && dtype != DType::f16);
+  if (Value* const pair = rounds ? hooks_.pair_bits(b_, intrinsic, elements[0], elements[1]) : nullptr) return pair;
   Value* word = b_.getInt32(0);
   for (std::size_t k = 0; k < elements.size(); ++k) {
-    Value* const bits = intrinsic == Intrinsic::mma_bf16 ? hooks_.bf16_bits(b_, elements[k])
-                        : intrinsic == Intrinsic::mma_f16
+    Value* const bits = intrinsic == Intrinsic::mma_f16
                             ? b_.CreateBitCast(to_memory(elements[k], DType::f16, 1), b_.getInt16Ty())
                             : elements[k];
     word = b_.CreateOr(word, b_.CreateShl(b_.CreateZExt(bits, b_.getInt32Ty()), 32 / elements.size() * k));

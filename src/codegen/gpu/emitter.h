@@ -88,8 +88,8 @@ class GpuEmitter : ValueEmitter {
   bool load_matrices(const WarpTile&, GpuHooks::Words&);
   /// A word of neighbours along the depth that the tile takes as they are; null where they are none.
   Value* load_word(const Load&, const Expr& index, std::int64_t step, int each);
-  /// Elements of an operand as the tile takes them.
-  Value* word_of(Intrinsic, const std::vector<Value*>& elements);
+  /// Elements of an operand of that dtype as the tile takes them.
+  Value* word_of(Intrinsic, DType, const std::vector<Value*>& elements);
 
   // emit_expressions.cc
   Value* expr(const Expr& e) { return emit(table_.intern(e)); }

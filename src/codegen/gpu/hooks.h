@@ -71,7 +71,8 @@ class GpuHooks {
   virtual Words multiply(Builder&, Intrinsic, const Words& left, const std::array<Value*, 2>& right,
                          const Words& sums) = 0;
   virtual Value* tf32_bits(Builder&, Value*) = 0;  ///< an f32 rounded to tf32, as an i32
-  virtual Value* bf16_bits(Builder&, Value*) = 0;  ///< an f32 rounded to bf16, as an i16
+  /// Two f32 rounded to what mma_f16 or mma_bf16 reads, as an i32, the first in its low half. Null: no instruction does so.
+  virtual Value* pair_bits(Builder&, Intrinsic, Value* first, Value* second) = 0;
 
   /// The loop that this branch closes is kept as it is.
   virtual void keep_loop(llvm::BranchInst*) = 0;

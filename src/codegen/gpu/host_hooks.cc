@@ -109,17 +109,23 @@ class HostHooks : public GpuHooks {
     return b.CreateSelect(is_finite(b, x), b.CreateAnd(b.CreateAdd(bits, b.getInt32(1u << 12)), b.getInt32(~0u << 13)),
                           bits);
   }
-  Value* bf16_bits(Builder& b, Value* x) override {
-    Value* const bits = b.CreateBitCast(x, b.getInt32Ty());
-    Value* const odd = b.CreateAnd(b.CreateLShr(bits, 16), b.getInt32(1));
-    Value* const rounded = b.CreateAdd(bits, b.CreateAdd(odd, b.getInt32(0x7fff)));
-    return b.CreateTrunc(b.CreateLShr(b.CreateSelect(is_finite(b, x), rounded, bits), 16), b.getInt16Ty());
+  Value* pair_bits(Builder& b, Intrinsic intrinsic, Value* first, Value* second) override {
+    if (intrinsic == Intrinsic::mma_f16) return nullptr;
+    return b.CreateOr(bf16_bits(b, first), b.CreateShl(bf16_bits(b, second), 16));
   }
 
   void keep_loop(llvm::BranchInst*) override {}
   void prefetch(Builder&, Value*) override {}
 
  private:
+  /// An f32 rounded to bf16, in the low half.
+  static Value* bf16_bits(Builder& b, Value* x) {
+    Value* const bits = b.CreateBitCast(x, b.getInt32Ty());
+    Value* const odd = b.CreateAnd(b.CreateLShr(bits, 16), b.getInt32(1));
+    Value* const rounded = b.CreateAdd(bits, b.CreateAdd(odd, b.getInt32(0x7fff)));
+    return b.CreateLShr(b.CreateSelect(is_finite(b, x), rounded, bits), 16);
+  }
+
   /// Four words of this thread: what it gives as left and right operand, and what it gets.
   Value* place(Builder& b, std::size_t which) {
     if (places_[which] == nullptr) {

@@ -146,8 +146,10 @@ class NvptxHooks : public GpuHooks {
   Value* tf32_bits(Builder& b, Value* x) override {
     return b.CreateIntrinsic(llvm::Intrinsic::nvvm_f2tf32_rna, {}, {x});
   }
-  Value* bf16_bits(Builder& b, Value* x) override {
-    return b.CreateBitCast(b.CreateIntrinsic(llvm::Intrinsic::nvvm_f2bf16_rn, {}, {x}), b.getInt16Ty());
+  Value* pair_bits(Builder& b, Intrinsic intrinsic, Value* first, Value* second) override {
+    const llvm::Intrinsic::ID id =
+        intrinsic == Intrinsic::mma_f16 ? llvm::Intrinsic::nvvm_ff2f16x2_rn : llvm::Intrinsic::nvvm_ff2bf16x2_rn;
+    return b.CreateBitCast(b.CreateIntrinsic(id, {}, {second, first}), b.getInt32Ty());
   }
 
   /// ptxas unrolls loops of known extent whatever their size.
