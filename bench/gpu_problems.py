@@ -40,54 +40,75 @@ def read(file, batch=1):
     return problems
 
 
+class OnnxModel:
+    """An ONNX model whose inputs and constants are f32."""
+
+    def __init__(self):
+        import numpy
+        import onnx
+        import onnx.helper
+        import onnx.numpy_helper
+        self.numpy, self.onnx = numpy, onnx
+        self.rng = numpy.random.default_rng(1)
+        self.nodes, self.inputs, self.outputs, self.constants = [], [], [], []
+
+    def value(self, of, name, shape):
+        of.append(self.onnx.helper.make_tensor_value_info(name, self.onnx.TensorProto.FLOAT, shape))
+        return name
+
+    def input(self, name, shape):
+        return self.value(self.inputs, name, shape)
+
+    def output(self, name, shape):
+        return self.value(self.outputs, name, shape)
+
+    def constant(self, name, shape):
+        numbers = self.rng.standard_normal(shape) / self.numpy.sqrt(max(1, self.numpy.prod(shape[1:])))
+        self.constants.append(self.onnx.numpy_helper.from_array(numbers.astype(self.numpy.float32), name))
+        return name
+
+    def add(self, operator, inputs, output, **attributes):
+        self.nodes.append(self.onnx.helper.make_node(operator, inputs, [output], **attributes))
+        return output
+
+    def write(self, file):
+        graph = self.onnx.helper.make_graph(self.nodes, "problems", self.inputs, self.outputs, self.constants)
+        opset = self.onnx.helper.make_opsetid("", 17)
+        self.onnx.save(self.onnx.helper.make_model(graph, opset_imports=[opset], ir_version=8), file)
+
+
 def write_model(problems, file):
     """An ONNX model of all problems side by side. Images come and go channels last."""
-    import numpy
-    import onnx
-    from onnx import TensorProto, helper, numpy_helper
-    rng = numpy.random.default_rng(1)
-    nodes, inputs, outputs, constants = [], [], [], []
-
-    def value(of, name, shape):
-        of.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, shape))
-        return name
-
-    def constant(name, shape):
-        scale = 1 / numpy.sqrt(numpy.prod(shape[1:])) if len(shape) > 1 else 1.0
-        constants.append(numpy_helper.from_array((rng.standard_normal(shape) * scale).astype(numpy.float32), name))
-        return name
-
+    model = OnnxModel()
     for i, problem in enumerate(problems):
-        n, x, y = problem.numbers, f"x{i}", f"y{i}"
-        add = lambda op, read, write, **attributes: nodes.append(helper.make_node(op, read, [write], **attributes))
-        if problem.kind == "conv":
-            height, width = problem.results()
-            value(inputs, x, [n[0], n[2], n[3], n[1]])
-            value(outputs, y, [n[0], height, width, n[4]])
-            add("Transpose", [x], f"{x}.first", perm=[0, 3, 1, 2])
-            add("Conv", [f"{x}.first", constant(f"w{i}", [n[4], n[1] // n[12], n[5], n[6]])], f"{y}.first", kernel_shape=n[5:7],
-                strides=n[7:9], pads=n[9:11] * 2, dilations=[n[11]] * 2, group=n[12])
-            add("Transpose", [f"{y}.first"], y, perm=[0, 2, 3, 1])
-        elif problem.kind == "ip":
-            value(inputs, x, n[:2])
-            value(outputs, y, [n[0], n[2]])
-            add("Gemm", [x, constant(f"w{i}", [n[2], n[1]])], y, transB=1)
-        elif problem.kind == "mm":
-            add("MatMul", [value(inputs, x, n[:2]), value(inputs, f"z{i}", n[1:])], value(outputs, y, [n[0], n[2]]))
-        elif problem.kind == "bmm":
-            add("MatMul", [value(inputs, x, n[:3]), value(inputs, f"z{i}", [n[0], n[2], n[3]])], value(outputs, y, [n[0], n[1], n[3]]))
-        elif problem.kind == "softmax":
-            add("Softmax", [value(inputs, x, n)], value(outputs, y, n), axis=1)
-        elif problem.kind == "layer_norm":
-            add("LayerNormalization", [value(inputs, x, n), constant(f"w{i}", [n[1]]), constant(f"b{i}", [n[1]])],
-                value(outputs, y, n))
-        elif problem.kind == "add":
-            add("Add", [value(inputs, x, n), value(inputs, f"z{i}", n)], f"{y}.sum")
-            add("Relu", [f"{y}.sum"], value(outputs, y, n))
-        else:
-            raise ValueError(f"{problem.name}: bench/gpu has no {problem.kind}")
-    graph = helper.make_graph(nodes, "problems", inputs, outputs, constants)
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), file)
+        add_problem(model, problem, f"{i}")
+    model.write(file)
+
+
+def add_problem(model, problem, i):
+    n, x, y, z, w = problem.numbers, f"x{i}", f"y{i}", f"z{i}", f"w{i}"
+    if problem.kind == "conv":
+        height, width = problem.results()
+        images = model.add("Transpose", [model.input(x, [n[0], n[2], n[3], n[1]])], f"{x}.first", perm=[0, 3, 1, 2])
+        weights = model.constant(w, [n[4], n[1] // n[12], n[5], n[6]])
+        result = model.add("Conv", [images, weights], f"{y}.first", kernel_shape=n[5:7], strides=n[7:9], pads=n[9:11] * 2,
+                           dilations=[n[11]] * 2, group=n[12])
+        model.add("Transpose", [result], model.output(y, [n[0], height, width, n[4]]), perm=[0, 2, 3, 1])
+    elif problem.kind == "ip":
+        model.add("Gemm", [model.input(x, n[:2]), model.constant(w, [n[2], n[1]])], model.output(y, [n[0], n[2]]), transB=1)
+    elif problem.kind == "mm":
+        model.add("MatMul", [model.input(x, n[:2]), model.input(z, n[1:])], model.output(y, [n[0], n[2]]))
+    elif problem.kind == "bmm":
+        model.add("MatMul", [model.input(x, n[:3]), model.input(z, [n[0], n[2], n[3]])], model.output(y, [n[0], n[1], n[3]]))
+    elif problem.kind == "softmax":
+        model.add("Softmax", [model.input(x, n)], model.output(y, n), axis=1)
+    elif problem.kind == "layer_norm":
+        model.add("LayerNormalization", [model.input(x, n), model.constant(w, [n[1]]), model.constant(f"b{i}", [n[1]])],
+                  model.output(y, n))
+    elif problem.kind == "add":
+        model.add("Relu", [model.add("Add", [model.input(x, n), model.input(z, n)], f"{y}.sum")], model.output(y, n))
+    else:
+        raise ValueError(f"{problem.name}: bench/gpu has no {problem.kind}")
 
 
 def calls(torch, problem, dtype):

@@ -1,7 +1,8 @@
 // The estimate of a GPU's launches against times that were measured on one.
-//   whet_estimates MODEL RECORDS [MODEL RECORDS]... [--all | --fit]
+//   whet_estimates [--memory GB/S] MODEL RECORDS [MODEL RECORDS]... [--all | --fit]
 // A line a task: how many candidates were timed; Spearman's correlation of estimate and time; the estimate by the time, in the
 // median and of the fastest; and the time of the candidate that the estimate takes for the fastest, by the fastest time.
+// --memory: what the GPU's memory gives, where it is not the first one with this target (an H200 has the target of an H100).
 // --all: a JSON object a candidate instead, with what each launch is held by.
 // --fit: the constants (GpuCalibration) that fit these times best, by coordinate descent on the logarithms of estimate by time;
 // a candidate counts the less the slower it is, and the less the more its task has.
@@ -77,24 +78,31 @@ struct Candidate {
   double weight = 1;  ///< in a fit
 };
 
-double estimate_of(const Candidate& one, const Target& target, const GpuCalibration& constants = kCalibration) {
+/// A GPU and what is known of it beside its data sheet.
+struct Device {
+  Target target;
+  MachineRates rates;
+};
+
+double estimate_of(const Candidate& one, const Device& device, const GpuCalibration& constants = kCalibration) {
   double sum = 0;
-  for (const LaunchCost& cost : launch_costs(one.tree, one.launches, target, {}, constants)) sum += cost.seconds;
+  for (const LaunchCost& cost : launch_costs(one.tree, one.launches, device.target, device.rates, constants))
+    sum += cost.seconds;
   return sum;
 }
 
 /// Mean of the squares of ln(estimate / time).
-double error_of(const std::vector<Candidate>& candidates, const Target& target, const GpuCalibration& constants) {
+double error_of(const std::vector<Candidate>& candidates, const Device& device, const GpuCalibration& constants) {
   double sum = 0, weights = 0;
   for (const Candidate& one : candidates) {
-    const double error = std::log(estimate_of(one, target, constants) / one.seconds);
+    const double error = std::log(estimate_of(one, device, constants) / one.seconds);
     sum += one.weight * error * error;
     weights += one.weight;
   }
   return sum / weights;
 }
 
-void fit(std::vector<Candidate>& candidates, const Target& target) {
+void fit(std::vector<Candidate>& candidates, const Device& device) {
   std::map<std::string, double> best;
   for (const Candidate& one : candidates) {
     const auto [entry, fresh] = best.emplace(std::string(one.task->key), one.seconds);
@@ -112,23 +120,26 @@ void fit(std::vector<Candidate>& candidates, const Target& target) {
     double least, most;
   };
   constexpr Constant kConstants[] = {
-      {"node", &GpuCalibration::node, 1e-7, 3e-6},
-      {"ramp", &GpuCalibration::ramp, 1e-7, 3e-6},
+      {"node", &GpuCalibration::node, 5e-7, 3e-6},
+      {"ramp", &GpuCalibration::ramp, 2e-7, 3e-6},
       {"wave", &GpuCalibration::wave, 10, 5000},
       {"slab", &GpuCalibration::slab, 10, 2000},
       {"slab_slots", &GpuCalibration::slab_slots, 1, 200},
+      {"code", &GpuCalibration::code, 0.01, 20},
       {"copy_slots", &GpuCalibration::copy_slots, 1, 60},
       {"address_slots", &GpuCalibration::address_slots, 1, 30},
       {"trip_slots", &GpuCalibration::trip_slots, 0.5, 30},
       {"function_slots", &GpuCalibration::function_slots, 2, 60},
+      {"conversion_slots", &GpuCalibration::conversion_slots, 1, 8},
       {"exchange_cycles", &GpuCalibration::exchange_cycles, 5, 200},
       {"near_cycles", &GpuCalibration::near_cycles, 15, 60},
       {"far_cycles", &GpuCalibration::far_cycles, 200, 1500},
+      {"memory_cycles", &GpuCalibration::memory_cycles, 300, 3000},
       {"busy", &GpuCalibration::busy, 0.3, 1},
       {"warps_to_fill", &GpuCalibration::warps_to_fill, 1, 12},
   };
   GpuCalibration constants = kCalibration;
-  double error = error_of(candidates, target, constants);
+  double error = error_of(candidates, device, constants);
   fmt::print("root mean square of ln(estimate / time): {:.3f}\n", std::sqrt(error));
   for (const double step : {1.5, 1.2, 1.1, 1.05, 1.02}) {
     for (bool better = true; better;) {
@@ -137,7 +148,7 @@ void fit(std::vector<Candidate>& candidates, const Target& target) {
         for (const double by : {step, 1 / step}) {
           GpuCalibration tried = constants;
           tried.*each.value = std::clamp(tried.*each.value * by, each.least, each.most);
-          const double now = error_of(candidates, target, tried);
+          const double now = error_of(candidates, device, tried);
           if (now < error * (1 - 1e-5)) constants = tried, error = now, better = true;
         }
     }
@@ -147,12 +158,12 @@ void fit(std::vector<Candidate>& candidates, const Target& target) {
   fmt::print("root mean square of ln(estimate / time): {:.3f}\n", std::sqrt(error));
 }
 
-void print_tasks(const std::vector<Task>& tasks, const std::vector<Candidate>& candidates, const Target& target) {
+void print_tasks(const std::vector<Task>& tasks, const std::vector<Candidate>& candidates, const Device& device) {
   fmt::print("{:4} {:>7} {:>7} {:>7} {:>7}  {}\n", "n", "rank", "est/t", "fastest", "chosen", "task");
   for (const Task& task : tasks) {
     std::vector<Timed> timed;
     for (const Candidate& one : candidates)
-      if (one.task == &task) timed.push_back({one.seconds, estimate_of(one, target)});
+      if (one.task == &task) timed.push_back({one.seconds, estimate_of(one, device)});
     if (timed.empty()) continue;
     const auto by_time = std::ranges::min_element(timed, {}, &Timed::seconds);
     const auto by_estimate = std::ranges::min_element(timed, {}, &Timed::estimate);
@@ -212,7 +223,13 @@ void add_candidates(const Measured& measured, std::vector<Candidate>& candidates
 }
 
 int run(int argc, char** argv) {
-  if (argc < 3) return fail("usage: whet_estimates MODEL RECORDS [MODEL RECORDS]... [--all | --fit]");
+  MachineRates rates;
+  if (argc > 2 && std::string(argv[1]) == "--memory") {
+    rates.memory_gbs = std::atof(argv[2]);
+    if (rates.memory_gbs <= 0) return fail(fmt::format("--memory {}: expected gigabytes a second", argv[2]));
+    argc -= 2, argv += 2;
+  }
+  if (argc < 3) return fail("usage: whet_estimates [--memory GB/S] MODEL RECORDS [MODEL RECORDS]... [--all | --fit]");
   const std::string what = argc % 2 == 0 ? argv[argc - 1] : "";
   if (!what.empty() && what != "--all" && what != "--fit") return fail(what + ": expected --all or --fit");
   std::optional<Target> target;
@@ -224,13 +241,14 @@ int run(int argc, char** argv) {
     models.push_back(std::make_unique<Measured>(std::move(*measured)));
     add_candidates(*models.back(), candidates);
   }
+  const Device device{*target, rates};
   if (what == "--fit") {
-    fit(candidates, *target);
+    fit(candidates, device);
   } else if (what == "--all") {
     for (const Candidate& one : candidates)
-      print_candidate(*one.task, *one.record, launch_costs(one.tree, one.launches, *target));
+      print_candidate(*one.task, *one.record, launch_costs(one.tree, one.launches, device.target, device.rates));
   } else {
-    for (const auto& model : models) print_tasks(model->tasks, candidates, *target);
+    for (const auto& model : models) print_tasks(model->tasks, candidates, device);
   }
   return 0;
 }

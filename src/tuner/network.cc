@@ -71,7 +71,8 @@ class Settling {
     if (interrupted()) return NetworkTruth();
     if (!faster.ok()) return faster.error();
     WHET_TRY(NetworkTruth truth, conclude(rivals, *faster));
-    if (!time_tasks(truth).ok()) truth.tasks_seconds = 0;  // what was found out stands without it
+    // What was found out stands without it.
+    if (!time_tasks(truth, *faster ? std::nullopt : std::optional(tuned.file)).ok()) truth.tasks_seconds = 0;
     return truth;
   }
 
@@ -272,7 +273,8 @@ class Settling {
 
   /// The tasks alone, in turn with the network, so that the sum and the whole see the same machine: what the records
   /// say was measured minutes ago, at another pace.
-  Status time_tasks(NetworkTruth& truth) {
+  ///   compiled  the network by the best records, if it is there
+  Status time_tasks(NetworkTruth& truth, const std::optional<ModelLibrary>& compiled) {
     if (!options_.measurer) return ok_status();
     const ScheduleSource best = best_of(&file_.records(), target_, schedules());
     std::vector<std::string> steps;
@@ -281,7 +283,10 @@ class Settling {
       if (!recorded) return ok_status();
       steps.push_back(recorded->steps);
     }
-    WHET_TRY(Compiled network, compile(best, next_path()));
+    Compiled network{compiled.value_or(ModelLibrary()), {kInfinity, kInfinity, 0}};
+    if (!compiled) {
+      WHET_TRY(network, compile(best, next_path()));
+    }
     std::vector<double> seconds(tasks_.size(), kInfinity);
     const std::size_t stride = (tasks_.size() + kBurstsARound - 1) / kBurstsARound;
     for (int round = 0; round < kRoundsOfTasks; ++round) {

@@ -29,11 +29,12 @@ struct BlockWork {
   double tensor = 0;         ///< cycles of the SM's units for warp-wide intrinsics
   double passes = 0;         ///< cycles of access to memory
   double waits = 0;          ///< cycles from one thing to the next, without the slabs
+  double code = 0;           ///< instructions that stand in the code
 };
 
 double slots_of(const OpWork& nest, const GpuCalibration& c) {
-  double slots = nest.multiply_adds + nest.tiles + nest.conversions + nest.functions * c.function_slots +
-                 nest.trips * c.trip_slots + nest.exchanges * c.exchange_slots;
+  double slots = nest.multiply_adds + nest.tiles + nest.conversions * c.conversion_slots +
+                 nest.functions * c.function_slots + nest.trips * c.trip_slots + nest.exchanges * c.exchange_slots;
   for (const LaunchAccess& access : nest.accesses) {
     if (access.memory == Memory::registers) continue;
     if (nest.copies && access.store) continue;  // one instruction with the load
@@ -52,12 +53,13 @@ double missed(const OpWork& nest, const LaunchAccess& access) {
 }
 
 /// Loops that nothing unrolls: a trip ends when its loads have answered and its sums are added up.
-double waits_of(const OpWork& nest, const GpuCalibration& c) {
+///   far  cycles until what lies beyond the SM answers
+double waits_of(const OpWork& nest, double far, const GpuCalibration& c) {
   if (nest.copies) return 0;
   double trip = 4;
   for (const LaunchAccess& access : nest.accesses)
     if (!access.store && access.memory != Memory::registers)
-      trip = std::max(trip, c.near_cycles + missed(nest, access) * (c.far_cycles - c.near_cycles));
+      trip = std::max(trip, c.near_cycles + missed(nest, access) * (far - c.near_cycles));
   return nest.trips * trip + nest.exchanges * c.exchange_cycles;
 }
 
@@ -69,10 +71,10 @@ double tensor_cycles(const OpWork& nest, int arch) {
   return nest.tiles * products / products_per_cycle(arch, nest.intrinsic);
 }
 
-BlockWork work_of(const LaunchWork& launch, int arch, const GpuCalibration& c) {
+BlockWork work_of(const LaunchWork& launch, int arch, double far, const GpuCalibration& c) {
   BlockWork work;
   for (const OpWork& nest : launch.nests) {
-    PhaseWork phase{nest.warps * slots_of(nest, c), 0, waits_of(nest, c), std::clamp(nest.sums / 4, 1.0, 4.0),
+    PhaseWork phase{nest.warps * slots_of(nest, c), 0, waits_of(nest, far, c), std::clamp(nest.sums / 4, 1.0, 4.0),
                     nest.copies};
     for (const LaunchAccess& access : nest.accesses) phase.passes += nest.warps * access.requests * access.passes;
     work.slots += phase.slots;
@@ -80,6 +82,7 @@ BlockWork work_of(const LaunchWork& launch, int arch, const GpuCalibration& c) {
     work.multiply_adds += nest.warps * nest.multiply_adds;
     work.tensor += nest.warps * tensor_cycles(nest, arch);
     work.waits += phase.waits;
+    work.code += slots_of(nest, c) / std::max(1.0, nest.trips);
     work.phases.push_back(phase);
   }
   work.slots += launch.slabs * c.slab_slots * launch.threads / kWarp;
@@ -100,11 +103,11 @@ class LaunchCoster {
   LaunchCost cost(const LaunchWork& launch) {
     LaunchCost cost;
     cost.launch = &launch;
-    work_ = work_of(launch, limits_.arch, c_);
-    cost.multiply_adds = work_.multiply_adds / std::max(1.0, work_.slots);
     const Residency held =
         residency(limits_, std::min(launch.threads, limits_.threads_per_block), launch.registers, launch.block_memory);
-    add_bytes(launch, cost);
+    const bool fits_l2 = add_bytes(launch, held, cost);
+    work_ = work_of(launch, limits_.arch, fits_l2 ? c_.far_cycles : c_.memory_cycles, c_);
+    cost.multiply_adds = work_.multiply_adds / std::max(1.0, work_.slots);
     if (held.blocks == 0 || launch.threads > limits_.threads_per_block) {
       cost.seconds = kImpossible;
       return cost;
@@ -112,7 +115,7 @@ class LaunchCoster {
     add_waves(launch, held, cost);
     cost.l2 = cost.bytes / (rates_.l2_gbs * 1e9);
     cost.memory = cost.memory_bytes / (rates_.memory_gbs * 1e9);
-    cost.seconds = std::max({busiest_, cost.l2, cost.memory}) + c_.node + c_.ramp;
+    cost.seconds = std::max({busiest_, cost.l2, cost.memory}) + c_.node + c_.ramp + work_.code * c_.code / hertz_;
     return cost;
   }
 
@@ -167,23 +170,50 @@ class LaunchCoster {
     cost.tail = room / launch.blocks;
   }
 
-  /// Constants come from memory, the rest of what a launch touches only where L2 cannot hold it all.
-  void add_bytes(const LaunchWork& launch, LaunchCost& cost) const {
-    std::map<OpId, double> touched;
+  /// Bytes that a block takes of a tensor.
+  struct Touched {
+    double once = 0;   ///< if what it has read stays until it reads it again
+    double every = 0;  ///< in all its accesses
+    bool copied = false;
+  };
+
+  std::map<OpId, Touched> touched_by(const LaunchWork& launch) const {
+    std::map<OpId, Touched> touched;
     for (const OpWork& nest : launch.nests)
       for (const LaunchAccess& access : nest.accesses) {
         if (access.memory != Memory::global) continue;
-        cost.bytes += access.bytes * launch.blocks;
-        double& most = touched[access.tensor];
-        most = std::max(most, std::min(access.bytes * launch.blocks, bytes_of(access.tensor)));
+        Touched& bytes = touched[access.tensor];
+        bytes.once = std::max(bytes.once, access.bytes);
+        bytes.every += access.bytes;
+        bytes.copied = bytes.copied || nest.copies;
       }
-    double all = 0, constants = 0;
-    for (const auto& [tensor, bytes] : touched) {
-      all += bytes;
-      if (is_constant(tensor)) constants += bytes;
-    }
-    cost.memory_bytes = all > static_cast<double>(rates_.l2_bytes) ? all : constants;
+    return touched;
   }
+
+  /// What the blocks that run at once touch stays in the SM's cache, or in L2, where it fits: else each pass over it fetches it again.
+  /// Constants come from memory, the rest of what a launch touches only where L2 cannot hold it all. True where it can.
+  bool add_bytes(const LaunchWork& launch, const Residency& held, LaunchCost& cost) const {
+    const std::map<OpId, Touched> touched = touched_by(launch);
+    const auto l2_bytes = static_cast<double>(rates_.l2_bytes);
+    const double together = std::min<double>(std::max(1, held.blocks), std::ceil(launch.blocks / gpu_.sms));
+    double near = 0, all = 0;
+    for (const auto& [tensor, bytes] : touched) {
+      near += std::min(together * bytes.once, bytes_of(tensor));
+      all += std::min(launch.blocks * bytes.once, bytes_of(tensor));
+    }
+    const double cache =
+        static_cast<double>(limits_.block_memory_per_sm) - together * static_cast<double>(launch.block_memory);
+    const bool fits_near = near <= cache, fits_l2 = all <= l2_bytes, stays = near * gpu_.sms <= l2_bytes;
+    for (const auto& [tensor, bytes] : touched) {
+      const double whole = bytes_of(tensor), once = launch.blocks * bytes.once;
+      cost.bytes += fits_near && !bytes.copied ? std::min(once, whole * gpu_.sms) : launch.blocks * bytes.every;
+      if (fits_l2 && !is_constant(tensor)) continue;
+      const double passes = fits_l2 || stays ? 1 : bytes.every / std::max(1.0, bytes.once);
+      cost.memory_bytes += std::min(once, whole) * passes;
+    }
+    return fits_l2;
+  }
+
   double bytes_of(OpId tensor) const {
     const Op& op = tree_.dag.op(tensor);
     return static_cast<double>(num_elements(op.shape) * size_of(op.dtype));

@@ -8,26 +8,29 @@
 
 namespace whet {
 
-/// The constants of the estimate. Those of time, slots and shares are fitted to candidates that an H100 timed and to default schedules
-/// that an H200 did (whet_estimates --fit, in bench/README.md; docs/gpu.md has the figures), `near_cycles` and `far_cycles` up to the
-/// bounds of the fit; `exchange_slots` and `schedulers` come from the architecture.
+/// The constants of the estimate. Those of time, slots and shares are fitted to candidates that an H200 timed (whet_estimates --fit, in
+/// bench/README.md; docs/gpu.md has the figures), `node`, `slab_slots` and `near_cycles` up to the bounds of the fit;
+/// `exchange_slots` and `schedulers` come from the architecture.
 struct GpuCalibration {
-  double node = 0.6e-6;         ///< between two launches of a graph [s]
-  double ramp = 0.35e-6;        ///< from a launch's start to its first full wave, and from the last to its end [s]
-  double wave = 300;            ///< cycles of a block's begin and end that nothing hides
-  double slab = 330;            ///< cycles of a barrier and a wait, each time a block fills its memory
-  double slab_slots = 2;        ///< instructions of that iteration beside work and copies
-  double copy_slots = 7;        ///< of one copy into block memory with its index
-  double address_slots = 6;     ///< of the index of one access of global memory, each trip
-  double trip_slots = 25;       ///< of counting and branching
-  double function_slots = 3;    ///< of exp and the like
-  double exchange_slots = 2;    ///< of an exchange between threads of a warp
-  double exchange_cycles = 50;  ///< until it is there
-  double near_cycles = 15;      ///< until block memory or the SM's cache answers
-  double far_cycles = 200;      ///< until L2 answers
-  double busy = 0.65;           ///< the share of issue slots that is filled at most
-  double warps_to_fill = 2.5;   ///< warps a scheduler that fill its slots, each with one independent instruction
-  double schedulers = 4;        ///< of an SM, one instruction a cycle each
+  double node = 0.5e-6;           ///< between two launches of a graph [s]
+  double ramp = 0.33e-6;          ///< from a launch's start to its first full wave, and from the last to its end [s]
+  double wave = 440;              ///< cycles of a block's begin and end that nothing hides
+  double slab = 220;              ///< cycles of a barrier and a wait, each time a block fills its memory
+  double slab_slots = 1;          ///< instructions of that iteration beside work and copies
+  double code = 1.4;              ///< cycles until an instruction that did not run before is there
+  double copy_slots = 18;         ///< of one copy into block memory with its index
+  double address_slots = 9;       ///< of the index of one access of global memory, each trip
+  double trip_slots = 11;         ///< of counting and branching
+  double function_slots = 8;      ///< of exp and the like
+  double conversion_slots = 4.8;  ///< of a word of a tile that is rounded
+  double exchange_slots = 2;      ///< of an exchange between threads of a warp
+  double exchange_cycles = 17;    ///< until it is there
+  double near_cycles = 15;        ///< until block memory or the SM's cache answers
+  double far_cycles = 370;        ///< until L2 answers
+  double memory_cycles = 1150;    ///< until memory answers
+  double busy = 0.75;             ///< the share of issue slots that is filled at most
+  double warps_to_fill = 1.75;    ///< warps a scheduler that fill its slots, each with one independent instruction
+  double schedulers = 4;          ///< of an SM, one instruction a cycle each
 };
 constexpr GpuCalibration kCalibration;
 

@@ -17,7 +17,7 @@ constexpr std::size_t kBanks = 32;
 /// Exchanges that a meeting of warps in block memory takes as long as.
 constexpr double kMeeting = 3;
 /// Instructions that round two elements and put them into a word.
-constexpr double kPackedWord = 4;
+constexpr double kPackedWord = 1;
 /// What a block keeps of global memory near its SM between two uses.
 constexpr double kNearBytes = 64 << 10;
 
@@ -178,8 +178,9 @@ class NestReader {
   void share(OpWork& nest) const {
     nest.sums /= kWarp, nest.multiply_adds /= kWarp, nest.functions /= kWarp;
     if (const TensorTile* tile = tile_of(nest.op); tile && is_warp_wide(tile->intrinsic))
-      return count_tiles(nest, *tile);
-    nest.body = std::max(1.0, nest.body / kWarp);
+      count_tiles(nest, *tile);
+    else
+      nest.body = std::max(1.0, nest.body / kWarp);
     for (LaunchAccess& access : nest.accesses) {
       if (access.memory != LaunchAccess::Memory::global) continue;
       // Eight rows of eight neighbours.
@@ -364,10 +365,13 @@ class NestReader {
     return trips;
   }
 
-  /// The bytes of the sectors that some of the loops touch.
+  /// The bytes of the sectors that some of the loops touch: of a box of elements, and no more of it than the loops have iterations,
+  /// because strides leave rows out and a tile of a merged axis has parts of rows.
   template <typename Chosen>
   double bytes_of(const Access& access, const Chosen& chosen) const {
-    double rows = 1, last = 1;
+    double rows = 1, last = 1, iterations = 1;
+    for (const Path::Member& m : path_->members)
+      if (chosen(m) && access.depends_on(m.position)) iterations *= m.extent;
     for (std::size_t k = 0; k < access.sizes.size(); ++k) {
       double extent = 1;
       for (const Path::Member& m : path_->members)
@@ -376,7 +380,8 @@ class NestReader {
       rows *= k + 1 == access.sizes.size() ? 1 : extent;
       last = extent;
     }
-    return rows * std::max(kSectorBytes, last * access.element_bytes);
+    const double of_row = std::max(kSectorBytes, last * access.element_bytes);
+    return of_row * std::min(rows, std::max(1.0, iterations / last));
   }
 
   /// What a block fetches of a tensor: what it touches, once as far as that stays near.

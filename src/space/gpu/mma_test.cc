@@ -112,6 +112,9 @@ TEST(Mma, IsCountedByTiles) {
   EXPECT_EQ(tiles->conversions, 72 * 2 * (2 * 4 + 4 * 2));
   EXPECT_EQ(tiles->multiply_adds, 0);
   for (const LaunchAccess& access : tiles->accesses) {
+    if (access.memory == LaunchAccess::Memory::global) {
+      EXPECT_EQ(access.requests, 32 / 2) << "a lane has two sums behind each other";
+    }
     if (access.memory == LaunchAccess::Memory::block) {
       EXPECT_EQ(access.passes, access.least_passes);
     }
