@@ -140,7 +140,7 @@ TEST_F(TuneOnDevices, RanksTimesOfASlowerDeviceByItsPace) {
     std::remove(path_.c_str());
     const auto device = [this](double factor, std::string name) {
       const auto seconds = [factor](const KernelJob& job) {
-        usleep(1000);  // or one device would take all trials before the other begins
+        usleep(5000);  // or one device would take all trials before the other begins
         return factor * truth(job);
       };
       return FormulaDevice(
