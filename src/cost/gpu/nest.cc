@@ -16,8 +16,6 @@ constexpr double kPassBytes = 128, kWordBytes = 4;
 constexpr std::size_t kBanks = 32;
 /// Exchanges that a meeting of warps in block memory takes as long as.
 constexpr double kMeeting = 3;
-/// Instructions that round two elements and put them into a word.
-constexpr double kPackedWord = 1;
 /// What a block keeps of global memory near its SM between two uses.
 constexpr double kNearBytes = 64 << 10;
 
@@ -226,7 +224,7 @@ class NestReader {
       access.width = 1, access.least_passes = matrices ? words : 1;
       access.requests = fragments * (matrices ? 1 : whole_words ? words : words * static_cast<double>(in_word));
       access.passes = access.least_passes * fragment_passes(from.tensor, left, matrices, in_word);
-      if (rounding_of(tile.intrinsic)) nest.conversions += fragments * words * (in_word == 1 ? 1 : kPackedWord);
+      if (rounding_of(tile.intrinsic)) nest.conversions += fragments * words;
       nest.operands += across * words;
     }
   }
