@@ -24,17 +24,25 @@ std::vector<Tensor> constants_of(const FusedGraph& fused, const Group& group) {
 
 /// Packs every group's weights.
 Result<std::vector<std::vector<Tensor>>> run_packings(const FusedGraph& fused, const std::vector<int>& task_of,
-                                                      const std::vector<CompiledTask>& tasks, int jobs) {
+                                                      const std::vector<CompiledTask>& tasks,
+                                                      const CompileOptions& options) {
   std::vector<std::vector<Tensor>> packed(fused.groups.size());
   std::vector<std::string> errors(fused.groups.size());
-  parallel_for(static_cast<int>(fused.groups.size()), jobs, [&](int i) {
+  parallel_for(static_cast<int>(fused.groups.size()), options.jobs, [&](int i) {
     const std::size_t g = static_cast<std::size_t>(i);
     if (task_of[g] < 0) return;
     const ComputeDag& packing = tasks[static_cast<std::size_t>(task_of[g])].lowered.packing;
     if (packing.outputs.empty()) return;
+    if (options.packed != nullptr) {
+      if (auto known = options.packed->find(g, packing)) {
+        packed[g] = std::move(*known);
+        return;
+      }
+    }
     Result<std::vector<Tensor>> tensors = run_packing(packing, constants_of(fused, fused.groups[g]));
     if (tensors.ok()) {
       packed[g] = std::move(tensors).value();
+      if (options.packed != nullptr) options.packed->keep(g, packing, packed[g]);
     } else {
       errors[g] = tensors.error().message;
     }
@@ -114,7 +122,7 @@ Result<CompileReport> compile_model(const FusedGraph& fused, const ScheduleSourc
   report.predicted_seconds = predicted_seconds(report.tasks);
 
   const double packing = seconds_now();
-  WHET_TRY(const auto packed, run_packings(fused, task_of_group(fused, tasks), compiled, options.jobs));
+  WHET_TRY(const auto packed, run_packings(fused, task_of_group(fused, tasks), compiled, options));
   report.packing_seconds = seconds_now() - packing;
 
   const double linking = seconds_now();

@@ -27,12 +27,15 @@ struct ScheduleSource {
   std::function<Result<Steps>(const ComputeDag&)> fallback;
 };
 
+class PackedConstants;
+
 struct CompileOptions {
   int jobs = 0;           ///< threads that compile; 0: one a processor
   bool emulated = false;  ///< for a GPU: the library also has code for the emulated device
   bool cubin = false;     ///< for a GPU: the library also has machine code, which opens without the driver's compiler
   /// For a library that is only timed: its large weights are made up, and need not travel to a device elsewhere. Its answers are wrong.
   bool made_weights = false;
+  PackedConstants* packed = nullptr;  ///< of other compiles of the same graph (compiler/packing.h); null: none
   std::string compiler = "whet " + version();
   /// Kernels made, of all kernels: called after each, by several threads, one at a time; may be empty.
   std::function<void(int done, int all)> on_kernel;

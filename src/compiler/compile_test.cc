@@ -11,6 +11,7 @@
 #include "artifact/made_weights.h"
 #include "base/rng.h"
 #include "compiler/choose.h"
+#include "compiler/packing.h"
 #include "compiler/scratch.h"
 #include "compiler/testing/model_builder.h"
 #include "device/cpu/opened_model.h"
@@ -101,6 +102,26 @@ TEST_F(Compile, MakesUpWeightsOfALibraryThatIsOnlyTimed) {
   EXPECT_GE(pages(made_up.str()), 3) << "by their places in the file";
   ASSERT_TRUE(OpenedModel::open(path()).ok());
 }
+TEST_F(Compile, PacksAConstantOnceForTheLibrariesOfAGraph) {
+  const FusedGraph fused = optimize(small_network(), passes_).value();
+  PackedConstants packed;
+  CompileOptions options;
+  const auto library = [&](const std::string& name) {
+    const std::string file = scratch_->path() + "/" + name;
+    EXPECT_TRUE(compile_model(fused, source_, target_, file, options).ok());
+    std::ostringstream text;
+    text << std::ifstream(file, std::ios::binary).rdbuf();
+    return text.str();
+  };
+  const std::string alone = library("alone.so");
+  options.packed = &packed;
+  EXPECT_EQ(library("first.so"), alone);
+  const std::size_t count = packed.size();
+  EXPECT_GT(count, 0u);
+  EXPECT_EQ(library("second.so"), alone);
+  EXPECT_EQ(packed.size(), count);
+}
+
 TEST_F(Compile, WritesALibraryForAnotherArchitecture) {
   if (aarch64_runtime_object().empty()) GTEST_SKIP() << "this build makes nothing for AArch64";
   target_ = parse_target("cpu -mcpu=cortex-a72 -threads=4").value();

@@ -139,4 +139,22 @@ Result<std::vector<Tensor>> run_packing(const ComputeDag& packing, const std::ve
   return evaluate(packing, constants);
 }
 
+std::optional<std::vector<Tensor>> PackedConstants::find(std::size_t group, const ComputeDag& packing) const {
+  const Key key(group, to_text(packing));
+  const std::lock_guard<std::mutex> guard(lock_);
+  const auto found = packed_.find(key);
+  return found == packed_.end() ? std::nullopt : std::optional(found->second);
+}
+
+void PackedConstants::keep(std::size_t group, const ComputeDag& packing, const std::vector<Tensor>& tensors) {
+  Key key(group, to_text(packing));
+  const std::lock_guard<std::mutex> guard(lock_);
+  packed_.emplace(std::move(key), tensors);
+}
+
+std::size_t PackedConstants::size() const {
+  const std::lock_guard<std::mutex> guard(lock_);
+  return packed_.size();
+}
+
 }  // namespace whet

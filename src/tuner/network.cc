@@ -11,6 +11,7 @@
 #include "artifact/code_format.h"
 #include "base/arithmetic.h"
 #include "compiler/choose.h"
+#include "compiler/packing.h"
 #include "compiler/scratch.h"
 #include "records/record_line.h"
 #include "schedule/steps.h"
@@ -141,6 +142,7 @@ class Settling {
   Result<Compiled> compile(const ScheduleSource& source, const std::string& path) {
     CompileOptions options;
     options.on_kernel = options_.on_kernel;
+    options.packed = &packed_;
     options.emulated = device_.info().code == CodeFormat::emulated;
     options.made_weights = device_.info().job_candidates > 1;  // a device elsewhere
     WHET_TRY(const CompileReport report, compile_model(fused_, source, target_, path, options));
@@ -320,6 +322,7 @@ class Settling {
   std::vector<Task> tasks_;
   std::optional<ScratchDirectory> scratch_;
   int compiled_ = 0;
+  PackedConstants packed_;
   TimedModel tuned_;
   std::vector<TimedRival> timed_;
   std::map<std::size_t, double>

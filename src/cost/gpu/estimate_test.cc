@@ -149,7 +149,8 @@ return y
 )",
               "split l0 8 guard; split l1 8 guard; reorder l3 l5 l4 l6 l2; bind l3 block; bind l5 block; "
               "bind l4 thread; bind l6 thread");
-  for (const LaunchAccess& access : gpu_launches(tree)[0].nests[0].accesses)
+  const std::vector<LaunchWork> launches = gpu_launches(tree);
+  for (const LaunchAccess& access : launches[0].nests[0].accesses)
     EXPECT_EQ(access.bytes, 8 * 8 * 32 * 4) << (access.store ? "y" : "x, of which a tile spans 15 x 15 pixels");
 }
 TEST(LaunchWork, FindsBankConflictsOfAColumn) {
