@@ -202,7 +202,7 @@ void cuda_model_close(CudaModel* model) {
     }
     close_cuda_context(&model->context);
   }
-  free(model->functions);
+  free(static_cast<void*>(model->functions));
   free(model->inputs);
   free(model->outputs);
   free(model);
