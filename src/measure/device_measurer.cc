@@ -27,8 +27,7 @@ constexpr std::size_t kKeptObjectBytes = std::size_t{32} << 20;
 constexpr char kPoison = '\xff';
 constexpr std::size_t kKeptPackings = 16, kKeptReferences = 64;
 /// Tasks that are tuned side by side for each device. Two hide what a lane does between jobs. A GPU of this machine waits
-/// for its builders, so there are as many as keep both busy: with four and 16 builders on an H200 the GPU ran for half of
-/// the time, and the builders built for 44% of it.
+/// for its builders. Four tasks and 16 builders left an H200 idle half of the time, and the builders more than half.
 constexpr int kLanes = 2, kMostLanes = 8;
 constexpr int kBuildersOfALane = 2;
 
