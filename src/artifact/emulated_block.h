@@ -36,6 +36,8 @@ struct whet_block {
   /// All threads of the warp meet. Thread 8m + r gives row r of matrix m, four words in block memory; `words` gets word
   /// t % 4 of row t / 4 of each matrix, where t is the thread's number in the warp.
   void (*load_rows)(whet_block*, const void* row, uint32_t words[4]);
+  /// The same of rows of eight f16: `words` gets the elements of column t / 4 in rows 2 (t % 4) and 2 (t % 4) + 1.
+  void (*load_turned_rows)(whet_block*, const void* row, uint32_t words[4]);
   /// All threads of the warp meet, and `sums` becomes sums + left · right, the fragments of a tile as NVIDIA's PTX ISA lays
   /// them out. One kind for all threads.
   void (*multiply)(whet_block*, uint32_t kind, const uint32_t left[4], const uint32_t right[2], uint32_t sums[4]);

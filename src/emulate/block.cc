@@ -39,6 +39,7 @@ EmulatedBlock::EmulatedBlock(const EmulatedGrid& grid, const EmulateOptions& opt
                                                   commit,
                                                   wait,
                                                   load_rows,
+                                                  load_turned_rows,
                                                   multiply};
   }
 }
@@ -130,6 +131,12 @@ void EmulatedBlock::load_rows(whet_block* thread, const void* row, std::uint32_t
   of(thread).meet(self, Meeting::rows, 0);
 }
 
+void EmulatedBlock::load_turned_rows(whet_block* thread, const void* row, std::uint32_t words[4]) {
+  Thread& self = whole(thread);
+  self.row = row, self.fragments.sums = words;
+  of(thread).meet(self, Meeting::turned_rows, 0);
+}
+
 void EmulatedBlock::multiply(whet_block* thread, std::uint32_t kind, const std::uint32_t left[4],
                              const std::uint32_t right[2], std::uint32_t sums[4]) {
   Thread& self = whole(thread);
@@ -161,6 +168,7 @@ void EmulatedBlock::finish_meeting(std::uint32_t warp) {
   }
   if (meeting == Meeting::tile) multiply_fragments(detail, fragments);
   if (meeting == Meeting::rows) load_matrices(rows, fragments);
+  if (meeting == Meeting::turned_rows) load_turned_matrices(rows, fragments);
   for (std::uint32_t lane = 0; lane < kWarpThreads; ++lane) {
     if (meeting == Meeting::exchange) threads_[warp + lane]->word = words[lane ^ detail];
     threads_[warp + lane]->state = State::ready;

@@ -33,7 +33,7 @@ class EmulatedBlock {
  private:
   enum class State : std::uint8_t { ready, at_barrier, in_warp, ended };
   /// Why the threads of a warp meet.
-  enum class Meeting : std::uint8_t { exchange, rows, tile };
+  enum class Meeting : std::uint8_t { exchange, rows, turned_rows, tile };
   struct Copy {
     void* to;
     const void* from;
@@ -63,6 +63,7 @@ class EmulatedBlock {
   static void commit(whet_block*);
   static void wait(whet_block*, std::uint32_t pending);
   static void load_rows(whet_block*, const void* row, std::uint32_t words[4]);
+  static void load_turned_rows(whet_block*, const void* row, std::uint32_t words[4]);
   static void multiply(whet_block*, std::uint32_t kind, const std::uint32_t left[4], const std::uint32_t right[2],
                        std::uint32_t sums[4]);
   static void land(const Copy&);

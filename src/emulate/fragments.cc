@@ -67,4 +67,16 @@ void load_matrices(const void* const rows[32], const TileFragments lanes[32]) {
       std::memcpy(lanes[lane].sums + matrix, static_cast<const char*>(rows[8 * matrix + lane / 4]) + 4 * (lane % 4), 4);
 }
 
+void load_turned_matrices(const void* const rows[32], const TileFragments lanes[32]) {
+  for (int lane = 0; lane < 32; ++lane)
+    for (int matrix = 0; matrix < 4; ++matrix) {
+      std::uint16_t parts[2];
+      for (int part = 0; part < 2; ++part)
+        std::memcpy(parts + part,
+                    static_cast<const char*>(rows[8 * matrix + 2 * (lane % 4) + part]) + sizeof parts[0] * (lane / 4),
+                    sizeof parts[0]);
+      lanes[lane].sums[matrix] = parts[0] | std::uint32_t{parts[1]} << 16;
+    }
+}
+
 }  // namespace whet

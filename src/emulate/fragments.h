@@ -20,5 +20,7 @@ void multiply_fragments(std::uint32_t kind, const TileFragments lanes[32]);
 
 /// ldmatrix: lane 8m + r gives row r of matrix m; sums[m] of lane 4r + w gets word w of it.
 void load_matrices(const void* const rows[32], const TileFragments lanes[32]);
+/// ldmatrix.trans, of elements of two bytes: sums[m] of lane 4c + w gets column c of rows 2w and 2w + 1.
+void load_turned_matrices(const void* const rows[32], const TileFragments lanes[32]);
 
 }  // namespace whet

@@ -329,7 +329,8 @@ class Pass {
       : program_(program),
         has_round_(support.round),
         has_fma_(support.multiply_add),
-        has_warp_tiles_(support.warp_tiles) {}
+        has_warp_tiles_(support.warp_tiles),
+        has_round_tf32_(support.round_tf32) {}
 
   Stmt stmt(const Stmt& s) {
     return rewrite(s, [&](const Stmt& inner) { return statement(inner); }, {});
@@ -377,6 +378,8 @@ class Pass {
       case MathFn::ceil:
       case MathFn::round:
         return !has_round_;
+      case MathFn::round_tf32:
+        return !has_round_tf32_;
       default:
         return true;
     }
@@ -450,7 +453,7 @@ class Pass {
   }
 
   Program& program_;
-  bool has_round_, has_fma_, has_warp_tiles_;
+  bool has_round_, has_fma_, has_warp_tiles_, has_round_tf32_;
 };
 
 }  // namespace

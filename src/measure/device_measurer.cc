@@ -17,6 +17,7 @@
 #include "measure/jobs.h"
 #include "measure/part.h"
 #include "measure/reference.h"
+#include "schedule/steps.h"
 
 namespace whet {
 namespace {

@@ -70,10 +70,11 @@ class Matcher {
   bool match(const Expr& defined, const Expr& found) {
     if (const auto* call = std::get_if<Call>(&defined->kind); call && rounds_operands(call->fn)) {
       const auto* other = std::get_if<Call>(&found->kind);
+      if (call->fn == MathFn::round_f16 && is_half(found)) return take(call->args[0], std::get<Cast>(found->kind).a);
       return match(call->args[0], other && other->fn == call->fn ? other->args[0] : found);
     }
     if (defined->dtype != found->dtype || found->lanes != 1) return false;
-    if (const auto* load = std::get_if<Load>(&defined->kind)) return take(*load, found);
+    if (std::holds_alternative<Load>(defined->kind)) return take(defined, found);
     if (const auto* cast = std::get_if<Cast>(&defined->kind)) {
       const auto* other = std::get_if<Cast>(&found->kind);
       return other && match(cast->a, other->a);
@@ -91,10 +92,16 @@ class Matcher {
   std::vector<Expr> take_loads() { return std::move(loads_); }
 
  private:
-  bool take(const Load& defined, const Expr& found) {
+  /// f32(x), of an x of f16
+  static bool is_half(const Expr& e) {
+    const auto* cast = std::get_if<Cast>(&e->kind);
+    return cast && e->dtype == DType::f32 && cast->a->dtype == DType::f16;
+  }
+
+  bool take(const Expr& defined, const Expr& found) {
     const auto* load = std::get_if<Load>(&found->kind);
     if (!load || load->mask.defined()) return false;
-    Expr& known = loads_[defined.source.index()];
+    Expr& known = loads_[std::get<Load>(defined->kind).source.index()];
     if (known.defined()) return same(known, found);
     known = found;
     return true;

@@ -18,7 +18,7 @@ namespace whet {
 ///   dp4a_s8, dp4a_u8          y() += i32(a[k]) * i32(b[k]), i8 by i8, u8 by i8, one sum of 4 products: a thread of a GPU
 ///   mma_tf32                  y(i, j) += a[i, k] * b[k, j], 16 x 8 sums of 8 products: tensor cores of a GPU, by all
 ///                             threads of a warp. The operands are f32 and are rounded to tf32, the sums are f32
-///   mma_f16, mma_bf16         the same of 16 products, the operands rounded to f16 or bf16
+///   mma_f16, mma_bf16         the same of 16 products, the operands rounded to f16 or bf16. Those of mma_f16 may be f16
 ///   mma_s8, mma_u8            y(i, j) += i32(a[i, k]) * i32(b[j, k]), 16 x 8 sums of 32 products: i8 by i8, u8 by i8
 /// Sources: "dp4a" and "Matrix multiply-accumulate" in NVIDIA's PTX ISA, mma.m16n8k8, mma.m16n8k16 and mma.m16n8k32.
 enum class Intrinsic : std::uint8_t {
@@ -52,9 +52,9 @@ std::vector<Intrinsic> intrinsics();
 const ComputeDag& definition_of(Intrinsic);
 const Op& op_of(Intrinsic);
 
-/// Whether `found` computes the same as `defined`, except for the sources of its loads and for the rounding of operands, which
-/// it may leave to the intrinsic. Returns the loads in `found` that correspond to those of each of the `placeholders`; empty
-/// when it does not compute the same.
+/// Whether `found` computes the same as `defined`, except for the sources of its loads and for the rounding of operands. It may
+/// leave that to the intrinsic, or to what computed them: a load of f16 is one rounded by round_f16. Returns the loads in `found`
+/// that correspond to those of each of the `placeholders`; empty when it does not compute the same.
 std::vector<Expr> matching_loads(const Expr& defined, const Expr& found, std::size_t placeholders);
 
 }  // namespace whet

@@ -28,16 +28,29 @@ Expr added_by(const Store* store) {
   return adds_to(sum->a) ? sum->b : adds_to(sum->b) ? sum->a : Expr();
 }
 
-/// Operands that are rounded as the intrinsic does it; 2 where it does not round.
-int roundings(const Expr& product, Intrinsic intrinsic) {
+/// Loads that no rounding stands around.
+int bare_loads(const Expr& e, MathFn rounding) {
+  const Call* call = std::get_if<Call>(&e->kind);
+  if (call && call->fn == rounding) return 0;
+  if (std::holds_alternative<Load>(e->kind)) return e->dtype == DType::f16 ? 0 : 1;
+  if (const Cast* cast = std::get_if<Cast>(&e->kind)) return bare_loads(cast->a, rounding);
+  const Binary* both = std::get_if<Binary>(&e->kind);
+  return both ? bare_loads(both->a, rounding) + bare_loads(both->b, rounding) : 0;
+}
+
+/// Memory keeps elements that are rounded to f16 as such, those rounded to tf32 as f32.
+bool is_rounded(const Expr& product, Intrinsic intrinsic) {
   const std::optional<MathFn> rounding = rounding_of(intrinsic);
-  if (!rounding) return 2;
-  int count = 0;
+  return !rounding || *rounding == MathFn::round_tf32 || bare_loads(product, *rounding) == 0;
+}
+
+bool rounds(const Expr& product, const Load& operand) {
+  bool found = false;
   for_each(product, [&](const Expr& e) {
     const Call* call = std::get_if<Call>(&e->kind);
-    count += call && call->fn == *rounding;
+    found = found || (call && rounds_operands(call->fn) && std::get_if<Load>(&call->args[0]->kind) == &operand);
   });
-  return count;
+  return found;
 }
 
 }  // namespace
@@ -54,7 +67,7 @@ std::optional<WarpTile> warp_tile(const Loop& loop) {
   const Expr product = added_by(tile.store);
   if (!product.defined()) return std::nullopt;
   const std::vector<Expr> loads = matching_loads(wanted.body, product, 2);
-  if (loads.empty() || roundings(product, tile.intrinsic) != 2) return std::nullopt;
+  if (loads.empty() || !is_rounded(product, tile.intrinsic)) return std::nullopt;
   tile.left = &std::get<Load>(loads[0]->kind), tile.right = &std::get<Load>(loads[1]->kind);
   const VarId rows = tile.rows->index;
   const auto moves = [&](const Load& load, VarId v) {
@@ -63,6 +76,7 @@ std::optional<WarpTile> warp_tile(const Loop& loop) {
   if (!moves(*tile.left, rows)) std::swap(tile.left, tile.right);  // a product has no order
   const bool fits = moves(*tile.left, rows) && !moves(*tile.left, tile.columns->index) &&
                     moves(*tile.right, tile.columns->index) && !moves(*tile.right, rows);
+  tile.rounds_left = rounds(product, *tile.left), tile.rounds_right = rounds(product, *tile.right);
   return fits ? std::optional(tile) : std::nullopt;
 }
 

@@ -67,6 +67,21 @@ for i in 5
   EXPECT_EQ(after(kScaled, "unfold o1 o3 factor").substr(0, 10), "for j in 4");
   EXPECT_EQ(after(kScaled, "unfold o1 o3 turned wide"), "unfold has \"wide\" where turned or factor was expected");
 }
+TEST(Round, ComesBeforeEverythingElse) {
+  constexpr const char* kCopied = R"(
+x = PLACEHOLDER [5, 6]
+copy(i, r) = x[i, r] for i in 5, r in 6
+y(i) += copy[i, r] for i in 5, r in 6
+return y
+)";
+  EXPECT_EQ(after(kCopied, "round o1 f16"), after(kCopied, ""));
+  EXPECT_EQ(after(kCopied, "split l1 2 guard; round o1 f16"),
+            "step 2 (round o1 f16): op copy (o1) is scheduled already; elements are rounded before everything else");
+  EXPECT_EQ(after(kCopied, "round o1 bf16"),
+            "step 1 (round o1 bf16): op copy (o1) is to be rounded to bf16; expected f16 or tf32");
+  EXPECT_EQ(after(kCopied, "round o2 tf32"),
+            "step 1 (round o2 tf32): op y (o2) is an output, which is as the caller wants it");
+}
 
 }  // namespace dag_steps_test
 }  // namespace whet

@@ -21,7 +21,7 @@ struct Pipeline {
 constexpr std::int64_t kMaxStages = 8;
 /// Elements that a GPU's thread holds during the work where copies are not asynchronous: more take registers from the
 /// sums.
-constexpr std::int64_t kMostHeld = 32;
+constexpr std::int64_t kMostHeld = 48;
 Status apply(LoopTree&, const Pipeline&);
 
 /// The ops that are computed at the loop for its readers there; a pipeline moves them.

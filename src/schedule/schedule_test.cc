@@ -480,6 +480,7 @@ TEST(Winograd, IsChosenBeforeEverythingElse) {
 TEST(Winograd, IsNotExact) {
   EXPECT_TRUE(is_exact("split l2 4 overlap"));
   EXPECT_FALSE(is_exact("winograd o2 4; inline o8"));
+  EXPECT_FALSE(is_exact("round o2 tf32"));
   EXPECT_FALSE(is_exact("nonsense"));
 }
 

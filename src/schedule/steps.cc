@@ -47,6 +47,7 @@ struct Writer {
   void add(bool registers) {
     if (registers) word("registers");
   }
+  void add(Precision precision) { word(name_of(precision)); }
   void add(UnfoldOrder order) {
     if (order == UnfoldOrder::turned) word("turned");
   }
@@ -108,6 +109,12 @@ struct Reader {
       for (Intrinsic known : intrinsics()) error += fmt::format(" {}", name_of(known));
     }
     intrinsic = found.value_or(Intrinsic::none);
+  }
+  void get(Precision& precision) {
+    const std::string_view w = take();
+    const std::optional<Precision> found = parse_precision(w);
+    if (!found && error.empty()) error = fmt::format("has \"{}\" where f16 or tf32 was expected", w);
+    precision = found.value_or(Precision::f32);
   }
   void get(LoopKind& binding) {
     const std::string_view w = take();
@@ -209,6 +216,7 @@ constexpr std::array kPrimitives = {
     primitive<MinBlocks, &MinBlocks::loop, &MinBlocks::blocks>("min_blocks"),
     primitive<Unfold, &Unfold::tensor, &Unfold::reader, &Unfold::order, &Unfold::what>("unfold"),
     primitive<Merge, &Merge::op, &Merge::axis>("merge"),
+    primitive<Round, &Round::op, &Round::to>("round"),
     primitive<SplitSum, &SplitSum::op, &SplitSum::axis, &SplitSum::parts>("split_sum"),
     primitive<SplitSoftmax, &SplitSoftmax::op, &SplitSoftmax::terms>("split_softmax"),
     primitive<Winograd, &Winograd::op, &Winograd::tile>("winograd"),
@@ -285,47 +293,28 @@ Result<Steps> parse_steps(std::string_view text) {
   return steps;
 }
 
-bool is_exact(std::string_view text) {
-  const Result<Steps> steps = parse_steps(text);
-  return steps.ok() && std::none_of(steps->begin(), steps->end(), [](const Step& step) {
-           const auto* tile = std::get_if<Tensorize>(&step);
-           return std::holds_alternative<Winograd>(step) || (tile && rounding_of(tile->intrinsic));
-         });
-}
-
 namespace {
 
-constexpr std::array<std::string_view, 4> kPrecisions = {"f32", "tf32", "f16", "bf16"};  // by Precision
-
-Precision precision_of(Intrinsic intrinsic) {
-  switch (intrinsic) {
-    case Intrinsic::mma_tf32:
-      return Precision::tf32;
-    case Intrinsic::mma_f16:
-      return Precision::f16;
-    case Intrinsic::mma_bf16:
-      return Precision::bf16;
-    default:
-      return Precision::f32;
-  }
+Precision precision_of(const Step& step) {
+  if (const auto* tile = std::get_if<Tensorize>(&step)) return precision_of(tile->intrinsic);
+  const auto* rounded = std::get_if<Round>(&step);
+  return rounded ? rounded->to : Precision::f32;
 }
 
 }  // namespace
 
-std::string_view name_of(Precision precision) { return kPrecisions[static_cast<std::size_t>(precision)]; }
-
-std::optional<Precision> parse_precision(std::string_view name) {
-  const auto found = std::find(kPrecisions.begin(), kPrecisions.end(), name);
-  if (found == kPrecisions.end()) return std::nullopt;
-  return static_cast<Precision>(found - kPrecisions.begin());
+bool is_exact(std::string_view text) {
+  const Result<Steps> steps = parse_steps(text);
+  return steps.ok() && std::none_of(steps->begin(), steps->end(), [](const Step& step) {
+           return std::holds_alternative<Winograd>(step) || precision_of(step) != Precision::f32;
+         });
 }
 
 Precision precision_of(std::string_view text) {
   const Result<Steps> steps = parse_steps(text);
   Precision least = Precision::f32;
   if (!steps.ok()) return least;
-  for (const Step& step : *steps)
-    if (const auto* tile = std::get_if<Tensorize>(&step)) least = std::max(least, precision_of(tile->intrinsic));
+  for (const Step& step : *steps) least = std::max(least, precision_of(step));
   return least;
 }
 
@@ -393,6 +382,7 @@ void Scheduler::rfactor(LoopId loop) { run(Rfactor{loop}); }
 void Scheduler::pack(OpId tensor, OpId reader) { run(Pack{tensor, reader}); }
 void Scheduler::pad_storage(OpId op, std::int64_t elements) { run(PadStorage{op, elements}); }
 
+void Scheduler::round(OpId op, Precision to) { run(Round{op, to}); }
 void Scheduler::merge(OpId op, std::int64_t axis) { run(Merge{op, axis}); }
 
 OpId Scheduler::split_sum(OpId op, std::int64_t axis, std::int64_t parts) {

@@ -24,11 +24,13 @@
 #include "schedule/pack.h"
 #include "schedule/pad_storage.h"
 #include "schedule/pipeline.h"
+#include "schedule/precision.h"
 #include "schedule/prefetch.h"
 #include "schedule/reorder.h"
 #include "schedule/reverse_compute_at.h"
 #include "schedule/rfactor.h"
 #include "schedule/roll.h"
+#include "schedule/round.h"
 #include "schedule/split.h"
 #include "schedule/split_softmax.h"
 #include "schedule/split_sum.h"
@@ -42,7 +44,7 @@ namespace whet {
 /// same steps replay on another shape of the same structure.
 using Step = std::variant<Split, Fuse, Reorder, Annotate, Bind, ComputeAt, ReverseComputeAt, ComputeRoot, Inline,
                           CacheRead, Unfold, CacheWrite, Rfactor, Pack, PadStorage, PrefetchRead, Pipeline, Roll,
-                          Tensorize, MinBlocks, Merge, SplitSum, SplitSoftmax, Winograd>;
+                          Tensorize, MinBlocks, Merge, Round, SplitSum, SplitSoftmax, Winograd>;
 using Steps = std::vector<Step>;
 
 /// One primitive; a refusal is an error that says why, and the tree stays as it was.
@@ -58,11 +60,7 @@ Result<Steps> parse_steps(std::string_view text);
 /// (Winograd, tiles of rounded operands). False for a text that is no schedule.
 bool is_exact(std::string_view text);
 
-/// What the operands of products are rounded to; sums are f32 in any case.
-enum class Precision : std::uint8_t { f32, tf32, f16, bf16 };
-std::string_view name_of(Precision);
-std::optional<Precision> parse_precision(std::string_view name);
-/// The least precise that a tile of the schedule rounds to; f32 where none rounds, or the text is no schedule.
+/// The least precise that the schedule rounds operands to; f32 where none are, or the text is no schedule.
 Precision precision_of(std::string_view steps);
 /// What is asked for allows schedules of `precision`: the same, f32, and tf32 for f16 and bf16, neither of which has more bits.
 bool allows(Precision asked, Precision precision);
@@ -101,6 +99,7 @@ class Scheduler {
   void prefetch(OpId tensor, OpId reader, LoopId loop, std::int64_t ahead);
   /// Gives the ops of the new DAG, invalid ones when refused.
   void merge(OpId op, std::int64_t axis);
+  void round(OpId op, Precision to);
   /// Gives the parts; `op` and the ops behind it have moved up by one.
   OpId split_sum(OpId op, std::int64_t axis, std::int64_t parts);
   /// Gives the ops of the new DAG.

@@ -33,13 +33,17 @@ TEST(Steps, GarbageIsRefusedWithAReason) {
                            "roll l1 o1",
                            "tensorize l1",
                            "tensorize l1 transpose9",
-                           "tensorize l1 none"})
+                           "tensorize l1 none",
+                           "round o1",
+                           "round l1 f16",
+                           "round o1 f15"})
     EXPECT_FALSE(parse_steps(text).ok()) << text;
   EXPECT_FALSE(replay(parse_dag(testing::kPair).value(), *parse_steps("parallel l77")).ok());
   EXPECT_FALSE(replay(parse_dag(testing::kPair).value(), *parse_steps("inline o77")).ok());
-  for (const char* steps : {"bind l77 block", "compute_root o77", "compute_root o0", "prefetch o77 o2 l2 1",
-                            "prefetch o1 o77 l2 1", "prefetch o1 o2 l77 1", "pipeline l77 2", "roll o77 l2",
-                            "roll o1 l77", "tensorize l77 dot4", "merge o77 0", "merge o2 7"})
+  for (const char* steps :
+       {"bind l77 block", "compute_root o77", "compute_root o0", "prefetch o77 o2 l2 1", "prefetch o1 o77 l2 1",
+        "prefetch o1 o2 l77 1", "pipeline l77 2", "roll o77 l2", "roll o1 l77", "tensorize l77 dot4", "merge o77 0",
+        "merge o2 7", "round o77 f16", "round o0 f16", "round o2 bf16", "round o2 f32"})
     EXPECT_FALSE(replay(parse_dag(testing::kPair).value(), *parse_steps(steps)).ok()) << steps;
 }
 

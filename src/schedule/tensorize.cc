@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "compute/round.h"
 #include "schedule/check.h"
 #include "schedule/regions.h"
 
@@ -143,10 +144,13 @@ Expr without_padding(const Expr& body) {
   });
 }
 
-/// The op multiplies what its loads give, rounded.
-void round_operands(Element& element, MathFn rounding) {
-  element.body = rewrite(element.body, [&](const Expr& part) {
-    return std::holds_alternative<Load>(part->kind) ? call(rounding, {part}) : Expr();
+/// The op multiplies what its loads give, rounded where it is not yet: elements of f16 are.
+void round_operands(ComputeDag& dag, OpId op, MathFn rounding) {
+  Element& element = dag.op(op).element();
+  element.body = rewrite(element.body, [&](const Expr& part) -> Expr {
+    const Load* read = std::get_if<Load>(&part->kind);
+    if (!read || part->dtype == DType::f16 || is_rounded(dag, OpId(read->source.value), rounding)) return {};
+    return call(rounding, {part});
   });
 }
 
@@ -188,7 +192,7 @@ Status apply(LoopTree& tree, const Tensorize& step) {
   });
   WHET_RETURN_IF_ERROR(fits);
   tree.tiles.push_back({step.loop, step.intrinsic});
-  if (const auto rounding = rounding_of(step.intrinsic)) round_operands(tree.dag.op(op).element(), *rounding);
+  if (const auto rounding = rounding_of(step.intrinsic)) round_operands(tree.dag, op, *rounding);
   return ok_status();
 }
 

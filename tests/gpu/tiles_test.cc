@@ -50,8 +50,8 @@ constexpr int kArchs[] = {75, 80, 86, 89, 90};
 /// Candidates of the sketch with `choices`, as many as are asked for; `raster` is only worth it for operands that are too large for
 /// a test.
 std::vector<LoopTree> candidates(const ComputeDag& dag, const Target& target, const std::string& name,
-                                 const Choices& choices, const Choice& raster, int count) {
-  const DesignSpace space = make_space(dag, target);
+                                 const Choices& choices, const Choice& raster, Precision precision, int count) {
+  const DesignSpace space = make_space(dag, target, {.precision = precision});
   const auto sketch = std::find_if(space.sketches().begin(), space.sketches().end(),
                                    [&](const Sketch& known) { return known.name == name; });
   EXPECT_NE(sketch, space.sketches().end()) << name;
@@ -72,13 +72,15 @@ std::vector<LoopTree> candidates(const ComputeDag& dag, const Target& target, co
   return trees;
 }
 
-void expect_code(const char* text, const std::string& sketch, const Choices& choices, const Choice& raster = {}) {
+void expect_code(const char* text, const std::string& sketch, const Choices& choices, const Choice& raster = {},
+                 Precision precision = Precision::f32) {
   const ComputeDag dag = *parse_dag(text);
   Rng rng(5);
   const std::vector<Tensor> inputs = testing::random_inputs(dag, rng);
   for (const int arch : kArchs) {
     const Target target = *parse_target("cuda -arch=sm_" + std::to_string(arch));
-    for (const LoopTree& tree : candidates(dag, target, sketch, choices, raster, 2)) {
+    if (precision != Precision::f32 && !limits_of(target.gpu()).mma) continue;
+    for (const LoopTree& tree : candidates(dag, target, sketch, choices, raster, precision, 2)) {
       SCOPED_TRACE("sm_" + std::to_string(arch) + "\n" + to_text(tree));
       const Result<Lowered> lowered = lower(tree, target);
       ASSERT_TRUE(lowered.ok()) << lowered.error().message;
@@ -86,7 +88,7 @@ void expect_code(const char* text, const std::string& sketch, const Choices& cho
       for (const EmulatedOrder order : {EmulatedOrder::forward, EmulatedOrder::backward, EmulatedOrder::shuffled}) {
         const auto got = run_emulated(lowered->program, target, arguments, {.order = order, .seed = 5, .workers = 2});
         ASSERT_TRUE(got.ok()) << got.error().message;
-        EXPECT_LT(*testing::worst_output(*lowered, dag, inputs, *got), 1e-5);
+        EXPECT_LT(*testing::worst_output(*lowered, dag, inputs, *got), 1e-5 + tolerance_of(precision));
       }
       const Result<Kernel> kernel = compile_kernel(lowered->program, target);
       ASSERT_TRUE(kernel.ok()) << kernel.error().message;
@@ -103,6 +105,11 @@ TEST(GpuTiles, OfKeysInPartsAreCode) {
 TEST(GpuTiles, OfProductsOfThreeAreCode) { expect_code(kScaled, "product", {{"stages", {3}}}); }
 TEST(GpuTiles, WithAPartOfAStepUnrolledAreCode) {
   expect_code(kScaled, "product", {{"depth", {24}}, {"unroll", {8}}, {"stages", {2}}});
+}
+TEST(GpuTiles, OfRoundedOperandsAreCode) {
+  for (const Precision precision : {Precision::tf32, Precision::f16})
+    for (const std::int64_t round : {0, 1})
+      expect_code(kManyBlocks, "mma", {{"round", {round}}, {"stages", {3}}}, {}, precision);
 }
 TEST(GpuTiles, ThatAreOrderedForL2AreCode) {
   for (const std::int64_t raster : {1, 4})

@@ -76,6 +76,7 @@ bool has_instruction(MathFn fn, DType dtype) {
     case MathFn::round:
     case MathFn::bits_of:
     case MathFn::float_of_bits:
+    case MathFn::round_tf32:
       return true;
     case MathFn::exp:
     case MathFn::rsqrt:

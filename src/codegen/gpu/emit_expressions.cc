@@ -189,6 +189,8 @@ GpuEmitter::Value* GpuEmitter::call(const ExprInfo& info, const Call& n) {
   const int lanes = info.expr->lanes;
   if (n.fn == MathFn::exp) return by_lane(a, lanes, [&](Value* x) { return exp(x); });
   if (n.fn == MathFn::rsqrt) return by_lane(a, lanes, [&](Value* x) { return hooks_.rsqrt(b_, x); });
+  if (n.fn == MathFn::round_tf32)
+    return by_lane(a, lanes, [&](Value* x) { return b_.CreateBitCast(hooks_.tf32_bits(b_, x), x->getType()); });
   return plain_call(n.fn, info.expr->dtype, lanes, a);
 }
 

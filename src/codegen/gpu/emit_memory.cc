@@ -128,13 +128,26 @@ bool GpuEmitter::is_fixed(BufferId id) const {
 void GpuEmitter::store_memory(BufferId buffer, ExprRef index, Value* value, Value* mask, int lanes) {
   const DType dtype = program_.buffer(buffer).dtype;
   if (dtype == DType::i64) value = resize(value, false);
-  value = to_memory(value, dtype, lanes);
+  value = stored_as(dtype, value, lanes);
   each_part(buffer, index, lanes, mask != nullptr && splatted(mask) == nullptr,
             [&](int first, int count, Value* pointer, std::int64_t align) {
               Value* const part = part_of(value, first, count);
               when(mask_of(mask, first, count),
                    [&] { b_.CreateAlignedStore(part, pointer, llvm::Align(static_cast<std::uint64_t>(align))); });
             });
+}
+
+/// Two f32 become two f16 by one instruction, where there is one.
+GpuEmitter::Value* GpuEmitter::stored_as(DType dtype, Value* value, int lanes) {
+  if (dtype != DType::f16 || lanes % 2 != 0) return to_memory(value, dtype, lanes);
+  Value* words = llvm::PoisonValue::get(widen(b_.getInt32Ty(), lanes / 2));
+  for (int i = 0; i < lanes; i += 2) {
+    Value* const pair = hooks_.pair_bits(b_, Intrinsic::mma_f16, b_.CreateExtractElement(value, i64(i)),
+                                         b_.CreateExtractElement(value, i64(i + 1)));
+    if (pair == nullptr) return to_memory(value, dtype, lanes);
+    words = lanes == 2 ? pair : b_.CreateInsertElement(words, pair, i64(i / 2));
+  }
+  return b_.CreateBitCast(words, memory_type(dtype, lanes));
 }
 
 /// An access is as wide as its place is known to be aligned; what lies apart, or has a mask of its own, is accessed one

@@ -238,7 +238,11 @@ void GpuEmitter::store(const Store& n) {
   // What no lane stores is not read either: only the stored lanes' loads are known to be legal. What another thread takes
   // is computed in any case.
   const bool guarded = mask != nullptr && n.cross == 0;
-  Value* value = guarded ? guarded_side(table_.intern(n.value), mask, false) : expr(n.value);
+  // What is stored in memory as f16 is rounded there.
+  const Cast* rounded =
+      n.cross == 0 && !analysis_.slots().holds(n.buffer) ? std::get_if<Cast>(&n.value->kind) : nullptr;
+  const Expr& kept = rounded && n.value->dtype == DType::f16 && rounded->a->dtype == DType::f32 ? rounded->a : n.value;
+  Value* value = guarded ? guarded_side(table_.intern(kept), mask, false) : expr(kept);
   if (n.value->dtype == DType::i64) value = resize(value, false);
   if (n.cross != 0) value = exchanged(value, n.cross, n.value->lanes);
   const bool one_element = place.is_linear && place.linear.lane_stride == 0 && lanes > 1 && mask == nullptr;
@@ -264,8 +268,8 @@ void GpuEmitter::store_slot(SlotPlace place, Value* value, Value* mask) {
   b_.CreateStore(is_part ? join(whole, value, place.first, place.lanes, slot.lanes) : value, memory);
 }
 
-/// buffer[index] = load, or load where a condition holds, else 0. False for bytes of which nothing is known to lie at a
-/// multiple of four: they are stored like anything else, which is a copy that has landed at once.
+/// buffer[index] = load, or load where a condition holds, else 0. False for smaller elements of which nothing is known to lie at
+/// a multiple of four bytes: they are stored like anything else, which is a copy that has landed at once.
 bool GpuEmitter::copy(const Store& n) {
   const auto refuse = [&](const std::string& why) {
     fail("the asynchronous copy to `" + program_.buffer(n.buffer).name + "` " + why);
@@ -308,9 +312,7 @@ bool GpuEmitter::copy(const Store& n) {
   const std::int64_t align = std::min(alignment(n.buffer, here), alignment(source, there));
   int width = 1;
   while (together && std::int64_t{width} * 2 * bytes <= align && lanes % (width * 2) == 0) width *= 2;
-  if (bytes == 1 && width * bytes < 4) return false;
-  if (width * bytes < 4)
-    return refuse("has " + std::to_string(width * bytes) + " bytes at a known alignment; 4, 8 or 16 are possible");
+  if (width * bytes < 4) return false;
   Linear target = here, origin = there;
   for (int first = 0; first < lanes; first += width) {
     Value* const to_pointer = address(n.buffer, target);

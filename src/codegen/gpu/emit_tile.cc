@@ -61,7 +61,7 @@ GpuHooks::Words GpuEmitter::fragment(const WarpTile& t, bool left) {
 /// and 2q + 1.
 GpuHooks::Words GpuEmitter::load_fragment(const WarpTile& t, bool left) {
   GpuHooks::Words words = {};
-  if (left && load_matrices(t, words)) return words;
+  if (left ? load_matrices(t, words) : load_turned(t, words)) return words;
   const Load& load = left ? *t.left : *t.right;
   const DType dtype = program_.buffer(BufferId(load.source.value)).dtype;
   const int each = in_word(t);
@@ -78,7 +78,7 @@ GpuHooks::Words GpuEmitter::load_fragment(const WarpTile& t, bool left) {
     for (int part = 0; part < each; ++part)
       elements.push_back(
           emit(table_.keep(whet::load(dtype, load.source, {at(load, moved, across, *t.depth, step + part)}))));
-    word = word_of(t.intrinsic, dtype, elements);
+    word = word_of(t, left, dtype, elements);
   }
   return words;
 }
@@ -117,12 +117,29 @@ bool GpuEmitter::load_matrices(const WarpTile& t, GpuHooks::Words& words) {
   if (!place.is_linear || alignment(buffer, place.linear) < kRowBytes) return false;
   words = hooks_.load_rows(b_, address(buffer, place.linear));
   for (Value*& word : words)
-    if (t.intrinsic == Intrinsic::mma_tf32) word = hooks_.tf32_bits(b_, b_.CreateBitCast(word, b_.getFloatTy()));
+    if (t.intrinsic == Intrinsic::mma_tf32 && t.rounds_left)
+      word = hooks_.tf32_bits(b_, b_.CreateBitCast(word, b_.getFloatTy()));
   return true;
 }
 
-GpuEmitter::Value* GpuEmitter::word_of(Intrinsic intrinsic, DType dtype, const std::vector<Value*>& elements) {
-  if (intrinsic == Intrinsic::mma_tf32) return hooks_.tf32_bits(b_, elements[0]);
+bool GpuEmitter::load_turned(const WarpTile& t, GpuHooks::Words& words) {
+  const BufferId buffer(t.right->source.value);
+  if (program_.buffer(buffer).dtype != DType::f16 || factor_of(*t.right, t.columns->index) != 1) return false;
+  // Thread 8m + r gives row r of the first or second half of the depth.
+  const Expr thread = var(launch_->nest.threads->index, "t");
+  const Expr first = floormod(thread, kColumns) * -2, step = floormod(thread, 2 * kRows);
+  const ExprInfo& place = table_[table_.keep(at(*t.right, t.columns->index, first, *t.depth, step))];
+  if (!place.is_linear || alignment(buffer, place.linear) < kRowBytes) return false;
+  const std::array<Value*, 2> halves = hooks_.load_turned_rows(b_, address(buffer, place.linear));
+  words[0] = halves[0], words[1] = halves[1];
+  return true;
+}
+
+GpuEmitter::Value* GpuEmitter::word_of(const WarpTile& t, bool left, DType dtype, const std::vector<Value*>& elements) {
+  const Intrinsic intrinsic = t.intrinsic;
+  if (intrinsic == Intrinsic::mma_tf32)
+    return (left ? t.rounds_left : t.rounds_right) ? hooks_.tf32_bits(b_, elements[0])
+                                                   : b_.CreateBitCast(elements[0], b_.getInt32Ty());
   const bool rounds = intrinsic == Intrinsic::mma_bf16 || (intrinsic == Intrinsic::mma_f16 && dtype != DType::f16);
   if (Value* const pair = rounds ? hooks_.pair_bits(b_, intrinsic, elements[0], elements[1]) : nullptr) return pair;
   Value* word = b_.getInt32(0);

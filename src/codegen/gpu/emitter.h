@@ -86,10 +86,12 @@ class GpuEmitter : ValueEmitter {
   std::int64_t factor_of(const Load&, VarId);
   /// By ldmatrix; false where rows are not aligned, or hold other elements than the tile takes.
   bool load_matrices(const WarpTile&, GpuHooks::Words&);
+  /// The same of the right operand, of f16 with rows across the depth.
+  bool load_turned(const WarpTile&, GpuHooks::Words&);
   /// A word of neighbours along the depth that the tile takes as they are; null where they are none.
   Value* load_word(const Load&, const Expr& index, std::int64_t step, int each);
   /// Elements of an operand of that dtype as the tile takes them.
-  Value* word_of(Intrinsic, DType, const std::vector<Value*>& elements);
+  Value* word_of(const WarpTile&, bool left, DType, const std::vector<Value*>& elements);
 
   // emit_expressions.cc
   Value* expr(const Expr& e) { return emit(table_.intern(e)); }
@@ -117,6 +119,8 @@ class GpuEmitter : ValueEmitter {
   Value* load_memory(BufferId, ExprRef index, int lanes, Value* mask);
   Value* load_at(BufferId, llvm::Type*, Value* pointer, std::int64_t align, Value* mask);
   void store_memory(BufferId, ExprRef index, Value* value, Value* mask, int lanes);
+  /// Elements as memory has them.
+  Value* stored_as(DType, Value*, int lanes);
   /// The addresses of `lanes` elements, cut into parts that lie together and are aligned: called with the first lane, the
   /// number of lanes, the address and its alignment.
   using Part = llvm::function_ref<void(int first, int lanes, Value* pointer, std::int64_t align)>;

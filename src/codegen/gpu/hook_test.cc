@@ -125,8 +125,8 @@ Program bits() {
   });
 }
 
-/// One tile of one warp, its operands and its sums.
-Program warp_tile(Intrinsic intrinsic) {
+/// One tile of one warp, its operands and its sums. `rounded`: operands are so when they are copied.
+Program warp_tile(Intrinsic intrinsic, bool rounded = false) {
   const std::int64_t depth = op_of(intrinsic).element().reduce_axes.front().extent;
   const testing::WarpProduct product{.rows = 16,
                                      .columns = 8,
@@ -134,8 +134,12 @@ Program warp_tile(Intrinsic intrinsic) {
                                      .warp_columns = 8,
                                      .depth = depth,
                                      .stages = 1,
-                                     .pad = rounding_of(intrinsic) ? 4 : 16,
+                                     .pad = rounded                  ? 8
+                                            : rounding_of(intrinsic) ? 4
+                                                                     : 16,
                                      .intrinsic = intrinsic,
+                                     .rounds_left = rounded,
+                                     .rounds_right = rounded,
                                      .epilogue = false};
   const ComputeDag dag = testing::product_dag(product, 16, 8, depth);
   return lower(*replay(dag, testing::product_steps(dag, product)), *parse_target("cuda -arch=sm_80"))->program;
@@ -188,6 +192,8 @@ std::vector<Row> rows() {
           {"mma_tf32", warp_tile(Intrinsic::mma_tf32), 80},
           {"mma_f16", warp_tile(Intrinsic::mma_f16), 80},
           {"mma_bf16", warp_tile(Intrinsic::mma_bf16), 80},
+          {"mma_tf32_rounded", warp_tile(Intrinsic::mma_tf32, true), 80},
+          {"mma_f16_rounded", warp_tile(Intrinsic::mma_f16, true), 80},
           {"mma_s8", warp_tile(Intrinsic::mma_s8)},
           {"mma_u8", warp_tile(Intrinsic::mma_u8)}};
 }
@@ -249,13 +255,11 @@ TEST(Hooks, AreMadeOrRefusedForEveryArch) {
 TEST(Hooks, OfTensorCoresAssemble) {
   if (installed_ptxas().path.empty()) GTEST_SKIP() << "ptxas is not installed";
   for (const int arch : {75, 80, 86, 89, 90})
-    for (const Intrinsic intrinsic :
-         {Intrinsic::mma_tf32, Intrinsic::mma_f16, Intrinsic::mma_bf16, Intrinsic::mma_s8, Intrinsic::mma_u8}) {
-      if (arch < 80 && rounding_of(intrinsic)) continue;
-      const Result<Kernel> kernel =
-          compile_kernel(warp_tile(intrinsic), *parse_target("cuda -arch=sm_" + std::to_string(arch)));
+    for (const Row& row : rows()) {
+      if (arch < row.least_arch || !std::string(row.name).starts_with("mma")) continue;
+      const Result<Kernel> kernel = compile_kernel(row.program, *parse_target("cuda -arch=sm_" + std::to_string(arch)));
       ASSERT_TRUE(kernel.ok()) << kernel.error().message;
-      EXPECT_EQ(testing::assemble(kernel->code, arch).spills, 0) << name_of(intrinsic) << " for sm_" << arch;
+      EXPECT_EQ(testing::assemble(kernel->code, arch).spills, 0) << row.name << " for sm_" << arch;
     }
 }
 

@@ -67,6 +67,9 @@ class GpuHooks {
   /// Four matrices of 8 rows of 16 bytes: thread 8m + r gives the 16-byte aligned address of row r of matrix m, in block memory,
   /// and gets word t % 4 of row t / 4 of each.
   virtual Words load_rows(Builder&, Value* row) = 0;
+  /// Two matrices of 8 rows of eight f16: thread 8m + r gives the 16-byte aligned address of row r of matrix m % 2, in block
+  /// memory, and gets of each matrix the elements of column t / 4 in rows 2 (t % 4), in the low half, and 2 (t % 4) + 1.
+  virtual std::array<Value*, 2> load_turned_rows(Builder&, Value* row) = 0;
   /// sums + left · right of a warp-wide intrinsic; two words of the right operand, four sums of f32 or i32.
   virtual Words multiply(Builder&, Intrinsic, const Words& left, const std::array<Value*, 2>& right,
                          const Words& sums) = 0;

@@ -80,6 +80,12 @@ class HostHooks : public GpuHooks {
     call(b, b.getVoidTy(), offsetof(whet_block, load_rows), {row, words});
     return words_at(b, words, b.getInt32Ty());
   }
+  std::array<Value*, 2> load_turned_rows(Builder& b, Value* row) override {
+    Value* const words = place(b, 2);
+    call(b, b.getVoidTy(), offsetof(whet_block, load_turned_rows), {row, words});
+    const Words loaded = words_at(b, words, b.getInt32Ty());
+    return {loaded[0], loaded[1]};
+  }
   Value* dot(Builder& b, Intrinsic intrinsic, Value* left, Value* right, Value* sum) override {
     const auto byte = [&](Value* word, unsigned k, bool is_signed) {
       Value* const top = b.CreateShl(word, 24 - 8 * k);

@@ -29,7 +29,7 @@ void mark_kernel(llvm::Function& function, std::int64_t threads, std::int64_t mi
 
 class NvptxHooks : public GpuHooks {
  public:
-  NvptxHooks(const GpuLimits& limits, bool starts_early) : has_large_tiles_(limits.mma), starts_early_(starts_early) {}
+  NvptxHooks(const GpuLimits& limits, bool starts_early) : from_sm_80_(limits.mma), starts_early_(starts_early) {}
   bool has_half() const override { return true; }
   bool starts_early() const override { return starts_early_; }
 
@@ -107,6 +107,11 @@ class NvptxHooks : public GpuHooks {
         b.CreateIntrinsic(llvm::Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x4_b16, {b.getPtrTy(kShared)}, {row});
     return parts_of(b, loaded);
   }
+  std::array<Value*, 2> load_turned_rows(Builder& b, Value* row) override {
+    Value* const loaded =
+        b.CreateIntrinsic(llvm::Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x2_trans_b16, {b.getPtrTy(kShared)}, {row});
+    return {b.CreateExtractValue(loaded, 0), b.CreateExtractValue(loaded, 1)};
+  }
   Value* dot(Builder& b, Intrinsic intrinsic, Value* left, Value* right, Value* sum) override {
     auto* const type = llvm::FunctionType::get(b.getInt32Ty(), {b.getInt32Ty(), b.getInt32Ty(), b.getInt32Ty()}, false);
     const char* const text =
@@ -119,7 +124,7 @@ class NvptxHooks : public GpuHooks {
   Words multiply(Builder& b, Intrinsic intrinsic, const Words& left, const std::array<Value*, 2>& right,
                  const Words& sums) override {
     using namespace llvm::Intrinsic;
-    if (!has_large_tiles_) return multiply_by_quarters(b, intrinsic, left, right, sums);
+    if (!from_sm_80_) return multiply_by_quarters(b, intrinsic, left, right, sums);
     const bool half = intrinsic == Intrinsic::mma_f16;
     const ID id = [&] {
       switch (intrinsic) {
@@ -147,6 +152,7 @@ class NvptxHooks : public GpuHooks {
     return b.CreateIntrinsic(llvm::Intrinsic::nvvm_f2tf32_rna, {}, {x});
   }
   Value* pair_bits(Builder& b, Intrinsic intrinsic, Value* first, Value* second) override {
+    if (!from_sm_80_) return nullptr;
     const llvm::Intrinsic::ID id =
         intrinsic == Intrinsic::mma_f16 ? llvm::Intrinsic::nvvm_ff2f16x2_rn : llvm::Intrinsic::nvvm_ff2bf16x2_rn;
     return b.CreateBitCast(b.CreateIntrinsic(id, {}, {second, first}), b.getInt32Ty());
@@ -204,7 +210,7 @@ class NvptxHooks : public GpuHooks {
     return value;
   }
 
-  bool has_large_tiles_;  ///< of bytes: 16 x 8 sums of 32 products, else 8 x 8 of 16
+  bool from_sm_80_;  ///< it rounds pairs, and has tiles of bytes of 16 x 8 sums of 32 products; older ones 8 x 8 of 16
   bool starts_early_;
   GpuLaunchShape shape_;
   llvm::Function* function_ = nullptr;

@@ -18,7 +18,7 @@ constexpr double kImpossible = 1.0;
 struct PhaseWork {
   double slots = 0, passes = 0, waits = 0;  ///< as of the block
   double independent = 1;                   ///< instructions of a thread that wait for none of each other
-  bool copies = false;
+  bool copies = false;                      ///< beside the work, where there is a pipeline
 };
 
 /// What one block asks of its SM.
@@ -38,8 +38,9 @@ double slots_of(const OpWork& nest, const GpuCalibration& c) {
   for (const LaunchAccess& access : nest.accesses) {
     if (access.memory == Memory::registers) continue;
     if (nest.copies && access.store) continue;  // one instruction with the load
-    slots += access.requests * (nest.copies ? c.copy_slots : 1);
-    if (!nest.copies && access.memory == Memory::global)
+    const bool moves = (nest.copies || nest.rounds) && !access.store;
+    slots += access.requests * (moves ? c.copy_slots : 1);
+    if (!nest.copies && !nest.rounds && access.memory == Memory::global)
       slots += std::min(access.requests, nest.trips) * c.address_slots;
   }
   return slots;
@@ -53,9 +54,10 @@ double missed(const OpWork& nest, const LaunchAccess& access) {
 }
 
 /// Loops that nothing unrolls: a trip ends when its loads have answered and its sums are added up.
-///   far  cycles until what lies beyond the SM answers
-double waits_of(const OpWork& nest, double far, const GpuCalibration& c) {
-  if (nest.copies) return 0;
+///   far      cycles until what lies beyond the SM answers
+///   in_turn  slabs are copied and worked on in turn, which `wave` counts
+double waits_of(const OpWork& nest, double far, bool in_turn, const GpuCalibration& c) {
+  if (nest.copies || nest.held > 0 || (nest.rounds && in_turn)) return 0;
   double trip = 4;
   for (const LaunchAccess& access : nest.accesses)
     if (!access.store && access.memory != Memory::registers)
@@ -74,8 +76,8 @@ double tensor_cycles(const OpWork& nest, int arch) {
 BlockWork work_of(const LaunchWork& launch, int arch, double far, const GpuCalibration& c) {
   BlockWork work;
   for (const OpWork& nest : launch.nests) {
-    PhaseWork phase{nest.warps * slots_of(nest, c), 0, waits_of(nest, far, c), std::clamp(nest.sums / 4, 1.0, 4.0),
-                    nest.copies};
+    PhaseWork phase{nest.warps * slots_of(nest, c), 0, waits_of(nest, far, launch.stages == 1, c),
+                    std::clamp(nest.sums / 4, 1.0, 4.0), nest.copies || nest.held > 0};
     for (const LaunchAccess& access : nest.accesses) phase.passes += nest.warps * access.requests * access.passes;
     work.slots += phase.slots;
     work.passes += phase.passes;

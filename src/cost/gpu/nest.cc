@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compute/round.h"
 #include "cost/gpu/arithmetic.h"
 #include "cost/gpu/lanes.h"
 #include "cost/gpu/threads.h"
@@ -125,6 +126,20 @@ Lanes in_words(Lanes at, double element_bytes) {
   return at;
 }
 
+/// ptxas makes three instructions of a rounding to tf32, and one of that of two elements to f16 or bf16.
+constexpr double kPairRounding = 1.0 / 3;
+
+/// Roundings of an element of the op, which becomes an operand of tensor cores.
+double roundings_of(const Op& op) {
+  double all = 0;
+  for_each(op.element().body, [&](const Expr& e) {
+    const Call* call = std::get_if<Call>(&e->kind);
+    if (call && call->fn == MathFn::round_tf32) all += 1;
+    if (std::holds_alternative<Cast>(e->kind) && e->dtype == DType::f16) all += kPairRounding / 2;
+  });
+  return all;
+}
+
 class NestReader {
  public:
   explicit NestReader(const LoopTree& tree) : tree_(tree), lanes_(tree) {}
@@ -142,9 +157,13 @@ class NestReader {
     const double operations = arithmetic_of(element.body) + (element.reducer ? 1 : 0);
     const bool contracts = element.reducer == Reducer::sum && operations > 1;
     nest.multiply_adds = runs * (contracts ? operations - 1 : operations);
-    nest.functions = runs * from.calls;
+    const double roundings = roundings_of(tree_.dag.op(from.op));
+    const bool in_block = tree_.place(from.op).stored_in == StoredIn::block;
+    nest.rounds = in_block && operations == 0 && roundings > 0;
+    nest.copies = in_block && from.flops == 0 && from.calls == 0 && roundings == 0;
+    nest.conversions = runs * roundings;
+    nest.functions = nest.rounds ? 0 : runs * from.calls;
     nest.exchanges = exchanges();
-    nest.copies = tree_.place(from.op).stored_in == StoredIn::block && from.flops == 0 && from.calls == 0;
     nest.sums = sums();
     nest.accesses = read_all();
     if (is_of_warps()) share(nest);
@@ -207,7 +226,7 @@ class NestReader {
     steps /= depth;
     const auto of_rows = std::find_if(path_->members.begin(), path_->members.end(),
                                       [&](const Path::Member& m) { return m.loop == tile.loop; });
-    nest.intrinsic = tile.intrinsic, nest.multiply_adds = nest.functions = 0;
+    nest.intrinsic = tile.intrinsic, nest.multiply_adds = nest.functions = nest.conversions = 0;
     nest.tiles = nest.trips * nest.body / (rows * columns * depth);
     nest.body = nest.tiles / nest.trips;
     for (std::size_t k = 0; k < nest.accesses.size(); ++k) {
@@ -220,11 +239,14 @@ class NestReader {
         if (!m->reduce && from.depends_on(m->position)) across *= m->extent;
       across /= left ? rows : columns;
       const double words = left ? 4 : 2, fragments = nest.trips * steps * across;
-      const bool whole_words = in_word == 1 || from.element_bytes == 1, matrices = left && whole_words;
+      const bool whole_words = in_word * from.element_bytes == kWordBytes;
+      const bool matrices = whole_words && (left || from.element_bytes == 2);
       access.width = 1, access.least_passes = matrices ? words : 1;
       access.requests = fragments * (matrices ? 1 : whole_words ? words : words * static_cast<double>(in_word));
       access.passes = access.least_passes * fragment_passes(from.tensor, left, matrices, in_word);
-      if (rounding_of(tile.intrinsic)) nest.conversions += fragments * words;
+      const std::optional<MathFn> rounding = rounding_of(tile.intrinsic);
+      if (rounding && from.element_bytes == kWordBytes && !is_rounded(tree_.dag, from.tensor, *rounding))
+        nest.conversions += fragments * words * (in_word > 1 ? kPairRounding : 1);
       nest.operands += across * words;
     }
   }
@@ -411,12 +433,27 @@ class NestReader {
   std::vector<LoopId> threads_;
 };
 
+/// Rounded copies are loaded ahead of the work and stored behind it where a pipeline has room (lower/gpu/late_stores.h).
+void hold_copies(LaunchWork& launch) {
+  if (launch.stages == 1) return;
+  const auto held_by = [](const OpWork& nest) {
+    double elements = 0;
+    for (const LaunchAccess& access : nest.accesses)
+      if (!access.store) elements += access.requests * access.width / nest.trips;
+    return nest.rounds ? elements : 0;
+  };
+  double all = 0;
+  for (const OpWork& nest : launch.nests) all += held_by(nest);
+  if (all > kMostHeld) return;
+  for (OpWork& nest : launch.nests) nest.held = held_by(nest);
+}
+
 /// Registers of a thread. Source: what ptxas gave kernels of these forms. 1.25 a sum and 40 for the rest where operands come
 /// from block memory, 20 more for indices of unfolded ones; one a sum and an operand and the same rest where warps compute
-/// tiles. Else 20, and 0.7 of a register for each element that is held or
+/// tiles, and one an element that a copy which rounds holds. Else 20, and 0.7 of a register for each element that is held or
 /// loaded by an unrolled body, because ptxas orders loads by use.
 int registers_of(const LoopTree& tree, const LaunchWork& launch) {
-  double loaded = 0, operands = 0;
+  double loaded = 0, operands = 0, held = 0;
   bool unfolds = false;
   for (const OpWork& nest : launch.nests) {
     double of_nest = 0;
@@ -426,9 +463,11 @@ int registers_of(const LoopTree& tree, const LaunchWork& launch) {
     for (const LaunchAccess& access : nest.accesses)
       if (!access.store && !moved) of_nest += access.requests * access.width / nest.trips;
     loaded = std::max(loaded, of_nest);
+    held += nest.held;
     unfolds = unfolds || tree.dag.op(nest.op).element().family == OpFamily::unfold;
   }
-  if (operands > 0) return static_cast<int>(std::min(launch.sums + operands + 40 + (unfolds ? 20 : 0), 255.0));
+  const double rest = 40 + (unfolds && held == 0 ? 20 : 0);
+  if (operands > 0) return static_cast<int>(std::min(launch.sums + operands + held + rest, 255.0));
   const double registers =
       launch.block_memory > 0 ? 1.25 * launch.sums + 40 + (unfolds ? 20 : 0) : 0.7 * (launch.sums + loaded) + 20;
   return static_cast<int>(std::min(registers, 255.0));
@@ -514,8 +553,10 @@ std::vector<LaunchWork> gpu_launches(const LoopTree& tree) {
     const Path path = path_of(tree, nest.op);
     add(tree, launches[of_root[root]], reader.read(nest, path), path);
   }
-  for (std::size_t k = 0; k < launches.size(); ++k)
+  for (std::size_t k = 0; k < launches.size(); ++k) {
+    hold_copies(launches[k]);
     launches[k].registers = std::min(registers_of(tree, launches[k]), most_registers(tree, roots[k], launches[k]));
+  }
   return launches;
 }
 

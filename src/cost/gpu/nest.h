@@ -33,12 +33,14 @@ struct OpWork {
   double multiply_adds = 0;               ///< instructions on f32 lanes; a product added to a sum is one
   Intrinsic intrinsic = Intrinsic::none;  ///< warp-wide, of its tiles
   double tiles = 0;                       ///< of the intrinsic, that a warp computes
-  double conversions = 0;                 ///< instructions that round operands of tiles
+  double conversions = 0;                 ///< roundings of an operand to tf32; a pair of f16 or bf16 is a third of one
   double operands = 0;                    ///< registers that hold operands of a step of tiles
   double functions = 0;                   ///< calls of exp and the like
   double sums = 0;                        ///< registers that hold its elements
   double exchanges = 0;  ///< values that a thread gets from another one, one after the other, for sums across threads
   bool copies = false;   ///< it only moves elements into block memory
+  bool rounds = false;   ///< it rounds what it moves there, by way of registers
+  double held = 0;       ///< elements of a trip that a thread holds meanwhile, where they are stored behind the work
   std::vector<LaunchAccess> accesses;
 };
 

@@ -1,5 +1,6 @@
 #include "lower/gpu/async_copies.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "lower/copy_groups.h"
@@ -10,10 +11,16 @@
 namespace whet {
 namespace {
 
-/// A copy moves 4, 8 or 16 bytes: elements of four, or vectors of bytes.
-bool is_copied(std::int64_t element_bytes, std::int64_t lanes) {
-  const std::int64_t bytes = element_bytes * lanes;
-  return element_bytes == 4 || (element_bytes == 1 && (bytes == 4 || bytes == 8 || bytes == 16));
+constexpr bool is_copied(std::int64_t bytes) { return bytes == 4 || bytes == 8 || bytes == 16; }
+
+/// A tail that begins earlier is written twice, perhaps by two threads: while one's copy is under way the other must not.
+bool overlaps(const Expr& index) {
+  bool found = false;
+  for_each(index, [&](const Expr& e) {
+    const Binary* binary = std::get_if<Binary>(&e->kind);
+    found = found || (binary && binary->op == BinaryOp::min);
+  });
+  return found;
 }
 
 const CopyGroup* group_of(const Stmt& s) { return std::get_if<CopyGroup>(&s->kind); }
@@ -83,8 +90,9 @@ class CopyMarker {
   bool is_copy(const Store& store) const {
     const Buffer& to = program_.buffer(store.buffer);
     if (to.scope != Scope::block || read_ahead_[store.buffer.index()] || store.mask.defined() ||
-        !is_copied(size_of(to.dtype), moves_with_lane(store) ? lanes_ : 1))
+        !is_copied(size_of(to.dtype) * (moves_with_lane(store) ? lanes_ : 1)))
       return false;
+    if (std::any_of(store.index.begin(), store.index.end(), overlaps)) return false;
     // Nor is one of which some lanes are zeros.
     const Select* choice = std::get_if<Select>(&store.value->kind);
     if (choice && lane_.valid() && uses(choice->condition, lane_)) return false;

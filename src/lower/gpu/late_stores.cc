@@ -1,6 +1,7 @@
 #include "lower/gpu/late_stores.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <vector>
 
@@ -16,6 +17,25 @@ bool is_group(const Stmt& s, CopyGroup::Kind kind) {
   return group && group->kind == kind;
 }
 bool is_commit(const Stmt& s) { return is_group(s, CopyGroup::Kind::commit); }
+
+/// The value before it is rounded, and how: rounding waits for what is loaded. Zeros beside it need none.
+struct Unrounded {
+  Expr value;
+  std::function<Expr(Expr)> round;
+};
+Unrounded unrounded(const Expr& e) {
+  const Cast* cast = std::get_if<Cast>(&e->kind);
+  if (cast && e->dtype == DType::f16 && cast->a->dtype == DType::f32)
+    return {cast->a, [](Expr x) { return whet::cast(DType::f16, std::move(x)); }};
+  const Call* call = std::get_if<Call>(&e->kind);
+  if (call && rounds_operands(call->fn))
+    return {call->args[0], [fn = call->fn](Expr x) { return whet::call(fn, {std::move(x)}); }};
+  const Select* choice = std::get_if<Select>(&e->kind);
+  if (!choice || !is_const(choice->if_false, 0)) return {e, nullptr};
+  Unrounded chosen = unrounded(choice->if_true);
+  if (!chosen.round) return {e, nullptr};
+  return {select(choice->condition, chosen.value, constant_like(chosen.value, 0)), chosen.round};
+}
 
 /// The stores of one statement that can wait, and where their elements are held.
 class HeldStores {
@@ -46,7 +66,7 @@ class HeldStores {
       const Store& store = std::get<Store>(node->kind);
       held.registers = BufferId(static_cast<std::int64_t>(program_.buffers.size()));
       program_.buffers.push_back({.name = program_.buffer(store.buffer).name + ".held",
-                                  .dtype = program_.buffer(store.buffer).dtype,
+                                  .dtype = unrounded(store.value).value->dtype,
                                   .extents = held.extents,
                                   .scope = Scope::registers});
     }
@@ -57,6 +77,7 @@ class HeldStores {
           if (found == found_.end()) return Stmt();
           Store now = std::get<Store>(part->kind);
           now.buffer = found->second.registers, now.index = found->second.index;
+          now.value = unrounded(now.value).value;
           return make_stmt(std::move(now));
         },
         nullptr);
@@ -75,7 +96,9 @@ class HeldStores {
     if (found != found_.end()) {
       Store now = std::get<Store>(s->kind);
       const Held& held = found->second;
+      const std::function<Expr(Expr)> round = unrounded(now.value).round;
       now.value = load(program_.buffer(held.registers).dtype, SourceId(held.registers.value), held.index);
+      if (round) now.value = round(now.value);
       return make_stmt(std::move(now));
     }
     if (const If* n = std::get_if<If>(&s->kind)) {

@@ -218,6 +218,15 @@ TEST(PlaceBarriers, NoneWhereAThreadReadsWhatItStoredItself) {
   EXPECT_EQ(count(sums, "barrier block"), 0) << sums;
 }
 
+/// Of five columns by two the fourth is in two strips, each of which adds to it.
+TEST(SinkVirtual, RefusesStripsThatOverlapInSumsThatRegistersAreLoadedFrom) {
+  const std::string refusal =
+      after("sink_virtual", kProduct,
+            "split l1 5 guard; split l6 2 overlap; reorder l5 l7 l2 l0 l8; bind l5 block; bind l7 "
+            "virtual; cache_write o2 l8");
+  EXPECT_NE(refusal.find("overlap in sums that are not in registers"), std::string::npos) << refusal;
+}
+
 TEST(AsyncCopies, FillAPipelineAheadInAGroupAnIteration) {
   const std::string tiled = after("async_copies", kProduct, std::string(kTiled) + "; pipeline l18 3");
   EXPECT_EQ(count(tiled, "# async"), 4) << tiled;  // two copies, before the loop and inside
@@ -234,6 +243,35 @@ TEST(AsyncCopies, AreLoadedAheadOfTheWorkAndStoredBehindItWhereTheGpuHasNone) {
   const std::string tiled = after("place_barriers", kProduct, steps, "cuda -arch=sm_75");
   EXPECT_EQ(count(tiled, ".held["), 4) << tiled;         // of two copies, each once loaded and once stored
   EXPECT_EQ(count(tiled, "barrier block"), 2) << tiled;  // before the loop, and one an iteration
+}
+TEST(AsyncCopies, LeaveRoundingForWhenWhatIsLoadedIsThere) {
+  std::string steps = kTiled;
+  steps.insert(steps.find("split l7"), "round o2 f16; ");
+  const std::string tiled = after("place_barriers", kProduct, steps + "; unroll l22; pipeline l18 3");
+  EXPECT_NE(tiled.find("a_copy.held[i0.0] = a["), std::string::npos) << tiled;
+  const std::size_t loop = tiled.find("for r.0 in 0 .. 4");
+  EXPECT_LT(tiled.find(".held[", loop), tiled.find("# async", loop)) << tiled;
+  EXPECT_LT(tiled.find("c[", loop), tiled.find("= f16(a_copy.held[", loop)) << tiled;
+}
+TEST(AsyncCopies, LeaveVectorsThatNoInstructionCopies) {
+  const auto copies = [](const char* cut) {
+    const std::string steps = std::string(
+                                  "cache_read o0 o2; bind l2 block; bind l3 thread; split l4 12 guard; "
+                                  "compute_at o2 l5 block; split l8 ") +
+                              cut + "; bind l9 thread; vectorize l10; pipeline l5 2";
+    const std::string text = after("verify", R"(
+a = PLACEHOLDER [20, 24]
+b = PLACEHOLDER [24, 36]
+c(i, j) += (a[i, r]*b[r, j]) for i in 20, j in 36, r in 24
+return c
+)",
+                                   steps);
+    EXPECT_NE(text.find("a_copy["), std::string::npos) << text;
+    return count(text, "# async");
+  };
+  EXPECT_GT(copies("4 guard"), 0);
+  EXPECT_EQ(copies("6 guard"), 0) << "24 bytes";
+  EXPECT_EQ(copies("8 overlap"), 0) << "two threads would copy the same four elements";
 }
 TEST(AsyncCopies, LeaveValuesThatAreComputed) {
   const std::string tiled =

@@ -54,7 +54,9 @@ TEST(RandomGpuSchedules, ComputeWhatTheDagSaysInEveryOrder) {
     }
     const Steps& steps = random.steps;
     const LoopTree tree = *replay(random.dag, steps);
-    const ComputeDag& dag = tensorized ? tree.dag : random.dag;
+    // What is rounded on the way may be rounded to either side.
+    const bool rounds = precision_of(to_text(steps)) != Precision::f32;
+    const ComputeDag& dag = tensorized || rounds ? tree.dag : random.dag;
     const Target target = *parse_target(seed % 4 == 0 && !tensorized ? "cuda -arch=sm_75" : "cuda -arch=sm_80");
     const char* pass = seed % 3 == 0 ? "place_barriers" : "merge_guards";
     const Result<Lowered> lowered = lower_until(tree, target, pass, testing::verify_gpu_passes(target));
@@ -72,7 +74,7 @@ TEST(RandomGpuSchedules, ComputeWhatTheDagSaysInEveryOrder) {
     options.seed = seed;
     const Result<double> error = difference(*lowered, dag, options);
     ASSERT_TRUE(error.ok()) << error.error().message << "\n" << what();
-    ASSERT_LT(*error, 1e-4) << what();
+    ASSERT_LT(*error, rounds && !tensorized ? 2e-3 : 1e-4) << what();
     ++lowered_cases;
     const std::string text = to_text(lowered->program);
     with_barriers += text.find("barrier block") != std::string::npos;
@@ -94,9 +96,10 @@ TEST(RandomGpuSchedules, ComputeWhatTheDagSaysInEveryOrder) {
   EXPECT_GE(with_copies, cases / 200);
   EXPECT_GE(with_exchanges, cases / 20);
   EXPECT_GE(with_gaps, cases / 200);
-  for (const char* step : {"bind block", "bind thread", "bind virtual", "compute_at block", "compute_at", "unfold",
-                           "cache_read", "cache_write", "merge", "pipeline", "pad_storage", "split", "fuse", "reorder",
-                           "inline", "rfactor", "split_sum", "min_blocks", "bind warp"})
+  for (const char* step :
+       {"bind block",  "bind thread", "bind virtual", "compute_at block", "compute_at", "unfold", "cache_read",
+        "cache_write", "merge",       "pipeline",     "pad_storage",      "split",      "fuse",   "reorder",
+        "inline",      "rfactor",     "split_sum",    "min_blocks",       "bind warp",  "round"})
     EXPECT_GE(used[step], cases / 100) << step;
   for (const char* step : {"tensorize mma_tf32", "tensorize mma_s8", "tensorize dp4a_s8", "split_softmax"})
     EXPECT_GE(used[step], cases / 400) << step;

@@ -163,7 +163,8 @@ class Sinker {
         Loop{copy, v.name, v.min, v.extent, LoopKind::unrolled, substituted(s, v.index, v.name, var(copy, v.name))});
   }
 
-  /// Two virtual threads that meet in an element would both add to it, now that neither is done before the other begins.
+  /// Two virtual threads that meet in an element would both add to it, now that neither is done before the other begins: at
+  /// once, or in registers that are loaded from it.
   void check_sums(const Loop& v, const Stmt& s) {
     const auto overlaps = [&](const Expr& index) {
       bool found = false;
@@ -178,7 +179,7 @@ class Sinker {
         s,
         [&](const Stmt& part) {
           const Store* store = std::get_if<Store>(&part->kind);
-          if (!store || !reads(store->value, store->buffer)) return;
+          if (!store || !reads(v.body, store->buffer)) return;
           for (const Expr& index : store->index)
             if (overlaps(index) && error_.empty())
               error_ = "the virtual threads of loop '" + v.name + "' overlap in sums that are not in registers";
@@ -186,11 +187,13 @@ class Sinker {
         nullptr);
   }
 
-  static bool reads(const Expr& value, BufferId buffer) {
+  static bool reads(const Stmt& s, BufferId buffer) {
     bool found = false;
-    for_each(value, [&](const Expr& part) {
-      const Load* load = std::get_if<Load>(&part->kind);
-      found = found || (load && load->source.index() == buffer.index());
+    for_each(s, nullptr, [&](const Expr& e) {
+      for_each(e, [&](const Expr& part) {
+        const Load* load = std::get_if<Load>(&part->kind);
+        found = found || (load && load->source.index() == buffer.index());
+      });
     });
     return found;
   }

@@ -56,6 +56,14 @@ TEST(WarpTiles, OfF16AndBf16ComputeProductsOfRoundedOperands) {
   expect_right({.intrinsic = Intrinsic::mma_f16}, 64, 64, 32);
   expect_right({.intrinsic = Intrinsic::mma_bf16}, 64, 64, 32);
 }
+TEST(WarpTiles, TakeOperandsThatWereRoundedWhenTheyWereCopied) {
+  for (const Intrinsic intrinsic : {Intrinsic::mma_tf32, Intrinsic::mma_f16}) {
+    expect_right({.pad = 8, .intrinsic = intrinsic, .rounds_left = true}, 64, 64, 64);
+    expect_right({.pad = 8, .intrinsic = intrinsic, .rounds_right = true}, 64, 64, 64);
+    expect_right({.stages = 3, .pad = 8, .intrinsic = intrinsic, .rounds_left = true, .rounds_right = true}, 41, 52,
+                 40);
+  }
+}
 TEST(WarpTiles, OfBytesComputeProductsOfIntegers) {
   expect_right({.depth = 32, .pad = 16, .intrinsic = Intrinsic::mma_s8}, 64, 64, 64);
   expect_right({.depth = 64, .stages = 1, .pad = 0, .intrinsic = Intrinsic::mma_u8}, 41, 52, 80);

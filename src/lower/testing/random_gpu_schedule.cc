@@ -19,6 +19,7 @@ class GpuScheduler {
     for (std::int64_t k = rng_.below(4); k > 0; --k) unfold_some();
     for (std::int64_t k = rng_.below(3); k > 0; --k) attempt(CacheRead{any_op(), any_op()});
     for (std::int64_t k = rng_.below(4); k > 0; --k) attempt(Merge{any_op(), rng_.below(5)});
+    if (rng_.chance(0.2)) attempt(Round{any_op(), rng_.chance(0.5) ? Precision::f16 : Precision::tf32});
     for (std::int64_t k = rng_.below(8); k > 0; --k) attempt(SplitSum{any_op(), rng_.below(6), rng_.between(2, 5)});
     for (std::size_t k = tree_.dag.ops.size(); k-- > 0;) place(OpId(static_cast<std::int64_t>(k)));
     finish();

@@ -19,6 +19,8 @@ class Builder {
     const OpId first(epilogue ? 3 : 2);
     const OpId left = s_.cache_read(OpId(0), first);
     const OpId right = s_.cache_read(OpId(1), OpId(first.value + 1));
+    if (p_.rounds_left) s_.round(left, precision_of(p_.intrinsic));
+    if (p_.rounds_right) s_.round(right, precision_of(p_.intrinsic));
     const OpId sum(first.value + 2), out(first.value + 3);
     std::vector<LoopId> loops;
     if (epilogue) {
@@ -111,7 +113,10 @@ RandomWarpProduct random_warp_product(Rng& rng) {
   p.warp_rows = 16 * rng.between(1, 2), p.rows = p.warp_rows * rng.between(1, 2);
   p.warp_columns = 8 * rng.between(1, 3), p.columns = p.warp_columns * rng.between(1, 2);
   p.stages = rng.between(1, 4);
-  p.depth = (is_of_bytes(p) ? 32 : 16) * rng.between(1, 2), p.pad = (is_of_bytes(p) ? 16 : 4) * rng.between(0, 2);
+  const bool rounds = p.intrinsic == Intrinsic::mma_tf32 || p.intrinsic == Intrinsic::mma_f16;
+  p.rounds_left = rounds && rng.chance(0.5), p.rounds_right = rounds && rng.chance(0.5);
+  p.depth = (is_of_bytes(p) ? 32 : 16) * rng.between(1, 2);
+  p.pad = (is_of_bytes(p) ? 16 : p.rounds_left ? 8 : 4) * rng.between(0, 2);  // rows of whole 16 bytes
   const auto axis = [&](std::int64_t tile) {
     return rng.chance(0.3) ? tile * rng.between(1, 2) : tile + rng.below(40);
   };

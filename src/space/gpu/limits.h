@@ -49,6 +49,11 @@ Objection intrinsics_bounded(std::int64_t intrinsics, std::int64_t most);
 /// Registers of a thread that has `sums` of a warp's tiles, and `operands` of one step of them. Source: ptxas gave 124 for 64
 /// sums and 24 operands.
 constexpr std::int64_t mma_registers(std::int64_t sums, std::int64_t operands) { return sums + operands + 60; }
+/// The same of one that holds what it copies, and finds its operands rounded. Source: ptxas gave 204 for 128 sums, 32 operands
+/// and 24 elements, and 206 for 32 of them.
+constexpr std::int64_t mma_registers_beside(std::int64_t held, std::int64_t sums, std::int64_t operands) {
+  return sums + operands + held + 40;
+}
 /// Registers of a thread that holds `sums` and reads its operands from block memory. Source: what ptxas gave such tiles.
 constexpr std::int64_t tile_registers(std::int64_t sums) { return sums * 5 / 4 + 60; }
 /// Registers of a thread whose unrolled body holds or loads so many elements. Source: as above; ptxas orders loads by use.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "schedule/pipeline.h"
 #include "space/gpu/limits.h"
 #include "space/gpu/mma_tile.h"
 #include "space/gpu/preferred.h"
@@ -42,22 +43,46 @@ Objection threads_and_registers_fit(const MmaTile& tile, const GpuLimits& limits
   return registers_fit(mma_registers(tile.sums(), tile.operands()), tile.threads(), limits, tile.min_blocks);
 }
 
-std::vector<Constraint> constraints_of(const ProductForm& p, Intrinsic intrinsic, const GpuLimits& limits) {
+/// The product with operands that are rounded where warps read them, and with such that are rounded when they are copied.
+struct MmaForms {
+  std::optional<ProductForm> at_use, at_copy;
+
+  const ProductForm& of(const Choices& c) const {
+    const auto found = c.find("round");
+    return at_copy && found != c.end() && found->second[0] == 1 ? *at_copy : *at_use;
+  }
+};
+
+/// Where an operand is rounded when it is copied, threads hold what they copy while they work.
+Objection held_copies_fit(const ProductForm& p, const MmaTile& tile, const GpuLimits& limits) {
+  const auto elements = [](const TileCopy& copy) { return copy.times * copy.lanes; };
+  const std::int64_t held =
+      (p.left_computed ? elements(left_copy(p, tile)) : 0) + (p.right_computed ? elements(right_copy(p, tile)) : 0);
+  if (tile.stages == 1 || held == 0 || held > kMostHeld) return std::nullopt;
+  return registers_fit(mma_registers_beside(held, tile.sums(), tile.operands()), tile.threads(), limits,
+                       tile.min_blocks);
+}
+
+std::vector<Constraint> constraints_of(const MmaForms& forms, Intrinsic intrinsic, const GpuLimits& limits) {
   const auto tile = [intrinsic](const Choices& c) { return mma_tile_of(intrinsic, c); };
+  const ProductForm& p = *forms.at_use;
   return {
       {{"rows"}, [rows = p.rows, tile](const Choices& c) { return waste_bounded(rows, tile(c).rows()); }},
       {{"columns"},
        [columns = p.columns, tile](const Choices& c) { return waste_bounded(columns, tile(c).columns()); }},
       {{"rows", "columns", "min_blocks"},
        [limits, tile](const Choices& c) { return threads_and_registers_fit(tile(c), limits); }},
-      {{"rows", "columns", "depth"},
-       [p, tile](const Choices& c) {
+      {{"rows", "columns", "depth", "round"},
+       [forms, tile](const Choices& c) {
          const Objection wrong = intrinsics_bounded(tile(c).intrinsics(), kMostIntrinsics);
          const MmaTile t = tile(c);
-         return wrong ? wrong : copies_fit(p, left_copy(p, t), right_copy(p, t), t.threads());
+         const ProductForm& form = forms.of(c);
+         return wrong ? wrong : copies_fit(form, left_copy(form, t), right_copy(form, t), t.threads());
        }},
-      {{"rows", "columns", "depth", "stages", "pad"},
-       [limits, tile](const Choices& c) { return memory_fits(tile(c).bytes(), limits); }},
+      {{"rows", "columns", "depth", "stages", "min_blocks", "round"},
+       [forms, limits, tile](const Choices& c) { return held_copies_fit(forms.of(c), tile(c), limits); }},
+      {{"rows", "columns", "depth", "stages", "pad", "round"},
+       [forms, limits, tile](const Choices& c) { return memory_fits(bytes_of(forms.of(c), tile(c)), limits); }},
       {{"depth", "split"},
        [depth = p.depth](const Choices& c) { return split_fits(depth, c.at("split")[0], c.at("depth")[0]); }},
   };
@@ -65,8 +90,9 @@ std::vector<Constraint> constraints_of(const ProductForm& p, Intrinsic intrinsic
 
 /// The tiles among which the default is chosen: warps by rows, rows of one, warps by columns, columns of one.
 constexpr std::int64_t kTiles[][4] = {
-    {2, 64, 2, 64}, {2, 64, 2, 32}, {2, 32, 2, 64}, {2, 32, 2, 32}, {4, 32, 2, 32}, {2, 32, 4, 16}, {2, 32, 2, 16},
-    {1, 32, 4, 32}, {1, 32, 4, 16}, {2, 16, 2, 32}, {2, 16, 2, 16}, {1, 16, 4, 16}, {1, 16, 4, 8},  {4, 16, 1, 8},
+    {4, 64, 2, 64}, {2, 64, 4, 64}, {2, 64, 2, 64}, {2, 64, 2, 32}, {2, 32, 2, 64}, {2, 32, 2, 32},
+    {4, 32, 2, 32}, {2, 32, 4, 16}, {2, 32, 2, 16}, {1, 32, 4, 32}, {1, 32, 4, 16}, {2, 16, 2, 32},
+    {2, 16, 2, 16}, {1, 16, 4, 16}, {1, 16, 4, 8},  {4, 16, 1, 8},
 };
 
 /// Fewer warps, then smaller parts, until they fit the axis.
@@ -84,7 +110,8 @@ std::vector<Choices> tiles_of(const Sketch& sketch, const ProductForm& form, Int
                     {"stages", {3}},
                     {"pad", sketch.decisions[4].options.front()},
                     {"split", {1}},
-                    {"min_blocks", {0}}};
+                    {"min_blocks", {0}},
+                    {"round", sketch.decisions[7].options.front()}};
     tiles.push_back(choices);
     const MmaTile tile = mma_tile_of(intrinsic, choices);
     choices["split"] = parts_for(form, tile.rows(), tile.columns(), tile.depth, sketch.decisions[5].options, sms);
@@ -93,9 +120,10 @@ std::vector<Choices> tiles_of(const Sketch& sketch, const ProductForm& form, Int
   return tiles;
 }
 
-std::vector<std::int64_t> mma_depths(std::int64_t depth, bool of_bytes) {
+std::vector<std::int64_t> mma_depths(std::int64_t depth, Intrinsic intrinsic) {
   std::vector<std::int64_t> options = {16, 32, 64};
-  if (of_bytes) options = {32, 64, 128};
+  if (intrinsic == Intrinsic::mma_f16) options = {32, 16, 64};
+  if (!rounding_of(intrinsic)) options = {32, 64, 128};
   std::erase_if(options, [&](std::int64_t part) { return part > depth; });
   return options;
 }
@@ -104,6 +132,7 @@ std::vector<std::int64_t> mma_depths(std::int64_t depth, bool of_bytes) {
 std::vector<Choice> pads(Intrinsic intrinsic) {
   if (intrinsic == Intrinsic::mma_tf32) return {{4, 8}, {0, 0}, {4, 0}};
   if (!rounding_of(intrinsic)) return {{16, 16}, {0, 0}};
+  if (intrinsic == Intrinsic::mma_f16) return {{8, 8}, {0, 0}, {8, 0}};
   return {{8, 4}, {0, 0}, {8, 0}};
 }
 
@@ -120,8 +149,15 @@ std::optional<Intrinsic> intrinsic_of(Precision precision) {
   }
 }
 
-std::optional<Sketch> mma_sketch_of(const std::optional<ProductForm>& form, Intrinsic intrinsic, const ComputeDag& dag,
+/// 0: where warps read them; 1: when they are copied. Those of f16 then take half the memory.
+std::vector<Choice> roundings(const MmaForms& forms, Intrinsic intrinsic) {
+  if (!forms.at_copy) return {{0}};
+  return intrinsic == Intrinsic::mma_f16 ? std::vector<Choice>{{1}, {0}} : std::vector<Choice>{{0}, {1}};
+}
+
+std::optional<Sketch> mma_sketch_of(const MmaForms& forms, Intrinsic intrinsic, const ComputeDag& dag,
                                     const Target& target) {
+  const std::optional<ProductForm>& form = forms.at_use;
   if (!form || form->rows < kMmaRows || form->columns < kMmaColumns) return std::nullopt;
   if (form->depth < (form->of_bytes ? kFewestByteTerms : kFewestMmaTerms)) return std::nullopt;
   Sketch sketch;
@@ -129,18 +165,20 @@ std::optional<Sketch> mma_sketch_of(const std::optional<ProductForm>& form, Intr
   sketch.decisions = {
       {"rows", "rows of a tile: warps, and rows of each", mma_cuts(form->rows, {16, 32, 64}), 0},
       {"columns", "columns of a tile: warps, and columns of each", mma_cuts(form->columns, {8, 16, 32, 64}), 0},
-      {"depth", "steps of the sum that are copied together", single(mma_depths(form->depth, form->of_bytes)), 0},
+      {"depth", "steps of the sum that are copied together", single(mma_depths(form->depth, intrinsic)), 0},
       {"stages", "copies under way at once, and the one that is read", single({1, 2, 3, 4}), 0},
       {"pad", "elements between rows in block memory: of the left operand, of the right one", pads(intrinsic), 0},
       {"split", "parts of the sum, added up by a second launch", single(parts_of_sum(form->depth)), 0},
       {"min_blocks", "blocks that an SM is to hold; 0: as many as fit", single({0, 2, 3, 4}), 0},
+      {"round", "where operands that are not constant are rounded: 0 where warps read them, 1 when they are copied",
+       roundings(forms, intrinsic), 0},
   };
-  sketch.constraints = constraints_of(*form, intrinsic, limits_of(target.gpu()));
-  sketch.build = [p = *form, i = intrinsic](Scheduler& s, const Choices& choices) {
-    build_mma(s, p, mma_tile_of(i, choices));
+  sketch.constraints = constraints_of(forms, intrinsic, limits_of(target.gpu()));
+  sketch.build = [forms, i = intrinsic](Scheduler& s, const Choices& choices) {
+    build_mma(s, forms.of(choices), mma_tile_of(i, choices));
   };
   sketch.preferred = preferred_choices(sketch, dag, target, tiles_of(sketch, *form, intrinsic, target.gpu().sms),
-                                       {"split", "depth", "stages", "pad"});
+                                       {"split", "depth", "stages", "pad", "round"});
   if (sketch.preferred.empty()) return std::nullopt;
   return sketch;
 }
@@ -150,12 +188,15 @@ std::optional<Sketch> mma_sketch_of(const std::optional<ProductForm>& form, Intr
 std::optional<Sketch> mma_sketch(const ComputeDag& dag, const Target& target, Precision precision) {
   const std::optional<Intrinsic> intrinsic = intrinsic_of(precision);
   if (!intrinsic || !limits_of(target.gpu()).mma) return std::nullopt;
-  return mma_sketch_of(product_form(dag), *intrinsic, dag, target);
+  MmaForms forms{product_form(dag, {precision, false}), std::nullopt};
+  if (precision != Precision::bf16) forms.at_copy = product_form(dag, {precision, true});
+  return mma_sketch_of(forms, *intrinsic, dag, target);
 }
 
 std::optional<Sketch> mma_bytes_sketch(const ComputeDag& dag, const Target& target) {
   const std::optional<ProductForm> form = product_form_of_bytes(dag);
-  return mma_sketch_of(form, form && form->has_sign ? Intrinsic::mma_s8 : Intrinsic::mma_u8, dag, target);
+  return mma_sketch_of({form, std::nullopt}, form && form->has_sign ? Intrinsic::mma_s8 : Intrinsic::mma_u8, dag,
+                       target);
 }
 
 }  // namespace whet

@@ -100,6 +100,13 @@ class MmaBuilder {
 
 }  // namespace
 
+std::int64_t bytes_of(const ProductForm& form, const MmaTile& tile) {
+  const std::int64_t left = tile.rows() * (tile.depth + tile.left_pad);
+  const std::int64_t right =
+      form.of_bytes ? tile.columns() * (tile.depth + tile.right_pad) : tile.depth * (tile.columns() + tile.right_pad);
+  return tile.stages * (left * form.left_bytes + right * form.right_bytes);
+}
+
 TileCopy left_copy(const ProductForm& form, const MmaTile& tile) {
   return tile_copy(tile.rows(), tile.depth, std::gcd(form.depth, form.left_run), tile.threads());
 }

@@ -28,14 +28,10 @@ struct MmaTile {
   std::int64_t sums() const { return warp_rows * warp_columns / 32; }  ///< registers of a thread
   /// Registers of a thread that hold operands of one step.
   std::int64_t operands() const { return warp_rows / kMmaRows * 4 + warp_columns / kMmaColumns * 2; }
-  /// Of block memory that holds both operands.
-  std::int64_t bytes() const {
-    const std::int64_t left = rows() * (depth + left_pad);
-    const std::int64_t right = of_bytes() ? columns() * (depth + right_pad) : depth * (columns() + right_pad);
-    return stages * (left + right) * (of_bytes() ? 1 : 4);
-  }
 };
 
+/// Of block memory that holds both operands.
+std::int64_t bytes_of(const ProductForm&, const MmaTile&);
 /// How a block copies the part of each operand that a step needs.
 TileCopy left_copy(const ProductForm&, const MmaTile&);
 TileCopy right_copy(const ProductForm&, const MmaTile&);

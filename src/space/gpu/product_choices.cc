@@ -20,9 +20,10 @@ std::vector<std::int64_t> depths(std::int64_t depth) {
 /// A block of at most 512 threads: two of them share an SM.
 constexpr std::int64_t kMostTileThreads = 512;
 
-/// A vector of bytes has as many elements as four of f32: fewer threads are enough.
-Objection copy_fits(const TileCopy& copy, std::int64_t threads, bool small, std::int64_t in_word) {
-  const Objection wrong = small ? std::nullopt : copies_whole(copy.times * copy.across * copy.down * in_word, threads);
+/// A vector of small elements has more of them than one of f32: fewer threads are enough.
+Objection copy_fits(const TileCopy& copy, std::int64_t threads, bool small, std::int64_t bytes) {
+  const Objection wrong =
+      small ? std::nullopt : copies_whole(copy.times * copy.across * copy.down * 4 / bytes, threads);
   return wrong ? wrong : copies_few(copy.times);
 }
 
@@ -38,7 +39,7 @@ constexpr struct {
 
 /// A thread holds what is copied otherwise than asynchronously while it works.
 Objection held_copies_fit(const ProductForm& p, const ProductTile& tile, const GpuLimits& limits) {
-  if ((limits.async_copy && !p.computes) || tile.stages == 1) return std::nullopt;
+  if ((limits.async_copy && !p.computes()) || tile.stages == 1) return std::nullopt;
   const TileCopy left = left_copy(p, tile), right = right_copy(p, tile);
   const std::int64_t held = left.times * left.lanes + right.times * right.lanes;
   return registers_fit(tile_registers(tile.sums()) + (held <= kMostHeld ? held : 0), tile.threads(), limits,
@@ -110,9 +111,8 @@ Choice parts_for(const ProductForm& form, std::int64_t rows, std::int64_t column
 }
 
 Objection copies_fit(const ProductForm& p, const TileCopy& left, const TileCopy& right, std::int64_t threads) {
-  const std::int64_t in_word = p.of_bytes ? 4 : 1;
-  const Objection wrong = copy_fits(left, threads, p.rows < kSmallAxis, in_word);
-  return wrong ? wrong : copy_fits(right, threads, p.columns < kSmallAxis, in_word);
+  const Objection wrong = copy_fits(left, threads, p.rows < kSmallAxis, p.left_bytes);
+  return wrong ? wrong : copy_fits(right, threads, p.columns < kSmallAxis, p.right_bytes);
 }
 
 ProductTile tile_of(const Choices& c) {

@@ -159,7 +159,29 @@ bool is_computed(const Op& copy) {
          !(guarded && std::holds_alternative<Load>(guarded->if_true->kind) && is_const(guarded->if_false, 0));
 }
 
-std::optional<UnfoldedSum> unfold_factors(Scheduler& s, OpId anchor, bool of_bytes) {
+/// The copy of a constant reads it in its own order, from what is computed ahead of time.
+void compute_ahead(Scheduler& s, UnfoldedSum& unfolded, OpId copy, UnfoldOrder order) {
+  s.unfold(copy, unfolded.sum, order);
+  // The second copy takes the number of the sum.
+  const OpId fresh = unfolded.sum;
+  (copy == unfolded.left ? unfolded.left : unfolded.right) = fresh;
+  unfolded.ahead.push_back({copy, fresh});
+  unfolded.sum = OpId(fresh.value + 1);
+}
+
+void round_operands(Scheduler& s, UnfoldedSum& unfolded, const OperandRounding& rounding) {
+  if (rounding.to != Precision::tf32 && rounding.to != Precision::f16) return;
+  const auto round = [&](OpId copy, UnfoldOrder order) {
+    const bool constant = is_constant(s.tree().dag, copy);
+    if (constant || rounding.copies) s.round(copy, rounding.to);
+    if (constant) compute_ahead(s, unfolded, copy, order);
+  };
+  round(unfolded.left, UnfoldOrder::spatial_first);
+  round(unfolded.right, UnfoldOrder::turned);
+}
+
+std::optional<UnfoldedSum> unfold_factors(Scheduler& s, OpId anchor, bool of_bytes,
+                                          const OperandRounding& rounding = {}) {
   if (s.tree().dag.op(anchor).dtype != (of_bytes ? DType::i32 : DType::f32)) return std::nullopt;
   const Element element = s.tree().dag.op(anchor).element();
   auto operands = factors(element, of_bytes);
@@ -183,7 +205,7 @@ std::optional<UnfoldedSum> unfold_factors(Scheduler& s, OpId anchor, bool of_byt
       .has_outer = std::find(parts->begin(), parts->end(), AxisPart::outer) != parts->end(),
       .of_bytes = of_bytes,
       .has_sign = s.tree().dag.op(left.tensors.front()).dtype == DType::i8,
-      .weights = {},
+      .ahead = {},
   };
   // No op in front of the sum changes its number.
   s.unfold(left.tensors.front(), unfolded.left, UnfoldOrder::spatial_first, left.what());
@@ -191,11 +213,8 @@ std::optional<UnfoldedSum> unfold_factors(Scheduler& s, OpId anchor, bool of_byt
            right.what());
   if (!s.finish().ok()) return std::nullopt;
   merge_axes(s, unfolded.sum, *parts);
-  if (of_bytes) {
-    unfolded.weights = unfolded.right;
-    unfolded.right = s.unfold(unfolded.weights, unfolded.sum, UnfoldOrder::spatial_first);
-    unfolded.sum = OpId(unfolded.right.value + 1);
-  }
+  if (of_bytes) compute_ahead(s, unfolded, unfolded.right, UnfoldOrder::spatial_first);
+  round_operands(s, unfolded, rounding);
   if (!s.finish().ok()) return std::nullopt;
   return unfolded;
 }
@@ -209,19 +228,21 @@ ProductForm form_of(const LoopTree& tree, const UnfoldedSum& unfolded) {
   const Op& sum = tree.dag.op(unfolded.sum);
   ProductForm form{.left = unfolded.left, .right = unfolded.right, .sum = unfolded.sum};
   form.batched = unfolded.batched, form.has_lead = unfolded.has_lead, form.has_outer = unfolded.has_outer;
-  form.of_bytes = unfolded.of_bytes, form.has_sign = unfolded.has_sign, form.weights = unfolded.weights;
+  form.of_bytes = unfolded.of_bytes, form.has_sign = unfolded.has_sign, form.ahead = unfolded.ahead;
   form.leads = form.has_lead ? sum.shape[sum.shape.size() - 3] : 1;
   form.rows = sum.shape[sum.shape.size() - 2], form.columns = sum.shape.back();
   form.depth = sum.element().reduce_axes.back().extent;
   form.left_run = run_of(tree, form.left), form.right_run = run_of(tree, form.right);
-  form.computes = is_computed(tree.dag.op(form.left)) || is_computed(tree.dag.op(form.right));
+  form.left_bytes = size_of(tree.dag.op(form.left).dtype), form.right_bytes = size_of(tree.dag.op(form.right).dtype);
+  form.left_computed = is_computed(tree.dag.op(form.left)), form.right_computed = is_computed(tree.dag.op(form.right));
   return form;
 }
 
 namespace {
 
-std::optional<ProductForm> form_of_factors(Scheduler s, const Anatomy& anatomy, bool of_bytes) {
-  const std::optional<UnfoldedSum> unfolded = unfold_factors(s, anatomy.anchor, of_bytes);
+std::optional<ProductForm> form_of_factors(Scheduler s, const Anatomy& anatomy, bool of_bytes,
+                                           const OperandRounding& rounding = {}) {
+  const std::optional<UnfoldedSum> unfolded = unfold_factors(s, anatomy.anchor, of_bytes, rounding);
   if (!unfolded) return std::nullopt;
   const std::int64_t copies = unfolded->sum.value - anatomy.anchor.value;
   std::optional<OpId> output;
@@ -241,9 +262,9 @@ std::optional<ProductForm> form_of_factors(Scheduler s, const Anatomy& anatomy, 
 
 }  // namespace
 
-std::optional<ProductForm> product_form(const ComputeDag& dag) {
+std::optional<ProductForm> product_form(const ComputeDag& dag, const OperandRounding& rounding) {
   const std::optional<Anatomy> anatomy = find_anatomy(dag);
-  return anatomy ? form_of_factors(Scheduler(dag), *anatomy, false) : std::nullopt;
+  return anatomy ? form_of_factors(Scheduler(dag), *anatomy, false, rounding) : std::nullopt;
 }
 std::optional<ProductForm> product_form_of_bytes(const ComputeDag& dag) {
   const std::optional<Anatomy> anatomy = find_anatomy(dag);

@@ -220,7 +220,7 @@ void build_product(Scheduler& s, const ProductForm& form, const ProductTile& til
 }
 
 void pack_weights(Scheduler& s, const ProductForm& form) {
-  if (form.of_bytes) s.pack(form.weights, form.right);
+  for (const ComputedAhead& ahead : form.ahead) s.pack(ahead.constant, ahead.copy);
 }
 
 }  // namespace whet

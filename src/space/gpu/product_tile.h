@@ -51,7 +51,7 @@ TileCopy right_copy(const ProductForm&, const ProductTile&);
 struct ProductLoops {
   LoopId depth, threads;
 };
-/// The weights of a product of bytes become a constant in the order in which tiles copy them. The last step.
+/// What is computed ahead of time becomes constants in the order in which tiles copy them. The last step.
 void pack_weights(Scheduler&, const ProductForm&);
 
 /// Tiles the sum: in registers of the threads of `form.output`, where there is one and the sum is in one part.

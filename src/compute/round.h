@@ -1,0 +1,16 @@
+#pragma once
+
+#include "compute/dag.h"
+
+namespace whet {
+
+/// The elements of `op` are rounded when they are computed, to what tensor cores take as operands.
+///   round_f16   it becomes a tensor of f16, whose readers read f32(op[..]): half the memory
+///   round_tf32  it stays f32, and the low bits of its elements are zeros
+/// Errors: another function; `op` is an input, an output, a reduction or not of f32.
+Result<ComputeDag> round_elements(const ComputeDag&, OpId op, MathFn rounding);
+
+/// Whether rounding the elements of `op` again changes nothing: they are rounded, or copied from what is, or zeros beside it.
+bool is_rounded(const ComputeDag&, OpId op, MathFn rounding);
+
+}  // namespace whet
