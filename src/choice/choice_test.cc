@@ -171,7 +171,8 @@ TEST(Choice, IsTheOneOfAllSubsetsThatTakesLeast) {
   Rng rng(25);
   int solvable = 0;
   Rng grouping(26);
-  for (int i = 0; i < 1000; ++i) {
+  const int cases = testing::random_cases(1000);
+  for (int i = 0; i < cases; ++i) {
     ChoiceProblem problem = random_problem(rng);
     // What is said to be one tensor changes no plan, whether it is or not.
     for (int value = 0; i % 2 == 1 && value < problem.values; ++value)
@@ -185,8 +186,8 @@ TEST(Choice, IsTheOneOfAllSubsetsThatTakesLeast) {
     solvable += choose_plans(problem, options).ok();
   }
   // The test is worth something as long as both kinds are among the problems.
-  EXPECT_GT(solvable, 200);
-  EXPECT_LT(solvable, 900);
+  EXPECT_GT(solvable, cases / 5);
+  EXPECT_LT(solvable, cases * 9 / 10);
 }
 
 /// A wanted value that two plans of one item each write in 1 s, and one in 2 s.
@@ -434,7 +435,7 @@ TEST(ChoiceOfANetwork, IsTheKnownPlanWhereTimeIsUp) {
 class LargeNetwork : public ::testing::TestWithParam<NetworkSize> {};
 
 TEST_P(LargeNetwork, IsSolvedToOptimality) {
-  if (testing::kSanitized && GetParam().tensors > 300) GTEST_SKIP() << "half a minute under sanitizers";
+  if (testing::kSanitized && GetParam().tensors > 200) GTEST_SKIP() << "half a minute under sanitizers";
   const ChoiceProblem problem = network_problem(GetParam(), 7);
   ChoiceOptions options;
   options.seconds_limit = 600;  // for slow machines and sanitizers

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "compute/affine.h"
+#include "compute/scalar.h"
 
 namespace whet {
 namespace {
@@ -45,33 +46,72 @@ bool mentions(const Expr& e, VarId var) {
   return found;
 }
 
-/// An output that copies elements of one placeholder: where each row of the last axis begins, and its stride.
-struct Gather {
+/// An element of a placeholder, perhaps one that is rounded on the way.
+struct Read {
   std::int64_t placeholder = 0;
-  Expr flat;                ///< row-major index of the element, of all axes
-  std::int64_t stride = 0;  ///< of the last axis, in elements
+  std::vector<Expr> index;
+  std::optional<MathFn> rounding;
 };
-
-/// Nothing where the op computes anything, or its last axis moves unevenly.
-std::optional<Gather> as_gather(const ComputeDag& dag, const Op& op) {
-  if (op.is_placeholder() || op.element().reducer || op.shape.empty()) return std::nullopt;
-  const Element& element = op.element();
-  const auto* load = std::get_if<Load>(&element.body->kind);
+std::optional<Read> read_of(const ComputeDag& dag, const Expr& value) {
+  const auto rounded = [&](const Expr& inner, MathFn rounding) {
+    std::optional<Read> read = read_of(dag, inner);
+    if (!read || read->rounding) return std::optional<Read>();
+    read->rounding = rounding;
+    return read;
+  };
+  const auto* cast = std::get_if<Cast>(&value->kind);
+  if (cast != nullptr && value->dtype == DType::f16 && cast->a->dtype == DType::f32)
+    return rounded(cast->a, MathFn::round_f16);
+  const auto* call = std::get_if<Call>(&value->kind);
+  if (call != nullptr && call->fn == MathFn::round_tf32) return rounded(call->args[0], call->fn);
+  const auto* load = std::get_if<Load>(&value->kind);
   if (load == nullptr || load->mask.defined()) return std::nullopt;
   const Op& from = dag.ops[load->source.index()];
-  if (!from.is_placeholder() || from.dtype != op.dtype) return std::nullopt;
-  Gather gather{load->source.value, int_const(0), 0};
+  if (from.is_placeholder()) return Read{load->source.value, load->index, std::nullopt};
+  if (from.element().reducer) return std::nullopt;
+  return read_of(dag, substitute(from.element().body, [&](VarId v) { return load->index[v.index()]; }));
+}
+
+/// An output that copies elements of one placeholder: where each row of the last axes begins, and its stride.
+struct Gather {
+  std::int64_t placeholder = 0;
+  Expr flat;  ///< row-major index of the element, of all axes
+  std::optional<MathFn> rounding;
+  std::size_t axes = 0;  ///< in front of a row
+  std::int64_t row = 1, stride = 0;
+};
+
+/// Nothing where the op computes more than rounded elements, or its last axis moves unevenly.
+std::optional<Gather> as_gather(const ComputeDag& dag, const Op& op) {
+  if (op.is_placeholder() || op.element().reducer || op.shape.empty()) return std::nullopt;
+  const std::optional<Read> read = read_of(dag, op.element().body);
+  if (!read) return std::nullopt;
+  const Op& from = dag.ops[static_cast<std::size_t>(read->placeholder)];
+  if (from.dtype != (read->rounding ? DType::f32 : op.dtype)) return std::nullopt;
+  Gather gather{read->placeholder, int_const(0), read->rounding};
   const std::vector<std::int64_t> strides = row_major_strides(from.shape);
-  for (std::size_t d = 0; d < strides.size(); ++d) gather.flat = gather.flat + load->index[d] * strides[d];
-  const VarId last(static_cast<std::int64_t>(op.shape.size()) - 1);
-  for (const auto& [atom, coefficient] : to_affine(gather.flat).terms) {
-    const auto* v = std::get_if<Var>(&atom->kind);
-    if (v != nullptr && v->id == last) {
-      gather.stride = coefficient;
-    } else if (mentions(atom, last)) {
-      return std::nullopt;
+  for (std::size_t d = 0; d < strides.size(); ++d) gather.flat = gather.flat + read->index[d] * strides[d];
+  // By how much an axis moves; nothing where that differs from place to place.
+  const Affine flat = to_affine(gather.flat);
+  const auto step_of = [&](std::size_t axis) {
+    std::optional<std::int64_t> step = 0;
+    for (const auto& [atom, coefficient] : flat.terms) {
+      const VarId id(static_cast<std::int64_t>(axis));
+      const auto* v = std::get_if<Var>(&atom->kind);
+      if (v != nullptr && v->id == id) {
+        if (step) *step += coefficient;
+      } else if (mentions(atom, id)) {
+        step.reset();
+      }
     }
-  }
+    return step;
+  };
+  gather.axes = op.shape.size() - 1;
+  const std::optional<std::int64_t> stride = step_of(gather.axes);
+  if (!stride) return std::nullopt;
+  gather.stride = *stride, gather.row = op.shape.back();
+  while (gather.axes > 0 && step_of(gather.axes - 1) == gather.stride * gather.row)
+    gather.row *= op.shape[--gather.axes];
   return gather;
 }
 
@@ -82,21 +122,22 @@ std::size_t placeholder_number(const ComputeDag& dag, std::int64_t op) {
   return number;
 }
 
-template <typename T>
-bool copy_rows(const Gather& gather, const Tensor& from, Tensor& to) {
+template <typename From, typename To, typename Convert>
+bool copy_rows(const Gather& gather, const Tensor& from, Tensor& to, const Convert& converted) {
   const Shape& shape = to.shape();
-  const std::span<const T> source = from.as<T>();
-  const std::span<T> target = to.as<T>();
-  const std::int64_t row = shape.back();
+  const std::span<const From> source = from.as<From>();
+  const std::span<To> target = to.as<To>();
+  const std::int64_t row = gather.row;
   std::vector<std::int64_t> axes(shape.size(), 0);
   for (std::int64_t at = 0; at < to.size(); at += row) {
     const std::optional<std::int64_t> begin = value_of(gather.flat, axes);
     const std::int64_t end = begin ? *begin + (row - 1) * gather.stride : -1;
     if (!begin || std::min(*begin, end) < 0 || std::max(*begin, end) >= from.size()) return false;
     for (std::int64_t i = 0; i < row; ++i) {
-      target[static_cast<std::size_t>(at + i)] = source[static_cast<std::size_t>(*begin + i * gather.stride)];
+      target[static_cast<std::size_t>(at + i)] =
+          converted(source[static_cast<std::size_t>(*begin + i * gather.stride)]);
     }
-    for (std::size_t d = shape.size() - 1; d-- > 0;) {
+    for (std::size_t d = gather.axes; d-- > 0;) {
       if (++axes[d] < shape[d]) break;
       axes[d] = 0;
     }
@@ -104,16 +145,25 @@ bool copy_rows(const Gather& gather, const Tensor& from, Tensor& to) {
   return true;
 }
 
+template <typename T>
+bool move_rows(const Gather& gather, const Tensor& from, Tensor& to) {
+  return copy_rows<T, T>(gather, from, to, [](T element) { return element; });
+}
+
+float rounded_to_tf32(float x) { return static_cast<float>(apply(MathFn::round_tf32, x)); }
+
 bool copy_rows(const Gather& gather, const Tensor& from, Tensor& to) {
+  if (gather.rounding == MathFn::round_f16) return copy_rows<float, std::uint16_t>(gather, from, to, float_to_half);
+  if (gather.rounding) return copy_rows<float, float>(gather, from, to, rounded_to_tf32);
   switch (size_of(to.dtype())) {
     case 1:
-      return copy_rows<std::uint8_t>(gather, from, to);
+      return move_rows<std::uint8_t>(gather, from, to);
     case 2:
-      return copy_rows<std::uint16_t>(gather, from, to);
+      return move_rows<std::uint16_t>(gather, from, to);
     case 4:
-      return copy_rows<std::uint32_t>(gather, from, to);
+      return move_rows<std::uint32_t>(gather, from, to);
     default:
-      return copy_rows<std::uint64_t>(gather, from, to);
+      return move_rows<std::uint64_t>(gather, from, to);
   }
 }
 

@@ -14,8 +14,8 @@
 
 namespace whet {
 
-/// What `evaluate` gives, quickly where an output only moves elements (packed weights): rows of its last axis are
-/// gathered with a stride. `constants`: one tensor a placeholder, in order.
+/// What `evaluate` gives, quickly where an output only moves elements (packed weights), or rounds them to f16 or tf32 as well: rows
+/// of its last axis are gathered with a stride. `constants`: one tensor a placeholder, in order.
 Result<std::vector<Tensor>> run_packing(const ComputeDag& packing, const std::vector<Tensor>& constants);
 
 /// Constants that compiles of one graph have packed, by the group that they are of and what packed them: models that differ in one

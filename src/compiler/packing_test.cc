@@ -44,6 +44,22 @@ TEST(RunPacking, TransposesWhereTheLastAxisMovesInLargeSteps) {
       "return t\n");
 }
 
+TEST(RunPacking, RoundsOnTheWayThroughOtherOps) {
+  for (const char* rounded : {"f16 = f16(w[i, (j*2)])", "f32 = round_tf32(w[i, (j*2)])"}) {
+    const std::string type = std::string(rounded).substr(0, 3);
+    expect_like_evaluate(std::string("w = PLACEHOLDER [6, 12] const\n") + "half(i, j): " + rounded +
+                         " for i in 6, j in 6\n"
+                         "packed(o, k, i): " +
+                         type +
+                         " = half[k, ((o*3) + i)] for o in 2, k in 6, i in 3\n"
+                         "return packed\n");
+  }
+  expect_like_evaluate(
+      "w = PLACEHOLDER [6] const\n"
+      "twice(i): f16 = f16(round_tf32(w[i])) for i in 6\n"
+      "return twice\n");
+}
+
 TEST(RunPacking, EvaluatesWhatIsNoMereMove) {
   expect_like_evaluate(
       "w = PLACEHOLDER [6, 10] const\n"

@@ -62,16 +62,16 @@ void multiply_fragments(std::uint32_t kind, const TileFragments lanes[32]) {
 }
 
 void load_matrices(const void* const rows[32], const TileFragments lanes[32]) {
-  for (int lane = 0; lane < 32; ++lane)
-    for (int matrix = 0; matrix < 4; ++matrix)
+  for (std::size_t lane = 0; lane < 32; ++lane)
+    for (std::size_t matrix = 0; matrix < 4; ++matrix)
       std::memcpy(lanes[lane].sums + matrix, static_cast<const char*>(rows[8 * matrix + lane / 4]) + 4 * (lane % 4), 4);
 }
 
 void load_turned_matrices(const void* const rows[32], const TileFragments lanes[32]) {
-  for (int lane = 0; lane < 32; ++lane)
-    for (int matrix = 0; matrix < 4; ++matrix) {
+  for (std::size_t lane = 0; lane < 32; ++lane)
+    for (std::size_t matrix = 0; matrix < 4; ++matrix) {
       std::uint16_t parts[2];
-      for (int part = 0; part < 2; ++part)
+      for (std::size_t part = 0; part < 2; ++part)
         std::memcpy(parts + part,
                     static_cast<const char*>(rows[8 * matrix + 2 * (lane % 4) + part]) + sizeof parts[0] * (lane / 4),
                     sizeof parts[0]);

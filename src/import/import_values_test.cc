@@ -56,6 +56,7 @@ TEST(ZooValues, ActivationsStayInRange) {
   }
 }
 TEST(ZooValues, BothLayoutsAndTheExportedFileAnswerAlike) {
+  if (testing::kSanitized) GTEST_SKIP() << "its blocks are computed slowly there";
   const Graph first = zoo_model("resnet-18", {1, 32, Layout::channels_first, 5}).value();
   const Graph last = zoo_model("resnet-18", {1, 32, Layout::channels_last, 5}).value();
   const Graph exported = import_onnx_bytes(onnx_bytes(last).value(), "exported").value();

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/hash.h"
+#include "base/testing/random_cases.h"
 #include "passes/optimize.h"
 #include "passes/testing/graph_builder.h"
 #include "passes/testing/random_graph.h"
@@ -123,10 +124,11 @@ int check_random_plan(const FusedGraph& fused, const std::vector<Form>& forms, s
 
 TEST(PlansWithCovers, OfRandomBranchesHaveTheAnswersOfTheUsualOnes) {
   int covers = 0;
-  for (std::uint64_t seed = 0; seed < 60; ++seed)
+  const auto cases = static_cast<std::uint64_t>(testing::random_cases(60));
+  for (std::uint64_t seed = 0; seed < cases; ++seed)
     covers += check_random_plan(optimize(RandomBranches(seed).draw(), {}).value(),
                                 seed % 3 == 0 ? std::vector<Form>{{8}} : std::vector<Form>{}, seed);
-  EXPECT_GE(covers, 20);
+  EXPECT_GE(covers, static_cast<int>(cases / 3));
 }
 
 double price_of(const Task& task) { return 1e-6 * (1 + static_cast<double>(hash_bytes(task.key) % 64)); }

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 
+#include "base/testing/random_cases.h"
 #include "compiler/scratch.h"
 #include "device/testing/fake_devices.h"
 #include "measure/testing/formula_measurer.h"
@@ -114,6 +115,7 @@ TEST_F(PlanSearchTest, TakesBlocksWhereTheyAreFasterAndTheNetworkAgrees) {
 }
 
 TEST_F(PlanSearchTest, RecordsWhatTheNetworkTakesLongerThanItsKernels) {
+  if (testing::kSanitized) GTEST_SKIP() << "searches of other tests run the same code there";
   search(7e-6, 1e-6);
   EXPECT_EQ(plan_.excess, NetworkExcess());
   const double kernels = plan_.usual_seconds;
@@ -142,6 +144,7 @@ TEST_F(PlanSearchTest, TriesAPlanOfFewerKernelsWhereTheExcessMayGoWithTheirNumbe
 }
 
 TEST_F(PlanSearchTest, KeepsAnEarlierPlanAsLongAsTheNetworkIsFasterWithIt) {
+  if (testing::kSanitized) GTEST_SKIP() << "searches of other tests run the same code there";
   search(7e-6, 1e-6);
   const std::vector<PlannedKernel> adopted = plan_.kernels;
   ASSERT_FALSE(adopted.empty());
@@ -153,6 +156,7 @@ TEST_F(PlanSearchTest, KeepsAnEarlierPlanAsLongAsTheNetworkIsFasterWithIt) {
 }
 
 TEST_F(PlanSearchTest, EndsAnEarlierPlanWhereTheUsualKernelsAreAskedFor) {
+  if (testing::kSanitized) GTEST_SKIP() << "searches of other tests run the same code there";
   search(7e-6, 1e-6);
   ASSERT_FALSE(plan_.kernels.empty());
   RecordFile file = RecordFile::open(folder_->path() + "/r.jsonl").value();
@@ -258,6 +262,7 @@ std::size_t trials_of(const Task& task, const std::string& folder) {
 }
 
 TEST_F(PlanSearchTest, MeasuresTheMostPromisingFirst) {
+  if (testing::kSanitized) GTEST_SKIP() << "searches of other tests run the same code there";
   testing::GraphBuilder b;
   ValueId x = b.relu("r", b.input("x", {1, 8, 8, 8}));
   for (int i = 2; i <= 10; ++i) x = b.relu("r" + std::to_string(i), b.conv("c" + std::to_string(i), x, 8 * i, 3, 1, 1));
@@ -278,6 +283,7 @@ TEST_F(PlanSearchTest, MeasuresTheMostPromisingFirst) {
 }
 
 TEST_F(PlanSearchTest, GivesTheKernelsOfTheBestPlansMoreTrials) {
+  if (testing::kSanitized) GTEST_SKIP() << "searches of other tests run the same code there";
   options_.trials_a_task = 1;
   const PlanSearch search = this->search(7e-6, 1e-6);
   const Alternatives found = find_alternatives(fused_, target_, options_.alternatives).value();

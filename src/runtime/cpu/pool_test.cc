@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/rng.h"
+#include "base/testing/random_cases.h"
 
 namespace whet {
 namespace cpu_pool_test {
@@ -387,7 +388,8 @@ TEST(Pool, LendsScratchInAChildWhateverOtherThreadsDidAtTheFork) {
   std::thread other([&] {
     while (!stop) pool->scratch(pool.get(), 64);
   });
-  for (int time = 0; time < 300; ++time) {
+  const int forks = testing::random_cases(300);
+  for (int time = 0; time < forks; ++time) {
     const pid_t child = fork();
     if (child == 0) {
       alarm(5);
