@@ -36,11 +36,11 @@ struct whet_block {
   /// All threads of the warp meet. Thread 8m + r gives row r of matrix m, four words in block memory; `words` gets word
   /// t % 4 of row t / 4 of each matrix, where t is the thread's number in the warp.
   void (*load_rows)(whet_block*, const void* row, uint32_t words[4]);
-  /// The same of rows of eight f16: `words` gets the elements of column t / 4 in rows 2 (t % 4) and 2 (t % 4) + 1.
-  void (*load_turned_rows)(whet_block*, const void* row, uint32_t words[4]);
   /// All threads of the warp meet, and `sums` becomes sums + left · right, the fragments of a tile as NVIDIA's PTX ISA lays
   /// them out. One kind for all threads.
   void (*multiply)(whet_block*, uint32_t kind, const uint32_t left[4], const uint32_t right[2], uint32_t sums[4]);
+  /// As load_rows, of rows of eight f16: `words` gets the elements of column t / 4 in rows 2 (t % 4) and 2 (t % 4) + 1.
+  void (*load_turned_rows)(whet_block*, const void* row, uint32_t words[4]);
 };
 
 /// Kinds of tiles: 16 x 8 f32 sums of 8 products of tf32, of 16 of f16 or bf16; i32 sums of 32 products of i8 or u8 by i8.

@@ -39,8 +39,8 @@ EmulatedBlock::EmulatedBlock(const EmulatedGrid& grid, const EmulateOptions& opt
                                                   commit,
                                                   wait,
                                                   load_rows,
-                                                  load_turned_rows,
-                                                  multiply};
+                                                  multiply,
+                                                  load_turned_rows};
   }
 }
 
