@@ -74,7 +74,10 @@ copy(i, r) = x[i, r] for i in 5, r in 6
 y(i) += copy[i, r] for i in 5, r in 6
 return y
 )";
-  EXPECT_EQ(after(kCopied, "round o1 f16"), after(kCopied, ""));
+  EXPECT_EQ(after(kCopied, "round o1 f16"), after(kCopied, ""));  // the loops stay
+  const Result<LoopTree> rounded = replay(*parse_dag(kCopied), *parse_steps("round o1 f16"));
+  ASSERT_TRUE(rounded.ok()) << rounded.error().message;
+  EXPECT_EQ(rounded->dag.op(OpId(1)).dtype, DType::f16);
   EXPECT_EQ(after(kCopied, "split l1 2 guard; round o1 f16"),
             "step 2 (round o1 f16): op copy (o1) is scheduled already; elements are rounded before everything else");
   EXPECT_EQ(after(kCopied, "round o1 bf16"),

@@ -481,6 +481,8 @@ TEST(Winograd, IsNotExact) {
   EXPECT_TRUE(is_exact("split l2 4 overlap"));
   EXPECT_FALSE(is_exact("winograd o2 4; inline o8"));
   EXPECT_FALSE(is_exact("round o2 tf32"));
+  EXPECT_EQ(precision_of("round o2 tf32; tensorize l4 mma_f16"), Precision::f16);
+  EXPECT_EQ(precision_of("round o2 tf32"), Precision::tf32);
   EXPECT_FALSE(is_exact("nonsense"));
 }
 
