@@ -150,9 +150,13 @@ struct GpuAnalysis::Walk {
     seen[ref.index()] = true;
     const ExprInfo& info = table()[ref];
     for (ExprRef child : info.children) visit(child);
-    if (const auto* call = std::get_if<Call>(&info.expr->kind); call && !has_instruction(call->fn, info.expr->dtype))
-      fail("no instruction computes `" + std::string(name_of(call->fn)) +
-           "`; expand_math must come before code generation");
+    if (const auto* call = std::get_if<Call>(&info.expr->kind)) {
+      const std::string function(name_of(call->fn));
+      if (!has_instruction(call->fn, info.expr->dtype))
+        fail("no instruction computes `" + function + "`; expand_math must come before code generation");
+      if (call->fn == MathFn::round_tf32 && !limits.mma)
+        fail(arch_name(limits) + " has no instruction that computes " + function);
+    }
     const auto* load = std::get_if<Load>(&info.expr->kind);
     if (load == nullptr) return;
     const BufferId buffer(load->source.value);

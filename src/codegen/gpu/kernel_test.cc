@@ -154,6 +154,13 @@ TEST(GpuKernels, AreRefusedWithASentence) {
   {
     GpuBuilder b;
     const BufferId x = b.input(32), y = b.output(32);
+    b.p.body = b.launch(1, 32, [&](Expr, Expr t) { return b.put(y, t, call(MathFn::round_tf32, {b.at(x, t)})); });
+    EXPECT_EQ(refusal(b.p), "compiled");
+    EXPECT_EQ(refusal(b.p, gpu(75)), "program `k`: sm_75 has no instruction that computes round_tf32");
+  }
+  {
+    GpuBuilder b;
+    const BufferId x = b.input(32), y = b.output(32);
     b.p.body = b.launch(1, 32, [&](Expr, Expr t) {
       return b.loop(2, [&](Expr i) { return b.put(y, t, b.at(x, t) + cast(DType::f32, i)); }, LoopKind::unrolled);
     });
