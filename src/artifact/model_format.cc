@@ -210,11 +210,17 @@ class Checker {
       return whet_fail(error_, "the model's plan: step %u has launches %u to %llu; there are %u", index, s.first_launch,
                        Wide(s.first_launch) + s.launch_count, header().launches.count);
     }
+    if (s.kind == PlanStepKind::kernel && header().device.length != 0) return device_step(index, s);
+    if (s.launch_count != 0) {
+      return whet_fail(error_,
+                       "the model's plan: step %u has %u launches; expected none, as only a device's kernels have "
+                       "launches",
+                       index, s.launch_count);
+    }
     return s.kind == PlanStepKind::copy ? copy_step(index, s) : kernel_step(index, s);
   }
 
   int kernel_step(std::uint32_t index, const PlanStep& s) {
-    if (s.kind == PlanStepKind::kernel && header().device.length != 0) return device_step(index, s);
     if (s.kind != PlanStepKind::kernel || s.entry >= header().entries) {
       return whet_fail(error_,
                        "the model's plan: step %u is of kind %u and calls entry point %u; there are %u entry points",

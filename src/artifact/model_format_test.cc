@@ -217,6 +217,16 @@ TEST(ModelPlan, RefusesLaunchesAndImagesThatMakeNoSense) {
       "of images");
 }
 
+/// Else nothing had checked the names of their entries, which are read with every step.
+TEST(ModelPlan, RefusesLaunchesOfStepsThatRunOnTheCpuOrCopy) {
+  EXPECT_EQ(error_after([](ModelPlan& p) { p.steps[1].launches = device_plan().steps[1].launches; }),
+            "the model's plan: step 1 has 1 launches; expected none, as only a device's kernels have launches");
+  ModelPlan copying = device_plan();
+  copying.steps[2].launches = copying.steps[0].launches;
+  EXPECT_EQ(error_of(write_plan(copying)),
+            "the model's plan: step 2 has 2 launches; expected none, as only a device's kernels have launches");
+}
+
 /// Plans of both versions, and for a device.
 std::vector<std::string> all_plans() {
   return {golden("plan_v1.bin"), write_plan(small_plan()), write_plan(device_plan())};
