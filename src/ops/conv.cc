@@ -94,14 +94,16 @@ std::optional<ScaledInput> scaled_input(const Site& site, const ConvPlan& plan) 
 }
 
 /// A factor in the type of the sums.
-Expr in_sum(const Site& site, const Expr& factor) { return cast(site.output.dtype, factor); }
+Expr in_sum(const Site& site, const Expr& factor) { return cast(wide_type(site.output.dtype), factor); }
 
 /// The product of one step of the reduction. A scale goes with the weights, of which a tile of many pixels reads fewer.
 Expr product(const Site& site, const ConvPlan& plan, OpId padded, const Exprs& x, const Exprs& w) {
   const std::optional<ScaledInput> scaled = scaled_input(site, plan);
   if (!scaled) return in_sum(site, site.read(padded, x)) * in_sum(site, site.read(1, w));
-  const auto at = [&](const Expr& factor) { return substitute(factor, [&](VarId v) { return x[v.index()]; }); };
-  return at(scaled->x) * (at(scaled->scale) * site.read(1, w));
+  const auto at = [&](const Expr& factor) {
+    return in_sum(site, substitute(factor, [&](VarId v) { return x[v.index()]; }));
+  };
+  return at(scaled->x) * (at(scaled->scale) * in_sum(site, site.read(1, w)));
 }
 
 Expr body(const Site& site, const ConvOperator& op, const ConvPlan& plan, OpId padded, const Exprs& i, const Exprs& r) {
@@ -146,12 +148,16 @@ OpId define_at(const Site& site, const ConvOperator& op) {
   const ConvPlan plan = plan_of(site, op);
   const OpId padded =
       padded_input(site, plan.first, op.pads_begin, op.pads_end, identity_of(Reducer::sum, site.types[0].dtype));
-  const OpId conv = site.reduce(site.name, output_axes(site, plan), reduced_axes(op, plan), Reducer::sum,
-                                plan.depthwise ? OpFamily::depthwise : OpFamily::conv,
-                                [&](const Exprs& i, const Exprs& r) { return body(site, op, plan, padded, i, r); });
-  if (site.inputs.size() < 3) return conv;
-  return site.map(site.part("bias"), axes_of(site.output.shape), OpFamily::elementwise,
-                  [&](const Exprs& i) { return site.read(conv, i) + site.read(2, bias_at(site, op, plan, i)); });
+  const DType dtype = site.output.dtype;
+  const bool has_bias = site.inputs.size() > 2, rounds = wide_type(dtype) != dtype;
+  const OpId conv =
+      site.reduce(rounds && !has_bias ? site.part("sum") : site.name, output_axes(site, plan), reduced_axes(op, plan),
+                  Reducer::sum, plan.depthwise ? OpFamily::depthwise : OpFamily::conv,
+                  [&](const Exprs& i, const Exprs& r) { return body(site, op, plan, padded, i, r); });
+  if (!has_bias) return rounds ? rounded_sum(site, conv) : conv;
+  return site.map(site.part("bias"), axes_of(site.output.shape), OpFamily::elementwise, [&](const Exprs& i) {
+    return cast(dtype, site.read(conv, i) + in_sum(site, site.read(2, bias_at(site, op, plan, i))));
+  });
 }
 
 }  // namespace whet

@@ -41,6 +41,17 @@ TEST(Definition, OfAConvolutionPadsFirstAndAddsItsBiasLast) {
       "conv_bias(i0, i1, i2, i3) = (conv[i0, i1, i2, i3] + p2[i3])\n");
 }
 
+TEST(Definition, OfProductsOfHalvesAddsThemUpInSinglePrecision) {
+  const auto f16 = [](Shape shape) { return TensorType{DType::f16, std::move(shape)}; };
+  const std::string sum = "(n, y, x, oc) += (f32(p0[n, (y + rh), (x + rw), rc])*f32(p1[rh, rw, rc, oc]))\n";
+  EXPECT_EQ(definition(conv(1, 0), {f16({1, 8, 8, 4}), f16({1, 1, 4, 16}), f16({16})}),
+            "conv" + sum + "conv_bias(i0, i1, i2, i3): f16 = f16((conv[i0, i1, i2, i3] + f32(p2[i3])))\n");
+  EXPECT_EQ(definition(conv(1, 0), {f16({1, 8, 8, 4}), f16({1, 1, 4, 16})}),
+            "conv_sum" + sum + "conv(i0, i1, i2, i3): f16 = f16(conv_sum[i0, i1, i2, i3])\n");
+  EXPECT_EQ(definition(MatMulOperator{}, {f16({4, 8}), f16({8, 6})}),
+            "matmul_sum(m, n) += (f32(p0[m, k])*f32(p1[k, n]))\nmatmul(i0, i1): f16 = f16(matmul_sum[i0, i1])\n");
+}
+
 TEST(Definition, OfAConvolutionReadsABiasForTheBordersByThePlace) {
   const std::vector<TensorType> types = {f32({1, 8, 8, 4}), f32({3, 3, 4, 16})};
   const auto bias = [&](const ConvOperator& op, Shape shape) {

@@ -19,18 +19,21 @@ Exprs matrix_index(const Site& site, std::size_t input, bool transposed, const E
 
 OpId define_at(const Site& site, const MatMulOperator& op) {
   const Shape &a = site.shape(0), &y = site.output.shape;
-  const DType y_type = site.output.dtype;
+  const DType sum_type = wide_type(site.output.dtype);
+  const bool rounds = sum_type != site.output.dtype;
   std::vector<Axis> axes;
   for (std::size_t d = 0; d + 2 < y.size(); ++d) axes.push_back({"b" + std::to_string(d), y[d], AxisRole::batch});
   axes.push_back({"m", y[y.size() - 2], AxisRole::row});
   axes.push_back({"n", y.back(), AxisRole::out_channel});
   const std::int64_t depth = op.transpose_a ? a[a.size() - 2] : a.back();
-  return site.reduce(site.name, axes, {{"k", depth, AxisRole::in_channel}}, Reducer::sum, OpFamily::matmul,
-                     [&](const Exprs& i, const Exprs& r) {
-                       const Expr &m = i[i.size() - 2], &n = i.back(), &k = r[0];
-                       return cast(y_type, site.read(0, matrix_index(site, 0, op.transpose_a, i, m, k))) *
-                              cast(y_type, site.read(1, matrix_index(site, 1, op.transpose_b, i, k, n)));
-                     });
+  const OpId product =
+      site.reduce(rounds ? site.part("sum") : site.name, axes, {{"k", depth, AxisRole::in_channel}}, Reducer::sum,
+                  OpFamily::matmul, [&](const Exprs& i, const Exprs& r) {
+                    const Expr &m = i[i.size() - 2], &n = i.back(), &k = r[0];
+                    return cast(sum_type, site.read(0, matrix_index(site, 0, op.transpose_a, i, m, k))) *
+                           cast(sum_type, site.read(1, matrix_index(site, 1, op.transpose_b, i, k, n)));
+                  });
+  return rounds ? rounded_sum(site, product) : product;
 }
 
 }  // namespace whet

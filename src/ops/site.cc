@@ -70,6 +70,10 @@ DType wide_type(DType dtype) { return dtype == DType::f16 ? DType::f32 : dtype; 
 
 Expr widened(const Expr& x) { return cast(wide_type(x->dtype), x); }
 
+OpId rounded_sum(const Site& site, OpId sum) {
+  return site.result(OpFamily::elementwise, [&](const Exprs& i) { return cast(site.output.dtype, site.read(sum, i)); });
+}
+
 Expr clamped(Expr at, std::int64_t extent) { return min(max(std::move(at), int_const(0)), int_const(extent - 1)); }
 
 std::vector<Axis> axes_of(const Shape& shape) {

@@ -46,6 +46,8 @@ struct Site {
 DType wide_type(DType dtype);
 /// `x` in that type.
 Expr widened(const Expr& x);
+/// The result from its elements `sum` in that type.
+OpId rounded_sum(const Site&, OpId sum);
 
 /// `value` in the type of `x`.
 inline Expr like(const Expr& x, double value) { return constant_like(x, value); }

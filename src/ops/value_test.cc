@@ -161,6 +161,29 @@ TEST(Value, OfReductionsOfHalvesWhoseSumsAreNoHalves) {
   EXPECT_NEAR(value_of(SoftmaxOperator{0, true}, {many}).get(0), -std::log(70000), 4e-3);
 }
 
+/// Between 2048 and 4096 f16 holds even numbers alone: ones added up one by one would end at 2048.
+TEST(Value, OfProductsOfHalvesIsSummedUpInSinglePrecision) {
+  const auto ones = [](Shape shape) {
+    Tensor tensor(DType::f16, std::move(shape));
+    for (std::int64_t i = 0; i < tensor.size(); ++i) tensor.set(i, 1);
+    return tensor;
+  };
+  const Tensor product = value_of(MatMulOperator{}, {ones({1, 4096}), ones({4096, 2})});
+  EXPECT_EQ(product.dtype(), DType::f16);
+  expect_near(product, {1, 2}, {4096, 4096});
+
+  const ConvOperator conv{.strides = {1},
+                          .dilations = {1},
+                          .pads_begin = {0},
+                          .pads_end = {0},
+                          .groups = 1,
+                          .layout = Layout::channels_first};
+  expect_near(value_of(conv, {ones({1, 4096, 1}), ones({1, 4096, 1})}), {1, 1, 1}, {4096});
+  expect_near(value_of(conv, {ones({1, 4096, 1}), ones({1, 4096, 1}), ones({1})}), {1, 1, 1}, {4096});
+  const Tensor large = Tensor::of<double>(DType::f16, {1, 3, 1}, {60000, 60000, -60000});
+  expect_near(value_of(conv, {large, ones({1, 3, 1})}), {1, 1, 1}, {60000}, 32);
+}
+
 TEST(Value, OfAReductionOfMuchToLittle) {
   Rng rng(3);
   const Tensor x = Tensor::random(f32({2, 64, 20, 40}), rng);

@@ -61,6 +61,11 @@ constexpr std::array kDefinitions = {
                "b = PLACEHOLDER [8, 32] i8\n"
                "y(i, j): i32 += (i32(a[i, k])*i32(b[j, k])) for i in 16, j in 8, k in 32\n"
                "return y\n"},
+    Definition{Intrinsic::mma_half, "mma_half",
+               "a = PLACEHOLDER [16, 16] f16\n"
+               "b = PLACEHOLDER [16, 8] f16\n"
+               "y(i, j) += (f32(a[i, k])*f32(b[k, j])) for i in 16, j in 8, k in 16\n"
+               "return y\n"},
 };
 
 class Matcher {

@@ -19,6 +19,7 @@ namespace whet {
 ///   mma_tf32                  y(i, j) += a[i, k] * b[k, j], 16 x 8 sums of 8 products: tensor cores of a GPU, by all
 ///                             threads of a warp. The operands are f32 and are rounded to tf32, the sums are f32
 ///   mma_f16, mma_bf16         the same of 16 products, the operands rounded to f16 or bf16. Those of mma_f16 may be f16
+///   mma_half                  y(i, j) += f32(a[i, k]) * f32(b[k, j]), the same of operands that are f16: nothing is rounded
 ///   mma_s8, mma_u8            y(i, j) += i32(a[i, k]) * i32(b[j, k]), 16 x 8 sums of 32 products: i8 by i8, u8 by i8
 /// Sources: "dp4a" and "Matrix multiply-accumulate" in NVIDIA's PTX ISA, mma.m16n8k8, mma.m16n8k16 and mma.m16n8k32.
 enum class Intrinsic : std::uint8_t {
@@ -32,10 +33,18 @@ enum class Intrinsic : std::uint8_t {
   mma_f16,
   mma_bf16,
   mma_s8,
-  mma_u8
+  mma_u8,
+  mma_half
 };
 /// The threads of a warp compute it together; for GPUs with tensor cores alone.
 constexpr bool is_warp_wide(Intrinsic intrinsic) { return intrinsic >= Intrinsic::mma_tf32; }
+/// Of tensor cores: products of bytes, with sums of i32; those of f16, rounded to it or not.
+constexpr bool multiplies_bytes(Intrinsic intrinsic) {
+  return intrinsic == Intrinsic::mma_s8 || intrinsic == Intrinsic::mma_u8;
+}
+constexpr bool multiplies_halves(Intrinsic intrinsic) {
+  return intrinsic == Intrinsic::mma_f16 || intrinsic == Intrinsic::mma_half;
+}
 /// A thread of a GPU computes it alone.
 constexpr bool is_dp4a(Intrinsic intrinsic) {
   return intrinsic == Intrinsic::dp4a_s8 || intrinsic == Intrinsic::dp4a_u8;

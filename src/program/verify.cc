@@ -140,7 +140,7 @@ class ProgramVerifier {
     const std::string what = "a tile of " + std::string(name_of(n.intrinsic));
     const std::optional<WarpTile> tile = warp_tile(n);
     if (!tile) return fail(what + " has loops that compute something else", ErrorKind::unsupported);
-    if (!options_.launches->mma && rounding_of(n.intrinsic))  // all have one of bytes
+    if (!options_.launches->mma && !multiplies_bytes(n.intrinsic))  // all have one of bytes
       return fail(
           what + " needs instructions that compute capability " + std::to_string(options_.launches->arch) + " lacks",
           ErrorKind::unsupported);

@@ -483,6 +483,7 @@ TEST(Winograd, IsNotExact) {
   EXPECT_FALSE(is_exact("round o2 tf32"));
   EXPECT_EQ(precision_of("round o2 tf32; tensorize l4 mma_f16"), Precision::f16);
   EXPECT_EQ(precision_of("round o2 tf32"), Precision::tf32);
+  EXPECT_EQ(precision_of("tensorize l4 mma_half"), Precision::f32);
   EXPECT_FALSE(is_exact("nonsense"));
 }
 

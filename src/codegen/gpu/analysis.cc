@@ -275,7 +275,7 @@ struct GpuAnalysis::Walk {
 
   /// Four sums of each lane; the emitter reads the operands as it needs them.
   void tile(const WarpTile& t) {
-    if (!limits.mma && rounding_of(t.intrinsic))  // all have one of bytes
+    if (!limits.mma && !multiplies_bytes(t.intrinsic))  // all have one of bytes
       return fail(arch_name(limits) + " has no instruction that computes " + std::string(name_of(t.intrinsic)));
     for (const Load* operand : {t.left, t.right}) {
       const BufferId buffer(operand->source.value);

@@ -144,7 +144,7 @@ GpuEmitter::Value* GpuEmitter::word_of(const WarpTile& t, bool left, DType dtype
   if (Value* const pair = rounds ? hooks_.pair_bits(b_, intrinsic, elements[0], elements[1]) : nullptr) return pair;
   Value* word = b_.getInt32(0);
   for (std::size_t k = 0; k < elements.size(); ++k) {
-    Value* const bits = intrinsic == Intrinsic::mma_f16
+    Value* const bits = multiplies_halves(intrinsic)
                             ? b_.CreateBitCast(to_memory(elements[k], DType::f16, 1), b_.getInt16Ty())
                             : elements[k];
     word = b_.CreateOr(word, b_.CreateShl(b_.CreateZExt(bits, b_.getInt32Ty()), 32 / elements.size() * k));

@@ -65,13 +65,13 @@ TEST(EmulatedKernels, OfConvolutionsGiveWhatTheInterpreterGives) {
 
 /// Products of rounded operands are exact in f32, and both add them in one order.
 TEST(EmulatedKernels, OfTilesOfWarpsGiveWhatTheInterpreterGives) {
-  for (const Intrinsic intrinsic : {Intrinsic::mma_tf32, Intrinsic::mma_f16, Intrinsic::mma_bf16})
+  for (const Intrinsic intrinsic : {Intrinsic::mma_tf32, Intrinsic::mma_f16, Intrinsic::mma_bf16, Intrinsic::mma_half})
     for (const bool epilogue : {true, false})
-      for (const std::int64_t pad : {4, 2}) {  // rows of whole 16 bytes, of which the second is refused
+      for (const std::int64_t pad : {8, 2}) {  // rows of whole 16 bytes, of which the second is refused
         const testing::WarpProduct product{.pad = pad, .intrinsic = intrinsic, .epilogue = epilogue};
         const ComputeDag dag = testing::product_dag(product, 41, 52, 36);
         const Result<Lowered> lowered = lower(*replay(dag, testing::product_steps(dag, product)), sm_80());
-        ASSERT_EQ(lowered.ok(), pad == 4) << (lowered.ok() ? "" : lowered.error().message);
+        ASSERT_EQ(lowered.ok(), pad == 8) << (lowered.ok() ? "" : lowered.error().message);
         if (lowered.ok()) expect_interpreted(lowered->program);
       }
 }

@@ -134,9 +134,9 @@ Program warp_tile(Intrinsic intrinsic, bool rounded = false) {
                                      .warp_columns = 8,
                                      .depth = depth,
                                      .stages = 1,
-                                     .pad = rounded                  ? 8
-                                            : rounding_of(intrinsic) ? 4
-                                                                     : 16,
+                                     .pad = multiplies_bytes(intrinsic)                   ? 16
+                                            : rounded || intrinsic == Intrinsic::mma_half ? 8
+                                                                                          : 4,
                                      .intrinsic = intrinsic,
                                      .rounds_left = rounded,
                                      .rounds_right = rounded,
@@ -195,7 +195,8 @@ std::vector<Row> rows() {
           {"mma_tf32_rounded", warp_tile(Intrinsic::mma_tf32, true), 80},
           {"mma_f16_rounded", warp_tile(Intrinsic::mma_f16, true), 80},
           {"mma_s8", warp_tile(Intrinsic::mma_s8)},
-          {"mma_u8", warp_tile(Intrinsic::mma_u8)}};
+          {"mma_u8", warp_tile(Intrinsic::mma_u8)},
+          {"mma_half", warp_tile(Intrinsic::mma_half), 80}};
 }
 
 TEST(Hooks, BecomeThesePtxInstructions) {

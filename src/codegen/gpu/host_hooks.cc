@@ -97,7 +97,8 @@ class HostHooks : public GpuHooks {
   }
   Words multiply(Builder& b, Intrinsic intrinsic, const Words& left, const std::array<Value*, 2>& right,
                  const Words& sums) override {
-    const auto kind = static_cast<std::uint32_t>(intrinsic) - static_cast<std::uint32_t>(Intrinsic::mma_tf32);
+    const Intrinsic of = multiplies_halves(intrinsic) ? Intrinsic::mma_f16 : intrinsic;
+    const auto kind = static_cast<std::uint32_t>(of) - static_cast<std::uint32_t>(Intrinsic::mma_tf32);
     static_assert(static_cast<int>(Intrinsic::mma_u8) - static_cast<int>(Intrinsic::mma_tf32) == WHET_TILE_U8);
     const auto kept = [&](const auto& words, std::size_t which) {
       Value* const memory = place(b, which);

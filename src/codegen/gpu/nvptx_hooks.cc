@@ -125,10 +125,11 @@ class NvptxHooks : public GpuHooks {
                  const Words& sums) override {
     using namespace llvm::Intrinsic;
     if (!from_sm_80_) return multiply_by_quarters(b, intrinsic, left, right, sums);
-    const bool half = intrinsic == Intrinsic::mma_f16;
+    const bool half = multiplies_halves(intrinsic);
     const ID id = [&] {
       switch (intrinsic) {
         case Intrinsic::mma_f16:
+        case Intrinsic::mma_half:
           return nvvm_mma_m16n8k16_row_col_f32_f32;
         case Intrinsic::mma_bf16:
           return nvvm_mma_m16n8k16_row_col_bf16;

@@ -248,7 +248,7 @@ double products_per_cycle(int arch, Intrinsic intrinsic) {
   double rate = kRates[0].tf32;
   for (const Rate& known : kRates)
     if (known.arch <= arch) rate = known.tf32;
-  return intrinsic == Intrinsic::mma_tf32 ? rate : rounding_of(intrinsic) ? 2 * rate : 4 * rate;
+  return intrinsic == Intrinsic::mma_tf32 ? rate : multiplies_bytes(intrinsic) ? 4 * rate : 2 * rate;
 }
 
 std::vector<LaunchCost> launch_costs(const LoopTree& tree, const std::vector<LaunchWork>& launches,

@@ -64,6 +64,10 @@ TEST(WarpTiles, TakeOperandsThatWereRoundedWhenTheyWereCopied) {
                  40);
   }
 }
+TEST(WarpTiles, OfHalvesComputeProductsOfThem) {
+  expect_right({.pad = 8, .intrinsic = Intrinsic::mma_half}, 64, 64, 32);
+  expect_right({.stages = 3, .pad = 8, .intrinsic = Intrinsic::mma_half, .epilogue = false}, 41, 52, 40);
+}
 TEST(WarpTiles, OfBytesComputeProductsOfIntegers) {
   expect_right({.depth = 32, .pad = 16, .intrinsic = Intrinsic::mma_s8}, 64, 64, 64);
   expect_right({.depth = 64, .stages = 1, .pad = 0, .intrinsic = Intrinsic::mma_u8}, 41, 52, 80);

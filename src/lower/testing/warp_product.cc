@@ -8,7 +8,8 @@ namespace whet::testing {
 namespace {
 
 /// Products of bytes: rows of the right operand lie along the depth, and there is no epilogue.
-bool is_of_bytes(const WarpProduct& p) { return !rounding_of(p.intrinsic); }
+bool is_of_bytes(const WarpProduct& p) { return multiplies_bytes(p.intrinsic); }
+bool is_of_halves(const WarpProduct& p) { return p.intrinsic == Intrinsic::mma_half; }
 
 class Builder {
  public:
@@ -99,24 +100,29 @@ ComputeDag product_dag(const WarpProduct& p, std::int64_t m, std::int64_t n, std
                            "c(i, j): i32 += (i32(a[i, r])*i32(b[j, r])) for i in {0}, j in {1}, r in {2}\nreturn c\n",
                            m, n, k, p.intrinsic == Intrinsic::mma_u8 ? "u8" : "i8"))
         .value();
-  std::string text = fmt::format("a = PLACEHOLDER [{}, {}]\nb = PLACEHOLDER [{}, {}]\n", m, k, k, n);
+  const std::string_view of = is_of_halves(p) ? " f16" : "";
+  std::string text = fmt::format("a = PLACEHOLDER [{0}, {2}]{3}\nb = PLACEHOLDER [{2}, {1}]{3}\n", m, n, k, of);
   if (p.epilogue) text += fmt::format("bias = PLACEHOLDER [{}] const\n", n);
-  text += fmt::format("c(i, j) += (a[i, r]*b[r, j]) for i in {}, j in {}, r in {}\n", m, n, k);
+  const std::string_view product = is_of_halves(p) ? "f32(a[i, r])*f32(b[r, j])" : "a[i, r]*b[r, j]";
+  text += fmt::format("c(i, j) += ({}) for i in {}, j in {}, r in {}\n", product, m, n, k);
   if (p.epilogue) text += fmt::format("out(i, j) = max((c[i, j] + bias[j]), 0f) for i in {}, j in {}\n", m, n);
   return parse_dag(text + (p.epilogue ? "return out\n" : "return c\n")).value();
 }
 
 RandomWarpProduct random_warp_product(Rng& rng) {
-  constexpr Intrinsic kIntrinsics[] = {Intrinsic::mma_tf32, Intrinsic::mma_f16, Intrinsic::mma_bf16, Intrinsic::mma_s8,
-                                       Intrinsic::mma_u8};
-  WarpProduct p{.intrinsic = kIntrinsics[rng.below(5)], .epilogue = rng.chance(0.5)};
+  constexpr Intrinsic kIntrinsics[] = {Intrinsic::mma_tf32, Intrinsic::mma_f16, Intrinsic::mma_bf16,
+                                       Intrinsic::mma_s8,   Intrinsic::mma_u8,  Intrinsic::mma_half};
+  WarpProduct p{.intrinsic = kIntrinsics[rng.below(6)], .epilogue = rng.chance(0.5)};
   p.warp_rows = 16 * rng.between(1, 2), p.rows = p.warp_rows * rng.between(1, 2);
   p.warp_columns = 8 * rng.between(1, 3), p.columns = p.warp_columns * rng.between(1, 2);
   p.stages = rng.between(1, 4);
   const bool rounds = p.intrinsic == Intrinsic::mma_tf32 || p.intrinsic == Intrinsic::mma_f16;
   p.rounds_left = rounds && rng.chance(0.5), p.rounds_right = rounds && rng.chance(0.5);
   p.depth = (is_of_bytes(p) ? 32 : 16) * rng.between(1, 2);
-  p.pad = (is_of_bytes(p) ? 16 : p.rounds_left ? 8 : 4) * rng.between(0, 2);  // rows of whole 16 bytes
+  p.pad = (is_of_bytes(p)                     ? 16
+           : p.rounds_left || is_of_halves(p) ? 8
+                                              : 4) *
+          rng.between(0, 2);  // rows of whole 16 bytes
   const auto axis = [&](std::int64_t tile) {
     return rng.chance(0.3) ? tile * rng.between(1, 2) : tile + rng.below(40);
   };

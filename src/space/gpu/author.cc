@@ -16,6 +16,7 @@ namespace {
 
 constexpr Template kGpuTemplates[] = {
     {.make = nullptr, .exact = false, .make_rounded = mma_sketch},
+    {mma_half_sketch},
     {mma_bytes_sketch},
     {gpu_attention_sketch},
     {product_sketch},

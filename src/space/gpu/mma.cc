@@ -122,8 +122,8 @@ std::vector<Choices> tiles_of(const Sketch& sketch, const ProductForm& form, Int
 
 std::vector<std::int64_t> mma_depths(std::int64_t depth, Intrinsic intrinsic) {
   std::vector<std::int64_t> options = {16, 32, 64};
-  if (intrinsic == Intrinsic::mma_f16) options = {32, 16, 64};
-  if (!rounding_of(intrinsic)) options = {32, 64, 128};
+  if (multiplies_halves(intrinsic)) options = {32, 16, 64};
+  if (multiplies_bytes(intrinsic)) options = {32, 64, 128};
   std::erase_if(options, [&](std::int64_t part) { return part > depth; });
   return options;
 }
@@ -131,8 +131,8 @@ std::vector<std::int64_t> mma_depths(std::int64_t depth, Intrinsic intrinsic) {
 /// Free of bank conflicts first: neighbouring lanes read rows of the left operand, and terms of the right one.
 std::vector<Choice> pads(Intrinsic intrinsic) {
   if (intrinsic == Intrinsic::mma_tf32) return {{4, 8}, {0, 0}, {4, 0}};
-  if (!rounding_of(intrinsic)) return {{16, 16}, {0, 0}};
-  if (intrinsic == Intrinsic::mma_f16) return {{8, 8}, {0, 0}, {8, 0}};
+  if (multiplies_bytes(intrinsic)) return {{16, 16}, {0, 0}};
+  if (multiplies_halves(intrinsic)) return {{8, 8}, {0, 0}, {8, 0}};
   return {{8, 4}, {0, 0}, {8, 0}};
 }
 
@@ -161,7 +161,7 @@ std::optional<Sketch> mma_sketch_of(const MmaForms& forms, Intrinsic intrinsic, 
   if (!form || form->rows < kMmaRows || form->columns < kMmaColumns) return std::nullopt;
   if (form->depth < (form->of_bytes ? kFewestByteTerms : kFewestMmaTerms)) return std::nullopt;
   Sketch sketch;
-  sketch.name = form->of_bytes ? "mma_bytes" : "mma";
+  sketch.name = form->of_bytes ? "mma_bytes" : intrinsic == Intrinsic::mma_half ? "mma_half" : "mma";
   sketch.decisions = {
       {"rows", "rows of a tile: warps, and rows of each", mma_cuts(form->rows, {16, 32, 64}), 0},
       {"columns", "columns of a tile: warps, and columns of each", mma_cuts(form->columns, {8, 16, 32, 64}), 0},
@@ -183,14 +183,23 @@ std::optional<Sketch> mma_sketch_of(const MmaForms& forms, Intrinsic intrinsic, 
   return sketch;
 }
 
+bool is_of_halves(const std::optional<ProductForm>& form) {
+  return form && form->left_bytes == 2 && form->right_bytes == 2;
+}
+
 }  // namespace
 
 std::optional<Sketch> mma_sketch(const ComputeDag& dag, const Target& target, Precision precision) {
   const std::optional<Intrinsic> intrinsic = intrinsic_of(precision);
-  if (!intrinsic || !limits_of(target.gpu()).mma) return std::nullopt;
+  if (!intrinsic || !limits_of(target.gpu()).mma || is_of_halves(product_form(dag))) return std::nullopt;
   MmaForms forms{product_form(dag, {precision, false}), std::nullopt};
   if (precision != Precision::bf16) forms.at_copy = product_form(dag, {precision, true});
   return mma_sketch_of(forms, *intrinsic, dag, target);
+}
+
+std::optional<Sketch> mma_half_sketch(const ComputeDag& dag, const Target& target) {
+  if (!limits_of(target.gpu()).mma || !is_of_halves(product_form(dag))) return std::nullopt;
+  return mma_sketch_of({product_form(dag, {Precision::f16, false}), std::nullopt}, Intrinsic::mma_half, dag, target);
 }
 
 std::optional<Sketch> mma_bytes_sketch(const ComputeDag& dag, const Target& target) {

@@ -86,6 +86,55 @@ TEST(Mma, OfRecordsIsUsedWhereItsRoundingIsPermitted) {
   EXPECT_FALSE(permits({.precision = Precision::tf32}, "tensorize l1 mma_f16"));
 }
 
+/// Sums of f16 products are those of the task but for their order; what is stored is rounded to f16.
+void expect_right_halves(const std::string& text, int samples) {
+  const ComputeDag task = parse_dag(text).value();
+  for (const char* arch : {"sm_80", "sm_90"}) {
+    const Target target = *parse_target(std::string("cuda -arch=") + arch);
+    const DesignSpace space(task, {*mma_half_sketch(task, target)});
+    Rng rng(3);
+    for (int k = 0; k <= testing::random_cases(samples); ++k) {
+      const Candidate c = k == 0 ? space.default_candidate() : space.sample(rng);
+      const Result<Scheduled> scheduled = space.schedule(c);
+      ASSERT_TRUE(scheduled.ok()) << to_json(c) << ": " << scheduled.error().message;
+      const Result<double> error = testing::error_of(task, scheduled->tree, target);
+      ASSERT_TRUE(error.ok()) << to_json(c) << ": " << error.error().message << "\n" << to_text(scheduled->tree);
+      EXPECT_LT(*error, 0x1p-10) << to_json(c) << "\n" << to_text(scheduled->tree);
+      EXPECT_TRUE(is_exact(to_text(scheduled->steps)));
+    }
+  }
+}
+TEST(MmaOfHalves, ComputesConvolutions) { expect_right_halves(testing::half_convolution_text(7, 16, 12), 4); }
+TEST(MmaOfHalves, ComputesProductsOfTwoInputs) { expect_right_halves(testing::half_dense_text(28, 36, 24, ""), 4); }
+TEST(MmaOfHalves, ComputesWhatTilesDoNotDivide) { expect_right_halves(testing::half_dense_text(33, 30, 50), 4); }
+TEST(MmaOfHalves, ComputesSumsInPartsThatASecondLaunchAdds) {
+  expect_right_halves(testing::half_dense_text(24, 24, 384), 4);
+}
+
+TEST(MmaOfHalves, IsThereWithoutAskingForARounding) {
+  const auto sketches_of = [](const std::string& text, const char* target, const SpaceOptions& options = {}) {
+    std::vector<std::string> names;
+    const DesignSpace space = make_space(parse_dag(text).value(), *parse_target(target), options);
+    for (const Sketch& sketch : space.sketches()) names.push_back(sketch.name);
+    return names;
+  };
+  const auto has = [](const std::vector<std::string>& names, const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  const std::string halves = testing::half_convolution_text(28, 64, 64);
+  const std::vector<std::string> usual = sketches_of(halves, "cuda -arch=sm_80");
+  EXPECT_EQ(usual.front(), "mma_half") << "the estimate takes it for the fastest";
+  EXPECT_TRUE(has(usual, "product"));
+  EXPECT_TRUE(has(sketches_of(halves, "cuda -arch=sm_80", {.exact = true}), "mma_half"));
+  for (const Precision precision : kRounded) {
+    const std::vector<std::string> names = sketches_of(halves, "cuda -arch=sm_80", {.precision = precision});
+    EXPECT_TRUE(has(names, "mma_half") && !has(names, "mma"));
+  }
+  const std::vector<std::string> before = sketches_of(halves, "cuda -arch=sm_75");
+  EXPECT_TRUE(!has(before, "mma_half") && has(before, "product"));
+  EXPECT_FALSE(has(sketches_of(convolution_text(28, 64, 64), "cuda -arch=sm_80"), "mma_half"));
+}
+
 /// A warp computes 16 x 8 sums of 8 products at once, and keeps a 32nd of its sums in a register of each lane.
 TEST(Mma, IsCountedByTiles) {
   const ComputeDag task = parse_dag(convolution_text(28, 128, 128)).value();

@@ -19,7 +19,6 @@ struct MmaTile {
   std::int64_t rows() const { return row_warps * warp_rows; }
   std::int64_t columns() const { return column_warps * warp_columns; }
   std::int64_t threads() const { return row_warps * column_warps * 32; }
-  bool of_bytes() const { return intrinsic == Intrinsic::mma_s8 || intrinsic == Intrinsic::mma_u8; }
   /// Terms of one intrinsic.
   std::int64_t step() const { return op_of(intrinsic).element().reduce_axes.front().extent; }
   std::int64_t intrinsics() const {  ///< that a warp runs in a step of `depth`

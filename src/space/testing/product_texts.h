@@ -30,4 +30,30 @@ out(i, j) = (c[i, j]*0.5f) for i in 33, j in 30
 return out
 )";
 
+/// The same convolution of f16.
+inline std::string half_convolution_text(int rows, int channels, int filters) {
+  return fmt::format(R"(
+x = PLACEHOLDER [1, {0}, {0}, {1}] f16
+w = PLACEHOLDER [3, 3, {1}, {2}] f16 const
+bias = PLACEHOLDER [{2}] f16 const
+pad(n, y, z, c): f16 = select((y >= 1) && (y < {3}) && (z >= 1) && (z < {3}), x[n, (y - 1), (z - 1), c], 0h) for n in 1, y in {4}, z in {4}, c in {1}  # pad
+conv(n, oh, ow, oc) += (f32(pad[n, (oh + rh), (ow + rw), rc])*f32(w[rh, rw, rc, oc])) for n in 1, oh in {0}, ow in {0}, oc in {2}, rh in 3, rw in 3, rc in {1}  # conv
+out(n, oh, ow, oc): f16 = max(f16((conv[n, oh, ow, oc] + f32(bias[oc]))), 0h) for n in 1, oh in {0}, ow in {0}, oc in {2}
+return out
+)",
+                     rows, channels, filters, rows + 1, rows + 2);
+}
+
+/// A product of f16, of which the right operand is constant or not, and its sums as f16.
+inline std::string half_dense_text(int rows, int columns, int depth, const char* right = "const") {
+  return fmt::format(R"(
+a = PLACEHOLDER [{0}, {2}] f16
+b = PLACEHOLDER [{2}, {1}] f16 {3}
+c(i, j) += (f32(a[i, r])*f32(b[r, j])) for i in {0}, j in {1}, r in {2}
+out(i, j): f16 = f16(c[i, j]) for i in {0}, j in {1}
+return out
+)",
+                     rows, columns, depth, right);
+}
+
 }  // namespace whet::testing
