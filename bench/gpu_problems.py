@@ -41,19 +41,21 @@ def read(file, batch=1):
 
 
 class OnnxModel:
-    """An ONNX model whose inputs and constants are f32."""
+    """An ONNX model whose inputs and constants are f32, or f16."""
 
-    def __init__(self):
+    def __init__(self, halves=False):
         import numpy
         import onnx
         import onnx.helper
         import onnx.numpy_helper
         self.numpy, self.onnx = numpy, onnx
+        self.type = onnx.TensorProto.FLOAT16 if halves else onnx.TensorProto.FLOAT
+        self.numbers = numpy.float16 if halves else numpy.float32
         self.rng = numpy.random.default_rng(1)
         self.nodes, self.inputs, self.outputs, self.constants = [], [], [], []
 
     def value(self, of, name, shape):
-        of.append(self.onnx.helper.make_tensor_value_info(name, self.onnx.TensorProto.FLOAT, shape))
+        of.append(self.onnx.helper.make_tensor_value_info(name, self.type, shape))
         return name
 
     def input(self, name, shape):
@@ -64,7 +66,7 @@ class OnnxModel:
 
     def constant(self, name, shape):
         numbers = self.rng.standard_normal(shape) / self.numpy.sqrt(max(1, self.numpy.prod(shape[1:])))
-        self.constants.append(self.onnx.numpy_helper.from_array(numbers.astype(self.numpy.float32), name))
+        self.constants.append(self.onnx.numpy_helper.from_array(numbers.astype(self.numbers), name))
         return name
 
     def add(self, operator, inputs, output, **attributes):
@@ -77,9 +79,9 @@ class OnnxModel:
         self.onnx.save(self.onnx.helper.make_model(graph, opset_imports=[opset], ir_version=8), file)
 
 
-def write_model(problems, file):
+def write_model(problems, file, halves=False):
     """An ONNX model of all problems side by side. Images come and go channels last."""
-    model = OnnxModel()
+    model = OnnxModel(halves)
     for i, problem in enumerate(problems):
         add_problem(model, problem, f"{i}")
     model.write(file)

@@ -181,6 +181,14 @@ case_tensor_cores() {
   expect 0 "tasks in tf32" "$whet" compile "${network[@]}" "${gpu[@]}" --precision tf32 --allow-emulated -o tf32.so
   expect 0 "largest magnitude: yes" "$whet" check tf32.so --device emulated --against "${network[@]}" --fill random --tolerance 2e-3
   expect 1 "largest magnitude: no" "$whet" check tf32.so --device emulated --against "${network[@]}" --fill random --tolerance 2e-5
+  # In f16, and so are the tensors between kernels that products read.
+  expect 0 "PLACEHOLDER [1, 16, 16, 64] f16" "$whet" tasks "${network[@]}" "${gpu[@]}" --precision f16 --dag
+  expect 0 "times are estimates" "$whet" tune "${network[@]}" "${gpu[@]}" --device emulated --precision f16 --trials 64 --no-network -o f16.jsonl
+  grep -q 'tensorize l[0-9]* mma_half' f16.jsonl || die "no candidate of halves was on tensor cores"
+  expect 0 "tasks in f16" "$whet" compile "${network[@]}" "${gpu[@]}" --precision f16 --records f16.jsonl --allow-emulated -o f16.so
+  [ $((10 * $(stat -c %s f16.so))) -lt $((6 * $(stat -c %s tf32.so))) ] || die "the library in f16 is not much smaller"
+  expect 0 "largest magnitude: yes" "$whet" check f16.so --device emulated --against "${network[@]}" --fill random --tolerance 4e-3
+  refuse 2 "--precision f16 is for GPUs with tensor cores" "$whet" tasks "${network[@]}" --precision f16
 }
 
 # Over standard input and output of whet-device, as files of the build and as whet carries it.

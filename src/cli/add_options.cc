@@ -92,9 +92,14 @@ void add_options(Arguments& arguments, MeasuringOptions& options, std::string* t
 
 void add_options(Arguments& arguments, RoundingOptions& options, const std::string& what) {
   arguments.flag("--exact", options.exact, "Leave out " + what + " that round differently (Winograd, --precision)");
-  arguments.choice(
-      "--precision", options.precision, {"f32", "tf32", "f16", "bf16"},
-      "Also allow " + what + " whose products round their operands so, on GPUs with tensor cores; sums stay f32");
+  add_precision(arguments, options,
+                "Also allow " + what +
+                    " whose products round their operands so, on GPUs with tensor cores; sums stay f32. With f16, what "
+                    "products read is stored so");
+}
+
+void add_precision(Arguments& arguments, RoundingOptions& options, const std::string& meaning) {
+  arguments.choice("--precision", options.precision, {"f32", "tf32", "f16", "bf16"}, meaning);
 }
 
 void add_options(Arguments& arguments, RecordOptions& options) {

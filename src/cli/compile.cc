@@ -144,7 +144,7 @@ int run(CompileCommand& command) {
       return wrong_use({fmt::format("{} is for GPU targets; the target is \"{}\"", option, to_string(place->target))});
   const Result<InputFiles> files = read_inputs(command.model.inputs);
   if (!files.ok()) return fail(files.error());
-  const Result<FusedGraph> fused = load_fused(command.model, *files);
+  const Result<FusedGraph> fused = load_fused(command.model, *files, command.records.rounding.passes());
   if (!fused.ok()) return fail(fused.error());
   if (command.events.empty()) return compile(command, *place, *fused, nullptr);
   Result<EventStream> events = EventStream::open(command.events);

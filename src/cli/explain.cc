@@ -18,7 +18,6 @@ namespace {
 struct ExplainCommand {
   std::string topic, contains;
   TuningQuestion question;
-  RoundingOptions rounding;
 };
 
 constexpr const char* kProgress =
@@ -78,14 +77,14 @@ int run(const ExplainCommand& command) {
   if (command.topic == "candidate") return explain_candidate(command.question);
   const bool of_covers = command.topic == "cover", of_plan = of_covers || command.topic == "layout";
   if (!of_plan && !command.contains.empty()) return wrong_use({"--contains is for explain layout and explain cover"});
-  if (!of_plan && (command.rounding.exact || command.rounding.precision != "f32"))
+  if (!of_plan && (command.question.rounding.exact || command.question.rounding.precision != "f32"))
     return wrong_use({"--exact and --precision are for explain layout and explain cover"});
   if (of_covers && command.question.records.empty())
     return wrong_use({"explain cover asks about measured kernels; give --records FILE too"});
   if (of_plan && !command.question.records.empty())
     return explain_plan({command.question.what, command.contains, command.question.model, command.question.place,
                          command.question.device, command.question.fleet, command.question.records, of_covers,
-                         command.rounding});
+                         command.question.rounding});
   if (!command.contains.empty())
     return wrong_use({"explain layout --contains asks about measured layouts; give --records FILE too"});
   if (command.topic == "layout")
@@ -116,7 +115,7 @@ std::function<int()> make_explain(Arguments& arguments) {
   arguments.add("--records", question.records, "task, candidate, layout, cover: its record file");
   arguments.add("--contains", command->contains,
                 "layout, cover: the best plan with this form or cover at the node, term by term: nchw16c, merged");
-  add_options(arguments, command->rounding, "schedules");
+  add_options(arguments, question.rounding, "schedules");
   arguments.flag("--code", question.code,
                  "candidate: also print the hot loop of the machine code, or for a GPU the PTX");
   arguments.flag("--passes", question.passes, "candidate: also print the lines that each lowering pass changed");

@@ -39,7 +39,7 @@ Result<Priced> price(const PlanQuestion& question) {
   const TargetOnCores& place = asked.target;
   WHET_RETURN_IF_ERROR(question.rounding.check(place.target));
   WHET_TRY(const InputFiles files, read_inputs(question.model.inputs));
-  WHET_TRY(priced.fused, load_fused(question.model, files));
+  WHET_TRY(priced.fused, load_fused(question.model, files, question.rounding.passes()));
   WHET_TRY(priced.read, read_records(question.records));
   for (const std::string& note : priced.read.notes) fmt::print(stderr, "{}\n", note);
   WHET_TRY(const std::vector<Task> tasks, extract_tasks(priced.fused, place.target));

@@ -5,6 +5,7 @@
 #include "session/fleet.h"
 #include "session/model.h"
 #include "session/options.h"
+#include "session/rounding.h"
 
 namespace whet {
 
@@ -16,6 +17,7 @@ struct TuningQuestion {
   std::string device;  ///< elsewhere, whose rates limit the task; "": this machine
   FleetOptions fleet;
   std::string records;
+  RoundingOptions rounding;
   bool code = false;    ///< the innermost loops of the machine code as well
   bool passes = false;  ///< the lines that each lowering pass changed as well
   std::string pass;     ///< the Program behind this pass and nothing else

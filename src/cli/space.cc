@@ -220,7 +220,7 @@ int run(const SpaceCommand& command) {
          "lists them)"});
   const Result<InputFiles> files = read_inputs(command.model.inputs);
   if (!files.ok()) return fail(files.error());
-  const Result<FusedGraph> fused = load_fused(command.model, *files);
+  const Result<FusedGraph> fused = load_fused(command.model, *files, command.rounding.passes());
   if (!fused.ok()) return fail(fused.error());
   const Result<std::vector<Task>> tasks = extract_tasks(*fused, place->target);
   if (!tasks.ok()) return fail(tasks.error());

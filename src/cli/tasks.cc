@@ -16,6 +16,7 @@
 #include "records/record_file.h"
 #include "session/model.h"
 #include "session/options.h"
+#include "session/rounding.h"
 #include "task/task.h"
 
 namespace whet {
@@ -25,6 +26,7 @@ struct TasksCommand {
   ModelOptions model;
   TargetOptions place;
   LayoutOptions layouts;
+  RoundingOptions rounding;
   std::string records;
   bool dag = false, json = false, alternatives = false;
 };
@@ -120,9 +122,10 @@ int run(const TasksCommand& command) {
     return wrong_use({"tasks: --records counts only with --alternatives and --json; give both too"});
   const Result<TargetOnCores> place = choose_target(command.place);
   if (!place.ok()) return wrong_use(place.error());
+  if (const Status rounding = command.rounding.check(place->target); !rounding.ok()) return wrong_use(rounding.error());
   const Result<InputFiles> files = read_inputs(command.model.inputs);
   if (!files.ok()) return fail(files.error());
-  const Result<FusedGraph> fused = load_fused(command.model, *files);
+  const Result<FusedGraph> fused = load_fused(command.model, *files, command.rounding.passes());
   if (!fused.ok()) return fail(fused.error());
   if (command.alternatives) return print_alternatives(command, *fused, place->target);
   const Result<std::vector<Task>> tasks = extract_tasks(*fused, place->target);
@@ -152,6 +155,8 @@ std::function<int()> make_tasks(Arguments& arguments) {
   add_options(arguments, command->model);
   arguments.add("--input", command->model.inputs, "name=x.npy: the value of an input that decides shapes");
   add_options(arguments, command->place);
+  add_precision(arguments, command->rounding,
+                "List the tasks of `whet tune --precision`: of f16 they have tensors of f16");
   arguments.flag("--alternatives", command->alternatives,
                  "Print the other layouts that kernels may work on, the copies between them, and the groups that may "
                  "be one kernel");

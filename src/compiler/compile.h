@@ -48,7 +48,7 @@ struct TaskReport {
   int weight = 0;
   Source source = Source::default_schedule;
   std::string note;                      ///< why it is not an exact record; "" where it is, or where there is none
-  Precision precision = Precision::f32;  ///< to which its schedule rounds the operands of products
+  Precision precision = Precision::f32;  ///< of its products' operands, of f16 tensors too; f32 where any stay so
   double predicted_seconds = 0;          ///< of one run; 0 where nothing was measured
   double lower_seconds = 0, codegen_seconds = 0;
   std::int64_t object_bytes = 0;

@@ -6,6 +6,7 @@
 #include "base/parallel.h"
 #include "codegen/compile.h"
 #include "codegen/gpu/compile.h"
+#include "compute/round.h"
 #include "cost/gpu/estimate.h"
 #include "space/space.h"
 
@@ -59,7 +60,8 @@ Status compile_first(const Task& task, const std::vector<Attempt>& list, const s
     if (done.ok()) {
       out.report.source = attempt.source;
       out.report.predicted_seconds = attempt.seconds;
-      out.report.precision = precision_of(to_text(attempt.steps.value()));
+      out.report.precision =
+          multiplies_halves(task.dag) ? Precision::f16 : precision_of(to_text(attempt.steps.value()));
       out.report.note = attempt.reason + failed;
       return ok_status();
     }

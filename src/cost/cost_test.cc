@@ -144,6 +144,22 @@ return c
   EXPECT_EQ(describe(100 << 20).substr(0, 14), "memory 210 us:") << "the network's other weights push these out";
 }
 
+TEST(Limits, OfProductsOfHalvesAreThoseOfTensorCores) {
+  const auto text_of = [](const std::string& of, const std::string& product) {
+    return "a = PLACEHOLDER [512, 512]" + of + "\nb = PLACEHOLDER [512, 512]" + of + "\nc(i, j) += (" + product +
+           ") for i in 512, j in 512, k in 512\nreturn c\n";
+  };
+  const auto gflops = [](const std::string& text, const char* target) {
+    for (const Limit& limit : limits_of(*parse_dag(text), *parse_target(target), {}, 0))
+      if (limit.what == "compute") return std::stod(limit.why.substr(limit.why.find(" at ") + 4));
+    return 0.0;
+  };
+  const std::string single = text_of("", "a[i, k]*b[k, j]"), half = text_of(" f16", "f32(a[i, k])*f32(b[k, j])");
+  EXPECT_NEAR(gflops(half, "cuda -model=a100"), 16 * gflops(single, "cuda -model=a100"), 16)
+      << "312 and 19.5 TFLOPS by the data sheet";
+  EXPECT_EQ(gflops(half, "cuda -model=t4"), gflops(single, "cuda -model=t4"));
+}
+
 /// Rows of three figures; the time depends on the first two alone.
 std::vector<float> row_of(Rng& rng) {
   return {static_cast<float>(rng.uniform()), static_cast<float>(rng.uniform()), static_cast<float>(rng.uniform())};

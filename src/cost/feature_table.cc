@@ -11,7 +11,8 @@ MachineRates gpu_rates(const MachineRates& known, const Target& target) { return
 
 constexpr FeatureSet kSets[] = {
     {"cpu", cpu_features, cpu_feature_names, cpu_seconds},
-    {"cuda", gpu_features, gpu_feature_names, gpu_seconds, gpu_rates, kCalibration.node + kCalibration.ramp},
+    {"cuda", gpu_features, gpu_feature_names, gpu_seconds, gpu_rates, kCalibration.node + kCalibration.ramp,
+     gpu_product_gain},
 };
 
 }  // namespace

@@ -20,6 +20,8 @@ struct FeatureSet {
   /// The device's rates, and what is known of its kind where they are zeros. Null: nothing is.
   MachineRates (*rates)(const MachineRates&, const Target&) = nullptr;
   double start_seconds = 0;  ///< that starting a kernel takes
+  /// How many times as many products of the DAG the device computes as multiply-adds of f32. Null: as many.
+  double (*product_gain)(const ComputeDag&, const Target&) = nullptr;
 };
 /// One row for each kind of target.
 std::span<const FeatureSet> feature_sets();

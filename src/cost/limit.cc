@@ -53,7 +53,8 @@ std::vector<Limit> limits_of(const ComputeDag& dag, const MachineRates& rates, s
 std::vector<Limit> limits_of(const ComputeDag& dag, const Target& target, const MachineRates& known,
                              std::int64_t network_bytes) {
   const FeatureSet* set = row_of(feature_sets(), target);
-  const MachineRates rates = set != nullptr && set->rates != nullptr ? set->rates(known, target) : known;
+  MachineRates rates = set != nullptr && set->rates != nullptr ? set->rates(known, target) : known;
+  if (set != nullptr && set->product_gain != nullptr) rates.gflops *= set->product_gain(dag, target);
   std::vector<Limit> limits = limits_of(dag, rates, network_bytes);
   if (set == nullptr || set->start_seconds == 0) return limits;
   for (Limit& limit : limits) {

@@ -127,12 +127,14 @@ struct ConvOperator {
   std::int64_t groups = 1;
   Layout layout = Layout::channels_first;
   std::int64_t block = 0;  ///< channels in a block of the result, where the layout is channels_blocked
+  bool wide = false;       ///< x and w are f16, bias and result f32
   friend bool operator==(const ConvOperator&, const ConvOperator&) = default;
 };
 /// (a, b): the last two dimensions are matrices, the others broadcast. Import reshapes 1-D operands to matrices as
 /// numpy does. transpose_b: b is [..., N, K]. Of u8 times i8 the sums are i32.
 struct MatMulOperator {
   bool transpose_a = false, transpose_b = false;
+  bool wide = false;  ///< a and b are f16, the result is f32
   friend bool operator==(const MatMulOperator&, const MatMulOperator&) = default;
 };
 struct PoolOperator {

@@ -63,6 +63,13 @@ bool is_product_of_bytes(const InferSite& site) {
   return site.inputs.size() >= 2 && site.in(0).dtype == DType::u8 && site.in(1).dtype == DType::i8;
 }
 
+Result<DType> dtype_of_sums(const InferSite& site, bool wide) {
+  if (is_product_of_bytes(site)) return DType::i32;
+  if (!wide) return site.in(0).dtype;
+  if (site.in(0).dtype == DType::f16) return DType::f32;
+  return site.error("input 0 is " + to_string(site.in(0)) + "; a wide " + site.operation + " needs f16");
+}
+
 Status InferSite::expect_rank_at_least(std::size_t i, std::size_t rank) const {
   if (in(i).shape.size() >= rank) return ok_status();
   return error("input " + std::to_string(i) + " is " + to_string(in(i)) + "; " + operation + " needs at least " +

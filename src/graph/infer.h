@@ -34,6 +34,9 @@ struct InferSite {
 
 /// Inputs 0 and 1 are u8 and i8, whose products are added up in i32.
 bool is_product_of_bytes(const InferSite&);
+/// Of a convolution or matmul: i32 of bytes, f32 where it is `wide`, else that of its inputs. An error where it is wide and input 0
+/// is not f16.
+Result<DType> dtype_of_sums(const InferSite&, bool wide);
 /// The dimension of the channels (or of their blocks), the first spatial dimension, and the number of these.
 struct ChannelPlace {
   std::size_t channel, first_spatial, spatial;

@@ -9,6 +9,7 @@ Result<TensorType> infer(const InferSite& site, const MatMulOperator& op) {
   WHET_RETURN_IF_ERROR(site.expect_number(0));
   const bool bytes = is_product_of_bytes(site);
   if (!bytes) WHET_RETURN_IF_ERROR(site.expect_same_dtype(0, 1));
+  WHET_TRY(const DType sum, dtype_of_sums(site, op.wide));
   WHET_RETURN_IF_ERROR(site.expect_rank_at_least(0, 2));
   WHET_RETURN_IF_ERROR(site.expect_rank_at_least(1, 2));
   const Shape &a = site.in(0).shape, &b = site.in(1).shape;
@@ -26,7 +27,7 @@ Result<TensorType> infer(const InferSite& site, const MatMulOperator& op) {
   Shape shape = *batch;
   shape.push_back(rows);
   shape.push_back(columns);
-  return TensorType{bytes ? DType::i32 : site.in(0).dtype, shape};
+  return TensorType{sum, shape};
 }
 
 Result<TensorType> infer(const InferSite& site, const ReduceOperator& op) {

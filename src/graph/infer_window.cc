@@ -144,7 +144,7 @@ Result<TensorType> infer(const InferSite& site, const ConvOperator& op) {
   if (!bytes) WHET_RETURN_IF_ERROR(expect_float_or_i32(site));
   if (!bytes) WHET_RETURN_IF_ERROR(site.expect_same_dtype(0, 1));
   WHET_RETURN_IF_ERROR(expect_activation(site, op.layout));
-  const DType sum = bytes ? DType::i32 : site.in(0).dtype;
+  WHET_TRY(const DType sum, dtype_of_sums(site, op.wide));
   const Shape& x = site.in(0).shape;
   const std::int64_t channels = channels_of(op.layout, x);
   WHET_TRY(const ConvWeights w, conv_weights(site, op, channels));

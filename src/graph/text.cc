@@ -74,10 +74,12 @@ struct AttributeText {
     if (o.groups != 1) add("groups", o.groups);
     layout(o.layout);
     if (o.block != 0) add("block", o.block);
+    flag("wide", o.wide);
   }
   void operator()(const MatMulOperator& o) {
     flag("transpose_a", o.transpose_a);
     flag("transpose_b", o.transpose_b);
+    flag("wide", o.wide);
   }
   void operator()(const PoolOperator& o) {
     add("kernel", o.kernel);

@@ -323,10 +323,14 @@ class Fusion {
   }
 
   /// A product with one computed value a channel, as squeeze-and-excite ends: a convolution of single pixels multiplies
-  /// its weights instead, once a tile, which costs less where tiles have few channels and so many pixels.
+  /// its weights instead, once a tile, which costs less where tiles have few channels and so many pixels. Of a product that is
+  /// rounded to f16 it multiplies what it reads.
   bool is_scale(Index n, Index end) const {
     constexpr std::int64_t kFew = 40;
-    const auto* product = std::get_if<BinaryOperator>(&graph_.nodes[n].op);
+    const auto* rounded = std::get_if<CastOperator>(&graph_.nodes[n].op);
+    const Node* scale =
+        rounded && rounded->to == DType::f16 ? producers_[graph_.nodes[n].inputs[0].index()] : &graph_.nodes[n];
+    const auto* product = scale ? std::get_if<BinaryOperator>(&scale->op) : nullptr;
     const auto* conv = std::get_if<ConvOperator>(&graph_.nodes[end].op);
     if (!product || product->kind != BinaryKind::mul || !conv || conv->groups != 1 ||
         conv->layout != Layout::channels_last)
@@ -337,7 +341,7 @@ class Fusion {
     Shape one_a_channel(shape(n).size(), 1);
     one_a_channel.front() = shape(n).front(), one_a_channel.back() = shape(n).back();
     const auto has = [&](const Shape& wanted) {
-      return std::any_of(graph_.nodes[n].inputs.begin(), graph_.nodes[n].inputs.end(),
+      return std::any_of(scale->inputs.begin(), scale->inputs.end(),
                          [&](ValueId id) { return graph_.value(id).type.shape == wanted; });
     };
     return shape(n) != one_a_channel && has(shape(n)) && has(one_a_channel);

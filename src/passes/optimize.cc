@@ -5,6 +5,7 @@
 #include "passes/common_subexpressions.h"
 #include "passes/dead_code.h"
 #include "passes/fold_constants.h"
+#include "passes/halves.h"
 #include "passes/integer_products.h"
 #include "passes/layout.h"
 #include "passes/output_names.h"
@@ -52,6 +53,9 @@ Result<Graph> run_passes(Graph graph, const PassOptions& options) {
     auto result = pass.run(graph);
     if (!result.ok()) return result.error();
     graph = std::move(result).value();
+  }
+  if (options.halves) {
+    WHET_TRY(graph, store_halves(graph));
   }
   return keep_output_names(std::move(graph), original);
 }

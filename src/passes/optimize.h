@@ -11,6 +11,7 @@ namespace whet {
 struct PassOptions {
   bool channels_last = true;  ///< store activations channels last; off: in the file's order
   bool fuse = true;           ///< off: each operator is a group of its own (except aliases)
+  bool halves = false;        ///< round the operands of products to f16, and store them so (halves.h)
 };
 
 struct Pass {

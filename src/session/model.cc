@@ -100,9 +100,9 @@ Result<Graph> load_graph(const ModelOptions& options, const InputFiles& files) {
   return import_model(options.model, import_options);
 }
 
-Result<FusedGraph> load_fused(const ModelOptions& options, const InputFiles& files) {
+Result<FusedGraph> load_fused(const ModelOptions& options, const InputFiles& files, const PassOptions& passes) {
   WHET_TRY(Graph graph, load_graph(options, files));
-  return optimize(std::move(graph), {});
+  return optimize(std::move(graph), passes);
 }
 
 std::vector<InputSlot> input_slots(const Graph& graph) {

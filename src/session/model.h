@@ -40,7 +40,7 @@ Result<InputFiles> read_inputs(const std::vector<std::string>& entries);
 /// The model as its file says, shapes bound.
 Result<Graph> load_graph(const ModelOptions&, const InputFiles& = {});
 /// The same after all passes, in groups.
-Result<FusedGraph> load_fused(const ModelOptions&, const InputFiles& = {});
+Result<FusedGraph> load_fused(const ModelOptions&, const InputFiles& = {}, const PassOptions& = {});
 
 /// One input of a model, whoever holds it.
 struct InputSlot {

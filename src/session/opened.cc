@@ -175,7 +175,7 @@ Result<Runnable> open_runnable(const RunnableOptions& options, const InputFiles&
   WHET_TRY(OpenModelOptions open, common_options(options));
   open.threads = static_cast<std::uint32_t>(place.on.target.threads);
   open.cores.assign(place.on.cores.cpus.begin(), place.on.cores.cpus.end());
-  WHET_TRY(const FusedGraph fused, load_fused(options.model, files));
+  WHET_TRY(const FusedGraph fused, load_fused(options.model, files, options.records.rounding.passes()));
   WHET_TRY(ScratchDirectory scratch, ScratchDirectory::make());
   const std::string library = scratch.path() + "/model.so";
   CompileOptions compiling;

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "passes/optimize.h"
 #include "space/space.h"
 #include "target/target.h"
 
@@ -14,6 +15,8 @@ struct RoundingOptions {
   std::string precision = "f32";
 
   SpaceOptions schedules() const;
+  /// What the graph's passes make of it.
+  PassOptions passes() const;
   /// An error where the target has no products of that precision.
   Status check(const Target&) const;
 };

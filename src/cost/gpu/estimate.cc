@@ -5,6 +5,7 @@
 #include <map>
 #include <vector>
 
+#include "compute/round.h"
 #include "target/gpu_rates.h"
 
 namespace whet {
@@ -249,6 +250,12 @@ double products_per_cycle(int arch, Intrinsic intrinsic) {
   for (const Rate& known : kRates)
     if (known.arch <= arch) rate = known.tf32;
   return intrinsic == Intrinsic::mma_tf32 ? rate : multiplies_bytes(intrinsic) ? 4 * rate : 2 * rate;
+}
+
+double gpu_product_gain(const ComputeDag& dag, const Target& target) {
+  const GpuLimits& limits = limits_of(target.gpu());
+  if (!limits.mma || !multiplies_halves(dag)) return 1;
+  return products_per_cycle(limits.arch, Intrinsic::mma_half) / static_cast<double>(limits.lanes_per_sm);
 }
 
 std::vector<LaunchCost> launch_costs(const LoopTree& tree, const std::vector<LaunchWork>& launches,

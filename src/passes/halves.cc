@@ -1,0 +1,207 @@
+#include "passes/halves.h"
+
+#include <algorithm>
+#include <map>
+
+#include "passes/attention.h"
+#include "passes/operator_class.h"
+#include "passes/rewriter.h"
+#include "passes/squeeze_excite.h"
+
+namespace whet {
+namespace {
+
+bool is_product(const Graph& graph, const Node& node) {
+  if (std::holds_alternative<MatMulOperator>(node.op)) return true;
+  const auto* conv = std::get_if<ConvOperator>(&node.op);
+  if (!conv) return false;
+  const Shape& x = graph.value(node.inputs[0]).type.shape;
+  const std::int64_t channels = conv->layout == Layout::channels_last ? x.back() : x[1];
+  return conv->groups == 1 || conv->groups == channels;
+}
+
+/// The operator copies numbers and computes none.
+bool moves(const Operator& op) {
+  const auto* pool = std::get_if<PoolOperator>(&op);
+  const auto* pad = std::get_if<PadOperator>(&op);
+  return std::holds_alternative<ReshapeOperator>(op) || std::holds_alternative<TransposeOperator>(op) ||
+         std::holds_alternative<SliceOperator>(op) || std::holds_alternative<ConcatOperator>(op) ||
+         (pool && pool->kind == PoolKind::max) || (pad && pad->value == 0);
+}
+
+Tensor rounded(const Tensor& wide) {
+  return Tensor::later({DType::f16, wide.shape()}, [wide] {
+    Tensor half(DType::f16, wide.shape());
+    for (std::int64_t i = 0; i < wide.size(); ++i) half.set(i, wide.get(i));
+    return half;
+  });
+}
+
+/// Which products are of f16, and which activations are stored so.
+class Choice {
+ public:
+  explicit Choice(const Graph& graph)
+      : graph_(graph),
+        producer_(graph.values.size(), nullptr),
+        readers_(graph.values.size()),
+        can_be_half_(graph.values.size(), false),
+        half_(graph.values.size(), false),
+        of_halves_(graph.nodes.size(), false),
+        closed_(graph.nodes.size(), false) {
+    for (const auto& find : {find_attentions, find_squeeze_excites})
+      for (const std::vector<NodeId>& nodes : find(graph))
+        for (NodeId n : nodes) closed_[n.index()] = true;
+    for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+      const Node& node = graph.nodes[n];
+      producer_[node.output.index()] = &node;
+      for (ValueId id : node.inputs) readers_[id.index()].push_back(n);
+      can_be_half_[node.output.index()] = is_f32(node.output) && !closed_[n];
+      of_halves_[n] = is_product(graph, node) && is_f32(node.output) && !closed_[n];
+    }
+    for (ValueId id : graph.outputs) can_be_half_[id.index()] = false;
+    while (drop_some()) {
+    }
+    for (std::size_t n = 0; n < graph.nodes.size(); ++n)
+      if (of_halves_[n]) store(graph.nodes[n].inputs[0]), store(graph.nodes[n].inputs[1]);
+  }
+
+  bool is_of_halves(const Node& node) const { return of_halves_[index_of(node)]; }
+  bool is_half(ValueId id) const { return half_[id.index()]; }
+
+ private:
+  std::size_t index_of(const Node& node) const { return static_cast<std::size_t>(&node - graph_.nodes.data()); }
+  bool is_f32(ValueId id) const { return graph_.value(id).type.dtype == DType::f32; }
+  bool can_be_half(ValueId id) const { return graph_.value(id).constant ? is_f32(id) : can_be_half_[id.index()]; }
+
+  /// Takes out what cannot be, by what is left of the others; false where that is nothing.
+  bool drop_some() {
+    bool dropped = false;
+    for (std::size_t n = graph_.nodes.size(); n-- > 0;) {
+      const Node& node = graph_.nodes[n];
+      if (of_halves_[n] && !(can_be_half(node.inputs[0]) && can_be_half(node.inputs[1])))
+        of_halves_[n] = false, dropped = true;
+      if (can_be_half_[node.output.index()] && !fits(node)) can_be_half_[node.output.index()] = false, dropped = true;
+    }
+    return dropped;
+  }
+
+  /// Whether the node can store halves, and all that reads them take them.
+  bool fits(const Node& node) const {
+    if (moves(node.op) && !std::all_of(node.inputs.begin(), node.inputs.end(),
+                                       [&](ValueId id) { return !graph_.value(id).constant && can_be_half(id); }))
+      return false;
+    const std::vector<std::size_t>& readers = readers_[node.output.index()];
+    return std::all_of(readers.begin(), readers.end(), [&](std::size_t n) { return takes(n, node.output); });
+  }
+
+  bool takes(std::size_t n, ValueId value) const {
+    const Node& reader = graph_.nodes[n];
+    if (closed_[n]) return false;
+    if (of_halves_[n]) return reader.inputs.size() < 3 || reader.inputs[2] != value;
+    if (moves(reader.op)) return can_be_half_[reader.output.index()];
+    switch (class_of(reader.op)) {
+      case OperatorClass::elementwise:
+        return graph_.value(reader.output).type.shape == graph_.value(value).type.shape;
+      case OperatorClass::reduction:
+      case OperatorClass::softmax:
+        return reader.inputs[0] == value;
+      default:
+        return false;
+    }
+  }
+
+  /// With all that the value is moved from and to.
+  void store(ValueId id) {
+    if (!producer_[id.index()] || half_[id.index()]) return;
+    half_[id.index()] = true;
+    const Node& node = *producer_[id.index()];
+    if (moves(node.op))
+      for (ValueId input : node.inputs) store(input);
+    for (std::size_t n : readers_[id.index()])
+      if (moves(graph_.nodes[n].op)) store(graph_.nodes[n].output);
+  }
+
+  const Graph& graph_;
+  std::vector<const Node*> producer_;
+  std::vector<std::vector<std::size_t>> readers_;
+  std::vector<bool> can_be_half_, half_;
+  std::vector<bool> of_halves_, closed_;  ///< nodes; closed: of a group that is one kernel as it is
+};
+
+class Halving {
+ public:
+  explicit Halving(const Graph& from) : from_(from), rewriter_(from), choice_(from) {}
+
+  Status visit(const Node& node) {
+    if (choice_.is_of_halves(node)) {
+      WHET_RETURN_IF_ERROR(product(node));
+    } else if (choice_.is_half(node.output) && moves(node.op)) {
+      return move(node);
+    } else {
+      WHET_TRY(const std::vector<ValueId> inputs, wide(node.inputs));
+      WHET_RETURN_IF_ERROR(rewriter_.copy_as(node, node.op, inputs));
+    }
+    if (!choice_.is_half(node.output)) return ok_status();
+    const std::string name = from_.value(node.output).name + "_half";
+    WHET_TRY(halves_[node.output], rewriter_.emit(name, CastOperator{DType::f16}, {rewriter_.now(node.output)}));
+    return ok_status();
+  }
+
+  Graph finish() && { return std::move(rewriter_).finish(); }
+
+ private:
+  Status product(const Node& node) {
+    std::vector<ValueId> inputs;
+    for (std::size_t k = 0; k < node.inputs.size(); ++k) {
+      WHET_TRY(const ValueId input, k < 2 ? half(node.inputs[k]) : wide(node.inputs[k]));
+      inputs.push_back(input);
+    }
+    Operator op = node.op;
+    if (auto* conv = std::get_if<ConvOperator>(&op)) conv->wide = true;
+    if (auto* matmul = std::get_if<MatMulOperator>(&op)) matmul->wide = true;
+    return rewriter_.copy_as(node, op, inputs);
+  }
+
+  Status move(const Node& node) {
+    std::vector<ValueId> inputs;
+    for (ValueId id : node.inputs) inputs.push_back(halves_.at(id));
+    WHET_TRY(halves_[node.output], rewriter_.emit(from_.value(node.output).name + "_half", node.op, inputs));
+    return ok_status();
+  }
+
+  Result<ValueId> half(ValueId id) {
+    const auto found = halves_.find(id);
+    if (found != halves_.end()) return found->second;
+    const Value& value = from_.value(id);
+    return halves_[id] = rewriter_.constant(value.name + "_half", rounded(*value.constant));
+  }
+
+  /// What reads a half reads it in f32. Each reader has a node for it, which its kernel computes.
+  Result<ValueId> wide(ValueId id) {
+    if (!choice_.is_half(id)) return rewriter_.now(id);
+    return rewriter_.emit(from_.value(id).name + "_wide", CastOperator{DType::f32}, {halves_.at(id)});
+  }
+  Result<std::vector<ValueId>> wide(const std::vector<ValueId>& ids) {
+    std::vector<ValueId> all;
+    for (ValueId id : ids) {
+      WHET_TRY(const ValueId input, wide(id));
+      all.push_back(input);
+    }
+    return all;
+  }
+
+  const Graph& from_;
+  Rewriter rewriter_;
+  const Choice choice_;
+  std::map<ValueId, ValueId> halves_;  ///< by the old value; also of constants
+};
+
+}  // namespace
+
+Result<Graph> store_halves(const Graph& from) {
+  Halving halving(from);
+  for (const Node& node : from.nodes) WHET_RETURN_IF_ERROR(halving.visit(node));
+  return std::move(halving).finish();
+}
+
+}  // namespace whet

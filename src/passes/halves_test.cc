@@ -1,0 +1,143 @@
+#include "passes/halves.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "base/testing/random_cases.h"
+#include "ops/evaluate_graph.h"
+#include "passes/optimize.h"
+#include "passes/testing/graph_builder.h"
+#include "passes/testing/random_attention.h"
+#include "passes/testing/random_graph.h"
+#include "tensor/compare.h"
+
+namespace whet {
+namespace {
+
+using namespace testing;
+
+/// The operators of each group, its output and its dtype: `conv+relu+cast -> a_half f16`.
+std::string kernels_of(const Graph& graph, bool halves = true) {
+  const auto fused = optimize(graph, {.channels_last = false, .halves = halves});
+  EXPECT_TRUE(fused.ok()) << (fused.ok() ? "" : fused.error().message);
+  if (!fused.ok()) return "";
+  std::istringstream text(to_text(*fused));
+  std::string line, result;
+  while (std::getline(text, line))
+    result +=
+        line.substr(0, line.find(" (")) + line.substr(line.find(" -> "), line.rfind('[') - line.find(" -> ")) + "\n";
+  return result;
+}
+
+TEST(Halves, AreStoredBetweenConvolutionsAndNotAtTheEdgesOfTheNetwork) {
+  GraphBuilder build;
+  const ValueId a = build.relu("a", build.conv("c1", build.input("x", {1, 4, 6, 6}), 8, 3));
+  const ValueId b = build.relu("b", build.conv("c2", a, 8, 3, 1, 1, 8));
+  const ValueId y = build.relu("y", build.conv("c3", b, 8, 1));
+  EXPECT_EQ(kernels_of(build.finish({y})),
+            "conv+relu+cast -> a_half f16\nconv+relu+cast -> b_half f16\nconv+relu -> y f32\n");
+}
+
+TEST(Halves, AreReadByWhatElseReadsThem) {
+  GraphBuilder build;
+  const ValueId a = build.relu("a", build.conv("c1", build.input("x", {1, 4, 6, 6}), 8, 3));
+  const ValueId b = build.relu("b", build.plus("sum", build.conv("c2", a, 8, 3, 1, 1), a));
+  const ValueId mean = build.add("mean", ReduceOperator{ReduceKind::mean, {2, 3}, true}, {b});
+  const ValueId y = build.conv("y", b, 8, 1);
+  EXPECT_EQ(kernels_of(build.finish({mean, y})),
+            "conv+relu+cast -> a_half f16\nconv+cast+add+relu+cast -> b_half f16\ncast+reduce_mean -> mean f32\n"
+            "conv -> y f32\n");
+}
+
+TEST(Halves, AreMovedAsSuch) {
+  GraphBuilder build;
+  const ValueId a = build.relu("a", build.conv("c1", build.input("x", {1, 4, 12, 12}), 8, 3));
+  const PoolOperator pool{PoolKind::max, {2, 2}, {2, 2}, {1, 1}, {0, 0}, {0, 0}, false, Layout::channels_first};
+  const ValueId b = build.add("pool", pool, {a});
+  const ValueId c = build.relu("c", build.conv("c2", b, 8, 1)), d = build.relu("d", build.conv("c3", b, 8, 1));
+  const ValueId both = build.add("both", ConcatOperator{1}, {c, d});
+  EXPECT_EQ(kernels_of(build.finish({build.conv("y", both, 8, 1)})),
+            "conv+relu+cast -> a_half f16\nmaxpool -> pool_half f16\nconv+relu+cast -> c_half f16\n"
+            "conv+relu+cast -> d_half f16\nconcat -> both_half f16\nconv -> y f32\n");
+}
+
+/// Both are inputs or outputs, a mean of windows reads the third, and the fourth is one value for many.
+TEST(Halves, AreNotStoredWhereThatWereAKernelMore) {
+  GraphBuilder build;
+  const ValueId x = build.input("x", {1, 8, 6, 6});
+  const ValueId a = build.relu("a", build.conv("c1", x, 8, 1)), b = build.relu("b", build.conv("c2", a, 8, 1));
+  const PoolOperator pool{PoolKind::average, {2, 2}, {1, 1}, {1, 1}, {0, 0}, {1, 1}, false, Layout::channels_first};
+  const ValueId c = build.add("pool", pool, {b}), d = build.conv("c3", b, 8, 1);
+  const ValueId mean = build.add("mean", ReduceOperator{ReduceKind::mean, {2, 3}, true}, {d});
+  const ValueId gate = build.conv("gate", mean, 8, 1);
+  const ValueId y = build.plus("y", build.binary("scaled", BinaryKind::mul, d, mean), build.plus("z", c, gate));
+  const Graph graph = build.finish({a, y});
+  EXPECT_EQ(kernels_of(graph), kernels_of(graph, false));
+}
+
+TEST(Halves, OfAScaleOfChannelsAreMadeWhereAConvolutionReadsThem) {
+  GraphBuilder build;
+  const ValueId x = build.relu("r", build.conv("c1", build.input("x", {1, 4, 8, 8}), 8, 3));
+  const ValueId mean = build.add("mean", ReduceOperator{ReduceKind::mean, {2, 3}, true}, {x});
+  const ValueId gate =
+      build.unary("gate", UnaryKind::sigmoid, build.conv("c3", build.relu("s", build.conv("c2", mean, 4, 1)), 8, 1));
+  const Graph graph = build.finish({build.conv("y", build.binary("scaled", BinaryKind::mul, x, gate), 8, 1)});
+  const auto text = [&](bool halves) { return to_text(*optimize(graph, {.halves = halves})); };
+  EXPECT_NE(text(false).find("\nmul+conv "), std::string::npos) << text(false);
+  EXPECT_NE(text(true).find("\nmul+cast+conv "), std::string::npos) << text(true);
+}
+
+TEST(Halves, LeaveAttentionsAsTheyAre) {
+  const auto attentions = [](const std::string& groups) {
+    std::istringstream text(groups);
+    std::string line;
+    std::vector<std::string> found;
+    while (std::getline(text, line))
+      if (line.find("softmax") != std::string::npos) found.push_back(line);
+    return found;
+  };
+  int with = 0;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const Graph graph = random_attention(seed);
+    const auto before = attentions(kernels_of(graph, false));
+    EXPECT_EQ(attentions(kernels_of(graph)), before) << seed;
+    with += before.size() == 1 && before[0].find("matmul") != std::string::npos;
+  }
+  EXPECT_GT(with, 10);
+}
+
+std::int64_t count_halves(const Graph& graph) {
+  return std::count_if(graph.values.begin(), graph.values.end(),
+                       [](const Value& v) { return v.type.dtype == DType::f16 && !v.constant; });
+}
+
+/// The graph's inputs and outputs stay as they are, and no kernel comes to those that there were.
+TEST(Halves, OfRandomGraphsRoundWhatProductsReadAndAddNoKernel) {
+  std::int64_t halves = 0;
+  for (int k = 0; k < testing::random_cases(200) && !::testing::Test::HasFailure(); ++k) {
+    const auto seed = static_cast<std::uint64_t>(k) + 5000;
+    const Graph graph = k % 4 == 0 ? random_attention(seed) : random_graph(seed);
+    const auto usual = optimize(graph, {}), rounded = optimize(graph, {.halves = true});
+    ASSERT_TRUE(usual.ok() && rounded.ok()) << seed << ": " << (rounded.ok() ? "" : rounded.error().message);
+    const Status status = verify(rounded->graph);
+    ASSERT_TRUE(status.ok()) << seed << ": " << status.error().message;
+    EXPECT_LE(rounded->groups.size(), usual->groups.size()) << seed << "\n"
+                                                            << to_text(*usual) << "became\n"
+                                                            << to_text(*rounded);
+    halves += count_halves(rounded->graph);
+    const std::vector<Tensor> inputs = random_inputs(graph, seed);
+    const auto want = evaluate_graph(usual->graph, inputs), got = evaluate_graph(rounded->graph, inputs);
+    ASSERT_TRUE(want.ok() && got.ok()) << seed;
+    for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
+      const ValueId now = rounded->graph.outputs[i];
+      EXPECT_EQ(rounded->graph.value(now).type, usual->graph.value(usual->graph.outputs[i]).type);
+      const Difference difference = compare((*got)[now.index()], (*want)[usual->graph.outputs[i].index()]);
+      EXPECT_LE(difference.max_abs, 2e-2 * std::max(1.0, difference.largest)) << seed << "\n" << to_text(*rounded);
+    }
+  }
+  EXPECT_GT(halves, 20);
+}
+
+}  // namespace
+}  // namespace whet
