@@ -40,7 +40,7 @@ class AttentionSearch {
          {graph_.node(*scores).inputs[0], graph_.node(*scores).inputs[1], graph_.node(*mix).inputs[1]}) {
       take_moves_before(operand, nodes);
     }
-    take_moves_after(*mix, nodes);
+    take_nodes_after(*mix, nodes);
     std::sort(nodes.begin(), nodes.end());
     for (NodeId node : nodes) taken_[node.index()] = true;
     return nodes;
@@ -123,6 +123,15 @@ class AttentionSearch {
         return;
       }
     }
+  }
+
+  /// What moves the result, and then a rounding to f16.
+  void take_nodes_after(NodeId mix, std::vector<NodeId>& nodes) const {
+    take_moves_after(mix, nodes);
+    const NodeId last = nodes.back() > mix ? nodes.back() : mix;
+    const std::optional<NodeId> next = only_reader(graph_.node(last).output);
+    const auto* cast = next ? std::get_if<CastOperator>(&graph_.node(*next).op) : nullptr;
+    if (cast != nullptr && cast->to == DType::f16) nodes.push_back(*next);
   }
 
   /// [..., L, d] to [..., L, ..., d]: a transpose that keeps the last dimension, perhaps after a reshape that leaves the

@@ -20,7 +20,6 @@ bool is_product(const Graph& graph, const Node& node) {
   return conv->groups == 1 || conv->groups == channels;
 }
 
-/// The operator copies numbers and computes none.
 bool moves(const Operator& op) {
   const auto* pool = std::get_if<PoolOperator>(&op);
   const auto* pad = std::get_if<PadOperator>(&op);
@@ -48,14 +47,14 @@ class Choice {
         half_(graph.values.size(), false),
         of_halves_(graph.nodes.size(), false),
         closed_(graph.nodes.size(), false) {
-    for (const auto& find : {find_attentions, find_squeeze_excites})
-      for (const std::vector<NodeId>& nodes : find(graph))
-        for (NodeId n : nodes) closed_[n.index()] = true;
+    std::vector<bool> ends(graph.nodes.size(), false);  // which may round
+    for (const std::vector<NodeId>& nodes : find_attentions(graph)) close(nodes), ends[nodes.back().index()] = true;
+    for (const std::vector<NodeId>& nodes : find_squeeze_excites(graph)) close(nodes);
     for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
       const Node& node = graph.nodes[n];
       producer_[node.output.index()] = &node;
       for (ValueId id : node.inputs) readers_[id.index()].push_back(n);
-      can_be_half_[node.output.index()] = is_f32(node.output) && !closed_[n];
+      can_be_half_[node.output.index()] = is_f32(node.output) && (!closed_[n] || ends[n]);
       of_halves_[n] = is_product(graph, node) && is_f32(node.output) && !closed_[n];
     }
     for (ValueId id : graph.outputs) can_be_half_[id.index()] = false;
@@ -67,8 +66,13 @@ class Choice {
 
   bool is_of_halves(const Node& node) const { return of_halves_[index_of(node)]; }
   bool is_half(ValueId id) const { return half_[id.index()]; }
+  /// The node copies numbers, and is a kernel of its own or a part of others.
+  bool moves(const Node& node) const { return whet::moves(node.op) && !closed_[index_of(node)]; }
 
  private:
+  void close(const std::vector<NodeId>& nodes) {
+    for (NodeId n : nodes) closed_[n.index()] = true;
+  }
   std::size_t index_of(const Node& node) const { return static_cast<std::size_t>(&node - graph_.nodes.data()); }
   bool is_f32(ValueId id) const { return graph_.value(id).type.dtype == DType::f32; }
   bool can_be_half(ValueId id) const { return graph_.value(id).constant ? is_f32(id) : can_be_half_[id.index()]; }
@@ -87,8 +91,8 @@ class Choice {
 
   /// Whether the node can store halves, and all that reads them take them.
   bool fits(const Node& node) const {
-    if (moves(node.op) && !std::all_of(node.inputs.begin(), node.inputs.end(),
-                                       [&](ValueId id) { return !graph_.value(id).constant && can_be_half(id); }))
+    if (moves(node) && !std::all_of(node.inputs.begin(), node.inputs.end(),
+                                    [&](ValueId id) { return !graph_.value(id).constant && can_be_half(id); }))
       return false;
     const std::vector<std::size_t>& readers = readers_[node.output.index()];
     return std::all_of(readers.begin(), readers.end(), [&](std::size_t n) { return takes(n, node.output); });
@@ -98,7 +102,7 @@ class Choice {
     const Node& reader = graph_.nodes[n];
     if (closed_[n]) return false;
     if (of_halves_[n]) return reader.inputs.size() < 3 || reader.inputs[2] != value;
-    if (moves(reader.op)) return can_be_half_[reader.output.index()];
+    if (moves(reader)) return can_be_half_[reader.output.index()];
     switch (class_of(reader.op)) {
       case OperatorClass::elementwise:
         return graph_.value(reader.output).type.shape == graph_.value(value).type.shape;
@@ -115,10 +119,10 @@ class Choice {
     if (!producer_[id.index()] || half_[id.index()]) return;
     half_[id.index()] = true;
     const Node& node = *producer_[id.index()];
-    if (moves(node.op))
+    if (moves(node))
       for (ValueId input : node.inputs) store(input);
     for (std::size_t n : readers_[id.index()])
-      if (moves(graph_.nodes[n].op)) store(graph_.nodes[n].output);
+      if (moves(graph_.nodes[n])) store(graph_.nodes[n].output);
   }
 
   const Graph& graph_;
@@ -135,7 +139,7 @@ class Halving {
   Status visit(const Node& node) {
     if (choice_.is_of_halves(node)) {
       WHET_RETURN_IF_ERROR(product(node));
-    } else if (choice_.is_half(node.output) && moves(node.op)) {
+    } else if (choice_.is_half(node.output) && choice_.moves(node)) {
       return move(node);
     } else {
       WHET_TRY(const std::vector<ValueId> inputs, wide(node.inputs));

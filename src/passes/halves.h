@@ -9,7 +9,7 @@ namespace whet {
 /// compute them: constants are rounded here, and an activation that a product reads is rounded and stored as f16 by the kernel that
 /// computes it. Whatever else reads it reads it so rounded: x + f(x) adds the rounded x.
 /// An activation stays f32, and so do the products that read it, where that costs a kernel more than it spares: inputs and outputs of
-/// the graph, what moves them alone, what attentions and squeeze-and-excites read or write, and what a window reads that computes.
+/// the graph, what moves them alone, what attentions and squeeze-and-excites read, and what a window reads that computes.
 Result<Graph> store_halves(const Graph&);
 
 }  // namespace whet

@@ -58,10 +58,10 @@ int expect_assembled(const FusedGraph& fused, int arch, const SpaceOptions& opti
   return at_once;
 }
 
-FusedGraph fused_of(const char* network) {
+FusedGraph fused_of(const char* network, const PassOptions& passes = {}) {
   Result<Graph> graph = zoo_model(network);
   WHET_CHECK(graph.ok());
-  return *optimize(*std::move(graph), {});
+  return *optimize(*std::move(graph), passes);
 }
 
 TEST(GpuPtx, HasAnEntryALaunchAndNoSpill) {
@@ -70,6 +70,7 @@ TEST(GpuPtx, HasAnEntryALaunchAndNoSpill) {
 }
 TEST(GpuPtx, OnTensorCoresHasNoSpillEither) {
   EXPECT_GE(expect_assembled(fused_of("resnet-18"), 80, {.precision = Precision::tf32}), 8);
+  EXPECT_GE(expect_assembled(fused_of("resnet-18", {.halves = true}), 90, {.precision = Precision::f16}), 16);
 }
 
 /// Convolutions that pad by 0 and by another byte, with strides, of single pixels and depthwise; a mean and a dense layer.
