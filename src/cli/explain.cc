@@ -78,7 +78,7 @@ int run(const ExplainCommand& command) {
   const bool of_covers = command.topic == "cover", of_plan = of_covers || command.topic == "layout";
   if (!of_plan && !command.contains.empty()) return wrong_use({"--contains is for explain layout and explain cover"});
   if (!of_plan && (command.question.rounding.exact || command.question.rounding.precision != "f32"))
-    return wrong_use({"--exact and --precision are for explain layout and explain cover"});
+    return wrong_use({"--exact and --precision are for explain task, candidate, layout and cover"});
   if (of_covers && command.question.records.empty())
     return wrong_use({"explain cover asks about measured kernels; give --records FILE too"});
   if (of_plan && !command.question.records.empty())

@@ -156,7 +156,7 @@ std::function<int()> make_tasks(Arguments& arguments) {
   arguments.add("--input", command->model.inputs, "name=x.npy: the value of an input that decides shapes");
   add_options(arguments, command->place);
   add_precision(arguments, command->rounding,
-                "List the tasks of `whet tune --precision`: of f16 they have tensors of f16");
+                "List the tasks of `whet tune` with this precision: with f16 they have tensors of f16");
   arguments.flag("--alternatives", command->alternatives,
                  "Print the other layouts that kernels may work on, the copies between them, and the groups that may "
                  "be one kernel");

@@ -8,8 +8,8 @@ namespace whet {
 /// Convolutions (of one group, or depthwise) and products of f32 become such of f16 with f32 results, where tensor cores are to
 /// compute them: constants are rounded here, and an activation that a product reads is rounded and stored as f16 by the kernel that
 /// computes it. Whatever else reads it reads it so rounded: x + f(x) adds the rounded x.
-/// An activation stays f32, and so do the products that read it, where that costs a kernel more than it spares: inputs and outputs of
-/// the graph, what moves them alone, what attentions and squeeze-and-excites read, and what a window reads that computes.
+/// An activation stays f32, and so do the products that read it, where storing it as f16 took a kernel of its own: inputs and outputs
+/// of the graph, what only moves these, what attentions and squeeze-and-excites read, and what a mean over windows reads.
 Result<Graph> store_halves(const Graph&);
 
 }  // namespace whet

@@ -38,7 +38,7 @@ constexpr GpuCalibration kCalibration;
 /// 3090 and 4090, H100 and RTX 5090, by clock and SMs.
 double products_per_cycle(int arch, Intrinsic);
 
-/// Of products of f16 by tensor cores, where there are some; else 1.
+/// FeatureSet::product_gain: above 1 for products of f16 on GPUs with tensor cores.
 double gpu_product_gain(const ComputeDag&, const Target&);
 
 /// What one launch costs, taken apart. Times are of the SM that works longest, or of what all SMs share. [s]
