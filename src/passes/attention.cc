@@ -62,10 +62,11 @@ class AttentionSearch {
   bool is_product(NodeId id) const {
     const Node& node = graph_.node(id);
     const auto* op = std::get_if<MatMulOperator>(&node.op);
-    if (op == nullptr || op->transpose_a || op->transpose_b || shape(node.output).size() < 3) return false;
+    if (op == nullptr || op->transpose_a || op->transpose_b || op->wide || shape(node.output).size() < 3) return false;
     return std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
       const Value& value = graph_.value(input);
-      return value.type.dtype == DType::f32 && !value.constant && value.type.shape.size() == shape(node.output).size();
+      return (value.type.dtype == DType::f32 || value.type.dtype == DType::f16) && !value.constant &&
+             value.type.shape.size() == shape(node.output).size();
     });
   }
 

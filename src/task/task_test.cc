@@ -55,7 +55,8 @@ TEST(Groups, ComputeWhatTheGraphComputes) {
 
 TEST(Groups, ComputeAttentionHoweverItIsWritten) {
   for (std::uint64_t seed = 0; seed < static_cast<std::uint64_t>(testing::random_cases(60)); ++seed) {
-    const Graph graph = random_attention(seed);
+    const bool halves = seed % 3 == 0;
+    const Graph graph = halves ? in_halves(random_attention(seed)) : random_attention(seed);
     const std::vector<Tensor> inputs = random_inputs(graph, seed);
     const auto want = evaluate_graph(graph, inputs);
     ASSERT_TRUE(want.ok());
@@ -65,8 +66,8 @@ TEST(Groups, ComputeAttentionHoweverItIsWritten) {
     const auto got = evaluate_groups(fused, inputs);
     ASSERT_TRUE(got.ok()) << "seed " << seed << ": " << got.error().message << "\n" << to_text(fused);
     const Difference difference = compare((*got)[0], (*want)[graph.outputs[0].index()]);
-    ASSERT_LE(difference.max_abs, 1e-5 * std::max(1.0, difference.largest)) << "seed " << seed << "\n"
-                                                                            << to_text(fused);
+    ASSERT_LE(difference.max_abs, (halves ? 4e-3 : 1e-5) * std::max(1.0, difference.largest)) << "seed " << seed << "\n"
+                                                                                              << to_text(fused);
   }
 }
 

@@ -38,4 +38,31 @@ Graph random_attention(std::uint64_t seed) {
   return build.finish({rng.chance(0.5) ? build.relu("y", y) : y});
 }
 
+Graph in_halves(const Graph& graph) {
+  Graph halves;
+  std::vector<ValueId> now(graph.values.size());
+  const auto of = [](DType dtype) { return dtype == DType::f32 ? DType::f16 : dtype; };
+  for (ValueId id : graph.inputs) {
+    const Value& input = graph.value(id);
+    halves.inputs.push_back(now[id.index()] = halves.add_value(input.name, {of(input.type.dtype), input.type.shape}));
+  }
+  for (const Node& node : graph.nodes) {
+    std::vector<ValueId> inputs;
+    for (ValueId id : node.inputs) {
+      const Value& value = graph.value(id);
+      if (value.constant && !now[id.index()].valid()) {
+        Tensor constant(of(value.type.dtype), value.type.shape);
+        for (std::int64_t i = 0; i < constant.size(); ++i) constant.set(i, value.constant->get(i));
+        now[id.index()] = halves.add_constant(value.name, constant);
+      }
+      inputs.push_back(now[id.index()]);
+    }
+    const auto output = halves.add_node(node.name, node.op, inputs);
+    WHET_CHECK(output.ok(), output.ok() ? "" : output.error().message.c_str());
+    now[node.output.index()] = *output;
+  }
+  for (ValueId id : graph.outputs) halves.outputs.push_back(now[id.index()]);
+  return halves;
+}
+
 }  // namespace whet::testing

@@ -28,17 +28,21 @@ std::vector<ComputeDag> attentions_of(const Graph& graph) {
 /// What fusion puts together without a schedule for it would run on naive loops.
 TEST(AttentionSketch, FitsEveryAttentionThatFusionFinds) {
   for (std::uint64_t seed = 0; seed < static_cast<std::uint64_t>(testing::random_cases(60)); ++seed) {
-    const std::vector<ComputeDag> dags = attentions_of(testing::random_attention(seed));
-    ASSERT_EQ(dags.size(), 1u) << "seed " << seed;
-    for (const char* text : {"cpu -mcpu=skylake-avx512 -threads=2", "cpu -mcpu=haswell -threads=3"})
-      EXPECT_TRUE(attention_sketch(dags[0], *parse_target(text)).has_value()) << "seed " << seed << "\n"
-                                                                              << to_text(dags[0]);
+    const Graph graph = testing::random_attention(seed);
+    for (const Graph& of : {graph, testing::in_halves(graph)}) {
+      const std::vector<ComputeDag> dags = attentions_of(of);
+      ASSERT_EQ(dags.size(), 1u) << "seed " << seed;
+      for (const char* text : {"cpu -mcpu=skylake-avx512 -threads=2", "cpu -mcpu=haswell -threads=3"})
+        EXPECT_TRUE(attention_sketch(dags[0], *parse_target(text)).has_value()) << "seed " << seed << "\n"
+                                                                                << to_text(dags[0]);
+    }
   }
 }
 
 TEST(AttentionSketch, HoldsOnlySchedules) {
   for (std::uint64_t seed = 0; seed < static_cast<std::uint64_t>(testing::random_cases(40)); ++seed) {
-    const ComputeDag dag = attentions_of(testing::random_attention(seed)).front();
+    const Graph graph = testing::random_attention(seed);
+    const ComputeDag dag = attentions_of(seed % 3 == 0 ? testing::in_halves(graph) : graph).front();
     const DesignSpace space(dag, {*attention_sketch(dag, avx512())});
     Rng rng(seed);
     Candidate at = space.default_candidate();
