@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/rng.h"
+#include "base/testing/random_cases.h"
 #include "compiler/choose.h"
 #include "compiler/scratch.h"
 #include "device/local/zygote.h"
@@ -42,6 +43,7 @@ const bool kStarted = (zygote(), true);
 class Settle : public ::testing::Test {
  protected:
   void SetUp() override {
+    if (testing::kThreadSanitized) GTEST_SKIP() << "no thread here that other tests of the tuner do not have";
     folder_.emplace(ScratchDirectory::make().value());
     Rng rng(1);
     Graph graph;

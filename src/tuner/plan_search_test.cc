@@ -31,6 +31,7 @@ Graph three_convolutions() {
 class PlanSearchTest : public ::testing::Test {
  protected:
   void SetUp() override {
+    if (testing::kThreadSanitized) GTEST_SKIP() << "no thread here that other tests of the tuner do not have";
     folder_.emplace(ScratchDirectory::make().value());
     fused_ = optimize(three_convolutions(), {}).value();
     options_.alternatives.forms = {{8}};
