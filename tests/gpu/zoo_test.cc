@@ -36,7 +36,7 @@ TEST(GpuZoo, EveryTaskHasADefaultScheduleThatLowers) {
   int products = 0;
   for (const std::string& name : zoo_names()) {
     const FusedGraph fused = fused_of(name, {});
-    for (const char* arch : {"sm_75", "sm_80", "sm_90"}) {
+    for (const char* arch : {"sm_75", "sm_90"}) {
       const Target target = *parse_target(std::string("cuda -arch=") + arch);
       const Result<std::vector<Task>> tasks = extract_tasks(fused, target);
       ASSERT_TRUE(tasks.ok()) << name << ": " << tasks.error().message;
@@ -55,7 +55,7 @@ TEST(GpuZoo, EveryTaskHasADefaultScheduleThatLowers) {
       }
     }
   }
-  EXPECT_GE(seen.size(), 300u);
+  EXPECT_GE(seen.size(), 600u);
   EXPECT_GE(products, 200);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compute/round.h"
 #include "schedule/pipeline.h"
 #include "space/gpu/limits.h"
 #include "space/gpu/mma_tile.h"
@@ -183,23 +184,21 @@ std::optional<Sketch> mma_sketch_of(const MmaForms& forms, Intrinsic intrinsic, 
   return sketch;
 }
 
-bool is_of_halves(const std::optional<ProductForm>& form) {
-  return form && form->left_bytes == 2 && form->right_bytes == 2;
-}
-
 }  // namespace
 
 std::optional<Sketch> mma_sketch(const ComputeDag& dag, const Target& target, Precision precision) {
   const std::optional<Intrinsic> intrinsic = intrinsic_of(precision);
-  if (!intrinsic || !limits_of(target.gpu()).mma || is_of_halves(product_form(dag))) return std::nullopt;
+  if (!intrinsic || !limits_of(target.gpu()).mma || multiplies_halves(dag)) return std::nullopt;
   MmaForms forms{product_form(dag, {precision, false}), std::nullopt};
   if (precision != Precision::bf16) forms.at_copy = product_form(dag, {precision, true});
   return mma_sketch_of(forms, *intrinsic, dag, target);
 }
 
 std::optional<Sketch> mma_half_sketch(const ComputeDag& dag, const Target& target) {
-  if (!limits_of(target.gpu()).mma || !is_of_halves(product_form(dag))) return std::nullopt;
-  return mma_sketch_of({product_form(dag, {Precision::f16, false}), std::nullopt}, Intrinsic::mma_half, dag, target);
+  if (!limits_of(target.gpu()).mma || !multiplies_halves(dag)) return std::nullopt;
+  const std::optional<ProductForm> form = product_form(dag, {Precision::f16, false});
+  if (!form || form->left_bytes != 2 || form->right_bytes != 2) return std::nullopt;
+  return mma_sketch_of({form, std::nullopt}, Intrinsic::mma_half, dag, target);
 }
 
 std::optional<Sketch> mma_bytes_sketch(const ComputeDag& dag, const Target& target) {
