@@ -483,7 +483,6 @@ std::optional<std::int64_t> range_of(const SliceOperator& op, const Shape& from)
 }  // namespace
 
 std::optional<std::uint64_t> alias_offset(const Graph& graph, const Node& node) {
-  constexpr std::uint64_t kCacheLine = 64;
   if (std::holds_alternative<ReshapeOperator>(node.op)) return 0;
   const auto* slice = std::get_if<SliceOperator>(&node.op);
   if (slice == nullptr) return std::nullopt;

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "passes/attention.h"
+#include "passes/fuse.h"
 #include "passes/operator_class.h"
 #include "passes/rewriter.h"
 #include "passes/squeeze_excite.h"
@@ -20,12 +21,15 @@ bool is_product(const Graph& graph, const Node& node) {
   return conv->groups == 1 || conv->groups == channels;
 }
 
+bool is_half(double value) { return half_to_float(float_to_half(static_cast<float>(value))) == value; }
+
+/// The operator copies numbers and computes none.
 bool moves(const Operator& op) {
   const auto* pool = std::get_if<PoolOperator>(&op);
   const auto* pad = std::get_if<PadOperator>(&op);
   return std::holds_alternative<ReshapeOperator>(op) || std::holds_alternative<TransposeOperator>(op) ||
          std::holds_alternative<SliceOperator>(op) || std::holds_alternative<ConcatOperator>(op) ||
-         (pool && pool->kind == PoolKind::max) || (pad && pad->value == 0);
+         (pool && pool->kind == PoolKind::max) || (pad && is_half(pad->value));
 }
 
 Tensor rounded(const Tensor& wide) {
@@ -91,6 +95,10 @@ class Choice {
 
   /// Whether the node can store halves, and all that reads them take them.
   bool fits(const Node& node) const {
+    // A range of another tensor is no kernel as long as it begins on a cache line.
+    if (const auto offset = alias_offset(graph_, node); offset && *offset / 2 % kCacheLine != 0) return false;
+    // What moves numbers otherwise becomes a part of what reads it, which it may not once it rounds.
+    if (!closed_[index_of(node)] && class_of(node.op) == OperatorClass::injective && !moves(node)) return false;
     if (moves(node) && !std::all_of(node.inputs.begin(), node.inputs.end(),
                                     [&](ValueId id) { return !graph_.value(id).constant && can_be_half(id); }))
       return false;
