@@ -188,7 +188,10 @@ case_tensor_cores() {
   expect 0 "tasks in f16" "$whet" compile "${network[@]}" "${gpu[@]}" --precision f16 --records f16.jsonl --allow-emulated -o f16.so
   [ $((10 * $(stat -c %s f16.so))) -lt $((6 * $(stat -c %s tf32.so))) ] || die "the library in f16 is not much smaller"
   expect 0 "largest magnitude: yes" "$whet" check f16.so --device emulated --against "${network[@]}" --fill random --tolerance 4e-3
+  "$whet" compile "${network[@]}" "${gpu[@]}" --precision f16 --exact -o exact.so > out
+  ! grep -q "in f16" out || die "--exact left products in f16"
   refuse 2 "--precision f16 is for GPUs with tensor cores" "$whet" tasks "${network[@]}" --precision f16
+  refuse 2 "--precision f16 is for GPUs with tensor cores" "$whet" explain task 0 --model "${network[@]}" --records f16.jsonl --precision f16
 }
 
 # Over standard input and output of whet-device, as files of the build and as whet carries it.

@@ -31,6 +31,7 @@ void add_options(Arguments&, FleetOptions&);
 void add_options(Arguments&, MeasuringOptions&, std::string* thread_counts = nullptr);
 /// `what` is left out or allowed: "schedules", "records".
 void add_options(Arguments&, RoundingOptions&, const std::string& what);
+/// --precision alone.
 void add_precision(Arguments&, RoundingOptions&, const std::string& meaning);
 /// How candidates are measured: --cache, --repeat, --builders, the limits of time.
 void add_measuring(Arguments&, TuneSettings&);

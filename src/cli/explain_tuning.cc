@@ -48,6 +48,7 @@ Result<Opened> open(const TuningQuestion& question) {
   Opened opened;
   WHET_TRY(opened.where, choose_asked_place(question.place, question.device, question.fleet, tell_user));
   opened.place = opened.where.target;
+  WHET_RETURN_IF_ERROR(question.rounding.check(opened.place.target));
   WHET_TRY(const InputFiles files, read_inputs(question.model.inputs));
   WHET_TRY(opened.fused, load_fused(question.model, files, question.rounding.passes()));
   WHET_TRY(opened.tasks, extract_tasks(opened.fused, opened.place.target));

@@ -128,8 +128,7 @@ class AttentionSearch {
 
   /// What moves the result, and then a rounding to f16.
   void take_nodes_after(NodeId mix, std::vector<NodeId>& nodes) const {
-    take_moves_after(mix, nodes);
-    const NodeId last = nodes.back() > mix ? nodes.back() : mix;
+    const NodeId last = take_moves_after(mix, nodes);
     const std::optional<NodeId> next = only_reader(graph_.node(last).output);
     const auto* cast = next ? std::get_if<CastOperator>(&graph_.node(*next).op) : nullptr;
     if (cast != nullptr && cast->to == DType::f16) nodes.push_back(*next);
@@ -137,21 +136,24 @@ class AttentionSearch {
 
   /// [..., L, d] to [..., L, ..., d]: a transpose that keeps the last dimension, perhaps after a reshape that leaves the
   /// last two alone.
-  void take_moves_after(NodeId mix, std::vector<NodeId>& nodes) const {
+  /// Gives the last of them, or the product.
+  NodeId take_moves_after(NodeId mix, std::vector<NodeId>& nodes) const {
     std::vector<NodeId> taken;
     ValueId value = graph_.node(mix).output;
     std::optional<NodeId> next = only_reader(value);
     if (next && std::holds_alternative<ReshapeOperator>(graph_.node(*next).op)) {
       const Shape &from = shape(value), &to = shape(graph_.node(*next).output);
-      if (to.size() < 2 || !std::equal(from.end() - 2, from.end(), to.end() - 2)) return;
+      if (to.size() < 2 || !std::equal(from.end() - 2, from.end(), to.end() - 2)) return mix;
       taken.push_back(*next);
       value = graph_.node(*next).output;
       next = only_reader(value);
     }
     const auto* transpose = next ? std::get_if<TransposeOperator>(&graph_.node(*next).op) : nullptr;
-    if (transpose == nullptr || transpose->perm.back() + 1 != static_cast<std::int64_t>(transpose->perm.size())) return;
+    if (transpose == nullptr || transpose->perm.back() + 1 != static_cast<std::int64_t>(transpose->perm.size()))
+      return mix;
     taken.push_back(*next);
     nodes.insert(nodes.end(), taken.begin(), taken.end());
+    return *next;
   }
 
   const Graph& graph_;

@@ -323,8 +323,8 @@ class Fusion {
   }
 
   /// A product with one computed value a channel, as squeeze-and-excite ends: a convolution of single pixels multiplies
-  /// its weights instead, once a tile, which costs less where tiles have few channels and so many pixels. Of a product that is
-  /// rounded to f16 it multiplies what it reads.
+  /// its weights instead, once a tile, which costs less where tiles have few channels and so many pixels. It may read the
+  /// product rounded to f16: then it multiplies the input.
   bool is_scale(Index n, Index end) const {
     constexpr std::int64_t kFew = 40;
     const auto* rounded = std::get_if<CastOperator>(&graph_.nodes[n].op);

@@ -47,7 +47,7 @@ Group group_of(const Graph&, const std::vector<NodeId>& nodes);
 /// literals: scales and zero points differ from layer to layer, and layers that are equal otherwise are one task.
 bool is_literal(const Graph&, const std::vector<NodeId>& group_nodes, ValueId);
 
-constexpr std::uint64_t kCacheLine = 64;
+constexpr std::uint64_t kCacheLine = 64;  ///< bytes; what a kernel reads or writes begins on one
 /// The offset in bytes of an alias' value from the first byte of its input. Aliases are reshapes, and slices that are
 /// one range of whole cache lines. Nothing for any other node.
 std::optional<std::uint64_t> alias_offset(const Graph&, const Node&);

@@ -21,7 +21,7 @@ bool is_product(const Graph& graph, const Node& node) {
   return conv->groups == 1 || conv->groups == channels;
 }
 
-bool is_half(double value) { return half_to_float(float_to_half(static_cast<float>(value))) == value; }
+bool fits_f16(double value) { return half_to_float(float_to_half(static_cast<float>(value))) == value; }
 
 /// The operator copies numbers and computes none.
 bool moves(const Operator& op) {
@@ -29,7 +29,7 @@ bool moves(const Operator& op) {
   const auto* pad = std::get_if<PadOperator>(&op);
   return std::holds_alternative<ReshapeOperator>(op) || std::holds_alternative<TransposeOperator>(op) ||
          std::holds_alternative<SliceOperator>(op) || std::holds_alternative<ConcatOperator>(op) ||
-         (pool && pool->kind == PoolKind::max) || (pad && is_half(pad->value));
+         (pool && pool->kind == PoolKind::max) || (pad && fits_f16(pad->value));
 }
 
 Tensor rounded(const Tensor& wide) {
@@ -41,9 +41,9 @@ Tensor rounded(const Tensor& wide) {
 }
 
 /// Which products are of f16, and which activations are stored so.
-class Choice {
+class HalfTensors {
  public:
-  explicit Choice(const Graph& graph)
+  explicit HalfTensors(const Graph& graph)
       : graph_(graph),
         producer_(graph.values.size(), nullptr),
         readers_(graph.values.size()),
@@ -142,18 +142,18 @@ class Choice {
 
 class Halving {
  public:
-  explicit Halving(const Graph& from) : from_(from), rewriter_(from), choice_(from) {}
+  explicit Halving(const Graph& from) : from_(from), rewriter_(from), tensors_(from) {}
 
   Status visit(const Node& node) {
-    if (choice_.is_of_halves(node)) {
+    if (tensors_.is_of_halves(node)) {
       WHET_RETURN_IF_ERROR(product(node));
-    } else if (choice_.is_half(node.output) && choice_.moves(node)) {
+    } else if (tensors_.is_half(node.output) && tensors_.moves(node)) {
       return move(node);
     } else {
       WHET_TRY(const std::vector<ValueId> inputs, wide(node.inputs));
       WHET_RETURN_IF_ERROR(rewriter_.copy_as(node, node.op, inputs));
     }
-    if (!choice_.is_half(node.output)) return ok_status();
+    if (!tensors_.is_half(node.output)) return ok_status();
     const std::string name = from_.value(node.output).name + "_half";
     WHET_TRY(halves_[node.output], rewriter_.emit(name, CastOperator{DType::f16}, {rewriter_.now(node.output)}));
     return ok_status();
@@ -190,7 +190,7 @@ class Halving {
 
   /// What reads a half reads it in f32. Each reader has a node for it, which its kernel computes.
   Result<ValueId> wide(ValueId id) {
-    if (!choice_.is_half(id)) return rewriter_.now(id);
+    if (!tensors_.is_half(id)) return rewriter_.now(id);
     return rewriter_.emit(from_.value(id).name + "_wide", CastOperator{DType::f32}, {halves_.at(id)});
   }
   Result<std::vector<ValueId>> wide(const std::vector<ValueId>& ids) {
@@ -204,7 +204,7 @@ class Halving {
 
   const Graph& from_;
   Rewriter rewriter_;
-  const Choice choice_;
+  const HalfTensors tensors_;
   std::map<ValueId, ValueId> halves_;  ///< by the old value; also of constants
 };
 

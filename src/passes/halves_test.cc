@@ -62,7 +62,7 @@ TEST(Halves, AreMovedAsSuch) {
             "conv+relu+cast -> d_half f16\nconcat -> both_half f16\nconv -> y f32\n");
 }
 
-/// Both are inputs or outputs, a mean of windows reads the third, and the fourth is one value for many.
+/// x is an input and a an output, a mean over windows reads b, and the mean is one value for many.
 TEST(Halves, AreNotStoredWhereThatWereAKernelMore) {
   GraphBuilder build;
   const ValueId x = build.input("x", {1, 8, 6, 6});
@@ -88,7 +88,7 @@ TEST(Halves, OfAScaleOfChannelsAreMadeWhereAConvolutionReadsThem) {
   EXPECT_NE(text(true).find("\nmul+cast+conv "), std::string::npos) << text(true);
 }
 
-/// But for the rounding of what they give, where a product reads it.
+/// They round their result where a product reads it.
 TEST(Halves, LeaveAttentionsAsTheyAre) {
   const auto attentions = [](const std::string& groups) {
     std::istringstream text(groups);

@@ -15,7 +15,7 @@ struct RoundingOptions {
   std::string precision = "f32";
 
   SpaceOptions schedules() const;
-  /// What the graph's passes make of it.
+  /// f16 changes the graph (passes/halves.h), unless --exact is given too.
   PassOptions passes() const;
   /// An error where the target has no products of that precision.
   Status check(const Target&) const;

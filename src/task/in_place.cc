@@ -6,8 +6,6 @@
 namespace whet {
 namespace {
 
-constexpr std::uint64_t kLine = 64;
-
 class Finder {
  public:
   Finder(const Graph& graph, const std::vector<Group>& groups, const std::vector<Shape>& layouts)
@@ -55,7 +53,7 @@ class Finder {
       const auto writer = writers_.find(input);
       if (writer == writers_.end() || writer->second.layout != graph_.value(input).type.shape) return std::nullopt;
       if (!contiguous && !writer->second.alone) return std::nullopt;
-      if (readers_[input.index()] != 1 || offset % kLine != 0) return std::nullopt;
+      if (readers_[input.index()] != 1 || offset % kCacheLine != 0) return std::nullopt;
       parts.push_back({concat.output, contiguous ? Shape() : whole.shape, offset});
       offset += line * static_cast<std::uint64_t>(graph_.value(input).type.shape[axis]);
     }

@@ -38,6 +38,15 @@ Graph random_attention(std::uint64_t seed) {
   return build.finish({rng.chance(0.5) ? build.relu("y", y) : y});
 }
 
+Graph with_rounded_outputs(Graph graph) {
+  for (ValueId& id : graph.outputs) {
+    const auto rounded = graph.add_node(graph.value(id).name + "_rounded", CastOperator{DType::f16}, {id});
+    WHET_CHECK(rounded.ok(), rounded.ok() ? "" : rounded.error().message.c_str());
+    id = *rounded;
+  }
+  return graph;
+}
+
 Graph in_halves(const Graph& graph) {
   Graph halves;
   std::vector<ValueId> now(graph.values.size());

@@ -9,5 +9,7 @@ namespace whet::testing {
 Graph random_attention(std::uint64_t seed);
 /// The same graph of f16 instead of f32.
 Graph in_halves(const Graph&);
+/// The same graph, whose outputs are rounded to f16.
+Graph with_rounded_outputs(Graph);
 
 }  // namespace whet::testing

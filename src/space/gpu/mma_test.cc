@@ -86,7 +86,7 @@ TEST(Mma, OfRecordsIsUsedWhereItsRoundingIsPermitted) {
   EXPECT_FALSE(permits({.precision = Precision::tf32}, "tensorize l1 mma_f16"));
 }
 
-/// Sums of f16 products are those of the task but for their order; what is stored is rounded to f16.
+/// Products of f16 are exact in f32. Their sums differ from the task's by the order of adding, and are then rounded to f16.
 void expect_right_halves(const std::string& text, int samples) {
   const ComputeDag task = parse_dag(text).value();
   for (const char* arch : {"sm_80", "sm_90"}) {
