@@ -12,11 +12,24 @@ namespace {
 /// The ops of a softmax, and what the product does with its weights.
 struct SoftmaxProduct {
   OpId scores{}, top{}, exp{}, sum{}, weights{}, product{};
+  bool rounds = false;                 ///< the weights are f16
   std::vector<std::int64_t> row = {};  ///< the product's axes that name a row, in the order of the scores' axes
   Expr other = {};                     ///< the factor that the weights are multiplied by
 };
 
-const Load* load_of(const Expr& e) { return std::get_if<Load>(&e->kind); }
+/// x of f32(x), x of f16; e where it is something else.
+Expr unwidened(const Expr& e) {
+  const Cast* cast = std::get_if<Cast>(&e->kind);
+  return cast && e->dtype == DType::f32 && cast->a->dtype == DType::f16 ? cast->a : e;
+}
+/// x of f16(x).
+Expr unrounded(const Expr& e) {
+  const Cast* cast = std::get_if<Cast>(&e->kind);
+  return cast && e->dtype == DType::f16 ? cast->a : e;
+}
+
+/// Of e, or of e widened from f16.
+const Load* load_of(const Expr& e) { return std::get_if<Load>(&unwidened(e)->kind); }
 
 /// The axes of the element that index the load, in order; nothing where an index is no axis.
 std::optional<std::vector<std::int64_t>> axes_read(const Load& load) {
@@ -53,6 +66,18 @@ const Binary* operands_of(const Expr& e, BinaryOp op) {
   return found && found->op == op ? found : nullptr;
 }
 
+/// a and b of a / b or a * (1 / b).
+struct Quotient {
+  Expr a, b;
+};
+std::optional<Quotient> quotient_of(const Expr& e) {
+  if (const Binary* quotient = operands_of(e, BinaryOp::div)) return Quotient{quotient->a, quotient->b};
+  const Binary* product = operands_of(e, BinaryOp::mul);
+  const Binary* reciprocal = product ? operands_of(product->b, BinaryOp::div) : nullptr;
+  if (!reciprocal || !is_const(reciprocal->a, 1)) return std::nullopt;
+  return Quotient{product->a, reciprocal->b};
+}
+
 /// e = exp(t - m), m the maximum of t.
 bool find_exponentials(const ComputeDag& dag, SoftmaxProduct& p) {
   const Op& op = dag.op(p.exp);
@@ -68,17 +93,28 @@ bool find_exponentials(const ComputeDag& dag, SoftmaxProduct& p) {
   return true;
 }
 
-/// w = e / z, z the sum of e.
+/// w = e / z or e * (1 / z), z the sum of e; perhaps rounded to f16.
 bool find_softmax(const ComputeDag& dag, SoftmaxProduct& p) {
   const Op& op = dag.op(p.weights);
   if (op.is_placeholder() || op.element().reducer || op.shape.empty()) return false;
-  const Binary* quotient = operands_of(op.element().body, BinaryOp::div);
+  const std::optional<Quotient> quotient = quotient_of(unrounded(op.element().body));
   if (!quotient) return false;
+  p.rounds = op.dtype == DType::f16;
   const std::size_t rank = op.shape.size();
   const auto exp = read_at_own_axes(quotient->a, rank), sum = read_at_own_axes(quotient->b, rank - 1);
   if (!exp || !sum || reduced_row(dag, *sum, Reducer::sum) != exp) return false;
   p.exp = *exp, p.sum = *sum;
   return find_exponentials(dag, p);
+}
+
+/// The axes of a product that index its weights, in order. An axis of one element may stand there as 0.
+std::optional<std::vector<std::int64_t>> row_read(const ComputeDag& dag, const Load& weights, const Element& product) {
+  Load full = weights;
+  const Shape& shape = dag.op(OpId(weights.source.value)).shape;
+  for (std::size_t d = 0; d + 1 < full.index.size() && d < product.axes.size(); ++d)
+    if (is_const(full.index[d], 0) && shape[d] == 1 && product.axes[d].extent == 1)
+      full.index[d] = axis_var(product, static_cast<std::int64_t>(d));
+  return axes_read(full);
 }
 
 /// y += w * v, w read at some of the row's axes and the reduce axis.
@@ -92,7 +128,7 @@ std::optional<SoftmaxProduct> find_product(const ComputeDag& dag, OpId id) {
   for (const bool first : {true, false}) {
     const Expr &weights = first ? product->a : product->b, &other = first ? product->b : product->a;
     const Load* load = load_of(weights);
-    auto axes = load ? axes_read(*load) : std::nullopt;
+    auto axes = load ? row_read(dag, *load, e) : std::nullopt;
     if (!axes || axes->empty() || axes->back() != terms) continue;
     axes->pop_back();
     const auto column = terms - 1;
@@ -163,10 +199,10 @@ class Parts {
   }
   std::int64_t rank() const { return static_cast<std::int64_t>(p_.row.size()); }
 
-  OpId add_op(std::string name, Element element) {
+  OpId add_op(std::string name, Element element, DType dtype = DType::f32) {
     while (std::any_of(changed_.ops.begin(), changed_.ops.end(), [&](const Op& op) { return op.name == name; }))
       name += "_";
-    Op op{.name = std::move(name), .dtype = DType::f32, .shape = {}, .def = Element{}};
+    Op op{.name = std::move(name), .dtype = dtype, .shape = {}, .def = Element{}};
     for (const Axis& axis : element.axes) op.shape.push_back(axis.extent);
     op.def = std::move(element);
     return changed_.add(std::move(op));
@@ -182,7 +218,9 @@ class Parts {
   bool has_rest() const { return parts_ * length_ > terms().extent; }
   /// `inside` where the part's term is one, `outside` behind the last.
   Expr where_term(const Expr& step, Expr inside, double outside) const {
-    return has_rest() ? select(step < int_const(terms().extent), std::move(inside), float_const(outside)) : inside;
+    if (!has_rest()) return inside;
+    const Expr otherwise = constant_like(inside, outside);
+    return select(step < int_const(terms().extent), std::move(inside), otherwise);
   }
   static Expr finite(Expr top) { return max(std::move(top), float_const(std::numeric_limits<float>::lowest())); }
 
@@ -194,7 +232,7 @@ class Parts {
     const Expr step = axis_var(e, 0) * length_ + axis_var(e, rank() + 1);
     std::vector<Expr> index = variables(e, 1, rank());
     index.push_back(step);
-    const Expr score = load(changed_, renamed_[p_.scores.index()], std::move(index));
+    const Expr score = cast(DType::f32, load(changed_, renamed_[p_.scores.index()], std::move(index)));
     e.body = where_term(step, score, -std::numeric_limits<double>::infinity());
     return add_op(dag_.op(p_.scores).name + "_parts", std::move(e));
   }
@@ -202,7 +240,7 @@ class Parts {
   OpId row_of(OpId source, Reducer reducer, const std::string& name) {
     Element e{
         .axes = row_axes(), .reduce_axes = {term_axis()}, .reducer = reducer, .body = {}, .family = OpFamily::softmax};
-    e.body = load(changed_, source, variables(e, 0, rank() + 2));
+    e.body = cast(DType::f32, load(changed_, source, variables(e, 0, rank() + 2)));
     return add_op(name, std::move(e));
   }
 
@@ -213,8 +251,10 @@ class Parts {
     e.family = OpFamily::softmax;
     const Expr above =
         load(changed_, scores, variables(e, 0, rank() + 2)) - finite(load(changed_, top, variables(e, 0, rank() + 1)));
-    e.body = call(MathFn::exp, {above});
-    return add_op(dag_.op(p_.exp).name + "_parts", std::move(e));
+    // What the weights would be rounded to: the largest of a part is 1.
+    const DType dtype = p_.rounds ? DType::f16 : DType::f32;
+    e.body = cast(dtype, call(MathFn::exp, {above}));
+    return add_op(dag_.op(p_.exp).name + "_parts", std::move(e), dtype);
   }
 
   OpId values() {
@@ -231,13 +271,13 @@ class Parts {
     e.family = OpFamily::injective;
     const auto count = static_cast<std::int64_t>(used.size());
     const Expr step = axis_var(e, 0) * length_ + axis_var(e, count + 1);
-    const Expr value = substitute(with_sources(p_.other, renamed_), [&](VarId v) {
+    const Expr value = substitute(with_sources(unwidened(p_.other), renamed_), [&](VarId v) {
       if (v.value == spatial) return Expr(step);
       if (v.value == spatial - 1) return axis_var(e, count + 2);
       return axis_var(e, std::find(used.begin(), used.end(), v.value) - used.begin() + 1);
     });
     e.body = where_term(step, value, 0);
-    return add_op(dag_.op(p_.product).name + "_values", std::move(e));
+    return add_op(dag_.op(p_.product).name + "_values", std::move(e), value->dtype);
   }
 
   /// The part, then the product's own axes.
@@ -261,7 +301,8 @@ class Parts {
     weight.push_back(axis_var(e, spatial));
     for (std::int64_t k : values_axes_) value.push_back(axis_var(e, k + 1));
     value.push_back(axis_var(e, spatial)), value.push_back(axis_var(e, spatial - 1));
-    e.body = load(changed_, exp, std::move(weight)) * load(changed_, values, std::move(value));
+    e.body = cast(DType::f32, load(changed_, exp, std::move(weight))) *
+             cast(DType::f32, load(changed_, values, std::move(value)));
     return add_op(dag_.op(p_.product).name + "_parts", std::move(e));
   }
 

@@ -29,12 +29,12 @@ struct SplitSoftmaxDag {
 };
 
 /// A product with a softmax as its left factor in parts of its terms, each with a maximum and a sum of its own:
-///   m[i] max= t[i, j]   e[i, j] = exp(t[i, j] - m[i])   z[i] += e[i, j]   w[i, j] = e[i, j] / z[i]   y[i, n] += w[i, j] * v[j, n]   =>
+///   m[i] max= t[i, j]   e[i, j] = exp(t[i, j] - m[i])   z[i] += e[i, j]   w[i, j] = e[i, j] / z[i] (or e * (1 / z))   y[i, n] += w[i, j] * v[j, n]   =>
 ///   m_p[i] max= t[i, j in part p], e_p and z_p and y_p[i, n] += e_p[i, j] * v[j, n] of it;
 ///   m[i] max= m_p[i]   z[i] += exp(m_p[i] - m[i]) * z_p[i]   y[i, n] = (sum of exp(m_p[i] - m[i]) * y_p[i, n]) / z[i]
 /// No op has to hold all terms of a row, so that rows may be as long as they like. The last part may have fewer terms: behind
 /// them its scores are -inf and its values 0, so that nobody who computes a part has to know. A part whose scores are all -inf
-/// counts nothing. Results differ from those of the DAG by rounding alone.
+/// counts nothing. Weights that are rounded to f16 become exponentials that are. Results differ from those of the DAG by rounding alone.
 /// The ops between the scores and the product go; ops in front keep their order.
 ///   product   the sum of products
 ///   terms     of a part, kLeastSoftmaxPart .. all but one

@@ -156,6 +156,7 @@ struct ReduceOperator {
 struct SoftmaxOperator {
   std::int64_t axis;
   bool log = false;
+  bool rounds = false;  ///< x is f32, the result f16
   friend bool operator==(const SoftmaxOperator&, const SoftmaxOperator&) = default;
 };
 /// (x, scale, bias, mean, variance): the inference form, over the channel axis of `layout`.

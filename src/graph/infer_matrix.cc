@@ -59,7 +59,10 @@ Result<TensorType> infer(const InferSite& site, const SoftmaxOperator& op) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   WHET_RETURN_IF_ERROR(site.expect_float(0));
   WHET_RETURN_IF_ERROR(site.expect_axis("axis", op.axis, site.in(0).shape.size()));
-  return site.in(0);
+  const TensorType& x = site.in(0);
+  if (!op.rounds) return x;
+  if (x.dtype != DType::f32) return site.error("input 0 is " + to_string(x) + "; a softmax that rounds needs f32");
+  return TensorType{DType::f16, x.shape};
 }
 
 Result<TensorType> infer(const InferSite& site, const BatchNormOperator& op) {

@@ -91,7 +91,10 @@ struct AttributeText {
     add("axes", o.axes);
     flag("drop_dims", !o.keep_dims);
   }
-  void operator()(const SoftmaxOperator& o) { add("axis", o.axis); }
+  void operator()(const SoftmaxOperator& o) {
+    add("axis", o.axis);
+    flag("rounds", o.rounds);
+  }
   void operator()(const BatchNormOperator& o) {
     add("epsilon", o.epsilon);
     layout(o.layout);

@@ -62,7 +62,7 @@ class AttentionSearch {
   bool is_product(NodeId id) const {
     const Node& node = graph_.node(id);
     const auto* op = std::get_if<MatMulOperator>(&node.op);
-    if (op == nullptr || op->transpose_a || op->transpose_b || op->wide || shape(node.output).size() < 3) return false;
+    if (op == nullptr || op->transpose_a || op->transpose_b || shape(node.output).size() < 3) return false;
     return std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
       const Value& value = graph_.value(input);
       return (value.type.dtype == DType::f32 || value.type.dtype == DType::f16) && !value.constant &&
@@ -106,7 +106,7 @@ class AttentionSearch {
     return std::nullopt;
   }
 
-  /// A scale before the first move is left to what computes its operand.
+  /// A scale or a cast before the first move is left to what computes its operand.
   void take_moves_before(ValueId value, std::vector<NodeId>& nodes) const {
     std::vector<NodeId> scales;
     while (const std::optional<NodeId> from = producer(value)) {
@@ -120,6 +120,9 @@ class AttentionSearch {
       } else if (const std::optional<ValueId> operand = scaled_by_number(node)) {
         scales.push_back(*from);
         value = *operand;
+      } else if (std::holds_alternative<CastOperator>(node.op)) {
+        scales.push_back(*from);
+        value = node.inputs[0];
       } else {
         return;
       }

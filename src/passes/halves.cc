@@ -40,6 +40,41 @@ Tensor rounded(const Tensor& wide) {
   });
 }
 
+/// An attention, whose products may be of f16: what they read is then f16, the softmax's weights rounded to it.
+struct HalfAttention {
+  std::vector<std::size_t> products;  ///< of queries and keys, and with the values
+  std::size_t softmax = 0;
+  std::vector<std::size_t> before;  ///< what moves and scales an operand
+  std::vector<ValueId> operands;    ///< what these read, or the products themselves
+  bool of_halves = true;
+
+  HalfAttention(const Graph& graph, const std::vector<NodeId>& nodes) {
+    const auto own = [&](ValueId id) {
+      return std::find_if(nodes.begin(), nodes.end(), [&](NodeId n) { return graph.node(n).output == id; });
+    };
+    for (NodeId n : nodes) {
+      if (std::holds_alternative<MatMulOperator>(graph.node(n).op)) products.push_back(n.index());
+      if (std::holds_alternative<SoftmaxOperator>(graph.node(n).op)) softmax = n.index();
+    }
+    const Node &scores = graph.nodes[products.front()], &mix = graph.nodes[products.back()];
+    for (ValueId id : {scores.inputs[0], scores.inputs[1], mix.inputs[1]}) {
+      for (auto n = own(id); n != nodes.end(); n = own(id)) {
+        const Node& node = graph.node(*n);
+        before.push_back(n->index());
+        id = graph.value(node.inputs[0]).constant ? node.inputs[1] : node.inputs[0];
+      }
+      operands.push_back(id);
+    }
+  }
+
+  bool takes(std::size_t n, ValueId value) const {
+    const auto has = [](const auto& list, const auto& one) {
+      return std::find(list.begin(), list.end(), one) != list.end();
+    };
+    return of_halves && has(operands, value) && (has(products, n) || has(before, n));
+  }
+};
+
 /// Which products are of f16, and which activations are stored so.
 class HalfTensors {
  public:
@@ -52,7 +87,10 @@ class HalfTensors {
         of_halves_(graph.nodes.size(), false),
         closed_(graph.nodes.size(), false) {
     std::vector<bool> ends(graph.nodes.size(), false);  // which may round
-    for (const std::vector<NodeId>& nodes : find_attentions(graph)) close(nodes), ends[nodes.back().index()] = true;
+    for (const std::vector<NodeId>& nodes : find_attentions(graph)) {
+      close(nodes), ends[nodes.back().index()] = true;
+      attentions_.emplace_back(graph, nodes);
+    }
     for (const std::vector<NodeId>& nodes : find_squeeze_excites(graph)) close(nodes);
     for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
       const Node& node = graph.nodes[n];
@@ -66,10 +104,17 @@ class HalfTensors {
     }
     for (std::size_t n = 0; n < graph.nodes.size(); ++n)
       if (of_halves_[n]) store(graph.nodes[n].inputs[0]), store(graph.nodes[n].inputs[1]);
+    for (const HalfAttention& attention : attentions_)
+      if (attention.of_halves) store(attention);
   }
 
   bool is_of_halves(const Node& node) const { return of_halves_[index_of(node)]; }
   bool is_half(ValueId id) const { return half_[id.index()]; }
+  /// A softmax whose weights are stored as f16.
+  bool rounds(const Node& node) const {
+    return std::any_of(attentions_.begin(), attentions_.end(),
+                       [&](const HalfAttention& a) { return a.of_halves && a.softmax == index_of(node); });
+  }
   /// The node copies numbers, and is a kernel of its own or a part of others.
   bool moves(const Node& node) const { return whet::moves(node.op) && !closed_[index_of(node)]; }
 
@@ -90,6 +135,11 @@ class HalfTensors {
         of_halves_[n] = false, dropped = true;
       if (can_be_half_[node.output.index()] && !fits(node)) can_be_half_[node.output.index()] = false, dropped = true;
     }
+    for (HalfAttention& attention : attentions_) {
+      const auto fits = [&](ValueId id) { return can_be_half_[id.index()]; };
+      if (!attention.of_halves || std::all_of(attention.operands.begin(), attention.operands.end(), fits)) continue;
+      attention.of_halves = false, dropped = true;
+    }
     return dropped;
   }
 
@@ -108,7 +158,9 @@ class HalfTensors {
 
   bool takes(std::size_t n, ValueId value) const {
     const Node& reader = graph_.nodes[n];
-    if (closed_[n]) return false;
+    if (closed_[n])
+      return std::any_of(attentions_.begin(), attentions_.end(),
+                         [&](const HalfAttention& attention) { return attention.takes(n, value); });
     if (of_halves_[n]) return reader.inputs.size() < 3 || reader.inputs[2] != value;
     if (moves(reader)) return can_be_half_[reader.output.index()];
     switch (class_of(reader.op)) {
@@ -133,10 +185,18 @@ class HalfTensors {
       if (moves(graph_.nodes[n])) store(graph_.nodes[n].output);
   }
 
+  void store(const HalfAttention& attention) {
+    for (ValueId operand : attention.operands) store(operand);
+    for (std::size_t n : attention.before) half_[graph_.nodes[n].output.index()] = true, closed_[n] = false;
+    for (std::size_t n : attention.products) of_halves_[n] = true;
+    half_[graph_.nodes[attention.softmax].output.index()] = true;
+  }
+
   const Graph& graph_;
   std::vector<const Node*> producer_;
   std::vector<std::vector<std::size_t>> readers_;
   std::vector<bool> can_be_half_, half_;
+  std::vector<HalfAttention> attentions_;
   std::vector<bool> of_halves_, closed_;  ///< nodes; closed: of a group that is one kernel as it is
 };
 
@@ -149,6 +209,12 @@ class Halving {
       WHET_RETURN_IF_ERROR(product(node));
     } else if (tensors_.is_half(node.output) && tensors_.moves(node)) {
       return move(node);
+    } else if (tensors_.rounds(node)) {
+      SoftmaxOperator op = std::get<SoftmaxOperator>(node.op);
+      op.rounds = true;
+      WHET_TRY(halves_[node.output],
+               rewriter_.emit(from_.value(node.output).name + "_half", op, {rewriter_.now(node.inputs[0])}));
+      return ok_status();
     } else {
       WHET_TRY(const std::vector<ValueId> inputs, wide(node.inputs));
       WHET_RETURN_IF_ERROR(rewriter_.copy_as(node, node.op, inputs));

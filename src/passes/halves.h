@@ -9,7 +9,8 @@ namespace whet {
 /// compute them: constants are rounded here, and an activation that a product reads is rounded and stored as f16 by the kernel that
 /// computes it. Whatever else reads it reads it so rounded: x + f(x) adds the rounded x.
 /// An activation stays f32, and so do the products that read it, where storing it as f16 took a kernel of its own: inputs and outputs
-/// of the graph, what only moves these, what attentions and squeeze-and-excites read, and what a mean over windows reads.
+/// of the graph, what only moves these, what squeeze-and-excites read, and what a mean over windows reads. An attention reads f16
+/// where all its operands can be stored so; its weights are rounded as well.
 Result<Graph> store_halves(const Graph&);
 
 }  // namespace whet

@@ -20,6 +20,7 @@ namespace whet {
 ///                             threads of a warp. The operands are f32 and are rounded to tf32, the sums are f32
 ///   mma_f16, mma_bf16         the same of 16 products, the operands rounded to f16 or bf16. Those of mma_f16 may be f16
 ///   mma_half                  y(i, j) += f32(a[i, k]) * f32(b[k, j]), the same of operands that are f16: nothing is rounded
+///                             Rows of b may lie along k as well: b[j, k]
 ///   mma_s8, mma_u8            y(i, j) += i32(a[i, k]) * i32(b[j, k]), 16 x 8 sums of 32 products: i8 by i8, u8 by i8
 /// Sources: "dp4a" and "Matrix multiply-accumulate" in NVIDIA's PTX ISA, mma.m16n8k8, mma.m16n8k16 and mma.m16n8k32.
 enum class Intrinsic : std::uint8_t {

@@ -161,7 +161,6 @@ Region required_region(const LoopTree& tree, OpId producer, LoopId at, StoredIn 
   for (std::size_t i = 0; i < tree.dag.ops.size(); ++i) {
     const OpId consumer(static_cast<std::int64_t>(i));
     if (!has_loops(tree, consumer) || !leaf_inside(tree, consumer, at)) continue;
-    whole_tiles = whole_tiles || (stored_in == StoredIn::block && has_warp_tiles(tree, consumer));
     std::vector<Expr> axes;
     for (std::size_t k = 0; k < tree.place(consumer).axes.size(); ++k)
       axes.push_back(axis_value(tree, consumer, AxisId(static_cast<std::int64_t>(k))));
@@ -169,6 +168,7 @@ Region required_region(const LoopTree& tree, OpId producer, LoopId at, StoredIn 
     for_each(tree.dag.op(consumer).element().body, [&](const Expr& part) {
       const Load* read = std::get_if<Load>(&part->kind);
       if (!read || read->source.value != producer.value) return;
+      whole_tiles = whole_tiles || (stored_in == StoredIn::block && has_warp_tiles(tree, consumer));
       for (std::size_t k = 0; k < shape.size(); ++k) {
         const auto is_same = [&](const Expr& other) { return same(other, read->index[k]); };
         if (std::any_of(seen[k].begin(), seen[k].end(), is_same)) continue;

@@ -144,6 +144,11 @@ Expr without_padding(const Expr& body) {
   });
 }
 
+/// Whether rows of the operand may lie along either of its axes: warps read fragments of both.
+bool has_either_order(Intrinsic intrinsic, const Load& operand) {
+  return is_warp_wide(intrinsic) && !multiplies_bytes(intrinsic) && operand.source.index() == 1;
+}
+
 /// The op multiplies what its loads give, rounded where it is not yet: elements of f16 are.
 void round_operands(ComputeDag& dag, OpId op, MathFn rounding) {
   Element& element = dag.op(op).element();
@@ -187,8 +192,11 @@ Status apply(LoopTree& tree, const Tensorize& step) {
     if (!read || !fits.ok()) return;
     const Load& found = std::get<Load>(loads[read->source.index()]->kind);
     const OpId tensor(found.source.value);
-    if (!is_packed(tree, tensor, op))
-      fits = check_operand(tree, op, found.index, read->index, digits, tree.dag.op(tensor).name);
+    if (is_packed(tree, tensor, op)) return;
+    const std::string& name = tree.dag.op(tensor).name;
+    fits = check_operand(tree, op, found.index, read->index, digits, name);
+    if (!fits.ok() && has_either_order(step.intrinsic, *read))
+      fits = check_operand(tree, op, found.index, {read->index[1], read->index[0]}, digits, name);
   });
   WHET_RETURN_IF_ERROR(fits);
   tree.tiles.push_back({step.loop, step.intrinsic});

@@ -19,7 +19,8 @@ namespace whet {
 /// A warp-wide intrinsic (mma_tf32, mma_f16, mma_bf16) is computed by the threads of a warp together. It stands under a loop
 /// bound to warps, at which the op keeps its sums in registers (cache_write, or compute_at .. registers); no reduce loop is
 /// around the warps. Its operands are ops that are placed in block memory afterwards, with rows of whole 16 bytes. Their
-/// rounding becomes a part of what the op computes. A tail that is guarded may cut the tile: operands are zeros there.
+/// rounding becomes a part of what the op computes. Rows of the right operand lie along the columns or, unless it is of bytes,
+/// along the depth. A tail that is guarded may cut the tile: operands are zeros there.
 /// `lower` refuses it for a GPU without such tensor cores (sm_75 and older: m16n8k8 of tf32 and m16n8k16 do not exist there).
 /// Where lowering puts a test inside another tile, or later steps change what it computes, the loops run as they are.
 struct Tensorize {

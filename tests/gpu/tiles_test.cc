@@ -11,23 +11,13 @@
 #include "lower/testing/arguments.h"
 #include "lower/testing/random_schedule.h"
 #include "space/space.h"
+#include "space/testing/attention_texts.h"
 
 namespace whet {
 namespace {
 
 /// ViT's 197 keys of one head, of 24 queries.
-const char* const kHead = R"(
-q = PLACEHOLDER [1, 24, 64]
-k = PLACEHOLDER [1, 64, 197]
-v = PLACEHOLDER [1, 197, 64]
-s(h, i, j) += (q[h, i, c]*k[h, c, j]) for h in 1, i in 24, j in 197, c in 64  # matmul h:batch i:row j:out_channel c:in_channel
-m(h, i) max= s[h, i, j] for h in 1, i in 24, j in 197  # softmax
-e(h, i, j) = exp((s[h, i, j] - m[h, i])) for h in 1, i in 24, j in 197  # softmax
-z(h, i) += e[h, i, j] for h in 1, i in 24, j in 197  # softmax
-p(h, i, j) = (e[h, i, j]/z[h, i]) for h in 1, i in 24, j in 197  # softmax
-y(h, i, c) += (p[h, i, j]*v[h, j, c]) for h in 1, i in 24, c in 64, j in 197  # matmul h:batch i:row c:out_channel j:in_channel
-return y
-)";
+const std::string kHead = testing::heads_text(1, 24, 197, 64);
 /// The projection behind a squeeze.
 const char* const kScaled = R"(
 s = PLACEHOLDER [1, 72]
@@ -72,7 +62,7 @@ std::vector<LoopTree> candidates(const ComputeDag& dag, const Target& target, co
   return trees;
 }
 
-void expect_code(const char* text, const std::string& sketch, const Choices& choices, const Choice& raster = {},
+void expect_code(const std::string& text, const std::string& sketch, const Choices& choices, const Choice& raster = {},
                  Precision precision = Precision::f32) {
   const ComputeDag dag = *parse_dag(text);
   Rng rng(5);
@@ -101,6 +91,13 @@ void expect_code(const char* text, const std::string& sketch, const Choices& cho
 
 TEST(GpuTiles, OfKeysInPartsAreCode) {
   for (const std::int64_t part : {104, 32}) expect_code(kHead, "attention", {{"part", {part}}});
+}
+/// Keys whose elements are neighbours, and such that are columns.
+TEST(GpuTiles, OfAttentionOnTensorCoresAreCode) {
+  const std::string tokens = testing::masked_heads_text(16), columns = testing::heads_text(1, 24, 40, 32);
+  expect_code(tokens, "attention_mma", {{"part", {0}}}, {}, Precision::tf32);
+  expect_code(tokens, "attention_mma", {{"part", {16}}}, {}, Precision::f16);
+  expect_code(columns, "attention_mma", {{"part", {0}}}, {}, Precision::bf16);
 }
 TEST(GpuTiles, OfProductsOfThreeAreCode) { expect_code(kScaled, "product", {{"stages", {3}}}); }
 TEST(GpuTiles, WithAPartOfAStepUnrolledAreCode) {

@@ -90,9 +90,10 @@ Result<Kernel> compile(const Program& program, const Target& target, CodeFormat 
   GpuEmitter emitter(program, analysis, hooks, *module);
   WHET_RETURN_IF_ERROR(emitter.emit(entries));
   const std::int64_t instructions = instructions_of(*module);
-  if (instructions > kMaxGpuInstructions)
+  const std::int64_t most = format == CodeFormat::ptx ? kMaxGpuInstructions : kMaxEmulatedInstructions;
+  if (instructions > most)
     return Error{"program `" + program.name + "`: " + std::to_string(instructions) +
-                     " instructions, more than the limit of " + std::to_string(kMaxGpuInstructions) + "; unroll less",
+                     " instructions, more than the limit of " + std::to_string(most) + "; unroll less",
                  ErrorKind::limit};
   kernel.code = compiler.emit(*module);
   if (kernel.format == CodeFormat::ptx && !analysis.has_local_memory() &&

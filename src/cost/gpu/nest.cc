@@ -15,6 +15,8 @@ namespace {
 
 constexpr double kPassBytes = 128, kWordBytes = 4;
 constexpr std::size_t kBanks = 32;
+/// Of the sums of a warp a lane has two neighbours of one of eight rows (lower/gpu/spread_warps.h).
+constexpr double kOfLane = 2, kRowsOfWarp = 8;
 /// Exchanges that a meeting of warps in block memory takes as long as.
 constexpr double kMeeting = 3;
 /// What a block keeps of global memory near its SM between two uses.
@@ -199,13 +201,33 @@ class NestReader {
     else
       nest.body = std::max(1.0, nest.body / kWarp);
     for (LaunchAccess& access : nest.accesses) {
-      if (access.memory != LaunchAccess::Memory::global) continue;
-      // Eight rows of eight neighbours.
-      constexpr double kOfLane = 2, kRows = 8;
-      access.requests = std::max(1.0, access.requests * access.width / kOfLane / kWarp);
-      access.width = kOfLane, access.sectors = kRows;
-      access.passes = access.least_passes = std::max(1.0, kRows * kSectorBytes / kPassBytes);
+      if (access.memory == LaunchAccess::Memory::global) {
+        // Eight rows of eight neighbours.
+        access.requests = std::max(1.0, access.requests * access.width / kOfLane / kWarp);
+        access.width = kOfLane, access.sectors = kRowsOfWarp;
+        access.passes = access.least_passes = std::max(1.0, kRowsOfWarp * kSectorBytes / kPassBytes);
+      } else if (access.memory == LaunchAccess::Memory::block && nest.intrinsic == Intrinsic::none) {
+        share_in_block(access);
+      }
     }
+  }
+
+  /// What is computed of sums: a lane has neighbours of a row, or what the row has one of.
+  void share_in_block(LaunchAccess& access) const {
+    const bool neighbours = access.width > 1;
+    access.requests = std::max(1.0, access.requests * access.width / kRowsOfWarp / (neighbours ? kRowsOfWarp : 1));
+    access.width = neighbours ? kOfLane : 1;
+    const Op& op = tree_.dag.op(access.tensor);
+    const auto row =
+        static_cast<std::int32_t>(neighbours ? buffer_extent(tree_, access.tensor, op.shape.size() - 1) : 1);
+    Lanes at;
+    at.uniform = false;
+    for (std::int32_t lane = 0; lane < kWarp; ++lane)
+      at.value[static_cast<std::size_t>(lane)] = lane / 4 * row + (neighbours ? lane % 4 * 2 : 0);
+    const auto bytes = static_cast<double>(size_of(op.dtype));
+    access.least_passes = std::max(1.0, kWarp * access.width * bytes / kPassBytes);
+    access.passes =
+        passes_of(in_words(at, bytes), static_cast<std::size_t>(std::max(1.0, access.width * bytes / kWordBytes)));
   }
 
   const TensorTile* tile_of(OpId op) const {
@@ -226,6 +248,8 @@ class NestReader {
     steps /= depth;
     const auto of_rows = std::find_if(path_->members.begin(), path_->members.end(),
                                       [&](const Path::Member& m) { return m.loop == tile.loop; });
+    // The innermost loop of a tile is that over its terms.
+    const std::size_t of_terms = path_->members.back().position;
     nest.intrinsic = tile.intrinsic, nest.multiply_adds = nest.functions = nest.conversions = 0;
     nest.tiles = nest.trips * nest.body / (rows * columns * depth);
     nest.body = nest.tiles / nest.trips;
@@ -240,10 +264,11 @@ class NestReader {
       across /= left ? rows : columns;
       const double words = left ? 4 : 2, fragments = nest.trips * steps * across;
       const bool whole_words = in_word * from.element_bytes == kWordBytes;
-      const bool matrices = whole_words && (left || from.element_bytes == 2);
+      const bool along_terms = from.spans.back()[of_terms] > 0;
+      const bool matrices = whole_words && (left || (from.element_bytes == 2 && !along_terms));
       access.width = 1, access.least_passes = matrices ? words : 1;
       access.requests = fragments * (matrices ? 1 : whole_words ? words : words * static_cast<double>(in_word));
-      access.passes = access.least_passes * fragment_passes(from.tensor, left, matrices, in_word);
+      access.passes = access.least_passes * fragment_passes(from.tensor, along_terms, matrices, in_word);
       const std::optional<MathFn> rounding = rounding_of(tile.intrinsic);
       if (rounding && from.element_bytes == kWordBytes && !is_rounded(tree_.dag, from.tensor, *rounding))
         nest.conversions += fragments * words * (in_word > 1 ? kPairRounding : 1);
@@ -253,18 +278,17 @@ class NestReader {
 
   /// Cycles of a request for words of fragments by what they are without conflicts. A request of matrices reads eight rows
   /// of 16 bytes in one cycle at best.
-  double fragment_passes(OpId tensor, bool left, bool matrices, std::int64_t in_word) const {
+  double fragment_passes(OpId tensor, bool along_terms, bool matrices, std::int64_t in_word) const {
     const Op& op = tree_.dag.op(tensor);
     const auto bytes = static_cast<double>(size_of(op.dtype));
     const auto row = static_cast<std::int32_t>(buffer_extent(tree_, tensor, op.shape.size() - 1));
     const auto word = static_cast<std::int32_t>(in_word);
-    const bool along_depth = left || op.dtype != DType::f32;
     Lanes at;
     at.uniform = false;
     for (std::int32_t lane = 0; lane < kWarp; ++lane) {
       const std::int32_t g = lane / 4, q = lane % 4;
       at.value[static_cast<std::size_t>(lane)] = matrices && bytes == kWordBytes ? g * row + q
-                                                 : along_depth                   ? g * row + q * word
+                                                 : along_terms || matrices       ? g * row + q * word
                                                                                  : q * word * row + g;
     }
     return passes_of(in_words(at, bytes), 1);
@@ -450,14 +474,15 @@ void hold_copies(LaunchWork& launch) {
 
 /// Registers of a thread. Source: what ptxas gave kernels of these forms. 1.25 a sum and 40 for the rest where operands come
 /// from block memory, 20 more for indices of unfolded ones; one a sum and an operand and the same rest where warps compute
-/// tiles, and one an element that a copy which rounds holds. Else 20, and 0.7 of a register for each element that is held or
+/// tiles, those of one product after those of another, and one an element that a copy which rounds holds. Else 20, and 0.7 of a register for each element that is held or
 /// loaded by an unrolled body, because ptxas orders loads by use.
 int registers_of(const LoopTree& tree, const LaunchWork& launch) {
-  double loaded = 0, operands = 0, held = 0;
-  bool unfolds = false;
+  double loaded = 0, tiles = 0, held = 0;
+  bool unfolds = false, of_tiles = false;
   for (const OpWork& nest : launch.nests) {
     double of_nest = 0;
-    operands = std::max(operands, nest.operands);
+    of_tiles = of_tiles || nest.operands > 0;
+    if (nest.operands > 0) tiles = std::max(tiles, nest.sums + nest.operands);
     // What is only moved to registers is counted there.
     const bool moved = nest.sums > 0 && !tree.dag.op(nest.op).element().reducer;
     for (const LaunchAccess& access : nest.accesses)
@@ -467,7 +492,7 @@ int registers_of(const LoopTree& tree, const LaunchWork& launch) {
     unfolds = unfolds || tree.dag.op(nest.op).element().family == OpFamily::unfold;
   }
   const double rest = 40 + (unfolds && held == 0 ? 20 : 0);
-  if (operands > 0) return static_cast<int>(std::min(launch.sums + operands + held + rest, 255.0));
+  if (of_tiles) return static_cast<int>(std::min(tiles + held + rest, 255.0));
   const double registers =
       launch.block_memory > 0 ? 1.25 * launch.sums + 40 + (unfolds ? 20 : 0) : 0.7 * (launch.sums + loaded) + 20;
   return static_cast<int>(std::min(registers, 255.0));

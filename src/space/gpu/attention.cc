@@ -3,13 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <memory>
-#include <numeric>
 #include <tuple>
 
-#include "space/attention_form.h"
-#include "space/gpu/levels.h"
+#include "space/gpu/attention_launch.h"
 #include "space/gpu/limits.h"
 #include "space/gpu/preferred.h"
 #include "space/gpu/product_tile.h"
@@ -17,144 +14,9 @@
 namespace whet {
 namespace {
 
-constexpr std::int64_t kDepthSteps = 8;  ///< of the first product that are unrolled
-constexpr std::int64_t kMostAttentionThreads = 512;
-constexpr std::int64_t kMostLanes = 32;           ///< threads that add up a row: a warp at most
-constexpr std::int64_t kMostAttentionTrips = 8;   ///< that are unrolled
-constexpr std::int64_t kRowsOfATrip = 8;          ///< of keys, that a thread copies
+constexpr std::int64_t kDepthSteps = 8;           ///< of the first product that are unrolled
 constexpr std::int64_t kFewestAttentionRows = 8;  ///< queries and keys
-constexpr std::int64_t kFewestPartKeys = 16;
-/// A part has whole steps of the sum over its keys, so that the main loop has no conditions.
-constexpr std::int64_t kPartStep = 8;
-
-/// The DAG when operands are copies and all but the form's ops is inlined.
-struct GpuAttention {
-  AttentionForm
-      ops;  ///< with their ids there; of parts of the keys, `output` is what a part gives, and `sum` is of `weights`
-  OpId queries, keys, values;
-  std::optional<SplitSoftmaxOps> parts;  ///< where the keys are in parts
-  OpId result;                           ///< the launch that adds up parts
-  std::shared_ptr<const Scheduler> start;
-  std::int64_t all_keys = 1;
-  std::int64_t columns = 1;  ///< of `output`
-  std::int64_t strip = 1;    ///< neighbouring results of a thread
-  bool turns_keys = false;   ///< a key's elements are neighbours in memory, and become a column
-  /// Elements behind a row of scores or keys: vectors are whole, and eight rows begin in different banks.
-  std::int64_t pad = 0;
-};
-
-/// Follows ops whose ids change.
-class Renamed {
- public:
-  explicit Renamed(std::vector<OpId*> ops) : ops_(std::move(ops)) {}
-  /// `count` ops have come in front of `at`, and it and those behind it have moved up.
-  void insert(OpId at, std::int64_t count) {
-    for (OpId* op : ops_)
-      if (op->valid() && *op >= at) *op = OpId(op->value + count);
-  }
-
- private:
-  std::vector<OpId*> ops_;
-};
-
-/// The ids when the product and its softmax are parts (compute/split_softmax.h).
-void follow_parts(GpuAttention& form, const SplitSoftmaxOps& parts, std::vector<OpId>& inlined) {
-  AttentionForm& a = form.ops;
-  const std::vector<OpId> gone = {a.top, a.exp, a.sum, a.weights};
-  const auto now = [&, old = a.mix](OpId op) {
-    if (op == old) return parts.product;
-    const std::int64_t moved = op > old ? parts.product.value - old.value : 0;
-    const auto before = op > old ? 0 : std::count_if(gone.begin(), gone.end(), [&](OpId g) { return g < op; });
-    return OpId(op.value + moved - before);
-  };
-  for (OpId& op : inlined) op = now(op);
-  a.scores = now(a.scores);
-  if (a.masked != a.scores) inlined.push_back(now(a.masked));
-  form.result = now(a.output);
-  if (form.result != parts.product) inlined.push_back(parts.product);
-  inlined.push_back(parts.values);
-  a.masked = parts.scores, a.top = parts.top, a.weights = parts.exp, a.sum = parts.sum, a.mix = parts.mix;
-  a.output = parts.parts;
-}
-
-/// 0, which is all keys at once, and the keys of each of 2 parts to 32.
-std::vector<std::int64_t> part_sizes(std::int64_t keys) {
-  std::vector<std::int64_t> sizes{0};
-  for (const std::int64_t parts : {2, 3, 4, 6, 8, 12, 16, 24, 32}) {
-    const std::int64_t size = (keys + parts * kPartStep - 1) / (parts * kPartStep) * kPartStep;
-    if (size >= kFewestPartKeys && size < keys && size != sizes.back()) sizes.push_back(size);
-  }
-  return sizes;
-}
-
-/// Whether neighbours along the op's axis of this number are read from neighbouring places.
-bool reads_along(const Element& element, std::int64_t axis) {
-  bool along = false;
-  for_each(element.body, [&](const Expr& part) {
-    const Load* load = std::get_if<Load>(&part->kind);
-    along = along || (load && !load->index.empty() && (load->index.back()->vars & var_bit(VarId(axis))) != 0);
-  });
-  return along;
-}
-
-/// Of parts of `part` keys; of 0, the DAG's own softmax.
-std::optional<GpuAttention> find_gpu_attention(const ComputeDag& dag, const AttentionForm& found, std::int64_t part) {
-  GpuAttention form{.ops = found};
-  AttentionForm& a = form.ops;
-  std::vector<OpId> inlined = a.inlined;
-  for (OpId operand : {inputs_of(dag, a.scores)[0], inputs_of(dag, a.scores)[1], inputs_of(dag, a.mix)[1]})
-    if (!dag.op(operand).is_placeholder()) inlined.push_back(operand);
-  form.columns = a.width, form.all_keys = a.keys_count;
-
-  Scheduler s(dag);
-  if (part > 0) {
-    form.parts = s.split_softmax(a.mix, part);
-    if (!s.finish().ok()) return std::nullopt;
-    follow_parts(form, *form.parts, inlined);
-    const ComputeDag& now = s.tree().dag;
-    a.row = std::ssize(now.op(a.output).shape) - 2, a.column = a.row + 1;
-    a.keys_count = now.op(a.masked).shape.back(), form.columns = now.op(a.output).shape.back();
-  }
-  std::vector<OpId*> all{&a.scores, &a.masked, &a.top, &a.sum, &a.weights, &a.mix, &a.output, &form.result};
-  if (part == 0) all.push_back(&a.exp);
-  if (form.parts)
-    for (OpId* op : {&form.parts->all_top, &form.parts->all_sum, &form.parts->all_mix, &form.parts->product})
-      all.push_back(op);
-  OpId query = inputs_of(s.tree().dag, a.scores)[0], key = inputs_of(s.tree().dag, a.scores)[1];
-  OpId value = inputs_of(s.tree().dag, a.mix)[1];
-  for (OpId* op : {&query, &key, &value, &form.queries, &form.keys}) all.push_back(op);
-  for (OpId& op : inlined) all.push_back(&op);
-  Renamed renamed(all);
-  const auto unfold = [&](OpId operand, OpId reader, UnfoldOrder order) {
-    const OpId copy = s.unfold(operand, reader, order);
-    renamed.insert(copy, 1);
-    return copy;
-  };
-  form.queries = unfold(query, a.scores, UnfoldOrder::spatial_first);
-  form.keys = unfold(key, a.scores, UnfoldOrder::turned);
-  form.values = unfold(value, a.mix, UnfoldOrder::turned);
-  std::sort(inlined.begin(), inlined.end());
-  inlined.erase(std::unique(inlined.begin(), inlined.end()), inlined.end());
-  for (OpId op : inlined) s.inline_op(op);
-  if (part == 0) s.inline_op(a.exp);
-  if (!s.finish().ok()) return std::nullopt;
-  form.turns_keys = reads_along(s.tree().dag.op(form.keys).element(), 0);
-  form.start = std::make_shared<const Scheduler>(std::move(s));
-  form.strip = std::gcd<std::int64_t>(form.columns, 4);
-  form.pad = ((4 - a.keys_count) % 8 + 8) % 8;
-  return form;
-}
-
-/// By the keys of a part. None for DAGs that are no attention.
-using GpuAttentions = std::map<std::int64_t, GpuAttention>;
-GpuAttentions find_gpu_attentions(const ComputeDag& dag) {
-  GpuAttentions forms;
-  const std::optional<AttentionForm> found = find_attention(dag);
-  if (!found) return forms;
-  for (const std::int64_t part : part_sizes(found->keys_count))
-    if (std::optional<GpuAttention> form = find_gpu_attention(dag, *found, part)) forms.emplace(part, *form);
-  return forms;
-}
+constexpr std::int64_t kMostAttentionThreads = 512;
 
 struct AttentionShare {
   std::int64_t queries, score_rows, score_keys, rows, depth, stages, keys, min_blocks;
@@ -196,7 +58,7 @@ class GpuAttentionBuilder {
   void run() {
     s_ = *f_.start;
     if (share_.keys == 0) s_.inline_op(f_.keys);
-    if (f_.parts) add_parts();
+    if (f_.parts) add_attention_parts(s_, f_);
     mix();
     if (f_.parts) add_up(a_.sum);
     weights();
@@ -235,7 +97,7 @@ class GpuAttentionBuilder {
     copy_tile(s_, loops.back(), loops.front(), copy, trip_of(keys, copy));
   }
 
-  /// The rows that a thread copies in one unrolled trip, of `count` in all: it may have hundreds.
+  /// The rows that a thread copies in one unrolled trip, of `count` in all.
   static std::int64_t trip_of(std::int64_t count, const TileCopy& copy) {
     return std::min(kRowsOfATrip, (count + copy.down - 1) / copy.down);
   }
@@ -273,24 +135,6 @@ class GpuAttentionBuilder {
     return part.outer;
   }
 
-  /// The second launch: a thread has neighbouring results, and what all parts have of their row.
-  void add_parts() {
-    constexpr std::int64_t kThreads = 128;
-    std::vector<LoopId> outer = spatial_loops(s_, f_.result);
-    const auto columns = s_.split(outer.back(), std::gcd<std::int64_t>(a_.width, 4), Tail::guard);
-    outer.back() = columns.outer;
-    const LoopId threads = bind_levels(s_, cut_levels(s_, outer, kThreads), {columns.inner});
-    s_.annotate(columns.inner, LoopKind::vectorized);
-    for (OpId op : {f_.parts->all_mix, f_.parts->all_sum, f_.parts->all_top}) {
-      std::vector<LoopId> loops = s_.compute_at(op, threads, StoredIn::registers);
-      std::rotate(loops.begin(), loops.end() - 1, loops.end());  // the parts outside
-      s_.reorder(loops);
-      const bool has_columns = op == f_.parts->all_mix;
-      for (LoopId loop : loops)
-        s_.annotate(loop, has_columns && loop == loops.back() ? LoopKind::vectorized : LoopKind::unrolled);
-    }
-  }
-
   /// The second product, and the loops of the launch.
   void mix() {
     const std::vector<LoopId> loops = s_.loops(a_.output);
@@ -322,18 +166,7 @@ class GpuAttentionBuilder {
     pad(a_.weights);
   }
 
-  /// A maximum or a sum of each query's row, by some threads a row.
-  void add_up(OpId op) {
-    const std::vector<LoopId> loops = s_.compute_at(op, block_, StoredIn::block);
-    const std::int64_t most = std::min({kMostLanes, threads_ / share_.queries, a_.keys_count});
-    std::int64_t lanes = 2;
-    while (2 * lanes <= most) lanes *= 2;
-    const auto part = s_.split(loops.back(), lanes, Tail::guard);
-    s_.rfactor(part.inner);
-    s_.bind(loops[loops.size() - 2], LoopKind::thread);
-    s_.bind(part.inner, LoopKind::thread);
-    if (a_.keys_count <= kMostAttentionTrips * lanes) s_.annotate(part.outer, LoopKind::unrolled);
-  }
+  void add_up(OpId op) { add_up_rows(s_, f_, op, block_, share_.queries, threads_); }
 
   void scores() {
     const std::vector<LoopId> loops = s_.compute_at(a_.masked, block_, StoredIn::block);
@@ -381,13 +214,6 @@ Objection scores_fit(const GpuAttention& form, const AttentionShare& share, cons
   return memory_fits(elements * 4, limits);
 }
 
-std::vector<Choice> at_most(const std::vector<std::int64_t>& sizes, std::int64_t most) {
-  std::vector<std::int64_t> kept;
-  for (const std::int64_t size : sizes)
-    if (size <= most) kept.push_back(size);
-  return single(kept);
-}
-
 /// The largest depth that fits a part of `part` keys. A part of 0 keys has all of them, and the largest depth of all fits.
 Choice depth_within(const std::vector<Choice>& depths, std::int64_t part) {
   Choice most = depths.front();
@@ -414,11 +240,6 @@ std::vector<Choices> attention_starts(const Sketch& sketch) {
                             {"min_blocks", {0}},
                             {"part", parts[k]}});
   return starts;
-}
-
-std::int64_t part_of(const Choices& c) {
-  const auto found = c.find("part");
-  return found == c.end() || found->second.empty() ? 0 : found->second[0];
 }
 
 }  // namespace

@@ -137,19 +137,6 @@ std::vector<Choice> pads(Intrinsic intrinsic) {
   return {{8, 4}, {0, 0}, {8, 0}};
 }
 
-std::optional<Intrinsic> intrinsic_of(Precision precision) {
-  switch (precision) {
-    case Precision::tf32:
-      return Intrinsic::mma_tf32;
-    case Precision::f16:
-      return Intrinsic::mma_f16;
-    case Precision::bf16:
-      return Intrinsic::mma_bf16;
-    default:
-      return std::nullopt;
-  }
-}
-
 /// 0: where warps read them; 1: when they are copied. Those of f16 then take half the memory.
 std::vector<Choice> roundings(const MmaForms& forms, Intrinsic intrinsic) {
   if (!forms.at_copy) return {{0}};
@@ -187,7 +174,7 @@ std::optional<Sketch> mma_sketch_of(const MmaForms& forms, Intrinsic intrinsic, 
 }  // namespace
 
 std::optional<Sketch> mma_sketch(const ComputeDag& dag, const Target& target, Precision precision) {
-  const std::optional<Intrinsic> intrinsic = intrinsic_of(precision);
+  const std::optional<Intrinsic> intrinsic = mma_of(precision);
   if (!intrinsic || !limits_of(target.gpu()).mma || multiplies_halves(dag)) return std::nullopt;
   MmaForms forms{product_form(dag, {precision, false}), std::nullopt};
   if (precision != Precision::bf16) forms.at_copy = product_form(dag, {precision, true});

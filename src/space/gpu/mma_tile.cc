@@ -68,24 +68,8 @@ class MmaBuilder {
     return tiles(std::move(reduce), columns.warp);
   }
 
-  /// (lead,) rows, columns(, outer) and depth of what a warp sums up. `cache`: it needs registers there.
   LoopId tiles(std::vector<LoopId> loops, LoopId cache = LoopId()) {
-    const auto depth = s_.split(loops.back(), tile_.depth, Tail::guard);
-    const auto part = s_.split(depth.inner, tile_.step(), Tail::guard);
-    loops.pop_back();
-    std::vector<LoopId> order{depth.outer, part.outer};
-    if (p_.has_outer) order.insert(order.begin(), loops.back()), loops.pop_back();
-    const auto columns = s_.split(loops.back(), kMmaColumns, Tail::guard);
-    loops.pop_back();
-    const auto rows = s_.split(loops.back(), kMmaRows, Tail::guard);
-    loops.pop_back();
-    order.insert(order.end(), loops.begin(), loops.end());
-    for (LoopId loop : {rows.outer, columns.outer, rows.inner, columns.inner, part.inner}) order.push_back(loop);
-    s_.reorder(order);
-    if (cache.valid()) s_.cache_write(p_.sum, cache);
-    for (LoopId loop : {part.outer, rows.outer, columns.outer}) s_.annotate(loop, LoopKind::unrolled);
-    s_.tensorize(rows.inner, tile_.intrinsic);
-    return depth.outer;
+    return sum_by_warps(s_, {p_.sum, tile_.intrinsic, tile_.depth, p_.has_outer}, std::move(loops), cache);
   }
 
   void copy(OpId op, LoopId at, const TileCopy& copy, bool led) {
@@ -99,6 +83,39 @@ class MmaBuilder {
 };
 
 }  // namespace
+
+std::optional<Intrinsic> mma_of(Precision precision) {
+  switch (precision) {
+    case Precision::tf32:
+      return Intrinsic::mma_tf32;
+    case Precision::f16:
+      return Intrinsic::mma_f16;
+    case Precision::bf16:
+      return Intrinsic::mma_bf16;
+    default:
+      return std::nullopt;
+  }
+}
+
+LoopId sum_by_warps(Scheduler& s, const WarpSum& sum, std::vector<LoopId> loops, LoopId cache) {
+  const std::int64_t step = step_of(sum.intrinsic);
+  const auto depth = s.split(loops.back(), sum.depth, Tail::guard);
+  const auto part = s.split(depth.inner, step, Tail::guard);
+  loops.pop_back();
+  std::vector<LoopId> order{depth.outer, part.outer};
+  if (sum.has_outer) order.insert(order.begin(), loops.back()), loops.pop_back();
+  const auto columns = s.split(loops.back(), kMmaColumns, Tail::guard);
+  loops.pop_back();
+  const auto rows = s.split(loops.back(), kMmaRows, Tail::guard);
+  loops.pop_back();
+  order.insert(order.end(), loops.begin(), loops.end());
+  for (LoopId loop : {rows.outer, columns.outer, rows.inner, columns.inner, part.inner}) order.push_back(loop);
+  s.reorder(order);
+  if (cache.valid()) s.cache_write(sum.op, cache);
+  for (LoopId loop : {part.outer, rows.outer, columns.outer}) s.annotate(loop, LoopKind::unrolled);
+  s.tensorize(rows.inner, sum.intrinsic);
+  return depth.outer;
+}
 
 std::int64_t bytes_of(const ProductForm& form, const MmaTile& tile) {
   const std::int64_t left = tile.rows() * (tile.depth + tile.left_pad);

@@ -5,6 +5,11 @@
 namespace whet {
 
 constexpr std::int64_t kMmaRows = 16, kMmaColumns = 8;  ///< of a tile of the intrinsic
+/// Terms that one intrinsic adds up.
+inline std::int64_t step_of(Intrinsic i) { return op_of(i).element().reduce_axes.front().extent; }
+
+/// What multiplies operands that are rounded to it; nothing for f32.
+std::optional<Intrinsic> mma_of(Precision);
 
 /// A tile that a block computes by warps, each with `warp_rows` by `warp_columns` of it.
 struct MmaTile {
@@ -19,10 +24,8 @@ struct MmaTile {
   std::int64_t rows() const { return row_warps * warp_rows; }
   std::int64_t columns() const { return column_warps * warp_columns; }
   std::int64_t threads() const { return row_warps * column_warps * 32; }
-  /// Terms of one intrinsic.
-  std::int64_t step() const { return op_of(intrinsic).element().reduce_axes.front().extent; }
   std::int64_t intrinsics() const {  ///< that a warp runs in a step of `depth`
-    return (warp_rows / kMmaRows) * (warp_columns / kMmaColumns) * (depth / step());
+    return (warp_rows / kMmaRows) * (warp_columns / kMmaColumns) * (depth / step_of(intrinsic));
   }
   std::int64_t sums() const { return warp_rows * warp_columns / 32; }  ///< registers of a thread
   /// Registers of a thread that hold operands of one step.
@@ -34,6 +37,18 @@ std::int64_t bytes_of(const ProductForm&, const MmaTile&);
 /// How a block copies the part of each operand that a step needs.
 TileCopy left_copy(const ProductForm&, const MmaTile&);
 TileCopy right_copy(const ProductForm&, const MmaTile&);
+
+/// A sum of products that warps compute, `depth` terms of it a step.
+struct WarpSum {
+  OpId op;
+  Intrinsic intrinsic;
+  std::int64_t depth;
+  bool has_outer = false;  ///< a reduce loop in front of that over the depth
+};
+/// Cuts what a warp has of the sum into tiles of the intrinsic. Gives the loop over steps.
+///   loops   (lead,) rows, columns(, outer) and depth of a warp
+///   cache   the innermost loop of warps, where sums become registers there; invalid: they are already
+LoopId sum_by_warps(Scheduler&, const WarpSum&, std::vector<LoopId> loops, LoopId cache = LoopId());
 
 /// Writes the schedule.
 void build_mma(Scheduler&, const ProductForm&, const MmaTile&);

@@ -1,0 +1,180 @@
+#include "space/gpu/attention_launch.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "space/gpu/levels.h"
+
+namespace whet {
+namespace {
+
+constexpr std::int64_t kMostLanes = 32;          ///< threads that add up a row: a warp at most
+constexpr std::int64_t kRowVector = 4;           ///< neighbours that a thread reads at once
+constexpr std::int64_t kMostAttentionTrips = 4;  ///< of them that are unrolled
+constexpr std::int64_t kFewestPartKeys = 16;
+/// A part has whole steps of the sum over its keys, so that the main loop has no conditions.
+constexpr std::int64_t kPartStep = 8;
+
+/// Follows ops whose ids change.
+class Renamed {
+ public:
+  explicit Renamed(std::vector<OpId*> ops) : ops_(std::move(ops)) {}
+  /// `count` ops have come in front of `at`, and it and those behind it have moved up.
+  void insert(OpId at, std::int64_t count) {
+    for (OpId* op : ops_)
+      if (op->valid() && *op >= at) *op = OpId(op->value + count);
+  }
+
+ private:
+  std::vector<OpId*> ops_;
+};
+
+/// The ids when the product and its softmax are parts (compute/split_softmax.h).
+void follow_parts(GpuAttention& form, const SplitSoftmaxOps& parts, std::vector<OpId>& inlined) {
+  AttentionForm& a = form.ops;
+  const std::vector<OpId> gone = {a.top, a.exp, a.sum, a.weights};
+  const auto now = [&, old = a.mix](OpId op) {
+    if (op == old) return parts.product;
+    const std::int64_t moved = op > old ? parts.product.value - old.value : 0;
+    const auto before = op > old ? 0 : std::count_if(gone.begin(), gone.end(), [&](OpId g) { return g < op; });
+    return OpId(op.value + moved - before);
+  };
+  for (OpId& op : inlined) op = now(op);
+  a.scores = now(a.scores);
+  if (a.masked != a.scores) inlined.push_back(now(a.masked));
+  form.result = now(a.output);
+  if (form.result != parts.product) inlined.push_back(parts.product);
+  inlined.push_back(parts.values);
+  a.masked = parts.scores, a.top = parts.top, a.weights = parts.exp, a.sum = parts.sum, a.mix = parts.mix;
+  a.output = parts.parts;
+}
+
+/// 0, which is all keys at once, and the keys of each of 2 parts to 32.
+std::vector<std::int64_t> part_sizes(std::int64_t keys) {
+  std::vector<std::int64_t> sizes{0};
+  for (const std::int64_t parts : {2, 3, 4, 6, 8, 12, 16, 24, 32}) {
+    const std::int64_t size = (keys + parts * kPartStep - 1) / (parts * kPartStep) * kPartStep;
+    if (size >= kFewestPartKeys && size < keys && size != sizes.back()) sizes.push_back(size);
+  }
+  return sizes;
+}
+
+/// Whether neighbours along the op's axis of this number are read from neighbouring places.
+bool reads_along(const Element& element, std::int64_t axis) {
+  bool along = false;
+  for_each(element.body, [&](const Expr& part) {
+    const Load* load = std::get_if<Load>(&part->kind);
+    along = along || (load && !load->index.empty() && (load->index.back()->vars & var_bit(VarId(axis))) != 0);
+  });
+  return along;
+}
+
+/// Of parts of `part` keys; of 0, the DAG's own softmax.
+std::optional<GpuAttention> find_gpu_attention(const ComputeDag& dag, const AttentionForm& found, std::int64_t part,
+                                               bool keys_by_row) {
+  GpuAttention form{.ops = found, .keys_by_row = keys_by_row};
+  AttentionForm& a = form.ops;
+  std::vector<OpId> inlined = a.inlined;
+  for (OpId operand : {inputs_of(dag, a.scores)[0], inputs_of(dag, a.scores)[1], inputs_of(dag, a.mix)[1]})
+    if (!dag.op(operand).is_placeholder()) inlined.push_back(operand);
+  form.columns = a.width, form.all_keys = a.keys_count;
+
+  Scheduler s(dag);
+  if (part > 0) {
+    form.parts = s.split_softmax(a.mix, part);
+    if (!s.finish().ok()) return std::nullopt;
+    follow_parts(form, *form.parts, inlined);
+    const ComputeDag& now = s.tree().dag;
+    a.row = std::ssize(now.op(a.output).shape) - 2, a.column = a.row + 1;
+    a.keys_count = now.op(a.masked).shape.back(), form.columns = now.op(a.output).shape.back();
+  }
+  std::vector<OpId*> all{&a.scores, &a.masked, &a.top, &a.sum, &a.weights, &a.mix, &a.output, &form.result};
+  if (part == 0) all.push_back(&a.exp);
+  if (form.parts)
+    for (OpId* op : {&form.parts->all_top, &form.parts->all_sum, &form.parts->all_mix, &form.parts->product})
+      all.push_back(op);
+  OpId query = inputs_of(s.tree().dag, a.scores)[0], key = inputs_of(s.tree().dag, a.scores)[1];
+  OpId value = inputs_of(s.tree().dag, a.mix)[1];
+  for (OpId* op : {&query, &key, &value, &form.queries, &form.keys}) all.push_back(op);
+  for (OpId& op : inlined) all.push_back(&op);
+  Renamed renamed(all);
+  const auto unfold = [&](OpId operand, OpId reader, UnfoldOrder order) {
+    const OpId copy = s.unfold(operand, reader, order);
+    renamed.insert(copy, 1);
+    return copy;
+  };
+  form.queries = unfold(query, a.scores, UnfoldOrder::spatial_first);
+  form.keys = unfold(key, a.scores, keys_by_row ? UnfoldOrder::spatial_first : UnfoldOrder::turned);
+  form.values = unfold(value, a.mix, UnfoldOrder::turned);
+  std::sort(inlined.begin(), inlined.end());
+  inlined.erase(std::unique(inlined.begin(), inlined.end()), inlined.end());
+  for (OpId op : inlined) s.inline_op(op);
+  if (part == 0) s.inline_op(a.exp);
+  if (!s.finish().ok()) return std::nullopt;
+  form.turns_keys = !keys_by_row && reads_along(s.tree().dag.op(form.keys).element(), 0);
+  form.start = std::make_shared<const Scheduler>(std::move(s));
+  form.strip = std::gcd<std::int64_t>(form.columns, 4);
+  form.pad = ((4 - a.keys_count) % 8 + 8) % 8;
+  return form;
+}
+
+}  // namespace
+
+GpuAttentions find_gpu_attentions(const ComputeDag& dag, bool keys_by_row) {
+  GpuAttentions forms;
+  const std::optional<AttentionForm> found = find_attention(dag);
+  if (!found) return forms;
+  for (const std::int64_t part : part_sizes(found->keys_count)) {
+    std::optional<GpuAttention> form = find_gpu_attention(dag, *found, part, false);
+    if (form && form->turns_keys && keys_by_row) form = find_gpu_attention(dag, *found, part, true);
+    if (form) forms.emplace(part, *form);
+  }
+  return forms;
+}
+
+void add_up_rows(Scheduler& s, const GpuAttention& form, OpId op, LoopId block, std::int64_t queries,
+                 std::int64_t threads) {
+  const std::vector<LoopId> loops = s.compute_at(op, block, StoredIn::block);
+  const std::int64_t keys = form.ops.keys_count, vector = std::min(kRowVector, keys / 2);
+  const std::int64_t most = std::min({kMostLanes, threads / queries, (keys + vector - 1) / vector});
+  std::int64_t lanes = 2;
+  while (2 * lanes <= most) lanes *= 2;
+  const auto neighbours = s.split(loops.back(), vector, Tail::guard);
+  const auto part = s.split(neighbours.outer, lanes, Tail::guard);
+  s.rfactor(part.inner);
+  s.bind(loops[loops.size() - 2], LoopKind::thread);
+  s.bind(part.inner, LoopKind::thread);
+  s.annotate(neighbours.inner, LoopKind::unrolled);
+  if (keys <= kMostAttentionTrips * vector * lanes) s.annotate(part.outer, LoopKind::unrolled);
+}
+
+void add_attention_parts(Scheduler& s, const GpuAttention& form) {
+  constexpr std::int64_t kThreads = 128;
+  std::vector<LoopId> outer = spatial_loops(s, form.result);
+  const auto columns = s.split(outer.back(), std::gcd<std::int64_t>(form.ops.width, 4), Tail::guard);
+  outer.back() = columns.outer;
+  const LoopId threads = bind_levels(s, cut_levels(s, outer, kThreads), {columns.inner});
+  s.annotate(columns.inner, LoopKind::vectorized);
+  for (OpId op : {form.parts->all_mix, form.parts->all_sum, form.parts->all_top}) {
+    std::vector<LoopId> loops = s.compute_at(op, threads, StoredIn::registers);
+    std::rotate(loops.begin(), loops.end() - 1, loops.end());  // the parts outside
+    s.reorder(loops);
+    const bool has_columns = op == form.parts->all_mix;
+    for (LoopId loop : loops)
+      s.annotate(loop, has_columns && loop == loops.back() ? LoopKind::vectorized : LoopKind::unrolled);
+  }
+}
+
+std::int64_t part_of(const Choices& c) {
+  const auto found = c.find("part");
+  return found == c.end() || found->second.empty() ? 0 : found->second[0];
+}
+
+std::vector<Choice> at_most(const std::vector<std::int64_t>& sizes, std::int64_t most) {
+  std::vector<std::int64_t> kept;
+  for (const std::int64_t size : sizes)
+    if (size <= most) kept.push_back(size);
+  return single(kept);
+}
+
+}  // namespace whet

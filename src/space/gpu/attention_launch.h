@@ -1,0 +1,51 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "schedule/steps.h"
+#include "space/attention_form.h"
+#include "space/space.h"
+
+namespace whet {
+
+// What the templates of attention for GPUs have in common: the DAG that they begin with, and the nests around the two products.
+
+constexpr std::int64_t kRowsOfATrip = 8;  ///< that a thread copies, unrolled: it may have hundreds
+
+/// The DAG when operands are copies and all but the form's ops is inlined.
+struct GpuAttention {
+  AttentionForm
+      ops;  ///< with their ids there; of parts of the keys, `output` is what a part gives, and `sum` is of `weights`
+  OpId queries, keys, values;
+  std::optional<SplitSoftmaxOps> parts;  ///< where the keys are in parts
+  OpId result;                           ///< the launch that adds up parts
+  std::shared_ptr<const Scheduler> start;
+  std::int64_t all_keys = 1;
+  std::int64_t columns = 1;  ///< of `output`
+  std::int64_t strip = 1;    ///< neighbouring results of a thread
+  bool turns_keys = false;   ///< a key's elements are neighbours in memory, and become a column
+  bool keys_by_row =
+      false;  ///< they are neighbours in the copy too: (heads, key, depth) instead of (depth, heads, key)
+  /// Elements behind a row of scores or keys: vectors are whole, and eight rows begin in different banks.
+  std::int64_t pad = 0;
+};
+
+/// By the keys of a part, of which 0 has all. None for DAGs that are no attention.
+using GpuAttentions = std::map<std::int64_t, GpuAttention>;
+///   keys_by_row   where a key's elements are neighbours in memory, they are so in its copy
+GpuAttentions find_gpu_attentions(const ComputeDag&, bool keys_by_row = false);
+
+/// A maximum or a sum of each query's row of scores at `block`, in block memory, by some of the `threads` a row.
+void add_up_rows(Scheduler&, const GpuAttention&, OpId op, LoopId block, std::int64_t queries, std::int64_t threads);
+
+/// The second launch, where keys are in parts: a thread has neighbouring results, and what all parts have of their row.
+void add_attention_parts(Scheduler&, const GpuAttention&);
+
+// Of the template's choices.
+std::int64_t part_of(const Choices&);  ///< 0 where there is none
+std::vector<Choice> at_most(const std::vector<std::int64_t>& sizes, std::int64_t most);
+
+}  // namespace whet
