@@ -19,7 +19,9 @@ class Problem:
             return n[0] * height * width * n[4] * n[1] // n[12] * n[5] * n[6]
         if self.kind in ("ip", "mm"):
             return n[0] * n[1] * n[2]
-        return n[0] * n[1] * n[2] * n[3] if self.kind == "bmm" else 0
+        if self.kind in ("bmm", "attention"):
+            return n[0] * n[1] * n[2] * n[3] * (2 if self.kind == "attention" else 1)
+        return 0
 
     def results(self):
         """Height and width of a convolution's result."""
@@ -65,7 +67,9 @@ class OnnxModel:
         return self.value(self.outputs, name, shape)
 
     def constant(self, name, shape):
-        numbers = self.rng.standard_normal(shape) / self.numpy.sqrt(max(1, self.numpy.prod(shape[1:])))
+        return self.numbers_of(name, self.rng.standard_normal(shape) / self.numpy.sqrt(max(1, self.numpy.prod(shape[1:]))))
+
+    def numbers_of(self, name, numbers):
         self.constants.append(self.onnx.numpy_helper.from_array(numbers.astype(self.numbers), name))
         return name
 
@@ -102,6 +106,13 @@ def add_problem(model, problem, i):
         model.add("MatMul", [model.input(x, n[:2]), model.input(z, n[1:])], model.output(y, [n[0], n[2]]))
     elif problem.kind == "bmm":
         model.add("MatMul", [model.input(x, n[:3]), model.input(z, [n[0], n[2], n[3]])], model.output(y, [n[0], n[1], n[3]]))
+    elif problem.kind == "attention":
+        heads, queries, depth, keys = n
+        turned = model.add("Transpose", [model.input(z, [heads, keys, depth])], f"{z}.turned", perm=[0, 2, 1])
+        scores = model.add("MatMul", [model.input(x, [heads, queries, depth]), turned], f"{y}.scores")
+        scaled = model.add("Mul", [scores, model.numbers_of(w, model.numpy.array(depth ** -0.5))], f"{y}.scaled")
+        weights = model.add("Softmax", [scaled], f"{y}.weights", axis=2)
+        model.add("MatMul", [weights, model.input(f"v{i}", [heads, keys, depth])], model.output(y, [heads, queries, depth]))
     elif problem.kind == "softmax":
         model.add("Softmax", [model.input(x, n)], model.output(y, n), axis=1)
     elif problem.kind == "layer_norm":
@@ -127,13 +138,16 @@ def calls(torch, problem, dtype):
             images, weights = x.to(memory_format=order), w.to(memory_format=order)
             return lambda: functional.conv2d(images, weights, None, n[7:9], n[9:11], n[11], n[12])
         return [convolution(order) for order in (torch.channels_last, torch.contiguous_format)]
-    x = tensor(*n[:3] if problem.kind == "bmm" else n[:2])
+    x = tensor(*n[:3] if problem.kind in ("bmm", "attention") else n[:2])
     if problem.kind == "ip":
         w = tensor(n[2], n[1])
         return [lambda: functional.linear(x, w)]
     if problem.kind in ("mm", "bmm"):
         z = tensor(*n[1:]) if problem.kind == "mm" else tensor(n[0], n[2], n[3])
         return [lambda: torch.matmul(x, z)]
+    if problem.kind == "attention":
+        k, v = (tensor(1, n[0], n[3], n[2]) for _ in range(2))
+        return [lambda: functional.scaled_dot_product_attention(x[None], k, v)]
     if problem.kind == "softmax":
         return [lambda: functional.softmax(x, 1)]
     if problem.kind == "layer_norm":

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/testing/random_cases.h"
 #include "device/testing/device_contract.h"
 #include "device/testing/processes.h"
 #include "device/testing/test_models.h"
@@ -317,7 +318,7 @@ TEST_F(RemoteDevices, GiveAllJobsBackWhenTheUserInterrupts) {
   std::string outcomes[2];
   std::vector<std::thread> lanes;
   for (std::string& each : outcomes) lanes.emplace_back([&] { each = outcome(*device, "hang"); });
-  usleep(700000);
+  usleep(testing::kSanitized ? 3500000 : 700000);  // both run by then
   interrupted = true;
   for (std::thread& lane : lanes) lane.join();
   for (const std::string& each : outcomes) EXPECT_EQ(each, "device_lost: interrupted while it ran");

@@ -288,8 +288,8 @@ std::vector<Choices> starts_of(const Sketch& sketch) {
   return starts;
 }
 
-std::optional<Sketch> sketch_of(const char* name, std::shared_ptr<const GpuAttentions> forms, Intrinsic intrinsic,
-                                const ComputeDag& dag, const Target& target) {
+std::optional<Sketch> sketch_of(const char* name, const std::shared_ptr<const GpuAttentions>& forms,
+                                Intrinsic intrinsic, const ComputeDag& dag, const Target& target) {
   const AttentionForm& whole = forms->at(0).ops;
   if (std::min(whole.rows, whole.keys_count) < kMmaRows || whole.depth < step_of(intrinsic) ||
       whole.width < kMmaColumns)

@@ -47,6 +47,7 @@ void expect_right(const std::string& text, int samples) {
     const std::optional<Sketch> sketch = attention_mma_sketch(task, sm_80(), precision);
     ASSERT_TRUE(sketch.has_value()) << text;
     expect_right(task, *sketch, samples);
+    if (testing::kSanitized) break;  // the others are the same code
   }
 }
 
@@ -57,7 +58,7 @@ TEST(AttentionMma, ComputesWhatTilesDoNotDivide) { expect_right(heads_text(1, 35
 /// What fusion finds in a network of halves.
 TEST(AttentionHalf, FitsEveryAttentionOfHalvesThatFusionFinds) {
   int right = 0;
-  for (std::uint64_t seed = 0; seed < static_cast<std::uint64_t>(testing::random_cases(20)); ++seed) {
+  for (std::uint64_t seed = 0; seed < static_cast<std::uint64_t>(testing::random_cases(30)); ++seed) {
     const Result<FusedGraph> fused = optimize(testing::in_halves(testing::random_attention(seed)), {});
     ASSERT_TRUE(fused.ok());
     const Result<std::vector<Task>> tasks = extract_tasks(*fused, sm_80());
