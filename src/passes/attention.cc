@@ -129,31 +129,38 @@ class AttentionSearch {
     }
   }
 
-  /// What moves the result, and then a rounding to f16.
+  /// What moves the result, and a rounding to f16 in front of it or behind it.
   void take_nodes_after(NodeId mix, std::vector<NodeId>& nodes) const {
-    const NodeId last = take_moves_after(mix, nodes);
-    const std::optional<NodeId> next = only_reader(graph_.node(last).output);
+    const NodeId rounded = take_rounding_after(mix, nodes), last = take_moves_after(rounded, nodes);
+    if (rounded == mix) take_rounding_after(last, nodes);
+  }
+
+  /// Gives the rounding, or the node where there is none.
+  NodeId take_rounding_after(NodeId node, std::vector<NodeId>& nodes) const {
+    const std::optional<NodeId> next = only_reader(graph_.node(node).output);
     const auto* cast = next ? std::get_if<CastOperator>(&graph_.node(*next).op) : nullptr;
-    if (cast != nullptr && cast->to == DType::f16) nodes.push_back(*next);
+    if (cast == nullptr || cast->to != DType::f16) return node;
+    nodes.push_back(*next);
+    return *next;
   }
 
   /// [..., L, d] to [..., L, ..., d]: a transpose that keeps the last dimension, perhaps after a reshape that leaves the
   /// last two alone.
-  /// Gives the last of them, or the product.
-  NodeId take_moves_after(NodeId mix, std::vector<NodeId>& nodes) const {
+  /// Gives the last of them, or the node.
+  NodeId take_moves_after(NodeId node, std::vector<NodeId>& nodes) const {
     std::vector<NodeId> taken;
-    ValueId value = graph_.node(mix).output;
+    ValueId value = graph_.node(node).output;
     std::optional<NodeId> next = only_reader(value);
     if (next && std::holds_alternative<ReshapeOperator>(graph_.node(*next).op)) {
       const Shape &from = shape(value), &to = shape(graph_.node(*next).output);
-      if (to.size() < 2 || !std::equal(from.end() - 2, from.end(), to.end() - 2)) return mix;
+      if (to.size() < 2 || !std::equal(from.end() - 2, from.end(), to.end() - 2)) return node;
       taken.push_back(*next);
       value = graph_.node(*next).output;
       next = only_reader(value);
     }
     const auto* transpose = next ? std::get_if<TransposeOperator>(&graph_.node(*next).op) : nullptr;
     if (transpose == nullptr || transpose->perm.back() + 1 != static_cast<std::int64_t>(transpose->perm.size()))
-      return mix;
+      return node;
     taken.push_back(*next);
     nodes.insert(nodes.end(), taken.begin(), taken.end());
     return *next;

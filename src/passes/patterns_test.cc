@@ -223,6 +223,7 @@ struct AttentionForm {
   bool one_product = true;  ///< queries, keys and values are slices of one
   std::function<ValueId(Pattern&, ValueId)> queries = [](Pattern&, ValueId q) { return q; };
   std::function<ValueId(Pattern&, ValueId)> scores = [](Pattern& p, ValueId s) { return p.scaled("scale", s, 0.17); };
+  std::function<ValueId(Pattern&, ValueId)> mixed = [](Pattern&, ValueId y) { return y; };
 };
 
 std::string attention(const AttentionForm& form) {
@@ -240,8 +241,9 @@ std::string attention(const AttentionForm& form) {
   const ValueId q = heads("q", form.queries(p, part("q", 0))), v = heads("v", part("v", 2));
   const ValueId k = p.transpose("k_turned", heads("k", part("k", 1)), {0, 1, 3, 2});
   const ValueId weights = p.softmax("weights", form.scores(p, p.product("scores", q, k)));
-  const ValueId mixed = p.transpose("together", p.product("mix", weights, v), {0, 2, 1, 3});
-  return groups_of(p.finish({p.dense("out", p.reshape("tokens", mixed, {n, 32, 64}), 64)}));
+  const ValueId mixed = p.transpose("together", form.mixed(p, p.product("mix", weights, v)), {0, 2, 1, 3});
+  const ValueId tokens = p.reshape("tokens", mixed, {n, 32, 64});
+  return groups_of(p.finish({p.graph.value(tokens).type.dtype == DType::f32 ? p.dense("out", tokens, 64) : tokens}));
 }
 
 TEST(Patterns, AttentionOfOneProduct) {
@@ -253,6 +255,11 @@ TEST(Patterns, AttentionOfThreeProducts) {
   EXPECT_EQ(attention({.one_product = false}),
             "matmul+add\nmatmul+add\nmatmul+add\ntranspose+transpose+matmul+mul+softmax+transpose+matmul+"
             "transpose\nmatmul+add\n");
+}
+TEST(Patterns, AttentionWhoseResultIsRoundedBeforeItIsTurned) {
+  EXPECT_EQ(attention({.mixed = [](Pattern& p, ValueId y) { return p.add("half", CastOperator{DType::f16}, {y}); }}),
+            "matmul+add\nslice+reshape+slice+reshape+slice+reshape+transpose+transpose+matmul+mul+softmax+transpose+"
+            "matmul+cast+transpose\n");
 }
 TEST(Patterns, AttentionOfABatchWithScaledQueries) {
   EXPECT_EQ(attention({.batch = 3,

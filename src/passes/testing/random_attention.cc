@@ -47,6 +47,43 @@ Graph with_rounded_outputs(Graph graph) {
   return graph;
 }
 
+Graph with_rounded_operands(const Graph& graph) {
+  Graph rounded;
+  std::vector<ValueId> now(graph.values.size());
+  std::vector<bool> is_weights(graph.values.size());
+  const auto add = [&](const std::string& name, const Operator& op, const std::vector<ValueId>& inputs) {
+    const auto output = rounded.add_node(name, op, inputs);
+    WHET_CHECK(output.ok(), output.ok() ? "" : output.error().message.c_str());
+    return *output;
+  };
+  for (ValueId id : graph.inputs) {
+    rounded.inputs.push_back(now[id.index()] = rounded.add_value(graph.value(id).name, graph.value(id).type));
+  }
+  for (const Node& node : graph.nodes) {
+    std::vector<ValueId> inputs;
+    bool of_activations = std::holds_alternative<MatMulOperator>(node.op);
+    for (ValueId id : node.inputs) {
+      const Value& value = graph.value(id);
+      if (value.constant && !now[id.index()].valid())
+        now[id.index()] = rounded.add_constant(value.name, *value.constant);
+      of_activations = of_activations && !value.constant;
+      inputs.push_back(now[id.index()]);
+    }
+    for (std::size_t k = 0; k < inputs.size() && of_activations; ++k) {
+      if (is_weights[node.inputs[k].index()]) continue;
+      const std::string name = node.name + std::to_string(k);
+      inputs[k] = add(name + "_half", CastOperator{DType::f16}, {inputs[k]});
+      inputs[k] = add(name + "_wide", CastOperator{DType::f32}, {inputs[k]});
+    }
+    is_weights[node.output.index()] = std::holds_alternative<SoftmaxOperator>(node.op);
+    ValueId& output = now[node.output.index()] = add(node.name, node.op, inputs);
+    if (of_activations && is_weights[node.inputs[0].index()])
+      output = add(node.name + "_half", CastOperator{DType::f16}, {output});
+  }
+  for (ValueId id : graph.outputs) rounded.outputs.push_back(now[id.index()]);
+  return rounded;
+}
+
 Graph in_halves(const Graph& graph) {
   Graph halves;
   std::vector<ValueId> now(graph.values.size());

@@ -9,6 +9,9 @@ namespace whet::testing {
 Graph random_attention(std::uint64_t seed);
 /// The same graph of f16 instead of f32.
 Graph in_halves(const Graph&);
+/// The same graph, whose queries, keys and values are rounded to f16 right in front of their products, and the result right behind
+/// the second one.
+Graph with_rounded_operands(const Graph&);
 /// The same graph, whose outputs are rounded to f16.
 Graph with_rounded_outputs(Graph);
 

@@ -29,7 +29,8 @@ std::vector<ComputeDag> attentions_of(const Graph& graph) {
 TEST(AttentionSketch, FitsEveryAttentionThatFusionFinds) {
   for (std::uint64_t seed = 0; seed < static_cast<std::uint64_t>(testing::random_cases(60)); ++seed) {
     const Graph graph = testing::random_attention(seed);
-    for (const Graph& of : {graph, testing::in_halves(graph), testing::with_rounded_outputs(graph)}) {
+    for (const Graph& of : {graph, testing::in_halves(graph), testing::with_rounded_outputs(graph),
+                            testing::with_rounded_operands(graph)}) {
       const std::vector<ComputeDag> dags = attentions_of(of);
       ASSERT_EQ(dags.size(), 1u) << "seed " << seed;
       for (const char* text : {"cpu -mcpu=skylake-avx512 -threads=2", "cpu -mcpu=haswell -threads=3"})

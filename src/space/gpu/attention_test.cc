@@ -148,8 +148,9 @@ TEST(GpuAttention, FitsEveryAttentionThatFusionFinds) {
   int right = 0;
   for (std::uint64_t seed = 0; seed < static_cast<std::uint64_t>(testing::random_cases(30)); ++seed) {
     const Graph graph = testing::random_attention(seed);
-    const Graph of[] = {graph, testing::in_halves(graph), testing::with_rounded_outputs(graph)};
-    const Result<FusedGraph> fused = optimize(of[seed % 3], {});
+    const Graph of[] = {graph, testing::in_halves(graph), testing::with_rounded_outputs(graph),
+                        testing::with_rounded_operands(graph)};
+    const Result<FusedGraph> fused = optimize(of[seed % 4], {});
     ASSERT_TRUE(fused.ok());
     const Result<std::vector<Task>> tasks = extract_tasks(*fused, target);
     ASSERT_TRUE(tasks.ok());
