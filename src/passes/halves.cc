@@ -40,7 +40,7 @@ Tensor rounded(const Tensor& wide) {
   });
 }
 
-/// An attention, whose products may be of f16: what they read is then f16, the softmax's weights rounded to it.
+/// An attention. Its products may be of f16. Then both read f16, and the softmax rounds its weights.
 struct HalfAttention {
   std::vector<std::size_t> products;  ///< of queries and keys, and with the values
   std::size_t softmax = 0;

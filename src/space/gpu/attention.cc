@@ -214,6 +214,13 @@ Objection scores_fit(const GpuAttention& form, const AttentionShare& share, cons
   return memory_fits(elements * 4, limits);
 }
 
+std::vector<Choice> at_most(const std::vector<std::int64_t>& sizes, std::int64_t most) {
+  std::vector<std::int64_t> kept;
+  for (const std::int64_t size : sizes)
+    if (size <= most) kept.push_back(size);
+  return single(kept);
+}
+
 /// The largest depth that fits a part of `part` keys. A part of 0 keys has all of them, and the largest depth of all fits.
 Choice depth_within(const std::vector<Choice>& depths, std::int64_t part) {
   Choice most = depths.front();

@@ -170,11 +170,4 @@ std::int64_t part_of(const Choices& c) {
   return found == c.end() || found->second.empty() ? 0 : found->second[0];
 }
 
-std::vector<Choice> at_most(const std::vector<std::int64_t>& sizes, std::int64_t most) {
-  std::vector<std::int64_t> kept;
-  for (const std::int64_t size : sizes)
-    if (size <= most) kept.push_back(size);
-  return single(kept);
-}
-
 }  // namespace whet

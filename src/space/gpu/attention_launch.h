@@ -27,8 +27,7 @@ struct GpuAttention {
   std::int64_t columns = 1;  ///< of `output`
   std::int64_t strip = 1;    ///< neighbouring results of a thread
   bool turns_keys = false;   ///< a key's elements are neighbours in memory, and become a column
-  bool keys_by_row =
-      false;  ///< they are neighbours in the copy too: (heads, key, depth) instead of (depth, heads, key)
+  bool keys_by_row = false;  ///< they are neighbours in the copy too, which is (heads, key, depth)
   /// Elements behind a row of scores or keys: vectors are whole, and eight rows begin in different banks.
   std::int64_t pad = 0;
 };
@@ -44,8 +43,7 @@ void add_up_rows(Scheduler&, const GpuAttention&, OpId op, LoopId block, std::in
 /// The second launch, where keys are in parts: a thread has neighbouring results, and what all parts have of their row.
 void add_attention_parts(Scheduler&, const GpuAttention&);
 
-// Of the template's choices.
-std::int64_t part_of(const Choices&);  ///< 0 where there is none
-std::vector<Choice> at_most(const std::vector<std::int64_t>& sizes, std::int64_t most);
+/// The keys of a part that was chosen; 0 where none was.
+std::int64_t part_of(const Choices&);
 
 }  // namespace whet

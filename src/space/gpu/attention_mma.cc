@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/arithmetic.h"
 #include "compute/round.h"
 #include "space/gpu/levels.h"
 #include "space/gpu/limits.h"
@@ -17,8 +18,6 @@ constexpr std::int64_t kMostWarpIntrinsics = 64;  ///< of an unrolled step of a 
 constexpr std::int64_t kWeightLanes = 4;          ///< weights that a thread computes at once
 constexpr std::int64_t kWeightRows = 4;           ///< and rows of them that are unrolled
 
-std::int64_t rounded_up(std::int64_t extent, std::int64_t unit) { return (extent + unit - 1) / unit * unit; }
-
 /// What a block's warps share.
 struct WarpShare {
   Intrinsic intrinsic = Intrinsic::mma_tf32;
@@ -29,15 +28,15 @@ struct WarpShare {
   std::int64_t threads() const { return row_warps * column_warps * kWarp; }
   /// Of the results or keys of a row, those of one warp.
   std::int64_t of_warp(std::int64_t columns) const {
-    return rounded_up((columns + column_warps - 1) / column_warps, kMmaColumns);
+    return round_up((columns + column_warps - 1) / column_warps, kMmaColumns);
   }
   /// Of a row's results or keys, those that all warps compute: some of them behind the last.
-  std::int64_t of_warps(std::int64_t columns) const { return rounded_up(columns, of_warp(columns)); }
+  std::int64_t of_warps(std::int64_t columns) const { return round_up(columns, of_warp(columns)); }
   /// Terms of a sum that are read, some of them behind the last, where `at_once` are taken together.
   std::int64_t terms_read(std::int64_t terms, std::int64_t at_once) const {
-    return rounded_up(terms, at_once < terms ? at_once : step_of(intrinsic));
+    return round_up(terms, at_once < terms ? at_once : step_of(intrinsic));
   }
-  /// Intrinsics of a step of `terms` of a sum with so many columns.
+  /// The intrinsics that a warp runs in a step. The sum has so many columns, and adds `terms` of its terms a step.
   std::int64_t intrinsics(std::int64_t columns, std::int64_t terms) const {
     return warp_rows / kMmaRows * (of_warp(columns) / kMmaColumns) * (terms / step_of(intrinsic));
   }
@@ -79,9 +78,9 @@ Tile right_tile(Intrinsic i, std::int64_t rows, std::int64_t columns, std::int64
 /// Terms of the scores' sum that are unrolled: all of them, where they are few.
 std::int64_t score_terms(const GpuAttention& form, const WarpShare& share) {
   const std::int64_t step = step_of(share.intrinsic);
-  std::int64_t terms = rounded_up(form.ops.depth, step);
+  std::int64_t terms = round_up(form.ops.depth, step);
   while (terms > step && share.intrinsics(form.ops.keys_count, terms) > kMostWarpIntrinsics)
-    terms = rounded_up(terms / 2, step);
+    terms = round_up(terms / 2, step);
   return terms;
 }
 
@@ -243,12 +242,12 @@ Objection share_fits(const GpuAttention& form, const WarpShare& share, const Gpu
   if (const Objection wrong = threads_fit(share.threads(), kMostWarpThreads)) return wrong;
   if (const Objection wrong = blocks_fit(share.min_blocks, share.threads(), limits)) return wrong;
   // Whole tiles of the intrinsic waste what they must.
-  if (const Objection wrong = waste_bounded(rounded_up(form.ops.rows, kMmaRows), share.queries())) return wrong;
+  if (const Objection wrong = waste_bounded(round_up(form.ops.rows, kMmaRows), share.queries())) return wrong;
   const std::int64_t keys = form.ops.keys_count, columns = form.columns;
   if (form.parts && share.of_warp(columns) >= form.ops.width)
     return "a warp would have all results of a part, whose sum and maximum are beside them";
   for (std::int64_t extent : {keys, columns}) {
-    if (const Objection wrong = waste_bounded(rounded_up(extent, kMmaColumns), share.of_warps(extent))) return wrong;
+    if (const Objection wrong = waste_bounded(round_up(extent, kMmaColumns), share.of_warps(extent))) return wrong;
     const std::int64_t registers = mma_registers(share.sums(extent), share.operands(extent));
     if (const Objection wrong = registers_fit(registers, share.threads(), limits, share.min_blocks)) return wrong;
   }
@@ -268,9 +267,8 @@ std::vector<Choice> query_cuts(std::int64_t rows) {
 
 std::vector<std::int64_t> value_depths(std::int64_t keys, Intrinsic intrinsic) {
   std::vector<std::int64_t> depths{16, 32, 64};
-  std::erase_if(depths, [&](std::int64_t depth) {
-    return depth > rounded_up(keys, kMmaRows) || depth % step_of(intrinsic) != 0;
-  });
+  std::erase_if(
+      depths, [&](std::int64_t depth) { return depth > round_up(keys, kMmaRows) || depth % step_of(intrinsic) != 0; });
   return depths;
 }
 

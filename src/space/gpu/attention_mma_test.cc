@@ -24,8 +24,9 @@ Target sm_80() { return *parse_target("cuda -arch=sm_80"); }
 void expect_right(const ComputeDag& task, const Sketch& sketch, int samples) {
   const DesignSpace space(task, {sketch});
   Rng rng(3);
-  for (const Choice& part : sketch.decisions.back().options)
-    for (int k = 0, right = 0; k < 400 && right < testing::random_cases(samples); ++k) {
+  for (const Choice& part : sketch.decisions.back().options) {
+    int right = 0;
+    for (int k = 0; k < 400 && right < testing::random_cases(samples); ++k) {
       Candidate c = k == 0 ? space.default_candidate() : space.sample(rng);
       c.choices["part"] = part;
       if (!space.contains(c).ok()) continue;
@@ -39,6 +40,8 @@ void expect_right(const ComputeDag& task, const Sketch& sketch, int samples) {
       ASSERT_LT(*error, halves ? 4e-3 : tolerance_of(precision)) << to_json(c) << "\n" << to_text(scheduled->tree);
       ++right;
     }
+    EXPECT_EQ(right, testing::random_cases(samples)) << "parts of " << part[0];
+  }
 }
 
 void expect_right(const std::string& text, int samples) {

@@ -46,4 +46,23 @@ return y
                      fmt::arg("h", heads), fmt::arg("i", queries), fmt::arg("j", keys), fmt::arg("c", depth));
 }
 
+/// The same of f16, whose keys and values stand behind each other.
+inline std::string half_heads_text(std::int64_t heads, std::int64_t queries, std::int64_t keys, std::int64_t depth) {
+  return fmt::format(R"(
+q = PLACEHOLDER [{h}, {i}, {c}] f16
+k = PLACEHOLDER [{j}, {h}, {c}] f16
+v = PLACEHOLDER [{j}, {h}, {c}] f16
+kt(h, c, j): f16 = k[j, h, c] for h in {h}, c in {c}, j in {j}  # injective
+vt(h, j, c): f16 = v[j, h, c] for h in {h}, j in {j}, c in {c}  # injective
+s(h, i, j) += (f32(q[h, i, c])*f32(kt[h, c, j])) for h in {h}, i in {i}, j in {j}, c in {c}  # matmul h:batch i:row j:out_channel c:in_channel
+m(h, i) max= s[h, i, j] for h in {h}, i in {i}, j in {j}  # softmax
+e(h, i, j) = exp((s[h, i, j] - m[h, i])) for h in {h}, i in {i}, j in {j}  # softmax
+z(h, i) += e[h, i, j] for h in {h}, i in {i}, j in {j}  # softmax
+p(h, i, j): f16 = f16((e[h, i, j]*(1f/z[h, i]))) for h in {h}, i in {i}, j in {j}  # softmax
+y(h, i, c) += (f32(p[h, i, j])*f32(vt[h, j, c])) for h in {h}, i in {i}, c in {c}, j in {j}  # matmul h:batch i:row c:out_channel j:in_channel
+return y
+)",
+                     fmt::arg("h", heads), fmt::arg("i", queries), fmt::arg("j", keys), fmt::arg("c", depth));
+}
+
 }  // namespace whet::testing
