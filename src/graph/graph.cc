@@ -3,6 +3,16 @@
 #include <unordered_set>
 
 namespace whet {
+
+Operator::Operator(const Operator&) = default;
+Operator::Operator(Operator&&) noexcept = default;
+Operator& Operator::operator=(const Operator&) = default;
+Operator& Operator::operator=(Operator&&) noexcept = default;
+Operator::~Operator() = default;
+bool operator==(const Operator& a, const Operator& b) {
+  return static_cast<const Operator::variant&>(a) == static_cast<const Operator::variant&>(b);
+}
+
 namespace {
 
 bool exists(const Graph& graph, ValueId id) { return id.valid() && id.index() < graph.values.size(); }

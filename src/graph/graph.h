@@ -259,12 +259,23 @@ struct ResizeOperator {
   friend bool operator==(const ResizeOperator&, const ResizeOperator&) = default;
 };
 
-using Operator =
-    std::variant<UnaryOperator, ClipOperator, HardSigmoidOperator, LeakyReluOperator, BinaryOperator, WhereOperator,
-                 CastOperator, ConvOperator, MatMulOperator, PoolOperator, ReduceOperator, SoftmaxOperator,
-                 BatchNormOperator, TransposeOperator, ReshapeOperator, ConcatOperator, SliceOperator, PadOperator,
-                 GatherOperator, ExpandOperator, ResizeOperator, GatherElementsOperator, GatherNdOperator,
-                 ScatterElementsOperator, ScatterNdOperator, ArgReduceOperator, TopKOperator, CumSumOperator>;
+/// One of these. A type of its own and no alias, so that its copies, moves and end are compiled once, in graph.cc: of so
+/// many alternatives they would take the compiler a second in each file that has a graph.
+struct Operator
+    : std::variant<UnaryOperator, ClipOperator, HardSigmoidOperator, LeakyReluOperator, BinaryOperator, WhereOperator,
+                   CastOperator, ConvOperator, MatMulOperator, PoolOperator, ReduceOperator, SoftmaxOperator,
+                   BatchNormOperator, TransposeOperator, ReshapeOperator, ConcatOperator, SliceOperator, PadOperator,
+                   GatherOperator, ExpandOperator, ResizeOperator, GatherElementsOperator, GatherNdOperator,
+                   ScatterElementsOperator, ScatterNdOperator, ArgReduceOperator, TopKOperator, CumSumOperator> {
+  using variant::variant;
+  Operator() = default;
+  Operator(const Operator&);
+  Operator(Operator&&) noexcept;
+  Operator& operator=(const Operator&);
+  Operator& operator=(Operator&&) noexcept;
+  ~Operator();
+  friend bool operator==(const Operator&, const Operator&);
+};
 /// The name of an operator in tasks and profiles: "conv", "add", "relu", "maxpool", ...
 std::string name_of(const Operator&);
 

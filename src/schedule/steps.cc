@@ -8,6 +8,13 @@
 #include <optional>
 
 namespace whet {
+
+Step::Step(const Step&) = default;
+Step::Step(Step&&) noexcept = default;
+Step& Step::operator=(const Step&) = default;
+Step& Step::operator=(Step&&) noexcept = default;
+Step::~Step() = default;
+
 namespace {
 
 constexpr std::string_view word_in_steps(LoopKind kind) {

@@ -42,9 +42,18 @@ namespace whet {
 
 /// The primitives; the list is closed. Loops are named by ids that the sequence of primitives alone determines, so the
 /// same steps replay on another shape of the same structure.
-using Step = std::variant<Split, Fuse, Reorder, Annotate, Bind, ComputeAt, ReverseComputeAt, ComputeRoot, Inline,
-                          CacheRead, Unfold, CacheWrite, Rfactor, Pack, PadStorage, PrefetchRead, Pipeline, Roll,
-                          Tensorize, MinBlocks, Merge, Round, SplitSum, SplitSoftmax, Winograd>;
+/// A type of its own, so that its copies and its end are compiled once, in steps.cc.
+struct Step : std::variant<Split, Fuse, Reorder, Annotate, Bind, ComputeAt, ReverseComputeAt, ComputeRoot, Inline,
+                           CacheRead, Unfold, CacheWrite, Rfactor, Pack, PadStorage, PrefetchRead, Pipeline, Roll,
+                           Tensorize, MinBlocks, Merge, Round, SplitSum, SplitSoftmax, Winograd> {
+  using variant::variant;
+  Step() = default;
+  Step(const Step&);
+  Step(Step&&) noexcept;
+  Step& operator=(const Step&);
+  Step& operator=(Step&&) noexcept;
+  ~Step();
+};
 using Steps = std::vector<Step>;
 
 /// One primitive; a refusal is an error that says why, and the tree stays as it was.
