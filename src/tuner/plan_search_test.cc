@@ -102,6 +102,15 @@ class PlanSearchTest : public ::testing::Test {
   Plan plan_;                        ///< that the file holds in the end
 };
 
+/// Searches with other figures through the code of those above: as released only.
+class RepeatedPlanSearchTest : public PlanSearchTest {
+ protected:
+  void SetUp() override {
+    if (testing::kSanitized) GTEST_SKIP() << "searches of other tests run the same code there";
+    PlanSearchTest::SetUp();
+  }
+};
+
 TEST_F(PlanSearchTest, TakesBlocksWhereTheyAreFasterAndTheNetworkAgrees) {
   const PlanSearch search = this->search(7e-6, 1e-6);
   EXPECT_TRUE(search.complete);
@@ -115,8 +124,7 @@ TEST_F(PlanSearchTest, TakesBlocksWhereTheyAreFasterAndTheNetworkAgrees) {
   EXPECT_NEAR(plan_.usual_network_seconds, 1e-3, 1e-9);
 }
 
-TEST_F(PlanSearchTest, RecordsWhatTheNetworkTakesLongerThanItsKernels) {
-  if (testing::kSanitized) GTEST_SKIP() << "searches of other tests run the same code there";
+TEST_F(RepeatedPlanSearchTest, RecordsWhatTheNetworkTakesLongerThanItsKernels) {
   search(7e-6, 1e-6);
   EXPECT_EQ(plan_.excess, NetworkExcess());
   const double kernels = plan_.usual_seconds;
@@ -144,8 +152,7 @@ TEST_F(PlanSearchTest, TriesAPlanOfFewerKernelsWhereTheExcessMayGoWithTheirNumbe
   EXPECT_LE(plan_.bound_seconds, plan_.seconds);
 }
 
-TEST_F(PlanSearchTest, KeepsAnEarlierPlanAsLongAsTheNetworkIsFasterWithIt) {
-  if (testing::kSanitized) GTEST_SKIP() << "searches of other tests run the same code there";
+TEST_F(RepeatedPlanSearchTest, KeepsAnEarlierPlanAsLongAsTheNetworkIsFasterWithIt) {
   search(7e-6, 1e-6);
   const std::vector<PlannedKernel> adopted = plan_.kernels;
   ASSERT_FALSE(adopted.empty());
@@ -156,8 +163,7 @@ TEST_F(PlanSearchTest, KeepsAnEarlierPlanAsLongAsTheNetworkIsFasterWithIt) {
   EXPECT_TRUE(plan_.kernels.empty());
 }
 
-TEST_F(PlanSearchTest, EndsAnEarlierPlanWhereTheUsualKernelsAreAskedFor) {
-  if (testing::kSanitized) GTEST_SKIP() << "searches of other tests run the same code there";
+TEST_F(RepeatedPlanSearchTest, EndsAnEarlierPlanWhereTheUsualKernelsAreAskedFor) {
   search(7e-6, 1e-6);
   ASSERT_FALSE(plan_.kernels.empty());
   RecordFile file = RecordFile::open(folder_->path() + "/r.jsonl").value();
@@ -200,7 +206,7 @@ TEST_F(PlanSearchTest, BeginsWithTheBestScheduleOfTheUsualKernel) {
   EXPECT_GE(seeded, 2);
 }
 
-TEST_F(PlanSearchTest, StaysWithTheUsualPlanWhereTheNetworkIsNotFaster) {
+TEST_F(RepeatedPlanSearchTest, StaysWithTheUsualPlanWhereTheNetworkIsNotFaster) {
   const PlanSearch search = this->search(7e-6, 1e-6, 0.999e-3);
   EXPECT_FALSE(search.tried.empty());
   EXPECT_EQ(plan_.graph, hash_of(fused_));
@@ -208,12 +214,12 @@ TEST_F(PlanSearchTest, StaysWithTheUsualPlanWhereTheNetworkIsNotFaster) {
 }
 
 /// Where a process has its memory makes a plan fast in it, each time that it is asked.
-TEST_F(PlanSearchTest, DoesNotTakeTheLuckOfAProcessForAFasterPlan) {
+TEST_F(RepeatedPlanSearchTest, DoesNotTakeTheLuckOfAProcessForAFasterPlan) {
   luck_ = [](int process) { return process % 3 < 2 ? 0.97 : 1.05; };
   EXPECT_FALSE(search(7e-6, 1e-6, 1e-3).tried.empty());
   EXPECT_TRUE(plan_.kernels.empty());
 }
-TEST_F(PlanSearchTest, TakesAFasterPlanThatOneProcessWasUnluckyWith) {
+TEST_F(RepeatedPlanSearchTest, TakesAFasterPlanThatOneProcessWasUnluckyWith) {
   luck_ = [](int process) { return process % 7 == 3 ? 1.2 : 1; };
   search(7e-6, 1e-6, 0.95e-3);
   EXPECT_FALSE(plan_.kernels.empty());
@@ -228,13 +234,13 @@ TEST_F(PlanSearchTest, MeasuresWhatPromisesMostWhereAChoiceDoesNotEnd) {
   EXPECT_FALSE(plan_.kernels.empty()) << "the choice among what was measured has time";
   EXPECT_LT(plan_.seconds, plan_.usual_seconds);
 }
-TEST_F(PlanSearchTest, TakesNoWorsePlanWhereAChoiceDoesNotEnd) {
+TEST_F(RepeatedPlanSearchTest, TakesNoWorsePlanWhereAChoiceDoesNotEnd) {
   options_.seconds_a_choice = 0;
   EXPECT_GT(search(11e-6, 3e-6).measured, 0u);
   EXPECT_TRUE(plan_.kernels.empty());
 }
 
-TEST_F(PlanSearchTest, TriesNothingInTheNetworkThatTheSumsDoNotPromise) {
+TEST_F(RepeatedPlanSearchTest, TriesNothingInTheNetworkThatTheSumsDoNotPromise) {
   const PlanSearch search = this->search(11e-6, 3e-6);
   EXPECT_TRUE(search.complete);
   EXPECT_TRUE(search.tried.empty());
@@ -262,8 +268,7 @@ std::size_t trials_of(const Task& task, const std::string& folder) {
   return read_records(folder + "/r.jsonl")->records.of(task.key).size();
 }
 
-TEST_F(PlanSearchTest, MeasuresTheMostPromisingFirst) {
-  if (testing::kSanitized) GTEST_SKIP() << "searches of other tests run the same code there";
+TEST_F(RepeatedPlanSearchTest, MeasuresTheMostPromisingFirst) {
   testing::GraphBuilder b;
   ValueId x = b.relu("r", b.input("x", {1, 8, 8, 8}));
   for (int i = 2; i <= 10; ++i) x = b.relu("r" + std::to_string(i), b.conv("c" + std::to_string(i), x, 8 * i, 3, 1, 1));
@@ -283,8 +288,7 @@ TEST_F(PlanSearchTest, MeasuresTheMostPromisingFirst) {
   }
 }
 
-TEST_F(PlanSearchTest, GivesTheKernelsOfTheBestPlansMoreTrials) {
-  if (testing::kSanitized) GTEST_SKIP() << "searches of other tests run the same code there";
+TEST_F(RepeatedPlanSearchTest, GivesTheKernelsOfTheBestPlansMoreTrials) {
   options_.trials_a_task = 1;
   const PlanSearch search = this->search(7e-6, 1e-6);
   const Alternatives found = find_alternatives(fused_, target_, options_.alternatives).value();
@@ -298,7 +302,7 @@ TEST_F(PlanSearchTest, GivesTheKernelsOfTheBestPlansMoreTrials) {
   EXPECT_GE(chosen, 3);
 }
 
-TEST_F(PlanSearchTest, EndsWithItsTrials) {
+TEST_F(RepeatedPlanSearchTest, EndsWithItsTrials) {
   options_.tuning.trials = 5;
   const PlanSearch search = this->search(7e-6, 1e-6);
   EXPECT_LE(search.trials, 5);
