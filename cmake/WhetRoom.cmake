@@ -35,7 +35,7 @@ function(whet_reuse_precompiled target headers)
   endif()
 endfunction()
 
-# g++'s own choice of linker takes five times as long for a test as the one beside it in binutils.
+# binutils has gold beside g++'s own choice of linker, which takes several times as long for a test.
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   include(CheckLinkerFlag)
   check_linker_flag(CXX -fuse-ld=gold WHET_GOLD)

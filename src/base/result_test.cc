@@ -29,6 +29,10 @@ TEST(Result, KeepsTheKindOfTheError) {
   EXPECT_EQ(inside().error().at("a.onnx").message, "a.onnx: no such file");
   EXPECT_EQ(quarter(6).error().kind, ErrorKind::invalid_input);
 }
+TEST(Result, StopsWhereItIsAskedForWhatItHasNot) {
+  EXPECT_DEATH(half(3).value(), "3 is odd");
+  EXPECT_DEATH(half(4).error(), "asked a value for its error");
+}
 TEST(Check, StopsWithFileLineAndNote) { EXPECT_DEATH(WHET_CHECK(1 == 2, "numbers"), "check failed: 1 == 2: numbers"); }
 
 }  // namespace

@@ -36,7 +36,7 @@ struct WarpShare {
   std::int64_t terms_read(std::int64_t terms, std::int64_t at_once) const {
     return round_up(terms, at_once < terms ? at_once : step_of(intrinsic));
   }
-  /// The intrinsics that a warp runs in a step. The sum has so many columns, and adds `terms` of its terms a step.
+  /// The intrinsics that a warp runs in a step, which adds `terms` terms to each of `columns` columns.
   std::int64_t intrinsics(std::int64_t columns, std::int64_t terms) const {
     return warp_rows / kMmaRows * (of_warp(columns) / kMmaColumns) * (terms / step_of(intrinsic));
   }
