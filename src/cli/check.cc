@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/counted.h"
 #include "cli/add_options.h"
 #include "cli/command.h"
 #include "cli/table.h"
@@ -106,9 +107,10 @@ Result<std::vector<ValueFinding>> compare_outputs(const CheckCommand& command, c
   WHET_TRY(std::vector<Tensor> inputs, inputs_of(runnable.model, command.runnable.model, files));
   WHET_TRY(const std::vector<Tensor> got, runnable.model.run(std::move(inputs)));
   if (got.size() != want.tensors.size()) {
-    return Error{
-        fmt::format("{} has {} output{}, and there are {} answers to compare with; expected one for each output",
-                    command.runnable.model.model, got.size(), got.size() == 1 ? "" : "s", want.tensors.size())};
+    return Error{fmt::format("{} has {}, and there {} {} to compare with; expected one for each output",
+                             command.runnable.model.model, counted(std::ssize(got), "output"),
+                             for_count(std::ssize(want.tensors), "is", "are"),
+                             counted(std::ssize(want.tensors), "answer"))};
   }
   std::vector<ValueFinding> findings;
   for (std::size_t i = 0; i < got.size(); ++i) {
@@ -159,7 +161,8 @@ void print_text(const CheckCommand& command, const std::vector<ValueFinding>& fi
                std::to_string(d.mismatches)});
   }
   fmt::print("{}", table.to_text());
-  if (shown < findings.size()) fmt::print("({} better ones; --verbose shows all)\n", findings.size() - shown);
+  if (shown < findings.size())
+    fmt::print("({}; --verbose shows all)\n", counted(std::ssize(findings) - std::int64_t(shown), "better one"));
 }
 
 void print_json(const std::vector<ValueFinding>& findings, bool same) {

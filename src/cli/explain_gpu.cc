@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/counted.h"
 #include "cli/table.h"
 #include "codegen/compile.h"
 #include "codegen/gpu/ptxas.h"
@@ -55,7 +56,7 @@ void print_launches(const LoopTree& tree, const Target& target) {
                fmt::format("{:.2f}", costs[i].seconds * 1e6), bound_of(costs[i])});
     seconds += costs[i].seconds;
   }
-  fmt::print("\n{} launch{} by the estimate: {:.2f} us\n{}", costs.size(), costs.size() == 1 ? "" : "es", seconds * 1e6,
+  fmt::print("\n{} by the estimate: {:.2f} us\n{}", counted(std::ssize(costs), "launch", "launches"), seconds * 1e6,
              table.to_text());
 }
 

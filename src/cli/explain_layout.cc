@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/counted.h"
 #include "base/nearest.h"
 #include "cli/command.h"
 #include "cli/table.h"
@@ -87,7 +88,8 @@ int print_all(const Decided& decided) {
   std::string summary;
   for (const auto& [order, count] : counts)
     summary += fmt::format("{}{} {}", summary.empty() ? "" : ", ", count, order);
-  fmt::print("Results of {} nodes: {}. Next: whet explain layout NODE --model MODEL\n", decided.orders.size(), summary);
+  fmt::print("Results of {}: {}. Next: whet explain layout NODE --model MODEL\n",
+             counted(std::ssize(decided.orders), "node"), summary);
   return kDone;
 }
 

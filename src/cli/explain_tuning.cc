@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/counted.h"
 #include "base/nearest.h"
 #include "cli/add_options.h"
 #include "cli/command.h"
@@ -102,7 +103,7 @@ int print_task(const Opened& opened, const TuningQuestion& question) {
   const Task& task = opened.tasks[static_cast<std::size_t>(id)];
   const Target& target = opened.place.target;
   const std::vector<const Record*> list = opened.read.records.ranking(task.key, task.within, target);
-  fmt::print("Task {}: {}, {} time{} in the network\n", id, task.name, task.weight, task.weight == 1 ? "" : "s");
+  fmt::print("Task {}: {}, {} in the network\n", id, task.name, counted(task.weight, "time"));
   const double seconds = list.empty() ? 0 : list.front()->outcome.best_seconds();
   const std::int64_t footprint = network_footprint(opened.fused, opened.tasks, false);
   const RecordRates known = rates_for(opened.where, list.empty() ? "" : measured_elsewhere(list.front()->outcome));
@@ -114,8 +115,8 @@ int print_task(const Opened& opened, const TuningQuestion& question) {
     return kDone;
   }
   if (list.front()->outcome.emulated()) fmt::print("{}\n", target.is_gpu() ? kEstimates : kEmulatorTimes);
-  fmt::print("{} ms is the best of {} schedules that ran: {:.1f} GFLOPS. {}\n", exact_milliseconds(seconds),
-             list.size(), flops(task.dag) / seconds / 1e9, verdict(limits, seconds));
+  fmt::print("{} ms is the best of {} that ran: {:.1f} GFLOPS. {}\n", exact_milliseconds(seconds),
+             counted(std::ssize(list), "schedule"), flops(task.dag) / seconds / 1e9, verdict(limits, seconds));
   Table table({{"Time (ms)"}, {"Candidate", false}, {"Choices", false}});
   for (std::size_t i = 0; i < std::min(kShown, list.size()); ++i)
     table.add({exact_milliseconds(list[i]->outcome.best_seconds()), list[i]->tree_hash, to_json(list[i]->candidate)});
@@ -159,8 +160,8 @@ void print_code(const LoopTree& tree, const Target& target, const Shape& within)
     return a.multiply_adds < b.multiply_adds;
   });
   const MachineLoop shown = fullest == loops->end() ? MachineLoop() : *fullest;
-  fmt::print("\n{} bytes of code, {} innermost loops. The one with most multiply-adds ({}; {} use the stack):\n{}",
-             kernel->code.size(), loops->size(), shown.multiply_adds, shown.spills.size(), shown.text);
+  fmt::print("\n{} bytes of code, {}. The one with most multiply-adds ({}; {} use the stack):\n{}", kernel->code.size(),
+             counted(std::ssize(*loops), "innermost loop"), shown.multiply_adds, shown.spills.size(), shown.text);
 }
 
 /// The record that counts for a candidate: its last one, one of this target before those of others. `id`: the beginning

@@ -6,6 +6,7 @@
 #include <deque>
 #include <memory>
 
+#include "base/counted.h"
 #include "cli/command.h"
 #include "json/json.h"
 #include "records/digest.h"
@@ -66,8 +67,8 @@ int write(const RecordsCommand& command, const std::vector<Record>& records, con
   }
   const Status status = write_records(command.output, records, plans, newer);
   if (!status.ok()) return fail(status.error());
-  fmt::print("{}: {} record{}{}\n", command.output, records.size(), records.size() == 1 ? "" : "s",
-             plans.empty() ? "" : fmt::format(", {} plan{}", plans.size(), plans.size() == 1 ? "" : "s"));
+  fmt::print("{}: {}{}\n", command.output, counted(std::ssize(records), "record"),
+             plans.empty() ? "" : ", " + counted(std::ssize(plans), "plan"));
   return kDone;
 }
 
@@ -88,8 +89,10 @@ void print_plans(const Records& records, bool json) {
     const std::string differs =
         plan.kernels.empty()
             ? "the usual kernels"
-            : fmt::format("{} kernel{} from the usual ones, which take {:.4f} ms", plan.kernels.size(),
-                          plan.kernels.size() == 1 ? " differs" : "s differ", plan.usual_seconds * 1e3);
+            : fmt::format("{} {} from the usual ones, which take {:.4f} ms",
+                          counted(std::ssize(plan.kernels), "kernel"),
+                          for_count(std::ssize(plan.kernels), "differs", "differ"), plan.usual_seconds * 1e3) +
+                  (plan.excess == NetworkExcess() ? "" : "; both with what the network takes longer than its kernels");
     fmt::print("{:10.4f} ms  plan of {}  [{}]: {}\n", plan.seconds * 1e3, plan.name, plan.target, differs);
   }
 }
@@ -135,8 +138,8 @@ int run(const RecordsCommand& command) {
     print_plans(records, false);
     return kDone;
   }
-  const RecordStats counted = stats(records);
-  fmt::print("{}", command.json ? dump(stats_json(counted), 2) + "\n" : to_text(counted));
+  const RecordStats totals = stats(records);
+  fmt::print("{}", command.json ? dump(stats_json(totals), 2) + "\n" : to_text(totals));
   return kDone;
 }
 

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "base/counted.h"
 #include "cli/add_options.h"
 #include "cli/command.h"
 #include "cli/target_gpu.h"
@@ -63,7 +64,7 @@ void print_measured(const TargetOnCores& place) {
   if (cpus.size() > 1) fmt::print(", {:.1f} on {}", measured.peak_all, cpus.size());
   fmt::print(" (float multiply-adds)\n  bandwidth  ");
   for (const Bandwidth& level : measured.bandwidth) fmt::print(" {} {:.1f}", level.level, level.gb_per_second);
-  fmt::print(" GB/s (reading, {} thread{})\n", cpus.size(), cpus.size() == 1 ? "" : "s");
+  fmt::print(" GB/s (reading, {})\n", counted(std::ssize(cpus), "thread"));
   if (cpus.size() > 1) {
     const CorePlacement placement = measure_placement(cpus[0], cpus[1]);
     fmt::print("  placement   cores {} and {}: {:.0f} ns there and back ({})\n", cpus[0], cpus[1],

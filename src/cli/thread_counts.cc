@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/counted.h"
 #include "cli/table.h"
 
 namespace whet {
@@ -13,7 +14,7 @@ namespace {
 
 constexpr int kMostThreadCounts = 16, kMostThreadsOfKernel = 1024;
 
-std::string threads_text(int threads) { return fmt::format("{} thread{}", threads, threads == 1 ? "" : "s"); }
+std::string threads_text(int threads) { return counted(threads, "thread"); }
 
 std::string ms_text(double seconds) { return std::isfinite(seconds) ? fmt::format("{:.4g}", seconds * 1e3) : "–"; }
 

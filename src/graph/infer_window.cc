@@ -1,3 +1,4 @@
+#include "base/counted.h"
 #include "graph/border.h"
 #include "graph/infer.h"
 
@@ -96,7 +97,7 @@ Status expect_channels(const InferSite& site, const ConvOperator& op, const Conv
   if (w.inputs == channels / g) return ok_status();
   return site.error("the weights are " + to_string(site.in(1)) + ", which read " + std::to_string(w.inputs) +
                     " channels a group; the input has " + std::to_string(channels) + " channels in " +
-                    std::to_string(g) + (g == 1 ? " group" : " groups"));
+                    counted(g, "group"));
 }
 
 /// The result's channels are whole blocks, and a depthwise convolution keeps the blocks of its input.

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/nearest.h"
 
 namespace whet {
@@ -36,8 +37,6 @@ std::vector<int> physical_cores(const std::vector<LogicalCpu>& machine, const st
 
 /// Whole processors that a quota keeps busy, at least one.
 std::size_t cores_within(double quota) { return std::max<std::size_t>(1, static_cast<std::size_t>(quota + 1e-6)); }
-
-std::string count_text(std::size_t n, const char* noun) { return std::to_string(n) + " " + noun + (n == 1 ? "" : "s"); }
 
 }  // namespace
 
@@ -94,7 +93,7 @@ Result<Cores> choose_cores(std::string_view wanted, int threads, const std::vect
         ErrorKind::wrong_use};
   if (threads > static_cast<int>(cores.cpus.size())) {
     return Error{"--threads is " + std::to_string(threads) + ", but there " +
-                     (cores.cpus.size() == 1 ? "is " : "are ") + count_text(cores.cpus.size(), "usable core") + " (" +
+                     (cores.cpus.size() == 1 ? "is " : "are ") + counted(std::ssize(cores.cpus), "usable core") + " (" +
                      cpu_list_text(cores.cpus) + ")",
                  ErrorKind::wrong_use};
   }

@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/counted.h"
 #include "records/record_line.h"
 
 namespace whet {
@@ -170,18 +171,14 @@ std::vector<std::string> strangers(const Records& records, const std::vector<std
     else if (!target.empty() && r.target != target)
       targets.insert(r.target), ++elsewhere;
   }
-  const auto count = [](std::int64_t n, const std::string& what) {
-    return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
-  };
   std::vector<std::string> notes;
   if (of_others > 0)
-    notes.push_back(count(of_others, "record") + " of " +
-                    count(static_cast<std::int64_t>(unknown_keys.size()), "task") +
+    notes.push_back(counted(of_others, "record") + " of " + counted(std::ssize(unknown_keys), "task") +
                     " that this model does not have (it has changed since, or they are another model's) are not used");
   if (elsewhere > 0) {
     std::string list;
     for (const std::string& each : targets) list += (list.empty() ? "" : "; ") + each;
-    notes.push_back(count(elsewhere, "record") + " of other targets (" + list + ") do not count for " + target);
+    notes.push_back(counted(elsewhere, "record") + " of other targets (" + list + ") do not count for " + target);
   }
   return notes;
 }
@@ -299,8 +296,8 @@ RecordStats stats(const Records& records) {
 }
 
 std::string to_text(const RecordStats& s) {
-  std::string out = format("%lld trials of %lld tasks: build %.1f s, run %.1f s, %lld ended early as clearly slower\n",
-                           static_cast<long long>(s.trials), static_cast<long long>(s.tasks), s.build_seconds,
+  std::string out = format("%s of %s: build %.1f s, run %.1f s, %lld ended early as clearly slower\n",
+                           counted(s.trials, "trial").c_str(), counted(s.tasks, "task").c_str(), s.build_seconds,
                            s.run_seconds, static_cast<long long>(s.truncated));
   if (s.compared > 0) out += format("measured again: %lld\n", static_cast<long long>(s.compared));
   for (std::size_t code = 0; code < s.outcomes.size(); ++code)
@@ -309,8 +306,8 @@ std::string to_text(const RecordStats& s) {
                     static_cast<long long>(s.outcomes[code]));
   if (!s.ranking.empty()) out += "How well the model ranked its proposals (Spearman's correlation, mean over tasks):\n";
   for (const RankingQuality& r : s.ranking)
-    out += format("  round %3d: %5.2f over %lld tasks, %lld trials\n", r.round, r.correlation,
-                  static_cast<long long>(r.tasks), static_cast<long long>(r.trials));
+    out += format("  round %3d: %5.2f over %s, %s\n", r.round, r.correlation, counted(r.tasks, "task").c_str(),
+                  counted(r.trials, "trial").c_str());
   if (!s.failures.empty()) out += "Failures, most frequent first:\n";
   for (const FailureGroup& group : s.failures)
     out += "  " + std::to_string(group.count) + " x " + std::to_string(static_cast<int>(group.code)) + " " +

@@ -93,7 +93,7 @@ TEST(Stats, CountWhatAComparisonFoundLast) {
   const Record crashed = testing_records::failed("k", "a", OutcomeCode::crash, "SIGSEGV");
   const Records records({timed("k", "a", 3e-3), crashed});
   EXPECT_EQ(to_text(stats(records)),
-            "1 trials of 1 tasks: build 0.0 s, run 0.0 s, 0 ended early as clearly slower\n"
+            "1 trial of 1 task: build 0.0 s, run 0.0 s, 0 ended early as clearly slower\n"
             "measured again: 1\n"
             "   9 crash          1\n"
             "Failures, most frequent first:\n"
@@ -128,9 +128,9 @@ TEST(Ranking, ComparesWhatWasExpectedWithWhatWasMeasuredWithinARound) {
   EXPECT_EQ(quality[0].trials, 10);
   EXPECT_NE(to_text(stats(records))
                 .find("How well the model ranked its proposals (Spearman's correlation, mean over tasks):\n"
-                      "  round   1:  1.00 over 1 tasks, 10 trials\n"
-                      "  round   2: -1.00 over 1 tasks, 10 trials\n"
-                      "  round   3:  0.00 over 1 tasks, 10 trials\n"),
+                      "  round   1:  1.00 over 1 task, 10 trials\n"
+                      "  round   2: -1.00 over 1 task, 10 trials\n"
+                      "  round   3:  0.00 over 1 task, 10 trials\n"),
             std::string::npos);
 }
 

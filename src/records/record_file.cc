@@ -16,6 +16,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/parallel.h"
 #include "base/write_place.h"
 #include "records/line_blocks.h"
@@ -137,7 +138,7 @@ class Collector {
     return nothing && begins_with_ && *begins_with_ != '{';
   }
   void finish() {
-    const auto count = [](std::int64_t n) { return std::to_string(n) + (n == 1 ? " line" : " lines"); };
+    const auto count = [](std::int64_t n) { return counted(n, "line"); };
     if (out_.bad_lines > 0)
       out_.notes.push_back(path_ + ": " + count(out_.bad_lines) + " skipped that " +
                            (out_.bad_lines == 1 ? "holds" : "hold") + " no record (" + first_bad_ + ")");

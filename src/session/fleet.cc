@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/counted.h"
+
 namespace whet {
 Result<std::shared_ptr<FleetQueue>> open_fleet(const FleetOptions& options) {
   WHET_TRY(const FleetAccess access, read_fleet_access(options.folder.empty() ? options.usual_folder : options.folder));
@@ -30,7 +32,7 @@ Result<std::vector<FleetUnit>> units_of(FleetQueue& queue, const std::string& ke
 std::string units_text(const std::string& key, const std::vector<FleetUnit>& units) {
   std::string names;
   for (const FleetUnit& unit : units) names += (names.empty() ? "" : ", ") + unit.name.unit;
-  return fmt::format("fleet:{} ({} unit{}: {})", key, units.size(), units.size() == 1 ? "" : "s", names);
+  return fmt::format("fleet:{} ({}: {})", key, counted(std::ssize(units), "unit"), names);
 }
 
 }  // namespace whet

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "alternatives/alternatives.h"
+#include "base/counted.h"
 
 namespace whet {
 namespace {
@@ -30,9 +31,8 @@ std::string kernels_text(const std::vector<PlannedKernel>& kernels) {
               kernel.forms.substr(0, names_cover(kernel.forms) ? kernel.forms.find(':') : kernel.forms.npos)}];
   std::string text;
   for (const auto& [what, count] : counts)
-    text += fmt::format("{}{} {} {}", text.empty() ? "" : ", ", count,
-                        what.first ? (count == 1 ? "copy" : "copies") : (count == 1 ? "kernel as" : "kernels as"),
-                        what.second);
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ",
+                        what.first ? counted(count, "copy", "copies") : counted(count, "kernel") + " as", what.second);
   return text.empty() ? "the usual kernels" : text;
 }
 

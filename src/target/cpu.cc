@@ -5,6 +5,7 @@
 #include <cmath>
 #include <set>
 
+#include "base/counted.h"
 #include "base/nearest.h"
 #include "target/cpu_isa.h"
 #include "target/kinds.h"
@@ -248,8 +249,7 @@ std::vector<std::string> cpu_differences(const Target& has, const Target& want) 
   if (a.cores != b.cores)
     found.push_back(std::string("measured on ") + name_of(a.cores) + " cores, not " + name_of(b.cores));
   if (has.threads != want.threads)
-    found.push_back("tuned for " + std::to_string(has.threads) + (has.threads == 1 ? " thread" : " threads") +
-                    ", not " + std::to_string(want.threads));
+    found.push_back("tuned for " + counted(has.threads, "thread") + ", not " + std::to_string(want.threads));
   return found;
 }
 
