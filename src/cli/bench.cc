@@ -6,6 +6,7 @@
 
 #include "cli/add_options.h"
 #include "cli/command.h"
+#include "cli/table.h"
 #include "json/json.h"
 #include "machine/placement.h"
 #include "machine/processor.h"
@@ -23,9 +24,12 @@ struct BenchCommand {
   bool json = false;
 };
 
-std::string predicted_text(double predicted, double median) {
+/// A median that other programs made is not held against the prediction.
+std::string predicted_text(double predicted, const Latency& latency) {
   if (predicted <= 0) return "";
-  return fmt::format(" · predicted {:.3f} ({:+.1f}%)", predicted * 1e3, 100 * (median / predicted - 1));
+  const std::string off =
+      latency.disturbed() ? "" : fmt::format(" ({})", off_text(latency.percentile(0.5), predicted, 1));
+  return fmt::format(" · predicted {:.3f}{}", predicted * 1e3, off);
 }
 
 /// `emulator`: one ran it, on a device elsewhere.
@@ -41,10 +45,11 @@ void print_text(const OpenedModel& model, const Latency& latency, bool emulator)
              latency.sorted.back() * 1e3, latency.sorted.front() * 1e3, latency.deviation * 1e3);
   fmt::print(" p50 {:.3f}  p90 {:.3f}  p99 {:.3f} · {:.0f} inferences/s{} · {}\n", median * 1e3,
              latency.percentile(0.9) * 1e3, latency.percentile(0.99) * 1e3, 1 / latency.mean,
-             predicted_text(model.info().predicted_seconds, median), threads_text(model));
+             predicted_text(model.info().predicted_seconds, latency), threads_text(model));
   if (latency.back_to_back > 0)
     fmt::print(" inputs and outputs on the device; one behind the other without waiting: {:.4f} ms an inference\n",
                latency.back_to_back * 1e3);
+  if (latency.disturbed()) fmt::print(" {}\n", busy_text("The median", median, latency.sorted.front()));
   if (const std::string stolen = stolen_text(latency.stolen); !stolen.empty())
     fmt::print(" {}: the fastest runs say more than the median\n", stolen);
 }
@@ -61,7 +66,7 @@ void print_json(const OpenedModel& model, const Latency& latency) {
   const std::vector<int> cores = cores_of(model);
   out.set("cores", Json::array_of(cores)).set("predicted_ms", model.info().predicted_seconds * 1e3);
   out.set("flops", model.info().flops).set("note", model.note());
-  out.set("stolen", latency.stolen);
+  out.set("stolen", latency.stolen).set("disturbed", latency.disturbed());
   if (latency.back_to_back > 0) out.set("back_to_back_ms", latency.back_to_back * 1e3);
   if (!model.is_elsewhere()) out.set("machine", read_processor().brand);
   if (cores.size() > 1 && !model.is_elsewhere())

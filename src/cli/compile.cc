@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
+#include "base/counted.h"
 #include "cli/add_options.h"
 #include "cli/command.h"
 #include "cli/table.h"
@@ -38,13 +40,6 @@ const char* name_of(TaskReport::Source source) {
   return "";
 }
 
-/// "model.onnx" -> "model.so", in the working directory.
-std::string default_output(const std::string& model) {
-  std::string name = model.substr(model.find_last_of("/:") + 1);
-  if (const std::size_t dot = name.rfind('.'); dot != std::string::npos && dot > 0) name.erase(dot);
-  return name + ".so";
-}
-
 void print_tasks(const CompileReport& report) {
   Table table({{"ID"}, {"Task", false}, {"Weight"}, {"Runs on", false}, {"Predicted (ms)"}, {"Code (KB)"}});
   for (std::size_t i = 0; i < report.tasks.size(); ++i) {
@@ -57,9 +52,19 @@ void print_tasks(const CompileReport& report) {
   fmt::print("{}", table.to_text());
 }
 
+/// A line for each thing that is strange about tasks: the task by its name, or how many have it.
 void print_notes(const CompileReport& report) {
-  for (const TaskReport& task : report.tasks)
-    if (!task.note.empty()) fmt::print("  {}: {} ({})\n", task.name, name_of(task.source), task.note);
+  std::vector<std::pair<const TaskReport*, std::int64_t>>
+      kinds;  // the first of the tasks with equal notes, and how many
+  for (const TaskReport& task : report.tasks) {
+    if (task.note.empty()) continue;
+    const auto same = std::ranges::find_if(
+        kinds, [&](const auto& kind) { return kind.first->source == task.source && kind.first->note == task.note; });
+    same == kinds.end() ? void(kinds.emplace_back(&task, 1)) : void(++same->second);
+  }
+  for (const auto& [task, count] : kinds)
+    fmt::print("  {}: {}{} ({})\n", count == 1 ? task->name : counted(count, "task"), name_of(task->source),
+               for_count(count, "", "s"), task->note);
 }
 
 void print_text(const CompileCommand& command, const CompileReport& report, const Target& target) {
@@ -111,6 +116,7 @@ void show_kernels(int done, int all) {
 /// Compiles, and says what became of it. `events` may be null.
 int compile(CompileCommand& command, const TargetOnCores& place, const FusedGraph& fused, EventStream* events) {
   CompileOptions compiling;
+  compiling.name = command.model.name();
   compiling.cubin = command.cubin;
   compiling.made_weights = command.weights == "seed";
   command.records.emulated = command.allow_emulated;
@@ -135,7 +141,7 @@ int compile(CompileCommand& command, const TargetOnCores& place, const FusedGrap
 }
 
 int run(CompileCommand& command) {
-  if (command.output.empty()) command.output = default_output(command.model.model);
+  if (command.output.empty()) command.output = command.model.name() + ".so";
   const Result<TargetOnCores> place = choose_target(command.place);
   if (!place.ok()) return wrong_use(place.error());
   if (!place->note.empty()) fmt::print(stderr, "{}\n", place->note);

@@ -6,6 +6,8 @@
 #include <memory>
 #include <numeric>
 
+#include "base/counted.h"
+#include "base/spread.h"
 #include "cli/add_options.h"
 #include "cli/command.h"
 #include "cli/table.h"
@@ -60,29 +62,49 @@ Profiled describe(const OpenedModel& model) {
   return out;
 }
 
+/// The mean of the operation is far above its fastest run: what it is off its prediction says nothing.
+bool is_disturbed(const whet_step_profile& step, const whet_profile& profile) {
+  return is_far_above(mean_ns(step, profile), static_cast<double>(step.min_ns));
+}
+std::string off_of(const whet_step_profile& step, const whet_profile& profile) {
+  if (step.predicted_seconds <= 0 || is_disturbed(step, profile)) return "–";
+  return off_text(mean_ns(step, profile), step.predicted_seconds * 1e9, 0);
+}
+
+/// One line where a busy machine made the times; "" where it did not.
+std::string busy_line(const Profiled& profiled) {
+  const double fastest = static_cast<double>(profiled.profile.min_ns);
+  const auto disturbed = std::ranges::count_if(
+      profiled.steps, [&](const whet_step_profile* step) { return is_disturbed(*step, profiled.profile); });
+  if (is_far_above(profiled.whole_ns, fastest))
+    return busy_text("The mean of a run", profiled.whole_ns, fastest) + "; Off is left out where that decides\n";
+  if (disturbed == 0) return "";
+  return fmt::format("{} took far longer in the mean than in {} fastest run: Off is left out there\n",
+                     counted(disturbed, "operation"), for_count(disturbed, "its", "their"));
+}
+
 std::string percent(double part, double whole) { return whole > 0 ? fmt::format("{:.1f}%", 100 * part / whole) : "–"; }
 
 /// `emulator`: one ran it, on a device elsewhere.
 void print_text(const OpenedModel& model, const Profiled& profiled, bool emulator) {
-  fmt::print("{} · {} · {} runs · {}\n", model.info().name, model.info().target, profiled.profile.runs,
-             threads_text(model));
+  fmt::print("{} · {} · {} · {}\n", model.info().name, model.info().target,
+             counted(std::int64_t(profiled.profile.runs), "run"), threads_text(model));
   if (model.is_emulated()) fmt::print("{}\n", kEstimates);
   if (emulator) fmt::print("{}\n", kEmulatorTimes);
   Table table(
       {{"Node", false}, {"Op", false}, {"Time (us)"}, {"Share"}, {"GFLOPS"}, {"% peak"}, {"Predicted (us)"}, {"Off"}});
   for (const whet_step_profile* step : profiled.steps) {
     const double ns = mean_ns(*step, profiled.profile), gflops = step->flops / ns;
-    const double predicted = step->predicted_seconds * 1e9;
+    const double predicted = step->predicted_seconds * 1e6;
     table.add({shortened(step->node, kNodeWidth), shortened(step->op, kOpWidth), fmt::format("{:.1f}", ns / 1e3),
                percent(ns, profiled.steps_ns), fmt::format("{:.1f}", gflops), percent(gflops, profiled.peak_gflops),
-               predicted > 0 ? fmt::format("{:.1f}", predicted / 1e3) : "–",
-               predicted > 0 ? fmt::format("{:+.0f}%", 100 * (ns / predicted - 1)) : "–"});
+               predicted > 0 ? fmt::format("{:.1f}", predicted) : "–", off_of(*step, profiled.profile)});
   }
-  fmt::print("{}", table.to_text());
+  fmt::print("{}{}", table.to_text(), busy_line(profiled));
   fmt::print(
-      "Total: {:.1f} us in {} operations; whole run {:.1f} us ({:.1f}% outside of operations; copies of inputs and "
+      "Total: {:.1f} us in {}; whole run {:.1f} us ({:.1f}% outside of operations; copies of inputs and "
       "outputs {:.1f} us)\n",
-      profiled.steps_ns / 1e3, profiled.profile.steps, profiled.whole_ns / 1e3,
+      profiled.steps_ns / 1e3, counted(profiled.profile.steps, "operation"), profiled.whole_ns / 1e3,
       100 * (1 - profiled.steps_ns / profiled.whole_ns),
       static_cast<double>(profiled.profile.copy_total_ns) / static_cast<double>(profiled.profile.runs) / 1e3);
   if (profiled.peak_gflops > 0)
@@ -105,11 +127,14 @@ void print_json(const OpenedModel& model, const Profiled& profiled) {
                   .set("flops", step->flops)
                   .set("bytes", step->bytes)
                   .set("parallel", step->parallel != 0)
-                  .set("predicted_us", step->predicted_seconds * 1e6));
+                  .set("predicted_us", step->predicted_seconds * 1e6)
+                  .set("disturbed", is_disturbed(*step, profiled.profile)));
   }
   Json out = Json::object();
   out.set("model", model.info().name).set("target", model.info().target);
   out.set("runs", static_cast<std::int64_t>(profiled.profile.runs)).set("whole_us", profiled.whole_ns / 1e3);
+  out.set("min_us", static_cast<double>(profiled.profile.min_ns) / 1e3)
+      .set("disturbed", is_far_above(profiled.whole_ns, static_cast<double>(profiled.profile.min_ns)));
   out.set("steps_us", profiled.steps_ns / 1e3).set("peak_gflops", profiled.peak_gflops).set("steps", steps);
   fmt::print("{}\n", dump(out, 2));
 }

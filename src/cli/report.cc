@@ -27,13 +27,6 @@ struct ReportCommand {
   bool no_run = false;
 };
 
-/// "a/b.onnx" -> "b.html", "zoo:resnet-18" -> "resnet-18.html".
-std::string default_page(const std::string& model) {
-  std::string name = model.substr(model.find_last_of("/:") + 1);
-  if (const std::size_t dot = name.rfind('.'); dot != std::string::npos && dot > 0) name.erase(dot);
-  return name + ".html";
-}
-
 /// Another processor's records are shown, too; nothing is measured then.
 Status run_network(const ReportCommand& command, const ReportSubject& subject, const Records& records,
                    const InputFiles& files, ReportData& data) {
@@ -45,7 +38,7 @@ Status run_network(const ReportCommand& command, const ReportSubject& subject, c
 
 Result<std::string> make_report_page(const ReportCommand& command, const TargetOnCores& place) {
   WHET_RETURN_IF_ERROR(command.rounding.check(place.target));
-  const std::string output = command.output.empty() ? default_page(command.model.model) : command.output;
+  const std::string output = command.output.empty() ? command.model.name() + ".html" : command.output;
   WHET_RETURN_IF_ERROR(can_write_file(output));
   WHET_TRY(const InputFiles files, read_inputs(command.model.inputs));
   make_large_heaps();

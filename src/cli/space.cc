@@ -8,6 +8,7 @@
 #include <memory>
 #include <set>
 
+#include "base/counted.h"
 #include "cli/add_options.h"
 #include "cli/command.h"
 #include "cli/table.h"
@@ -56,14 +57,19 @@ std::string combinations_text(double combinations) {
                              : fmt::format("{:.1e}", combinations);
 }
 
+/// The part of random samples that a sketch gives; those of a space add up to 1.
+double share_of(const Sketch& sketch, const DesignSpace& space) {
+  double all = 0;
+  for (const Sketch& each : space.sketches()) all += each.share;
+  return all > 0 ? sketch.share / all : 0;
+}
+
 void print_sketches(const Searched& s) {
-  double shares = 0;
-  for (const Sketch& sketch : s.space.sketches()) shares += sketch.share;
   Table table({{"Sketch", false}, {"Combinations"}, {"Candidates"}, {"Samples"}});
   for (const Sketch& sketch : s.space.sketches()) {
     const SpaceSize size = s.space.size(sketch.name);
     table.add({sketch.name, combinations_text(size.combinations), count_text(size),
-               fmt::format("{:.0f}%", 100 * sketch.share / shares)});
+               fmt::format("{:.0f}%", 100 * share_of(sketch, s.space))});
   }
   fmt::print("{}", table.to_text());
   for (const Sketch& sketch : s.space.sketches()) {
@@ -133,7 +139,7 @@ Json to_json(const Searched& s, const SpaceCommand& command) {
     sketches.add(Json::object()
                      .set("name", sketch.name)
                      .set("size", to_json(s.space.size(sketch.name)))
-                     .set("share", sketch.share)
+                     .set("share", share_of(sketch, s.space))
                      .set("decisions", decisions));
   }
   out.set("sketches", sketches);
@@ -180,8 +186,8 @@ int run_task(const Searched& s, const SpaceCommand& command) {
     return kDone;
   }
   const SpaceSize size = s.space.size();
-  fmt::print("{} {} · {} candidates of {} combinations in {} sketches\n", s.id, s.task.name, count_text(size),
-             combinations_text(size.combinations), s.space.sketches().size());
+  fmt::print("{} {} · {} candidates of {} combinations in {}\n", s.id, s.task.name, count_text(size),
+             combinations_text(size.combinations), counted(std::ssize(s.space.sketches()), "sketch", "sketches"));
   print_sketches(s);
   if (command.why) print_why(rules_for(s.target), notes_of(s, command.rounding.exact));
   for (const Candidate& candidate : samples_of(s, command))
@@ -227,7 +233,7 @@ int run(const SpaceCommand& command) {
   if (command.task < 0) return run_all(*tasks, place->target, command);
   if (static_cast<std::size_t>(command.task) >= tasks->size())
     return wrong_use({fmt::format("space: {} has no task {}; expected 0 to {} (whet tasks MODEL lists them)",
-                                  fused->graph.name, command.task, tasks->size() - 1)});
+                                  command.model.name(), command.task, tasks->size() - 1)});
   const Task& task = (*tasks)[static_cast<std::size_t>(command.task)];
   return run_task(
       {task, command.task, place->target, make_space(task.dag, place->target, command.rounding.schedules())}, command);

@@ -63,10 +63,27 @@ std::string si(double value) {
   return short_number(value) + prefixes[k];
 }
 
+std::string with_unit(double value, const std::string& unit) {
+  const std::string text = si(value);
+  return text + (text.find(' ') == std::string::npos ? " " : "") + unit;
+}
+
 std::string short_number(double value) {
   const double size = std::abs(value);
   if (value == std::floor(value) && size < 1000) return fmt::format("{:.0f}", value);
   return fmt::format("{:.{}f}", value, size < 10 ? 3 : size < 100 ? 2 : size < 1000 ? 1 : 0);
+}
+
+std::string off_text(double measured, double expected, int digits) {
+  const double ratio = measured / expected;
+  if (ratio >= 2) return fmt::format("{} times as long", short_number(ratio));
+  return fmt::format("{:+.{}f}%", 100 * (ratio - 1), digits);
+}
+
+std::string busy_text(const std::string& what, double usual, double fastest) {
+  return fmt::format(
+      "{} is {} times the fastest: another program ran, or the machine is shared; `whet doctor` says what it finds",
+      what, short_number(usual / fastest));
 }
 
 std::string exact_milliseconds(double seconds) { return fmt::format("{:.4f}", seconds * 1e3); }

@@ -32,8 +32,14 @@ std::string shortened(const std::string& text, std::size_t width);
 
 /// "1.23 G", "456 M", "7.8 k": three digits and a prefix.
 std::string si(double value);
+/// "1.23 GFLOP", "510 FLOP"
+std::string with_unit(double value, const std::string& unit);
 /// "0.231", "12.3", "4567": three digits at least, for times and speeds of any size.
 std::string short_number(double value);
+/// How far a time is from what was expected of it: "+1.6%", from twice as long on "25.9 times as long". Both are positive.
+std::string off_text(double measured, double expected, int digits);
+/// "The median is 3.2 times the fastest: ...": one line about times of which `usual` is far above `fastest` (base/spread.h).
+std::string busy_text(const std::string& what, double usual, double fastest);
 /// "1.2345" of seconds: milliseconds of times that are compared.
 std::string exact_milliseconds(double seconds);
 

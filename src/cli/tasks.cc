@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "alternatives/alternatives.h"
+#include "base/counted.h"
 #include "cli/add_options.h"
 #include "cli/command.h"
 #include "cli/layouts.h"
@@ -99,7 +100,7 @@ int print_alternatives(const TasksCommand& command, const FusedGraph& fused, con
   if (command.json) {
     const Result<Json> list = alternatives_json(fused, target, *found, command.records);
     if (!list.ok()) return fail(list.error());
-    fmt::print("{}\n", dump(Json::object().set("model", fused.graph.name).set("alternatives", *list), 2));
+    fmt::print("{}\n", dump(Json::object().set("model", command.model.name()).set("alternatives", *list), 2));
     return kDone;
   }
   Table table({{"ID"}, {"Alternative", false}, {"Node", false}, {"Stored", false}, {"Task", false}});
@@ -112,8 +113,9 @@ int print_alternatives(const TasksCommand& command, const FusedGraph& fused, con
   }
   std::string forms = "nhwc";
   for (Form form : options->forms) forms += ", " + to_text(form);
-  fmt::print("{}{} alternatives beside {} usual ones, {} tasks in all; forms: {}\n", table.to_text(),
-             found->all.size() - found->usual, found->usual, found->tasks.size(), forms);
+  fmt::print("{}{} beside {}, {} in all; forms: {}\n", table.to_text(),
+             counted(std::ssize(found->all) - std::int64_t(found->usual), "alternative"),
+             counted(std::int64_t(found->usual), "usual one"), counted(std::ssize(found->tasks), "task"), forms);
   return kDone;
 }
 
@@ -135,12 +137,14 @@ int run(const TasksCommand& command) {
   if (command.json) {
     Json list = Json::array();
     for (std::size_t i = 0; i < tasks->size(); ++i) list.add(to_json((*tasks)[i], i, total, command.dag));
-    fmt::print("{}\n", dump(Json::object().set("model", fused->graph.name).set("flops", total).set("tasks", list), 2));
+    fmt::print("{}\n",
+               dump(Json::object().set("model", command.model.name()).set("flops", total).set("tasks", list), 2));
     return kDone;
   }
   std::int64_t kernels = 0;
   for (const Task& task : *tasks) kernels += task.weight;
-  fmt::print("{} · {} tasks for {} kernels · {}FLOP\n", fused->graph.name, tasks->size(), kernels, si(total));
+  fmt::print("{} · {} for {} · {}\n", command.model.name(), counted(std::ssize(*tasks), "task"),
+             counted(kernels, "kernel"), with_unit(total, "FLOP"));
   print_table(*tasks, total);
   if (!command.dag) return kDone;
   for (std::size_t i = 0; i < tasks->size(); ++i)

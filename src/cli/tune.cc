@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/counted.h"
 #include "base/version.h"
 #include "cli/add_options.h"
 #include "cli/command.h"
@@ -37,16 +38,9 @@ struct TuneCommand {
   bool talks() const { return !json && !quiet; }
 };
 
-/// "zoo:resnet-18" -> "resnet-18.jsonl", "a/b.onnx" -> "b.jsonl".
-std::string default_records(const std::string& model) {
-  std::string name = model.substr(model.find_last_of("/:") + 1);
-  if (const std::size_t dot = name.rfind('.'); dot != std::string::npos && dot > 0) name.erase(dot);
-  return name + ".jsonl";
-}
-
 void print_header(const TuneSettings& settings, const Prepared& prepared, const RecordFile& file) {
-  fmt::print("whet {} · {} · {} task{} · {} · records {} ({} there)\n", version(), settings.model.model,
-             prepared.chosen.size(), prepared.chosen.size() == 1 ? "" : "s", place_text(prepared), settings.records,
+  fmt::print("whet {} · {} · {} · {} · records {} ({} there)\n", version(), settings.model.name(),
+             counted(std::ssize(prepared.chosen), "task"), place_text(prepared), settings.records,
              file.records().size());
   if (!prepared.place.note.empty()) fmt::print("{}\n", prepared.place.note);
 }
@@ -167,7 +161,7 @@ int run(TuneCommand& command) {
   TuneSettings& settings = command.settings;
   if (settings.repeat == 0 && (settings.number > 0 || settings.min_repeat_ms > 0))
     return wrong_use({"tune: --number and --min-repeat-ms count only with --repeat; give --repeat too"});
-  if (settings.records.empty()) settings.records = default_records(settings.model.model);
+  if (settings.records.empty()) settings.records = settings.model.name() + ".jsonl";
   settings.where.interrupted = is_interrupted;
   settings.alternatives = [&command](const Target& target) { return command.layouts.alternatives(target); };
   std::vector<int> counts = {0};

@@ -64,7 +64,7 @@ double predicted_seconds(const std::vector<TaskReport>& tasks) {
 
 void describe(const FusedGraph& fused, const Target& target, const CompileOptions& options, const CompileReport& report,
               ModelPlan& plan) {
-  plan.name = fused.graph.name;
+  plan.name = options.name.empty() ? fused.graph.name : options.name;
   plan.target = to_string(target);
   plan.records = summary(report);
   plan.compiler = options.compiler;

@@ -36,6 +36,7 @@ struct CompileOptions {
   /// For a library that is only timed: its large weights are made up, and need not travel to a device elsewhere. Its answers are wrong.
   bool made_weights = false;
   PackedConstants* packed = nullptr;  ///< of other compiles of the same graph (compiler/packing.h); null: none
+  std::string name;                   ///< the model's, for people; "": the graph's
   std::string compiler = "whet " + version();
   /// Kernels made, of all kernels: called after each, by several threads, one at a time; may be empty.
   std::function<void(int done, int all)> on_kernel;

@@ -140,7 +140,7 @@ return c
   EXPECT_EQ(describe(0),
             "L3 84 us: 4.19 MB of constants at 50 GB/s\n"
             "compute 21 us: 2.1 MFLOP at 100 GFLOPS\n"
-            "L1 0 us: 0.01 MB of activations at 400 GB/s\n");
+            "L1 0 us: 8.2 KB of activations at 400 GB/s\n");
   EXPECT_EQ(describe(100 << 20).substr(0, 14), "memory 210 us:") << "the network's other weights push these out";
 }
 

@@ -22,6 +22,18 @@ Level level_of(std::int64_t bytes, const MachineRates& rates) {
   return {"memory", rates.memory_gbs};
 }
 
+/// "63.3 MFLOP", "12.0 kFLOP", "510 FLOP".
+std::string operations_text(double count) {
+  if (count < 1e3) return fmt::format("{:.0f} FLOP", count);
+  if (count < 1e5) return fmt::format("{:.1f} kFLOP", count / 1e3);
+  return fmt::format("{:.1f} MFLOP", count / 1e6);
+}
+std::string bytes_text(double count) {
+  if (count < 1e3) return fmt::format("{:.0f} bytes", count);
+  if (count < 1e5) return fmt::format("{:.1f} KB", count / 1e3);
+  return fmt::format("{:.2f} MB", count / 1e6);
+}
+
 std::int64_t bytes_of(const Op& op) { return num_elements(op.shape) * size_of(op.dtype); }
 
 }  // namespace
@@ -37,12 +49,12 @@ std::vector<Limit> limits_of(const ComputeDag& dag, const MachineRates& rates, s
   const double operations = flops(dag);
   if (rates.gflops > 0 && operations > 0)
     limits.push_back({"compute", operations / rates.gflops / 1e9,
-                      fmt::format("{:.1f} MFLOP at {:.0f} GFLOPS", operations / 1e6, rates.gflops)});
+                      fmt::format("{} at {:.0f} GFLOPS", operations_text(operations), rates.gflops)});
   const auto add = [&](const char* which, std::int64_t bytes, const Level& level) {
     if (bytes <= 0 || level.gbs <= 0) return;
     limits.push_back(
         {level.name, static_cast<double>(bytes) / level.gbs / 1e9,
-         fmt::format("{:.2f} MB of {} at {:.0f} GB/s", static_cast<double>(bytes) / 1e6, which, level.gbs)});
+         fmt::format("{} of {} at {:.0f} GB/s", bytes_text(static_cast<double>(bytes)), which, level.gbs)});
   };
   add("activations", activations, level_of(activations, rates));
   add("constants", constants, level_of(std::max(constants, network_bytes), rates));

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/spread.h"
 #include "device/cpu/opened_model.h"
 
 namespace whet {
@@ -23,6 +24,8 @@ struct Latency {
 
   ///   share  0 to 1: 0.5 is the median
   double percentile(double share) const;
+  /// The median is far above the fastest: other programs ran (base/spread.h).
+  bool disturbed() const { return is_far_above(percentile(0.5), sorted.front()); }
 };
 
 /// Warms the model up, which has its inputs, and times inferences of it.

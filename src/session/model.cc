@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/counted.h"
 #include "base/nearest.h"
 #include "import/load_tensors.h"
 #include "session/options.h"
@@ -50,6 +51,14 @@ Error no_such_input(const std::string& name, const std::vector<InputSlot>& slots
 }
 
 }  // namespace
+
+std::string ModelOptions::name() const {
+  std::string name = model;
+  while (name.size() > 1 && name.ends_with('/')) name.pop_back();  // a folder
+  name.erase(0, name.find_last_of("/:") + 1);
+  if (const std::size_t dot = name.rfind('.'); dot != std::string::npos && dot > 0) name.erase(dot);
+  return name;
+}
 
 std::string ModelOptions::text() const {
   const ModelOptions usual;
@@ -144,7 +153,7 @@ Result<std::vector<Tensor>> match_inputs(const std::vector<InputSlot>& slots, co
   if (!named.empty()) return no_such_input(named.begin()->first, slots);
   if (next_unnamed < files.unnamed.size()) {
     return Error{"--input: " + std::to_string(files.unnamed.size()) + " unnamed tensors were given; the model has " +
-                 std::to_string(slots.size()) + (slots.size() == 1 ? " input" : " inputs")};
+                 counted(std::ssize(slots), "input")};
   }
   return tensors;
 }

@@ -25,6 +25,8 @@ struct ModelOptions {
   int batch = 1, image = 224;
   std::string layout = "nchw";
 
+  /// The model's own name, for headers and for files that are made of it: "resnet-18" of "zoo:resnet-18", "b" of "a/b.onnx".
+  std::string name() const;
   bool is_compiled() const { return model.ends_with(".so"); }
   /// The options as a command line for a command that only takes the model, without those left at their defaults.
   std::string text() const;

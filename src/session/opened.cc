@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "compiler/choose.h"
 #include "device/remote/cpu/remote_model.h"
 #include "machine/detect.h"
@@ -179,6 +180,7 @@ Result<Runnable> open_runnable(const RunnableOptions& options, const InputFiles&
   WHET_TRY(ScratchDirectory scratch, ScratchDirectory::make());
   const std::string library = scratch.path() + "/model.so";
   CompileOptions compiling;
+  compiling.name = options.model.name();
   RecordOptions records = options.records;
   records.gpu = place.on.gpu;
   compiling.emulated = place.device.kind == DeviceName::Kind::emulated;
@@ -211,8 +213,9 @@ std::string threads_text(const OpenedModel& model) {
   if (const whet_device_info* device = model.device()) return fmt::format("{} · {}", device->name, device->image);
   const whet_pool_info& pool = model.pool();
   const std::vector<int> cores = cores_of(model);
-  std::string text = fmt::format("{} thread{}", pool.threads, pool.threads == 1 ? "" : "s");
-  if (!cores.empty()) text += fmt::format(" on core{} {}", cores.size() == 1 ? "" : "s", cpu_list_text(cores));
+  std::string text = counted(pool.threads, "thread");
+  if (!cores.empty())
+    text += fmt::format(" on {} {}", for_count(std::ssize(cores), "core", "cores"), cpu_list_text(cores));
   if (const std::string note = model.note(); !note.empty()) text += "; " + note;
   return text;
 }
