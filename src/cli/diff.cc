@@ -6,6 +6,7 @@
 #include <cmath>
 #include <memory>
 
+#include "base/counted.h"
 #include "cli/add_options.h"
 #include "cli/command.h"
 #include "cli/table.h"
@@ -126,7 +127,23 @@ std::string ratio_text(double ratio) {
   return fmt::format("{:.1f}% {}", std::abs(percent), percent < 0 ? "faster" : "slower");
 }
 
-void print_parts(const Comparison& comparison) {
+/// What the first line says behind the ratio.
+std::string judgement(const Comparison& comparison, double threshold) {
+  const Verdict verdict = verdict_of(comparison, threshold);
+  if (verdict != Verdict::same || comparison.ratio() == 1) return "";
+  if (!is_unclear(comparison, threshold)) return fmt::format("; within the threshold of {:g}%", 100 * threshold);
+  return fmt::format("; not clear, since new/old lies between {:.3f} and {:.3f}", comparison.low_ratio,
+                     comparison.high_ratio);
+}
+
+/// Why the part takes another time, and how that stands to the threshold.
+std::string change_text(const Comparison::Part& part, double threshold) {
+  if (part.old_seconds <= 0 || part.new_seconds <= 0) return part.change;
+  const std::string_view word = word_of(part.new_seconds / part.old_seconds, threshold);
+  return part.change.empty() ? std::string(word) : fmt::format("{}, {}", part.change, word);
+}
+
+void print_parts(const Comparison& comparison, double threshold) {
   if (!comparison.parts.empty()) {
     Table table(
         {{"Part", false}, {"Weight"}, {"Old (ms)"}, {"New (ms)"}, {"New/old"}, {"Adds (ms)"}, {"Change", false}});
@@ -134,27 +151,25 @@ void print_parts(const Comparison& comparison) {
       const bool both = part.old_seconds > 0 && part.new_seconds > 0;
       table.add({shortened(part.name, kNameWidth), fmt::format("{:.0f}", part.weight), ms_text(part.old_seconds),
                  ms_text(part.new_seconds), both ? fmt::format("{:.3f}", part.new_seconds / part.old_seconds) : "–",
-                 both ? fmt::format("{:+.3g}", part.added() * 1e3) : "–", part.change});
+                 both ? fmt::format("{:+.3g}", part.added() * 1e3) : "–", change_text(part, threshold)});
     }
     fmt::print("{}", table.to_text());
   }
   if (comparison.unchanged > 0)
-    fmt::print("{} part{} differ{} by less than 1%\n", comparison.unchanged, comparison.unchanged == 1 ? "" : "s",
-               comparison.unchanged == 1 ? "s" : "");
+    fmt::print("{} {} by less than 1%\n", counted(comparison.unchanged, "part"),
+               for_count(comparison.unchanged, "differs", "differ"));
 }
 
-void print_text(const DiffCommand& command, const Comparison& comparison, Verdict verdict) {
+void print_text(const DiffCommand& command, const Comparison& comparison) {
+  const double threshold = command.threshold / 100;
   fmt::print("{} -> {}: {} -> {} ms, {}{}\n", command.before, command.after, ms_text(comparison.old_seconds),
-             ms_text(comparison.new_seconds), ratio_text(comparison.ratio()),
-             verdict == Verdict::same && comparison.ratio() != 1
-                 ? fmt::format("; within the threshold of {}%, or not clear", command.threshold)
-                 : "");
+             ms_text(comparison.new_seconds), ratio_text(comparison.ratio()), judgement(comparison, threshold));
   fmt::print("  {}", comparison.whole);
-  if (comparison.low_ratio != comparison.high_ratio)
+  if (comparison.low_ratio != comparison.high_ratio && !is_unclear(comparison, threshold))
     fmt::print("; new/old between {:.3f} and {:.3f}", comparison.low_ratio, comparison.high_ratio);
   fmt::print("\n");
   for (const std::string& circumstance : comparison.circumstances) fmt::print("  {}\n", circumstance);
-  print_parts(comparison);
+  print_parts(comparison, threshold);
 }
 
 void print_json(const DiffCommand& command, const Comparison& comparison, Verdict verdict) {
@@ -170,6 +185,7 @@ void print_json(const DiffCommand& command, const Comparison& comparison, Verdic
                   .set("change", part.change));
   fmt::print("{}\n", dump(Json::object()
                               .set("verdict", name_of(verdict))
+                              .set("clear", !is_unclear(comparison, command.threshold / 100))
                               .set("threshold", command.threshold / 100)
                               .set("whole", comparison.whole)
                               .set("old_ms", ms(comparison.old_seconds))
@@ -189,7 +205,7 @@ int run(const DiffCommand& command) {
   const Verdict verdict = verdict_of(*comparison, command.threshold / 100);
   if (verdict == Verdict::unknown)
     return fail({command.before + " and " + command.after + " have times of no task in common"});
-  command.json ? print_json(command, *comparison, verdict) : print_text(command, *comparison, verdict);
+  command.json ? print_json(command, *comparison, verdict) : print_text(command, *comparison);
   return verdict == Verdict::slower ? kFailed : kDone;
 }
 

@@ -33,6 +33,8 @@ Result<Comparison> compare_benchmarks(const Json& before, const Json& after) {
   comparison.new_seconds = new_median / 1e3;
   // They ran at different times: what the fastest runs do not show as well is taken for chance.
   const double ratio = new_median / old_median, of_least = new_least / old_least;
+  add_disturbance(comparison, "old", old_median, old_least);
+  add_disturbance(comparison, "new", new_median, new_least);
   comparison.low_ratio = std::min(ratio, of_least);
   comparison.high_ratio = std::max(ratio, of_least);
   for (const auto& [name, value] : before.members())

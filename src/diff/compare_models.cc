@@ -3,6 +3,8 @@
 #include <map>
 #include <utility>
 
+#include "base/counted.h"
+
 namespace whet {
 namespace {
 
@@ -18,7 +20,7 @@ std::map<std::pair<std::string, int>, const MeasuredModel::Step*> by_node(const 
 
 Comparison compare_models(const MeasuredModel& before, const MeasuredModel& after) {
   Comparison comparison;
-  comparison.whole = "median inference, " + std::to_string(before.seconds.size()) + " pairs measured alternately";
+  comparison.whole = "median inference, " + counted(std::ssize(before.seconds), "pair") + " measured alternately";
   set_pairs(comparison, before.seconds, after.seconds);
   add_change(comparison, "model", before.name, after.name);
   add_change(comparison, "target", before.target, after.target);

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/counted.h"
 #include "records/digest.h"
 
 namespace whet {
@@ -95,8 +96,9 @@ Comparison compare_records(const Records& before, const Records& after, const Ta
   for (const auto& [key, now] : news)
     if (const double weight = weight_of(weights, key); weight > 0 && !olds.contains(key))
       comparison.parts.push_back({now.task, weight, 0, now.outcome.best_seconds(), "only in the new records"});
-  comparison.whole = std::string(weights.empty() ? "sum of the best times" : "sum of weight x best time") + " of " +
-                     std::to_string(common) + (common == 1 ? " task" : " tasks") + " of both";
+  comparison.whole = weights.empty() ? "sum of the best times of " + counted(common, "task") + " of both"
+                                     : "sum of weight x best time of " + std::to_string(common) + " of the model's " +
+                                           counted(std::ssize(weights), "task") + ", as both have a time";
   comparison.low_ratio = comparison.high_ratio = comparison.ratio();
   arrange_parts(comparison);
   return comparison;

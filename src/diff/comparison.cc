@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/check.h"
+#include "base/spread.h"
 
 namespace whet {
 namespace {
@@ -48,8 +49,25 @@ Verdict verdict_of(const Comparison& comparison, double threshold) {
   return Verdict::same;
 }
 
+std::string_view word_of(double ratio, double threshold) {
+  if (ratio > 1 + threshold) return "slower";
+  return ratio < 1 / (1 + threshold) ? "faster" : "within the threshold";
+}
+
+bool is_unclear(const Comparison& comparison, double threshold) {
+  return verdict_of(comparison, threshold) == Verdict::same &&
+         word_of(comparison.ratio(), threshold) != word_of(1, threshold);
+}
+
 void add_change(Comparison& comparison, const std::string& what, const std::string& before, const std::string& after) {
   if (before != after) comparison.circumstances.push_back(what + ": \"" + before + "\" -> \"" + after + "\"");
+}
+
+void add_disturbance(Comparison& comparison, const std::string& side, double median, double fastest) {
+  if (is_far_above(median, fastest))
+    comparison.circumstances.push_back("the " + side +
+                                       " median is far above the fastest run: another program ran, or the machine is "
+                                       "shared (whet doctor)");
 }
 
 void arrange_parts(Comparison& comparison) {
@@ -71,6 +89,8 @@ void set_pairs(Comparison& comparison, const std::vector<double>& olds, const st
   // The machine's speed may drift: the ratio of each pair is sure, and it is what the times are in.
   comparison.old_seconds = quantile(olds, 0.5);
   comparison.new_seconds = ratio * comparison.old_seconds;
+  add_disturbance(comparison, "old", comparison.old_seconds, quantile(olds, 0));
+  add_disturbance(comparison, "new", quantile(news, 0.5), quantile(news, 0));
 }
 
 }  // namespace whet

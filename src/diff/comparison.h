@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace whet {
@@ -37,8 +38,17 @@ const char* name_of(Verdict);
 /// Slower or faster by more than `threshold` (0.02: 2%), and not by chance: most of the pairs agree.
 Verdict verdict_of(const Comparison&, double threshold);
 
+/// Neither slower nor faster, although the ratio lies beyond the threshold: the repetitions do not agree.
+bool is_unclear(const Comparison&, double threshold);
+/// "slower", "faster" or "within the threshold", by the ratio of new to old alone.
+std::string_view word_of(double ratio, double threshold);
+
 /// The circumstance of a word that differs: `target: "cpu ..." -> "cuda ..."`; nothing where it does not.
 void add_change(Comparison&, const std::string& what, const std::string& before, const std::string& after);
+
+/// The circumstance that the times of a side, "old" or "new", were disturbed: the median is far above the fastest
+/// (base/spread.h). Nothing where it is not.
+void add_disturbance(Comparison&, const std::string& side, double median, double fastest);
 
 /// Drops parts that did not change (their number is kept), and puts those first that add or save most.
 void arrange_parts(Comparison&);

@@ -26,6 +26,25 @@ TEST(Verdict, NeedsMoreThanTheThresholdAndPairsThatAgree) {
   EXPECT_EQ(verdict_of(pairs({1, 1, 1}, {0.9, 0.91, 0.9}), 0.02), Verdict::faster);
   EXPECT_EQ(verdict_of(Comparison(), 0.02), Verdict::unknown);
 }
+TEST(Verdict, TellsAThresholdFromTimesThatDoNotAgree) {
+  const Comparison within = pairs({1, 1, 1}, {1.01, 1.01, 1.01});
+  EXPECT_FALSE(is_unclear(within, 0.02));
+  const Comparison unclear = pairs({1, 1, 1, 1, 1}, {0.9, 0.95, 1.177, 1.2, 1.3});
+  EXPECT_EQ(verdict_of(unclear, 0.02), Verdict::same);
+  EXPECT_TRUE(is_unclear(unclear, 0.02)) << "17.7% slower is within no threshold of 2%";
+  EXPECT_FALSE(is_unclear(unclear, 0.2));
+  EXPECT_FALSE(is_unclear(Comparison(), 0.02));
+  EXPECT_EQ(word_of(1.177, 0.02), "slower");
+  EXPECT_EQ(word_of(1.01, 0.02), "within the threshold");
+  EXPECT_EQ(word_of(0.97, 0.02), "faster");
+}
+TEST(Verdict, NamesTheSideThatOtherProgramsDisturbed) {
+  EXPECT_TRUE(pairs({1, 1, 1.4}, {1, 1.2, 1.4}).circumstances.empty());
+  EXPECT_EQ(
+      pairs({1, 1, 1}, {1, 3, 4}).circumstances,
+      std::vector<std::string>{"the new median is far above the fastest run: another program ran, or the machine is "
+                               "shared (whet doctor)"});
+}
 TEST(Verdict, IsOfTheRatiosAndNotOfADriftingMachine) {
   const Comparison drifting = pairs({1, 2, 4, 8}, {1.1, 2.2, 4.4, 8.8});
   EXPECT_NEAR(drifting.ratio(), 1.1, 1e-9);
@@ -51,8 +70,9 @@ TEST(CompareRecords, SaysWhichTaskAddsHowMuchAndWhy) {
 TEST(CompareRecords, CountsTasksByTheirWeights) {
   const Records olds({timed("k1", "s", 1e-3), timed("k2", "s", 1e-3)});
   const Records news({timed("k1", "t", 2e-3), timed("k2", "s", 1e-3)});
-  const Comparison c = compare_records(olds, news, {{{"k1", {}}, 3}});
+  const Comparison c = compare_records(olds, news, {{{"k1", {}}, 3}, {{"k9", {}}, 1}});
   EXPECT_NEAR(c.ratio(), 2, 1e-9) << "k2 is no task of the model";
+  EXPECT_EQ(c.whole, "sum of weight x best time of 1 of the model's 2 tasks, as both have a time");
   EXPECT_NEAR(c.parts.at(0).added(), 3e-3, 1e-12);
 }
 TEST(CompareRecords, LeavesTasksOfOneSideOutOfTheSumAndNamesThem) {
