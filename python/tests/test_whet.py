@@ -429,8 +429,9 @@ class Notebook(unittest.TestCase):
         stand_ins = {"ipykernel": types.ModuleType("ipykernel"), "IPython": ipython, "IPython.display": pages}
         with unittest.mock.patch.dict(sys.modules, stand_ins):
             bar = whet.tuning.Bar()
+            event = {"compared": {"tasks": 1, "of_tasks": 2, "default_ms": 2.0, "best_ms": 1.0}}
             for trials in (8, 16):
-                bar.show(whet.Progress(1.0, trials, None, 16, 2.0, 1.0, {}))
+                bar.show(whet.Progress(1.0, trials, None, 16, 2.0, 3.0, event))
             bar.end()
         self.assertEqual([kind for kind, _ in shown], ["display", "update"])
         self.assertIn("value=0.500", shown[0][1])

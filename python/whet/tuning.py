@@ -40,8 +40,9 @@ class Progress:
 
     def __str__(self) -> str:
         times = "" if self.network_ms is None else f"{self.network_ms:.3f} ms"
-        if self.default_ms is not None and self.network_ms:
-            times += f" ({self.default_ms / self.network_ms:.2f}x)"
+        compared = self.event.get("compared") or {}  # sums over the same tasks
+        if compared.get("default_ms") and compared.get("best_ms"):
+            times += f" ({compared['default_ms'] / compared['best_ms']:.2f}x)"
         return f"{self.part:4.0%}  {self.trials} trials  {self.seconds:.0f} s  {times}"
 
 

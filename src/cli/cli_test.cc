@@ -68,6 +68,12 @@ TEST(CommandLine, HelpIsNoFailure) {
   EXPECT_EQ(call({"--version"}).code, kDone);
 }
 
+TEST(ModelName, IsThatOfItsFile) {
+  EXPECT_EQ(ModelOptions{.model = "zoo:resnet-18"}.name(), "resnet-18");
+  EXPECT_EQ(ModelOptions{.model = "a/b.c/squeezenet1_1.onnx"}.name(), "squeezenet1_1");
+  EXPECT_EQ(ModelOptions{.model = "models/saved/"}.name(), "saved");
+}
+
 TEST(ParseShapes, ReadsNamesAndExtents) {
   const auto shapes = *parse_shapes({"data=1x3x224x224", "a=b=7"});
   EXPECT_EQ(shapes.at("data"), (Shape{1, 3, 224, 224}));
@@ -153,12 +159,42 @@ TEST(PlanReport, IsOfLayoutsAndCovers) {
   search.plans.best.resize(1);
   EXPECT_EQ(plan_report(search).substr(0, 34), "Layouts and covers: 0 alternatives");
 }
+TEST(PlanReport, SaysWhyAPlanWasNotTaken) {
+  PlanSearch search;
+  search.plans.best.resize(1);
+  search.alternatives = search.tasks = 1, search.trials = 1;
+  EXPECT_EQ(
+      plan_report(search),
+      "Layouts and covers: 1 alternative of 1 task; 0 of these tasks measured in 1 trial and 0.0 s, not all that is "
+      "hoped for was measured\n"
+      "  plan by sums   0.0000 ms, the usual one 0.0000 ms; bound 0.0000 ms\n"
+      "  no plan of kernels that were measured is shorter than the usual one\n"
+      "  chosen         the usual kernels\n");
+  PlanSearch::Tried& tried = search.tried.emplace_back();
+  tried.kernels = 1, tried.network_seconds = 0.996e-3, tried.usual_network_seconds = 1e-3;
+  search.has_excess = false;
+  const std::string report = plan_report(search);
+  EXPECT_NE(
+      report.find("\n  in the network 0.9960 ms with 1 other kernel, the usual plan 1.0000 ms alternately; not taken: "
+                  "1% in the median of seven is asked; it had 0.4%\n"),
+      std::string::npos)
+      << report;
+  EXPECT_NE(report.find("\n  priced without what the network takes longer than its kernels"), std::string::npos);
+}
 
 TEST(Numbers, KeepThreeDigits) {
   EXPECT_EQ(si(0), "0");
   EXPECT_EQ(si(3.64e9), "3.640 G");
   EXPECT_EQ(si(999.9e3), "1.000 M");
   EXPECT_EQ(short_number(56.789), "56.79");
+  EXPECT_EQ(with_unit(510, "FLOP"), "510 FLOP");
+  EXPECT_EQ(with_unit(63.3e6, "FLOP"), "63.30 MFLOP");
+}
+TEST(Numbers, SayHowFarATimeIsFromWhatWasExpected) {
+  EXPECT_EQ(off_text(1.016, 1, 1), "+1.6%");
+  EXPECT_EQ(off_text(0.9, 1, 0), "-10%");
+  EXPECT_EQ(off_text(25.94, 1, 1), "25.94 times as long");
+  EXPECT_EQ(busy_text("The median", 3.2, 1).substr(0, 39), "The median is 3.200 times the fastest: ");
 }
 
 TuneProgress two_tasks() {
@@ -180,7 +216,7 @@ TEST(Screen, ShowsWhereEveryTaskStands) {
             "|  0 | conv2d 1x7x7x512 |       1.0000 |          200.0 |    50% |      2 |     40 |      1 |\n"
             "|  1 | dense 1x1000     |            – |              – |      – |      1 |      0 |      0 |\n");
   EXPECT_EQ(progress_line(two_tasks()),
-            "Estimated total latency: 2.000 ms (1 of 2 tasks) (default 4.000 ms (1 of 2 tasks))   Trials: 40/100   "
+            "Estimated total latency: 2.000 ms (1 of 2 tasks) (default 4.000 ms)   Trials: 40/100   "
             "Used time: 10 s   ETA: 15 s   Next ID: 1   Remaining gain: 0.00 ms");
 }
 TEST(Screen, PrintsALineARoundOnAPipe) {
@@ -210,7 +246,73 @@ TEST(Screen, EndsWithWhatTuningBrought) {
   EXPECT_NE(report.find("compute 50%"), std::string::npos);
   EXPECT_NE(report.find("(building 0.0 s in 3 processes, running"), std::string::npos);
   EXPECT_NE(report.find("1 task was not reached and runs on default schedules\n"), std::string::npos);
-  EXPECT_NE(report.find("default 4.000 ms (1 of 2 tasks) -> tuned 2.000 ms (1 of 2 tasks)\n"), std::string::npos);
+  EXPECT_NE(report.find("default 4.000 ms -> tuned 2.000 ms (1 of 2 tasks)\n"), std::string::npos);
+  EXPECT_NE(report.find("40 trials in 10.0 s"), std::string::npos);
+}
+
+/// A task whose default schedule does not run has a tuned time alone.
+TEST(Screen, ComparesSumsOverTheSameTasks) {
+  TuneProgress progress = two_tasks();
+  progress.tasks[1].best_seconds = 3e-3, progress.tasks[1].trials = 1;
+  EXPECT_NE(
+      closing_report(progress, 400, {}, 1)
+          .find("Sum of weight x latency: default 4.000 ms -> tuned 2.000 ms (1 of 2 tasks); 1 task without a time by "
+                "the default schedule takes 3.000 ms\n"),
+      std::string::npos)
+      << closing_report(progress, 400, {}, 1);
+  EXPECT_EQ(progress_line(progress).substr(0, 81),
+            "Estimated total latency: 5.000 ms (of 1 task: default 4.000 -> 2.000 ms)   Trials");
+  progress.tasks[0].default_seconds = std::numeric_limits<double>::infinity();
+  EXPECT_NE(closing_report(progress, 400, {}, 1)
+                .find("Sum of weight x latency: tuned 5.000 ms; no task has a time by its default schedule\n"),
+            std::string::npos);
+  EXPECT_NE(closing_report({}, 400, {}, 1).find("The model has no tasks: there is nothing to tune\n0 trials in"),
+            std::string::npos);
+}
+TEST(Screen, DoubtsAPeakThatATaskIsFarAbove) {
+  EXPECT_EQ(closing_report(two_tasks(), 50, {}, 1).find("times the peak"), std::string::npos);
+  EXPECT_NE(closing_report(two_tasks(), 20, {}, 1).find("A task reaches 10.0 times the peak of 20.0 GFLOPS, which was"),
+            std::string::npos);
+}
+TEST(Screen, CountsOneTrialAsOne) {
+  TuneProgress progress = two_tasks();
+  progress.trials = 1;
+  progress.failures = {{OutcomeCode::crash, "signal 11", 1}};
+  const std::string report = closing_report(progress, 400, {}, 1);
+  EXPECT_NE(report.find("\n1 trial in 10.0 s"), std::string::npos) << report;
+  EXPECT_NE(report.find("Failed 1 time with"), std::string::npos) << report;
+  EXPECT_NE(report.find("in 1 process, running"), std::string::npos) << report;
+}
+
+NetworkTruth network() {
+  NetworkTruth truth;
+  truth.untuned_seconds = 2e-3;
+  truth.tuned = {1e-3, 0.95e-3, 0.9e-3};
+  truth.tasks_seconds = 0.9e-3, truth.beside_tasks_seconds = 0.99e-3;
+  return truth;
+}
+TEST(NetworkReport, HoldsTheNetworkAgainstItsPrediction) {
+  EXPECT_EQ(network_report(network()),
+            "The network, measured alternately: untuned 2 ms -> tuned 1 ms (2.00x); fastest 0.95 ms, predicted 0.9 "
+            "(+5.6%)\n"
+            "Its tasks, measured alternately with it: sum 0.9 ms, fastest inference 0.99 (+10.0%)\n");
+}
+TEST(NetworkReport, PrintsNoRatioOfTimesThatSayNothing) {
+  NetworkTruth busy = network();
+  busy.disturbed = busy.disturbed_beside_tasks = true;
+  busy.tuned.fastest_seconds = busy.beside_tasks_seconds = 23e-3;
+  EXPECT_EQ(
+      network_report(busy),
+      "The network, measured alternately: untuned 2 ms -> tuned 1 ms; fastest 23 ms, predicted 0.9\n"
+      "Its tasks, measured alternately with it: sum 0.9 ms, fastest inference 23\n"
+      "  These times are far from the predicted ones, or from each other: another program runs, or the machine is "
+      "shared (whet doctor); nothing is concluded from them\n");
+  busy.disturbed = false;
+  EXPECT_NE(network_report(busy).find("how much longer it takes than its kernels is not known\n"), std::string::npos);
+  NetworkTruth same = network();
+  same.same_schedules = true;
+  EXPECT_NE(network_report(same).find("tuned 1 ms: by the same schedules, so that the difference is chance;"),
+            std::string::npos);
 }
 
 AlternativeOptions asked(const std::string& layouts) {

@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <set>
 
+#include "base/counted.h"
 #include "base/nearest.h"
 #include "cli/add_options.h"
 #include "cli/command.h"
 #include "cli/layouts.h"
 #include "cli/table.h"
 #include "plan/plan.h"
+#include "plan/tried.h"
 #include "records/record_file.h"
 #include "session/kernels_text.h"
 #include "session/record_rates.h"
@@ -84,16 +86,51 @@ std::string_view word(PriceKind kind) {
 std::string node_of(const Priced& priced, int number) {
   return shortened(priced.fused.graph.value(at(priced, number).fragment.writes.front().value).name, kPlanNodeWidth);
 }
-std::string excess_text(const NetworkExcess& excess) {
+
+bool has_excess(const Priced& priced) { return priced.excess != NetworkExcess(); }
+
+/// The columns of a kernel's price: its time alone, what that is, and the excess where the plan of the records has one.
+void add_price_columns(const Priced& priced, const char* title, std::vector<Table::Column>& columns) {
+  columns.insert(columns.end(), {{title}, {"", false}});
+  if (has_excess(priced)) columns.push_back({"Excess (ms)"});
+}
+void add_price(const Priced& priced, const Price& price, std::vector<std::string>& row) {
+  row.insert(row.end(), {exact_milliseconds(price.alone()), std::string(word(price.kind))});
+  if (has_excess(priced)) row.push_back(exact_milliseconds(price.excess));
+}
+
+double excess_of(const Priced& priced, const NetworkPlan& plan) {
+  double seconds = 0;
+  for (int number : plan.alternatives) seconds += priced.prices[static_cast<std::size_t>(number)].excess;
+  return seconds;
+}
+
+/// How it is laid on kernels.
+std::string laid_text(const NetworkExcess& excess) {
   std::vector<std::string> parts;
   if (excess.seconds_a_byte > 0)
     parts.push_back(fmt::format("{:.2g} ns for a KiB of activations that the kernel reads and writes",
                                 excess.seconds_a_byte * 1024 * 1e9));
   if (excess.seconds_a_kernel > 0)
     parts.push_back(fmt::format("{:.2g} us for the kernel", excess.seconds_a_kernel * 1e6));
-  if (parts.empty()) return "";
-  return fmt::format("Each time has {}: what the network took longer than its kernels alone\n",
-                     fmt::join(parts, " and "));
+  return fmt::format("{}", fmt::join(parts, " and "));
+}
+
+std::string excess_text(const Priced& priced) {
+  if (!has_excess(priced)) return "";
+  return fmt::format(
+      "Of the sums {} ms and {} ms are the excess: what the network took longer than its kernels alone, laid on them: "
+      "{}\n",
+      exact_milliseconds(excess_of(priced, priced.plans.best.front())),
+      exact_milliseconds(excess_of(priced, priced.plans.usual)), laid_text(priced.excess));
+}
+
+/// What became of plans in the network, when the plan of the records was made.
+std::string tried_plans_text(const PlannedNetwork& compiled) {
+  if (compiled.line == nullptr) return "";
+  std::string text;
+  for (const TriedPlan& tried : compiled.line->tried) text += "  in the network " + tried_text(tried) + "\n";
+  return text;
 }
 
 std::string closing(const Priced& priced) {
@@ -101,7 +138,7 @@ std::string closing(const Priced& priced) {
       "Sum: {} ms of {} ms by the usual kernels{}; bound {} ms\n",
       exact_milliseconds(priced.plans.best.front().seconds), exact_milliseconds(priced.plans.usual.seconds),
       priced.plans.optimal ? " (proven best of what is known)" : "", exact_milliseconds(priced.plans.bound));
-  text += excess_text(priced.excess);
+  text += excess_text(priced);
   const PlannedNetwork& compiled = priced.compiled;
   if (!compiled.note.empty()) text += compiled.note + "\n";
   const std::string kernels = kernels_text(compiled.kernels);
@@ -111,41 +148,61 @@ std::string closing(const Priced& priced) {
     text += fmt::format("The records have no plan{}: whet compile takes {}{}\n",
                         compiled.note.empty() ? "" : " that counts", kernels,
                         compiled.kernels.empty() ? "" : ", the best by their times");
-  return text + other_plans_text(priced.read.records.plans(), hash_of(priced.fused), priced.target, compiled.kernels);
+  return text + tried_plans_text(compiled) +
+         other_plans_text(priced.read.records.plans(), hash_of(priced.fused), priced.target, compiled.kernels);
 }
 
 int print_map(const Priced& priced) {
-  Table table({{"Node", false}, {"Kernel", false}, {"Stored", false}, {"Time (ms)"}, {"", false}});
+  std::vector<Table::Column> columns = {{"Node", false}, {"Kernel", false}, {"Stored", false}};
+  add_price_columns(priced, "Time (ms)", columns);
+  Table table(columns);
   for (int number : priced.plans.best.front().alternatives) {
     const Alternative& a = at(priced, number);
     if (a.task < 0) continue;
     const Price& p = priced.prices[static_cast<std::size_t>(number)];
-    table.add({node_of(priced, number), shortened(priced.alternatives.tasks[static_cast<std::size_t>(a.task)].name, 48),
-               stored_text(a), exact_milliseconds(p.seconds), std::string(word(p.kind))});
+    std::vector<std::string> row = {node_of(priced, number),
+                                    shortened(priced.alternatives.tasks[static_cast<std::size_t>(a.task)].name, 48),
+                                    stored_text(a)};
+    add_price(priced, p, row);
+    table.add(std::move(row));
   }
   fmt::print("{}{}", table.to_text(), closing(priced));
   return kDone;
 }
 
+/// The sum of the usual kernels whose work a cover does: estimated where one of them is.
+Price usual_of(const Priced& priced, const Alternative& cover) {
+  Price sum{.kind = PriceKind::measured};
+  for (std::size_t u = 0; u < priced.alternatives.usual; ++u) {
+    const Price& own = priced.prices[u];
+    if (std::count(cover.instead.begin(), cover.instead.end(), priced.alternatives.all[u].group) == 0) continue;
+    sum.seconds += own.seconds, sum.excess += own.excess;
+    if (own.kind == PriceKind::estimated) sum.kind = own.kind;
+  }
+  return sum;
+}
+
 /// All covers, beside the usual kernels whose work they do.
 int print_covers(const Priced& priced) {
-  Table table({{"Kernel of", false}, {"Instead of"}, {"Time (ms)"}, {"", false}, {"Usual (ms)"}, {"", false}});
+  std::vector<Table::Column> columns = {{"Kernel of", false}, {"Instead of"}};
+  add_price_columns(priced, "Time (ms)", columns);
+  add_price_columns(priced, "Usual (ms)", columns);
+  columns.push_back({"", false});
+  Table table(columns);
   const std::vector<int>& best = priced.plans.best.front().alternatives;
   int covers = 0;
   for (std::size_t a = 0; a < priced.alternatives.all.size(); ++a) {
     const Alternative& cover = priced.alternatives.all[a];
     if (cover.kind != AlternativeKind::cover) continue;
-    double usual = 0;
-    for (std::size_t u = 0; u < priced.alternatives.usual; ++u)
-      if (std::count(cover.instead.begin(), cover.instead.end(), priced.alternatives.all[u].group) > 0)
-        usual += priced.prices[u].seconds;
-    const Price& p = priced.prices[a];
     const bool chosen = std::count(best.begin(), best.end(), static_cast<int>(a)) > 0;
-    table.add({stored_text(cover), fmt::format("{} kernels", cover.instead.size()), exact_milliseconds(p.seconds),
-               std::string(word(p.kind)), exact_milliseconds(usual), chosen ? "chosen" : ""});
+    std::vector<std::string> row = {stored_text(cover), counted(std::ssize(cover.instead), "kernel")};
+    add_price(priced, priced.prices[a], row);
+    add_price(priced, usual_of(priced, cover), row);
+    row.push_back(chosen ? "chosen" : "");
+    table.add(std::move(row));
     ++covers;
   }
-  fmt::print("{}{} covers. Next: whet explain cover NODE\n{}", table.to_text(), covers, closing(priced));
+  fmt::print("{}{}. Next: whet explain cover NODE\n{}", table.to_text(), counted(covers, "cover"), closing(priced));
   return kDone;
 }
 
@@ -170,15 +227,18 @@ Status print_forced(const Priced& priced, int forced) {
   WHET_TRY(const NetworkPlans plans,
            best_plans(priced.fused, priced.alternatives, priced.prices, {.required = {forced}}));
   const std::vector<int>&best = priced.plans.best.front().alternatives, &other = plans.best.front().alternatives;
-  Table table({{"", false}, {"Node", false}, {"Stored", false}, {"Time (ms)"}, {"", false}});
+  std::vector<Table::Column> columns = {{"", false}, {"Node", false}, {"Stored", false}};
+  add_price_columns(priced, "Time (ms)", columns);
+  Table table(columns);
   double difference = 0;
   for (const auto& [sign, numbers] : {std::pair(1, only(other, best)), std::pair(-1, only(best, other))})
     for (int number : numbers) {
       const Price& p = priced.prices[static_cast<std::size_t>(number)];
       if (p.kind == PriceKind::free) continue;
       difference += sign * p.seconds;
-      table.add({sign > 0 ? "+" : "-", node_of(priced, number), stored_text(at(priced, number)),
-                 exact_milliseconds(p.seconds), std::string(word(p.kind))});
+      std::vector<std::string> row = {sign > 0 ? "+" : "-", node_of(priced, number), stored_text(at(priced, number))};
+      add_price(priced, p, row);
+      table.add(std::move(row));
     }
   fmt::print("{} at {}: {} ms, {:+.4f} ms\n{}", stored_text(at(priced, forced)), node_of(priced, forced),
              exact_milliseconds(plans.best.front().seconds), difference * 1e3, table.to_text());
@@ -195,12 +255,10 @@ bool is_asked_for(const Alternative& alternative, int group, const PlanQuestion&
 
 /// Every way to compute the group that is asked for, with the best plan that has it.
 Status print_group(const Priced& priced, int group, const PlanQuestion& question) {
-  Table table({{question.of_covers ? "Kernel of" : "Stored", false},
-               {"Kernel (ms)"},
-               {"", false},
-               {"Network (ms)"},
-               {"Difference (ms)"},
-               {"", false}});
+  std::vector<Table::Column> columns = {{question.of_covers ? "Kernel of" : "Stored", false}};
+  add_price_columns(priced, "Kernel (ms)", columns);
+  columns.insert(columns.end(), {{"Network (ms)"}, {"Difference (ms)"}, {"", false}});
+  Table table(columns);
   const NetworkPlan& best = priced.plans.best.front();
   std::vector<int> shown;
   for (std::size_t a = 0; a < priced.alternatives.all.size(); ++a) {
@@ -211,10 +269,12 @@ Status print_group(const Priced& priced, int group, const PlanQuestion& question
              best_plans(priced.fused, priced.alternatives, priced.prices, {.required = {number}}));
     const bool chosen =
         std::find(best.alternatives.begin(), best.alternatives.end(), number) != best.alternatives.end();
-    const Price& p = priced.prices[a];
-    table.add({stored_text(alternative), exact_milliseconds(p.seconds), std::string(word(p.kind)),
-               exact_milliseconds(plans.best.front().seconds),
-               fmt::format("{:+.4f}", (plans.best.front().seconds - best.seconds) * 1e3), chosen ? "chosen" : ""});
+    std::vector<std::string> row = {stored_text(alternative)};
+    add_price(priced, priced.prices[a], row);
+    row.insert(row.end(),
+               {exact_milliseconds(plans.best.front().seconds),
+                fmt::format("{:+.4f}", (plans.best.front().seconds - best.seconds) * 1e3), chosen ? "chosen" : ""});
+    table.add(std::move(row));
     shown.push_back(number);
   }
   if (shown.empty())

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "base/counted.h"
 #include "cli/table.h"
+#include "plan/tried.h"
 #include "session/kernels_text.h"
 
 namespace whet {
@@ -49,17 +51,25 @@ std::string stored_text(const Alternative& alternative) {
 
 std::string plan_report(const PlanSearch& search) {
   std::string text = fmt::format(
-      "Layouts and covers: {} alternatives of {} tasks; {} of these tasks measured in {} trials and {:.1f} s, {}\n",
-      search.alternatives, search.tasks, search.measured, search.trials, search.seconds,
+      "Layouts and covers: {} of {}; {} of these tasks measured in {} and {:.1f} s, {}\n",
+      counted(std::int64_t(search.alternatives), "alternative"), counted(std::int64_t(search.tasks), "task"),
+      search.measured, counted(search.trials, "trial"), search.seconds,
       search.complete ? "no other plan is hoped to be shorter" : "not all that is hoped for was measured");
+  if (!search.has_excess)
+    text +=
+        "  priced without what the network takes longer than its kernels, which is not known: its times were disturbed "
+        "(whet "
+        "doctor)\n";
   text += fmt::format("  plan by sums   {:.4f} ms, the usual one {:.4f} ms; bound {:.4f} ms\n",
                       search.plans.best.front().seconds * 1e3, search.plans.usual.seconds * 1e3,
                       search.bound_seconds * 1e3);
-  for (const PlanSearch::Tried& tried : search.tried)
-    text += fmt::format("  in the network {:.4f} ms with {} other kernels, the usual plan {:.4f} ms alternately{}\n",
-                        tried.network_seconds * 1e3, tried.kernels, tried.usual_network_seconds * 1e3,
-                        tried.adopted ? ": adopted" : "");
-  return text + fmt::format("  chosen         {}\n", kernels_text(search.chosen.kernels));
+  for (const PlanSearch::Tried& tried : search.tried) text += "  in the network " + tried_text(tried) + "\n";
+  if (search.interrupted)
+    text += "  nothing is decided, since tuning was interrupted\n";
+  else if (search.tried.empty())
+    text += "  no plan of kernels that were measured is shorter than the usual one\n";
+  return text + fmt::format("  chosen         {}{}\n", kernels_text(search.chosen.kernels),
+                            search.noisy && !search.chosen.kernels.empty() ? ", as before" : "");
 }
 
 }  // namespace whet

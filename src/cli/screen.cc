@@ -8,6 +8,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/counted.h"
 #include "cli/table.h"
 #include "session/rates.h"
 
@@ -46,14 +47,48 @@ std::vector<std::size_t> shown_tasks(const TuneProgress& progress, int rows) {
   return ids;
 }
 
-/// "5.12 ms", or "3.90 ms (20 of 24 tasks)" as long as some have no figure.
-std::string total_text(const TuneProgress& progress, double TaskProgress::* seconds, double total) {
-  const auto known = std::count_if(progress.tasks.begin(), progress.tasks.end(),
-                                   [&](const TaskProgress& task) { return std::isfinite(task.*seconds); });
-  std::string text = fmt::format("{:.3f} ms", total * 1e3);
-  if (known < static_cast<std::ptrdiff_t>(progress.tasks.size()))
-    text += fmt::format(" ({} of {} tasks)", known, progress.tasks.size());
-  return text;
+/// " (20 of 24 tasks)" as long as some do not count; "" where all do.
+std::string part_text(std::int64_t tasks, const TuneProgress& progress) {
+  return tasks < std::ssize(progress.tasks) ? fmt::format(" ({} of {} tasks)", tasks, progress.tasks.size()) : "";
+}
+
+/// Milliseconds of a whole network: a small one has more digits.
+std::string total_ms(double seconds) { return fmt::format("{:.{}f}", seconds * 1e3, seconds < 1e-3 ? 4 : 3); }
+
+std::int64_t timed_tasks(const TuneProgress& progress) {
+  return std::ranges::count_if(progress.tasks, [](const TaskProgress& t) { return std::isfinite(t.best_seconds); });
+}
+
+/// "5.120 ms", or "3.900 ms (20 of 24 tasks)" as long as some have no time.
+std::string total_text(const TuneProgress& progress) {
+  return fmt::format("{} ms{}", total_ms(progress.network_seconds()), part_text(timed_tasks(progress), progress));
+}
+
+/// " (default 5.120 ms)"; where fewer tasks have both times, both sums are over these.
+std::string default_text(const TuneProgress& progress) {
+  const ComparedSums both = progress.compared();
+  if (both.tasks == 0) return "";
+  if (both.tasks == timed_tasks(progress)) return fmt::format(" (default {} ms)", total_ms(both.default_seconds));
+  return fmt::format(" (of {}: default {} -> {} ms)", counted(both.tasks, "task"), total_ms(both.default_seconds),
+                     total_ms(both.best_seconds));
+}
+
+/// Both sums are over the same tasks; the others are named.
+std::string sums_text(const TuneProgress& progress) {
+  const ComparedSums both = progress.compared();
+  const std::int64_t timed = timed_tasks(progress);
+  if (progress.tasks.empty()) return "The model has no tasks: there is nothing to tune\n";
+  if (timed == 0) return "No task has a time\n";
+  if (both.tasks == 0)
+    return fmt::format("Sum of weight x latency: tuned {}; no task has a time by its default schedule\n",
+                       total_text(progress));
+  std::string text =
+      fmt::format("Sum of weight x latency: default {} ms -> tuned {} ms{}", total_ms(both.default_seconds),
+                  total_ms(both.best_seconds), part_text(both.tasks, progress));
+  if (const std::int64_t rest = timed - both.tasks; rest > 0)
+    text += fmt::format("; {} without a time by the default schedule {} {} ms", counted(rest, "task"),
+                        for_count(rest, "takes", "take"), total_ms(progress.network_seconds() - both.best_seconds));
+  return text + "\n";
 }
 
 std::string remaining_text(const TuneProgress& progress) {
@@ -82,11 +117,33 @@ std::string phases_text(const TunePhases& phases, double total, int lanes, int b
   const double named =
       phases.propose + phases.measure + phases.check + phases.confirm + phases.record + phases.learn + phases.finals;
   return fmt::format(
-      "Time{}: propose {:.1f} s, measure {:.1f} s (building {:.1f} s in {} process{}, running {:.1f} s), check {:.1f} "
+      "Time{}: propose {:.1f} s, measure {:.1f} s (building {:.1f} s in {}, running {:.1f} s), check {:.1f} "
       "s, confirm {:.1f} s, record {:.1f} s, learn {:.1f} s, finals {:.1f} s, other {:.1f} s\n",
-      lanes > 1 ? fmt::format(" of {} lanes", lanes) : "", phases.propose, phases.measure, phases.building, builders,
-      builders == 1 ? "" : "es", phases.running, phases.check, phases.confirm, phases.record, phases.learn,
-      phases.finals, std::max(0.0, all - named));
+      lanes > 1 ? fmt::format(" of {} lanes", lanes) : "", phases.propose, phases.measure, phases.building,
+      counted(builders, "process", "processes"), phases.running, phases.check, phases.confirm, phases.record,
+      phases.learn, phases.finals, std::max(0.0, all - named));
+}
+
+/// " (1.85x)", unless it is no gain of tuning.
+std::string ratio_text(const NetworkTruth& truth) {
+  if (truth.disturbed) return "";
+  if (truth.same_schedules) return ": by the same schedules, so that the difference is chance";
+  return fmt::format(" ({:.2f}x)", truth.untuned_seconds / truth.tuned.seconds);
+}
+
+/// No algorithm that whet knows has this many times the speed of its multiply-adds.
+constexpr double kMostOfPeak = 4;
+
+/// A line where tasks are faster than the peak allows; "" where none is.
+std::string peak_text(const TuneProgress& progress, double peak_gflops) {
+  double most = 0;
+  for (const TaskProgress& task : progress.tasks) most = std::max(most, gflops_of(task));
+  if (!(peak_gflops > 0) || most <= kMostOfPeak * peak_gflops) return "";
+  return fmt::format(
+      "A task reaches {:.1f} times the peak of {:.1f} GFLOPS, which was measured beside another program, or on a "
+      "shared "
+      "machine (whet doctor): % peak and the limits say nothing\n",
+      most / peak_gflops, peak_gflops);
 }
 
 std::string gain_text(const TaskProgress& task) {
@@ -111,11 +168,10 @@ std::string progress_table(const TuneProgress& progress, double peak_gflops, int
 std::string progress_line(const TuneProgress& progress) {
   const std::string allowed = progress.allowed_trials > 0 ? fmt::format("/{}", progress.allowed_trials) : "";
   return fmt::format(
-      "Estimated total latency: {} (default {})   Trials: {}{}   Used time: {:.0f} s   ETA: {}   Next ID: {}   "
+      "Estimated total latency: {}{}   Trials: {}{}   Used time: {:.0f} s   ETA: {}   Next ID: {}   "
       "Remaining gain: {:.2f} ms",
-      total_text(progress, &TaskProgress::best_seconds, progress.network_seconds()),
-      total_text(progress, &TaskProgress::default_seconds, progress.default_network_seconds()), progress.trials,
-      allowed, progress.seconds, remaining_text(progress),
+      total_text(progress), default_text(progress), progress.trials, allowed, progress.seconds,
+      remaining_text(progress),
       progress.next_task < 0 ? std::string(kNone)
                              : std::to_string(progress.tasks[static_cast<std::size_t>(progress.next_task)].id),
       progress.remaining_gain * 1e3);
@@ -130,7 +186,7 @@ std::string round_line(const TuneProgress& progress) {
       "[Task {:2}/{}]  Current/Best: {:7.2f}/{:7.2f} GFLOPS | {} ms | Trials: {} ({} failed) | total {} ms | {:.1f} s  "
       "ID {} {}",
       progress.task + 1, progress.tasks.size(), current, gflops_of(task), milliseconds(task.best_seconds), task.trials,
-      task.failed, fmt::format("{:.3f}", progress.network_seconds() * 1e3), progress.seconds, task.id, task.name);
+      task.failed, total_ms(progress.network_seconds()), progress.seconds, task.id, task.name);
 }
 
 std::string task_line(const TuneProgress& progress) {
@@ -187,12 +243,11 @@ std::string closing_report(const TuneProgress& progress, double peak_gflops,
   }
   std::string text = table.to_text();
   if (untouched > 0)
-    text += fmt::format("{} task{} not reached and run{} on default schedules\n", untouched,
-                        untouched == 1 ? " was" : "s were", untouched == 1 ? "s" : "");
-  text += fmt::format("Sum of weight x latency: default {} -> tuned {}\n",
-                      total_text(progress, &TaskProgress::default_seconds, progress.default_network_seconds()),
-                      total_text(progress, &TaskProgress::best_seconds, progress.network_seconds()));
-  text += fmt::format("{} trials in {:.1f} s ({:.1f} a second)\n", progress.trials, progress.seconds,
+    text += fmt::format("{} {} not reached and {} on default schedules\n", counted(untouched, "task"),
+                        for_count(untouched, "was", "were"), for_count(untouched, "runs", "run"));
+  text += peak_text(progress, peak_gflops);
+  text += sums_text(progress);
+  text += fmt::format("{} in {:.1f} s ({:.1f} a second)\n", counted(progress.trials, "trial"), progress.seconds,
                       progress.seconds > 0 ? static_cast<double>(progress.trials) / progress.seconds : 0);
   text += phases_text(progress.phases, progress.seconds, progress.lanes, builders);
   if (progress.slowdown > kSlower)
@@ -201,7 +256,7 @@ std::string closing_report(const TuneProgress& progress, double peak_gflops,
         "compare; is another program running?\n",
         100 * (progress.slowdown - 1));
   for (const FailureGroup& group : progress.failures)
-    text += fmt::format("Failed {} times with {} {}: {}\n", group.count, static_cast<int>(group.code),
+    text += fmt::format("Failed {} with {} {}: {}\n", counted(group.count, "time"), static_cast<int>(group.code),
                         name_of(group.code), group.message);
   return text;
 }
@@ -209,27 +264,35 @@ std::string closing_report(const TuneProgress& progress, double peak_gflops,
 std::string network_report(const NetworkTruth& truth) {
   if (truth.untuned_seconds <= 0) return "";
   const TimedModel& tuned = truth.tuned;
-  std::string text =
-      fmt::format("The network, measured alternately: untuned {:.4g} ms -> tuned {:.4g} ms ({:.2f}x)",
-                  truth.untuned_seconds * 1e3, tuned.seconds * 1e3, truth.untuned_seconds / tuned.seconds);
+  // Of times that say nothing no ratio is printed.
+  const auto off = [](bool disturbed, double seconds, double expected) {
+    return disturbed ? "" : " (" + off_text(seconds, expected, 1) + ")";
+  };
+  std::string text = fmt::format("The network, measured alternately: untuned {:.4g} ms -> tuned {:.4g} ms{}",
+                                 truth.untuned_seconds * 1e3, tuned.seconds * 1e3, ratio_text(truth));
   if (tuned.predicted_seconds > 0)
-    text += fmt::format("; fastest {:.4g} ms, predicted {:.4g} ({:+.1f}%)", tuned.fastest_seconds * 1e3,
-                        tuned.predicted_seconds * 1e3, 100 * (tuned.fastest_seconds / tuned.predicted_seconds - 1));
+    text += fmt::format("; fastest {:.4g} ms, predicted {:.4g}{}", tuned.fastest_seconds * 1e3,
+                        tuned.predicted_seconds * 1e3,
+                        off(truth.disturbed, tuned.fastest_seconds, tuned.predicted_seconds));
   text += "\n";
   if (truth.tasks_seconds > 0)
-    text += fmt::format("Its tasks, measured alternately with it: sum {:.4g} ms, fastest inference {:.4g} ({:+.1f}%)\n",
+    text += fmt::format("Its tasks, measured alternately with it: sum {:.4g} ms, fastest inference {:.4g}{}\n",
                         truth.tasks_seconds * 1e3, truth.beside_tasks_seconds * 1e3,
-                        100 * (truth.beside_tasks_seconds / truth.tasks_seconds - 1));
+                        off(truth.disturbed_beside_tasks, truth.beside_tasks_seconds, truth.tasks_seconds));
   for (const NetworkTruth::Swap& swap : truth.swaps)
     text += fmt::format("  {} with its second candidate: {:.3f} ms{}\n", swap.task, swap.seconds * 1e3,
                         swap.adopted ? ", faster there: it is the best now" : "");
   if (truth.disturbed)
     text +=
         "  These times are far from the predicted ones, or from each other: another program runs, or the machine is "
-        "shared; nothing is concluded from them\n";
-  if (const std::size_t reverted = truth.back_to_default.size(); reverted > 0)
-    text += fmt::format("  {} task{} that gained little run{} on default schedules, because the network is faster so\n",
-                        reverted, reverted == 1 ? "" : "s", reverted == 1 ? "s" : "");
+        "shared (whet doctor); nothing is concluded from them\n";
+  else if (truth.disturbed_beside_tasks)
+    text +=
+        "  Beside its tasks the network's times are far from each other, or from the sum: another program runs, or the "
+        "machine is shared (whet doctor); how much longer it takes than its kernels is not known\n";
+  if (const std::int64_t reverted = std::ssize(truth.back_to_default); reverted > 0)
+    text += fmt::format("  {} that gained little {} on default schedules, because the network is faster so\n",
+                        counted(reverted, "task"), for_count(reverted, "runs", "run"));
   return text;
 }
 

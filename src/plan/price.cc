@@ -141,7 +141,7 @@ std::vector<Price> prices_of(const Alternatives& alternatives, const Records& re
     const std::int64_t bytes = activation_bytes(alternatives.tasks[static_cast<std::size_t>(a.task)]);
     const double longer = options.excess.seconds_a_byte * static_cast<double>(bytes) + options.excess.seconds_a_kernel;
     if (a.kind == AlternativeKind::usual) usual[a.group] = price.seconds;
-    price.seconds += longer, price.bound += longer;
+    price.seconds += longer, price.bound += longer, price.excess = longer;
     prices.push_back(price);
   }
   return prices;

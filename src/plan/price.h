@@ -22,8 +22,11 @@ enum class PriceKind : std::uint8_t {
 /// What one run of an alternative costs.
 struct Price {
   PriceKind kind = PriceKind::free;
-  double seconds = 0;  ///< measured, or a guess
-  double bound = 0;    ///< it is hoped to take no less: the measured time, or see `hope`
+  double seconds = 0;  ///< measured, or a guess, and `excess`
+  double bound = 0;    ///< it is hoped to take no less: the measured time, or see `hope`; and `excess`
+  double excess = 0;   ///< what the network takes longer, as far as it is laid on this kernel
+  /// Of the kernel timed alone.
+  double alone() const { return seconds - excess; }
 };
 
 struct PriceOptions {

@@ -12,6 +12,21 @@ Json kernels_json(const std::vector<PlannedKernel>& kernels) {
   return list;
 }
 
+Json tried_json(const std::vector<TriedPlan>& tried) {
+  Json list = Json::array();
+  for (const TriedPlan& each : tried)
+    list.add(Json::object()
+                 .set("kernels", each.kernels)
+                 .set("network_seconds", each.network_seconds)
+                 .set("usual_network_seconds", each.usual_network_seconds)
+                 .set("comparisons", each.comparisons)
+                 .set("slower", each.slower)
+                 .set("least_usual_seconds", each.least_usual)
+                 .set("most_usual_seconds", each.most_usual)
+                 .set("adopted", each.adopted));
+  return list;
+}
+
 /// Fills a Plan; the first thing that is wrong stands in `why`.
 class PlanReader {
  public:
@@ -21,7 +36,7 @@ class PlanReader {
   bool read(Plan& p) {
     p.version = static_cast<int>(line_["v"].integer());
     return text(plan_, "graph", p.graph) && text(line_, "target", p.target) && kernels("kernels", p.kernels) &&
-           kernels("runner_up", p.runner_up) && rest(p);
+           kernels("runner_up", p.runner_up) && rest(p) && tried(p.tried);
   }
 
  private:
@@ -46,8 +61,33 @@ class PlanReader {
     }
     return true;
   }
-  bool seconds(const char* name, double& out) {
-    const JsonView value = plan_[name];
+  bool tried(std::vector<TriedPlan>& out) {
+    const JsonView list = plan_["tried"];
+    if (list.is_null()) return true;
+    if (!list.is_array()) return fail("\"tried\" of a plan is no list");
+    for (const JsonView item : list.items()) {
+      TriedPlan each;
+      if (!count(item, "kernels", each.kernels) || !count(item, "comparisons", each.comparisons) ||
+          !count(item, "slower", each.slower) || !seconds_of(item, "network_seconds", each.network_seconds) ||
+          !seconds_of(item, "usual_network_seconds", each.usual_network_seconds) ||
+          !seconds_of(item, "least_usual_seconds", each.least_usual) ||
+          !seconds_of(item, "most_usual_seconds", each.most_usual))
+        return false;
+      each.adopted = item["adopted"].bool_or(false);
+      out.push_back(each);
+    }
+    return true;
+  }
+  bool count(JsonView from, const char* name, std::int64_t& out) {
+    const JsonView value = from[name];
+    if (value.is_null()) return true;
+    if (!value.is_integer() || value.integer() < 0) return fail("\"" + std::string(name) + "\" of a plan is no count");
+    out = value.integer();
+    return true;
+  }
+  bool seconds(const char* name, double& out) { return seconds_of(plan_, name, out); }
+  bool seconds_of(JsonView from, const char* name, double& out) {
+    const JsonView value = from[name];
     if (value.is_null()) return true;
     if (!value.is_number() || !std::isfinite(value.number()) || value.number() < 0)
       return fail("\"" + std::string(name) + "\" of a plan is no time");
@@ -80,6 +120,7 @@ std::string to_line(const Plan& p) {
   if (p.excess.seconds_a_kernel > 0) plan.set("seconds_a_kernel", p.excess.seconds_a_kernel);
   if (p.network_seconds > 0)
     plan.set("network_seconds", p.network_seconds).set("usual_network_seconds", p.usual_network_seconds);
+  if (!p.tried.empty()) plan.set("tried", tried_json(p.tried));
   Json line = Json::object();
   line.set("v", p.version).set("plan", plan).set("target", p.target).set("whet", p.whet).set("at", p.at);
   return dump(line);

@@ -39,6 +39,22 @@ TEST(PlanLine, HasWhatTheNetworkTakesLonger) {
   EXPECT_EQ(plan(to_line(longer)), longer);
 }
 
+TEST(PlanLine, HasThePlansThatWereTried) {
+  Plan tried = plan();
+  tried.tried = {{.kernels = 3,
+                  .network_seconds = 0.996e-3,
+                  .usual_network_seconds = 1e-3,
+                  .comparisons = 4,
+                  .slower = 1,
+                  .least_usual = 0.99e-3,
+                  .most_usual = 1.1e-3},
+                 {.kernels = 1, .network_seconds = 0.9e-3, .usual_network_seconds = 1e-3, .adopted = true}};
+  EXPECT_EQ(plan(to_line(tried)), tried);
+  EXPECT_EQ(why(R"({"v":2,"plan":{"graph":"a","tried":3},"target":"cpu"})"), "\"tried\" of a plan is no list");
+  EXPECT_EQ(why(R"({"v":2,"plan":{"graph":"a","tried":[{"kernels":-1}]},"target":"cpu"})"),
+            "\"kernels\" of a plan is no count");
+}
+
 TEST(PlanLine, OfTheGoldenFileIsRead) {
   const Result<RecordsRead> read = read_records(std::string(WHET_SOURCE_DIR) + "/src/records/testdata/v2.jsonl");
   ASSERT_TRUE(read.ok()) << read.error().message;

@@ -123,6 +123,7 @@ Json round_event(const TuneProgress& progress, std::map<int, Json>& known) {
       .set("round_best_ms", progress.task < 0 ? Json() : Json(to_ms(progress.round_best_seconds)))
       .set("default_ms", to_ms(progress.default_network_seconds()))
       .set("best_ms", to_ms(progress.network_seconds()))
+      .set("compared", compared_json(progress))
       .set("remaining_gain_ms", to_ms(progress.remaining_gain))
       .set("slowdown", progress.slowdown)
       .set("tasks", std::move(tasks));

@@ -88,6 +88,8 @@ TEST(RoundEvent, HasTheTasksThatChanged) {
   std::map<int, Json> known;
   EXPECT_EQ(round_event(progress, known)["tasks"].items().size(), 2u);
   EXPECT_EQ(round_event(progress, known)["tasks"].items().size(), 0u);
+  EXPECT_EQ(dump(round_event(progress, known)["compared"]),
+            R"({"tasks":1,"of_tasks":2,"default_ms":2.0,"best_ms":1.0})");
   progress.tasks[1].best_seconds = 5e-4;
   const Json event = round_event(progress, known);
   ASSERT_EQ(event["tasks"].items().size(), 1u);

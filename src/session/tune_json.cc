@@ -1,5 +1,6 @@
 #include "session/tune_json.h"
 
+#include "plan/tried.h"
 #include "session/kernels_text.h"
 #include "session/rates.h"
 
@@ -18,6 +19,16 @@ Json to_json(const TunePhases& phases) {
 }
 
 }  // namespace
+
+Json compared_json(const TuneProgress& progress) {
+  const ComparedSums sums = progress.compared();
+  const auto sum = [&](double seconds) { return sums.tasks > 0 ? Json(ms(seconds)) : Json(); };
+  return Json::object()
+      .set("tasks", sums.tasks)
+      .set("of_tasks", static_cast<std::int64_t>(progress.tasks.size()))
+      .set("default_ms", sum(sums.default_seconds))
+      .set("best_ms", sum(sums.best_seconds));
+}
 
 Json to_json(const TaskProgress& task) {
   return Json::object()
@@ -60,6 +71,8 @@ Json to_json(const NetworkTruth& truth) {
   if (truth.tasks_seconds > 0)
     out.set("tasks_ms", truth.tasks_seconds * 1e3).set("beside_tasks_ms", truth.beside_tasks_seconds * 1e3);
   return out.set("disturbed", truth.disturbed)
+      .set("disturbed_beside_tasks", truth.disturbed_beside_tasks)
+      .set("same_schedules", truth.same_schedules)
       .set("swaps", swaps)
       .set("back_to_default", Json::array_of(truth.back_to_default));
 }
@@ -72,8 +85,11 @@ Json to_json(const PlanSearch& search) {
                   .set("usual_sum_ms", each.usual_sum_seconds * 1e3)
                   .set("network_ms", each.network_seconds * 1e3)
                   .set("usual_network_ms", each.usual_network_seconds * 1e3)
-                  .set("kernels", static_cast<std::int64_t>(each.kernels))
-                  .set("adopted", each.adopted));
+                  .set("kernels", each.kernels)
+                  .set("comparisons", each.comparisons)
+                  .set("slower", each.slower)
+                  .set("adopted", each.adopted)
+                  .set("why_not", why_not_taken(each)));
   return Json::object()
       .set("alternatives", static_cast<std::int64_t>(search.alternatives))
       .set("tasks", static_cast<std::int64_t>(search.tasks))
@@ -81,6 +97,8 @@ Json to_json(const PlanSearch& search) {
       .set("trials", search.trials)
       .set("seconds", search.seconds)
       .set("complete", search.complete)
+      .set("noisy", search.noisy)
+      .set("excess_known", search.has_excess)
       .set("plan_ms", search.chosen.seconds * 1e3)
       .set("usual_ms", search.chosen.usual_seconds * 1e3)
       .set("bound_ms", search.chosen.bound_seconds * 1e3)
@@ -104,6 +122,7 @@ Json to_json(const Tuned& tuned, const std::string& records) {
   out.set("records", records).set("trials", progress.trials).set("seconds", progress.seconds);
   out.set("interrupted", progress.interrupted).set("default_ms", ms(progress.default_network_seconds()));
   return out.set("tuned_ms", ms(progress.network_seconds()))
+      .set("compared", compared_json(progress))
       .set("phases", to_json(progress.phases))
       .set("stolen", tuned.stolen)
       .set("slowdown", progress.slowdown)

@@ -12,6 +12,8 @@ namespace whet {
 // milliseconds; one that is not known is null.
 
 Json to_json(const TaskProgress&);
+/// The sums over the tasks that have both times, and their number.
+Json compared_json(const TuneProgress&);
 Json to_json(const std::vector<UnitReport>&);
 Json to_json(const NetworkTruth&);
 Json to_json(const PlanSearch&);

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/counted.h"
 #include "device/make_device.h"
 #include "machine/detect.h"
 #include "machine/stolen.h"
@@ -137,7 +138,9 @@ Result<PlanSearch> search_layouts(const TuneSettings& settings, const Prepared& 
   options.prices.schedules = {settings.rounding.exact, settings.rounding.schedules().precision};
   options.prices.rates = tuned.rates;
   options.prices.network_bytes = network_footprint(prepared.fused, prepared.tasks, settings.rounding.exact);
-  if (const NetworkTruth& truth = tuned.truth; !truth.disturbed && truth.tasks_seconds > 0)
+  const NetworkTruth& truth = tuned.truth;
+  options.knows_excess = !truth.disturbed && !truth.disturbed_beside_tasks;
+  if (options.knows_excess && truth.tasks_seconds > 0)
     options.excess_seconds = std::max(0.0, truth.beside_tasks_seconds - truth.tasks_seconds);
   options.tuning = tune_options(settings, {}, share);
   if (settings.trials > 0) options.tuning.trials = settings.trials - main_trials(settings, share);
@@ -241,10 +244,10 @@ MeasureOptions measure_options(const TuneSettings& settings, const Prepared& pre
 std::string place_text(const Prepared& prepared) {
   const Target& target = prepared.place.target;
   if (target.is_cpu() && is_remote(prepared))
-    return fmt::format("cpu {}, {} thread{} ({}) on {}", target.cpu().mcpu, target.threads,
-                       target.threads == 1 ? "" : "s", cores_text(prepared.place.cores), prepared.where);
+    return fmt::format("cpu {}, {} ({}) on {}", target.cpu().mcpu, counted(target.threads, "thread"),
+                       cores_text(prepared.place.cores), prepared.where);
   if (target.is_cpu())
-    return fmt::format("cpu {}, {} thread{} ({})", target.cpu().mcpu, target.threads, target.threads == 1 ? "" : "s",
+    return fmt::format("cpu {}, {} ({})", target.cpu().mcpu, counted(target.threads, "thread"),
                        cores_text(prepared.place.cores));
   std::string names;
   for (const DeviceName& device : prepared.devices)
@@ -337,7 +340,7 @@ Result<Tuned> tune_model(const TuneSettings& settings, const Prepared& prepared,
                 [&](const TuneProgress& progress) { listener.round(progress); }));
   tuned.units = measurer.units();
   find_limits(settings, prepared, devices, tuned);
-  if (!settings.no_network && !tuned.progress.interrupted) {
+  if (!settings.no_network && !tuned.progress.interrupted && !prepared.tasks.empty()) {
     settle_all(settings, prepared, alternatives, share, measurer, devices, file, listener, tuned);
     tuned.progress.interrupted = interrupted(settings);
   }

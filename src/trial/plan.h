@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,17 @@ struct NetworkExcess {
   friend bool operator==(const NetworkExcess&, const NetworkExcess&) = default;
 };
 
+/// A plan that was timed in the network, alternately with the usual one, in several comparisons.
+struct TriedPlan {
+  std::int64_t kernels = 0;                               ///< that differ from the usual ones
+  double network_seconds = 0, usual_network_seconds = 0;  ///< of one inference, in the comparison in the middle
+  std::int64_t comparisons = 0;                           ///< 0: not known
+  std::int64_t slower = 0;                                ///< in how many of them the plan was no faster
+  double least_usual = 0, most_usual = 0;                 ///< what the usual plan took in them [s]
+  bool adopted = false;
+  friend bool operator==(const TriedPlan&, const TriedPlan&) = default;
+};
+
 /// How a whole network is computed on a target: the kernels that differ from the usual ones. A line of a record file.
 struct Plan {
   int version = 2;
@@ -36,7 +48,8 @@ struct Plan {
   NetworkExcess excess;          ///< in all of these sums
   /// Of one inference of the whole network, and of the usual plan's alternately with it; 0: not measured.
   double network_seconds = 0, usual_network_seconds = 0;
-  std::string whet, at;  ///< version of the program, time in UTC (ISO 8601)
+  std::vector<TriedPlan> tried;  ///< when this line was written
+  std::string whet, at;          ///< version of the program, time in UTC (ISO 8601)
   friend bool operator==(const Plan&, const Plan&) = default;
 };
 

@@ -4,13 +4,11 @@
 #include <vector>
 
 #include "base/arithmetic.h"
+#include "plan/tried.h"
 #include "tuner/network.h"
 
 namespace whet {
 namespace {
-
-constexpr std::size_t kComparisons = 7;
-constexpr std::ptrdiff_t kMayLose = 1;
 
 double best_burst(const ModelTimes& times) {
   double seconds = kInfinity;
@@ -33,20 +31,17 @@ Result<ModelComparison> compare_once(Device& device, const ModelLibrary& usual, 
 Result<ModelVerdict> compare_in_new_processes(Device& device, const ModelLibrary& usual, const ModelLibrary& other,
                                               const ModelRun& run, double faster) {
   std::vector<ModelComparison> all;
-  const auto lost = [&] {
-    return std::count_if(all.begin(), all.end(), [](const ModelComparison& one) { return one.ratio() >= 1; });
-  };
-  const auto slow = [&] {
-    return std::count_if(all.begin(), all.end(), [&](const ModelComparison& one) { return one.ratio() >= faster; });
-  };
-  while (all.size() < kComparisons && lost() <= kMayLose && slow() <= std::ptrdiff_t{kComparisons / 2}) {
+  const auto lost = [&] { return std::ranges::count_if(all, [](const auto& one) { return one.ratio() >= 1; }); };
+  const auto slow = [&] { return std::ranges::count_if(all, [&](const auto& one) { return one.ratio() >= faster; }); };
+  while (std::ssize(all) < kPlanComparisons && lost() <= kPlanMayBeSlowerIn && slow() <= kPlanComparisons / 2) {
     WHET_TRY(const ModelComparison one, compare_once(device, usual, other, all.size() % 2 == 1, run));
     all.push_back(one);
   }
-  std::sort(all.begin(), all.end(),
-            [](const ModelComparison& a, const ModelComparison& b) { return a.ratio() < b.ratio(); });
-  const ModelComparison& middle = all[all.size() / 2];
-  return ModelVerdict{middle, all.size(), lost() <= kMayLose && middle.ratio() < faster};
+  std::ranges::sort(all, {}, &ModelComparison::ratio);
+  const auto [least, most] = std::ranges::minmax(all, {}, &ModelComparison::usual);
+  ModelVerdict verdict{all[all.size() / 2], std::ssize(all), lost(), false, least.usual, most.usual};
+  verdict.faster = lost() <= kPlanMayBeSlowerIn && verdict.middle.ratio() < faster && !verdict.noisy();
+  return verdict;
 }
 
 }  // namespace whet

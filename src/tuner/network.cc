@@ -10,6 +10,7 @@
 
 #include "artifact/code_format.h"
 #include "base/arithmetic.h"
+#include "base/spread.h"
 #include "compiler/choose.h"
 #include "compiler/packing.h"
 #include "compiler/scratch.h"
@@ -36,8 +37,6 @@ constexpr double kFaster = 0.997;
 /// How often all its tasks are timed in turn with the network, and how often at most in such a round it has a burst of its own.
 constexpr int kRoundsOfTasks = 4;
 constexpr std::size_t kBurstsARound = 4;
-/// Nothing is adopted where figures that should agree differ by more than this.
-constexpr double kDisturbed = 1.5;
 
 /// A task's best record and the one that may replace it.
 struct Rivals {
@@ -72,6 +71,7 @@ class Settling {
     if (interrupted()) return NetworkTruth();
     if (!faster.ok()) return faster.error();
     WHET_TRY(NetworkTruth truth, conclude(rivals, *faster));
+    truth.same_schedules = has_default_schedules(tasks_, file_.records(), target_, schedules());
     // What was found out stands without it.
     if (!time_tasks(truth, *faster ? std::nullopt : std::optional(tuned.file)).ok()) truth.tasks_seconds = 0;
     return truth;
@@ -305,6 +305,8 @@ class Settling {
     }
     for (std::size_t i = 0; i < tasks_.size(); ++i) truth.tasks_seconds += tasks_[i].weight * seconds[i];
     truth.beside_tasks_seconds = network.timed.fastest_seconds;
+    truth.disturbed_beside_tasks =
+        is_disturbed({network.timed.seconds, network.timed.fastest_seconds, truth.tasks_seconds});
     return ok_status();
   }
 
@@ -343,9 +345,19 @@ bool make_sense(const std::vector<ModelTimes>& times, std::size_t models, int bu
          });
 }
 
+bool has_default_schedules(const std::vector<Task>& tasks, const Records& records, const Target& target,
+                           const SpaceOptions& schedules) {
+  const ScheduleSource best = best_of(&records, target, schedules);
+  return std::ranges::all_of(tasks, [&](const Task& task) {
+    const std::optional<RecordedSchedule> recorded = best.recorded(task);
+    const Result<Steps> start = default_steps(task.dag, target, schedules);
+    return !recorded || (start.ok() && recorded->steps == to_text(*start));
+  });
+}
+
 bool is_disturbed(const TimedModel& model) {
-  return model.seconds > kDisturbed * model.fastest_seconds ||
-         (model.predicted_seconds > 0 && model.fastest_seconds > kDisturbed * model.predicted_seconds);
+  return is_far_above(model.seconds, model.fastest_seconds) ||
+         is_far_above(model.fastest_seconds, model.predicted_seconds);
 }
 
 std::optional<std::size_t> faster_than(const TimedModel& tuned, const std::vector<TimedRival>& rivals) {

@@ -12,7 +12,9 @@
 #include "passes/fuse.h"
 #include "records/record_file.h"
 #include "schedule/steps.h"
+#include "space/space.h"
 #include "target/target.h"
+#include "task/task.h"
 
 namespace whet {
 
@@ -57,7 +59,9 @@ struct NetworkTruth {
   /// What it is the sum of: weight x latency of its tasks, each timed alone, in turn with the network; the fastest
   /// inference meanwhile. 0: not measured.
   double tasks_seconds = 0, beside_tasks_seconds = 0;
-  bool disturbed = false;  ///< nothing was concluded
+  bool disturbed = false;               ///< nothing was concluded
+  bool disturbed_beside_tasks = false;  ///< the same of the times beside its tasks: nothing is laid on kernels
+  bool same_schedules = false;          ///< untuned and tuned are one program: a difference is chance
   struct Swap {
     std::string task;
     double seconds = 0;  ///< of the network with the task's second candidate instead of its first
@@ -68,6 +72,9 @@ struct NetworkTruth {
   /// what a figure taken alone errs by.
   std::vector<std::string> back_to_default;
 };
+
+/// The records have no better schedule of any of these tasks than the default one: a network of them is the untuned one.
+bool has_default_schedules(const std::vector<Task>&, const Records&, const Target&, const SpaceOptions&);
 
 /// Compiles the network with the best records and with default schedules, and times both in turn. For the heaviest
 /// tasks whose second candidate is close, the network is compiled with that one as well: where it is faster there, the

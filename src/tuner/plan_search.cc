@@ -48,6 +48,7 @@ class Search {
   ~Search() { (void)device_.time_models({}, {}); }  // frees the models' memory
 
   Result<PlanSearch> run() {
+    result_.has_excess = options_.knows_excess;
     WHET_TRY(alternatives_, find_alternatives(fused_, target_, options_.alternatives));
     result_.alternatives = alternatives_.all.size() - alternatives_.usual;
     lay_excess();
@@ -356,10 +357,11 @@ class Search {
       WHET_TRY(winner, try_in_network(others));
     }
     if (interrupted()) return leave_as_it_is();
+    if (winner) result_.tried[*winner].adopted = true;
+    if (!winner && result_.noisy && earlier_line() != nullptr) return keep_earlier_line();
     result_.chosen = line_of(winner ? others[*winner] : Proposal{result_.plans.usual, 0});
     result_.bound_seconds = std::min(hoped_seconds_, result_.plans.best.front().seconds);
     if (winner) {
-      result_.tried[*winner].adopted = true;
       result_.chosen.network_seconds = result_.tried[*winner].network_seconds;
       result_.chosen.usual_network_seconds = result_.tried[*winner].usual_network_seconds;
     }
@@ -399,7 +401,7 @@ class Search {
 
   /// The plan that the network was faster with before is tried again, whatever the sums say now.
   void add_earlier_plan(std::vector<Proposal>& others) const {
-    const Plan* earlier = file_.records().plan_for(hash_of(fused_), to_string(target_));
+    const Plan* earlier = earlier_line();
     if (earlier == nullptr || earlier->kernels.empty() || is_among(others, earlier->kernels)) return;
     Result<NetworkPlan> plan = find_plan(fused_, alternatives_, earlier->kernels);
     if (!plan.ok()) return;  // it has forms that are not looked at now
@@ -423,9 +425,14 @@ class Search {
 
   /// After an interrupt nothing is decided: what the file has counts.
   Status leave_as_it_is() {
-    if (const Plan* plan = file_.records().plan_for(hash_of(fused_), to_string(target_))) result_.chosen = *plan;
+    result_.interrupted = true;
+    return earlier_line() != nullptr ? keep_earlier_line() : ok_status();
+  }
+  Status keep_earlier_line() {
+    result_.chosen = *earlier_line();
     return ok_status();
   }
+  const Plan* earlier_line() const { return file_.records().plan_for(hash_of(fused_), to_string(target_)); }
 
   double hoped_seconds_by(std::size_t way) const {
     const Result<NetworkPlans> hoped = hoped_plans(prices(way));
@@ -447,6 +454,7 @@ class Search {
       line.runner_up = kernels_of(fused_, alternatives_, runner_up);
       line.runner_up_seconds = runner_up.seconds;
     }
+    line.tried.assign(result_.tried.begin(), result_.tried.end());
     line.whet = version();
     line.at = utc_now();
     return line;
@@ -467,17 +475,24 @@ class Search {
       WHET_TRY(const FusedGraph planned, assemble(fused_, alternatives_, plan.alternatives));
       const std::string library = scratch.path() + "/" + std::to_string(p) + ".so";
       WHET_TRY(const CompileReport other, compile_model(planned, best, target_, library, compiling));
-      PlanSearch::Tried tried{.sum_seconds = plan.seconds,
-                              .usual_sum_seconds = ways_[plans[p].way].plans.usual.seconds,
-                              .kernels = kernels_of(fused_, alternatives_, plan).size()};
+      PlanSearch::Tried tried;
+      tried.sum_seconds = plan.seconds, tried.usual_sum_seconds = ways_[plans[p].way].plans.usual.seconds;
+      tried.kernels = std::ssize(kernels_of(fused_, alternatives_, plan));
       const Result<ModelVerdict> seen =
           compare_in_new_processes(device_, {usual}, {library}, run_of_network(), kFasterPlan);
       if (!seen.ok()) return interrupted() ? Result<std::optional<std::size_t>>(std::nullopt) : seen.error();
-      tried.network_seconds = seen->middle.other, tried.usual_network_seconds = seen->middle.usual;
+      add_verdict(*seen, tried);
       result_.tried.push_back(tried);
       if (seen->faster && (!winner || ratio_of(tried) < ratio_of(result_.tried[*winner]))) winner = p;
     }
     return winner;
+  }
+
+  void add_verdict(const ModelVerdict& seen, PlanSearch::Tried& tried) {
+    tried.network_seconds = seen.middle.other, tried.usual_network_seconds = seen.middle.usual;
+    tried.comparisons = seen.comparisons, tried.slower = seen.slower;
+    tried.least_usual = seen.least_usual, tried.most_usual = seen.most_usual;
+    result_.noisy |= seen.noisy();
   }
 
   ModelRun run_of_network() const {

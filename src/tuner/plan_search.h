@@ -33,6 +33,7 @@ struct PlanSearchOptions {
   double seconds_a_choice = 1;
   /// What one inference takes longer than its kernels timed alone: part of the kernels' prices (NetworkExcess).
   double excess_seconds = 0;
+  bool knows_excess = true;                           ///< false: it was disturbed, and is taken as 0
   NetworkOptions network;                             ///< how these are timed
   std::function<void(const PlanProgress&)> on_round;  ///< before tasks are measured; may be empty
 };
@@ -50,19 +51,21 @@ struct PlanSearch {
   double bound_seconds = 0;  ///< no plan was hoped to take less
   Plan chosen;               ///< the file's plan now. An interrupt may leave a file without a plan: then it is empty
   /// Plans that were tried in the network, the best of each way of laying the excess first. Both sums are by its own way.
-  struct Tried {
-    double sum_seconds = 0, usual_sum_seconds = 0, network_seconds = 0, usual_network_seconds = 0;
-    std::size_t kernels = 0;  ///< that differ from the usual ones
-    bool adopted = false;
+  struct Tried : TriedPlan {
+    double sum_seconds = 0, usual_sum_seconds = 0;
   };
   std::vector<Tried> tried;
+  bool noisy = false;        ///< the network's times were too far apart to conclude anything from them
+  bool interrupted = false;  ///< before anything was decided
+  bool has_excess = true;    ///< false: the network was too disturbed to say what it takes longer than its kernels
 };
 
 /// Looks for a better plan of a tuned network. Alternatives that nobody has measured are hoped to take no less than their
 /// bounds; the best plan by measured times and bounds is looked for, its tasks are measured, and so on, until that plan
 /// is measured whole: then no other can be shorter. Alternatives that no such plan uses are never measured.
 /// The best plans are timed in the network, each alternately with the usual one, and the network decides: a plan that is
-/// clearly faster, or the usual one, becomes a line of the record file.
+/// clearly faster, or the usual one, becomes a line of the record file. Where the network's times are too far apart to conclude
+/// anything, an earlier line stays the last one.
 Result<PlanSearch> search_plans(const FusedGraph&, const Target&, Measurer&, RecordFile&, Device&,
                                 const PlanSearchOptions&);
 

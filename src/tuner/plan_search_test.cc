@@ -11,6 +11,7 @@
 #include "measure/testing/formula_measurer.h"
 #include "passes/optimize.h"
 #include "passes/testing/graph_builder.h"
+#include "plan/tried.h"
 #include "records/testing/sample.h"
 #include "space/space.h"
 
@@ -70,7 +71,8 @@ class PlanSearchTest : public ::testing::Test {
     });
     ReopeningDevice device([](const KernelJob&) { return 1e-6; });
     device.model_seconds = [&, network](const std::string& path) {
-      return path.ends_with("usual.so") ? 1e-3 : luck_ ? luck_(device.processes) * network : network;
+      if (path.ends_with("usual.so")) return usual_luck_ ? 1e-3 * usual_luck_(device.processes) : 1e-3;
+      return luck_ ? luck_(device.processes) * network : network;
     };
     Result<PlanSearch> search = search_plans(fused_, target_, measurer, *file, device, options_);
     EXPECT_TRUE(search.ok()) << (search.ok() ? "" : search.error().message);
@@ -98,8 +100,9 @@ class PlanSearchTest : public ::testing::Test {
   bool in_proportion_ = false;  ///< products take these times for each 10^6 operations
   bool unrolls_ = false;        ///< the best convolutions are `unrolled`
   int measured_ = 0;
-  std::function<double(int)> luck_;  ///< by how much a process is slower with the plan; empty: not at all
-  Plan plan_;                        ///< that the file holds in the end
+  std::function<double(int)> luck_;        ///< by how much a process is slower with the plan; empty: not at all
+  std::function<double(int)> usual_luck_;  ///< the same with the usual plan
+  Plan plan_;                              ///< that the file holds in the end
 };
 
 /// Searches with other figures through the code of those above: as released only.
@@ -224,6 +227,25 @@ TEST_F(RepeatedPlanSearchTest, TakesAFasterPlanThatOneProcessWasUnluckyWith) {
   search(7e-6, 1e-6, 0.95e-3);
   EXPECT_FALSE(plan_.kernels.empty());
   EXPECT_NEAR(plan_.network_seconds, 0.95e-3, 1e-9);
+}
+
+TEST_F(RepeatedPlanSearchTest, KeepsAnEarlierPlanWhereTheNetworkIsTooNoisyToDecide) {
+  search(7e-6, 1e-6);
+  const Plan adopted = plan_;
+  ASSERT_FALSE(adopted.kernels.empty());
+  usual_luck_ = [](int process) { return process % 2 == 0 ? 0.5 : 2; };
+  const PlanSearch noisy = search(7e-6, 1e-6, 0.9e-3);
+  EXPECT_TRUE(noisy.noisy);
+  ASSERT_FALSE(noisy.tried.empty());
+  EXPECT_EQ(why_not_taken(noisy.tried.front()).substr(0, 56),
+            "nothing is concluded, since the usual plan alone took 0.");
+  EXPECT_EQ(plan_, adopted);
+}
+TEST_F(RepeatedPlanSearchTest, RemembersWhyAPlanWasNotTaken) {
+  search(7e-6, 1e-6, 0.996e-3);
+  ASSERT_FALSE(plan_.tried.empty());
+  EXPECT_EQ(why_not_taken(plan_.tried.front()), "1% in the median of seven is asked; it had 0.4% when 4 had decided");
+  EXPECT_TRUE(plan_.kernels.empty());
 }
 
 TEST_F(PlanSearchTest, MeasuresWhatPromisesMostWhereAChoiceDoesNotEnd) {

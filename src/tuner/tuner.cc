@@ -295,6 +295,15 @@ double weighted_sum(const std::vector<TaskProgress>& tasks, double TaskProgress:
 
 double TuneProgress::network_seconds() const { return weighted_sum(tasks, &TaskProgress::best_seconds); }
 double TuneProgress::default_network_seconds() const { return weighted_sum(tasks, &TaskProgress::default_seconds); }
+ComparedSums TuneProgress::compared() const {
+  ComparedSums sums;
+  for (const TaskProgress& task : tasks) {
+    if (!std::isfinite(task.default_seconds) || !std::isfinite(task.best_seconds)) continue;
+    ++sums.tasks;
+    sums.default_seconds += task.weight * task.default_seconds, sums.best_seconds += task.weight * task.best_seconds;
+  }
+  return sums;
+}
 
 Result<TuneProgress> tune(const std::vector<Task>& tasks, const Target& target, Measurer& measurer, RecordFile& file,
                           const TuneOptions& options, const std::function<void(const TuneProgress&)>& on_round) {

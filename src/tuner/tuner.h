@@ -64,6 +64,12 @@ struct TunePhases {
   double building = 0, running = 0;  ///< of the measured time, as the builders' and the runner's processes count it
 };
 
+/// Sums of weight x latency over the same tasks: those that have a time by their default schedule and a best one.
+struct ComparedSums {
+  std::int64_t tasks = 0;
+  double default_seconds = 0, best_seconds = 0;
+};
+
 /// The whole run, as progress shows it and the report sums it up.
 struct TuneProgress {
   std::vector<TaskProgress> tasks;
@@ -82,8 +88,9 @@ struct TuneProgress {
 
   /// Sum of weight x best over the tasks that have one [s].
   double network_seconds() const;
-  /// The same with default schedules.
+  /// The same with default schedules, over the tasks that have a time by these.
   double default_network_seconds() const;
+  ComparedSums compared() const;
 };
 
 /// Tunes: proposes, measures, remembers (durably), learns, until trials or time are used up, every space is exhausted
