@@ -40,8 +40,9 @@ struct ReportTask {
 /// The whole network, measured with default schedules and with the best ones alternately.
 struct ReportNetwork {
   double untuned_seconds = 0, tuned_seconds = 0;
-  double fastest_seconds = 0;  ///< the fastest inference of the tuned one
-  bool disturbed = false;      ///< these times are far from what was predicted
+  double fastest_seconds = 0;   ///< the fastest inference of the tuned one
+  bool disturbed = false;       ///< these times are far from what was predicted
+  bool same_schedules = false;  ///< both are one program: their difference is chance
 };
 
 /// A kernel of the compiled network, as it was profiled: the fastest of many runs.
@@ -66,14 +67,17 @@ struct ReportProfile {
 
 /// A kernel of a plan.
 struct ReportKernel {
-  std::string node;      ///< the value that it computes or copies
-  std::string op;        ///< its task's name; "" for what no kernel computes
-  std::string from, to;  ///< the forms that it reads and writes
-  bool copy = false;     ///< it computes nothing but another form
-  double seconds = 0;
+  std::string node;       ///< the value that it computes or copies
+  std::string op;         ///< its task's name; "" for what no kernel computes
+  std::string from, to;   ///< the forms that it reads and writes
+  bool copy = false;      ///< it computes nothing but another form
+  double seconds = 0;     ///< with `excess`
+  double excess = 0;      ///< what the network takes longer than its kernels, as far as the plan lays it on this one
   bool measured = false;  ///< else the time is an estimate
   std::string cover;      ///< "chain", "merged": it does the work of several usual kernels
-  int instead = 0;        ///< their number
+  int instead = 0;        ///< the number of usual kernels whose work it does
+  /// Of all of these; 0 where it does the work of none, as a copy, or where some of them was not measured.
+  double usual_seconds = 0, usual_excess = 0;
 };
 /// A kernel that was measured and does the work of several usual ones, chosen or not.
 struct ReportCover {
@@ -86,6 +90,7 @@ struct ReportCover {
 struct ReportPlan {
   std::vector<ReportKernel> kernels;  ///< all, in the order in which they run
   double seconds = 0;                 ///< their sum
+  double excess = 0;                  ///< of it: what the network takes longer than its kernels alone
 };
 struct ReportLayouts {
   ReportPlan chosen, runner_up, usual;                    ///< runner_up has no kernels where there is none
@@ -94,6 +99,7 @@ struct ReportLayouts {
   double network_seconds = 0, usual_network_seconds = 0;  ///< one inference by each, measured alternately
   bool differs = false;                                   ///< the chosen plan is another than the usual one
   std::string recorded_at;                                ///< when; "": the records have no plan
+  std::vector<std::string> tried;                         ///< what became of each plan that was tried in the network
 };
 
 struct ReportFailure {

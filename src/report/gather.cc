@@ -10,6 +10,7 @@
 #include "cost/limit.h"
 #include "plan/plan.h"
 #include "plan/price.h"
+#include "plan/tried.h"
 #include "records/digest.h"
 #include "schedule/loop_tree.h"
 #include "schedule/steps.h"
@@ -149,14 +150,39 @@ std::vector<ReportDevice> devices_of(const Records& records) {
 /// "chain: a+b" -> "chain"
 std::string kind_of_cover(const Alternative& cover) { return cover.name.substr(0, cover.name.find(':')); }
 
-ReportKernel describe_kernel(const FusedGraph& fused, const Alternatives& alternatives, int number,
-                             const std::vector<Price>& prices) {
+/// A network's alternatives with their prices.
+struct PricedKernels {
+  const FusedGraph& fused;
+  const Alternatives& alternatives;
+  const std::vector<Price>& prices;
+  std::map<int, std::size_t> usual = {};  ///< the groups' own kernels, by group
+};
+
+PricedKernels with_usual(PricedKernels priced) {
+  for (std::size_t a = 0; a < priced.alternatives.usual; ++a)
+    if (const Alternative& own = priced.alternatives.all[a]; own.task >= 0) priced.usual[own.group] = a;
+  return priced;
+}
+
+/// The usual kernels whose work the alternative does, of a usual one itself; none where some of them was not measured.
+std::vector<std::size_t> usual_of(const PricedKernels& priced, const Alternative& alternative) {
+  std::vector<int> groups = alternative.instead;
+  if (alternative.kind == AlternativeKind::usual) groups = {alternative.group};
+  std::vector<std::size_t> kernels;
+  for (int group : groups)
+    if (const auto own = priced.usual.find(group); own != priced.usual.end()) kernels.push_back(own->second);
+  const auto is_measured = [&](std::size_t a) { return priced.prices[a].kind == PriceKind::measured; };
+  return std::ranges::all_of(kernels, is_measured) ? kernels : std::vector<std::size_t>();
+}
+
+ReportKernel describe_kernel(const PricedKernels& priced, int number) {
+  const Alternatives& alternatives = priced.alternatives;
   const auto at = static_cast<std::size_t>(number);
   const Alternative& alternative = alternatives.all[at];
   const std::string forms = alternative.name.empty() ? to_text(kChannelsLast) : alternative.name;
   const std::size_t arrow = forms.find(" -> ");
   ReportKernel kernel;
-  kernel.node = fused.graph.value(alternative.fragment.writes.front().value).name;
+  kernel.node = priced.fused.graph.value(alternative.fragment.writes.front().value).name;
   if (alternative.task >= 0) kernel.op = alternatives.tasks[static_cast<std::size_t>(alternative.task)].name;
   kernel.from = forms.substr(0, arrow);
   kernel.to = arrow == forms.npos ? kernel.from : forms.substr(arrow + 4);
@@ -164,17 +190,18 @@ ReportKernel describe_kernel(const FusedGraph& fused, const Alternatives& altern
   if (alternative.kind == AlternativeKind::cover)
     kernel.cover = kind_of_cover(alternative), kernel.instead = static_cast<int>(alternative.instead.size());
   kernel.copy = alternative.kind == AlternativeKind::transform;
-  kernel.seconds = prices[at].seconds;
-  kernel.measured = prices[at].kind == PriceKind::measured;
+  kernel.seconds = priced.prices[at].seconds, kernel.excess = priced.prices[at].excess;
+  kernel.measured = priced.prices[at].kind == PriceKind::measured;
+  for (std::size_t own : usual_of(priced, alternative))
+    kernel.usual_seconds += priced.prices[own].seconds, kernel.usual_excess += priced.prices[own].excess;
   return kernel;
 }
 
-ReportPlan describe_plan(const FusedGraph& fused, const Alternatives& alternatives, const std::vector<int>& numbers,
-                         const std::vector<Price>& prices) {
+ReportPlan describe_plan(const PricedKernels& priced, const std::vector<int>& numbers) {
   ReportPlan plan;
   for (int number : numbers) {
-    plan.kernels.push_back(describe_kernel(fused, alternatives, number, prices));
-    plan.seconds += plan.kernels.back().seconds;
+    plan.kernels.push_back(describe_kernel(priced, number));
+    plan.seconds += plan.kernels.back().seconds, plan.excess += plan.kernels.back().excess;
   }
   return plan;
 }
@@ -199,28 +226,27 @@ AlternativeOptions named_by(const Plan* plan, bool covers) {
   return options;
 }
 
-/// The covers that were measured, equal kernels once.
-std::vector<ReportCover> covers_of(const Alternatives& alternatives, const std::vector<Price>& prices,
-                                   const std::vector<int>& chosen) {
-  std::map<int, std::pair<std::string, double>> usual;  // names and times of the groups' own kernels
-  for (std::size_t a = 0; a < alternatives.usual; ++a)
-    if (const Alternative& own = alternatives.all[a]; own.task >= 0)
-      usual[own.group] = {alternatives.tasks[static_cast<std::size_t>(own.task)].name, prices[a].seconds};
+/// The covers that were measured, as the usual kernels whose work they do; equal kernels once. All times are of kernels alone.
+std::vector<ReportCover> covers_of(const PricedKernels& priced, const std::vector<int>& chosen) {
+  const Alternatives& alternatives = priced.alternatives;
+  const std::vector<Price>& prices = priced.prices;
   std::vector<ReportCover> covers;
   std::map<int, std::size_t> places;  // by task
   for (std::size_t a = alternatives.usual; a < alternatives.all.size(); ++a) {
     const Alternative& own = alternatives.all[a];
     if (own.kind != AlternativeKind::cover || prices[a].kind != PriceKind::measured) continue;
+    const std::vector<std::size_t> instead = usual_of(priced, own);
+    if (instead.empty()) continue;
     const bool is_chosen = std::ranges::count(chosen, static_cast<int>(a)) > 0;
     if (const auto [found, is_new] = places.try_emplace(own.task, covers.size()); !is_new) {
       ++covers[found->second].times, covers[found->second].chosen |= is_chosen;
       continue;
     }
     ReportCover& cover = covers.emplace_back();
-    cover.kind = kind_of_cover(own), cover.seconds = prices[a].seconds, cover.chosen = is_chosen;
-    for (int group : own.instead) {
-      cover.kernels.push_back(usual[group].first);
-      cover.usual_seconds += usual[group].second;
+    cover.kind = kind_of_cover(own), cover.seconds = prices[a].alone(), cover.chosen = is_chosen;
+    for (std::size_t one : instead) {
+      cover.kernels.push_back(alternatives.tasks[static_cast<std::size_t>(alternatives.all[one].task)].name);
+      cover.usual_seconds += prices[one].alone();
     }
   }
   const auto saved = [](const ReportCover& cover) { return cover.times * (cover.usual_seconds - cover.seconds); };
@@ -238,25 +264,27 @@ Result<ReportLayouts> layouts_of(const Records& records, const ReportSources& fr
                                                .rates = from.rates,
                                                .network_bytes = network_bytes,
                                                .excess = plan != nullptr ? plan->excess : NetworkExcess()});
+  const PricedKernels priced = with_usual({fused, alternatives, prices});
   ReportLayouts layouts;
   WHET_TRY(const NetworkPlan usual, find_plan(fused, alternatives, {}));
-  layouts.usual = layouts.chosen = describe_plan(fused, alternatives, usual.alternatives, prices);
+  layouts.usual = layouts.chosen = describe_plan(priced, usual.alternatives);
   std::vector<int> taken = usual.alternatives;
   if (plan != nullptr)
     if (const auto chosen = find_plan(fused, alternatives, plan->kernels); chosen.ok()) {
-      layouts.chosen = describe_plan(fused, alternatives, chosen->alternatives, prices);
+      layouts.chosen = describe_plan(priced, chosen->alternatives);
       taken = chosen->alternatives;
     }
-  layouts.covers = covers_of(alternatives, prices, taken);
+  layouts.covers = covers_of(priced, taken);
   if (plan == nullptr) return layouts;
   if (plan->runner_up_seconds > 0)
     if (const auto second = find_plan(fused, alternatives, plan->runner_up); second.ok())
-      layouts.runner_up = describe_plan(fused, alternatives, second->alternatives, prices);
+      layouts.runner_up = describe_plan(priced, second->alternatives);
   layouts.bound_seconds = plan->bound_seconds;
   layouts.network_seconds = plan->network_seconds;
   layouts.usual_network_seconds = plan->usual_network_seconds;
   layouts.differs = !plan->kernels.empty();
   layouts.recorded_at = plan->at;
+  for (const TriedPlan& tried : plan->tried) layouts.tried.push_back(tried_text(tried));
   return layouts;
 }
 

@@ -151,6 +151,41 @@ TEST(GatherReport, DrawsAPlanWithGroupsAsOneKernel) {
   EXPECT_EQ(drawn->from, "nhwc");
 }
 
+TEST(GatherReport, ComparesAKernelWithAllThatItStandsFor) {
+  const Gathered g{.fused = network(16)};
+  const Alternatives alternatives = find_alternatives(g.fused, g.target, {}).value();
+  const auto chain = std::ranges::max_element(
+      alternatives.all, std::less(), [](const Alternative& a) { return names_chain(a.name) ? a.instead.size() : 0; });
+  Plan plan;
+  plan.graph = hash_of(g.fused), plan.target = kTarget, plan.at = "2026-11-21T10:00:00Z";
+  plan.kernels = {{g.fused.graph.value(chain->fragment.writes.front().value).name, chain->name, false}};
+  plan.excess = {.seconds_a_kernel = 5e-6};
+  Records records;
+  records.add(plan);
+  for (const Task& task : alternatives.tasks) records.add(timed(task.key, "", 2e-6, kTarget));
+  records.add(timed(alternatives.tasks[static_cast<std::size_t>(chain->task)].key, "", 3e-6, kTarget));
+  const ReportLayouts layouts = g.of(records).layouts;
+  const auto count = static_cast<double>(chain->instead.size());
+  ASSERT_GE(count, 2);
+  const auto drawn =
+      std::ranges::find_if(layouts.chosen.kernels, [](const ReportKernel& kernel) { return !kernel.cover.empty(); });
+  ASSERT_NE(drawn, layouts.chosen.kernels.end());
+  EXPECT_NEAR(drawn->seconds - drawn->excess, 3e-6, 1e-12) << "as it was measured";
+  EXPECT_NEAR(drawn->usual_seconds - drawn->usual_excess, count * 2e-6, 1e-12);
+  EXPECT_NEAR(drawn->usual_excess, count * 5e-6, 1e-12);
+  for (const ReportKernel& kernel : layouts.usual.kernels) EXPECT_DOUBLE_EQ(kernel.seconds, kernel.usual_seconds);
+  EXPECT_NEAR(layouts.covers.front().usual_seconds, count * 2e-6, 1e-12) << "of the kernels alone";
+}
+
+TEST(GatherReport, ComparesNothingWithAKernelThatNobodyMeasured) {
+  const Gathered g{.fused = network(16)};
+  const Alternatives alternatives = find_alternatives(g.fused, g.target, {}).value();
+  const auto chain = std::ranges::find_if(alternatives.all, [](const Alternative& a) { return names_chain(a.name); });
+  Records records;
+  records.add(timed(alternatives.tasks[static_cast<std::size_t>(chain->task)].key, "", 3e-6, kTarget));
+  EXPECT_TRUE(g.of(records).layouts.covers.empty());
+}
+
 /// A chain keeps activations to itself, so that less is laid on it.
 TEST(GatherReport, PricesKernelsAsThePlanWasChosen) {
   const Gathered g{.fused = network(16)};

@@ -120,6 +120,80 @@ TEST(ReportPage, CountsFailuresWhereThereAreSome) {
   EXPECT_EQ(first_wrong_tag(html), "");
 }
 
+TEST(ReportPage, ComparesSumsOverTheSameTasks) {
+  ReportData data = made_up();
+  data.network = {};
+  data.tasks[0].default_seconds = INFINITY;  // 2 x 100 us by its best alone
+  data.tasks[2].best_seconds = data.tasks[2].default_seconds = INFINITY;
+  const std::string html = report_html(data);
+  EXPECT_EQ(count(html,
+                  "1 of 3 tasks, each alone, takes <b>20.0\u00a0µs</b>; by default schedules it takes 21.0\u00a0µs: "
+                  "<b>1.05×</b>. 1 of 1 task gives 100% of what was saved. 1 of 3 tasks was not reached and runs on "
+                  "default schedules."),
+            1u)
+      << html.substr(html.find("class=\"lead\""), 600);
+}
+
+TEST(ReportPage, HasNoGainOfAModelWithoutTasksOrOfTheSameSchedules) {
+  ReportData data = made_up();
+  data.network.same_schedules = true;
+  EXPECT_NE(report_html(data).find(
+                "One inference takes <b>231\u00a0µs</b>. It runs on default schedules: no task has a better one yet."),
+            std::string::npos);
+  data.tasks.clear();
+  const std::string html = report_html(data);
+  EXPECT_NE(html.find("One inference takes <b>140\u00a0µs</b>. The model has no tasks: there is nothing to tune."),
+            std::string::npos);
+  EXPECT_EQ(count(html, "×</b>"), 0u);
+}
+
+TEST(ReportPage, HoldsNoDisturbedTimesAgainstThePrediction) {
+  ReportData data = made_up();
+  EXPECT_EQ(count(report_html(data), ">+25%</td>"), 1u);
+  for (ReportStep& step : data.profile.steps) step.predicted_seconds /= 3;
+  const std::string html = report_html(data);
+  EXPECT_EQ(count(html, ">+2"), 0u);
+  EXPECT_EQ(
+      count(
+          html,
+          "2 of them take 3.2 times the predicted time: another program ran, or the machine is shared (whet doctor)."),
+      1u)
+      << html.substr(html.find("id=\"timeline\""), 600);
+}
+
+TEST(ReportPage, SaysWhatBecameOfPlansThatWereTried) {
+  ReportData data = made_up();
+  data.layouts.tried = {"0.9960 ms with 2 other kernels; not taken: <1%"};
+  EXPECT_EQ(count(report_html(data), "<li>0.9960 ms with 2 other kernels; not taken: &lt;1%</li>"), 1u);
+}
+
+TEST(ReportPage, ComparesAChainWithTheSumOfItsUsualKernels) {
+  const std::string html = report_html(made_up());
+  EXPECT_EQ(count(html,
+                  "<td>chain of 2</td><td class=\"n\" data-v=\"1.5e-05\">0.0150</td>"
+                  "<td class=\"n\" data-v=\"1.8e-05\">0.0180</td><td>measured</td>"),
+            1u);
+  EXPECT_EQ(count(html, "excess"), 0u);
+}
+
+TEST(ReportPage, KeepsWhatTheNetworkTookLongerOutOfAKernelsTime) {
+  ReportData data = made_up();
+  for (ReportPlan* plan : {&data.layouts.chosen, &data.layouts.usual})
+    for (ReportKernel& kernel : plan->kernels) kernel.excess = 5e-6, kernel.seconds += 5e-6;
+  ReportKernel& first = data.layouts.chosen.kernels.front();
+  first.usual_excess = 5e-6, first.usual_seconds += 5e-6;
+  const std::string html = report_html(data);
+  EXPECT_EQ(
+      count(html,
+            ">0.0900</td><td class=\"n\" data-v=\"0.0001\">0.1000</td><td class=\"n\" data-v=\"5e-06\">0.0050</td>"
+            "<td class=\"n\" data-v=\"5e-06\">0.0050</td><td>measured</td>"),
+      1u);
+  EXPECT_EQ(count(html,
+                  "25.0\u00a0µs of the first and 15.0\u00a0µs of the second are what the network took longer than its "
+                  "kernels alone."),
+            1u);
+}
+
 TEST(ReportPage, EscapesWhateverNamesHold) {
   ReportData data = made_up();
   const std::string evil = "\"><script>alert('1')</script>&\xff\x01<b";
@@ -150,7 +224,7 @@ TEST(ReportPage, HoldsNoFigureThatIsNone) {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     Rng rng(seed);
     ReportData data = made_up();
-    data.network = {any_number(rng), any_number(rng), any_number(rng), rng.below(2) == 0};
+    data.network = {any_number(rng), any_number(rng), any_number(rng), rng.below(2) == 0, rng.below(2) == 0};
     data.rates = {
         .gflops = any_number(rng), .l1_gbs = any_number(rng), .l3_gbs = any_number(rng), .memory_gbs = any_number(rng)};
     for (ReportTask& task : data.tasks) {
@@ -160,7 +234,10 @@ TEST(ReportPage, HoldsNoFigureThatIsNone) {
     }
     for (ReportPlan* plan : {&data.layouts.chosen, &data.layouts.runner_up, &data.layouts.usual}) {
       plan->seconds = any_number(rng);
-      for (ReportKernel& kernel : plan->kernels) kernel.seconds = any_number(rng);
+      for (ReportKernel& kernel : plan->kernels) {
+        kernel.seconds = any_number(rng), kernel.excess = any_number(rng);
+        kernel.usual_seconds = any_number(rng), kernel.usual_excess = any_number(rng);
+      }
     }
     for (ReportCover& cover : data.layouts.covers)
       cover.seconds = any_number(rng), cover.usual_seconds = any_number(rng);

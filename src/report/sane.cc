@@ -44,10 +44,12 @@ void clean(ReportProfile& profile) {
 }
 
 void clean(ReportPlan& plan) {
-  plan.seconds = 0;
+  plan.seconds = plan.excess = 0;
   for (ReportKernel& kernel : plan.kernels) {
-    zero_unless_sane(kernel.seconds);
-    plan.seconds += kernel.seconds;
+    zero_unless_sane(kernel.seconds, kernel.excess, kernel.usual_seconds, kernel.usual_excess);
+    kernel.excess = std::min(kernel.excess, kernel.seconds);
+    kernel.usual_excess = std::min(kernel.usual_excess, kernel.usual_seconds);
+    plan.seconds += kernel.seconds, plan.excess += kernel.excess;
   }
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/counted.h"
 #include "report/sections.h"
 #include "report/text.h"
 
@@ -133,13 +134,14 @@ std::string effort_section(const ReportData& data) {
     trials += rows[heavy++].trials;
   }
   std::string finding = fmt::format(
-      "The {} that {} half of the latency got {} of {} trials. Building candidates took {} of processor time, running "
+      "The {} that {} half of the latency got {} of {}. Building candidates took {} of processor time, running "
       "them {}.",
       count_of(static_cast<std::int64_t>(heavy), "task"), heavy == 1 ? "takes" : "take", share_text(trials, sum.trials),
-      count_text(static_cast<std::int64_t>(sum.trials)), duration_text(data.build_seconds),
+      count_of(static_cast<std::int64_t>(sum.trials), "trial"), duration_text(data.build_seconds),
       duration_text(data.run_seconds));
   if (data.other_trials > 0)
-    finding += fmt::format(" {} more were of kernels on other layouts.", count_text(data.other_trials));
+    finding += fmt::format(" {} more {} of kernels on other layouts.", count_text(data.other_trials),
+                           for_count(data.other_trials, "was", "were"));
   return section("effort", "Where the trials went", finding, picture_of(rows, sum) + phases_of(data.phases));
 }
 

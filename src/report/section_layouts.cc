@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 #include "report/sections.h"
 #include "report/text.h"
@@ -56,7 +55,7 @@ double draw_plan(Svg& svg, const ReportPlan& plan, const char* name, double top,
       if (is_chosen)
         svg.text(x + width / 2, y1 + 17, fits ? count : std::to_string(kernel.instead), "soft", Anchor::middle);
     }
-    const std::string label = kernel.copy ? time_text(kernel.seconds) : label_of(kernel.op, width - 4);
+    const std::string label = kernel.copy ? time_text(kernel.seconds - kernel.excess) : label_of(kernel.op, width - 4);
     const double wanted = kernel.copy ? width_of_label(label) : 0;
     if (is_chosen && !label.empty() && x + 2 >= free_from) {
       svg.text(kernel.copy ? x + width / 2 : x + 2, std::min(y1, y2) - 7, label, kernel.copy ? "cost" : "soft",
@@ -69,11 +68,12 @@ double draw_plan(Svg& svg, const ReportPlan& plan, const char* name, double top,
   return top + 26 + kPlanLane * static_cast<double>(lanes.size()) + 8;
 }
 
+/// Of the copies alone.
 double copies_of(const ReportPlan& plan, std::int64_t* count = nullptr) {
   double seconds = 0;
   for (const ReportKernel& kernel : plan.kernels)
     if (kernel.copy) {
-      seconds += kernel.seconds;
+      seconds += kernel.seconds - kernel.excess;
       if (count != nullptr) ++*count;
     }
   return seconds;
@@ -105,6 +105,10 @@ std::string finding_of_layouts(const ReportLayouts& layouts) {
   else
     text += fmt::format("Together {}, by the usual kernels {}.", time_text(layouts.chosen.seconds),
                         time_text(layouts.usual.seconds));
+  if (is_time(layouts.chosen.excess))
+    text +=
+        fmt::format(" {} of the first and {} of the second are what the network took longer than its kernels alone.",
+                    time_text(layouts.chosen.excess), time_text(layouts.usual.excess));
   if (layouts.network_seconds > 0 && layouts.usual_network_seconds > 0)
     text += fmt::format(" In the network, measured alternately: {} against {}.", time_text(layouts.network_seconds),
                         time_text(layouts.usual_network_seconds));
@@ -113,31 +117,44 @@ std::string finding_of_layouts(const ReportLayouts& layouts) {
   return text;
 }
 
-/// The kernels that differ from the usual ones, beside these.
+std::string ms_cell(double seconds) { return number_cell(is_time(seconds) ? ms_text(seconds) : "", seconds); }
+
+/// Times are of kernels alone; what the network took longer has columns of its own.
+std::string row_of(const ReportKernel& kernel, bool has_excess) {
+  std::string forms = kernel.from == kernel.to ? kernel.to : kernel.from + " → " + kernel.to;
+  if (!kernel.cover.empty()) forms = fmt::format("{} of {}", kernel.cover, kernel.instead);
+  return fmt::format("<tr><td>{}</td><td class=\"name\">{}</td><td>{}</td>{}{}{}<td>{}</td></tr>\n",
+                     escaped(kernel.node), kernel.copy ? "copy" : escaped(kernel.op), escaped(forms),
+                     ms_cell(kernel.seconds - kernel.excess), ms_cell(kernel.usual_seconds - kernel.usual_excess),
+                     has_excess ? ms_cell(kernel.excess) + ms_cell(kernel.usual_excess) : "",
+                     kernel.measured ? "measured" : "estimated");
+}
+
+/// What became of the plans that were tried in the network.
+std::string tried_plans(const ReportLayouts& layouts) {
+  std::string items;
+  for (const std::string& each : layouts.tried) items += fmt::format("<li>{}</li>\n", escaped(each));
+  return items.empty()
+             ? ""
+             : fmt::format("<p class=\"remark\">Tried in the network:</p>\n<ul class=\"remark\">\n{}</ul>\n", items);
+}
+
+/// The kernels that differ from the usual ones, each beside all that it stands for.
 std::string table_of(const ReportLayouts& layouts) {
-  std::map<std::string, double> usual;
-  for (const ReportKernel& kernel : layouts.usual.kernels) usual[kernel.node] = kernel.seconds;
+  const bool has_excess = is_time(layouts.chosen.excess);
   std::string rows;
-  for (const ReportKernel& kernel : layouts.chosen.kernels) {
-    if (!is_other(kernel)) continue;
-    const auto before = usual.find(kernel.node);
-    const bool has_before = !kernel.copy && before != usual.end();
-    std::string forms = kernel.from == kernel.to ? kernel.to : kernel.from + " → " + kernel.to;
-    if (!kernel.cover.empty()) forms = fmt::format("{} of {}", kernel.cover, kernel.instead);
-    rows += fmt::format("<tr><td>{}</td><td class=\"name\">{}</td><td>{}</td>{}{}<td>{}</td></tr>\n",
-                        escaped(kernel.node), kernel.copy ? "copy" : escaped(kernel.op), escaped(forms),
-                        number_cell(ms_text(kernel.seconds), kernel.seconds),
-                        number_cell(has_before ? ms_text(before->second) : "", has_before ? before->second : 0),
-                        kernel.measured ? "measured" : "estimated");
-  }
+  for (const ReportKernel& kernel : layouts.chosen.kernels)
+    if (is_other(kernel)) rows += row_of(kernel, has_excess);
   if (rows.empty()) return "";
+  constexpr const char* kExcess =
+      "<th scope=\"col\" class=\"n\">network's<br>excess ms</th><th scope=\"col\" class=\"n\">usual<br>excess ms</th>";
   return fmt::format(
       "<details><summary>The kernels that differ</summary>\n<div class=\"picture\" role=\"region\" tabindex=\"0\" "
       "aria-label=\"Kernels that differ\"><table class=\"sorts\"><thead><tr><th scope=\"col\">Value</th><th "
       "scope=\"col\">Kernel</th><th scope=\"col\">Stored</th><th scope=\"col\" class=\"n\">ms</th><th scope=\"col\" "
-      "class=\"n\">usual ms</th><th scope=\"col\">Time "
+      "class=\"n\">usual ms</th>{}<th scope=\"col\">Time "
       "is</th></tr></thead><tbody>\n{}</tbody></table></div></details>\n",
-      rows);
+      has_excess ? kExcess : "", rows);
 }
 
 }  // namespace
@@ -163,7 +180,7 @@ std::string layouts_section(const ReportData& data) {
                   px_a_second, false);
   if (shows_usual) draw_plan(svg, layouts.usual, "usual kernels", y, px_a_second, false);
   return section("layouts", "Layouts", finding_of_layouts(layouts),
-                 picture("Layouts", svg) + table_of(layouts) +
+                 picture("Layouts", svg) + table_of(layouts) + tried_plans(layouts) +
                      "<p class=\"remark\">Time runs to the right; a lane is a form in which activations are stored, a "
                      "piece is a kernel, and one that crosses lanes reads one form and writes another.</p>\n");
 }

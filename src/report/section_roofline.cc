@@ -137,7 +137,7 @@ std::string roofline_section(const ReportData& data) {
                 std::max(most_x * 1.7, gflops / std::max(1.0, data.rates.memory_gbs) * 1.5), kRoofLeft, kRoofRight,
                 true);
   const Scale y(least_y * 0.7, most_y * 1.3, kRoofBottom, kRoofTop, true);
-  const std::string told = fmt::format("{} tasks below a peak of {:.0f} GFLOPS", dots.size(), gflops);
+  const std::string told = fmt::format("{} below a peak of {:.0f} GFLOPS", count_of(std::ssize(dots), "task"), gflops);
   Svg svg(960, 390, "Roofline", told);
   draw_axes(svg, x, y);
   draw_roofs(svg, data.rates, gflops, x, y);

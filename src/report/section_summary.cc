@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/counted.h"
 #include "report/sections.h"
 #include "report/text.h"
 
@@ -23,13 +24,14 @@ struct Piece {
 };
 
 std::vector<Piece> pieces_of(const std::vector<ReportTask>& tasks) {
-  const double whole = std::max(default_sum(tasks), best_sum(tasks));
+  const ReportSums sums = compared_sums(tasks);
+  const double whole = std::max(sums.before, sums.after);
   std::vector<Piece> pieces;
   Piece rest{"others", kOperatorKinds - 1, 0, 0};
   int merged = 0;
   for (const ReportTask& task : tasks) {
-    const double after = cost_of(task);
-    const double before = is_time(task.default_seconds) ? task.weight * task.default_seconds : after;
+    if (!is_compared(task)) continue;
+    const double before = task.weight * task.default_seconds, after = task.weight * task.best_seconds;
     if (std::max(before, after) < kLeastPart * whole) {
       rest.before += before, rest.after += after;
       ++merged;
@@ -81,8 +83,8 @@ void draw_kinds(Svg& svg, const std::vector<Piece>& pieces) {
 
 std::string bars(const ReportData& data) {
   const std::vector<Piece> pieces = pieces_of(data.tasks);
-  const double before = default_sum(data.tasks), after = best_sum(data.tasks);
-  if (!is_time(before)) return "";
+  const auto [tasks, before, after] = compared_sums(data.tasks);
+  if (tasks == 0) return "";
   const double px_a_second = kSummaryBarWidth / std::max(before, after);
   Svg svg(kSummaryWidth, 192, "Sum of the tasks' times",
           fmt::format("By default schedules {}, by the best {}", time_text(before), time_text(after)));
@@ -102,7 +104,7 @@ std::string where_from(const std::vector<ReportTask>& tasks) {
   std::vector<double> saved;
   double all = 0;
   for (const ReportTask& task : tasks) {
-    if (!is_time(task.default_seconds) || !is_time(task.best_seconds)) continue;
+    if (!is_compared(task)) continue;
     saved.push_back(task.weight * (task.default_seconds - task.best_seconds));
     all += saved.back();
   }
@@ -111,33 +113,74 @@ std::string where_from(const std::vector<ReportTask>& tasks) {
   std::size_t count = 0;
   while (count < saved.size() && most < 0.6 * all) most += saved[count++];
   if (all <= 0 || count == 0) return "";
-  return fmt::format(" {} of {} {} {} of what was saved.", count, count_of(std::ssize(tasks), "task"),
+  return fmt::format(" {} of {} {} {} of what was saved.", count, count_of(std::ssize(saved), "task"),
                      count == 1 ? "gives" : "give", share_text(most, all));
 }
 
+/// " 3 of 22 tasks were not reached: they run on default schedules."
+std::string not_reached(const std::vector<ReportTask>& tasks) {
+  const std::int64_t count = std::ranges::count_if(
+      tasks, [](const ReportTask& task) { return task.trials.empty() && !is_time(task.best_seconds); });
+  if (count == 0) return "";
+  return fmt::format(" {} of {} {} not reached and {} on default schedules.", count,
+                     count_of(std::ssize(tasks), "task"), for_count(count, "was", "were"),
+                     for_count(count, "runs", "run"));
+}
+
+/// "The tasks take", "1 of 4 tasks takes": those that have both times.
+std::string compared_tasks(const ReportSums& sums, const std::vector<ReportTask>& tasks) {
+  if (sums.tasks == std::ssize(tasks)) return "The tasks, each alone, take";
+  return fmt::format("{} of {}, each alone, {}", sums.tasks, count_of(std::ssize(tasks), "task"),
+                     for_count(sums.tasks, "takes", "take"));
+}
+std::string by_default_schedules(const ReportSums& sums, const std::vector<ReportTask>& tasks) {
+  const bool is_one = sums.tasks == 1 && tasks.size() > 1;
+  return fmt::format("{}; by default schedules {} {}", is_one ? "" : " together", is_one ? "it takes" : "they take",
+                     time_text(sums.before));
+}
+
 std::string lead_of_tasks(const ReportData& data) {
-  const double before = default_sum(data.tasks), after = best_sum(data.tasks);
-  if (!is_time(after)) return "Nothing has been measured yet.";
-  return fmt::format("The tasks take <b>{}</b> together; by default schedules they take {}: <b>{}</b>.{}",
-                     time_text(after), time_text(before), gain_of(before, after), where_from(data.tasks));
+  const ReportSums sums = compared_sums(data.tasks);
+  const double best = best_sum(data.tasks);
+  if (data.tasks.empty() && is_time(data.profile.seconds))
+    return fmt::format("One inference takes <b>{}</b>. The model has no tasks: there is nothing to tune.",
+                       time_text(data.profile.seconds));
+  if (!is_time(best)) return "Nothing has been measured yet.";
+  if (sums.tasks == 0)
+    return fmt::format("The tasks that have a time take <b>{}</b> together; none has one by both schedules.{}",
+                       time_text(best), not_reached(data.tasks));
+  return fmt::format("{} <b>{}</b>{}: <b>{}</b>.{}{}", compared_tasks(sums, data.tasks), time_text(sums.after),
+                     by_default_schedules(sums, data.tasks), gain_of(sums.before, sums.after), where_from(data.tasks),
+                     not_reached(data.tasks));
+}
+
+/// The two networks as they were measured, as far as their times say something.
+std::string lead_of_network(const ReportNetwork& network) {
+  const std::string after = time_text(network.tuned_seconds), before = time_text(network.untuned_seconds);
+  if (network.disturbed)
+    return fmt::format(
+        " The whole network took {}, and {} by default schedules, which is far from that: another program ran "
+        "meanwhile, or "
+        "the machine is shared (whet doctor).",
+        after, before);
+  if (network.same_schedules)
+    return fmt::format("One inference takes <b>{}</b>. It runs on default schedules: no task has a better one yet. ",
+                       after);
+  return fmt::format(
+      "One inference takes <b>{}</b>; by default schedules it takes {}, measured alternately: <b>{}</b>. ", after,
+      before, gain_of(network.untuned_seconds, network.tuned_seconds));
 }
 
 std::string lead(const ReportData& data) {
   const ReportNetwork& network = data.network;
-  const double before = network.untuned_seconds, after = network.tuned_seconds;
-  if (!is_time(before) || !is_time(after)) return lead_of_tasks(data);
-  if (network.disturbed)
-    return lead_of_tasks(data) +
-           fmt::format(
-               " The whole network took {}, and {} by default schedules, which is far from that: another program "
-               "ran meanwhile.",
-               time_text(after), time_text(before));
-  return fmt::format(
-      "One inference takes <b>{}</b>; by default schedules it takes {}, measured alternately: <b>{}</b>. The tasks, "
-      "each "
-      "alone, take {} together; by default schedules they take {}.{}",
-      time_text(after), time_text(before), gain_of(before, after), time_text(best_sum(data.tasks)),
-      time_text(default_sum(data.tasks)), where_from(data.tasks));
+  if (!is_time(network.untuned_seconds) || !is_time(network.tuned_seconds) || data.tasks.empty())
+    return lead_of_tasks(data);
+  if (network.disturbed) return lead_of_tasks(data) + lead_of_network(network);
+  const ReportSums sums = compared_sums(data.tasks);
+  if (sums.tasks == 0) return lead_of_network(network) + lead_of_tasks(data);
+  return lead_of_network(network) + fmt::format("{} {}{}.{}{}", compared_tasks(sums, data.tasks), time_text(sums.after),
+                                                by_default_schedules(sums, data.tasks), where_from(data.tasks),
+                                                not_reached(data.tasks));
 }
 
 }  // namespace

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/counted.h"
+#include "base/spread.h"
 #include "report/sections.h"
 #include "report/text.h"
 
@@ -13,8 +15,6 @@ namespace whet {
 namespace {
 
 constexpr double kTimeLeft = 84, kTimeLength = 790, kTimeLane = 24;
-/// Profiled times this much longer than the predicted ones are the machine's doing.
-constexpr double kFarFrom = 1.5;
 /// A share of the time that is worth a word.
 constexpr double kLeastAlone = 0.001;
 constexpr std::size_t kTimeListed = 12;
@@ -118,6 +118,32 @@ std::string told_of_workers(const Inference& inference, const ReportProfile& pro
   return text + ".";
 }
 
+/// What was predicted of the kernels that were, and what these took.
+struct Predicted {
+  std::int64_t kernels = 0;
+  double expected = 0, took = 0;
+  /// Then the machine decided, and what a kernel is off says nothing.
+  bool disturbed() const { return is_far_above(took, expected); }
+};
+Predicted predicted_of(const Inference& inference, const ReportProfile& profile) {
+  Predicted sums;
+  for (std::size_t s = 0; s < profile.steps.size(); ++s) {
+    if (!is_time(profile.steps[s].predicted_seconds)) continue;
+    ++sums.kernels;
+    sums.expected += profile.steps[s].predicted_seconds, sums.took += inference.length_of(s);
+  }
+  return sums;
+}
+
+std::string told_of_prediction(const Predicted& sums, const ReportProfile& profile) {
+  if (!sums.disturbed()) return "";
+  const bool all = sums.kernels == std::ssize(profile.steps);
+  return fmt::format(
+      " {} {:.1f} times the predicted time: another program ran, or the machine is shared (whet doctor).",
+      all ? "That is" : fmt::format("{} of them {}", sums.kernels, for_count(sums.kernels, "takes", "take")),
+      sums.took / sums.expected);
+}
+
 std::string finding_of_timeline(const Inference& inference, const ReportProfile& profile) {
   const double all = inference.length();
   std::size_t slowest = 0;
@@ -128,18 +154,15 @@ std::string finding_of_timeline(const Inference& inference, const ReportProfile&
       profile.steps.size() == 1 ? "takes" : "take", time_text(all), escaped(short_name(profile.steps[slowest].op)),
       share_text(inference.length_of(slowest), all));
   if (profile.workers.size() > 1) text += told_of_workers(inference, profile);
-  const double predicted = sum_of(profile.steps, &ReportStep::predicted_seconds);
-  if (predicted > 0 && all > kFarFrom * predicted)
-    text += fmt::format(" That is {:.1f} times the predicted time: another program ran, or the machine is shared.",
-                        all / predicted);
+  text += told_of_prediction(predicted_of(inference, profile), profile);
   if (is_time(profile.seconds) && profile.seconds > all)
     text +=
         fmt::format(" {} of an inference lies outside of kernels.", share_text(profile.seconds - all, profile.seconds));
   return text;
 }
 
-std::string row_of_step(const ReportStep& step, double all, double waits) {
-  const bool has = is_time(step.predicted_seconds) && is_time(step.seconds);
+std::string row_of_step(const ReportStep& step, double all, double waits, bool disturbed) {
+  const bool has = !disturbed && is_time(step.predicted_seconds) && is_time(step.seconds);
   const double off = has ? 100 * (step.seconds / step.predicted_seconds - 1) : 0;
   return fmt::format("<tr><td class=\"name\">{}</td><td class=\"name\">{}</td>{}{}{}{}{}</tr>\n", escaped(step.node),
                      escaped(step.op), number_cell(ms_text(step.seconds), step.seconds),
@@ -157,11 +180,12 @@ std::string slowest_steps(const Inference& inference, const ReportProfile& profi
   if (steps.size() > kTimeListed) steps.resize(kTimeListed);
   const double all = sum_of(profile.steps, &ReportStep::seconds);
   const std::vector<double> waiting = waiting_of(inference, profile);
+  const bool disturbed = predicted_of(inference, profile).disturbed();
   std::string rows;
   for (const std::size_t s : steps) {
     const double held = static_cast<double>(profile.workers.size()) * inference.length_of(s);
     const bool is_known = inference.watched && profile.steps[s].parallel && is_time(held);
-    rows += row_of_step(profile.steps[s], all, is_known ? waiting[s] / held : -1);
+    rows += row_of_step(profile.steps[s], all, is_known ? waiting[s] / held : -1, disturbed);
   }
   return fmt::format(
       "<details><summary>The {} slowest kernels</summary>\n<div class=\"picture\" role=\"region\" tabindex=\"0\" "

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/counted.h"
 #include "report/svg.h"
 
 namespace whet {
@@ -107,7 +108,7 @@ std::string count_text(std::int64_t count) {
 }
 
 std::string count_of(std::int64_t count, const std::string& noun) {
-  return count_text(count) + " " + noun + (count == 1 ? "" : "s");
+  return count_text(count) + " " + std::string(for_count(count, noun, noun + "s"));
 }
 
 std::string duration_text(double seconds) {
@@ -159,10 +160,16 @@ int kind_of(std::string_view task) {
 
 std::string_view kind_name(int kind) { return kinds()[static_cast<std::size_t>(kind)].name; }
 
-double default_sum(const std::vector<ReportTask>& tasks) {
-  return std::accumulate(tasks.begin(), tasks.end(), 0.0, [](double sum, const ReportTask& task) {
-    return sum + (is_time(task.default_seconds) ? task.weight * task.default_seconds : cost_of(task));
-  });
+bool is_compared(const ReportTask& task) { return is_time(task.default_seconds) && is_time(task.best_seconds); }
+
+ReportSums compared_sums(const std::vector<ReportTask>& tasks) {
+  ReportSums sums;
+  for (const ReportTask& task : tasks) {
+    if (!is_compared(task)) continue;
+    ++sums.tasks;
+    sums.before += task.weight * task.default_seconds, sums.after += task.weight * task.best_seconds;
+  }
+  return sums;
 }
 
 double best_sum(const std::vector<ReportTask>& tasks) {

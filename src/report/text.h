@@ -39,9 +39,16 @@ constexpr int kOperatorKinds = 6;
 std::string_view kind_name(int kind);
 
 bool is_time(double seconds);
-/// Sum of weight x latency: of default schedules, and of the best (a task without a best runs on its default).
-double default_sum(const std::vector<ReportTask>&);
+/// Sum of weight x latency of all tasks that have a time (a task without a best runs on its default).
 double best_sum(const std::vector<ReportTask>&);
+/// The task has a time by its default schedule and a best one.
+bool is_compared(const ReportTask&);
+/// Sums of weight x latency over the tasks that have both times, so that they compare.
+struct ReportSums {
+  std::int64_t tasks = 0;
+  double before = 0, after = 0;  ///< by default schedules, by the best
+};
+ReportSums compared_sums(const std::vector<ReportTask>&);
 /// The task's part of a network: weight x best.
 double cost_of(const ReportTask&);
 /// Numbers of the tasks in `tasks`, those that cost most first.

@@ -99,7 +99,8 @@ void add_run(const TuneProgress& progress, const NetworkTruth& truth, const std:
   data.phases = {{"propose", phases.propose}, {"measure", phases.measure}, {"check", phases.check},
                  {"confirm", phases.confirm}, {"record", phases.record},   {"learn", phases.learn},
                  {"finals", phases.finals}};
-  data.network = {truth.untuned_seconds, truth.tuned.seconds, truth.tuned.fastest_seconds, truth.disturbed};
+  data.network = {truth.untuned_seconds, truth.tuned.seconds, truth.tuned.fastest_seconds, truth.disturbed,
+                  truth.same_schedules};
   for (const TaskProgress& task : progress.tasks) {
     if (task.id < 0 || static_cast<std::size_t>(task.id) >= data.tasks.size()) continue;
     data.tasks[static_cast<std::size_t>(task.id)].note = !task.given_up.empty() ? "given up: " + task.given_up
@@ -159,7 +160,9 @@ Status run_for_report(const ReportSubject& subject, const Records& records, std:
   open.cores.assign(subject.place.cores.cpus.begin(), subject.place.cores.cpus.end());
   WHET_TRY(OpenedModel tuned, OpenedModel::open(after, open));
   WHET_RETURN_IF_ERROR(tuned.set_inputs(inputs));
-  if (!(data.network.tuned_seconds > 0)) {
+  if (!(data.network.tuned_seconds > 0) && !subject.tasks->empty()) {
+    data.network.same_schedules =
+        network.kernels.empty() && has_default_schedules(*subject.tasks, records, target, schedules);
     WHET_TRY(const CompileReport usual,
              compile_model(*subject.fused, best_of(nullptr, target, schedules), target, before));
     WHET_TRY(OpenedModel untuned, OpenedModel::open(before, open));
