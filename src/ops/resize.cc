@@ -50,18 +50,13 @@ Coordinate coordinate_of(const ResizeOperator& op, std::size_t dim, std::int64_t
   switch (op.coordinates) {
     case CoordinateMode::asymmetric:
       return reduced({s.q, 0, s.p});
-    case CoordinateMode::align_corners: {
-      // The last position would stand at scale * in - 1, which need not be whole.
-      const std::int64_t last = s.p * in - s.q;
-      return out == 1 || last <= 0 ? Coordinate{0, 0, 1} : reduced({(in - 1) * s.q, 0, last});
-    }
+    case CoordinateMode::align_corners:  // the last of whole positions, whatever the scale
+      return out == 1 ? Coordinate{0, 0, 1} : reduced({in - 1, 0, out - 1});
     case CoordinateMode::tf_half_pixel_for_nn:  // (i + 1/2) * q/p
       return reduced({2 * s.q, s.q, 2 * s.p});
     case CoordinateMode::tf_crop_and_resize: {
       const double last = static_cast<double>(in - 1), from = op.roi_begin[dim], to = op.roi_end[dim];
-      // As with align_corners, the last position would stand at scale * in - 1.
-      const double steps = op.scales[dim] * static_cast<double>(in) - 1;
-      const double step = out > 1 ? (to - from) * last / steps : 0;
+      const double step = out > 1 ? (to - from) * last / static_cast<double>(out - 1) : 0;
       const double start = out > 1 ? from * last : (from + to) / 2 * last;
       const auto fixed = [](double value) { return static_cast<std::int64_t>(std::llround(value * kFixedPoint)); };
       return reduced({fixed(step), fixed(start), kFixedPoint});

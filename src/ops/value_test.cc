@@ -375,11 +375,74 @@ TEST(Value, OfAResizeOfHalvesIsThatOfFloats) {
   }
 }
 
-/// Of 5 pixels 2.5 become 2: the second one stands at 2/3 of the region.
-TEST(Value, OfACroppedResizeEndsWhereTheScaleSays) {
+/// ONNX Runtime and PyTorch divide by the whole size, and not by that of the scale.
+TEST(Value, OfAResizeWithAlignedCornersEndsAtTheLastPixelWhateverTheScale) {
+  const Tensor x = floats({1, 4}, {1, 2, 3, 4});
+  const auto aligned = [&](ResizeMode mode, std::int64_t n, double scale) {
+    return value_of(resize(mode, CoordinateMode::align_corners, {1, n}, scale), {x});
+  };
+  expect_near(aligned(ResizeMode::linear, 3, 0.9), {1, 3}, {1, 2.5, 4});
+  expect_near(aligned(ResizeMode::linear, 7, 1.9), {1, 7}, {1, 1.5, 2, 2.5, 3, 3.5, 4});
+  expect_near(aligned(ResizeMode::nearest, 2, 0.6), {1, 2}, {1, 4});
+  expect_near(aligned(ResizeMode::cubic, 2, 0.7), {1, 2}, {1, 4});
+  expect_near(aligned(ResizeMode::linear, 1, 0.45), {1, 1}, {1});
+}
+
+/// Of 5 pixels 2.5 become 2: the second one stands at the end of the region.
+TEST(Value, OfACroppedResizeEndsWhereTheRegionDoes) {
   ResizeOperator op = resize(ResizeMode::linear, CoordinateMode::tf_crop_and_resize, {1, 2}, 0.5);
   op.roi_begin = {0, 0.25}, op.roi_end = {1, 1};
-  expect_near(value_of(op, {floats({1, 5}, {0, 1, 2, 3, 4})}), {1, 2}, {1, 3});
+  expect_near(value_of(op, {floats({1, 5}, {0, 1, 2, 3, 4})}), {1, 2}, {1, 4});
+}
+
+/// Numbers of both signs and of every size up to `most`.
+std::vector<double> of_every_size(double most, DType dtype) {
+  std::vector<double> numbers;
+  for (double size = 1e-30; size < most; size *= 1.37)
+    for (const double x : {size, -size}) numbers.push_back(dtype == DType::f32 ? static_cast<float>(x) : x);
+  return numbers;
+}
+/// The largest relative error where the result is a normal number of the type; infinities must be the same.
+double worst_error(UnaryKind kind, const std::function<double(double)>& truth, DType dtype, double most) {
+  const std::vector<double> x = of_every_size(most, dtype);
+  const Tensor y = value_of(UnaryOperator{kind}, {Tensor::of(dtype, {static_cast<std::int64_t>(x.size())}, x)});
+  const double least = dtype == DType::f32 ? 1.2e-38 : 1e-300, largest = dtype == DType::f32 ? 3.4e38 : 1e308;
+  double worst = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double want = truth(x[i]), got = y.get(static_cast<std::int64_t>(i));
+    EXPECT_EQ(std::isnan(want), std::isnan(got)) << x[i];
+    if (std::isnan(want) || std::abs(want) < least) continue;
+    if (std::abs(want) > largest) {
+      EXPECT_TRUE(std::isinf(got)) << x[i];
+      continue;
+    }
+    worst = std::max(worst, std::abs(got - want) / std::abs(want));
+  }
+  return worst;
+}
+
+TEST(Value, OfElementaryFunctionsHasAllDigitsAtEverySize) {
+  struct Function {
+    UnaryKind kind;
+    double (*truth)(double);
+    double most;
+  };
+  const auto softplus = [](double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); };
+  const auto sigmoid = [](double x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); };
+  for (const Function& f : {Function{UnaryKind::erf, std::erf, 30},
+                            {UnaryKind::sinh, std::sinh, 1000},
+                            {UnaryKind::asinh, std::asinh, 1e30},
+                            {UnaryKind::atanh, std::atanh, 0.999},
+                            {UnaryKind::tanh, std::tanh, 1000},
+                            {UnaryKind::asin, std::asin, 0.999},
+                            {UnaryKind::atan, std::atan, 1e30},
+                            {UnaryKind::sin, std::sin, 3},
+                            {UnaryKind::tan, std::tan, 1.5},
+                            {UnaryKind::softplus, softplus, 80},
+                            {UnaryKind::sigmoid, sigmoid, 80}}) {
+    EXPECT_LE(worst_error(f.kind, f.truth, DType::f32, f.most), 6e-7) << name_of(UnaryOperator{f.kind});
+    EXPECT_LE(worst_error(f.kind, f.truth, DType::f64, f.most), 1e-14) << name_of(UnaryOperator{f.kind});
+  }
 }
 
 TEST(Value, OfRunningSumsOfEveryLength) {

@@ -33,7 +33,7 @@ Result<double> source(NodeSite& site, const ResizeOperator& op, std::size_t d, s
     case CoordinateMode::asymmetric:
       return at / scale;
     case CoordinateMode::align_corners:
-      return out == 1 ? 0 : at * (length - 1) / (scale * length - 1);
+      return out == 1 ? 0 : at * (length - 1) / (out - 1);
     default:
       return site.error("antialiasing is not supported with this transformation of coordinates");
   }

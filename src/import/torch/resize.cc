@@ -42,12 +42,23 @@ Result<ResizeOperator> smooth(TorchSite& site, ResizeMode mode) {
   return op;
 }
 
+/// With antialiasing PyTorch takes the steps of aligned corners from centre to centre of pixels.
+void step_by_corners(const Shape& x, ResizeOperator& op) {
+  constexpr double kFirstPixelAlone = 1e8;
+  op.coordinates = CoordinateMode::half_pixel;
+  for (std::size_t d = 2; d < x.size(); ++d) {
+    const auto in = static_cast<double>(x[d] - 1), out = static_cast<double>(op.shape[d] - 1);
+    op.scales[d] = in > 0 && out > 0 ? out / in : kFirstPixelAlone;
+  }
+}
+
 Status give_antialiased(TorchSite& site, ResizeMode mode) {
   WHET_TRY(const ValueId x, site.tensor("input"));
   WHET_TRY(ResizeOperator op, smooth(site, mode));
   op.cubic_a = -0.5;
   op.exclude_outside = true;  // weights of places outside are left out
   WHET_TRY(op, read_resize(site, x, op));
+  if (op.coordinates == CoordinateMode::align_corners) step_by_corners(site.shape(x), op);
   return site.give(antialiased(site, x, op));
 }
 

@@ -59,6 +59,22 @@ TEST(TorchCompose, OtherNamesMeanTheSame) {
   EXPECT_EQ(of("aten.greater.Scalar", "other=1", x), (Numbers{0, 0, 1, 1}));
   EXPECT_EQ(of("aten.ravel.default", "", x), (Numbers{-1.5, 0.25, 2, 3}));
 }
+/// PyTorch divides by the whole size, whatever the factor that it is given.
+TEST(TorchCompose, AlignedCornersAreTheLastPixels) {
+  const auto resized = [](const std::string& op, const std::string& arguments, const Tensor& x) {
+    Pt2 p;
+    p.input("x", x.shape()).node(op, "input=%x " + arguments, {"y"}).output("y");
+    return answer(p, {x});
+  };
+  const Tensor line = f32({1, 1, 4}, {1, 2, 3, 4}), image = f32({1, 1, 1, 4}, {1, 2, 3, 4});
+  expect_near(resized("aten.upsample_linear1d.vec", "output_size=none align_corners=true scale_factors=[0.9]", line),
+              {1, 2.5, 4});
+  expect_near(resized("aten.upsample_linear1d.vec", "output_size=none align_corners=true scale_factors=[1.9]", line),
+              {1, 1.5, 2, 2.5, 3, 3.5, 4});
+  expect_near(
+      resized("aten._upsample_bilinear2d_aa.vec", "output_size=[1,3] align_corners=true scale_factors=none", image),
+      {1.375, 2.5, 3.625});
+}
 TEST(TorchCompose, PartsBetweenPlacesAreSlices) {
   // x[r][c] = 10 r + c; parts of the columns, as Python's x[:, from:to] has them
   Tensor x(DType::f32, {2, 5});
