@@ -60,6 +60,46 @@ TEST(Halves, HaveSquaresAmongFloats) {
             "f16[1x1x2] {1, -1}");
 }
 
+/// One step of x = -2 in both directions with weights of 1: what each direction's activations make of -2.
+std::string both_ways(const std::string& op, std::int64_t gates, std::vector<std::string> activations,
+                      Attributes parameters) {
+  const In w = fed(f32_of({2, gates, 1}, std::vector<double>(static_cast<std::size_t>(2 * gates), 1)));
+  const In r = fed(f32_of({2, gates, 1}, std::vector<double>(static_cast<std::size_t>(2 * gates), 0)));
+  parameters.push_back(set("activations", std::move(activations)));
+  parameters.push_back(set("direction", "bidirectional"));
+  parameters.push_back(set("hidden_size", 1));
+  return computed(op, 14, {f32_fed({1, 1, 1}, {-2}), w, r}, std::move(parameters));
+}
+
+TEST(Recurrent, ActivationsThatTakeParametersTakeThemInOrder) {
+  const auto alpha = [](std::vector<double> values) { return set("activation_alpha", std::move(values)); };
+  const auto beta = [](std::vector<double> values) { return set("activation_beta", std::move(values)); };
+  EXPECT_EQ(both_ways("RNN", 1, {"Relu", "LeakyRelu"}, {alpha({0.5})}), "f32[1x2x1x1] {0, -1}");
+  EXPECT_EQ(both_ways("RNN", 1, {"leakyrelu", "HARDSIGMOID"}, {alpha({0.25, 0.125}), beta({0.75})}),
+            "f32[1x2x1x1] {-0.500000, 0.500000}");
+  EXPECT_EQ(both_ways("RNN", 1, {"Affine", "Elu"}, {alpha({3, 2}), beta({1})}), "f32[1x2x1x1] {-5, -1.729329}");
+  EXPECT_EQ(both_ways("RNN", 1, {"ThresholdedRelu", "ScaledTanh"}, {alpha({-3, 2}), beta({0.5})}),
+            "f32[1x2x1x1] {-2, -1.523188}");
+  // z = f(-2), candidate = g(-2), h = (1 - z) * candidate
+  EXPECT_EQ(both_ways("GRU", 3, {"HardSigmoid", "Relu", "HardSigmoid", "LeakyRelu"},
+                      {alpha({0.125, 0.125, 0.5}), beta({0.5, 0.75})}),
+            "f32[1x2x1x1] {0, -0.500000}");
+  // c = f(-2) * g(-2), h = f(-2) * h(c)
+  EXPECT_EQ(both_ways("LSTM", 4, {"HardSigmoid", "Tanh", "LeakyRelu", "Sigmoid", "LeakyRelu", "Affine"},
+                      {alpha({0.125, 0.5, 0.25, 4}), beta({0.75, 1})}),
+            "f32[1x2x1x1] {-0.120503, 0.090784}");
+}
+
+TEST(Recurrent, ActivationsWithoutAParameterOfTheirOwnHaveTheUsualOne) {
+  EXPECT_EQ(both_ways("RNN", 1, {"LeakyRelu", "LeakyRelu"}, {set("activation_alpha", std::vector<double>{0.5})}),
+            "f32[1x2x1x1] {-1, -0.020000}");
+  EXPECT_EQ(both_ways("RNN", 1, {"HardSigmoid", "Elu"}, {}), "f32[1x2x1x1] {0.100000, -0.864665}");
+  EXPECT_EQ(both_ways("RNN", 1, {"Relu", "LeakyRelu"}, {set("activation_alpha", std::vector<double>{0, 0.5})}),
+            "n: attribute \"activation_alpha\" has 2 entries; its activations take 1");
+  EXPECT_EQ(both_ways("RNN", 1, {"Tanh", "LeakyRelu"}, {set("activation_beta", std::vector<double>{1})}),
+            "n: attribute \"activation_beta\" has 1 entries; its activations take 0");
+}
+
 TEST(Pow, OfIntegersAndFractionsIsRoundedTowardsZero) {
   const In base = fed(Tensor::of<double>(DType::i32, {6}, {7, 2, -3, 2, 9, 15}));
   EXPECT_EQ(computed("Pow", 15, {base, fed(f16_of({6}, {4, 0.9, 3, -1, 0.5, 3}))}),

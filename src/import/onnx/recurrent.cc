@@ -5,7 +5,18 @@
 namespace whet {
 namespace {
 
-/// "activations" and their parameters, which the usual ones replace where they are absent.
+/// The next of the values, where the activation has such a parameter; the usual one where no value is left.
+void take_next(bool has, const std::vector<double>& values, std::size_t& used, double& parameter) {
+  if (has && used < values.size()) parameter = values[used++];
+}
+
+Status expect_all_used(OnnxSite& site, const std::string& attribute, std::size_t given, std::size_t used) {
+  if (given == used) return ok_status();
+  return site.error("attribute \"" + attribute + "\" has " + std::to_string(given) + " entries; its activations take " +
+                    std::to_string(used));
+}
+
+/// "activations" and their parameters. The parameters stand in the order of the activations that have them.
 Status read_activations(OnnxSite& site, Recurrent& form) {
   const std::vector<std::string> usual = usual_activations(form.kind);
   const std::size_t count = usual.size() * static_cast<std::size_t>(form.directions());
@@ -18,13 +29,15 @@ Status read_activations(OnnxSite& site, Recurrent& form) {
     return site.error("attribute \"activations\" has " + std::to_string(names.size()) + " entries; expected " +
                       std::to_string(count));
   }
-  for (std::size_t i = 0; i < count; ++i) {
-    CellActivation activation{names[i]};
-    if (i < alpha.size()) activation.alpha = alpha[i];
-    if (i < beta.size()) activation.beta = beta[i];
-    form.activations.push_back(activation);
+  std::size_t alphas = 0, betas = 0;
+  for (const std::string& name : names) {
+    CellActivation& activation = form.activations.emplace_back(CellActivation{name});
+    const CellParameters has = parameters_of(name);
+    take_next(has.alpha, alpha, alphas, activation.alpha);
+    take_next(has.beta, beta, betas, activation.beta);
   }
-  return ok_status();
+  WHET_RETURN_IF_ERROR(expect_all_used(site, "activation_alpha", alpha.size(), alphas));
+  return expect_all_used(site, "activation_beta", beta.size(), betas);
 }
 
 Status give_recurrent(OnnxSite& site, CellKind kind) {

@@ -3,10 +3,17 @@
 #include <algorithm>
 #include <functional>
 
+#include "import/parts/activation.h"
+
 namespace whet {
 namespace {
 
 using B = BinaryKind;
+
+std::string in_lower_case(std::string name) {
+  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
+  return name;
+}
 
 /// The state of one direction while it runs.
 struct State {
@@ -139,8 +146,7 @@ Status Builder::check() {
 Result<ValueId> Builder::activated(const char* part, ValueId x, const CellActivation& a) {
   const auto alpha = [&](double usual) { return a.alpha == a.alpha ? a.alpha : usual; };
   const auto beta = [&](double usual) { return a.beta == a.beta ? a.beta : usual; };
-  std::string name = a.name;
-  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
+  const std::string name = in_lower_case(a.name);
   if (name == "sigmoid") return add(part, UnaryOperator{UnaryKind::sigmoid}, {x});
   if (name == "tanh") return add(part, UnaryOperator{UnaryKind::tanh}, {x});
   if (name == "relu") return add(part, UnaryOperator{UnaryKind::relu}, {x});
@@ -148,6 +154,8 @@ Result<ValueId> Builder::activated(const char* part, ValueId x, const CellActiva
   if (name == "softplus") return add(part, UnaryOperator{UnaryKind::softplus}, {x});
   if (name == "hardsigmoid") return add(part, HardSigmoidOperator{alpha(0.2), beta(0.5)}, {x});
   if (name == "leakyrelu") return add(part, LeakyReluOperator{alpha(0.01)}, {x});
+  if (name == "thresholdedrelu") return thresholded(site_, x, alpha(1), 0);
+  if (name == "elu") return elu(site_, x, {.alpha = alpha(1)});
   if (name == "affine") {
     WHET_TRY(const ValueId product, scaled(part, B::mul, x, alpha(1)));
     return scaled(part, B::add, product, beta(0));
@@ -159,7 +167,7 @@ Result<ValueId> Builder::activated(const char* part, ValueId x, const CellActiva
   }
   return site_.error("its activation \"" + a.name +
                      "\" is not supported; expected Sigmoid, Tanh, Relu, Softsign, Softplus, HardSigmoid, LeakyRelu, "
-                     "Affine or ScaledTanh");
+                     "ThresholdedRelu, Elu, Affine or ScaledTanh");
 }
 
 /// [steps, batch, gates * hidden]: what the inputs of all steps and the biases add to the gates.
@@ -369,6 +377,12 @@ std::vector<std::string> usual_activations(CellKind kind) {
   if (kind == CellKind::rnn) return {"Tanh"};
   if (kind == CellKind::gru) return {"Sigmoid", "Tanh"};
   return {"Sigmoid", "Tanh", "Tanh"};
+}
+
+CellParameters parameters_of(const std::string& activation) {
+  const std::string name = in_lower_case(activation);
+  const bool both = name == "hardsigmoid" || name == "affine" || name == "scaledtanh";
+  return {.alpha = both || name == "leakyrelu" || name == "thresholdedrelu" || name == "elu", .beta = both};
 }
 
 Result<RecurrentResult> recurrent(NodeSite& site, const Recurrent& form) {

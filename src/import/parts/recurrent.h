@@ -18,12 +18,17 @@ std::int64_t gate_count(CellKind);
 /// Activations of a cell in one direction, by their usual names: gates, cell and output; gates and candidate; the state.
 std::vector<std::string> usual_activations(CellKind);
 
-/// By name, whatever its case: Sigmoid, Tanh, Relu, Softsign, Softplus, HardSigmoid, LeakyRelu, Affine, ScaledTanh. A
-/// parameter that is not a number is the usual one.
+/// By name, whatever its case: Sigmoid, Tanh, Relu, Softsign, Softplus, HardSigmoid, LeakyRelu, ThresholdedRelu, Elu, Affine,
+/// ScaledTanh. A parameter that is not a number is the usual one.
 struct CellActivation {
   std::string name;
   double alpha = std::numeric_limits<double>::quiet_NaN(), beta = std::numeric_limits<double>::quiet_NaN();
 };
+/// Which parameters the activation of this name has; none where there is no such activation.
+struct CellParameters {
+  bool alpha = false, beta = false;
+};
+CellParameters parameters_of(const std::string& activation);
 
 /// D directions, G gates, state of H numbers. Steps come first, or (`batch_first`) the batch does.
 struct Recurrent {
