@@ -146,8 +146,10 @@ TEST(ImportElementwise, ReadsAttributesAndInputs) {
 }
 TEST(ImportElementwise, ComposesActivations) {
   EXPECT_EQ(imported("Elu", 13, {f32({3})}, {set("alpha", 0.5)}),
-            "n/positive: f32[3] = relu(a)\nn/negative: f32[3] = clip(a) high=0\nn/exp: f32[3] = exp(n/negative)\n"
-            "n/lowered: f32[3] = sub(n/exp, n/lowered_by)\nn/scaled: f32[3] = mul(n/lowered, n/scaled_by)\n"
+            "n/positive: f32[3] = relu(a)\nn/negative: f32[3] = clip(a) high=0\nn/half: f32[3] = "
+            "mul(n/negative, n/half_by)\nn/t: f32[3] = tanh(n/half)\nn/twice: f32[3] = mul(n/t, n/twice_by)\n"
+            "n/rest: f32[3] = sub(n/one, n/t)\nn/lowered: f32[3] = div(n/twice, n/rest)\nn/scaled: f32[3] = "
+            "mul(n/lowered, n/scaled_by)\n"
             "y: f32[3] = add(n/positive, n/scaled)");
   EXPECT_EQ(
       imported("Gelu", 20, {f32({3})}),

@@ -12,6 +12,7 @@
 #include "import/parts/attention.h"
 #include "import/parts/conv_transpose.h"
 #include "import/parts/einsum.h"
+#include "import/parts/elementary.h"
 #include "import/parts/index.h"
 #include "import/parts/index_lists.h"
 #include "import/parts/matrix.h"
@@ -86,6 +87,54 @@ TEST(Activation, IsWhatItsFormulaSays) {
               [](double x) { return x * (1 + std::erf(x / std::sqrt(2.0))) / 2; });
   expect_each([](NodeSite& s, ValueId x) { return gelu(s, x, Gelu::tanh); },
               [](double x) { return x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x))) / 2; });
+}
+using Part = Result<ValueId> (*)(NodeSite&, ValueId);
+/// The largest relative error over both signs of every size up to `most`, where the result is a normal number.
+double worst_error(Part part, double (*truth)(double), DType dtype, double most) {
+  std::vector<double> x;
+  for (double size = 1e-30; size < most; size *= 1.37)
+    for (const double number : {size, -size}) x.push_back(dtype == DType::f32 ? static_cast<float>(number) : number);
+  const Tensor in = Tensor::of(dtype, {static_cast<std::int64_t>(x.size())}, x);
+  const Tensor y = computed({in}, [&](NodeSite& s, const Values& v) { return part(s, v[0]); }).value();
+  double worst = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double want = truth(x[i]), got = y.get(static_cast<std::int64_t>(i));
+    EXPECT_EQ(std::isnan(want), std::isnan(got)) << x[i];
+    if (!(std::abs(want) > (dtype == DType::f32 ? 1.2e-38 : 1e-300))) continue;
+    if (std::abs(want) < (dtype == DType::f32 ? 3.4e38 : 1e308))
+      worst = std::max(worst, std::abs(got - want) / std::abs(want));
+    else
+      EXPECT_TRUE(std::isinf(got)) << x[i];
+  }
+  return worst;
+}
+
+TEST(Elementary, FunctionsKeepTheirDigitsAtEverySize) {
+  EXPECT_LE(worst_error(expm1, std::expm1, DType::f32, 1000), 6e-7);
+  EXPECT_LE(worst_error(log1p, std::log1p, DType::f32, 1e30), 6e-7);
+  EXPECT_LE(worst_error(erfc, std::erfc, DType::f32, 30), 6e-7);
+  EXPECT_LE(worst_error(expm1, std::expm1, DType::f64, 1000), 2e-15);
+  EXPECT_LE(worst_error(log1p, std::log1p, DType::f64, 1e30), 2e-15);
+  EXPECT_LE(worst_error(erfc, std::erfc, DType::f64, 30), 5e-15);
+}
+TEST(Elementary, FunctionsOfHalvesAreComputedInFloats) {
+  const double x = -0x1p-12;
+  const Tensor in = Tensor::of<double>(DType::f16, {1}, {x});
+  const auto of = [&](Part part) {
+    return computed({in}, [&](NodeSite& s, const Values& v) { return part(s, v[0]); }).value().get(0);
+  };
+  EXPECT_NEAR(of(expm1) / x, 1, 1e-3);
+  EXPECT_NEAR(of(log1p) / x, 1, 1e-3);
+}
+TEST(Elementary, EndsAreTheLimits) {
+  constexpr double kInfinite = std::numeric_limits<double>::infinity();
+  const Tensor in = f32({3}, {-kInfinite, -1, kInfinite});
+  const auto of = [&](Part part) {
+    return near_text(computed({in}, [&](NodeSite& s, const Values& v) { return part(s, v[0]); }));
+  };
+  EXPECT_EQ(of(expm1), "f32[3] -1 -0.6321 inf");
+  EXPECT_EQ(of(log1p), "f32[3] -nan -inf inf");
+  EXPECT_EQ(of(erfc), "f32[3] 2 1.843 0");
 }
 TEST(Activation, RefusesIntegers) {
   EXPECT_EQ(near_text(computed({i32({2}, {1, 2})}, [](NodeSite& s, const Values& in) { return mish(s, in[0]); })),

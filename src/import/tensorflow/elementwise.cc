@@ -2,6 +2,7 @@
 
 #include "import/parts/activation.h"
 #include "import/parts/arithmetic.h"
+#include "import/parts/elementary.h"
 #include "import/parts/quantize.h"
 #include "import/parts/reduce.h"
 #include "import/tensorflow/importers.h"
@@ -96,19 +97,15 @@ Status import_rsqrt(TfSite& site) {
 }
 Status import_log1p(TfSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  WHET_TRY(const ValueId more, with_number(site, "more", B::add, site.in(0), 1));
-  return site.give(UnaryOperator{U::log}, {more});
+  return site.give(log1p(site, site.in(0)));
 }
 Status import_expm1(TfSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  WHET_TRY(const ValueId power, site.add("power", UnaryOperator{U::exp}, {site.in(0)}));
-  return site.give(with_number(site, "less", B::sub, power, 1));
+  return site.give(expm1(site, site.in(0)));
 }
 Status import_erfc(TfSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  WHET_TRY(const ValueId erf, site.add("erf", UnaryOperator{U::erf}, {site.in(0)}));
-  const ValueId one = site.add_scalar("one", site.dtype(erf), 1);
-  return site.give(BinaryOperator{B::sub}, {one, erf});
+  return site.give(erfc(site, site.in(0)));
 }
 Status import_atan2(TfSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2));

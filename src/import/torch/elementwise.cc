@@ -4,6 +4,7 @@
 #include "base/arithmetic.h"
 #include "import/parts/activation.h"
 #include "import/parts/arithmetic.h"
+#include "import/parts/elementary.h"
 #include "import/torch/importers.h"
 
 namespace whet::torch {
@@ -200,8 +201,7 @@ Status import_rsqrt(TorchSite& site) {
 }
 Status import_log1p(TorchSite& site) {
   WHET_TRY(const ValueId x, site.floats("self"));
-  WHET_TRY(const ValueId more, with_number(site, "more", B::add, x, 1));
-  return site.give(UnaryOperator{U::log}, {more});
+  return site.give(log1p(site, x));
 }
 Status import_log2(TorchSite& site) { return give_log(site, 2); }
 Status import_log10(TorchSite& site) { return give_log(site, 10); }
@@ -210,25 +210,13 @@ Status import_exp2(TorchSite& site) {
   WHET_TRY(const ValueId scaled, with_number(site, "scaled", B::mul, x, std::log(2.0)));
   return site.give(UnaryOperator{U::exp}, {scaled});
 }
-/// (e^x - 1), by tanh near 0, where the difference would lose its digits: 2 t / (1 - t) of t = tanh(x / 2).
 Status import_expm1(TorchSite& site) {
   WHET_TRY(const ValueId x, site.floats("self"));
-  WHET_TRY(const ValueId power, site.add("power", UnaryOperator{U::exp}, {x}));
-  WHET_TRY(const ValueId far, with_number(site, "far", B::sub, power, 1));
-  WHET_TRY(const ValueId half, with_number(site, "half", B::mul, x, 0.5));
-  WHET_TRY(const ValueId t, site.add("t", UnaryOperator{U::tanh}, {half}));
-  WHET_TRY(const ValueId twice, with_number(site, "twice", B::mul, t, 2));
-  const ValueId one = site.add_scalar("one", site.dtype(x), 1);
-  WHET_TRY(const ValueId rest, site.add("rest", BinaryOperator{B::sub}, {one, t}));
-  WHET_TRY(const ValueId near, site.add("near", BinaryOperator{B::div}, {twice, rest}));
-  WHET_TRY(const ValueId size, site.add("size", UnaryOperator{U::abs}, {x}));
-  WHET_TRY(const ValueId is_near, with_number(site, "is_near", B::less, size, 0.5));
-  return site.give(WhereOperator{}, {is_near, near, far});
+  return site.give(expm1(site, x));
 }
 Status import_erfc(TorchSite& site) {
   WHET_TRY(const ValueId x, site.floats("self"));
-  WHET_TRY(const ValueId erf, site.add("erf", UnaryOperator{U::erf}, {x}));
-  return site.give(BinaryOperator{B::sub}, {site.add_scalar("one", site.dtype(x), 1), erf});
+  return site.give(erfc(site, x));
 }
 Status import_round_decimals(TorchSite& site) {
   WHET_TRY(const ValueId x, site.floats("self"));
