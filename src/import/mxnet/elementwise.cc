@@ -7,6 +7,7 @@
 #include "import/parts/activation.h"
 #include "import/parts/arithmetic.h"
 #include "import/parts/constant.h"
+#include "import/parts/elementary.h"
 #include "import/parts/index.h"
 #include "import/parts/matrix.h"
 #include "import/parts/normalize.h"
@@ -44,7 +45,8 @@ Status give_binary(MxSite& site, BinaryKind kind, ValueId a, ValueId b, bool inv
 Result<Ints> reduced_axes(MxSite& site, ValueId x) {
   WHET_TRY(const bool exclude, site.flag("exclude", false));
   WHET_TRY(const Ints axes, site.axes("axis", x));
-  if (!exclude) return axes;
+  WHET_TRY(const Ints named, site.integers("axis"));
+  if (!exclude || named.empty()) return axes;
   Ints others;
   for (std::int64_t d = 0; d < static_cast<std::int64_t>(site.rank(x)); ++d)
     if (std::find(axes.begin(), axes.end(), d) == axes.end()) others.push_back(d);
@@ -117,11 +119,6 @@ Status import_rint(MxSite& site) {
   WHET_TRY(more, site.cast("more", more, site.dtype(x)));
   return site.give(BinaryOperator{B::add}, {low, more});
 }
-Status import_log1p(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  WHET_TRY(const ValueId more, with_number(site, "more", B::add, site.in(0), 1));
-  return site.give(UnaryOperator{U::log}, {more});
-}
 Status import_log2(MxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   WHET_TRY(const ValueId log, site.add("log", UnaryOperator{U::log}, {site.in(0)}));
@@ -160,10 +157,13 @@ Status import_logical_not(MxSite& site) {
   WHET_TRY(const ValueId turned, site.add("turned", UnaryOperator{U::logical_not}, {truth}));
   return site.give(site.cast("number", turned, dtype));
 }
+Status import_log1p(MxSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  return site.give(log1p(site, site.in(0)));
+}
 Status import_expm1(MxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  WHET_TRY(const ValueId power, site.add("power", UnaryOperator{U::exp}, {site.in(0)}));
-  return site.give(with_number(site, "less", B::sub, power, 1));
+  return site.give(expm1(site, site.in(0)));
 }
 Status import_smooth_l1(MxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1));
@@ -358,24 +358,41 @@ Status import_norm(MxSite& site) {
   if (order != 1 && order != 2) return site.error("its ord is " + std::to_string(order) + "; expected 1 or 2");
   return import_reduce(site, order == 1 ? ReduceKind::l1 : ReduceKind::l2);
 }
+/// What an operator goes along: an axis, or (axis None) all elements as one list.
+struct Along {
+  ValueId x;
+  std::int64_t axis = 0;
+  bool flat = false;
+};
+Result<Along> along_all(MxSite& site) {
+  WHET_TRY(const ValueId flat, site.add("flat", ReshapeOperator{{num_elements(site.shape(site.in(0)))}}, {site.in(0)}));
+  return Along{flat, 0, true};
+}
+Result<Along> along_axis(MxSite& site, std::int64_t otherwise) {
+  WHET_TRY(const std::int64_t axis, site.axis("axis", otherwise, site.rank(site.in(0))));
+  return Along{site.in(0), axis};
+}
 /// Places are numbers of floats.
 Status import_place(MxSite& site, bool largest) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  const ValueId x = site.in(0);
-  if (!site.has("axis")) return site.error("has no axis; of the flat tensor it is not supported");
-  WHET_TRY(const std::int64_t axis, site.axis("axis", 0, site.rank(x)));
+  const std::size_t rank = site.rank(site.in(0));
+  WHET_TRY(const Along of, site.has("axis") ? along_axis(site, 0) : along_all(site));
   WHET_TRY(const bool keep, site.flag("keepdims", false));
-  WHET_TRY(const ValueId place, site.add("place", ArgReduceOperator{largest, axis, keep}, {x}));
+  WHET_TRY(ValueId place, site.add("place", ArgReduceOperator{largest, of.axis, keep || of.flat}, {of.x}));
+  if (of.flat && keep) {
+    WHET_TRY(place, site.add("kept", ReshapeOperator{Shape(rank, 1)}, {place}));
+  }
   return site.give(site.cast("number", place, DType::f32));
 }
 Status import_arg_max(MxSite& site) { return import_place(site, true); }
 Status import_arg_min(MxSite& site) { return import_place(site, false); }
-/// "value", "indices" (usual) or "both"; sort and argsort take all.
+/// "value", "indices" (usual) or "both"; sort and argsort take all. The axis is the last one where none is named.
 Status import_top_k(MxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  const ValueId x = site.in(0);
-  if (site.rank(x) == 0) return site.error("the input is a scalar");
-  WHET_TRY(const std::int64_t axis, site.axis("axis", -1, site.rank(x)));
+  if (site.rank(site.in(0)) == 0) return site.error("the input is a scalar");
+  WHET_TRY(const Along of, site.is_none("axis") ? along_all(site) : along_axis(site, -1));
+  const ValueId x = of.x;
+  const std::int64_t axis = of.axis;
   const bool top = site.op() == "topk";
   const std::int64_t extent = site.shape(x)[static_cast<std::size_t>(axis)];
   std::int64_t k = extent;

@@ -92,6 +92,56 @@ TEST(MxNet, PoolsRoundAsTheyAreTold) {
       answer("Pooling", {1, 1, 1, 3}, {{"kernel", "(1, 1)"}, {"global_pool", "True"}, {"pool_type", "sum"}}, {1, 2, 3}),
       (Numbers{6}));
 }
+TEST(MxNet, FullPoolsMayEndInAWindowOfNothing) {
+  const Attributes max = {{"kernel", "(1, 1)"}, {"stride", "(1, 2)"}, {"pooling_convention", "full"}};
+  const Numbers found = answer("Pooling", {1, 1, 1, 4}, max, {1, 2, 3, 4});
+  ASSERT_EQ(found.size(), 3u);
+  EXPECT_EQ(Numbers(found.begin(), found.begin() + 2), (Numbers{1, 3}));
+  EXPECT_LT(found[2], -3e38);
+  const Attributes average = {{"kernel", "(1, 2)"},
+                              {"stride", "(1, 3)"},
+                              {"pad", "(0, 1)"},
+                              {"pooling_convention", "full"},
+                              {"pool_type", "avg"}};
+  EXPECT_EQ(answer("Pooling", {1, 1, 1, 4}, average, {1, 2, 3, 4}), (Numbers{0.5, 3.5, 0}));
+}
+std::string shape_of(const std::string& op, const Attributes& attributes) {
+  const auto graph = import_model_bytes(one_node(op, attributes), "m", with_shape({2, 3}));
+  return graph.ok() ? to_string(graph->value(graph->outputs[0]).type.shape) : graph.error().message;
+}
+TEST(MxNet, AnAxisOfNoneIsTheFlatTensor) {
+  const Numbers x = {3, 1, 2, 6, 5, 4};
+  const Attributes none = {{"axis", "None"}};
+  EXPECT_EQ(answer("sort", {2, 3}, none, x), (Numbers{1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(shape_of("sort", none), "6");
+  EXPECT_EQ(answer("sort", {2, 3}, {}, x), (Numbers{1, 2, 3, 4, 5, 6})) << "of the last axis";
+  EXPECT_EQ(shape_of("sort", {}), "2x3");
+  EXPECT_EQ(answer("argsort", {2, 3}, {{"axis", "None"}, {"is_ascend", "False"}}, x), (Numbers{3, 4, 5, 0, 2, 1}));
+  EXPECT_EQ(answer("topk", {2, 3}, {{"axis", "None"}, {"k", "2"}}, x), (Numbers{3, 4}));
+  EXPECT_EQ(answer("topk", {2, 3}, {{"axis", "None"}, {"k", "4"}, {"ret_typ", "value"}}, x), (Numbers{6, 5, 4, 3}));
+  EXPECT_EQ(answer("argmax", {2, 3}, {}, x), (Numbers{3}));
+  EXPECT_EQ(answer("argmin", {2, 3}, none, x), (Numbers{1}));
+  EXPECT_EQ(shape_of("argmax", {{"keepdims", "True"}}), "1x1");
+  EXPECT_EQ(shape_of("argmax", {}), "1");
+  EXPECT_EQ(answer("repeat", {2, 3}, {{"axis", "None"}, {"repeats", "1"}}, x), x);
+  EXPECT_EQ(answer("mean", {2, 3}, none, x), (Numbers{3.5}));
+  EXPECT_EQ(answer("sum", {2, 3}, {{"axis", "None"}, {"exclude", "True"}}, x), (Numbers{21}));
+}
+TEST(MxNet, BroadcastsTheAxesThatAreNamed) {
+  const auto shape = [](const Attributes& attributes) {
+    SymbolWriter s;
+    const int data = s.null("data"), like = s.null("like");
+    ImportOptions options = with_shape({1, 3, 1});
+    options.shapes["like"] = {5, 7};
+    const auto graph =
+        import_model_bytes(s.json({s.node("broadcast_like", "y", {data, like}, attributes)}), "m", options);
+    return graph.ok() ? to_string(graph->value(graph->outputs[0]).type.shape) : graph.error().message;
+  };
+  EXPECT_EQ(shape({{"lhs_axes", "(0,)"}, {"rhs_axes", "(1,)"}}), "7x3x1");
+  EXPECT_EQ(shape({{"lhs_axes", "(0, -1)"}, {"rhs_axes", "(-1, 0)"}}), "7x3x5");
+  EXPECT_EQ(shape({{"lhs_axes", "(0,)"}}),
+            "y (broadcast_like): names 1 axes of its own and 0 of the second input; expected as many");
+}
 TEST(MxNet, CodesOfReshapes) {
   const auto shape = [](const std::string& codes, const std::string& reverse = "False") {
     const auto graph = import_model_bytes(one_node("Reshape", {{"shape", codes}, {"reverse", reverse}}), "m",

@@ -349,7 +349,19 @@ Status import_broadcast_axis(MxSite& site) {
 }
 Status import_broadcast_like(MxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2));
-  const Shape shape = site.shape(site.in(1));
+  const Shape from = site.shape(site.in(0)), like = site.shape(site.in(1));
+  if (!site.has("lhs_axes") && !site.has("rhs_axes")) return site.give(expanded(site, site.in(0), like));
+  WHET_TRY(const Ints to, site.integers("lhs_axes"));
+  WHET_TRY(const Ints of, site.integers("rhs_axes"));
+  if (to.empty() || to.size() != of.size())
+    return site.error("names " + std::to_string(to.size()) + " axes of its own and " + std::to_string(of.size()) +
+                      " of the second input; expected as many");
+  Shape shape = from;
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    WHET_TRY(const std::int64_t own, site.resolve_axis(to[i], from.size()));
+    WHET_TRY(const std::int64_t other, site.resolve_axis(of[i], like.size()));
+    shape[static_cast<std::size_t>(own)] = like[static_cast<std::size_t>(other)];
+  }
   return site.give(expanded(site, site.in(0), shape));
 }
 Status import_depth_to_space(MxSite& site) {
@@ -391,6 +403,7 @@ Status import_take(MxSite& site) {
 Status import_pick(MxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   const ValueId x = site.in(0);
+  if (site.is_none("axis")) return site.error("its axis is None; expected one");
   WHET_TRY(const std::int64_t axis, site.axis("axis", -1, site.rank(x)));
   WHET_TRY(const bool keep, site.flag("keepdims", false));
   Shape column = site.shape(x);

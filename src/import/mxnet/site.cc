@@ -105,6 +105,10 @@ bool MxSite::has(const std::string& name) const {
   const auto found = node_.attributes.find(name);
   return found != node_.attributes.end() && found->second != "None";
 }
+bool MxSite::is_none(const std::string& name) const {
+  const auto found = node_.attributes.find(name);
+  return found != node_.attributes.end() && found->second == "None";
+}
 std::string MxSite::text(const std::string& name, const std::string& otherwise) const {
   return has(name) ? node_.attributes.at(name) : otherwise;
 }

@@ -29,6 +29,7 @@ class MxSite : public NodeSite {
 
   // ---- Attributes; those that are left out, or "None", have the value behind.
   bool has(const std::string& name) const;
+  bool is_none(const std::string& name) const;  ///< "None" is written
   std::string text(const std::string& name, const std::string& otherwise) const;
   Result<std::int64_t> integer(const std::string& name, std::int64_t otherwise) const;
   Result<double> number(const std::string& name, double otherwise) const;

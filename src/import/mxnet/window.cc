@@ -1,6 +1,7 @@
 #include "import/parts/window.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "import/mxnet/importers.h"
 #include "import/parts/activation.h"
@@ -114,14 +115,37 @@ Result<ValueId> pooled_globally(MxSite& site, ValueId x, const std::string& kind
   return lp_pooled_whole(site, x, p);
 }
 
+/// Of "full" the last window may lie beyond the image, where other frameworks have none: there is no largest pixel, and the
+/// mean is 0.
+Result<ValueId> with_windows_outside(MxSite& site, ValueId x, ValueId y, const Slide& slide, PoolKind kind) {
+  PadOperator pad{PadMode::constant, 0, {0, 0}, {0, 0}};
+  for (std::size_t d = 0; d < slide.kernel.size(); ++d) {
+    const Window& window = slide.window;
+    const std::int64_t span = site.shape(x)[d + 2] + 2 * window.pads_begin[d] - slide.kernel[d];
+    const std::int64_t positions = 1 + (span + window.strides[d] - 1) / window.strides[d];
+    pad.begin.push_back(0);
+    pad.end.push_back(std::max<std::int64_t>(positions - site.shape(y)[d + 2], 0));
+  }
+  if (std::all_of(pad.end.begin(), pad.end.end(), [](std::int64_t n) { return n == 0; })) return y;
+  if (kind == PoolKind::max)
+    pad.value = site.dtype(x) == DType::f16 ? -65504 : double{std::numeric_limits<float>::lowest()};
+  return site.add("outside", pad, {y});
+}
+
 Result<ValueId> pooled_by(MxSite& site, ValueId x, const Slide& slide, const std::string& kind) {
   Pooling pooling{kind == "max" ? PoolKind::max : PoolKind::average, slide.kernel, slide.window};
   const Shape shape = site.shape(x);
   WHET_RETURN_IF_ERROR(read_convention(site, slide, pooling, Shape(shape.begin() + 2, shape.end())));
   WHET_TRY(pooling.count_include_pad, site.flag("count_include_pad", true));
-  if (kind == "max" || kind == "avg") return pooled(site, x, pooling);
+  if (kind == "max" || kind == "avg") {
+    WHET_TRY(const ValueId y, pooled(site, x, pooling));
+    return pooling.ceil_mode ? with_windows_outside(site, x, y, slide, pooling.kind) : y;
+  }
   WHET_TRY(const std::int64_t p, site.integer("p_value", 2));
-  if (kind == "lp") return lp_pooled(site, x, pooling, p);
+  if (kind == "lp") {
+    WHET_TRY(const ValueId y, lp_pooled(site, x, pooling, p));
+    return pooling.ceil_mode ? with_windows_outside(site, x, y, slide, pooling.kind) : y;
+  }
   // A sum is the mean of all taps times their number: those of the padding are zeros.
   pooling.count_include_pad = true;
   if (pooling.ceil_mode) return site.error("sums up windows of pooling_convention full, which is not supported");
