@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "import/fold_shape.h"
+#include "import/parts/arithmetic.h"
+#include "import/parts/constant.h"
 
 namespace whet {
 namespace {
@@ -93,6 +95,52 @@ Result<ValueId> scatter_nd(NodeSite& site, ValueId data, ValueId indices, ValueI
     for (std::int64_t e = 0; e < entries; ++e) WHET_RETURN_IF_ERROR(slot_of(site, *known, e, site.shape(data)));
   }
   return site.add("scattered", op, {data, indices, updates});
+}
+
+namespace {
+
+Status check_segments(NodeSite& site, ValueId x, ValueId numbers, const Segments& form) {
+  const Shape &rows = site.shape(numbers), &all = site.shape(x);
+  const bool leads = rows.size() <= all.size() && std::equal(rows.begin(), rows.end(), all.begin());
+  const bool counts = form.count >= 1 && form.count <= kMaxElements;
+  if (is_float(site.dtype(numbers)) || rows.empty() || !leads || !counts)
+    return site.error("puts " + to_string(site.type(x)) + " into " + std::to_string(form.count) + " segments by " +
+                      to_string(site.type(numbers)));
+  const Tensor* known = site.constant(numbers);
+  for (std::int64_t i = 0; known != nullptr && i < known->size(); ++i) {
+    if (known->integer(i) < form.count) continue;
+    return site.error("puts a row into segment " + std::to_string(known->integer(i)) + " of " +
+                      std::to_string(form.count));
+  }
+  return ok_status();
+}
+
+}  // namespace
+
+/// Rows of no segment go into one behind the last, which is left out.
+Result<ValueId> segments(NodeSite& site, ValueId x, ValueId numbers, const Segments& form) {
+  WHET_RETURN_IF_ERROR(check_segments(site, x, numbers, form));
+  const Shape rows = site.shape(numbers), all = site.shape(x);
+  const std::int64_t count = num_elements(rows);
+  Shape flat(all.begin() + static_cast<std::ptrdiff_t>(rows.size()), all.end());
+  flat.insert(flat.begin(), count);
+  Shape result = flat;
+  result[0] = form.count + 1;
+  WHET_RETURN_IF_ERROR(check_shape(site.name() + ": the result", result));
+  WHET_TRY(numbers, site.cast("wide", numbers, DType::i64));
+  WHET_TRY(const ValueId below, with_number(site, "below", BinaryKind::less, numbers, 0));
+  WHET_TRY(const ValueId beyond,
+           with_number(site, "beyond", BinaryKind::greater_equal, numbers, static_cast<double>(form.count)));
+  WHET_TRY(const ValueId none, site.add("none", BinaryOperator{BinaryKind::logical_or}, {below, beyond}));
+  const ValueId last = site.add_scalar("behind", DType::i64, static_cast<double>(form.count));
+  WHET_TRY(numbers, site.add("segment", WhereOperator{}, {none, last, numbers}));
+  WHET_TRY(const ValueId places, site.add("places", ReshapeOperator{{count, 1}}, {numbers}));
+  WHET_TRY(x, site.add("rows", ReshapeOperator{flat}, {x}));
+  WHET_TRY(const ValueId starts, filled(site, result, Tensor::of<double>(site.dtype(x), {}, {form.start})));
+  WHET_TRY(const ValueId sums, scatter_nd(site, starts, places, x, form.kind));
+  SliceOperator real{Shape(result.size(), 0), Shape(result.size(), 1), result};
+  real.shape[0] = form.count;
+  return site.add("segments", real, {sums});
 }
 
 Result<ValueId> compressed(NodeSite& site, ValueId x, const Tensor& condition, std::int64_t axis) {

@@ -19,6 +19,14 @@ Result<ValueId> taken(NodeSite&, ValueId x, ValueId indices, std::int64_t axis);
 Result<ValueId> taken_in_batches(NodeSite&, ValueId x, ValueId indices, std::int64_t axis, std::int64_t batches);
 /// ScatterND. Known places are checked; those that replace are looked up and not searched.
 Result<ValueId> scatter_nd(NodeSite&, ValueId data, ValueId indices, ValueId updates, ScatterKind);
+/// What the rows of `x` [numbers..., ...] make of `start` in `count` segments, by the number of the segment that each is of;
+/// rows of numbers below 0 are in none. So are those of numbers from `count` on; where they are known, they are an error.
+struct Segments {
+  ScatterKind kind = ScatterKind::add;
+  double start = 0;
+  std::int64_t count = 0;
+};
+Result<ValueId> segments(NodeSite&, ValueId x, ValueId numbers, const Segments&);
 /// The rows of `x` along `axis` where a known condition is true, which may end early.
 Result<ValueId> compressed(NodeSite&, ValueId x, const Tensor& condition, std::int64_t axis);
 

@@ -16,30 +16,10 @@ Status give_scattered(TfSite& site, ScatterKind kind) {
   return site.give(scatter_nd(site, site.in(0), site.in(1), site.in(2), kind));
 }
 
-/// Rows of x added up (or compared) by the number of the segment that each is of.
-Status give_segments(TfSite& site, ScatterKind kind, double start, bool counts_itself) {
-  WHET_RETURN_IF_ERROR(counts_itself ? site.expect_inputs(2) : site.expect_inputs(3));
-  const ValueId x = site.in(0), numbers = site.in(1);
-  std::int64_t count = 0;
-  if (counts_itself) {
-    WHET_TRY(const Tensor known, site.known(numbers, "list of segments"));
-    if (is_float(known.dtype())) return site.error("its list of segments is " + to_string(known.type()));
-    for (std::int64_t i = 0; i < known.size(); ++i)
-      count = std::max(count, std::min(known.integer(i), kMaxElements) + 1);
-  } else {
-    WHET_TRY(count, site.integer(2, "number of segments"));
-  }
-  const Shape shape = site.shape(x);
-  if (site.rank(numbers) != 1 || shape.empty() || shape[0] != site.shape(numbers)[0] || count < 1 ||
-      count > kMaxElements)
-    return site.error("puts " + to_string(site.type(x)) + " into " + std::to_string(count) + " segments by " +
-                      to_string(site.type(numbers)));
-  Shape result = shape;
-  result[0] = count;
-  WHET_RETURN_IF_ERROR(check_shape(site.name() + ": the result", result));
-  WHET_TRY(const ValueId zeros, filled(site, result, Tensor::of<double>(site.dtype(x), {}, {start})));
-  WHET_TRY(const ValueId places, site.add("places", ReshapeOperator{{shape[0], 1}}, {numbers}));
-  return site.give(scatter_nd(site, zeros, places, x, kind));
+Status give_segments(TfSite& site, ScatterKind kind, double start) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(3));
+  WHET_TRY(const std::int64_t count, site.integer(2, "number of segments"));
+  return site.give(segments(site, site.in(0), site.in(1), {kind, start, count}));
 }
 
 }  // namespace
@@ -70,9 +50,20 @@ Status import_scatter_update(TfSite& site) { return give_scattered(site, Scatter
 Status import_scatter_add(TfSite& site) { return give_scattered(site, ScatterKind::add); }
 Status import_scatter_max(TfSite& site) { return give_scattered(site, ScatterKind::max); }
 Status import_scatter_min(TfSite& site) { return give_scattered(site, ScatterKind::min); }
-Status import_unsorted_sum(TfSite& site) { return give_segments(site, ScatterKind::add, 0, false); }
-Status import_unsorted_prod(TfSite& site) { return give_segments(site, ScatterKind::mul, 1, false); }
-Status import_segment_sum(TfSite& site) { return give_segments(site, ScatterKind::add, 0, true); }
+Status import_unsorted_sum(TfSite& site) { return give_segments(site, ScatterKind::add, 0); }
+Status import_unsorted_prod(TfSite& site) { return give_segments(site, ScatterKind::mul, 1); }
+/// As many segments as its numbers name, which are known and not below 0.
+Status import_segment_sum(TfSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
+  WHET_TRY(const Tensor known, site.known(site.in(1), "list of segments"));
+  if (is_float(known.dtype())) return site.error("its list of segments is " + to_string(known.type()));
+  std::int64_t count = 0;
+  for (std::int64_t i = 0; i < known.size(); ++i) {
+    if (known.integer(i) < 0) return site.error("puts a row into segment " + std::to_string(known.integer(i)));
+    count = std::max(count, std::min(known.integer(i), kMaxElements) + 1);
+  }
+  return site.give(segments(site, site.in(0), site.in(1), {ScatterKind::add, 0, count}));
+}
 
 Status import_one_hot(TfSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(4));

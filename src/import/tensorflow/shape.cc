@@ -1,9 +1,13 @@
 #include "import/parts/shape.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <limits>
 
+#include "import/parts/arithmetic.h"
 #include "import/parts/constant.h"
+#include "import/parts/index.h"
 #include "import/parts/resize.h"
 #include "import/parts/strided.h"
 #include "import/tensorflow/importers.h"
@@ -288,14 +292,78 @@ Status import_resize_bilinear(TfSite& site) {
   op.coordinates = coordinates_of(pixels, CoordinateMode::half_pixel);
   return give_resized(site, op, true);
 }
+namespace {
+
+/// The four pixels that each of the result is made of, in one dimension.
+struct CubicTaps {
+  std::vector<Ints> places = std::vector<Ints>(4);
+  std::vector<std::vector<double>> weights = std::vector<std::vector<double>>(4);
+};
+
+/// Keys' weights at a distance, which TensorFlow takes from a table of 1024 steps. In f32, as there.
+std::array<float, 4> cubic_weights(float distance, float a) {
+  const float t = std::nearbyint(distance * 1024) / 1024;
+  const auto near = [&](float x) { return ((a + 2) * x - (a + 3)) * x * x + 1; };
+  const auto far = [&](float x) { return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a; };
+  return {far(t + 1), near(t), near(1 - t), far(2 - t)};
+}
+
+/// Of half pixels those outside have no weight; otherwise the edge has theirs.
+CubicTaps cubic_taps(std::int64_t in, std::int64_t out, const Pixels& pixels) {
+  const bool corners = pixels.align && out > 1;
+  const float scale = static_cast<float>(corners ? in - 1 : in) / static_cast<float>(corners ? out - 1 : out);
+  CubicTaps taps;
+  for (std::int64_t i = 0; i < out; ++i) {
+    const auto at = static_cast<float>(i);
+    const float place = pixels.half ? (at + 0.5F) * scale - 0.5F : at * scale;
+    const auto first = static_cast<std::int64_t>(std::floor(place));
+    std::array<float, 4> weights = cubic_weights(place - static_cast<float>(first), pixels.half ? -0.5F : -0.75F);
+    float total = 0;
+    for (std::int64_t k = 0; k < 4; ++k) {
+      const std::int64_t kept = std::clamp<std::int64_t>(first + k - 1, 0, in - 1);
+      float& weight = weights[static_cast<std::size_t>(k)];
+      if (pixels.half && kept != first + k - 1) weight = 0;
+      total += weight;
+      taps.places[static_cast<std::size_t>(k)].push_back(kept);
+    }
+    for (std::size_t k = 0; k < 4; ++k) taps.weights[k].push_back(pixels.half ? weights[k] / total : weights[k]);
+  }
+  return taps;
+}
+
+Result<ValueId> cubic_along(TfSite& site, ValueId x, std::int64_t axis, std::int64_t out, const Pixels& pixels) {
+  const std::int64_t in = site.shape(x)[static_cast<std::size_t>(axis)];
+  if (in == out) return x;
+  const CubicTaps taps = cubic_taps(in, out, pixels);
+  Shape along(4, 1);
+  along[static_cast<std::size_t>(axis)] = out;
+  std::vector<ValueId> parts;
+  for (std::size_t k = 0; k < 4; ++k) {
+    const ValueId places = site.add_constant("places", Tensor::of(DType::i64, {out}, taps.places[k]));
+    const ValueId weights = site.add_constant("weights", Tensor::of(DType::f32, along, taps.weights[k]));
+    WHET_TRY(const ValueId pixel, site.add("pixel", GatherOperator{axis}, {x, places}));
+    WHET_TRY(const ValueId part, site.add("part", BinaryOperator{BinaryKind::mul}, {pixel, weights}));
+    parts.push_back(part);
+  }
+  return chained(site, BinaryKind::add, parts);
+}
+
+}  // namespace
+
 Status import_resize_bicubic(TfSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   WHET_TRY(const Pixels pixels, read_pixels(site));
-  ResizeOperator op{};
-  op.mode = ResizeMode::cubic;
-  op.coordinates = coordinates_of(pixels, CoordinateMode::half_pixel);
-  op.cubic_a = pixels.half ? -0.5 : -0.75;
-  op.exclude_outside = pixels.half;
-  return give_resized(site, op, true);
+  WHET_TRY(const Ints sizes, site.integers(1, "size"));
+  WHET_TRY(ValueId x, site.cast("floats", site.in(0), DType::f32));
+  const Shape shape = site.shape(x);
+  ResizeOperator op{};  // checks the sizes
+  if (shape.size() != 4 || sizes.size() != 2)
+    return site.error("resizes " + to_string(site.type(x)) + " to " + to_string(sizes));
+  WHET_RETURN_IF_ERROR(scale_to(site, x, {shape[0], sizes[0], sizes[1], shape[3]}, op));
+  WHET_RETURN_IF_ERROR(expect_small(site, sizes, "the image"));
+  WHET_TRY(x, cubic_along(site, x, 1, sizes[0], pixels));
+  WHET_TRY(x, cubic_along(site, x, 2, sizes[1], pixels));
+  return x == site.in(0) ? site.pass(x) : site.give(x);
 }
 Status import_resize_nearest(TfSite& site) {
   WHET_TRY(const Pixels pixels, read_pixels(site));
