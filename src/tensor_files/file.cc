@@ -1,5 +1,8 @@
 #include "tensor_files/file.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -22,32 +25,34 @@ Error system_error(const std::string& what, const std::string& path) {
   return Error{"cannot " + what + " \"" + path + "\": " + std::strerror(errno)};
 }
 
+/// What a file is that no bytes are read of; null for regular ones.
+const char* kind_of_no_file(int file, const struct stat& about) {
+  constexpr long kProc = 0x9fa0,
+                 kSys = 0x62656572;  // whose files hold what the kernel likes, however long they claim to be
+  if (S_ISDIR(about.st_mode)) return "directory";
+  if (S_ISFIFO(about.st_mode)) return "pipe";
+  if (S_ISSOCK(about.st_mode)) return "socket";
+  if (!S_ISREG(about.st_mode)) return "device";
+  struct statfs system{};
+  const bool is_kernels = fstatfs(file, &system) == 0 && (system.f_type == kProc || system.f_type == kSys);
+  return is_kernels ? "file of the kernel" : nullptr;
+}
+
+/// Nothing waits for whoever writes into a pipe.
 Result<File> open_for_reading(const std::string& path, std::uint64_t& size) {
-  std::error_code code;
-  const char* what = nullptr;
-  switch (std::filesystem::status(path, code).type()) {
-    case std::filesystem::file_type::directory:
-      what = "directory";
-      break;
-    case std::filesystem::file_type::fifo:  // which would wait for whoever writes into it
-      what = "pipe";
-      break;
-    case std::filesystem::file_type::socket:
-      what = "socket";
-      break;
-    case std::filesystem::file_type::character:
-      what = "device";
-      break;
-    default:
-      break;
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor < 0 && errno == ENXIO) return Error{"cannot read \"" + path + "\": it is a socket"};
+  if (descriptor < 0) return system_error("read", path);
+  File file(fdopen(descriptor, "rb"));
+  if (!file) {
+    close(descriptor);
+    return system_error("read", path);
   }
-  if (what != nullptr) return Error{"cannot read \"" + path + "\": it is a " + what};
-  File file(std::fopen(path.c_str(), "rb"));
-  if (!file) return system_error("read", path);
-  if (std::fseek(file.get(), 0, SEEK_END) != 0) return system_error("read", path);
-  const long end = std::ftell(file.get());
-  if (end < 0) return system_error("read", path);
-  size = static_cast<std::uint64_t>(end);
+  struct stat about{};
+  if (fstat(descriptor, &about) != 0) return system_error("read", path);
+  if (const char* what = kind_of_no_file(descriptor, about); what != nullptr)
+    return Error{"cannot read \"" + path + "\": it is a " + what};
+  size = static_cast<std::uint64_t>(about.st_size);
   return file;
 }
 
@@ -64,6 +69,12 @@ Result<std::string> read_file_part(const std::string& path, std::uint64_t offset
   if (std::fseek(file.get(), static_cast<long>(offset), SEEK_SET) != 0) return system_error("read", path);
   if (std::fread(bytes.data(), 1, bytes.size(), file.get()) != bytes.size()) return system_error("read", path);
   return bytes;
+}
+
+Result<std::uint64_t> file_size(const std::string& path) {
+  std::uint64_t size = 0;
+  WHET_TRY(const File file, open_for_reading(path, size));
+  return size;
 }
 
 Result<std::string> read_file(const std::string& path) {

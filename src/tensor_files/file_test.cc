@@ -58,6 +58,19 @@ TEST_F(ReadFile, RefusesPipesAndDevicesAtOnce) {
   EXPECT_EQ(read_file(path("pipe")).error().message, "cannot read \"" + path("pipe") + "\": it is a pipe");
   EXPECT_EQ(read_file("/dev/zero").error().message, "cannot read \"/dev/zero\": it is a device");
 }
+TEST_F(ReadFile, FollowsLinksToRegularFilesAlone) {
+  ASSERT_TRUE(write_file(path("file"), "bytes").ok());
+  const auto read_link = [&](const std::string& to) {
+    std::filesystem::remove(path("link"));
+    std::filesystem::create_symlink(to, path("link"));
+    const auto bytes = read_file(path("link"));
+    return bytes.ok() ? *bytes : bytes.error().message;
+  };
+  EXPECT_EQ(read_link("file"), "bytes");
+  EXPECT_EQ(read_link("/dev/zero"), "cannot read \"" + path("link") + "\": it is a device");
+  EXPECT_EQ(read_link("/proc/self/status"), "cannot read \"" + path("link") + "\": it is a file of the kernel");
+  EXPECT_EQ(read_link(folder_), "cannot read \"" + path("link") + "\": it is a directory");
+}
 
 }  // namespace
 }  // namespace whet

@@ -7,15 +7,24 @@
 #include <cstring>
 #include <filesystem>
 #include <limits>
+#include <map>
+#include <tuple>
 #include <unordered_set>
 
 #include "graph/graph.h"
-#include "tensor_files/file.h"
+#include "import/weight_files.h"
 
 namespace whet {
 namespace {
 
 using onnx::TensorProto;
+
+/// What lies beside the model, and the tensors that were read of it.
+struct Beside {
+  std::string directory;
+  WeightFiles files;
+  std::map<std::tuple<std::string, std::uint64_t, std::int32_t, Shape>, Tensor> tensors;
+};
 
 struct ExternalData {
   std::string location;
@@ -164,18 +173,25 @@ Result<Tensor> tensor_of_bytes(const TensorProto& proto, const TensorType& type,
   return tensor;
 }
 
-/// Memory is allotted only once the file is known to hold that much.
-Result<Tensor> decode_elements(const TensorProto& proto, const TensorType& type, const std::string& directory,
+/// Tensors of the same bytes share them.
+Result<Tensor> external_tensor(const TensorProto& proto, const TensorType& type, Beside& beside,
                                const std::string& what) {
-  if (proto.data_location() == TensorProto::EXTERNAL) {
-    WHET_TRY(const ExternalData data, external_data(proto, what));
-    const auto wanted = static_cast<std::uint64_t>(num_elements(type.shape) * stored_bytes(proto, type.dtype));
-    if (data.length && *data.length != wanted) return wrong_count(what, type, *data.length, wanted, " bytes");
-    const std::string path = (std::filesystem::path(directory) / data.location).string();
-    auto bytes = read_file_part(path, data.offset, wanted);
-    if (!bytes.ok()) return Error{what + ": " + bytes.error().message};
-    return tensor_of_bytes(proto, type, *bytes, what);
-  }
+  WHET_TRY(const ExternalData data, external_data(proto, what));
+  const auto wanted = static_cast<std::uint64_t>(num_elements(type.shape) * stored_bytes(proto, type.dtype));
+  if (data.length && *data.length != wanted) return wrong_count(what, type, *data.length, wanted, " bytes");
+  const auto place = std::make_tuple(data.location, data.offset, proto.data_type(), type.shape);
+  if (const auto known = beside.tensors.find(place); known != beside.tensors.end()) return known->second;
+  const std::string path = (std::filesystem::path(beside.directory) / data.location).string();
+  auto bytes = beside.files.read(path, data.offset, wanted);
+  if (!bytes.ok()) return Error{what + ": " + bytes.error().message};
+  WHET_TRY(Tensor tensor, tensor_of_bytes(proto, type, *bytes, what));
+  return beside.tensors.emplace(place, std::move(tensor)).first->second;
+}
+
+/// Memory is allotted only once the file is known to hold that much.
+Result<Tensor> decode_elements(const TensorProto& proto, const TensorType& type, Beside& beside,
+                               const std::string& what) {
+  if (proto.data_location() == TensorProto::EXTERNAL) return external_tensor(proto, type, beside, what);
   if (proto.has_raw_data()) return tensor_of_bytes(proto, type, proto.raw_data(), what);
   if (is_held_wider(proto.data_type())) {
     if (auto tensor = widened_field(proto, type)) return *std::move(tensor);
@@ -191,7 +207,7 @@ Result<Tensor> decode_elements(const TensorProto& proto, const TensorType& type,
   return tensor;
 }
 
-Result<Tensor> decode_tensor(const TensorProto& proto, const std::string& directory, const std::string& what) {
+Result<Tensor> decode_tensor(const TensorProto& proto, Beside& beside, const std::string& what) {
   const auto dtype = dtype_of_onnx(proto.data_type());
   if (!dtype) {
     return Error{what + ": its type is " + onnx_type_name(proto.data_type()) +
@@ -199,18 +215,17 @@ Result<Tensor> decode_tensor(const TensorProto& proto, const std::string& direct
   }
   const TensorType type{*dtype, Shape(proto.dims().begin(), proto.dims().end())};
   WHET_RETURN_IF_ERROR(check_shape(what, type.shape));
-  WHET_TRY(Tensor tensor, decode_elements(proto, type, directory, what));
+  WHET_TRY(Tensor tensor, decode_elements(proto, type, beside, what));
   if (*dtype == DType::boolean) {
     for (std::uint8_t& b : tensor.as<std::uint8_t>()) b = b != 0;
   }
   return tensor;
 }
 
-Result<std::shared_ptr<const OnnxSubgraph>> decode_subgraph(const onnx::GraphProto& proto, const std::string& directory,
+Result<std::shared_ptr<const OnnxSubgraph>> decode_subgraph(const onnx::GraphProto& proto, Beside& beside,
                                                             const std::string& what);
 
-Result<OnnxAttribute> decode_attribute(const onnx::AttributeProto& proto, const std::string& directory,
-                                       const std::string& what) {
+Result<OnnxAttribute> decode_attribute(const onnx::AttributeProto& proto, Beside& beside, const std::string& what) {
   using Proto = onnx::AttributeProto;
   OnnxAttribute attribute{proto.name(), {}};
   if (!proto.ref_attr_name().empty()) {
@@ -237,11 +252,11 @@ Result<OnnxAttribute> decode_attribute(const onnx::AttributeProto& proto, const 
       attribute.value = std::vector<std::string>(proto.strings().begin(), proto.strings().end());
       break;
     case Proto::TENSOR: {
-      WHET_TRY(attribute.value, decode_tensor(proto.t(), directory, what + ": attribute \"" + proto.name() + "\""));
+      WHET_TRY(attribute.value, decode_tensor(proto.t(), beside, what + ": attribute \"" + proto.name() + "\""));
       break;
     }
     case Proto::GRAPH: {
-      WHET_TRY(attribute.value, decode_subgraph(proto.g(), directory, what));
+      WHET_TRY(attribute.value, decode_subgraph(proto.g(), beside, what));
       break;
     }
     default:
@@ -273,7 +288,7 @@ std::string overload_of(const Proto& proto, int number) {
   return texts.empty() ? "" : texts.back();
 }
 
-Result<OnnxNode> decode_node(const onnx::NodeProto& proto, int index, const std::string& directory) {
+Result<OnnxNode> decode_node(const onnx::NodeProto& proto, int index, Beside& beside) {
   OnnxNode node;
   node.name = proto.name();
   node.op = proto.op_type();
@@ -283,7 +298,7 @@ Result<OnnxNode> decode_node(const onnx::NodeProto& proto, int index, const std:
   node.outputs.assign(proto.output().begin(), proto.output().end());
   const std::string what = node.name.empty() ? node.op + "_" + std::to_string(index) : node.name;
   for (const auto& attribute : proto.attribute()) {
-    WHET_TRY(OnnxAttribute decoded, decode_attribute(attribute, directory, what));
+    WHET_TRY(OnnxAttribute decoded, decode_attribute(attribute, beside, what));
     if (const auto* graph = std::get_if<std::shared_ptr<const OnnxSubgraph>>(&decoded.value)) {
       find_captured(**graph, node.captured);
     }
@@ -307,16 +322,15 @@ void find_captured(const OnnxSubgraph& graph, std::vector<std::string>& captured
   std::for_each(graph.outputs.begin(), graph.outputs.end(), read);
 }
 
-Result<std::shared_ptr<const OnnxSubgraph>> decode_subgraph(const onnx::GraphProto& proto, const std::string& directory,
+Result<std::shared_ptr<const OnnxSubgraph>> decode_subgraph(const onnx::GraphProto& proto, Beside& beside,
                                                             const std::string& what) {
   auto graph = std::make_shared<OnnxSubgraph>();
   for (const auto& initializer : proto.initializer()) {
-    WHET_TRY(Tensor tensor,
-             decode_tensor(initializer, directory, what + ": initializer \"" + initializer.name() + "\""));
+    WHET_TRY(Tensor tensor, decode_tensor(initializer, beside, what + ": initializer \"" + initializer.name() + "\""));
     graph->initializers.push_back({initializer.name(), std::move(tensor)});
   }
   for (int i = 0; i < proto.node_size(); ++i) {
-    WHET_TRY(OnnxNode node, decode_node(proto.node(i), i, directory));
+    WHET_TRY(OnnxNode node, decode_node(proto.node(i), i, beside));
     graph->nodes.push_back(std::move(node));
   }
   for (const auto& input : proto.input()) graph->inputs.push_back(input.name());
@@ -356,18 +370,18 @@ Result<std::int64_t> standard_opset(const Proto& proto, const std::string& what,
 
 /// `opset`: the model's, for a function that names none.
 Result<OnnxFunction> decode_function(const onnx::FunctionProto& proto, const std::string& what, std::int64_t opset,
-                                     const std::string& directory) {
+                                     Beside& beside) {
   OnnxFunction function;
   WHET_TRY(function.opset, standard_opset(proto, what, opset));
   function.attributes.assign(proto.attribute().begin(), proto.attribute().end());
   for (const std::string& bytes : newer_field(proto, 11)) {
     onnx::AttributeProto attribute;
     if (!attribute.ParseFromString(bytes)) return Error{what + ": a default of its attributes is damaged"};
-    WHET_TRY(OnnxAttribute decoded, decode_attribute(attribute, directory, what));
+    WHET_TRY(OnnxAttribute decoded, decode_attribute(attribute, beside, what));
     function.defaults.push_back(std::move(decoded));
   }
   for (int i = 0; i < proto.node_size(); ++i) {
-    WHET_TRY(OnnxNode node, decode_node(proto.node(i), i, directory));
+    WHET_TRY(OnnxNode node, decode_node(proto.node(i), i, beside));
     function.body.nodes.push_back(std::move(node));
   }
   function.body.inputs.assign(proto.input().begin(), proto.input().end());
@@ -375,17 +389,17 @@ Result<OnnxFunction> decode_function(const onnx::FunctionProto& proto, const std
   return function;
 }
 
-Status decode_functions(const onnx::ModelProto& proto, const std::string& directory, OnnxModel& model) {
+Status decode_functions(const onnx::ModelProto& proto, Beside& beside, OnnxModel& model) {
   for (const auto& function : proto.functions()) {
     const OnnxFunctionName name{standard_domain(function.domain()), function.name(), overload_of(function, 13)};
     const std::string what = "function \"" + function.name() + "\"";
-    WHET_TRY(OnnxFunction decoded, decode_function(function, what, model.opset, directory));
+    WHET_TRY(OnnxFunction decoded, decode_function(function, what, model.opset, beside));
     if (!model.functions.emplace(name, std::move(decoded)).second) return Error{what + " occurs twice in the file"};
   }
   return ok_status();
 }
 
-Result<OnnxModel> decode_model(onnx::ModelProto& proto, const std::string& directory, const std::string& what) {
+Result<OnnxModel> decode_model(onnx::ModelProto& proto, Beside& beside, const std::string& what) {
   if (!proto.has_graph()) return Error{what + ": not an ONNX model (it holds no graph)"};
   OnnxModel model;
   model.graph_name = proto.graph().name();
@@ -396,13 +410,13 @@ Result<OnnxModel> decode_model(onnx::ModelProto& proto, const std::string& direc
   for (auto& initializer : *graph.mutable_initializer()) {
     const std::string who = "initializer \"" + initializer.name() + "\"";
     if (!initialized.insert(initializer.name()).second) return Error{who + " occurs twice in the file"};
-    WHET_TRY(Tensor tensor, decode_tensor(initializer, directory, who));
+    WHET_TRY(Tensor tensor, decode_tensor(initializer, beside, who));
     model.initializers.push_back({initializer.name(), std::move(tensor)});
     if (is_held_wider(initializer.data_type())) model.held_types[initializer.name()] = initializer.data_type();
     initializer.Clear();  // its bytes are not needed twice
   }
   for (int i = 0; i < graph.node_size(); ++i) {
-    WHET_TRY(OnnxNode node, decode_node(graph.node(i), i, directory));
+    WHET_TRY(OnnxNode node, decode_node(graph.node(i), i, beside));
     model.nodes.push_back(std::move(node));
   }
   for (const auto& input : graph.input()) {  // old files list initializers as inputs too
@@ -412,7 +426,7 @@ Result<OnnxModel> decode_model(onnx::ModelProto& proto, const std::string& direc
     if (is_held_wider(type)) model.held_types[input.name()] = type;
   }
   for (const auto& output : graph.output()) model.outputs.push_back(output.name());
-  WHET_RETURN_IF_ERROR(decode_functions(proto, directory, model));
+  WHET_RETURN_IF_ERROR(decode_functions(proto, beside, model));
   return model;
 }
 
@@ -439,7 +453,8 @@ const OnnxFunction* called_function(const OnnxModel& model, const OnnxNode& node
 Result<OnnxModel> parse_onnx(std::string bytes, const std::string& directory, const std::string& what) {
   WHET_TRY(onnx::ModelProto proto, parse_model_proto(bytes, what));
   std::string().swap(bytes);
-  return decode_model(proto, directory, what);
+  Beside beside{directory, {}, {}};
+  return decode_model(proto, beside, what);
 }
 
 Result<NamedTensor> parse_tensor_proto(std::string_view bytes, const std::string& what) {
@@ -449,7 +464,8 @@ Result<NamedTensor> parse_tensor_proto(std::string_view bytes, const std::string
     return Error{what + ": not a valid TensorProto (damaged or cut off)"};
   }
   if (proto.data_location() == TensorProto::EXTERNAL) return Error{what + ": external data is not supported here"};
-  WHET_TRY(Tensor tensor, decode_tensor(proto, "", what));
+  Beside nothing;
+  WHET_TRY(Tensor tensor, decode_tensor(proto, nothing, what));
   return NamedTensor{proto.name(), std::move(tensor)};
 }
 

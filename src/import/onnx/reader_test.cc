@@ -1,9 +1,11 @@
 #include "import/onnx/reader.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cstring>
 #include <filesystem>
+#include <functional>
 
 #include "import/import.h"
 #include "tensor_files/file.h"
@@ -112,6 +114,56 @@ TEST(ReadOnnx, FindsExternalDataBesideTheModel) {
   ASSERT_TRUE(write_file(path, model_of(external("missing.bin", "0", "8"))).ok());
   EXPECT_EQ(loaded(path), "initializer \"w\": cannot read \"" + folder + "missing.bin\": No such file or directory");
   std::filesystem::remove_all(folder);
+}
+/// A model beside "weights.bin" of 16 bytes.
+struct ModelFolder {
+  std::string folder = ::testing::TempDir() + "whet_weights/";
+  ModelFolder() {
+    std::filesystem::create_directories(folder);
+    EXPECT_TRUE(write_file(folder + "weights.bin", raw<float>({1, 2, 3, 4})).ok());
+  }
+  ~ModelFolder() { std::filesystem::remove_all(folder); }
+  /// Of `count` tensors of eight bytes, the i-th at `offset(i)`.
+  Result<OnnxModel> of_tensors(int count, const std::function<int(int)>& offset) const {
+    std::string tensors;
+    for (int i = 0; i < count; ++i) {
+      std::string tensor = external("weights.bin", std::to_string(offset(i)), "8");
+      tensors += text(kInitializer, tensor + text(kName, "w" + std::to_string(i)));
+    }
+    return parse_onnx(text(kGraph, tensors + text(kOutput, text(1, "w0"))) + text(kOpset, number(2, 13)), folder, "m");
+  }
+};
+
+TEST(ReadOnnx, ReadsBytesOnceHoweverManyTensorsNameThem) {
+  const ModelFolder model;
+  const auto same = model.of_tensors(1000, [](int) { return 4; });
+  ASSERT_TRUE(same.ok()) << same.error().message;
+  EXPECT_EQ(same->initializers[0].tensor.data(), same->initializers[999].tensor.data());
+  EXPECT_EQ(same->initializers[999].tensor.get(0), 2);
+  EXPECT_TRUE(model.of_tensors(8, [](int i) { return i; }).ok());
+  EXPECT_EQ(model.of_tensors(9, [](int i) { return i; }).error().message,
+            "initializer \"w8\": the model asks \"" + model.folder +
+                "weights.bin\" of 16 bytes for more than 4 times its bytes");
+}
+TEST(ReadOnnx, ReadsRegularFilesAloneBehindLinks) {
+  const ModelFolder model;
+  const auto through_link_to = [&](const std::string& file) {
+    std::filesystem::remove(model.folder + "link");
+    std::filesystem::create_symlink(file, model.folder + "link");
+    EXPECT_TRUE(write_file(model.folder + "m.onnx", model_of(external("link", "4", "8"))).ok());
+    return loaded(model.folder + "m.onnx");
+  };
+  EXPECT_EQ(through_link_to(model.folder + "weights.bin"), "f32[2] 2.000000 3.000000");
+  for (const auto& [file, what] : {std::pair("/dev/zero", "device"), {"/proc/self/status", "file of the kernel"}})
+    EXPECT_EQ(through_link_to(file),
+              "initializer \"w\": cannot read \"" + model.folder + "link\": it is a " + std::string(what));
+  ASSERT_EQ(mkfifo((model.folder + "pipe").c_str(), 0600), 0);
+  EXPECT_EQ(through_link_to("pipe"), "initializer \"w\": cannot read \"" + model.folder + "link\": it is a pipe");
+  EXPECT_TRUE(write_file(model.folder + "secret", "the word is sesame").ok());
+  EXPECT_EQ(through_link_to("secret").find("sesame"), std::string::npos);
+  std::filesystem::create_symlink(model.folder + "m.onnx", model.folder + "model");
+  through_link_to("weights.bin");
+  EXPECT_EQ(loaded(model.folder + "model"), "f32[2] 2.000000 3.000000") << "the model itself is a link";
 }
 TEST(ReadOnnx, ReadsNoFileOutsideTheModelsFolder) {
   for (const char* location : {"../secret", "/etc/passwd", "a/../../b", ""}) {

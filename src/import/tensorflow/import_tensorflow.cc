@@ -140,7 +140,7 @@ std::map<std::string, std::string> input_names(const TfGraph& graph, const Ends&
 
 /// Constants, inputs and variables are no nodes of the model.
 Status add_given(const TfNode& node, const Ends& ends, const std::map<std::string, std::string>& renamed,
-                 const Variables& variables, FileModel& file) {
+                 Variables& variables, FileModel& file) {
   if (const TfTensor* constant = constant_of(node)) {
     if (const auto* tensor = std::get_if<Tensor>(constant)) file.constants.push_back({node.name, *tensor});
     if (const auto* unread = std::get_if<TfUnread>(constant)) return Error{label_of(node) + ": " + unread->reason};
@@ -208,7 +208,7 @@ Status check_written(const TfProgram& program, const std::string& what) {
   return ok_status();
 }
 
-Result<FileModel> file_model(TfGraph graph, const Ends& ends, const Variables& variables, const std::string& what) {
+Result<FileModel> file_model(TfGraph graph, const Ends& ends, Variables variables, const std::string& what) {
   if (ends.outputs.empty()) return Error{what + ": its graph has no outputs"};
   const std::map<std::string, std::string> renamed = input_names(graph, ends);
   std::vector<std::string> roots;
@@ -270,7 +270,7 @@ Result<FileModel> read_saved_model(ModelSource&& source) {
   WHET_TRY(tensorflow::TfGraph graph, tensorflow::parse_saved_model(source.bytes, source.what));
   std::string().swap(source.bytes);
   WHET_TRY(const tensorflow::Ends ends, tensorflow::choose_signature(graph, source.entry, source.what));
-  WHET_TRY(const tensorflow::Variables variables, tensorflow::Variables::open(source.directory, graph));
+  WHET_TRY(tensorflow::Variables variables, tensorflow::Variables::open(source.directory, graph));
   return tensorflow::file_model(std::move(graph), ends, variables, source.what);
 }
 

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 
@@ -321,6 +322,95 @@ TEST(TensorFlow, SignaturesNameInputsAndOutputs) {
   EXPECT_EQ(error_of(bytes, options),
             "m: has no signature \"othr\"; did you mean \"other\"?; it has other, serving_default");
 }
+/// model.json of x + w, beside w.bin.
+struct BrowserModel {
+  std::filesystem::path folder = std::filesystem::path(::testing::TempDir()) / "tfjs_model";
+  BrowserModel() {
+    std::filesystem::create_directories(folder);
+    const std::vector<float> w = {10, 20};
+    EXPECT_TRUE(write_file(folder / "w.bin", {reinterpret_cast<const char*>(w.data()), 8}).ok());
+  }
+  ~BrowserModel() { std::filesystem::remove_all(folder); }
+  Result<Graph> with(const std::string& paths, const std::string& weights) const {
+    EXPECT_TRUE(write_file(folder / "model.json",
+                           R"({"format":"graph-model","modelTopology":{"node":[
+      {"name":"x","op":"Placeholder","attr":{"shape":{"shape":{"dim":[{"size":"2"}]}},"dtype":{"type":"DT_FLOAT"}}},
+      {"name":"w","op":"Const","attr":{"dtype":{"type":"DT_FLOAT"},
+       "value":{"tensor":{"dtype":"DT_FLOAT","tensorShape":{"dim":[{"size":"2"}]}}}}},
+      {"name":"y","op":"AddV2","input":["x","w"],"attr":{"T":{"type":"DT_FLOAT"}}}]},
+      "weightsManifest":[{"paths":[)" +
+                               paths + R"(],"weights":[)" + weights + "]}]}")
+                    .ok());
+    return import_model((folder / "model.json").string(), {});
+  }
+};
+std::string repeated(const std::string& text, int times) {
+  std::string all = text;
+  for (int i = 1; i < times; ++i) all += "," + text;
+  return all;
+}
+
+TEST(TensorFlow, FilesOfWeightsAreReadOnceHoweverOftenTheyAreNamed) {
+  const BrowserModel model;
+  const std::string w = R"({"name":"w","shape":[2],"dtype":"float32"})";
+  const auto graph = model.with(repeated(R"("w.bin")", 100000), w);
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  const auto results = evaluate_graph(*graph, {floats({2}, {1, 2})});
+  EXPECT_EQ(numbers_of((*results)[graph->outputs[0].index()]), (Numbers{11, 22}));
+  const auto much = model.with(repeated(R"("./w.bin")", 9), repeated(w, 9));
+  ASSERT_FALSE(much.ok());
+  EXPECT_NE(much.error().message.find("names its files of weights too often"), std::string::npos)
+      << much.error().message;
+}
+TEST(TensorFlow, FilesOfWeightsAreRegularOnesBesideTheModel) {
+  const BrowserModel model;
+  const std::string w = R"({"name":"w","shape":[2],"dtype":"float32"})";
+  std::filesystem::create_symlink("w.bin", model.folder / "link");
+  EXPECT_TRUE(model.with(R"("link")", w).ok());
+  std::filesystem::create_symlink("/dev/zero", model.folder / "zero");
+  EXPECT_NE(model.with(R"("zero")", w).error().message.find("it is a device"), std::string::npos);
+  EXPECT_NE(model.with(R"("../w.bin")", w).error().message.find("which is not beside it"), std::string::npos);
+}
+
+/// TensorFlow drops rows whose number is negative.
+TEST(TensorFlow, RowsOfNegativeSegmentsAreInNone) {
+  const auto put = [](const std::string& op, const Shape& x, Tensor numbers, const Numbers& values) {
+    GraphWriter g;
+    g.input("x", x).constant("count", integers({2}).reshaped({}));
+    g.constant("ids", std::move(numbers));
+    return answer(g.node("y", op, {"x", "ids", "count"}, {}).bytes(), values);
+  };
+  EXPECT_EQ(put("UnsortedSegmentSum", {4}, integers({0, -1, 1, 0}), {1, 2, 4, 8}), (Numbers{9, 4}));
+  EXPECT_EQ(put("UnsortedSegmentProd", {4}, integers({0, -1, 1, 0}), {3, 5, 7, 2}), (Numbers{6, 7}));
+  EXPECT_EQ(put("UnsortedSegmentSum", {2, 2}, integers({1, -7, 1, 1}).reshaped({2, 2}), {1, 2, 4, 8}), (Numbers{0, 13}))
+      << "numbers of two dimensions";
+  EXPECT_EQ(put("UnsortedSegmentSum", {2, 2}, integers({1, -1}), {1, 2, 4, 8}), (Numbers{0, 0, 1, 2})) << "rows";
+}
+TEST(TensorFlow, SegmentsThatAreComputedDropRowsToo) {
+  GraphWriter g;
+  g.input("x", {3}).input("ids", {3}, DType::i32).constant("count", integers({2}).reshaped({}));
+  const auto graph = import_model_bytes(g.node("y", "UnsortedSegmentSum", {"x", "ids", "count"}, {}).bytes(), "m", {});
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  const auto results = evaluate_graph(*graph, {floats({3}, {1, 2, 4}), integers({-1, 1, 2})});
+  EXPECT_EQ(numbers_of((*results)[graph->outputs[0].index()]), (Numbers{0, 2}));
+}
+/// 1/3 of the way between two pixels is 341/1024.
+TEST(TensorFlow, CubicDistancesAreThoseOfATable) {
+  GraphWriter g;
+  g.input("x", {1, 1, 6, 1}).constant("size", integers({1, 18}));
+  const Numbers y = answer(g.node("y", "ResizeBicubic", {"x", "size"}, {}).bytes(), {0, 1, 8, 27, 64, 125});
+  const float t = 341.0F / 1024, a = -0.75F;
+  const auto near = [&](float x) { return ((a + 2) * x - (a + 3)) * x * x + 1; };
+  const auto far = [&](float x) { return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a; };
+  EXPECT_NEAR(y[7], 1 * far(t + 1) + 8 * near(t) + 27 * near(1 - t) + 64 * far(2 - t), 1e-5);
+}
+TEST(TensorFlow, SmallResultsKeepTheirDigits) {
+  const auto of = [](const std::string& op, double x) { return answer(OneNode{op, {1}, {}, {}}.bytes(), {x}).at(0); };
+  EXPECT_NEAR(of("Expm1", 1e-7) / 1.00000005e-7, 1, 3e-7);
+  EXPECT_NEAR(of("Log1p", 1e-7) / 0.99999995e-7, 1, 3e-7);
+  EXPECT_NEAR(of("Erfc", 6) / std::erfc(6.0), 1, 6e-7);
+}
+
 TEST(TensorFlow, VariablesThatAreWrittenAreRefused) {
   GraphWriter body, g;
   body.node("one", "OnesLike", {"a"}).node("write", "AssignAddVariableOp", {"v", "one:y:0"});

@@ -76,33 +76,75 @@ Result<Tensor> weight_of(const WeightForm& form, std::string_view bytes, const s
   return tensor;
 }
 
-/// The bytes of a group, whose files stand beside the model.
-Result<std::string> group_bytes(const Json& group, const std::string& folder, const std::string& what) {
-  std::string bytes;
-  if (!group["paths"].is_array()) return bytes;
-  for (const Json& entry : group["paths"].items()) {
-    const std::string path = entry.string_or("");
+/// Files of weights beside the model, each read once however often it is named.
+class Shards {
+ public:
+  Shards(std::string folder, const std::string& what) : folder_(std::move(folder)), what_(what) {}
+
+  /// The first `wanted` bytes of a group's files one behind the other; fewer where they end.
+  Result<std::string> bytes_of(const Json& group, std::uint64_t wanted) {
+    std::string bytes;
+    if (!group["paths"].is_array()) return bytes;
+    for (const Json& entry : group["paths"].items()) {
+      WHET_TRY(const std::string* shard, shard_called(entry.string_or("")));
+      const std::uint64_t part = std::min<std::uint64_t>(shard->size(), wanted - bytes.size());
+      given_ += part;
+      if (given_ > held_ * kMostTimes) return Error{what_ + ": names its files of weights too often"};
+      bytes.append(*shard, 0, part);
+    }
+    return bytes;
+  }
+
+ private:
+  static constexpr std::uint64_t kMostTimes = 4;
+
+  Result<const std::string*> shard_called(const std::string& path) {
     const std::filesystem::path file(path);
     const bool leads_out = file.is_absolute() || path.find("..") != std::string::npos || path.empty();
-    if (leads_out) return Error{what + ": names the file of weights " + in_quotes(path) + ", which is not beside it"};
-    WHET_TRY(const std::string part, read_file((std::filesystem::path(folder) / file).string()));
-    bytes += part;
+    if (leads_out) return Error{what_ + ": names the file of weights " + in_quotes(path) + ", which is not beside it"};
+    const std::string full = (std::filesystem::path(folder_) / file).string();
+    std::error_code code;
+    const std::string key = std::filesystem::canonical(full, code).string();
+    const auto known = shards_.find(key);
+    if (!code && known != shards_.end()) return &known->second;
+    WHET_TRY(std::string bytes, read_file(full));
+    held_ += bytes.size();
+    return &shards_.emplace(key, std::move(bytes)).first->second;
   }
-  return bytes;
+
+  std::string folder_;
+  const std::string& what_;
+  std::map<std::string, std::string> shards_;
+  std::uint64_t held_ = 0, given_ = 0;  ///< bytes of all shards, and those of groups
+};
+
+Result<std::vector<WeightForm>> forms_of(const Json& group, const std::string& what) {
+  std::vector<WeightForm> forms;
+  if (!group["weights"].is_array()) return forms;
+  for (const Json& entry : group["weights"].items()) {
+    WHET_TRY(WeightForm form, form_of(entry, what));
+    forms.push_back(std::move(form));
+  }
+  return forms;
+}
+
+std::uint64_t stored_bytes(const WeightForm& form) {
+  return static_cast<std::uint64_t>(num_elements(form.shape) * bytes_of(form.stored));
 }
 
 Result<std::map<std::string, Tensor>> read_weights(const Json& manifest, const std::string& folder,
                                                    const std::string& what) {
   std::map<std::string, Tensor> weights;
   if (!manifest.is_array()) return weights;
+  Shards shards(folder, what);
   for (const Json& group : manifest.items()) {
-    WHET_TRY(const std::string bytes, group_bytes(group, folder, what));
-    if (!group["weights"].is_array()) continue;
-    std::size_t at = 0;
-    for (const Json& entry : group["weights"].items()) {
-      WHET_TRY(const WeightForm form, form_of(entry, what));
+    WHET_TRY(const std::vector<WeightForm> forms, forms_of(group, what));
+    std::uint64_t wanted = 0, at = 0;
+    for (const WeightForm& form : forms) wanted += stored_bytes(form);
+    WHET_TRY(const std::string bytes, shards.bytes_of(group, wanted));
+    for (const WeightForm& form : forms) {
       const std::string name = what + ": the weight " + in_quotes(form.name);
-      const auto size = static_cast<std::size_t>(num_elements(form.shape) * bytes_of(form.stored));
+      const std::uint64_t size = stored_bytes(form);
       if (size > bytes.size() - at)
         return Error{name + " needs " + std::to_string(size) + " bytes; its files have " +
                      std::to_string(bytes.size() - at) + " left"};

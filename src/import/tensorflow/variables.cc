@@ -22,11 +22,11 @@ std::string shard_path(const std::string& prefix, std::int64_t shard, std::int64
 }
 
 Result<std::string> entry_bytes(const BundleEntry& entry, const std::string& prefix, std::int64_t shards,
-                                const std::string& what) {
+                                WeightFiles& files, const std::string& what) {
   if (entry.shard < 0 || entry.shard >= shards || entry.offset < 0 || entry.size < 0)
     return Error{what + " stands in file " + std::to_string(entry.shard) + " of " + std::to_string(shards)};
-  return read_file_part(shard_path(prefix, entry.shard, shards), static_cast<std::uint64_t>(entry.offset),
-                        static_cast<std::uint64_t>(entry.size));
+  return files.read(shard_path(prefix, entry.shard, shards), static_cast<std::uint64_t>(entry.offset),
+                    static_cast<std::uint64_t>(entry.size));
 }
 
 /// A text of a checkpoint: its length, a checksum of four bytes, and itself.
@@ -98,24 +98,30 @@ Result<Variables> Variables::open(const std::string& folder, const TfGraph& grap
   const auto objects = variables.entries_.find(kObjects);
   if (objects == variables.entries_.end()) return variables;
   WHET_TRY(const BundleEntry entry, parse_bundle_entry(objects->second, index));
-  WHET_TRY(const std::string text,
-           entry_bytes(entry, variables.prefix_, variables.shards_, index + ": its graph of objects"));
+  WHET_TRY(const std::string text, entry_bytes(entry, variables.prefix_, variables.shards_, variables.files_,
+                                               index + ": its graph of objects"));
   WHET_TRY(const auto names, parse_object_graph(text_of_entry(text), index));
   for (const auto& [name, key] : names) variables.keys_.emplace(name, key);
   return variables;
 }
 
-Result<Tensor> Variables::read(const TfNode& node) const {
+Result<Tensor> Variables::value_of(const std::string& key, const std::string& entry, const std::string& node) {
+  if (const auto known = values_.find(key); known != values_.end()) return known->second;
+  const std::string what = node + ": the variable " + in_quotes(key);
+  WHET_TRY(const BundleEntry place, parse_bundle_entry(entry, what));
+  WHET_TRY(const std::string bytes, entry_bytes(place, prefix_, shards_, files_, what));
+  WHET_TRY(Tensor value, tensor_of_bytes(place.type, place.shape.extents, bytes, what));
+  return values_.emplace(key, std::move(value)).first->second;
+}
+
+Result<Tensor> Variables::read(const TfNode& node) {
   const TfAttribute* attribute = node.find("shared_name");
   const auto* shared = attribute == nullptr ? nullptr : std::get_if<std::string>(attribute);
   for (const std::string& name : {node.name, shared == nullptr ? node.name : *shared}) {
     const auto key = keys_.find(name);
     const auto entry = entries_.find(key == keys_.end() ? name : key->second);
     if (name.empty() || entry == entries_.end()) continue;
-    const std::string what = node.name + ": the variable " + in_quotes(entry->first);
-    WHET_TRY(const BundleEntry place, parse_bundle_entry(entry->second, what));
-    WHET_TRY(const std::string bytes, entry_bytes(place, prefix_, shards_, what));
-    return tensor_of_bytes(place.type, place.shape.extents, bytes, what);
+    return value_of(entry->first, entry->second, node.name);
   }
   const std::string name = shared == nullptr || shared->empty() ? node.name : *shared;
   if (entries_.empty())
