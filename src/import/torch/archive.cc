@@ -79,7 +79,9 @@ class Table {
       WHET_TRY(last_bytes_, members_.read(member));
       last_member_ = member;
     }
-    return gathered_tensor(last_bytes_, strided, at);
+    WHET_TRY(Tensor tensor, gathered_tensor(last_bytes_, strided, at));
+    WHET_RETURN_IF_ERROR(members_.count_made(tensor.bytes()));
+    return tensor;
   }
 
  private:

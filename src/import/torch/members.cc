@@ -14,6 +14,7 @@ constexpr std::uint64_t kMostInflated = std::uint64_t{1} << 30;
 }  // namespace
 
 Status Members::parse(std::string_view bytes) {
+  size_ = bytes.size();
   WHET_TRY(std::vector<ZipMember> members, parse_zip(bytes, what_));
   const bool in_folder = std::none_of(members.begin(), members.end(), [](const ZipMember& member) {
     return member.name == "serialized_exported_program.json" || member.name == "version";
@@ -43,6 +44,13 @@ Result<std::string> Members::read_text(const std::string& name, std::uint64_t li
   if (found != members_.end() && found->second.size > limit)
     return Error{what_ + ": member " + in_quotes(name) + " is larger than " + std::to_string(limit >> 20) + " MiB"};
   return read(name);
+}
+
+Status Members::count_made(std::int64_t bytes) const {
+  constexpr std::uint64_t kMostTimes = 8, kFree = std::uint64_t{256} << 20;
+  made_ += static_cast<std::uint64_t>(bytes);
+  if (made_ <= size_ * kMostTimes + kFree) return ok_status();
+  return Error{what_ + ": its tensors take more than 8 times its bytes and 256 MiB"};
 }
 
 Result<Json> Members::read_json(const std::string& name) const {

@@ -27,12 +27,16 @@ class Members {
   /// The same of a text, of `limit` bytes at most.
   Result<std::string> read_text(const std::string& name, std::uint64_t limit = std::uint64_t{1} << 30) const;
   Result<Json> read_json(const std::string& name) const;
+  /// Counts the bytes of a tensor that was made of members: views share a storage, and may repeat its elements. Errors: all
+  /// together are more than 8 times the archive's bytes and 256 MiB.
+  Status count_made(std::int64_t bytes) const;
 
  private:
   std::string what_;
   std::vector<std::string> names_;
   std::unordered_map<std::string, ZipMember> members_;
-  mutable std::uint64_t unpacked_ = 0, inflated_ = 0;
+  std::uint64_t size_ = 0;
+  mutable std::uint64_t unpacked_ = 0, inflated_ = 0, made_ = 0;
 };
 
 }  // namespace whet::torch

@@ -19,9 +19,6 @@ constexpr StorageRow kStorages[] = {
     {"torch.ByteStorage", 1},  {"torch.BoolStorage", 12},
 };
 
-/// What small files may make of strides of 0 and shared storages.
-constexpr std::int64_t kMostMade = std::int64_t{16} << 30;
-
 /// The integers of a tuple.
 Result<std::vector<std::int64_t>> integers_of(const Pickle& pickle, PickleId id, const std::string& at) {
   const PickleValue& tuple = pickle.at(id);
@@ -86,8 +83,7 @@ Result<Tensor> SavedTensors::tensor(PickleId id, const std::string& name) {
     last_member_ = member;
   }
   WHET_TRY(Tensor tensor, gathered_tensor(last_bytes_, found.strided, members_->what() + ": " + in_quotes(name)));
-  made_bytes_ += tensor.bytes();
-  if (made_bytes_ > kMostMade) return Error{members_->what() + ": its tensors take more than 16 GiB"};
+  WHET_RETURN_IF_ERROR(members_->count_made(tensor.bytes()));
   return tensor;
 }
 

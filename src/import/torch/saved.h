@@ -37,7 +37,6 @@ class SavedTensors {
   Pickle pickle_;
   std::string storages_;
   std::string last_member_, last_bytes_;  ///< parameters of one layer often share a storage
-  std::int64_t made_bytes_ = 0;
 };
 
 }  // namespace whet::torch
