@@ -4,8 +4,11 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <new>
+#include <stdexcept>
 #include <system_error>
 
+#include "base/last_words.h"
 #include "base/nearest.h"
 #include "base/version.h"
 #include "cli/completion.h"
@@ -157,8 +160,13 @@ int parse_and_run(const std::vector<Command>& commands, int argc, char** argv) {
 int run_command_line(const std::vector<Command>& commands, int argc, char** argv) {
   int code = kFailed;
   std::string why;
+  leave_with_a_sentence("whet", kFailed);
   try {
     code = parse_and_run(commands, argc, argv);
+  } catch (const std::bad_alloc&) {
+    return fail(no_memory());
+  } catch (const std::length_error&) {  // more than any memory
+    return fail(no_memory());
   } catch (const std::system_error& error) {  // by fmt::print, where a buffer cannot be written
     if (std::ferror(stdout) == 0) throw;
     why = ": " + error.code().message();

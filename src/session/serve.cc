@@ -8,10 +8,13 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <new>
+#include <stdexcept>
 #include <utility>
 
 #include "artifact/code_format.h"
 #include "artifact/kernel.h"
+#include "base/last_words.h"
 #include "base/nearest.h"
 #include "base/version.h"
 #include "records/record_line.h"
@@ -173,10 +176,21 @@ std::string TaskServer::answer(std::string_view line) {
   const Result<Json> request = parse_json(line);
   if (!request.ok()) return dump(Json::object().set("id", Json()).set("error", "not JSON: " + request.error().message));
   Json reply = Json::object().set("id", (*request)["id"]);
-  Result<Json> result = perform(*request);
+  Result<Json> result = performed(*request);
   if (!result.ok()) return dump(reply.set("error", result.error().message));
   for (auto& [name, value] : result->members()) reply.set(name, std::move(value));
   return dump(reply);
+}
+
+/// What needs more memory than there is costs that request alone.
+Result<Json> TaskServer::performed(const Json& request) {
+  try {
+    return perform(request);
+  } catch (const std::bad_alloc&) {
+    return no_memory();
+  } catch (const std::length_error&) {
+    return no_memory();
+  }
 }
 
 Result<Json> TaskServer::perform(const Json& request) {

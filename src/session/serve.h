@@ -35,6 +35,7 @@ class TaskServer {
   struct Verb;
   static const std::vector<Verb>& verbs();
 
+  Result<Json> performed(const Json& request);
   Result<Json> perform(const Json& request);
   Result<Json> tasks(const Json& request);
   Result<Json> define(const Json& request);

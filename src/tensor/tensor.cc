@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 
 namespace whet {
 
@@ -16,7 +17,7 @@ Tensor::Tensor(DType dtype, Shape shape) : type_{dtype, std::move(shape)} {
   constexpr std::size_t kAlignment = 64;
   const auto size = static_cast<std::size_t>(std::max<std::int64_t>(bytes(), 1)) + kAlignment;
   const std::shared_ptr<void> memory(std::calloc(1, size), std::free);
-  WHET_CHECK(memory != nullptr, "out of memory for a host tensor");
+  if (memory == nullptr) throw std::bad_alloc();  // as containers do
   void* aligned = memory.get();
   std::size_t space = size;
   std::align(kAlignment, size - kAlignment, aligned, space);
