@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "cli/table.h"
 
 namespace whet {
@@ -32,11 +34,26 @@ std::string queue_text(const char* priority, const FleetQueueState::OfPriority& 
   return users.empty() ? text : text + " (" + users + ")";
 }
 
+/// A line for each key: of those that nobody serves only where jobs wait.
+std::string queues_text(const std::vector<FleetUnit>& units, const std::vector<FleetQueueState>& queues) {
+  std::string text;
+  for (const FleetQueueState& state : queues) {
+    const auto is_of_key = [&](const FleetUnit& unit) { return unit.name.key == state.key; };
+    const bool is_served = std::ranges::any_of(units, [&](const FleetUnit& u) { return is_of_key(u) && !u.is_lost(); });
+    if (!is_served && state.jobs() == 0 && std::ranges::none_of(units, is_of_key)) continue;
+    text += fmt::format("Queue of {}: {} · {}{}\n", state.key, queue_text("hi", state.high),
+                        queue_text("lo", state.low), is_served ? "" : "; no unit serves it");
+  }
+  return text;
+}
+
 }  // namespace
 
 Result<std::string> fleet_report(FleetQueue& queue) {
   WHET_TRY(const std::vector<FleetUnit> units, queue.units(""));
-  if (units.empty()) return std::string("No unit is in the fleet: whet-agent --join brings devices into it\n");
+  WHET_TRY(const std::vector<FleetQueueState> queues, queue.queues(""));
+  if (units.empty())
+    return "No unit is in the fleet: whet-agent --join brings devices into it\n" + queues_text(units, queues);
   Table table({{"Key", false},
                {"Unit", false},
                {"Agent", false},
@@ -55,11 +72,7 @@ Result<std::string> fleet_report(FleetQueue& queue) {
       reasons += fmt::format("{} is lost: {}\n", unit.name.unit, presence.why);
   }
   std::string report = table.to_text() + reasons;
-  WHET_TRY(const std::vector<FleetQueueState> queues, queue.queues(units));
-  for (const FleetQueueState& state : queues)
-    report +=
-        fmt::format("Queue of {}: {} · {}\n", state.key, queue_text("hi", state.high), queue_text("lo", state.low));
-  return report;
+  return report + queues_text(units, queues);
 }
 
 }  // namespace whet

@@ -31,8 +31,10 @@ class StillFleet : public FleetQueue {
     return Error{"this fleet keeps nothing"};
   }
   Result<std::vector<FleetUnit>> units(const std::string&) override { return units_; }
-  Result<std::vector<FleetQueueState>> queues(const std::vector<FleetUnit>&) override {
-    return std::vector<FleetQueueState>{{"pi5", {3, 1, 0, {{"ann", 2}, {"bob", 2}}}, {0, 0, 1, {}}}};
+  Result<std::vector<FleetQueueState>> queues(const std::string&) override {
+    return std::vector<FleetQueueState>{{"h100", {}, {}},
+                                        {"pi4", {7, 0, 0, {{"bob", 7}}}, {}},
+                                        {"pi5", {3, 1, 0, {{"ann", 2}, {"bob", 2}}}, {0, 0, 1, {}}}};
   }
 
  private:
@@ -48,11 +50,13 @@ TEST(FleetReport, HasUnitsReasonsAndQueues) {
             "| pi5 | pi5-02 | lab   | lost             |            |   12 |        1.50 |    82 hot |\n"
             "| pi5 | pi5-03 | lab   | silent for 3 min |            |   12 |             |           |\n"
             "pi5-02 is lost: the link is dead: no byte came for 10 s\n"
+            "Queue of pi4: hi 7 waiting, 0 taken (bob 7) · lo 0 waiting, 0 taken; no unit serves it\n"
             "Queue of pi5: hi 3 waiting, 1 taken (ann 2, bob 2) · lo 0 waiting, 0 taken, 1 again\n");
 }
 TEST(FleetReport, SaysThatNobodyIsThere) {
   StillFleet fleet({});
-  EXPECT_EQ(fleet_report(fleet).value(), "No unit is in the fleet: whet-agent --join brings devices into it\n");
+  EXPECT_TRUE(fleet_report(fleet).value().starts_with(
+      "No unit is in the fleet: whet-agent --join brings devices into it\nQueue of pi4: hi 7 waiting"));
 }
 TEST(FleetUnits, OfAKeyAreThoseThatAreNotLost) {
   StillFleet fleet({unit("pi4", "a", Presence::State::idle), unit("pi5", "b", Presence::State::idle),

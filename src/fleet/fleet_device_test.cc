@@ -33,9 +33,7 @@ class ScriptedQueue : public FleetQueue {
     return ok_status();
   }
   Result<std::vector<FleetUnit>> units(const std::string&) override { return std::vector<FleetUnit>{}; }
-  Result<std::vector<FleetQueueState>> queues(const std::vector<FleetUnit>&) override {
-    return std::vector<FleetQueueState>{};
-  }
+  Result<std::vector<FleetQueueState>> queues(const std::string&) override { return std::vector<FleetQueueState>{}; }
 };
 
 MeasureReply timed(double milliseconds = 1) { return {OutcomeCode::ok, "", {milliseconds * 1e-3}, false, 0.01}; }

@@ -14,9 +14,11 @@ namespace whet {
 // decoders are bounded, and give nothing where the bytes are no such message.
 
 /// Of jobs, answers, presence and pieces of files.
-constexpr std::uint32_t kFleetVersion = 3;
+constexpr std::uint32_t kFleetVersion = 4;
 /// The most bytes of a job, of a part of an answer, of an answer, and of its parts.
 constexpr std::size_t kMostJobBytes = std::size_t{4} << 20;
+/// The most jobs of one user that the broker keeps: several times what a tuner has out with a hundred units.
+constexpr int kMostJobsOfUser = 2048;
 constexpr std::size_t kAnswerPartBytes = std::size_t{1} << 20;
 constexpr std::size_t kMostAnswerBytes = std::size_t{256} << 20;
 constexpr std::uint32_t kMostAnswerParts = kMostAnswerBytes / kAnswerPartBytes;

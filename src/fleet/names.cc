@@ -38,11 +38,19 @@ std::optional<std::vector<std::string_view>> words_after(std::string_view subjec
   return words_of(subject.substr(start.size()));
 }
 
-constexpr std::string_view kDone = "whet.done.", kNote = "whet.note.";
+constexpr std::string_view kDone = "whet.done.", kNote = "whet.note.", kJobs = "WHET_JOBS_";
+constexpr const char* kDeviceBucket = "whet_devices";
 
 }  // namespace
 
-std::string bucket_stream(std::string_view bucket) { return "KV_" + std::string(bucket); }
+std::string job_stream(std::string_view user) { return std::string(kJobs) + std::string(user); }
+std::string answer_stream(std::string_view user) { return "WHET_DONE_" + std::string(user); }
+std::string file_stream(std::string_view user) { return "WHET_FILES_" + std::string(user); }
+std::string tuner_stream(std::string_view user) { return "WHET_TUNERS_" + std::string(user); }
+std::optional<std::string> user_of_job_stream(std::string_view stream) {
+  if (!stream.starts_with(kJobs) || !is_fleet_word(stream.substr(kJobs.size()))) return std::nullopt;
+  return std::string(stream.substr(kJobs.size()));
+}
 
 bool is_fleet_word(std::string_view text) {
   return !text.empty() && text.size() <= kLongestWord && std::ranges::all_of(text, [](char c) {
@@ -52,10 +60,25 @@ bool is_fleet_word(std::string_view text) {
 
 const char* name_of(Priority priority) { return priority == Priority::high ? "hi" : "lo"; }
 
-std::string queue_subject(std::string_view key, Priority priority) {
-  return "whet.job." + std::string(key) + "." + name_of(priority) + ".*.*.*";
+std::string key_subject(std::string_view user, std::string_view key) {
+  return "whet.job." + std::string(key) + ".*." + std::string(user) + ".*.*";
+}
+std::optional<std::string> key_of_subject(std::string_view subject) {
+  const std::vector<std::string_view> words = words_of(subject);
+  const bool is_one = words.size() == 7 && is_fleet_word(words[2]) && subject == key_subject(words[4], words[2]);
+  return is_one ? std::optional<std::string>(words[2]) : std::nullopt;
+}
+
+std::string queue_subject(std::string_view user, std::string_view key, Priority priority) {
+  return "whet.job." + std::string(key) + "." + name_of(priority) + "." + std::string(user) + ".*.*";
 }
 std::string queue_name(std::string_view key, Priority priority) { return std::string(key) + "_" + name_of(priority); }
+std::optional<std::string> key_of_queue(std::string_view queue) {
+  const std::string_view key = queue.substr(0, queue.rfind('_'));
+  for (const Priority priority : {Priority::high, Priority::low})
+    if (is_fleet_word(key) && queue == queue_name(key, priority)) return std::string(key);
+  return std::nullopt;
+}
 
 std::string job_subject(const JobName& job) {
   return "whet.job." + job.key + "." + name_of(job.priority) + "." + dotted(job.from) + "." +
@@ -99,9 +122,7 @@ std::string file_subject(std::string_view user, std::string_view hash, std::uint
   return "whet.file." + std::string(user) + "." + std::string(hash) + "." + std::to_string(piece);
 }
 
-std::string tuner_subject(const FleetSession& tuner) {
-  return "$KV." + std::string(kTunerBucket) + "." + dotted(tuner);
-}
+std::string tuner_subject(const FleetSession& tuner) { return "$KV.whet_tuners." + dotted(tuner); }
 
 std::string unit_subject(const UnitName& name) {
   return "$KV." + std::string(kDeviceBucket) + "." + name.key + "." + name.agent + "." + name.unit;

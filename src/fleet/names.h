@@ -9,14 +9,17 @@ namespace whet {
 
 // The subjects of a fleet's broker (docs/formats/fleet.md). A subject is words with dots between.
 
-/// The streams and the buckets of a fleet.
-constexpr const char* kJobStream = "WHET_JOBS";
-constexpr const char* kAnswerStream = "WHET_DONE";
-constexpr const char* kFileStream = "WHET_FILES";
-constexpr const char* kDeviceBucket = "whet_devices";
-constexpr const char* kTunerBucket = "whet_tuners";
-/// The stream that holds a bucket's values.
-std::string bucket_stream(std::string_view bucket);
+/// The stream of the units' entries.
+constexpr const char* kDeviceStream = "KV_whet_devices";
+/// The streams of one user's jobs, answers, files and runs: nothing of others takes room in them.
+std::string job_stream(std::string_view user);
+std::string answer_stream(std::string_view user);
+std::string file_stream(std::string_view user);
+std::string tuner_stream(std::string_view user);
+/// Whose jobs a stream has; nothing where it has none.
+std::optional<std::string> user_of_job_stream(std::string_view);
+/// What tuners know the broker's "$JS.API" by: that of their own account has no streams.
+constexpr const char* kTunerApi = "FLEET.API";
 
 /// Whether a text may be a word of a subject: 1 to 48 letters, digits, "-" and "_".
 bool is_fleet_word(std::string_view);
@@ -43,10 +46,16 @@ struct JobName {
 std::string job_subject(const JobName&);
 /// The inverse; nothing where the subject is no job's.
 std::optional<JobName> parse_job_subject(std::string_view);
-/// All jobs of a key and a priority: what one queue hands out.
-std::string queue_subject(std::string_view key, Priority);
-/// "pi5_hi": the queue's name.
+/// All jobs of a user and a key.
+std::string key_subject(std::string_view user, std::string_view key);
+/// The key of such a subject; nothing where it is none.
+std::optional<std::string> key_of_subject(std::string_view);
+/// Those of a priority: what one queue hands out.
+std::string queue_subject(std::string_view user, std::string_view key, Priority);
+/// "pi5_hi": the queue's name, in the stream of each user.
 std::string queue_name(std::string_view key, Priority);
+/// The key of a queue's name; nothing where it is none.
+std::optional<std::string> key_of_queue(std::string_view);
 
 /// whet.done.USER.SESSION.NUMBER.PART: a part of an answer.
 std::string answer_subject(const FleetSession&, std::uint32_t number, std::uint32_t part);

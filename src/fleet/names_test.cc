@@ -13,8 +13,13 @@ TEST(FleetNames, AreSubjectsThereAndBack) {
   const JobName job{"pi5", Priority::low, kAnn, 12};
   EXPECT_EQ(job_subject(job), "whet.job.pi5.lo.ann.0123abcd.12");
   EXPECT_EQ(parse_job_subject(job_subject(job)), job);
-  EXPECT_EQ(queue_subject("pi5", Priority::high), "whet.job.pi5.hi.*.*.*");
-  EXPECT_EQ(queue_name("pi5", Priority::high), "pi5_hi");
+  EXPECT_EQ(key_subject("ann", "pi5"), "whet.job.pi5.*.ann.*.*");
+  EXPECT_EQ(key_of_subject(key_subject("ann", "pi5")), "pi5");
+  EXPECT_EQ(queue_subject("ann", "pi5", Priority::high), "whet.job.pi5.hi.ann.*.*");
+  EXPECT_EQ(queue_name("pi_5", Priority::low), "pi_5_lo");
+  EXPECT_EQ(key_of_queue("pi_5_lo"), "pi_5");
+  EXPECT_EQ(job_stream("ann"), "WHET_JOBS_ann");
+  EXPECT_EQ(user_of_job_stream(job_stream("ann")), "ann");
   EXPECT_EQ(answer_subject(kAnn, 12, 3), "whet.done.ann.0123abcd.12.3");
   const auto part = parse_answer_subject("whet.done.ann.0123abcd.12.3", kAnn);
   ASSERT_TRUE(part.has_value());
@@ -36,6 +41,11 @@ TEST(FleetNames, AreNoOtherSubjects) {
     EXPECT_FALSE(parse_answer_subject(subject, kAnn).has_value()) << subject;
   EXPECT_FALSE(parse_note_subject("whet.note.ann.0123abcd.1.2", kAnn).has_value());
   EXPECT_FALSE(parse_unit_subject("$KV.whet_devices.pi5.lab").has_value());
+  for (const char* subject : {"whet.job.*.*.ann.*.*", "whet.job.pi5.hi.ann.*.*", "whet.job.pi5.*.ann.*", ""})
+    EXPECT_FALSE(key_of_subject(subject).has_value()) << subject;
+  for (const char* queue : {"pi5", "pi5_mid", "_hi", "", "hi"}) EXPECT_FALSE(key_of_queue(queue).has_value()) << queue;
+  for (const char* stream : {"WHET_JOBS", "WHET_JOBS_", "WHET_DONE", "KV_whet_tuners", "WHET_FILES_ann"})
+    EXPECT_FALSE(user_of_job_stream(stream).has_value()) << stream;
   EXPECT_FALSE(is_fleet_word("a.b"));
   EXPECT_FALSE(is_fleet_word(std::string(49, 'a')));
 }

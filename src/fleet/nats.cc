@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstdio>
 #include <random>
+#include <set>
 
 #include "device/session/bounds.h"
 #include "fleet/messages.h"
@@ -119,6 +120,7 @@ Status NatsConnection::connect(double patience) {
   jsOptions wait;
   jsOptions_Init(&wait);
   wait.Wait = milliseconds_of(patience);
+  if (access_.role == FleetAccess::Role::tuner) wait.Prefix = kTunerApi;
   WHET_TRY(streams_, made<jsCtx>(*this, broker,
                                  [&](jsCtx** js) { return natsConnection_JetStream(js, connection_.get(), &wait); }));
   return ok_status();
@@ -148,8 +150,10 @@ Error NatsConnection::error(const std::string& what, natsStatus status) {
   const bool away = status == NATS_TIMEOUT || status == NATS_NO_SERVER || status == NATS_NO_RESPONDERS ||
                     status == NATS_CONNECTION_DISCONNECTED || status == NATS_CONNECTION_CLOSED ||
                     status == NATS_IO_ERROR || status == NATS_INSUFFICIENT_BUFFER;
-  return {what + ": " + (sentence.empty() ? text_of(status) : sentence),
-          away && !refused ? ErrorKind::io : ErrorKind::unsupported};
+  const ErrorKind kind = status == NATS_NOT_FOUND ? ErrorKind::not_found
+                         : away && !refused       ? ErrorKind::io
+                                                  : ErrorKind::unsupported;
+  return {what + ": " + (sentence.empty() ? text_of(status) : sentence), kind};
 }
 
 void NatsConnection::send(const std::string& subject, std::string_view bytes) {
@@ -206,6 +210,44 @@ Result<QueueState> NatsConnection::queue(const std::string& stream, const std::s
            }));
   return QueueState{info->NumPending, static_cast<std::uint64_t>(info->NumAckPending),
                     static_cast<std::uint64_t>(info->NumRedelivered), info->Delivered.Stream};
+}
+
+namespace {
+
+/// The names that libnats gives a list of: it calls an empty list "not found".
+template <typename List, typename Ask>
+Result<std::vector<std::string>> names_of(NatsConnection& nats, const std::string& what, Ask ask) {
+  const auto list = made<List>(nats, what, ask);
+  if (!list.ok() && list.error().kind != ErrorKind::not_found) return list.error();
+  std::vector<std::string> names;
+  for (int i = 0; list.ok() && i < (*list)->Count; ++i) names.emplace_back((*list)->List[i]);
+  return names;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> NatsConnection::users() {
+  WHET_TRY(const std::vector<std::string> streams,
+           names_of<jsStreamNamesList>(*this, "the broker does not name its streams", [&](jsStreamNamesList** names) {
+             return js_StreamNames(names, streams_.get(), nullptr, nullptr);
+           }));
+  std::vector<std::string> users;
+  for (const std::string& stream : streams)
+    if (auto user = user_of_job_stream(stream)) users.push_back(std::move(*user));
+  return users;
+}
+
+Result<std::vector<std::string>> NatsConnection::keys(const std::string& user) {
+  const std::string stream = job_stream(user);
+  WHET_TRY(const std::vector<std::string> queues,
+           names_of<jsConsumerNamesList>(
+               *this, "the broker does not name the queues of " + stream, [&](jsConsumerNamesList** names) {
+                 return js_ConsumerNames(names, streams_.get(), stream.c_str(), nullptr, nullptr);
+               }));
+  std::set<std::string> keys;
+  for (const std::string& queue : queues)
+    if (auto key = key_of_queue(queue)) keys.insert(std::move(*key));
+  return std::vector<std::string>(keys.begin(), keys.end());
 }
 
 Result<NatsInbox> NatsInbox::open(NatsConnection& nats, const std::string& subject) {
@@ -276,91 +318,127 @@ std::optional<TakenMessage> QueueEnd::take(double seconds) {
 
 namespace {
 
-/// One that is there, maybe made by another version, is left as it is.
-Status add_stream(NatsConnection& nats, jsStreamConfig config, const char* subject) {
-  jsStreamInfo* there = nullptr;
-  if (js_GetStreamInfo(&there, nats.streams(), config.Name, nullptr, nullptr) == NATS_OK)
-    return jsStreamInfo_Destroy(there), ok_status();
-  std::array<const char*, 1> subjects = {subject};
-  config.Subjects = subjects.data();
-  config.SubjectsLen = 1;
+constexpr std::int64_t kHour = 3600 * kSecond, kDay = 24 * kHour, kMiB = std::int64_t{1} << 20;
+
+/// A stream whose messages nobody deletes: they end by their age, by the limits, and jobs when they are done. A header of a message
+/// rolls nothing up.
+jsStreamConfig stream_of(const std::string& name, std::int64_t bytes, std::int64_t age) {
+  jsStreamConfig config;
+  jsStreamConfig_Init(&config);
+  config.Name = name.c_str();
   config.Storage = js_FileStorage;
+  config.MaxBytes = bytes;
+  config.MaxAge = age;
+  config.Duplicates = std::min(120 * kSecond, age);
   config.AllowDirect = true;
-  const natsStatus status = js_AddStream(nullptr, nats.streams(), &config, nullptr, nullptr);
-  if (status == NATS_OK) return ok_status();
-  return nats.error(std::string("cannot make the stream ") + config.Name, status);
+  config.AllowRollup = false;
+  config.DenyDelete = config.DenyPurge = true;
+  return config;
 }
 
-Status add_bucket(NatsConnection& nats, const char* name, std::int64_t seconds) {
-  kvConfig config;
-  kvConfig_Init(&config);
-  config.Bucket = name;
-  config.History = 1;
-  config.TTL = seconds * kSecond;
-  config.MaxBytes = std::int64_t{16} << 20;
-  config.MaxValueSize = 64 << 10;
-  kvStore* store = nullptr;
-  if (js_KeyValue(&store, nats.streams(), name) == NATS_OK) return kvStore_Destroy(store), ok_status();
-  const natsStatus status = js_CreateKeyValue(&store, nats.streams(), &config);
-  const NatsOwned<kvStore> made(store);
-  return status == NATS_OK ? ok_status() : Status(nats.error(std::string("cannot make the bucket ") + name, status));
+/// Makes a stream, or gives one that is there this configuration.
+Status keep_stream(NatsConnection& nats, jsStreamConfig config, const std::vector<std::string>& subjects) {
+  std::vector<const char*> texts;
+  for (const std::string& subject : subjects) texts.push_back(subject.c_str());
+  config.Subjects = texts.data();
+  config.SubjectsLen = static_cast<int>(texts.size());
+  jsStreamInfo* found = nullptr;
+  const bool is_there = js_GetStreamInfo(&found, nats.streams(), config.Name, nullptr, nullptr) == NATS_OK;
+  const NatsOwned<jsStreamInfo> there(found);
+  const natsStatus status = is_there ? js_UpdateStream(nullptr, nats.streams(), &config, nullptr, nullptr)
+                                     : js_AddStream(nullptr, nats.streams(), &config, nullptr, nullptr);
+  if (status == NATS_OK) return ok_status();
+  return nats.error(std::string(is_there ? "cannot change the stream " : "cannot make the stream ") + config.Name,
+                    status);
+}
+
+/// Of entries: the last of each subject counts.
+jsStreamConfig bucket_of(const std::string& name, std::int64_t bytes, std::int64_t age) {
+  jsStreamConfig config = stream_of(name, bytes, age);
+  config.Discard = js_DiscardNew;
+  config.MaxMsgsPerSubject = 1;
+  config.MaxMsgSize = 64 << 10;
+  return config;
+}
+
+Status make_jobs(NatsConnection& nats, const std::string& user, const std::set<std::string>& keys) {
+  const std::string name = job_stream(user);
+  jsStreamConfig jobs = stream_of(name, 128 * kMiB, kDay);
+  jobs.Retention = js_WorkQueuePolicy;
+  jobs.Discard = js_DiscardNew;
+  jobs.MaxMsgSize = kMostJobBytes + 1024;
+  jobs.MaxMsgs = kMostJobsOfUser;
+  std::vector<std::string> subjects;
+  for (const std::string& key : keys) subjects.push_back(key_subject(user, key));
+  return keep_stream(nats, jobs, subjects);
+}
+
+Status make_streams_of(NatsConnection& nats, const std::string& user, const std::set<std::string>& keys) {
+  WHET_RETURN_IF_ERROR(make_jobs(nats, user, keys));
+  const std::string answers = answer_stream(user), files = file_stream(user), tuners = tuner_stream(user);
+  jsStreamConfig last = stream_of(answers, 512 * kMiB, kHour);
+  last.MaxMsgsPerSubject = 1;
+  WHET_RETURN_IF_ERROR(keep_stream(nats, last, {"whet.done." + user + ".*.*.*"}));
+  last = stream_of(files, 384 * kMiB, kHour);
+  last.MaxMsgsPerSubject = 1;
+  last.MaxMsgSize = kFilePieceBytes + 4096;
+  WHET_RETURN_IF_ERROR(keep_stream(nats, last, {"whet.file." + user + ".*.*"}));
+  constexpr std::int64_t kTunerAge = 30 * kSecond;
+  return keep_stream(nats, bucket_of(tuners, kMiB, kTunerAge), {"$KV.whet_tuners." + user + ".*"});
+}
+
+Status make_queue(NatsConnection& nats, const std::string& user, const std::string& key, Priority priority) {
+  const std::string stream = job_stream(user), name = queue_name(key, priority),
+                    subject = queue_subject(user, key, priority);
+  if (nats.queue(stream, name).ok()) return ok_status();
+  jsConsumerConfig config;
+  jsConsumerConfig_Init(&config);
+  config.Durable = name.c_str();
+  config.FilterSubject = subject.c_str();
+  config.AckPolicy = js_AckExplicit;
+  config.AckWait = kLease;
+  config.MaxDeliver = kMostDeliveries;
+  config.MaxAckPending = kUnlimited;
+  const natsStatus status = js_AddConsumer(nullptr, nats.streams(), stream.c_str(), &config, nullptr, nullptr);
+  return status == NATS_OK ? ok_status() : Status(nats.error("cannot make the queue " + name, status));
+}
+
+/// Those that any user has queues of.
+Result<std::set<std::string>> keys_there(NatsConnection& nats) {
+  std::set<std::string> keys;
+  WHET_TRY(const std::vector<std::string> users, nats.users());
+  for (const std::string& user : users) {
+    WHET_TRY(std::vector<std::string> of_user, nats.keys(user));
+    keys.insert(of_user.begin(), of_user.end());
+  }
+  return keys;
+}
+
+/// Before version 4 all users had one stream of jobs, and no account of their own.
+Status is_of_this_layout(NatsConnection& nats) {
+  jsStreamInfo* found = nullptr;
+  const natsStatus status = js_GetStreamInfo(&found, nats.streams(), "WHET_JOBS", nullptr, nullptr);
+  const NatsOwned<jsStreamInfo> there(found);
+  if (status == NATS_NOT_FOUND) return ok_status();
+  if (status != NATS_OK) return nats.error("the broker does not describe its streams", status);
+  return Error{
+      "the broker's configuration is of an earlier whet, by which users could harm each other: whet-agent --setup "
+      "FOLDER writes it anew; then start nats-server again with it"};
 }
 
 }  // namespace
 
-Status make_streams(NatsConnection& nats) {
-  constexpr std::int64_t kHour = 3600 * kSecond;
-  jsStreamConfig jobs, answers;
-  jsStreamConfig_Init(&jobs);
-  jobs.Name = kJobStream;
-  jobs.Retention = js_WorkQueuePolicy;
-  jobs.Discard = js_DiscardNew;
-  jobs.MaxBytes = std::int64_t{512} << 20;
-  jobs.MaxMsgSize = kMostJobBytes + 1024;
-  jobs.MaxAge = 24 * kHour;
-  jobs.Duplicates = 120 * kSecond;
-  WHET_RETURN_IF_ERROR(add_stream(nats, jobs, "whet.job.*.*.*.*.*"));
-  jsStreamConfig_Init(&answers);
-  answers.Name = kAnswerStream;
-  answers.Discard = js_DiscardOld;
-  answers.MaxBytes = std::int64_t{1} << 30;
-  answers.MaxMsgsPerSubject = 1;
-  answers.MaxAge = kHour;
-  answers.Duplicates = 120 * kSecond;
-  WHET_RETURN_IF_ERROR(add_stream(nats, answers, "whet.done.*.*.*.*"));
-  jsStreamConfig files;
-  jsStreamConfig_Init(&files);
-  files.Name = kFileStream;
-  files.Discard = js_DiscardOld;
-  files.MaxBytes = std::int64_t{384} << 20;
-  files.MaxMsgSize = kFilePieceBytes + 4096;
-  files.MaxMsgsPerSubject = 1;
-  files.MaxAge = kHour;
-  files.Duplicates = 120 * kSecond;
-  WHET_RETURN_IF_ERROR(add_stream(nats, files, "whet.file.*.*.*"));
-  constexpr std::int64_t kDeviceSeconds = 86400, kTunerSeconds = 30;
-  WHET_RETURN_IF_ERROR(add_bucket(nats, kDeviceBucket, kDeviceSeconds));
-  return add_bucket(nats, kTunerBucket, kTunerSeconds);
-}
-
-Status make_queues(NatsConnection& nats, const std::string& key) {
-  for (const Priority priority : {Priority::high, Priority::low}) {
-    const std::string name = queue_name(key, priority), subject = queue_subject(key, priority);
-    jsConsumerInfo* there = nullptr;
-    if (js_GetConsumerInfo(&there, nats.streams(), kJobStream, name.c_str(), nullptr, nullptr) == NATS_OK) {
-      jsConsumerInfo_Destroy(there);
-      continue;
-    }
-    jsConsumerConfig config;
-    jsConsumerConfig_Init(&config);
-    config.Durable = name.c_str();
-    config.FilterSubject = subject.c_str();
-    config.AckPolicy = js_AckExplicit;
-    config.AckWait = kLease;
-    config.MaxDeliver = kMostDeliveries;
-    config.MaxAckPending = kUnlimited;
-    const natsStatus status = js_AddConsumer(nullptr, nats.streams(), kJobStream, &config, nullptr, nullptr);
-    if (status != NATS_OK) return nats.error("cannot make the queue " + name, status);
+Status make_streams(NatsConnection& nats, const std::vector<std::string>& users, const std::string& key) {
+  WHET_RETURN_IF_ERROR(is_of_this_layout(nats));
+  WHET_TRY(std::set<std::string> keys, keys_there(nats));
+  keys.insert(key);
+  constexpr std::int64_t kDevices = 16 * kMiB;
+  WHET_RETURN_IF_ERROR(keep_stream(nats, bucket_of(kDeviceStream, kDevices, kDay), {"$KV.whet_devices.>"}));
+  for (const std::string& user : users) {
+    WHET_RETURN_IF_ERROR(make_streams_of(nats, user, keys));
+    for (const std::string& each : keys)
+      for (const Priority priority : {Priority::high, Priority::low})
+        WHET_RETURN_IF_ERROR(make_queue(nats, user, each, priority));
   }
   return ok_status();
 }

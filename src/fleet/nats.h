@@ -26,7 +26,8 @@ struct NatsFree {
   void operator()(natsSubscription* p) const { natsSubscription_Destroy(p); }
   void operator()(jsStreamInfo* p) const { jsStreamInfo_Destroy(p); }
   void operator()(jsConsumerInfo* p) const { jsConsumerInfo_Destroy(p); }
-  void operator()(kvStore* p) const { kvStore_Destroy(p); }
+  void operator()(jsStreamNamesList* p) const { jsStreamNamesList_Destroy(p); }
+  void operator()(jsConsumerNamesList* p) const { jsConsumerNamesList_Destroy(p); }
 };
 template <typename T>
 using NatsOwned = std::unique_ptr<T, NatsFree>;
@@ -67,7 +68,11 @@ class NatsConnection {
   Result<std::optional<StoredMessage>> last(const std::string& stream, const std::string& subject);
   /// The subjects that match, with a message each at least.
   Result<std::vector<SubjectCount>> subjects(const std::string& stream, const std::string& filter);
+  /// `not_found` where there is none.
   Result<QueueState> queue(const std::string& stream, const std::string& consumer);
+  /// The users whose jobs the broker keeps, and the keys that have queues for one of them.
+  Result<std::vector<std::string>> users();
+  Result<std::vector<std::string>> keys(const std::string& user);
 
   bool is_connected() const { return natsConnection_Status(connection_.get()) == NATS_CONN_STATUS_CONNECTED; }
   /// How often the connection came up again.
@@ -152,10 +157,9 @@ class QueueEnd {
 /// 16 hexadecimal digits that nobody else has.
 std::string random_word();
 
-/// Makes the streams and buckets of a fleet, where they are missing. For an admin.
-Status make_streams(NatsConnection&);
-/// Makes the two queues of a key, where they are missing. For an admin.
-Status make_queues(NatsConnection&, const std::string& key);
+/// Makes the streams of a fleet and of its users, and for each of these the queues of this key and of all that there are. What
+/// is there already gets these limits. For an admin.
+Status make_streams(NatsConnection&, const std::vector<std::string>& users, const std::string& key);
 
 /// The version of the broker at an address, by the first line that it sends to everyone: "2.9.10"; "" where none came.
 std::string broker_version(const std::string& host, int port);

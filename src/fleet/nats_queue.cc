@@ -4,9 +4,10 @@
 #include <chrono>
 #include <condition_variable>
 #include <map>
+#include <set>
 #include <thread>
-#include <unordered_map>
 
+#include "base/version.h"
 #include "device/session/bounds.h"
 #include "device/session/frames.h"
 #include "fleet/nats.h"
@@ -25,6 +26,8 @@ constexpr double kFirstLook = 2, kLongestLook = 10;
 constexpr double kSilentSeconds = 60;
 /// A broker that is away for so long is lost [s].
 constexpr double kBrokerPatience = 300;
+/// What jobs wait for is said again where it changed, at most so often [s].
+constexpr double kSayAgain = 60;
 /// Submissions of one job before it is given up.
 constexpr int kMostAttempts = 3;
 constexpr double kReceiverTick = 0.05;
@@ -39,6 +42,7 @@ struct OpenJob {
   std::string payload;
   int attempts = 0;
   bool stored = false;  ///< the broker has taken it
+  std::string refused;  ///< why it has not, so far
   AnswerParts parts;
   std::optional<FleetAnswer> answer;
   Clock::time_point heard = Clock::now(), looked = Clock::now();
@@ -48,12 +52,13 @@ struct OpenJob {
 class NatsQueue : public FleetQueue {
  public:
   NatsQueue(std::unique_ptr<NatsConnection> nats, NatsInbox answers, NatsInbox notes, FleetSession self,
-            std::string owner)
+            std::string owner, std::function<void(const std::string&)> waits)
       : nats_(std::move(nats)),
         answers_(std::move(answers)),
         notes_(std::move(notes)),
         self_(std::move(self)),
         owner_(std::move(owner)),
+        waits_(std::move(waits)),
         receiver_([this] { receive(); }) {}
 
   ~NatsQueue() override {
@@ -65,11 +70,13 @@ class NatsQueue : public FleetQueue {
 
   Result<FleetAnswer> run(const std::string& key, Priority priority, FleetJob::Kind kind, const std::string& job,
                           const std::function<bool()>& interrupted) override {
+    WHET_RETURN_IF_ERROR(find_queue(key, priority));
     const auto open = std::make_shared<OpenJob>();
     open->name = {key, priority, self_, ++jobs_};
     open->payload = encode(FleetJob{kSessionHighest, owner_, job, kind});
     {
       const std::lock_guard<std::mutex> lock(mutex_);
+      if (open_.empty()) heard_ = Clock::now();
       open_[open->name.number] = open;
     }
     const Status submitted = until_taken([&] { return store(*open); }, interrupted);
@@ -87,9 +94,11 @@ class NatsQueue : public FleetQueue {
   }
 
   Result<std::vector<FleetUnit>> units(const std::string& key) override;
-  Result<std::vector<FleetQueueState>> queues(const std::vector<FleetUnit>&) override;
+  Result<std::vector<FleetQueueState>> queues(const std::string& key) override;
 
  private:
+  Status find_queue(const std::string& key, Priority);
+  Status add_queue(const std::string& user, const std::string& key, Priority, FleetQueueState::OfPriority&);
   Status store(OpenJob&);
   static Status until_taken(const std::function<Status()>& store, const std::function<bool()>& interrupted);
   Result<FleetAnswer> wait(OpenJob&, const std::function<bool()>& interrupted);
@@ -102,24 +111,53 @@ class NatsQueue : public FleetQueue {
   bool find_answer(OpenJob&);
   void add_part(OpenJob&, std::uint32_t part, std::string_view bytes);
   Result<std::int64_t> broker_time();
+  void say_what_is_awaited();
+  std::string what_is_awaited_by(const OpenJob&);
+  std::shared_ptr<OpenJob> oldest_open_job();
 
   std::unique_ptr<NatsConnection> nats_;
   NatsInbox answers_, notes_;
   FleetSession self_;
   std::string owner_;
+  std::function<void(const std::string&)> waits_;
   std::atomic<std::uint32_t> jobs_ = 0, asked_ = 0, kept_ = 0;
   std::atomic<bool> ends_ = false;
-  std::mutex mutex_;  ///< of `open_`, and of what is in the jobs but their names and payloads
+  /// Of the members below, and of what is in the jobs but their names and payloads.
+  std::mutex mutex_;
   std::condition_variable answered_;
-  std::unordered_map<std::uint32_t, std::shared_ptr<OpenJob>> open_;
+  std::map<std::uint32_t, std::shared_ptr<OpenJob>> open_;
+  std::set<std::string> found_queues_;
+  Clock::time_point heard_ = Clock::now();  ///< of any job
+  // of the receiver alone
+  std::string said_;
+  Clock::time_point said_at_ = Clock::now();
   std::thread receiver_;
 };
+
+/// The broker says nothing of a job for a key that it does not know.
+Status NatsQueue::find_queue(const std::string& key, Priority priority) {
+  const std::string name = queue_name(key, priority);
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (found_queues_.contains(name)) return ok_status();
+  }
+  const auto queue = nats_->queue(job_stream(self_.user), name);
+  if (!queue.ok() && queue.error().kind == ErrorKind::not_found)
+    return Error{"there is no queue for jobs of " + self_.user + " and the key " + key +
+                     " (whet-agent --join SETUP --key " + key + ", on the host of the setup, makes it)",
+                 ErrorKind::not_found};
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (queue.ok()) found_queues_.insert(name);
+  return ok_status();
+}
 
 /// Each submission has an id of its own: the broker takes an id once.
 Status NatsQueue::store(OpenJob& job) {
   const std::string id = self_.session + "." + std::to_string(job.name.number) + "." + std::to_string(job.attempts);
-  WHET_RETURN_IF_ERROR(nats_->store(job_subject(job.name), job.payload, id));
+  Status stored = nats_->store(job_subject(job.name), job.payload, id);
   const std::lock_guard<std::mutex> lock(mutex_);
+  job.refused = stored.ok() ? "" : stored.error().message;
+  if (!stored.ok()) return stored;
   job.stored = true;
   ++job.attempts;
   job.heard = Clock::now();
@@ -157,6 +195,7 @@ void NatsQueue::receive() {
   while (!ends_) {
     if (const auto letter = answers_.next(kReceiverTick)) take_letter(*letter);
     while (const auto note = notes_.next(0)) take_note(*note);
+    if (waits_) say_what_is_awaited();
     if (since(told) >= kTellSeconds) {
       tell();
       told = Clock::now();
@@ -173,7 +212,7 @@ void NatsQueue::receive() {
 void NatsQueue::add_part(OpenJob& job, std::uint32_t part, std::string_view bytes) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (job.answer) return;
-  job.heard = Clock::now();
+  job.heard = heard_ = Clock::now();
   job.answer = job.parts.add(part, bytes);
   if (job.answer) answered_.notify_all();
 }
@@ -193,7 +232,40 @@ void NatsQueue::take_note(const NatsInbox::Letter& letter) {
   const auto number = parse_note_subject(letter.subject, self_);
   const std::lock_guard<std::mutex> lock(mutex_);
   if (const auto job = number ? open_.find(*number) : open_.end(); job != open_.end())
-    job->second->heard = Clock::now();
+    job->second->heard = heard_ = Clock::now();
+}
+
+std::shared_ptr<OpenJob> NatsQueue::oldest_open_job() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return open_.empty() || since(heard_) < kQuietSeconds ? nullptr : open_.begin()->second;
+}
+
+std::string NatsQueue::what_is_awaited_by(const OpenJob& job) {
+  if (!nats_->is_connected()) return "the broker at " + nats_->access().server + " is away: the jobs wait for it";
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!job.stored && !job.refused.empty()) return "the jobs wait for room at the broker: " + job.refused;
+  }
+  const std::string& key = job.name.key;
+  const auto units = this->units(key);
+  const auto states = queues(key);
+  if (!units.ok() || !states.ok()) return "";
+  return what_is_awaited(key, *units, states->empty() ? FleetQueueState{key, {}, {}} : states->front());
+}
+
+/// Units at work tell of each job every two seconds.
+void NatsQueue::say_what_is_awaited() {
+  const std::shared_ptr<OpenJob> job = oldest_open_job();
+  if (!job) {
+    if (!said_.empty()) waits_("the fleet's units take the jobs again");
+    return said_.clear();
+  }
+  if (since(said_at_) < (said_.empty() ? kTellSeconds : kSayAgain)) return;
+  said_at_ = Clock::now();
+  const std::string sentence = what_is_awaited_by(*job);
+  if (sentence.empty() || sentence == said_) return;
+  said_ = sentence;
+  waits_(sentence);
 }
 
 void NatsQueue::look_after_open_jobs(bool all) {
@@ -213,7 +285,7 @@ void NatsQueue::look_after_open_jobs(bool all) {
 
 bool NatsQueue::find_answer(OpenJob& job) {
   for (std::uint32_t part = 0, parts = 1; part < parts; ++part) {
-    const auto stored = nats_->last(kAnswerStream, answer_subject(self_, job.name.number, part));
+    const auto stored = nats_->last(answer_stream(self_.user), answer_subject(self_, job.name.number, part));
     if (!stored.ok() || !*stored) return false;
     add_part(job, part, (*stored)->bytes);
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -225,14 +297,14 @@ bool NatsQueue::find_answer(OpenJob& job) {
 
 /// A job leaves its stream when its answer is stored: one that is in neither was lost, and is submitted again.
 void NatsQueue::look_after(OpenJob& job) {
-  const auto there = nats_->last(kJobStream, job_subject(job.name));
+  const auto there = nats_->last(job_stream(self_.user), job_subject(job.name));
   if (!there.ok() || find_answer(job)) return;
   if (*there) {
     {
       const std::lock_guard<std::mutex> lock(mutex_);
       if (since(job.heard) < kSilentSeconds) return;
     }
-    const auto queue = nats_->queue(kJobStream, queue_name(job.name.key, job.name.priority));
+    const auto queue = nats_->queue(job_stream(self_.user), queue_name(job.name.key, job.name.priority));
     if (!queue.ok() || queue->last_taken < (*there)->sequence) return;  // it waits for a unit
   }
   if (job.attempts < kMostAttempts) {
@@ -248,15 +320,14 @@ void NatsQueue::look_after(OpenJob& job) {
 Result<std::int64_t> NatsQueue::broker_time() {
   const std::string subject = tuner_subject(self_);
   WHET_RETURN_IF_ERROR(nats_->store(subject, owner_, self_.session + ".time." + std::to_string(++asked_)));
-  WHET_TRY(const std::optional<StoredMessage> stored, nats_->last(bucket_stream(kTunerBucket), subject));
+  WHET_TRY(const std::optional<StoredMessage> stored, nats_->last(tuner_stream(self_.user), subject));
   if (!stored) return Error{"the broker forgets what it stores", ErrorKind::io};
   return stored->time;
 }
 
 Result<std::vector<FleetUnit>> NatsQueue::units(const std::string& key) {
   WHET_TRY(const std::int64_t now, broker_time());
-  const std::string stream = bucket_stream(kDeviceBucket),
-                    filter = std::string("$KV.") + kDeviceBucket + "." + (key.empty() ? "" : key + ".") + ">";
+  const std::string stream = kDeviceStream, filter = "$KV.whet_devices." + (key.empty() ? "" : key + ".") + ">";
   WHET_TRY(const std::vector<SubjectCount> subjects, nats_->subjects(stream, filter));
   std::vector<FleetUnit> units;
   for (const SubjectCount& subject : subjects) {
@@ -272,29 +343,38 @@ Result<std::vector<FleetUnit>> NatsQueue::units(const std::string& key) {
   return units;
 }
 
-Result<std::vector<FleetQueueState>> NatsQueue::queues(const std::vector<FleetUnit>& units) {
-  std::vector<FleetQueueState> states;
-  for (const FleetUnit& unit : units) {
-    const std::string& key = unit.name.key;
-    if (!states.empty() && states.back().key == key) continue;
-    states.push_back({key, {}, {}});
-    for (const Priority priority : {Priority::high, Priority::low}) {
-      WHET_TRY(const QueueState queue, nats_->queue(kJobStream, queue_name(key, priority)));
-      auto& state = priority == Priority::high ? states.back().high : states.back().low;
-      state = {queue.waiting, queue.taken, queue.redelivered, {}};
-      std::map<std::string, std::uint64_t> users;
-      WHET_TRY(const std::vector<SubjectCount> jobs, nats_->subjects(kJobStream, queue_subject(key, priority)));
-      for (const SubjectCount& job : jobs)
-        if (const auto name = parse_job_subject(job.subject)) users[name->from.user] += job.messages;
-      state.users.assign(users.begin(), users.end());
+Result<std::vector<FleetQueueState>> NatsQueue::queues(const std::string& key) {
+  std::map<std::string, FleetQueueState> states;
+  WHET_TRY(const std::vector<std::string> users, nats_->users());
+  for (const std::string& user : users) {
+    WHET_TRY(const std::vector<std::string> keys, nats_->keys(user));
+    for (const std::string& each : keys) {
+      if (!key.empty() && each != key) continue;
+      FleetQueueState& state = states[each];
+      state.key = each;
+      WHET_RETURN_IF_ERROR(add_queue(user, each, Priority::high, state.high));
+      WHET_RETURN_IF_ERROR(add_queue(user, each, Priority::low, state.low));
     }
   }
-  return states;
+  std::vector<FleetQueueState> out;
+  for (auto& [name, state] : states) out.push_back(std::move(state));
+  return out;
+}
+
+Status NatsQueue::add_queue(const std::string& user, const std::string& key, Priority priority,
+                            FleetQueueState::OfPriority& to) {
+  WHET_TRY(const QueueState queue, nats_->queue(job_stream(user), queue_name(key, priority)));
+  to.waiting += queue.waiting;
+  to.taken += queue.taken;
+  to.redelivered += queue.redelivered;
+  if (queue.waiting + queue.taken > 0) to.users.emplace_back(user, queue.waiting + queue.taken);
+  return ok_status();
 }
 
 }  // namespace
 
-Result<std::unique_ptr<FleetQueue>> join_fleet(const FleetAccess& access) {
+Result<std::unique_ptr<FleetQueue>> join_fleet(const FleetAccess& access,
+                                               std::function<void(const std::string&)> waits) {
   if (access.role == FleetAccess::Role::agent)
     return Error{access.folder + " is an agent's; expected the folder of a user who tunes"};
   WHET_TRY(std::unique_ptr<NatsConnection> nats, NatsConnection::open(access));
@@ -306,11 +386,16 @@ Result<std::unique_ptr<FleetQueue>> join_fleet(const FleetAccess& access) {
   gethostname(host, sizeof host - 1);
   std::string owner = access.user + "@" + printable(host, sizeof host);
   // Before the first job: units drop jobs of tuners that they do not know.
-  if (const Status told = nats->store(tuner_subject(self), owner, self.session); !told.ok())
-    return Error{"this is no broker of a fleet, or its streams are missing (whet-agent makes them): " +
-                 told.error().message};
+  Status told = nats->store(tuner_subject(self), owner, self.session);
+  if (const auto users = nats->users(); told.ok() && !users.ok()) told = users.error();
+  if (!told.ok())
+    return Error{
+        "this is no broker of a fleet of whet " + version() +
+        ", or its streams are missing (whet-agent --setup SETUP writes its configuration anew, and whet-agent --join "
+        "SETUP --key KEY makes them): " +
+        told.error().message};
   return std::unique_ptr<FleetQueue>(
-      new NatsQueue(std::move(nats), std::move(answers), std::move(notes), self, std::move(owner)));
+      new NatsQueue(std::move(nats), std::move(answers), std::move(notes), self, std::move(owner), std::move(waits)));
 }
 
 }  // namespace whet

@@ -27,8 +27,9 @@ struct FleetQueueState {
   std::string key;
   struct OfPriority {
     std::uint64_t waiting = 0, taken = 0, redelivered = 0;
-    std::vector<std::pair<std::string, std::uint64_t>> users;  ///< how many jobs are whose
+    std::vector<std::pair<std::string, std::uint64_t>> users;  ///< how many jobs are whose; none of users without
   } high, low;
+  std::uint64_t jobs() const { return high.waiting + high.taken + low.waiting + low.taken; }
 };
 
 /// A tuner's end of a fleet: jobs go to a key, and any of its units answers each. For several threads. A broker that is away
@@ -47,11 +48,18 @@ class FleetQueue {
                       const std::function<bool()>& interrupted) = 0;
   /// The units of a key, or of all keys for "", by key, agent and name.
   virtual Result<std::vector<FleetUnit>> units(const std::string& key) = 0;
-  /// The queues of the keys that these units have.
-  virtual Result<std::vector<FleetQueueState>> queues(const std::vector<FleetUnit>&) = 0;
+  /// The queues of a key, or of all keys for "", by key.
+  virtual Result<std::vector<FleetQueueState>> queues(const std::string& key) = 0;
 };
 
+/// What the jobs of this key wait for, where none of them is at work: "fleet:pi5 has no unit just now (pi5-02 is lost: ...); ...".
+std::string what_is_awaited(const std::string& key, const std::vector<FleetUnit>&, const FleetQueueState&);
+
+/// How long nothing is heard of any job before `waits` says what they wait for [s].
+constexpr double kQuietSeconds = 10;
+
 /// Joins the fleet as a tuner. Fails where this whet was built without libnats.
-Result<std::unique_ptr<FleetQueue>> join_fleet(const FleetAccess&);
+///   waits  hears a sentence where jobs wait for long, and one when they go on; by a thread of the queue's
+Result<std::unique_ptr<FleetQueue>> join_fleet(const FleetAccess&, std::function<void(const std::string&)> waits = {});
 
 }  // namespace whet

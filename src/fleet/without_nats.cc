@@ -3,7 +3,7 @@
 
 namespace whet {
 
-Result<std::unique_ptr<FleetQueue>> join_fleet(const FleetAccess&) {
+Result<std::unique_ptr<FleetQueue>> join_fleet(const FleetAccess&, std::function<void(const std::string&)>) {
   return Error{"this whet was built without libnats, which fleets need (Debian's package libnats-dev)",
                ErrorKind::unsupported};
 }

@@ -64,6 +64,7 @@ Result<EventStream> EventStream::open(const std::string& where) {
 }
 
 void EventStream::write(const std::string& name, const Json& members) {
+  const std::lock_guard<std::mutex> lock(writing_);
   if (!status_.ok()) return;
   const std::chrono::duration<double> since = std::chrono::steady_clock::now() - start_;
   Json line = Json::object().set("v", kEventsVersion).set("event", name).set("t", since.count());

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "base/result.h"
@@ -35,6 +36,7 @@ class EventStream {
   bool owned_;  ///< closed at the end
   std::string where_;
   Status status_ = ok_status();
+  std::mutex writing_;  ///< notes come from other threads, too
   std::chrono::steady_clock::time_point start_;
 };
 

@@ -7,9 +7,10 @@
 #include "base/counted.h"
 
 namespace whet {
-Result<std::shared_ptr<FleetQueue>> open_fleet(const FleetOptions& options) {
+
+Result<std::shared_ptr<FleetQueue>> open_fleet(const FleetOptions& options, const Tell& tell) {
   WHET_TRY(const FleetAccess access, read_fleet_access(options.folder.empty() ? options.usual_folder : options.folder));
-  WHET_TRY(std::unique_ptr<FleetQueue> queue, join_fleet(access));
+  WHET_TRY(std::unique_ptr<FleetQueue> queue, join_fleet(access, tell));
   return std::shared_ptr<FleetQueue>(std::move(queue));
 }
 

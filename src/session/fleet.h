@@ -6,6 +6,7 @@
 
 #include "base/result.h"
 #include "fleet/queue.h"
+#include "session/options.h"
 
 namespace whet {
 
@@ -15,8 +16,8 @@ struct FleetOptions {
   std::string usual_folder;  ///< whet/fleet in the user's configuration
 };
 
-/// The user's end of the fleet.
-Result<std::shared_ptr<FleetQueue>> open_fleet(const FleetOptions&);
+/// The user's end of the fleet. `tell` hears what jobs wait for, where that is long.
+Result<std::shared_ptr<FleetQueue>> open_fleet(const FleetOptions&, const Tell& tell = {});
 
 /// The units of a key that are not lost, at least one.
 Result<std::vector<FleetUnit>> units_of(FleetQueue&, const std::string& key);

@@ -30,7 +30,7 @@ Status admit(const MeasuringOptions& options, const DeviceDescription& there, Me
 /// As many devices as there are units of the key.
 Status add_fleet(const MeasuringOptions& options, const DeviceName& name, const DeviceDescription& here,
                  MeasuringPlace& place) {
-  WHET_TRY(const std::shared_ptr<FleetQueue> queue, open_fleet(options.fleet));
+  WHET_TRY(const std::shared_ptr<FleetQueue> queue, open_fleet(options.fleet, options.tell));
   WHET_TRY(const std::vector<FleetUnit> units, units_of(*queue, name.key));
   if (!place.tally) place.tally = std::make_shared<FleetTally>();
   for (const FleetUnit& unit : units) {

@@ -121,7 +121,7 @@ Result<std::shared_ptr<ModelHost>> connect_models(const DeviceName& name, const 
     return std::shared_ptr<ModelHost>(std::move(device));
   }
   FleetDeviceOptions options;
-  WHET_TRY(options.queue, open_fleet(fleet));
+  WHET_TRY(options.queue, open_fleet(fleet, connect.tell));
   options.key = name.key;
   options.interrupted = connect.interrupted;
   WHET_TRY(const std::vector<FleetUnit> units, units_of(*options.queue, name.key));

@@ -78,8 +78,8 @@ class Broker {
   void start() { start(port_); }
   void reload() { server_->send(SIGHUP); }
   FleetAccess access(const std::string& user) const { return read_fleet_access(dir(user)).value(); }
-  std::unique_ptr<FleetQueue> join(const std::string& user) const {
-    auto queue = join_fleet(access(user));
+  std::unique_ptr<FleetQueue> join(const std::string& user, std::function<void(const std::string&)> waits = {}) const {
+    auto queue = join_fleet(access(user), std::move(waits));
     EXPECT_TRUE(queue.ok()) << queue.error().message;
     return queue.ok() ? std::move(*queue) : nullptr;
   }
@@ -138,6 +138,8 @@ class Agent {
     send(SIGKILL);
     program_->end();
   }
+  /// Whose jobs a device was told that it runs, a line a job.
+  std::string users_of(std::size_t i) const { return content(pid_file(names_[i]) + ".users"); }
   void kill_device(std::size_t i) const {
     const std::string pid = content(pid_file(names_[i]));
     if (!pid.empty()) ::kill(std::stoi(pid), SIGKILL);

@@ -31,9 +31,12 @@ using namespace faults;  // NOLINT(google-build-using-namespace): what the tests
 /// Jobs and answers that the broker has not forgotten.
 std::uint64_t jobs_left(const Broker& broker) {
   const auto admin = NatsConnection::open(broker.access("admin")).value();
+  const std::vector<std::string> users = admin->users().value();
   std::uint64_t jobs = 0;
-  const std::vector<SubjectCount> subjects = admin->subjects(kJobStream, "whet.job.>").value();
-  for (const SubjectCount& subject : subjects) jobs += subject.messages;
+  for (const std::string& user : users) {
+    const std::vector<SubjectCount> subjects = admin->subjects(job_stream(user), "whet.job.>").value();
+    for (const SubjectCount& subject : subjects) jobs += subject.messages;
+  }
   return jobs;
 }
 
@@ -326,8 +329,10 @@ TEST_F(Fleets, LetUsersDoWhatIsTheirs) {
   EXPECT_TRUE(refused(*ann, "$KV.whet_tuners.bob.s"));
   EXPECT_TRUE(refused(*lab, "whet.job.k.hi.ann.s.2"));
   EXPECT_TRUE(refused(*lab, "$KV.whet_devices.k.far.u"));
-  EXPECT_NE(js_DeleteStream(ann->streams(), kJobStream, nullptr, nullptr), NATS_OK);
-  EXPECT_NE(js_PurgeStream(lab->streams(), kJobStream, nullptr, nullptr), NATS_OK);
+  for (const std::string& stream : {job_stream("ann"), job_stream("bob"), std::string(kDeviceStream)}) {
+    EXPECT_NE(js_DeleteStream(ann->streams(), stream.c_str(), nullptr, nullptr), NATS_OK);
+    EXPECT_NE(js_PurgeStream(lab->streams(), stream.c_str(), nullptr, nullptr), NATS_OK);
+  }
   EXPECT_EQ(jobs_left(broker), 1u);
   // Nobody hears what is others'.
   auto inbox = NatsInbox::open(*ann, "whet.job.>");
@@ -335,8 +340,245 @@ TEST_F(Fleets, LetUsersDoWhatIsTheirs) {
   const auto bob = NatsConnection::open(broker.access("bob")).value();
   EXPECT_TRUE(bob->store("whet.job.k.hi.bob.s.1", "x", "2").ok());
   EXPECT_FALSE(inbox->next(0.2).has_value());
-  EXPECT_FALSE(ann->last(kJobStream, "whet.job.k.hi.bob.s.1").ok());
-  EXPECT_FALSE(ann->last(kAnswerStream, "whet.done.bob.s.1.0").ok());
+  EXPECT_FALSE(ann->last(job_stream("bob"), "whet.job.k.hi.bob.s.1").ok());
+  EXPECT_FALSE(ann->last(answer_stream("bob"), "whet.done.bob.s.1.0").ok());
+}
+/// What the broker has that is not this user's: streams with their subjects, and queues.
+std::string all_but(const Broker& broker, const std::string& user) {
+  const auto admin = NatsConnection::open(broker.access("admin")).value();
+  jsStreamNamesList* names = nullptr;
+  if (js_StreamNames(&names, admin->streams(), nullptr, nullptr) != NATS_OK) return "no streams";
+  const NatsOwned<jsStreamNamesList> streams(names);
+  std::string text;
+  for (int i = 0; i < streams->Count; ++i) {
+    const std::string stream = streams->List[i];
+    if (!stream.ends_with("_" + user)) text += stream + ":\n";
+    const std::vector<SubjectCount> subjects = admin->subjects(stream, ">").value();
+    for (const SubjectCount& subject : subjects)
+      if (!has(subject.subject, "." + user + "."))
+        text += "  " + subject.subject + " " + admin->last(stream, subject.subject).value()->bytes + "\n";
+  }
+  const std::vector<std::string> users = admin->users().value();
+  for (const std::string& each : users) {
+    text += "queues of " + each + ":";
+    const std::vector<std::string> keys = admin->keys(each).value();
+    for (const std::string& key : keys) text += " " + key;
+  }
+  return text;
+}
+/// Stores a message that has a header.
+Status store_with(NatsConnection& nats, const std::string& subject, const char* header, const char* value) {
+  natsMsg* made = nullptr;
+  natsMsg_Create(&made, subject.c_str(), nullptr, "x", 1);
+  const NatsOwned<natsMsg> message(made);
+  natsMsgHeader_Set(made, header, value);
+  const natsStatus status = js_PublishMsg(nullptr, nats.streams(), made, nullptr, nullptr);
+  return status == NATS_OK ? ok_status() : Status(nats.error(header, status));
+}
+void ask_for_answer_to(NatsConnection& nats, const std::string& subject, const std::string& reply,
+                       const std::string& bytes) {
+  natsConnection_PublishRequest(nats.get(), subject.c_str(), reply.c_str(), bytes.data(),
+                                static_cast<int>(bytes.size()));
+}
+
+class HostileUsers : public Fleets {
+ protected:
+  void SetUp() override {
+    Fleets::SetUp();
+    if (IsSkipped()) return;
+    broker_ = std::make_unique<Broker>();
+    ann_ = NatsConnection::open(broker_->access("ann"), kPatience).value();
+    bob_ = NatsConnection::open(broker_->access("bob")).value();
+    lab_ = NatsConnection::open(broker_->access("lab")).value();
+    EXPECT_TRUE(bob_->store("$KV.whet_tuners.bob.s", "bob@desk", "1").ok());
+    EXPECT_TRUE(bob_->store("whet.job.k.hi.bob.s.1", "bob's job", "2").ok());
+    EXPECT_TRUE(bob_->store("whet.file.bob.h.0", "bob's file", "3").ok());
+    EXPECT_TRUE(lab_->store("whet.done.bob.s.1.0", "bob's answer", "4").ok());
+    lab_->send("$KV.whet_devices.k.lab.u", "a unit");
+    for (int i = 0; i < 100 && !has(before_ = all_but(*broker_, "ann"), "a unit"); ++i) wait(0.05);
+    ASSERT_TRUE(has(before_, "bob's job") && has(before_, "bob's answer") && has(before_, "a unit")) << before_;
+  }
+  void expect_no_harm(const std::string& what) {
+    natsConnection_FlushTimeout(ann_->get(), 2000);
+    wait(0.1);
+    EXPECT_EQ(all_but(*broker_, "ann"), before_) << what;
+  }
+
+  static constexpr double kPatience = 0.3;
+  std::unique_ptr<Broker> broker_;
+  std::unique_ptr<NatsConnection> ann_, bob_, lab_;
+  std::string before_;
+};
+
+TEST_F(HostileUsers, RollNothingUp) {
+  for (const char* subject : {"$KV.whet_tuners.ann.s", "whet.job.k.hi.ann.s.1", "whet.file.ann.h.0"}) {
+    for (const char* what : {"all", "sub"})
+      EXPECT_FALSE(store_with(*ann_, subject, "Nats-Rollup", what).ok()) << subject;
+    EXPECT_TRUE(ann_->store(subject, "x", "id").ok()) << subject;
+  }
+  EXPECT_FALSE(store_with(*lab_, "$KV.whet_devices.k.lab.v", "Nats-Rollup", "all").ok()) << "nor do agents";
+  EXPECT_FALSE(store_with(*lab_, "whet.done.ann.s.1.0", "Nats-Rollup", "all").ok());
+  expect_no_harm("headers that roll up");
+}
+TEST_F(HostileUsers, HarmNobodyByOtherHeaders) {
+  for (const auto& [header, value] : {std::pair{"Nats-Msg-Id", "2"},
+                                      {"Nats-Expected-Stream", "WHET_JOBS_bob"},
+                                      {"Nats-Expected-Last-Sequence", "1"},
+                                      {"Nats-Expected-Last-Subject-Sequence", "1"},
+                                      {"Nats-Expected-Last-Msg-Id", "2"},
+                                      {"Nats-TTL", "1s"},
+                                      {"Nats-Schedule", "@at 2026-01-01T00:00:00Z"},
+                                      {"Nats-Schedule-Target", "whet.job.k.hi.bob.s.9"},
+                                      {"Nats-Subject", "whet.job.k.hi.bob.s.9"},
+                                      {"Nats-Stream-Source", "WHET_JOBS_bob"},
+                                      {"KV-Operation", "PURGE"}})
+    for (const char* subject : {"$KV.whet_tuners.ann.s", "whet.job.k.hi.ann.s.1"})
+      store_with(*ann_, subject, header, value).ok();
+  expect_no_harm("headers");
+  EXPECT_TRUE(bob_->store("whet.job.k.hi.bob.s.2", "bob's next job", "id").ok());
+  EXPECT_TRUE(has(all_but(*broker_, "ann"), "bob's next job")) << "an id that another user took is free for bob";
+}
+TEST_F(HostileUsers, ChangeNoStreams) {
+  for (const std::string api : {"$JS.API.", "FLEET.API."})
+    for (const std::string& stream :
+         {job_stream("bob"), answer_stream("bob"), tuner_stream("bob"), std::string(kDeviceStream)}) {
+      for (const char* verb :
+           {"STREAM.PURGE.", "STREAM.DELETE.", "STREAM.UPDATE.", "STREAM.CREATE.", "STREAM.SNAPSHOT."})
+        ann_->send(api + verb + stream, "");
+      ann_->send(api + "STREAM.MSG.DELETE." + stream, R"({"seq":1})");
+      ann_->send(api + "STREAM.MSG.GET." + stream, R"({"seq":1})");
+      ann_->send(api + "CONSUMER.DELETE." + stream + ".k_hi", "");
+      ann_->send(api + "CONSUMER.MSG.NEXT." + stream + ".k_hi", "");
+      ann_->send(api + "CONSUMER.DURABLE.CREATE." + stream + ".x",
+                 R"({"stream_name":")" + stream +
+                     R"(","config":{"durable_name":"x","ack_policy":"none","deliver_subject":"_INBOX.ann.x"}})");
+    }
+  for (const char* account : {"$JS.API.ACCOUNT.PURGE.FLEET", "$SYS.REQ.SERVER.PING", "$JS.API.STREAM.LIST"})
+    ann_->send(account, "");
+  expect_no_harm("requests");
+}
+/// The broker answers to the subject that a request names. It is no user's to name one of others.
+TEST_F(HostileUsers, HaveNoAnswersSentToOthers) {
+  EXPECT_TRUE(ann_->store("whet.job.k.hi.ann.s.1", "forged", "f1").ok());
+  EXPECT_TRUE(ann_->store("whet.job.k.hi.ann.s.2", "", "f2").ok());
+  for (const std::string to :
+       {"whet.done.bob.s.1.0", "whet.job.k.hi.bob.s.1", "whet.job.k.hi.bob.s.7", "whet.file.bob.h.0",
+        "$KV.whet_tuners.bob.s", "$KV.whet_devices.k.lab.u", "$JS.API.STREAM.PURGE.WHET_JOBS_bob",
+        "$JS.API.STREAM.DELETE.WHET_JOBS_bob", "$JS.API.STREAM.MSG.DELETE.WHET_JOBS_bob",
+        "$JS.API.CONSUMER.DELETE.WHET_JOBS_bob.k_hi"}) {
+    ask_for_answer_to(*ann_, "whet.job.k.hi.ann.s.3", to, "x");
+    for (const std::string api : {"FLEET.API.", "$JS.API."})
+      for (const char* number : {"1", "2"})
+        ask_for_answer_to(*ann_, api + "DIRECT.GET." + job_stream("ann") + ".whet.job.k.hi.ann.s." + number, to, "");
+  }
+  expect_no_harm("answers to others' subjects");
+}
+TEST_F(HostileUsers, HearNothingOfOthers) {
+  for (const char* subject :
+       {"whet.job.>", "whet.done.bob.>", "whet.note.bob.>", "_INBOX.bob.>", "$KV.>", "$JS.EVENT.>", ">"}) {
+    auto inbox = NatsInbox::open(*ann_, subject);
+    natsConnection_FlushTimeout(ann_->get(), 2000);
+    EXPECT_TRUE(bob_->store("whet.job.k.hi.bob.s.2", "x", std::string("id ") + subject).ok());
+    EXPECT_TRUE(lab_->store("whet.done.bob.s.2.0", "x", std::string("id ") + subject).ok());
+    lab_->send("whet.note.bob.s.2", "u");
+    if (inbox.ok()) EXPECT_FALSE(inbox->next(0.2).has_value()) << subject;
+  }
+}
+/// One user's jobs fill that user's room alone, and everyone's turn comes.
+TEST_F(HostileUsers, FillNobodyElsesQueue) {
+  const std::string large(std::size_t{4} << 20, 'x');
+  int number = 0;
+  const auto submit = [&](const std::string& bytes) {
+    const std::string name = std::to_string(++number);
+    return ann_->store("whet.job.k.hi.ann.s." + name, bytes, "fill" + name).ok();
+  };
+  for (const std::string& bytes : {large, std::string("x")})
+    while (number < 3 * kMostJobsOfUser && submit(bytes)) {
+    }
+  EXPECT_LE(number, kMostJobsOfUser + 2) << "the limit of a user's jobs";
+  EXPECT_TRUE(ann_->store("$KV.whet_tuners.ann.s", "ann@desk", "alive").ok()) << "her jobs are not dropped";
+  Agent agent(*broker_, "lab", 1, 1);
+  const std::shared_ptr<FleetQueue> queue = broker_->join("bob");
+  ASSERT_TRUE(comes_to(*queue, 1));
+  Tuner bob(queue, 2);
+  bob.start(50);
+  bob.join();
+  EXPECT_EQ(bob.wrong(), "");
+  EXPECT_GT(jobs_left(*broker_), 100u) << "and bob did not wait for the end of hers";
+}
+TEST_F(Fleets, TellDevicesWhoseJobsTheyRun) {
+  const Broker broker;
+  const Agent agent(broker, "lab", 1, 1);
+  for (const char* user : {"ann", "bob", "ann"}) {
+    const std::shared_ptr<FleetQueue> queue = broker.join(user);
+    ASSERT_TRUE(comes_to(*queue, 1));
+    for (int i = 0; i < 2; ++i) EXPECT_EQ(device_of(queue)->measure({kernel(7), {}}).code, OutcomeCode::ok);
+  }
+  EXPECT_EQ(agent.users_of(0), "ann\nann\nbob\nbob\nann\nann\n");
+}
+TEST_F(Fleets, SayWhatJobsWaitFor) {
+  const Broker broker;
+  std::mutex mutex;
+  std::vector<std::string> said;
+  const std::shared_ptr<FleetQueue> queue = broker.join("ann", [&](const std::string& sentence) {
+    const std::lock_guard<std::mutex> lock(mutex);
+    said.push_back(sentence);
+  });
+  const auto comes = [&](std::size_t sentences) {
+    for (int i = 0; i < 300; ++i, wait(0.1)) {
+      const std::lock_guard<std::mutex> lock(mutex);
+      if (said.size() >= sentences) return said.back();
+    }
+    return std::string("nothing was said");
+  };
+  Tuner tuner(queue, 1);
+  tuner.start(1);
+  EXPECT_EQ(comes(1), "fleet:k has no unit just now: the jobs wait until a whet-agent serves it");
+  const auto states = queue->queues(kKey).value();
+  ASSERT_EQ(states.size(), 1u);
+  EXPECT_EQ(states[0].high.waiting, 1u);
+  const Agent agent(broker, "lab", 1, 1);
+  tuner.join();
+  EXPECT_EQ(tuner.wrong(), "");
+  EXPECT_EQ(comes(2), "the fleet's units take the jobs again");
+  const auto no_key = queue->run("other", Priority::high, FleetJob::Kind::kernels, "no job", {});
+  ASSERT_FALSE(no_key.ok());
+  EXPECT_EQ(
+      no_key.error().message,
+      "there is no queue for jobs of ann and the key other (whet-agent --join SETUP --key other, on the host of the "
+      "setup, makes it)");
+}
+TEST_F(Fleets, ServeUsersAndKeysThatCome) {
+  Broker broker;
+  Agent agent(broker, "lab", 1, 1);
+  ASSERT_TRUE(comes_to(*broker.join("ann"), 1));
+  EXPECT_EQ(faults::run(WHET_AGENT, {"--setup", broker.dir(), "--user", "eve"}, broker.folder()).number, 0);
+  broker.prepare("other");
+  // nats-server 2.9 lets her in at the first reload, and to what is hers at the second.
+  broker.reload();
+  for (int i = 0; i < 100 && !why_not_in(broker.access("eve")).empty(); ++i) wait(0.05);
+  broker.reload();
+  for (int i = 0; i < 100 && !join_fleet(broker.access("eve")).ok(); ++i) wait(0.05);
+  const std::shared_ptr<FleetQueue> queue = broker.join("eve");
+  ASSERT_TRUE(queue);
+  EXPECT_EQ(device_of(queue)->measure({kernel(7), {}}).code, OutcomeCode::ok) << "of a key that was there before her";
+  EXPECT_EQ(queue->queues("other").value().size(), 1u);
+}
+/// A broker that runs by the configuration of whet before version 4 of what it carries.
+TEST_F(Fleets, RefuseBrokersOfAnEarlierLayout) {
+  Broker broker;
+  const auto admin = NatsConnection::open(broker.access("admin")).value();
+  jsStreamConfig config;
+  jsStreamConfig_Init(&config);
+  const char* subject = "whet.job.other.*.*.*.*";
+  config.Name = "WHET_JOBS", config.Subjects = &subject, config.SubjectsLen = 1;
+  ASSERT_EQ(js_AddStream(nullptr, admin->streams(), &config, nullptr, nullptr), NATS_OK);
+  const faults::Ending end = faults::run(WHET_AGENT, {"--join", broker.dir(), "--key", "new"}, broker.folder());
+  EXPECT_EQ(end.number, 1);
+  EXPECT_TRUE(has(end.out,
+                  "the broker's configuration is of an earlier whet, by which users could harm each other: "
+                  "whet-agent --setup FOLDER writes it anew; then start nats-server again with it"))
+      << end.out;
 }
 TEST_F(Fleets, SaySoWhenTheyAreNotThere) {
   const Broker broker;
@@ -411,7 +653,7 @@ TEST_F(Fleets, RunCompiledModels) {
   EXPECT_EQ(host->measure({add_one, {}}).code, OutcomeCode::ok);
   const auto bob = NatsConnection::open(broker.access("bob"), 0.3).value();
   const std::string hash = name_blob(path)->hash;
-  EXPECT_FALSE(bob->last(kFileStream, file_subject("ann", hash, 0)).ok());
+  EXPECT_FALSE(bob->last(file_stream("ann"), file_subject("ann", hash, 0)).ok());
   EXPECT_FALSE(bob->store(file_subject("ann", hash, 0), "x", "1").ok());
 }
 TEST_F(Fleets, RunCompiledModelsElsewhereWhenAnAgentDies) {

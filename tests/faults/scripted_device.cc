@@ -1,6 +1,7 @@
 // A device of tests: it speaks device sessions over standard input and output, runs nothing, and answers by a formula. Many of them
 // run on one machine without taking turns.
 //   scripted_device NAME MILLISECONDS PIDFILE
+// PIDFILE.users has whose jobs it was told that it runs, a line a job.
 // A kernel takes as many microseconds as it has bytes of code. The output of a check is as long as the arguments say, of bytes that
 // count up. Each item comes after MILLISECONDS. The code "die" ends the device instead.
 #include <signal.h>
@@ -10,7 +11,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
+#include <fstream>
 #include <string>
+#include <utility>
 
 #include "base/hash.h"
 #include "base/version.h"
@@ -22,8 +25,8 @@ namespace {
 
 class ScriptedDevice {
  public:
-  ScriptedDevice(const std::string& name, double seconds)
-      : link_(STDIN_FILENO, STDOUT_FILENO, std::size_t{64} << 20, 10), seconds_(seconds) {
+  ScriptedDevice(const std::string& name, double seconds, std::string users)
+      : link_(STDIN_FILENO, STDOUT_FILENO, std::size_t{64} << 20, 10), seconds_(seconds), users_(std::move(users)) {
     char unit[17];
     std::snprintf(unit, sizeof unit, "%016llx", static_cast<unsigned long long>(hash_bytes(name)));
     device_.name = name;
@@ -55,10 +58,17 @@ class ScriptedDevice {
  private:
   void take(SessionMessage message) {
     if (message.type == SessionType::ping) link_.send(SessionType::pong, message.id, std::move(message.payload));
-    if (message.type == SessionType::open) link_.send(SessionType::opened, 0, "");
-    if (message.type == SessionType::job) jobs_.push_back(std::move(message));
+    if (message.type == SessionType::open) open(message.payload);
+    if (message.type == SessionType::job) {
+      std::ofstream(users_, std::ios::app) << user_ << "\n";
+      jobs_.push_back(std::move(message));
+    }
     if (message.type == SessionType::cancel) jobs_.clear(), cancelled_ = true;
     if (message.type == SessionType::bye) over_ = true;
+  }
+  void open(const std::string& payload) {
+    if (const auto open = decode_session_open(payload)) user_ = open->user;
+    link_.send(SessionType::opened, 0, "");
   }
   /// Answers pings meanwhile.
   void work() {
@@ -96,6 +106,7 @@ class ScriptedDevice {
   SessionLink link_;
   DeviceDescription device_;
   double seconds_;
+  std::string users_, user_;
   std::deque<SessionMessage> jobs_;
   bool over_ = false, cancelled_ = false;
 };
@@ -110,5 +121,5 @@ int main(int argc, char** argv) {
     std::fprintf(file, "%d", static_cast<int>(getpid()));
     std::fclose(file);
   }
-  whet::ScriptedDevice(argv[1], std::atof(argv[2]) * 1e-3).serve();
+  whet::ScriptedDevice(argv[1], std::atof(argv[2]) * 1e-3, argv[3] + std::string(".users")).serve();
 }

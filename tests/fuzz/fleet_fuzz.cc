@@ -23,6 +23,12 @@ void read_subject(std::string_view subject) {
     fuzz::require(answer_subject(ann, part->number, part->part) == subject, "a part has one name");
   if (const auto number = parse_note_subject(subject, ann))
     fuzz::require(note_subject(ann, *number) == subject, "a note has one name");
+  if (const auto user = user_of_job_stream(subject))
+    fuzz::require(job_stream(*user) == subject, "a stream has one name");
+  if (const auto key = key_of_queue(subject))
+    fuzz::require(subject == queue_name(*key, Priority::high) || subject == queue_name(*key, Priority::low),
+                  "a queue is urgent or not");
+  if (const auto key = key_of_subject(subject)) fuzz::require(is_fleet_word(*key), "a key is a word");
 }
 
 void read_access(std::string_view text) {

@@ -77,6 +77,11 @@ Status RemoteSession::greet(const std::function<bool()>& interrupted) {
   return Error{"the device answers what makes no sense"};
 }
 
+/// The device says that it did so to nobody who listens; what it is asked for later comes later.
+void RemoteSession::begin_for(const std::string& user) {
+  tell(SessionType::open, 0, encode(SessionOpen{user, clocks_.dead}));
+}
+
 Status RemoteSession::accept(const SessionMessage& message) {
   if (message.type == SessionType::bye) return Error{"the device refuses: " + printable(message.payload)};
   const auto hello = message.type == SessionType::hello ? decode_session_hello(message.payload) : std::nullopt;

@@ -45,6 +45,9 @@ class RemoteSession {
 
   const DeviceDescription& device() const { return device_; }
 
+  /// Whose the jobs are that come from now on: the device ends what ran those of another user before it runs them.
+  void begin_for(const std::string& user);
+
   /// What became of a job.
   struct JobEnd {
     enum class Kind { done, lost, interrupted } kind = Kind::done;

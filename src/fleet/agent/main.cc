@@ -145,8 +145,10 @@ int join(const AgentCommand& command) {
     if (!access.ok()) return fail(access.error());
     const auto nats = whet::NatsConnection::open(*access);
     if (!nats.ok()) return fail(nats.error());
-    if (const Status made = whet::make_streams(**nats); !made.ok()) return fail(made.error());
-    if (const Status made = whet::make_queues(**nats, command.key); !made.ok()) return fail(made.error());
+    std::vector<std::string> users;
+    for (const whet::FleetSetup::User& user : whet::read_setup(command.join).users)
+      if (user.role == whet::FleetAccess::Role::tuner) users.push_back(user.name);
+    if (const Status made = whet::make_streams(**nats, users, command.key); !made.ok()) return fail(made.error());
   }
   if (command.devices.empty()) {
     if (!is_setup) return fail({"--join needs a --device, or a setup's folder where the key's queue is to be made"});

@@ -54,7 +54,7 @@ class KeptFile {
     if (number_ == number) return true;
     const auto start = std::chrono::steady_clock::now();
     for (;;) {
-      const auto stored = nats_.last(kFileStream, file_subject(user_, name_.hash, number));
+      const auto stored = nats_.last(file_stream(user_), file_subject(user_, name_.hash, number));
       if (stored.ok()) return *stored ? accept(number, (*stored)->bytes) : !(lacking_ = true);
       if (stored.error().kind != ErrorKind::io || seconds_from(start) > kFilePatience)
         return why_ = stored.error().message, false;

@@ -30,6 +30,8 @@ constexpr double kHoldSeconds = 2, kPresenceSeconds = 5, kPresenceOfChange = 1;
 constexpr double kLookSeconds = 10;
 /// How long a unit waits at the queue that its last job came from before it looks at the other: soon after a job, and later [s].
 constexpr double kShortWait = 0.2, kLongWait = 1, kRecently = 10;
+/// How often it is looked up which users there are [s].
+constexpr double kFindUsersSeconds = 10;
 /// Before each attempt to reach a device again; the last one for ever [s].
 constexpr double kAgainSeconds[] = {0.2, 0.5, 1, 2, 5};
 constexpr double kAgentNap = 0.05;
@@ -68,19 +70,84 @@ class UnitNames {
   std::set<std::string> taken_;
 };
 
+/// The queues of a key, one pair a user. Users take turns, so that nobody's jobs wait behind all of another's.
+class JobQueues {
+ public:
+  /// Fails where no user has a queue of the key.
+  static Result<JobQueues> open(NatsConnection&, const std::string& key);
+  /// The next job, an urgent one of any user first. Waits where the last one came from, for `seconds` at most.
+  std::optional<TakenMessage> take(double seconds);
+
+ private:
+  struct OfUser {
+    std::string user;
+    QueueEnd high, low;
+    QueueEnd& of(Priority priority) { return priority == Priority::high ? high : low; }
+  };
+  JobQueues(NatsConnection& nats, std::string key) : nats_(&nats), key_(std::move(key)) {}
+  /// Users who came since, and without those who left.
+  Status find();
+  Status add(const std::string& user);
+
+  NatsConnection* nats_;
+  std::string key_;
+  std::vector<OfUser> users_;
+  std::size_t last_ = 0;  ///< the user whose job was taken last
+  Priority favourite_ = Priority::high;
+  AgentClock::time_point found_ = AgentClock::now();
+};
+
+Result<JobQueues> JobQueues::open(NatsConnection& nats, const std::string& key) {
+  JobQueues queues(nats, key);
+  WHET_RETURN_IF_ERROR(queues.find());
+  if (!queues.users_.empty()) return queues;
+  return Error{"there is no queue for the key " + key + " (whet-agent --join SETUP --key " + key +
+                   ", on the host of the setup, makes it)",
+               ErrorKind::not_found};
+}
+
+Status JobQueues::add(const std::string& user) {
+  const std::string stream = job_stream(user);
+  Result<QueueEnd> high = QueueEnd::open(*nats_, stream, queue_name(key_, Priority::high));
+  if (!high.ok()) return high.error().kind == ErrorKind::not_found ? ok_status() : Status(high.error());
+  WHET_TRY(QueueEnd low, QueueEnd::open(*nats_, stream, queue_name(key_, Priority::low)));
+  users_.push_back({user, std::move(*high), std::move(low)});
+  return ok_status();
+}
+
+Status JobQueues::find() {
+  found_ = AgentClock::now();
+  WHET_TRY(const std::vector<std::string> there, nats_->users());
+  std::erase_if(users_, [&](const OfUser& each) { return std::ranges::find(there, each.user) == there.end(); });
+  for (const std::string& user : there)
+    if (std::ranges::find(users_, user, &OfUser::user) == users_.end()) WHET_RETURN_IF_ERROR(add(user));
+  return ok_status();
+}
+
+std::optional<TakenMessage> JobQueues::take(double seconds) {
+  // Where the broker does not say who is there, those who were are served.
+  if (age(found_) > kFindUsersSeconds && !find().ok() && users_.empty()) return nap(seconds), std::nullopt;
+  for (const Priority priority : {Priority::high, Priority::low})
+    for (std::size_t i = 1; i <= users_.size(); ++i) {
+      const std::size_t at = (last_ + i) % users_.size();
+      if (auto job = users_[at].of(priority).take(0)) return last_ = at, favourite_ = priority, std::move(job);
+    }
+  if (users_.empty()) return nap(seconds), std::nullopt;
+  return users_[last_ % users_.size()].of(favourite_).take(seconds);
+}
+
 /// A device in the fleet.
 class ServedUnit {
  public:
   ServedUnit(NatsConnection& nats, const ServeOptions& options, const DeviceName& device, UnitNames& names,
-             const std::atomic<bool>& ends, QueueEnd high, QueueEnd low)
+             const std::atomic<bool>& ends, JobQueues queues)
       : nats_(nats),
         options_(options),
         address_(to_string(device)),
         argv_(command_of(device)),
         names_(names),
         ends_(ends),
-        high_(std::move(high)),
-        low_(std::move(low)) {}
+        queues_(std::move(queues)) {}
 
   void run() {
     while (!ends_) {
@@ -108,7 +175,7 @@ class ServedUnit {
     presence_.celsius = std::max(0.0, conditions.celsius);
     presence_.throttled = conditions.throttled;
   }
-  std::optional<TakenMessage> next();
+  std::optional<TakenMessage> next() { return queues_.take(age(worked_) < kRecently ? kShortWait : kLongWait); }
   void work(TakenMessage&);
   FleetAnswer answer_to(TakenMessage&, const JobName&, bool& interrupted);
   bool hold(TakenMessage&, const JobName&);
@@ -126,7 +193,7 @@ class ServedUnit {
   std::vector<std::string> argv_;
   UnitNames& names_;
   const std::atomic<bool>& ends_;
-  QueueEnd high_, low_;
+  JobQueues queues_;
 
   std::optional<RemoteSession> session_;
   UnitName name_;
@@ -134,7 +201,6 @@ class ServedUnit {
   std::string said_;
   Presence::State told_state_ = Presence::State::lost;
   AgentClock::time_point told_{}, worked_{}, held_{}, looked_{};
-  Priority favourite_ = Priority::high;
   std::size_t attempts_ = 0;
 };
 
@@ -192,30 +258,19 @@ bool ServedUnit::connect() {
   return true;
 }
 
-std::optional<TakenMessage> ServedUnit::next() {
-  const double wait = age(worked_) < kRecently ? kShortWait : kLongWait;
-  for (const Priority priority : {Priority::high, Priority::low}) {
-    QueueEnd& queue = priority == Priority::high ? high_ : low_;
-    if (auto job = queue.take(priority == favourite_ ? wait : 0)) {
-      favourite_ = priority;
-      return job;
-    }
-  }
-  return std::nullopt;
-}
-
 /// A tuner whose entry the broker has forgotten. Where the broker cannot be asked it counts as there.
 bool ServedUnit::has_left(const FleetSession& tuner) {
-  const auto entry = nats_.last(bucket_stream(kTunerBucket), tuner_subject(tuner));
+  const auto entry = nats_.last(tuner_stream(tuner.user), tuner_subject(tuner));
   return entry.ok() && (!*entry || (*entry)->bytes.empty());
 }
 
 bool ServedUnit::is_answered(const JobName& job) {
-  const auto answer = nats_.last(kAnswerStream, answer_subject(job.from, job.number, 0));
+  const auto answer = nats_.last(answer_stream(job.from.user), answer_subject(job.from, job.number, 0));
   if (!answer.ok() || !*answer) return false;
   const auto first = decode_fleet_part((*answer)->bytes);
   // Parts are stored in order, so that the last one shows the others.
-  const auto last = first ? nats_.last(kAnswerStream, answer_subject(job.from, job.number, first->parts - 1)) : answer;
+  const auto last =
+      first ? nats_.last(answer_stream(job.from.user), answer_subject(job.from, job.number, first->parts - 1)) : answer;
   const auto end = last.ok() && *last ? decode_fleet_part((*last)->bytes) : std::nullopt;
   return first && end && end->run == first->run;
 }
@@ -265,6 +320,7 @@ FleetAnswer ServedUnit::answer_to(TakenMessage& message, const JobName& name, bo
     return answer;
   }
   presence_.owner = job->owner;
+  session_->begin_for(name.from.user);
   tell(Presence::State::busy);
   held_ = looked_ = AgentClock::now();
   const auto stops = [&] { return hold(message, name); };
@@ -339,14 +395,6 @@ bool ServedUnit::store(TakenMessage& message, const JobName& job, const FleetAns
   return true;
 }
 
-Result<QueueEnd> open_queue(NatsConnection& nats, const std::string& key, Priority priority) {
-  Result<QueueEnd> queue = QueueEnd::open(nats, kJobStream, queue_name(key, priority));
-  if (queue.ok()) return queue;
-  return Error{"there is no queue for the key " + key + " (whet-agent --join SETUP --key " + key +
-                   ", on the host of the setup, makes it): " + queue.error().message,
-               queue.error().kind};
-}
-
 }  // namespace
 
 Status serve_fleet(const ServeOptions& options, const std::atomic<bool>& ends) {
@@ -354,9 +402,8 @@ Status serve_fleet(const ServeOptions& options, const std::atomic<bool>& ends) {
   UnitNames names;
   std::vector<std::unique_ptr<ServedUnit>> units;
   for (const DeviceName& device : options.devices) {
-    WHET_TRY(QueueEnd high, open_queue(*nats, options.key, Priority::high));
-    WHET_TRY(QueueEnd low, open_queue(*nats, options.key, Priority::low));
-    units.push_back(std::make_unique<ServedUnit>(*nats, options, device, names, ends, std::move(high), std::move(low)));
+    WHET_TRY(JobQueues queues, JobQueues::open(*nats, options.key));
+    units.push_back(std::make_unique<ServedUnit>(*nats, options, device, names, ends, std::move(queues)));
   }
   std::vector<std::thread> threads;
   for (const auto& unit : units) threads.emplace_back([&unit = *unit] { unit.run(); });

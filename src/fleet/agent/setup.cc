@@ -19,6 +19,7 @@ namespace whet {
 namespace {
 
 constexpr double kOpensslSeconds = 60;
+constexpr const char* kFleetAccount = "FLEET";
 
 /// Makes the authority where it is missing, then a certificate that it signs: FOLDER NAME SUBJECT SAN USAGE. Keys are P-256.
 constexpr const char* kCertificateScript = R"sh(
@@ -78,21 +79,6 @@ std::string dial_text(const HostAndPort& address) {
   return (bracketed ? "[" + address.host + "]" : address.host) + ":" + std::to_string(address.port);
 }
 
-/// The users whose folders are there, and what they dial.
-FleetSetup read_setup(const std::string& folder) {
-  FleetSetup setup{folder, {"127.0.0.1", 4222}, {}};
-  const std::unique_ptr<DIR, int (*)(DIR*)> listing(opendir(folder.c_str()), closedir);
-  while (const dirent* entry = listing ? readdir(listing.get()) : nullptr) {
-    if (!is_fleet_word(entry->d_name)) continue;
-    const Result<FleetAccess> access = read_fleet_access(folder + "/" + entry->d_name);
-    if (!access.ok() || access->user != entry->d_name) continue;
-    setup.users.push_back({access->user, access->role});
-    setup.address = parse_address(access->server.substr(access->server.find("//") + 2)).value();
-  }
-  std::ranges::sort(setup.users, {}, &FleetSetup::User::name);
-  return setup;
-}
-
 Status write_user(const FleetSetup& setup, const FleetSetup::User& user) {
   const std::string folder = setup.folder + "/" + user.name;
   WHET_RETURN_IF_ERROR(make_folder(folder));
@@ -119,31 +105,70 @@ std::string list_of(const std::vector<std::string>& subjects) {
   return "[" + text + "]";
 }
 
-struct Allowed {
-  std::vector<std::string> publish, subscribe;
+/// A tuner's subjects, and what they are in the fleet's account. Answers to requests reach the tuner's own account alone, whatever
+/// subject they are asked for: without an account the broker would send them to any.
+struct TunersSubject {
+  std::string own, fleets;
+  bool is_sent = true;  ///< by the tuner
 };
 
-Allowed allowed_to(const FleetSetup::User& user) {
-  const std::string& name = user.name;
-  const std::string inbox = "_INBOX." + name + ".>";
-  switch (user.role) {
-    case FleetAccess::Role::tuner:
-      return {
-          {"whet.job.*.*." + name + ".>", "whet.file." + name + ".>", "$KV.whet_tuners." + name + ".>",
-           "$JS.API.STREAM.INFO.WHET_JOBS", "$JS.API.STREAM.INFO.KV_whet_devices", "$JS.API.CONSUMER.INFO.WHET_JOBS.*",
-           "$JS.API.DIRECT.GET.KV_whet_devices.>", "$JS.API.DIRECT.GET.KV_whet_tuners.$KV.whet_tuners." + name + ".>",
-           "$JS.API.DIRECT.GET.WHET_DONE.whet.done." + name + ".>",
-           "$JS.API.DIRECT.GET.WHET_JOBS.whet.job.*.*." + name + ".>"},
-          {inbox, "whet.done." + name + ".>", "whet.note." + name + ".>"}};
-    case FleetAccess::Role::agent:
-      return {{"whet.done.>", "whet.note.>", "$KV.whet_devices.*." + name + ".*", "$JS.API.CONSUMER.INFO.WHET_JOBS.*",
-               "$JS.API.CONSUMER.MSG.NEXT.WHET_JOBS.*", "$JS.ACK.WHET_JOBS.>", "$JS.API.DIRECT.GET.KV_whet_tuners.>",
-               "$JS.API.DIRECT.GET.WHET_DONE.>", "$JS.API.DIRECT.GET.WHET_FILES.>"},
-              {inbox}};
-    case FleetAccess::Role::admin:
-      break;
+std::vector<TunersSubject> subjects_of(const std::string& user) {
+  const std::string jobs = job_stream(user), answers = "whet.done." + user + ".>",
+                    tuners = "$KV.whet_tuners." + user + ".*";
+  std::vector<TunersSubject> subjects;
+  for (const std::string& sent : {"whet.job.*.*." + user + ".*.*", "whet.file." + user + ".*.*", tuners})
+    subjects.push_back({sent, sent});
+  for (const std::string& asked :
+       {std::string("STREAM.NAMES"), std::string("STREAM.INFO.") + kDeviceStream, std::string("CONSUMER.NAMES.*"),
+        std::string("CONSUMER.INFO.*.*"), "DIRECT.GET." + std::string(kDeviceStream) + ".>",
+        "DIRECT.GET." + jobs + ".>", "DIRECT.GET." + answer_stream(user) + ".>",
+        "DIRECT.GET." + tuner_stream(user) + ".>"})
+    subjects.push_back({kTunerApi + ("." + asked), "$JS.API." + asked});
+  for (const std::string& heard : {answers, "whet.note." + user + ".>"}) subjects.push_back({heard, heard, false});
+  return subjects;
+}
+
+std::string permissions(const std::vector<std::string>& publish, const std::vector<std::string>& subscribe) {
+  return "permissions: { publish: { allow: " + list_of(publish) + " }, subscribe: { allow: " + list_of(subscribe) +
+         " } }";
+}
+
+std::string user_text(const FleetSetup::User& user, const std::string& permissions) {
+  return "      { user: \"" + user_address(user) + "\"" + (permissions.empty() ? "" : ", " + permissions) + " }\n";
+}
+
+std::string agent_permissions(const std::string& name) {
+  return permissions(
+      {"whet.done.>", "whet.note.>", "$KV.whet_devices.*." + name + ".*", "$JS.API.STREAM.NAMES",
+       "$JS.API.CONSUMER.INFO.*.*", "$JS.API.CONSUMER.MSG.NEXT.*.*", "$JS.ACK.>", "$JS.API.DIRECT.GET.>"},
+      {"_INBOX." + name + ".>"});
+}
+
+/// The account that has the streams, with agents and the admin in it.
+std::string fleet_account(const FleetSetup& setup) {
+  std::string text = std::string("  ") + kFleetAccount + " {\n    jetstream: enabled\n    users: [\n";
+  for (const FleetSetup::User& user : setup.users)
+    if (user.role != FleetAccess::Role::tuner)
+      text += user_text(user, user.role == FleetAccess::Role::agent ? agent_permissions(user.name) : "");
+  text += "    ]\n    exports: [\n";
+  for (const char* service : {"whet.job.>", "whet.file.>", "$KV.whet_tuners.>", "$JS.API.>"})
+    text += std::string("      { service: \"") + service + "\" }\n";
+  for (const char* stream : {"whet.done.>", "whet.note.>"})
+    text += std::string("      { stream: \"") + stream + "\" }\n";
+  return text + "    ]\n  }\n";
+}
+
+std::string tuner_account(const FleetSetup::User& user) {
+  std::vector<std::string> publish, subscribe = {"_INBOX." + user.name + ".>"};
+  std::string imports;
+  for (const TunersSubject& subject : subjects_of(user.name)) {
+    (subject.is_sent ? publish : subscribe).push_back(subject.own);
+    imports += std::string("      { ") + (subject.is_sent ? "service" : "stream") + ": { account: " + kFleetAccount +
+               ", subject: \"" + subject.fleets + "\" }" +
+               (subject.own == subject.fleets ? "" : ", to: \"" + subject.own + "\"") + " }\n";
   }
-  return {{">"}, {">"}};
+  return "  \"user_" + user.name + "\" {\n    users: [\n" + user_text(user, permissions(publish, subscribe)) +
+         "    ]\n    imports: [\n" + imports + "    ]\n  }\n";
 }
 
 }  // namespace
@@ -158,17 +183,28 @@ std::string server_config(const FleetSetup& setup) {
       "ping_interval: \"5s\"\n"
       "ping_max: 2\n"
       "write_deadline: \"5s\"\n";
-  text += "jetstream {\n  store_dir: \"" + dir + "/js\"\n  max_mem: 64MB\n  max_file: 2GB\n}\n";
+  // Room for the limits of 250 users, which a broker that runs does not change.
+  text += "jetstream {\n  store_dir: \"" + dir + "/js\"\n  max_mem: 64MB\n  max_file: 256GB\n}\n";
   text += "tls {\n  cert_file: \"" + dir + "/server.pem\"\n  key_file: \"" + dir + "/server.key\"\n  ca_file: \"" +
           dir + "/ca.pem\"\n  verify_and_map: true\n  timeout: 5\n}\n";
-  text += "authorization {\n  users: [\n";
-  for (const FleetSetup::User& user : setup.users) {
-    const Allowed allowed = allowed_to(user);
-    text += "    { user: \"" + user_address(user) +
-            "\", permissions: {\n      publish: { allow: " + list_of(allowed.publish) +
-            " },\n      subscribe: { allow: " + list_of(allowed.subscribe) + " } } }\n";
+  text += "accounts {\n" + fleet_account(setup);
+  for (const FleetSetup::User& user : setup.users)
+    if (user.role == FleetAccess::Role::tuner) text += tuner_account(user);
+  return text + "}\n";
+}
+
+FleetSetup read_setup(const std::string& folder) {
+  FleetSetup setup{folder, {"127.0.0.1", 4222}, {}};
+  const std::unique_ptr<DIR, int (*)(DIR*)> listing(opendir(folder.c_str()), closedir);
+  while (const dirent* entry = listing ? readdir(listing.get()) : nullptr) {
+    if (!is_fleet_word(entry->d_name)) continue;
+    const Result<FleetAccess> access = read_fleet_access(folder + "/" + entry->d_name);
+    if (!access.ok() || access->user != entry->d_name) continue;
+    setup.users.push_back({access->user, access->role});
+    setup.address = parse_address(access->server.substr(access->server.find("//") + 2)).value();
   }
-  return text + "  ]\n}\n";
+  std::ranges::sort(setup.users, {}, &FleetSetup::User::name);
+  return setup;
 }
 
 Result<FleetSetup> write_setup(FleetSetup setup) {

@@ -20,9 +20,12 @@ struct FleetSetup {
 };
 
 /// The configuration of nats-server. Only users with a certificate come in, and each may publish and listen to a list of
-/// subjects. It has no accounts, no lists of what is denied, no websocket, leaf node or route, and nobody who needs no
-/// certificate: brokers of old versions have holes there.
+/// subjects. Who tunes has an account alone, into which comes what is theirs. It has no lists of what is denied, no websocket,
+/// leaf node or route, and nobody who needs no certificate: brokers of old versions have holes there.
 std::string server_config(const FleetSetup&);
+
+/// The users whose folders are there, and what they dial.
+FleetSetup read_setup(const std::string& folder);
 
 /// Writes what is missing in the folder: certificates (by the program openssl), users, and the configuration anew. Users who are
 /// there stay. Gives all users.
