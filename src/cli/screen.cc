@@ -29,7 +29,9 @@ double gflops_of(const TaskProgress& task) {
 
 std::string percent_of_peak(const TaskProgress& task, double peak_gflops) {
   const double gflops = gflops_of(task);
-  return gflops > 0 && peak_gflops > 0 ? fmt::format("{:.0f}%", 100 * gflops / peak_gflops) : kNone;
+  return gflops > 0 && peak_gflops > 0 && gflops <= kMostOfPeak * peak_gflops
+             ? fmt::format("{:.0f}%", 100 * gflops / peak_gflops)
+             : kNone;
 }
 
 /// The numbers of the tasks that are shown, ascending: all, or those that cost most.
@@ -130,9 +132,6 @@ std::string ratio_text(const NetworkTruth& truth) {
   if (truth.same_schedules) return ": by the same schedules, so that the difference is chance";
   return fmt::format(" ({:.2f}x)", truth.untuned_seconds / truth.tuned.seconds);
 }
-
-/// No algorithm that whet knows has this many times the speed of its multiply-adds.
-constexpr double kMostOfPeak = 4;
 
 /// A line where tasks are faster than the peak allows; "" where none is.
 std::string peak_text(const TuneProgress& progress, double peak_gflops) {

@@ -17,6 +17,10 @@ struct Limit {
   std::string why;  ///< the calculation: "231.2 MFLOP at 272 GFLOPS"
 };
 
+/// No kernel is faster than this many times the multiply-add peak: Winograd's F(4x4, 3x3) needs a quarter of the multiplications.
+/// A peak that a kernel is beyond was measured beside another program.
+inline constexpr double kMostOfPeak = 4;
+
 /// Returns the roofline of a task by the direct algorithm, the tightest bound first: the operations at the peak; reading
 /// or writing the activations once at the cache level that holds them; reading the constants once from the level that
 /// holds `network_bytes`, the bytes that one inference touches. An algorithm with fewer operations may be faster than the

@@ -161,6 +161,15 @@ TEST(ReportPage, HoldsNoDisturbedTimesAgainstThePrediction) {
       << html.substr(html.find("id=\"timeline\""), 600);
 }
 
+TEST(ReportPage, DoubtsAPeakThatATaskIsFarAbove) {
+  ReportData data = made_up();
+  EXPECT_EQ(count(report_html(data), "that these threads can; the fastest"), 1u);
+  data.rates.gflops = 4;
+  const std::string html = report_html(data);
+  EXPECT_EQ(count(html, "The peak of 4 was measured beside another program, or on a shared machine (whet doctor)"), 1u);
+  EXPECT_EQ(count(html, "that these threads can"), 0u);
+}
+
 TEST(ReportPage, SaysWhatBecameOfPlansThatWereTried) {
   ReportData data = made_up();
   data.layouts.tried = {"0.9960 ms with 2 other kernels; not taken: <1%"};

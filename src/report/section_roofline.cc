@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cost/limit.h"
 #include "report/sections.h"
 #include "report/text.h"
 
@@ -115,6 +116,12 @@ std::string finding_of_roofline(const std::vector<Dot>& dots, double gflops) {
     if (dot.speed > fastest->speed) fastest = &dot;
   }
   const double speed = flops / seconds / 1e9;
+  if (fastest->speed > kMostOfPeak * gflops)
+    return fmt::format(
+        "The tasks reach {:.0f} GFLOPS together. The peak of {:.0f} was measured beside another program, or on a "
+        "shared machine "
+        "(whet doctor): the fastest, {}, has {:.1f} times as many.",
+        speed, gflops, task_link(*fastest->task), fastest->speed / gflops);
   return fmt::format(
       "The tasks reach {:.0f} GFLOPS together, {} of the {:.0f} that these threads can; the fastest, {}, {}.", speed,
       share_text(speed, gflops), gflops, task_link(*fastest->task), share_text(fastest->speed, gflops));

@@ -142,9 +142,11 @@ std::string by_default_schedules(const ReportSums& sums, const std::vector<Repor
 std::string lead_of_tasks(const ReportData& data) {
   const ReportSums sums = compared_sums(data.tasks);
   const double best = best_sum(data.tasks);
-  if (data.tasks.empty() && is_time(data.profile.seconds))
-    return fmt::format("One inference takes <b>{}</b>. The model has no tasks: there is nothing to tune.",
-                       time_text(data.profile.seconds));
+  if (data.tasks.empty() && !data.model.empty())
+    return (is_time(data.profile.seconds)
+                ? fmt::format("One inference takes <b>{}</b>. ", time_text(data.profile.seconds))
+                : "") +
+           "The model has no tasks: there is nothing to tune.";
   if (!is_time(best)) return "Nothing has been measured yet.";
   if (sums.tasks == 0)
     return fmt::format("The tasks that have a time take <b>{}</b> together; none has one by both schedules.{}",

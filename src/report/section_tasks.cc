@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cost/limit.h"
 #include "report/sections.h"
 #include "report/text.h"
 
@@ -85,8 +86,9 @@ std::string task_row(const ReportTask& task, const ReportData& data, const TaskT
   cells +=
       number_cell(share_text(cost_of(task), table.whole) + " " + share_bar(cost_of(task), table.most), cost_of(task));
   cells += number_cell(std::isfinite(gflops) && gflops > 0 ? fmt::format("{:.1f}", gflops) : "–", gflops);
-  cells +=
-      number_cell(data.rates.gflops > 0 && std::isfinite(gflops) ? share_text(gflops, data.rates.gflops) : "–", gflops);
+  cells += number_cell(
+      data.rates.gflops > 0 && gflops <= kMostOfPeak * data.rates.gflops ? share_text(gflops, data.rates.gflops) : "–",
+      gflops);
   cells += fmt::format("<td class=\"limit\" data-v=\"{}\" title=\"{}\">{}</td>",
                        std::isfinite(held) ? fmt::format("{:.6g}", held) : "", escaped(task.limit_why),
                        std::isfinite(held) ? escaped(task.limit) + " " + share_text(held, 1) : "–");

@@ -55,7 +55,7 @@ MachineRates better_of(const MachineRates& a, const MachineRates& b) {
 const Limit* holding_limit(const std::vector<Limit>& limits, double seconds) {
   if (!std::isfinite(seconds) || seconds <= 0) return nullptr;
   const auto stands = [&](const Limit& limit) {
-    return limit.what == "compute" || limit.seconds <= kDisproved * seconds;
+    return limit.seconds <= (limit.what == "compute" ? kMostOfPeak : kDisproved) * seconds;
   };
   const auto found = std::find_if(limits.begin(), limits.end(), stands);
   return found == limits.end() ? nullptr : &*found;

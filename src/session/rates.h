@@ -24,7 +24,7 @@ class RatesMeasurement {
 /// The better of two measurements, figure by figure.
 MachineRates better_of(const MachineRates&, const MachineRates&);
 /// The limit that holds a task which takes `seconds`: the tightest, but none of bandwidth that this time disproves (the
-/// bytes lie nearer than was assumed, or the bandwidth was measured beside something else). Null where nothing is known.
+/// bytes lie nearer than was assumed, or the bandwidth was measured beside something else), and no peak that is impossible. Null where nothing is known.
 const Limit* holding_limit(const std::vector<Limit>&, double seconds);
 /// "compute 78%": that limit and the share of it that is reached; "" where nothing is known.
 std::string held_by(const std::vector<Limit>&, double seconds);

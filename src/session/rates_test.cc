@@ -12,6 +12,7 @@ TEST(HeldBy, NamesTheTightestLimitThatTheTimeDoesNotDisprove) {
   EXPECT_EQ(held_by(limits, 4e-3), "memory 50%");
   EXPECT_EQ(held_by(limits, 1e-3), "compute 80%");
   EXPECT_EQ(held_by(limits, 4e-4), "compute 200%") << "fewer operations than the direct algorithm";
+  EXPECT_EQ(held_by(limits, 1e-4), "L2 10%") << "eight times the peak: that was measured beside another program";
   EXPECT_EQ(held_by(limits, std::numeric_limits<double>::infinity()), "");
   EXPECT_EQ(held_by({}, 1), "");
 }

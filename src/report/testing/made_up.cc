@@ -66,6 +66,7 @@ ReportData made_up() {
   data.notes = {"model.jsonl: the last line was cut short and is left out."};
   data.tasks = {task(0, "conv2d+bias+relu 1x56x56x64 k3 s1 p1", 2, 200, 100, 9),
                 task(1, "maxpool 1x28x28x64 k2 s2 p0", 1, 21, 20, 4), task(2, "dense+add 1x1000", 1, 5, 5, 0)};
+  data.tasks[2].flops = 4e6;
   data.tasks[0].trials[4].seconds = INFINITY;
   data.tasks[0].trials[4].code = OutcomeCode::crash;
   data.tasks[1].note = "rests: no more gain expected";
