@@ -10,7 +10,7 @@ struct WritePlace {
   bool in_place;  ///< else another file is written beside it and renamed
 };
 
-/// A device, a pipe, and the file of an open descriptor (/dev/stdout, /proc/self/fd/1) are written in place. Else the path is that of
+/// A device, a pipe, and the file of an open descriptor (/dev/stdout, /dev/fd/1, /proc/self/fd/1) are written in place. Else the path is that of
 /// the regular file that the links at `path` lead to, or would, so that links stay.
 WritePlace write_place(const std::string& path);
 

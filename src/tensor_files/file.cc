@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "base/new_file.h"
 #include "base/write_place.h"
 
 namespace whet {
@@ -94,23 +95,15 @@ Status can_write_file(const std::string& path) {
   else if (place.in_place)
     can = access(path.c_str(), W_OK) == 0;
   else
-    can = access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) == 0;
+    can = access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) == 0 &&
+          (access(place.path.c_str(), W_OK) == 0 || errno == ENOENT);
   return can ? ok_status() : Status(system_error("write", path));
 }
 
 Status write_file(const std::string& path, std::string_view bytes) {
-  const auto [whole, in_place] = write_place(path);
-  const std::string first = in_place ? path : whole + ".whet.tmp";
-  File file(std::fopen(first.c_str(), "wb"));
-  if (!file) return system_error("write", path);
-  bool written = std::fwrite(bytes.data(), 1, bytes.size(), file.get()) == bytes.size();
-  written = std::fflush(file.get()) == 0 && written;
-  Status status = written ? ok_status() : Status(system_error("write", path));
-  file.reset();
-  if (in_place) return status;
-  if (written && std::rename(first.c_str(), whole.c_str()) != 0) status = system_error("write", path);
-  if (!status.ok()) std::remove(first.c_str());
-  return status;
+  WHET_TRY(NewFile file, NewFile::open(path));
+  WHET_RETURN_IF_ERROR(file.write(bytes));
+  return file.keep();
 }
 
 }  // namespace whet

@@ -14,10 +14,10 @@ Result<std::string> read_file(const std::string& path);
 Result<std::string> read_file_part(const std::string& path, std::uint64_t offset, std::uint64_t length);
 /// Its bytes; of what is not read, the sentence.
 Result<std::uint64_t> file_size(const std::string& path);
-/// Fails before minutes of work where `write_file` would: a directory, or a folder that is not there or may not be written.
+/// Fails before minutes of work where `write_file` would: a directory, a folder that is not there, one that may not be written. A
+/// file that its user protects from writing is not replaced either.
 Status can_write_file(const std::string& path);
-/// Writes through a temporary file beside it, so that a failed write leaves what was there. A link's file is replaced, not the
-/// link; a device or a pipe is written to and never replaced.
+/// Writes as `NewFile` does: a failed write leaves what was there.
 Status write_file(const std::string& path, std::string_view bytes);
 
 }  // namespace whet
