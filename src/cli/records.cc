@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <deque>
 #include <memory>
+#include <optional>
 
 #include "base/counted.h"
 #include "cli/command.h"
@@ -56,19 +57,32 @@ Json stats_json(const RecordStats& stats) {
   return out.set("outcomes", outcomes).set("failures", failed).set("ranking", ranking);
 }
 
+/// The files of the command, as they are read; the one that is written is held all the while.
+struct RecordFiles {
+  std::optional<RecordRewrite> output;
+  std::deque<RecordsRead> read;
+  std::vector<RecordsRead*> all;   ///< one a file
+  std::vector<std::string> newer;  ///< lines of newer versions, each once
+};
+
+/// "; 12 lines left out": of those that the file had.
+std::string left_out(std::int64_t lines) {
+  return lines == 0 ? "" : "; " + counted(lines, "line") + " left out";
+}
+
 /// The records as lines, to `-o` or to standard output.
-int write(const RecordsCommand& command, const std::vector<Record>& records, const std::vector<Plan>& plans,
-          const std::vector<std::string>& newer) {
-  if (command.output.empty()) {
+int write(const RecordsCommand& command, RecordFiles& files, const std::vector<Record>& records,
+          const std::vector<Plan>& plans) {
+  if (!files.output) {
     for (const Record& record : records) fmt::print("{}\n", to_line(record));
     for (const Plan& plan : plans) fmt::print("{}\n", to_line(plan));
-    for (const std::string& line : newer) fmt::print("{}\n", line);
+    for (const std::string& line : files.newer) fmt::print("{}\n", line);
     return kDone;
   }
-  const Status status = write_records(command.output, records, plans, newer);
-  if (!status.ok()) return fail(status.error());
-  fmt::print("{}: {}{}\n", command.output, counted(std::ssize(records), "record"),
-             plans.empty() ? "" : ", " + counted(std::ssize(plans), "plan"));
+  const Result<std::int64_t> lost = files.output->replace(records, plans, files.newer);
+  if (!lost.ok()) return fail(lost.error());
+  fmt::print("{}: {}{}{}\n", command.output, counted(std::ssize(records), "record"),
+             plans.empty() ? "" : ", " + counted(std::ssize(plans), "plan"), left_out(*lost));
   return kDone;
 }
 
@@ -110,28 +124,47 @@ int print_best(const RecordsCommand& command, const Records& records) {
   return kDone;
 }
 
-int run(const RecordsCommand& command) {
-  std::deque<RecordsRead> read;
-  std::vector<std::string> newer;
-  for (const std::string& file : command.files) {
-    Result<RecordsRead> one = read_records(file);
-    if (!one.ok()) return fail(one.error());
-    one->records.count(EmulatedRecords::too);
-    for (const std::string& note : one->notes) fmt::print(stderr, "{}\n", note);
-    if (one->records.size() == 0 && distill_plans(one->records).empty() && one->newer_lines.empty())
-      fmt::print(stderr, "{}: holds no records\n", file);
-    for (std::string& line : one->newer_lines)
-      if (std::find(newer.begin(), newer.end(), line) == newer.end()) newer.push_back(std::move(line));
-    read.push_back(std::move(*one));
+bool writes(const RecordsCommand& command) {
+  return !command.output.empty() && (command.action == "merge" || command.action == "distill");
+}
+
+Status read_one(const std::string& path, RecordFiles& files) {
+  if (files.output && files.output->is(path)) {
+    files.all.push_back(&files.output->there());
+  } else {
+    WHET_TRY(RecordsRead read, read_records(path));
+    files.all.push_back(&files.read.emplace_back(std::move(read)));
   }
+  RecordsRead& file = *files.all.back();
+  file.records.count(EmulatedRecords::too);
+  for (const std::string& note : file.notes) fmt::print(stderr, "{}\n", note);
+  if (file.records.size() == 0 && distill_plans(file.records).empty() && file.newer_lines.empty())
+    fmt::print(stderr, "{}: holds no records\n", path);
+  for (const std::string& line : file.newer_lines)
+    if (std::find(files.newer.begin(), files.newer.end(), line) == files.newer.end()) files.newer.push_back(line);
+  return ok_status();
+}
+
+Status read_all(const RecordsCommand& command, RecordFiles& files) {
+  if (writes(command)) {
+    WHET_TRY(RecordRewrite output, RecordRewrite::open(command.output));
+    files.output.emplace(std::move(output));
+  }
+  for (const std::string& file : command.files) WHET_RETURN_IF_ERROR(read_one(file, files));
+  return ok_status();
+}
+
+int run(const RecordsCommand& command) {
+  RecordFiles files;
+  if (const Status read = read_all(command, files); !read.ok()) return fail(read.error());
   std::vector<const Records*> all;
-  for (const RecordsRead& one : read) all.push_back(&one.records);
-  if (command.action == "merge") return write(command, merge(all), merge_plans(all), newer);
-  if (read.size() > 1)
+  for (const RecordsRead* one : files.all) all.push_back(&one->records);
+  if (command.action == "merge") return write(command, files, merge(all), merge_plans(all));
+  if (all.size() > 1)
     return wrong_use(
         {"records " + command.action + ": one file is expected; `whet records merge` makes one of several"});
-  const Records& records = read.front().records;
-  if (command.action == "distill") return write(command, distill(records), distill_plans(records), newer);
+  const Records& records = *all.front();
+  if (command.action == "distill") return write(command, files, distill(records), distill_plans(records));
   if (command.action == "best") return print_best(command, records);
   if (command.action == "show") {
     fmt::print("{}", show(records));
@@ -153,6 +186,7 @@ std::function<int()> make_records(Arguments& arguments) {
       "print a table; merge: write the union of several files; stats: print the time spent and the failures");
   arguments.require("file", command->files, "Record files (JSON lines)");
   arguments.add("-o,--output", command->output, "distill, merge: the file to write (default: standard output)");
+  arguments.writes("--output", command->output, FileKind::records);  // which may be among those that are read
   arguments.flag("--json", command->json, "best, stats: print JSON");
   return [command] { return run(*command); };
 }

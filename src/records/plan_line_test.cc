@@ -105,7 +105,7 @@ TEST(Plans, SurviveInTheFile) {
   EXPECT_TRUE(read->notes.empty());
   ASSERT_EQ(read->records.plans().size(), 1u);
   EXPECT_EQ(to_line(read->records.plans().front()), kLine);
-  ASSERT_TRUE(write_records(path, {}, read->records.plans()).ok());
+  ASSERT_TRUE(RecordRewrite::open(path)->replace({}, read->records.plans()).ok());
   EXPECT_EQ(read_records(path)->records.plans(), read->records.plans());
 }
 

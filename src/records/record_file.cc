@@ -14,9 +14,11 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <unordered_set>
 #include <utility>
 
 #include "base/counted.h"
+#include "base/new_file.h"
 #include "base/parallel.h"
 #include "base/write_place.h"
 #include "records/line_blocks.h"
@@ -30,13 +32,24 @@ Error file_error(const std::string& path, const std::string& what) {
   return Error{path + ": " + what + ": " + std::strerror(errno)};
 }
 
+/// Whether `path` leads to this open file.
+bool is_named(int fd, const std::string& path) {
+  struct stat open{}, named{};
+  return fstat(fd, &open) == 0 && ::stat(path.c_str(), &named) == 0 && open.st_dev == named.st_dev &&
+         open.st_ino == named.st_ino;
+}
+
+/// Waits for the advisory lock of a file, which ends when it is closed. False with errno set: there is none.
+bool lock(int fd) {
+  while (flock(fd, LOCK_EX) != 0)
+    if (errno != EINTR) return false;
+  return true;
+}
+
 /// Holds the advisory lock of a file while it lives.
 class Lock {
  public:
-  explicit Lock(int fd) : fd_(fd) {
-    while ((held_ = flock(fd, LOCK_EX) == 0), !held_ && errno == EINTR) {
-    }
-  }
+  explicit Lock(int fd) : fd_(fd), held_(lock(fd)) {}
   ~Lock() {
     if (held_) flock(fd_, LOCK_UN);
   }
@@ -45,7 +58,7 @@ class Lock {
 
  private:
   int fd_;
-  bool held_ = false;
+  bool held_;
 };
 
 /// Writes everything or gives false with errno set.
@@ -108,6 +121,11 @@ std::string_view read_at(int fd, std::size_t begin, std::size_t end, std::vector
   return {room.data(), size};
 }
 
+/// Of a line that may be cut or damaged. Events begin as records do (docs/formats/events.md).
+bool looks_like_record(std::string_view line) {
+  return line.starts_with(std::string_view("{\"v\":").substr(0, line.size())) && line.find("\"event\":") == line.npos;
+}
+
 /// Sorts lines into records, newer lines and bad ones, and says in notes what was left out.
 class Collector {
  public:
@@ -118,7 +136,7 @@ class Collector {
     ++number_;
     const std::size_t first = text.find_first_not_of(" \t\r");
     if (first == text.npos) return;
-    if (!begins_with_) begins_with_ = text[first];
+    if (out_.lines++ == 0) is_ours_ = looks_like_record(text.substr(first));
     if (auto* record = std::get_if<Record>(&parsed)) {
       out_.records.add(std::move(*record));
     } else if (auto* plan = std::get_if<Plan>(&parsed)) {
@@ -135,7 +153,7 @@ class Collector {
   /// Someone gave the model's name instead of the record file's, say: such a file must not be appended to.
   bool is_of_another_kind() const {
     const bool nothing = out_.records.size() == 0 && out_.records.plans().empty() && out_.newer_lines.empty();
-    return nothing && begins_with_ && *begins_with_ != '{';
+    return nothing && out_.lines > 0 && !is_ours_;
   }
   void finish() {
     const auto count = [](std::int64_t n) { return counted(n, "line"); };
@@ -153,7 +171,7 @@ class Collector {
   const std::string& path_;
   std::int64_t number_ = 0;
   std::string first_bad_;
-  std::optional<char> begins_with_;  ///< the first line that is not empty
+  bool is_ours_ = false;  ///< the first line that is not empty looks like it
 };
 
 /// Lines and what they hold.
@@ -199,11 +217,19 @@ Result<RecordsRead> parse_lines(std::size_t size, const ReadText& read, const st
     }
   });
   if (collector.is_of_another_kind())
-    return Error{
-        path +
-        ": is no record file: its first line is no JSON object; give the name of a new or an existing .jsonl file"};
+    return Error{path +
+                 ": is no record file: its first line is no record; give the name of a new or an existing .jsonl file"};
   collector.finish();
   return out;
+}
+
+/// How many of the file's lines are among these; each counts once.
+std::int64_t lines_among(const RecordsRead& file, std::unordered_set<std::string> lines) {
+  std::size_t found = 0;
+  for (const Record& record : file.records.all()) found += lines.erase(to_line(record));
+  for (const Plan& plan : file.records.plans()) found += lines.erase(to_line(plan));
+  for (const std::string& line : file.newer_lines) found += lines.erase(line);
+  return static_cast<std::int64_t>(found);
 }
 
 Result<RecordsRead> parse_file(int fd, const std::string& path) {
@@ -237,26 +263,70 @@ Result<RecordsRead> read_records(const std::string& path) {
   return read;
 }
 
-Status write_records(const std::string& path, const std::vector<Record>& records, const std::vector<Plan>& plans,
-                     const std::vector<std::string>& newer_lines) {
-  std::string text;
-  for (const Record& record : records) (text += to_line(record)) += '\n';
-  for (const Plan& plan : plans) (text += to_line(plan)) += '\n';
-  for (const std::string& line : newer_lines) (text += line) += '\n';
-  const auto [whole, in_place] = write_place(path);
-  const std::string beside = in_place ? path : whole + ".whet.tmp";
-  const int fd = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (fd < 0) return file_error(path, "cannot write");
-  const bool written = write_all(fd, text) && (in_place || fdatasync(fd) == 0);
-  const int error = errno;
-  ::close(fd);
-  errno = error;
-  if (!written || (!in_place && std::rename(beside.c_str(), whole.c_str()) != 0)) {
-    const Error failure = file_error(path, "cannot write");
-    if (!in_place) ::unlink(beside.c_str());
-    return failure;
+namespace {
+
+/// For reading and writing; -1 with errno set where that cannot be. `made`: there was no file.
+int open_or_make(const std::string& path, bool& made) {
+  for (;;) {
+    int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+    if (fd >= 0 || errno != ENOENT) return fd;
+    fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    made = fd >= 0;
+    if (fd >= 0 || errno != EEXIST) return fd;
   }
-  return ok_status();
+}
+
+}  // namespace
+
+Result<RecordRewrite> RecordRewrite::open(const std::string& path) {
+  RecordRewrite rewrite(path);
+  const WritePlace place = write_place(path);
+  if (place.in_place) return rewrite;
+  WHET_RETURN_IF_ERROR(check_kind(path));
+  for (;;) {
+    rewrite.made_ = false;
+    rewrite.fd_ = open_or_make(place.path, rewrite.made_);
+    if (rewrite.fd_ < 0) return file_error(path, "cannot write");
+    if (!lock(rewrite.fd_)) return file_error(path, "cannot lock");
+    // Whoever had the lock may have replaced the file.
+    if (is_named(rewrite.fd_, path)) break;
+    ::close(std::exchange(rewrite.fd_, -1));
+  }
+  WHET_TRY(rewrite.there_, parse_file(rewrite.fd_, path));
+  return rewrite;
+}
+
+RecordRewrite::RecordRewrite(RecordRewrite&& other) noexcept
+    : path_(std::move(other.path_)),
+      fd_(std::exchange(other.fd_, -1)),
+      made_(std::exchange(other.made_, false)),
+      there_(std::move(other.there_)) {}
+
+RecordRewrite::~RecordRewrite() {
+  struct stat info{};
+  if (made_ && fstat(fd_, &info) == 0 && info.st_size == 0 && is_named(fd_, path_))
+    ::unlink(write_place(path_).path.c_str());
+  if (fd_ >= 0) ::close(fd_);
+}
+
+bool RecordRewrite::is(const std::string& path) const { return fd_ >= 0 && is_named(fd_, path); }
+
+Result<std::int64_t> RecordRewrite::replace(const std::vector<Record>& records, const std::vector<Plan>& plans,
+                                            const std::vector<std::string>& newer_lines) {
+  std::unordered_set<std::string> lines;
+  WHET_TRY(NewFile file, NewFile::open(path_));
+  std::string text;
+  const auto add = [&](const std::string& line) {
+    (text += line) += '\n';
+    if (there_.lines > 0) lines.insert(line);
+  };
+  for (const Record& record : records) add(to_line(record));
+  for (const Plan& plan : plans) add(to_line(plan));
+  for (const std::string& line : newer_lines) add(line);
+  WHET_RETURN_IF_ERROR(file.write(text));
+  WHET_RETURN_IF_ERROR(file.keep(true));
+  made_ = false;
+  return there_.lines - lines_among(there_, std::move(lines));
 }
 
 Result<RecordFile> RecordFile::open(const std::string& path, EmulatedRecords emulated, std::string device) {
@@ -270,9 +340,21 @@ Result<RecordFile> RecordFile::open(const std::string& path, EmulatedRecords emu
   return file;
 }
 
+Status RecordFile::while_locked(const std::function<Status()>& body) {
+  for (;;) {
+    WHET_RETURN_IF_ERROR(follow_name());
+    const Lock held(fd_);
+    if (!held.held()) return file_error(path_, "cannot lock");
+    // Whoever had the lock may have replaced the file.
+    if (is_named(fd_, path_)) return body();
+  }
+}
+
 Status RecordFile::load() {
-  Lock lock(fd_);
-  if (!lock.held()) return file_error(path_, "cannot lock");
+  return while_locked([this] { return load_locked(); });
+}
+
+Status RecordFile::load_locked() {
   WHET_TRY(read_, parse_file(fd_, path_));
   WHET_TRY(const std::size_t size, size_of_file(fd_, path_));
   if (!ends_a_line(fd_, size) && !write_all(fd_, "\n")) return file_error(path_, "cannot end its last line");
@@ -302,9 +384,7 @@ RecordFile::~RecordFile() {
 }
 
 Status RecordFile::follow_name() {
-  struct stat ours{}, named{};
-  const bool there = ::stat(path_.c_str(), &named) == 0;
-  if (fstat(fd_, &ours) == 0 && there && ours.st_dev == named.st_dev && ours.st_ino == named.st_ino) return ok_status();
+  if (is_named(fd_, path_)) return ok_status();
   const int fd = ::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (fd < 0) return file_error(path_, "was removed or replaced and cannot be opened again");
   ::close(std::exchange(fd_, fd));
@@ -313,9 +393,10 @@ Status RecordFile::follow_name() {
 
 Status RecordFile::append_line(std::string line) {
   line += '\n';
-  WHET_RETURN_IF_ERROR(follow_name());
-  Lock lock(fd_);
-  if (!lock.held()) return file_error(path_, "cannot lock");
+  return while_locked([&] { return append_locked(std::move(line)); });
+}
+
+Status RecordFile::append_locked(std::string line) {
   const off_t size = lseek(fd_, 0, SEEK_END);
   if (size < 0) return file_error(path_, "cannot append");
   // Another writer may have died in the middle of a line since we opened the file.

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -15,15 +17,40 @@ struct RecordsRead {
   std::vector<std::string> notes;        ///< for the user: a sentence for each thing that was skipped
   std::vector<std::string> newer_lines;  ///< lines of newer versions, unchanged
   std::int64_t bad_lines = 0;
+  std::int64_t lines = 0;  ///< all that are not empty
 };
 
 /// Reads a file of records and changes nothing. Errors: the file cannot be read; it is no file of records.
 Result<RecordsRead> read_records(const std::string& path);
 /// Reads records from the bytes of a file, which notes call `path`.
 Result<RecordsRead> parse_records(std::string_view text, const std::string& path);
-/// Replaces `path` by these records, or leaves it unchanged: the file is written beside it, then renamed.
-Status write_records(const std::string& path, const std::vector<Record>&, const std::vector<Plan>& plans = {},
-                     const std::vector<std::string>& newer_lines = {});
+/// A record file that is written anew. Whoever appends to it waits while this lives, and appends to the new one then, so that no
+/// line is lost. What `write_place` calls in place (a device, a pipe) is written to, and holds nothing.
+class RecordRewrite {
+ public:
+  /// Waits for the file's lock and reads it; there may be none yet. Errors: it cannot be written; it is no file of records.
+  static Result<RecordRewrite> open(const std::string& path);
+
+  RecordRewrite(RecordRewrite&&) noexcept;
+  RecordRewrite& operator=(RecordRewrite&&) = delete;
+  ~RecordRewrite();
+
+  /// What it holds, which stays so.
+  RecordsRead& there() { return there_; }
+  /// Whether `path` leads to this file.
+  bool is(const std::string& path) const;
+  /// Replaces the file by these records, or leaves it unchanged; only once. The value: how many of its lines are left out.
+  Result<std::int64_t> replace(const std::vector<Record>&, const std::vector<Plan>& plans = {},
+                               const std::vector<std::string>& newer_lines = {});
+
+ private:
+  explicit RecordRewrite(std::string path) : path_(std::move(path)) {}
+
+  std::string path_;
+  int fd_ = -1;        ///< locked; -1: written in place
+  bool made_ = false;  ///< there was no file
+  RecordsRead there_;
+};
 
 /// A record file that is open for appending. To open it is to resume. Several processes may append to one file: each
 /// append is one write() of a whole line under an advisory lock, so that kill -9 loses at most the line being written.
@@ -54,12 +81,16 @@ class RecordFile {
  private:
   RecordFile(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
   Status load();
+  /// Calls it while this process has the lock of the file that the name leads to.
+  Status while_locked(const std::function<Status()>&);
+  Status load_locked();
   /// Writes the line and a newline.
   Status append_line(std::string line);
+  Status append_locked(std::string line);
   /// After an append: at most a second passes without a sync.
   Status sync_soon();
-  /// Opens the file again when its name now belongs to another file (`whet records distill F -o F`) or to none: a line
-  /// in a file without a name would be lost.
+  /// Opens the file again when its name now belongs to another file (`RecordRewrite`) or to none: a line in a file without
+  /// a name would be lost.
   Status follow_name();
 
   std::string path_;

@@ -9,8 +9,10 @@
 
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <set>
 #include <sstream>
+#include <thread>
 
 #include "base/rng.h"
 #include "records/testing/sample.h"
@@ -49,6 +51,11 @@ class RecordFileTest : public ::testing::Test {
 };
 
 std::string line(const std::string& steps) { return to_line(timed("k", steps, 1)) + "\n"; }
+Result<std::int64_t> replace(const std::string& path, const std::vector<Record>& records,
+                             const std::vector<std::string>& newer_lines = {}) {
+  WHET_TRY(RecordRewrite rewrite, RecordRewrite::open(path));
+  return rewrite.replace(records, {}, newer_lines);
+}
 
 TEST_F(RecordFileTest, IsCreatedAndResumedByOpening) {
   {
@@ -85,11 +92,27 @@ TEST_F(RecordFileTest, KeepsLinesOfANewerVersionButDoesNotUseThem) {
 }
 TEST_F(RecordFileTest, RefusesAFileOfAnotherKindAndLeavesItAlone) {
   write("\x08\x07 an ONNX model");
-  EXPECT_EQ(
-      opened(),
-      "error: " + path_ +
-          ": is no record file: its first line is no JSON object; give the name of a new or an existing .jsonl file");
+  EXPECT_EQ(opened(),
+            "error: " + path_ +
+                ": is no record file: its first line is no record; give the name of a new or an existing .jsonl file");
   EXPECT_EQ(content(), "\x08\x07 an ONNX model");
+}
+TEST_F(RecordFileTest, RefusesJsonThatHoldsNoRecord) {
+  for (const std::string text : {"{\"format\":\"layers-model\"}", "{\"v\":1,\"event\":\"started\",\"t\":0}\n", "[]"}) {
+    write(text);
+    const std::string sentence =
+        path_ + ": is no record file: its first line is no record; give the name of a new or an existing .jsonl file";
+    EXPECT_EQ(opened(), "error: " + sentence);
+    EXPECT_EQ(replace(path_, {timed("k", "a", 1)}).error().message, sentence);
+    EXPECT_EQ(content(), text);
+  }
+}
+TEST_F(RecordFileTest, MayHoldNothingButTheBeginningOfALine) {
+  for (const std::size_t bytes : {1, 3, 40}) {
+    write(line("a").substr(0, bytes));
+    EXPECT_EQ(opened(), "\nr.jsonl: the last line (1) was cut short, as by a kill; it is skipped");
+    EXPECT_EQ(opened().substr(0, 36), "\nr.jsonl: 1 line skipped that holds ") << "it has an end now";
+  }
 }
 TEST_F(RecordFileTest, SaysWhyItCannotBeOpened) {
   EXPECT_EQ(RecordFile::open(folder_ + "/no/r.jsonl").error().message,
@@ -123,8 +146,8 @@ TEST_F(RecordFileTest, StaysAsItWasWhereADiskThatIsFullTakesNoNewOne) {
     signal(SIGXFSZ, SIG_IGN);
     const rlimit limit{line("a").size(), line("a").size()};
     setrlimit(RLIMIT_FSIZE, &limit);
-    const Status status = write_records(path_, {timed("k", "b", 1), timed("k", "c", 1)});
-    _exit(!status.ok() && status.error().message == path_ + ": cannot write: File too large" ? 0 : 1);
+    const auto status = replace(path_, {timed("k", "b", 1), timed("k", "c", 1)});
+    _exit(!status.ok() && status.error().message == "cannot write \"" + path_ + "\": File too large" ? 0 : 1);
   }
   int status = 0;
   waitpid(child, &status, 0);
@@ -136,10 +159,10 @@ TEST_F(RecordFileTest, ThatIsAFolderIsRefused) {
   EXPECT_EQ(read_records(folder_).error().message, folder_ + ": is a folder; a record file was expected");
   const std::string link = folder_ + "/link.jsonl";
   std::filesystem::create_symlink(path_, link);
-  EXPECT_TRUE(write_records(link, {timed("k", "d", 1)}).ok());
+  EXPECT_TRUE(replace(link, {timed("k", "d", 1)}).ok());
   EXPECT_TRUE(std::filesystem::is_symlink(link));
   EXPECT_EQ(read_records(path_)->records.size(), 1u);
-  EXPECT_EQ(write_records(folder_ + "/no/r.jsonl", {}).error().message,
+  EXPECT_EQ(replace(folder_ + "/no/r.jsonl", {}).error().message,
             folder_ + "/no/r.jsonl: cannot write: No such file or directory");
 }
 TEST_F(RecordFileTest, LosesAtMostTheLastLineToAKill) {
@@ -196,6 +219,67 @@ TEST_F(RecordFileTest, TakesWholeLinesFromTwoWriters) {
   EXPECT_EQ(seen.size(), 2u * kEach);
   EXPECT_EQ(read.records.size(), 2u * kEach);
 }
+TEST_F(RecordFileTest, LosesNoLineToWhoWritesItAnewMeanwhile) {
+  constexpr int kEach = 300;
+  std::vector<pid_t> writers;
+  for (const char* name : {"a", "b"}) {
+    const pid_t child = fork();
+    if (child == 0) {
+      auto file = RecordFile::open(path_).value();
+      bool good = true;
+      for (int i = 0; i < kEach; ++i) good &= file.append(timed("k", name + std::to_string(i), 1)).ok();
+      _exit(good ? 0 : 1);
+    }
+    writers.push_back(child);
+  }
+  int running = 2;
+  while (running > 0) {
+    auto rewrite = RecordRewrite::open(path_).value();
+    const auto& there = rewrite.there().records.all();
+    EXPECT_EQ(*rewrite.replace(std::vector<Record>(there.begin(), there.end())), 0);
+    int status = 0;
+    if (waitpid(-1, &status, WNOHANG) <= 0) continue;
+    --running;
+    EXPECT_EQ(status, 0);
+  }
+  const auto read = read_records(path_).value();
+  std::set<std::string> seen;
+  for (const Record& r : read.records.all()) seen.insert(r.steps);
+  EXPECT_EQ(seen.size(), 2u * kEach);
+  EXPECT_EQ(read.records.size(), 2u * kEach);
+  EXPECT_TRUE(read.notes.empty());
+}
+TEST_F(RecordFileTest, IsHeldWhileItIsWrittenAnew) {
+  write(line("a"));
+  auto file = RecordFile::open(path_).value();
+  auto rewrite = std::make_optional(RecordRewrite::open(path_).value());
+  std::thread writer([&] { EXPECT_TRUE(file.append(timed("k", "c", 1)).ok()); });
+  EXPECT_TRUE(rewrite->replace({timed("k", "b", 1)}).ok());
+  rewrite.reset();
+  writer.join();
+  EXPECT_EQ(content(), line("b") + line("c"));
+}
+TEST_F(RecordFileTest, ThatIsWrittenAnewSaysHowManyLinesAreLeftOut) {
+  write(line("a") + line("a") + "rubbish\n" + line("b") + "{\"v\":9}\n" + line("c").substr(0, 50));
+  EXPECT_EQ(*replace(path_, {timed("k", "a", 1), timed("k", "d", 1)}, {"{\"v\":9}"}), 4);
+  EXPECT_EQ(*replace(path_, {timed("k", "a", 1), timed("k", "d", 1)}, {"{\"v\":9}"}), 0);
+}
+TEST_F(RecordFileTest, ThatIsNotWrittenAfterAllIsNotMade) {
+  {
+    const auto rewrite = RecordRewrite::open(path_).value();
+  }
+  EXPECT_FALSE(std::filesystem::exists(path_));
+}
+TEST_F(RecordFileTest, IsKnownByAllItsNames) {
+  write(line("a"));
+  std::filesystem::create_hard_link(path_, folder_ + "/hard");
+  std::filesystem::create_symlink(path_, folder_ + "/link");
+  const auto rewrite = RecordRewrite::open(folder_ + "/link").value();
+  EXPECT_TRUE(rewrite.is(path_));
+  EXPECT_TRUE(rewrite.is(folder_ + "/hard"));
+  EXPECT_TRUE(rewrite.is(folder_ + "/./r.jsonl"));
+  EXPECT_FALSE(rewrite.is(folder_ + "/other"));
+}
 TEST_F(RecordFileTest, EndsTheLineOfAWriterThatDiedMeanwhile) {
   auto file = RecordFile::open(path_).value();
   EXPECT_TRUE(file.append(timed("k", "a", 1)).ok());
@@ -206,7 +290,7 @@ TEST_F(RecordFileTest, EndsTheLineOfAWriterThatDiedMeanwhile) {
 TEST_F(RecordFileTest, IsFollowedWhenItIsReplacedOrRemovedMeanwhile) {
   auto file = RecordFile::open(path_).value();
   EXPECT_TRUE(file.append(timed("k", "a", 1)).ok());
-  EXPECT_TRUE(write_records(path_, {timed("k", "x", 1)}).ok());
+  EXPECT_TRUE(replace(path_, {timed("k", "x", 1)}).ok());
   EXPECT_TRUE(file.append(timed("k", "b", 1)).ok());
   EXPECT_EQ(content(), line("x") + line("b"));
   std::filesystem::remove(path_);
@@ -228,8 +312,8 @@ TEST_F(RecordFileTest, ThatIsAPipeIsRefusedAtOnce) {
   EXPECT_EQ(RecordFile::open(path_).error().message, sentence);
 }
 TEST_F(RecordFileTest, IsReplacedAsAWhole) {
-  write("old");
-  EXPECT_TRUE(write_records(path_, {timed("k", "a", 1)}, {}, {"{\"v\":9}"}).ok());
+  write(line("old"));
+  EXPECT_TRUE(replace(path_, {timed("k", "a", 1)}, {"{\"v\":9}"}).ok());
   EXPECT_EQ(content(), line("a") + "{\"v\":9}\n");
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
 }
