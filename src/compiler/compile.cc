@@ -8,6 +8,8 @@
 #include "compiler/kernels.h"
 #include "compiler/library.h"
 #include "compiler/packing.h"
+#include "compiler/scratch.h"
+#include "tensor_files/file.h"
 
 namespace whet {
 namespace {
@@ -85,7 +87,7 @@ Status check_output(const std::string& output) {
     return Error{output + ": is a directory; expected the path of a file"};
   if (std::filesystem::exists(output, failed) && !std::filesystem::is_regular_file(output, failed))
     return Error{output + ": is a device or a pipe; expected the path of a file"};
-  return ok_status();
+  return can_write_file(output);
 }
 
 }  // namespace
@@ -112,6 +114,7 @@ std::string summary(const CompileReport& report) {
 Result<CompileReport> compile_model(const FusedGraph& fused, const ScheduleSource& source, const Target& target,
                                     const std::string& output, const CompileOptions& options) {
   WHET_RETURN_IF_ERROR(check_output(output));
+  WHET_RETURN_IF_ERROR(ScratchDirectory::make());  // the library needs one, after the kernels
   CompileReport report;
   const double begin = seconds_now();
   WHET_TRY(const PlacedTasks placed, place_tasks(fused, target));

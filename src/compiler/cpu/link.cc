@@ -1,7 +1,6 @@
 #include "compiler/cpu/link.h"
 
 #include <elf.h>
-#include <fcntl.h>
 #include <lld/Common/Driver.h>
 #include <llvm/Support/raw_ostream.h>
 #include <sys/stat.h>
@@ -14,6 +13,7 @@
 #include <fstream>
 
 #include "base/check.h"
+#include "base/new_file.h"
 #include "compiler/cpu/image_object.h"
 #include "whet/model_file.h"
 
@@ -22,10 +22,20 @@ LLD_HAS_DRIVER(elf)
 namespace whet {
 namespace {
 
-/// The linker's word, in a child of its own; never returns.
-[[noreturn]] void link_in_child(const std::vector<const char*>& arguments, int complaints) {
+/// The exit code of a child that could not write the library; the pipe has the reason.
+constexpr int kNotWritten = 2;
+
+/// The linker's word, in a child of its own; never returns. The library goes through standard output into the open file: a file that
+/// the linker gets by its name it replaces by another one, under a name and with a mode of its own choice.
+[[noreturn]] void link_in_child(const std::vector<const char*>& arguments, int complaints, int library) {
   llvm::raw_fd_ostream out(complaints, /*shouldClose=*/false, /*unbuffered=*/true);
+  if (dup2(library, STDOUT_FILENO) < 0) _exit(1);
   const lld::Result result = lld::lldMain(arguments, out, out, {{lld::Gnu, &lld::elf::link}});
+  llvm::outs().flush();
+  if (llvm::outs().has_error()) {
+    out << llvm::outs().error().message();
+    _exit(kNotWritten);
+  }
   _exit(result.retCode == 0 ? 0 : 1);
 }
 
@@ -40,13 +50,13 @@ std::string read_all(int file) {
   }
 }
 
-Status run_linker(const std::vector<std::string>& command) {
+Status run_linker(const std::vector<std::string>& command, int library, const std::string& output) {
   std::vector<const char*> arguments;
   for (const std::string& word : command) arguments.push_back(word.c_str());
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return Error{std::string("cannot start the linker: ") + std::strerror(errno)};
   const pid_t child = fork();
-  if (child == 0) link_in_child(arguments, ends[1]);
+  if (child == 0) link_in_child(arguments, ends[1], library);
   close(ends[1]);
   const std::string complaints = child > 0 ? read_all(ends[0]) : "";
   close(ends[0]);
@@ -57,6 +67,7 @@ Status run_linker(const std::vector<std::string>& command) {
   if (WIFSIGNALED(status)) {
     return Error{"the linker died by signal " + std::to_string(WTERMSIG(status)) + ": " + complaints};
   }
+  if (WEXITSTATUS(status) == kNotWritten) return Error{"cannot write \"" + output + "\": " + complaints, ErrorKind::io};
   if (WEXITSTATUS(status) != 0) return Error{"the linker failed: " + complaints};
   return ok_status();
 }
@@ -72,15 +83,11 @@ Status write_file(const std::string& path, std::string_view bytes) {
 /// A file that is read and changed in place.
 class LinkedFile {
  public:
-  explicit LinkedFile(const std::string& path) : path_(path), file_(open(path.c_str(), O_RDWR | O_CLOEXEC)) {}
-  LinkedFile(const LinkedFile&) = delete;
-  ~LinkedFile() {
-    if (file_ >= 0) close(file_);
-  }
+  LinkedFile(const std::string& path, int file) : path_(path), file_(file) {}
 
   Result<std::uint64_t> bytes() const {
     struct stat status;
-    if (file_ < 0 || fstat(file_, &status) != 0) return Error{path_ + ": " + std::strerror(errno)};
+    if (fstat(file_, &status) != 0) return Error{path_ + ": " + std::strerror(errno)};
     return static_cast<std::uint64_t>(status.st_size);
   }
   Status read(void* data, std::uint64_t bytes, std::uint64_t at) const {
@@ -92,18 +99,20 @@ class LinkedFile {
       const ssize_t put =
           pwrite(file_, static_cast<const char*>(data) + done, bytes - done, static_cast<off_t>(at + done));
       if (put < 0 && errno == EINTR) continue;
-      if (put <= 0) return Error{path_ + ": cannot write: " + std::strerror(errno)};
+      if (put <= 0) return cannot_write();
       done += static_cast<std::uint64_t>(put);
     }
     return ok_status();
   }
   Status lengthen(std::uint64_t bytes) const {
-    if (ftruncate(file_, static_cast<off_t>(bytes)) != 0)
-      return Error{path_ + ": cannot write: " + std::strerror(errno)};
-    return ok_status();
+    return ftruncate(file_, static_cast<off_t>(bytes)) == 0 ? ok_status() : cannot_write();
   }
 
  private:
+  Status cannot_write() const {
+    return Error{"cannot write \"" + path_ + "\": " + std::strerror(errno), ErrorKind::io};
+  }
+
   std::string path_;
   int file_;
 };
@@ -167,8 +176,7 @@ Status append_trailer(const LinkedFile& file) {
 }
 
 /// Makes a model of a library.
-Status append_rest(const std::string& path, const WeightTable& weights) {
-  const LinkedFile file(path);
+Status append_rest(const LinkedFile& file, const WeightTable& weights) {
   WHET_RETURN_IF_ERROR(append_weights(file, weights));
   return append_trailer(file);
 }
@@ -177,7 +185,7 @@ Status append_rest(const std::string& path, const WeightTable& weights) {
 
 Status link_model(std::string_view runtime, const std::vector<std::string>& objects, const WeightTable& weights,
                   const std::string& output, const std::string& scratch, int threads) {
-  const std::string first = scratch + "/runtime.o", exports = scratch + "/exports", linked = output + ".whet.tmp";
+  const std::string first = scratch + "/runtime.o", exports = scratch + "/exports";
   WHET_RETURN_IF_ERROR(write_file(first, runtime));
   WHET_RETURN_IF_ERROR(write_file(exports, "{ global: whet_model_v1; local: *; };\n"));
   std::vector<std::string> command = {"ld.lld",
@@ -195,16 +203,14 @@ Status link_model(std::string_view runtime, const std::vector<std::string>& obje
                                       "--version-script=" + exports,
                                       "--threads=" + std::to_string(threads),
                                       "-o",
-                                      linked,
+                                      "-",
                                       first};
   command.insert(command.end(), objects.begin(), objects.end());
-  Status status = run_linker(command);
-  if (status.ok()) status = append_rest(linked, weights);
-  if (status.ok() && std::rename(linked.c_str(), output.c_str()) != 0) {
-    status = Error{output + ": cannot write: " + std::strerror(errno)};
-  }
-  if (!status.ok()) unlink(linked.c_str());
-  return status;
+  constexpr mode_t kExecutable = 0777;
+  WHET_TRY(NewFile library, NewFile::open(output, kExecutable));
+  WHET_RETURN_IF_ERROR(run_linker(command, library.fd(), output));
+  WHET_RETURN_IF_ERROR(append_rest(LinkedFile(output, library.fd()), weights));
+  return library.keep();
 }
 
 }  // namespace whet
