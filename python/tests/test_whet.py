@@ -61,6 +61,18 @@ class Loading(InAFolder):
         with self.assertRaisesRegex(whet.Error, "nothing"):
             whet.load(ROOT / "tests/models/blazeface_front.onnx", shapes={"nothing": (1, 2)})
 
+    def test_loses_nothing_to_an_output(self):
+        shutil.copy(ROOT / "tests/models/blazeface_front.onnx", "model.onnx")
+        shutil.copy(ROOT / "tests/golden/records.jsonl", "r.jsonl")
+        before = Path("model.onnx").read_bytes(), Path("r.jsonl").read_bytes()
+        model = whet.load("model.onnx")
+        for write in (lambda: model.compile("model.onnx"), lambda: model.compile("r.jsonl", records="r.jsonl"),
+                      lambda: model.report("model.onnx", records="r.jsonl"), lambda: model.tune(1, records="model.onnx"),
+                      lambda: model.lab(records="model.onnx")):
+            with self.assertRaisesRegex(whet.Error, "which this command reads; give it another name"):
+                write()
+        self.assertEqual((Path("model.onnx").read_bytes(), Path("r.jsonl").read_bytes()), before)
+
     def test_says_so_where_there_is_no_program(self):
         kept = os.environ.pop("WHET", None)
         path, os.environ["PATH"] = os.environ["PATH"], ""

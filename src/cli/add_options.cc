@@ -23,6 +23,7 @@ void add_options(Arguments& arguments, ModelOptions& options, bool compiled) {
   arguments.require(
       "MODEL", options.model,
       compiled ? "A model file, zoo:NAME, or a model.so that `whet compile` wrote" : "A model file, or zoo:NAME");
+  arguments.reads(options.model);
   add_shapes(arguments, options);
 }
 
@@ -32,6 +33,7 @@ void add_shapes(Arguments& arguments, ModelOptions& options) {
   arguments.add("--entry", options.entry, "Which of several functions or programs of the file");
   arguments.add("--seed", options.seed, "Seed of random inputs, of the search, and of the weights of zoo: models");
   add_zoo(arguments, options);
+  arguments.reads(options.inputs);
 }
 
 void add_zoo(Arguments& arguments, ModelOptions& options) {
@@ -106,6 +108,7 @@ void add_options(Arguments& arguments, RecordOptions& options) {
   options.tell = tell_user;
   arguments.add("--records", options.file,
                 "Compile with the best records of this file of `whet tune` (default: default schedules)");
+  arguments.reads(options.file);
   add_options(arguments, options.rounding, "schedules");
 }
 

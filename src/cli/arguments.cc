@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <memory>
 #include <type_traits>
+#include <utility>
 
 #include "base/nearest.h"
 
@@ -49,6 +50,41 @@ CLI::Option* add_number(CLI::App& app, const std::string& names, T& value, T low
 }
 
 }  // namespace
+
+struct Arguments::Files {
+  struct Written {
+    std::string option;
+    std::string* value;
+    FileKind kind;
+    std::function<std::string()> usual;
+  };
+  std::vector<const std::string*> read;
+  std::vector<const std::vector<std::string>*> read_lists;
+  std::vector<Written> written;
+};
+
+Arguments::Arguments(CLI::App& app) : app_(app), files_(std::make_shared<Files>()) {}
+
+void Arguments::reads(const std::string& value) { files_->read.push_back(&value); }
+void Arguments::reads(const std::vector<std::string>& values) { files_->read_lists.push_back(&values); }
+void Arguments::writes(const std::string& option, std::string& value, FileKind kind,
+                       std::function<std::string()> usual) {
+  files_->written.push_back({option, &value, kind, std::move(usual)});
+}
+
+std::function<Status()> Arguments::check() const {
+  return [files = files_] {
+    std::vector<OutputFile> outputs;
+    for (const Files::Written& written : files->written) {
+      if (written.value->empty() && written.usual) *written.value = written.usual();
+      outputs.push_back({written.option, *written.value, written.kind});
+    }
+    std::vector<std::string> inputs;
+    for (const std::string* value : files->read) inputs.push_back(*value);
+    for (const auto* values : files->read_lists) inputs.insert(inputs.end(), values->begin(), values->end());
+    return check_outputs(outputs, inputs);
+  };
+}
 
 void Arguments::add(const std::string& names, std::string& value, const std::string& help) {
   app_.add_option(names, value, help)->type_name("TEXT");

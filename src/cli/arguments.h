@@ -1,8 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
+
+#include "base/result.h"
+#include "session/outputs.h"
 
 namespace CLI {
 class App;
@@ -15,7 +20,7 @@ namespace whet {
 /// command-line library, which only this file's source sees. `names` is "--long", "-s,--long" or "positional".
 class Arguments {
  public:
-  explicit Arguments(CLI::App& app) : app_(app) {}
+  explicit Arguments(CLI::App& app);
 
   void add(const std::string& names, std::string& value, const std::string& help);
   void add(const std::string& names, std::vector<std::string>& values, const std::string& help);
@@ -35,8 +40,19 @@ class Arguments {
   void require_choice(const std::string& name, std::string& value, std::vector<std::string> words,
                       const std::string& help);
 
+  // The files of the command, by the options that name them: what is written is checked against what is read before the command runs.
+
+  void reads(const std::string& value);
+  void reads(const std::vector<std::string>& values);
+  ///   usual  the name where none is given; empty: then nothing is written
+  void writes(const std::string& option, std::string& value, FileKind kind, std::function<std::string()> usual = {});
+  /// Names what was not given, and checks. It outlives this object, as the values do.
+  std::function<Status()> check() const;
+
  private:
+  struct Files;
   CLI::App& app_;
+  std::shared_ptr<Files> files_;
 };
 
 /// The words that an option made by `choice` or `require_choice` takes; none of another one.

@@ -7,6 +7,7 @@
 #include <new>
 #include <stdexcept>
 #include <system_error>
+#include <utility>
 
 #include "base/last_words.h"
 #include "base/nearest.h"
@@ -96,7 +97,11 @@ std::vector<std::function<int()>> describe(const std::vector<Command>& commands,
     sub->allow_extras();
     sub->option_defaults()->always_capture_default();
     Arguments arguments(*sub);
-    runs.push_back(command.make(arguments));
+    std::function<int()> run = command.make(arguments);
+    runs.push_back([check = arguments.check(), run = std::move(run)] {
+      const Status can = check();
+      return can.ok() ? run() : fail(can.error());
+    });
   }
   CLI::App* const completion =
       app.add_subcommand("completion", "Print a script for a shell that completes these commands");

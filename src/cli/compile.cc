@@ -141,7 +141,6 @@ int compile(CompileCommand& command, const TargetOnCores& place, const FusedGrap
 }
 
 int run(CompileCommand& command) {
-  if (command.output.empty()) command.output = command.model.name() + ".so";
   const Result<TargetOnCores> place = choose_target(command.place);
   if (!place.ok()) return wrong_use(place.error());
   if (!place->note.empty()) fmt::print(stderr, "{}\n", place->note);
@@ -167,10 +166,13 @@ std::function<int()> make_compile(Arguments& arguments) {
   add_options(arguments, command->place);
   add_options(arguments, command->records);
   arguments.add("-o,--output", command->output, "The library to write (default: the model's name with .so, here)");
+  arguments.writes("--output", command->output, FileKind::model,
+                   [&model = command->model] { return model.name() + ".so"; });
   arguments.choice("--weights", command->weights, {"model", "seed"},
                    "seed: large weights are made up, for a library that is only timed; a device elsewhere makes them "
                    "itself, so that they do not travel");
   arguments.add("--ptx", command->ptx, "For a GPU: also write the PTX of all kernels to this file");
+  arguments.writes("--ptx", command->ptx, FileKind::ptx);
   arguments.flag("--cubin", command->cubin,
                  "For a GPU: also put machine code into the library (needs ptxas), which opens faster on a GPU of the "
                  "target's architecture");
@@ -178,6 +180,7 @@ std::function<int()> make_compile(Arguments& arguments) {
                  "Take records of emulated devices too; for a GPU, put code for the emulated device into the library");
   arguments.add("--events", command->events,
                 "Also write how far it is, a JSON object a line, to this open file descriptor or file");
+  arguments.writes("--events", command->events, FileKind::events);
   arguments.flag("--json", command->json, "Print JSON");
   arguments.flag("-v,--verbose", command->verbose, "Print the source of each task's schedule");
   arguments.flag("-q,--quiet", command->quiet, "Print nothing");

@@ -186,8 +186,6 @@ Status write_trace(const std::string& path, OpenedModel& model, int runs) {
 int run(ProfileCommand& command) {
   if (command.runnable.model.fill.empty()) command.runnable.model.fill = "random";
   command.runnable.times_alone = true;
-  if (!command.trace.empty())
-    if (const Status can = can_write_file(command.trace); !can.ok()) return fail(can.error());
   const Result<InputFiles> files = read_inputs(command.runnable.model.inputs);
   if (!files.ok()) return fail(files.error());
   Result<Runnable> runnable = open_runnable(command.runnable, *files);
@@ -213,6 +211,7 @@ std::function<int()> make_profile(Arguments& arguments) {
   add_options(arguments, command->runnable);
   arguments.add("--runs", command->runs, 1, 1000000000, "Inferences to measure");
   arguments.add("--trace", command->trace, "Also write a file for Chrome's tracing view: a lane a core");
+  arguments.writes("--trace", command->trace, FileKind::trace);
   arguments.flag("--json", command->json, "Print JSON");
   return [command] { return run(*command); };
 }

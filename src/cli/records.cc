@@ -66,9 +66,7 @@ struct RecordFiles {
 };
 
 /// "; 12 lines left out": of those that the file had.
-std::string left_out(std::int64_t lines) {
-  return lines == 0 ? "" : "; " + counted(lines, "line") + " left out";
-}
+std::string left_out(std::int64_t lines) { return lines == 0 ? "" : "; " + counted(lines, "line") + " left out"; }
 
 /// The records as lines, to `-o` or to standard output.
 int write(const RecordsCommand& command, RecordFiles& files, const std::vector<Record>& records,

@@ -14,7 +14,6 @@
 #include "session/rates.h"
 #include "session/record_rates.h"
 #include "session/reporting.h"
-#include "tensor_files/file.h"
 
 namespace whet {
 namespace {
@@ -36,10 +35,8 @@ Status run_network(const ReportCommand& command, const ReportSubject& subject, c
   return run_for_report(subject, records, std::move(inputs), data);
 }
 
-Result<std::string> make_report_page(const ReportCommand& command, const TargetOnCores& place) {
+Status make_report_page(const ReportCommand& command, const TargetOnCores& place) {
   WHET_RETURN_IF_ERROR(command.rounding.check(place.target));
-  const std::string output = command.output.empty() ? command.model.name() + ".html" : command.output;
-  WHET_RETURN_IF_ERROR(can_write_file(output));
   WHET_TRY(const InputFiles files, read_inputs(command.model.inputs));
   make_large_heaps();
   // What the rates will be measured by is compiled while the files are read; to measure needs the processors alone.
@@ -70,17 +67,16 @@ Result<std::string> make_report_page(const ReportCommand& command, const TargetO
     if (const Status ran = run_network(command, subject, read.records, files, data); !ran.ok())
       data.notes.push_back("The network could not be measured as a whole: " + ran.error().message);
   }
-  WHET_RETURN_IF_ERROR(write_report(std::move(data), output));
-  return output;
+  return write_report(std::move(data), command.output);
 }
 
 int run(const ReportCommand& command) {
   if (command.records.empty()) return wrong_use({"report: no records are given; give --records FILE (of `whet tune`)"});
   const Result<TargetOnCores> place = choose_target(command.place);
   if (!place.ok()) return wrong_use(place.error());
-  const Result<std::string> written = make_report_page(command, *place);
+  const Status written = make_report_page(command, *place);
   if (!written.ok()) return fail(written.error());
-  fmt::print("{}\n", *written);
+  fmt::print("{}\n", command.output);
   return kDone;
 }
 
@@ -92,7 +88,10 @@ std::function<int()> make_report(Arguments& arguments) {
   arguments.add("--input", command->model.inputs, "name=x.npy: the value of an input; others are random");
   add_options(arguments, command->place);
   arguments.add("--records", command->records, "The record file of `whet tune`");
+  arguments.reads(command->records);
   arguments.add("-o,--output", command->output, "The page to write (default: the model's name with .html, here)");
+  arguments.writes("--output", command->output, FileKind::page,
+                   [&model = command->model] { return model.name() + ".html"; });
   arguments.flag("--no-run", command->no_run,
                  "Do not compile the network to measure it as a whole, before and after, and to profile it");
   add_options(arguments, command->rounding, "schedules");

@@ -30,10 +30,12 @@ std::function<int()> make_serve(Arguments& arguments) {
   auto settings = std::make_shared<TuneSettings>();
   arguments.add("MODEL", settings->model.model,
                 "A model file, or zoo:NAME; without one, tasks are defined by requests");
+  arguments.reads(settings->model.model);
   add_shapes(arguments, settings->model);
   arguments.add("--input", settings->model.inputs, "name=x.npy: the value of an input that decides shapes");
   add_options(arguments, settings->where);
   arguments.add("-o,--output", settings->records, "Record file that measurements are appended to");
+  arguments.writes("--output", settings->records, FileKind::records);
   add_options(arguments, settings->rounding, "schedules");
   add_measuring(arguments, *settings);
   return [settings] { return run(*settings); };

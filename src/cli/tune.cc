@@ -23,7 +23,6 @@
 #include "session/reporting.h"
 #include "session/tune_json.h"
 #include "session/tuning.h"
-#include "tensor_files/file.h"
 
 namespace whet {
 namespace {
@@ -151,17 +150,10 @@ int run_for(TuneCommand& command, const std::vector<int>& counts, Zygote& zygote
   return status;
 }
 
-/// Before minutes of tuning, of which the page would be.
-Status check_page(const std::string& path) {
-  const Status can = path.empty() ? ok_status() : can_write_file(path);
-  return can.ok() ? ok_status() : Status(can.error().at("--report"));
-}
-
 int run(TuneCommand& command) {
   TuneSettings& settings = command.settings;
   if (settings.repeat == 0 && (settings.number > 0 || settings.min_repeat_ms > 0))
     return wrong_use({"tune: --number and --min-repeat-ms count only with --repeat; give --repeat too"});
-  if (settings.records.empty()) settings.records = settings.model.name() + ".jsonl";
   settings.where.interrupted = is_interrupted;
   settings.alternatives = [&command](const Target& target) { return command.layouts.alternatives(target); };
   std::vector<int> counts = {0};
@@ -170,7 +162,6 @@ int run(TuneCommand& command) {
     if (!wished.ok()) return wrong_use(wished.error());
     counts = *wished;
   }
-  if (const Status page = check_page(command.report); !page.ok()) return fail(page.error());
   // Before anything starts a thread or touches LLVM: builders and runners are forked from here.
   Result<Zygote> zygote = Zygote::start();
   if (!zygote.ok()) return fail(zygote.error());
@@ -197,6 +188,8 @@ std::function<int()> make_tune(Arguments& arguments) {
   add_options(arguments, settings.where, &command->threads);
   arguments.add("-o,--output", settings.records,
                 "Record file to append to and to resume from (default: the model's name with .jsonl, here)");
+  arguments.writes("--output", settings.records, FileKind::records,
+                   [&model = settings.model] { return model.name() + ".jsonl"; });
   arguments.add("--trials", settings.trials, 1, 1000000000,
                 "Candidates to measure, over all tasks (default: 64 a task, unless --minutes is given)", 0);
   arguments.add("--minutes", settings.minutes, 0, 1e6, "Time to tune [minutes] (default: no limit)", 0);
@@ -224,9 +217,11 @@ std::function<int()> make_tune(Arguments& arguments) {
   add_measuring(arguments, settings);
   arguments.add("--report", command->report,
                 "A page about the run (HTML), written anew while it goes on: see `whet report`");
+  arguments.writes("--report", command->report, FileKind::page);
   arguments.add("--events", command->events,
                 "Also write what happens, a JSON object a line, to this open file descriptor or file "
                 "(docs/formats/events.md)");
+  arguments.writes("--events", command->events, FileKind::events);
   arguments.flag("--json", command->json, "Print JSON at the end, and nothing else");
   arguments.flag("-q,--quiet", command->quiet, "Print nothing");
   return [command] { return run(*command); };

@@ -29,11 +29,10 @@ int export_network(ZooCommand& command) {
   if (command.network.empty())
     return wrong_use({"zoo export: expected the name of a network; `whet zoo list` lists them"});
   command.options.model = command.network.starts_with("zoo:") ? command.network : "zoo:" + command.network;
-  const std::string path = command.output.empty() ? command.options.model.substr(4) + ".onnx" : command.output;
   const Result<Graph> graph = load_graph(command.options);
   if (!graph.ok()) return fail(graph.error());
-  if (const Status written = export_onnx(*graph, path); !written.ok()) return fail(written.error());
-  fmt::print("{}\n", path);
+  if (const Status written = export_onnx(*graph, command.output); !written.ok()) return fail(written.error());
+  fmt::print("{}\n", command.output);
   return kDone;
 }
 
@@ -45,6 +44,11 @@ std::function<int()> make_zoo(Arguments& arguments) {
                            "list: print the names; export: write an ONNX file");
   arguments.add("network", command->network, "export: name of the network");
   arguments.add("-o,--output", command->output, "export: the ONNX file to write (default: the name with .onnx, here)");
+  arguments.writes(
+      "--output", command->output, FileKind::onnx, [&action = command->action, &network = command->network] {
+        return action == "export" && !network.empty() ? network.substr(network.starts_with("zoo:") ? 4 : 0) + ".onnx"
+                                                      : "";
+      });
   add_zoo(arguments, command->options);
   arguments.add("--seed", command->options.seed, "Seed of the weights");
   return [command] { return command->action == "list" ? list(*command) : export_network(*command); };

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/counted.h"
+#include "compiler/scratch.h"
 #include "device/make_device.h"
 #include "machine/detect.h"
 #include "machine/stolen.h"
@@ -316,6 +317,8 @@ std::vector<std::string> record_notes(const Prepared& prepared, const RecordFile
 
 Result<Tuned> tune_model(const TuneSettings& settings, const Prepared& prepared, Zygote& zygote, const Devices& devices,
                          RecordFile& file, TuneListener& listener) {
+  // The whole network will need one, after what may be hours.
+  if (!settings.no_network) WHET_RETURN_IF_ERROR(ScratchDirectory::make());
   Tuned tuned;
   AlternativeOptions alternatives{.covers = false};
   if (settings.alternatives) {
