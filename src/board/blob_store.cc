@@ -19,6 +19,8 @@ namespace {
 
 constexpr const char* kPart = ".part";
 constexpr std::uint64_t kMega = 1000000;
+/// The names of files are known to whoever knows their bytes: no link is followed, and no pipe waited for.
+constexpr int kOwnFile = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
 /// Between looks at a file's content while its hash is made.
 constexpr std::size_t kHashedBytes = std::size_t{64} << 10;
 
@@ -127,7 +129,7 @@ Result<std::vector<std::uint64_t>> BlobStore::expect(const std::vector<BlobName>
   for (const BlobName& blob : blobs) {
     there.push_back(bytes_there(blob));
     missing += blob.bytes - there.back();
-    const int file = blob.bytes == 0 ? ::open(path(blob.hash).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0444) : -1;
+    const int file = blob.bytes == 0 ? ::open(path(blob.hash).c_str(), O_WRONLY | O_CREAT | kOwnFile, 0444) : -1;
     if (file >= 0) close(file);
   }
   make_room(missing);
@@ -143,7 +145,7 @@ Result<std::uint64_t> BlobStore::add(const SessionBlob& piece) {
       piece.made > blob->bytes - there - piece.bytes.size())
     return Error{"a piece of a file came that does not fit to what is there", ErrorKind::invalid_input};
   const std::string part = path(piece.hash) + kPart;
-  const int file = ::open(part.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | (there == 0 ? O_TRUNC : 0), 0600);
+  const int file = ::open(part.c_str(), O_WRONLY | O_CREAT | kOwnFile | (there == 0 ? O_TRUNC : 0), 0600);
   if (file < 0) return cannot(part);
   // Models run as nobody where whet-device runs as root, and get the file as a descriptor.
   fchmod(file, 0644);
@@ -164,7 +166,7 @@ Result<std::uint64_t> BlobStore::add(const SessionBlob& piece) {
 
 Status BlobStore::finish(const BlobName& blob) {
   const std::string whole = path(blob.hash), part = whole + kPart;
-  const int file = ::open(part.c_str(), O_RDONLY | O_CLOEXEC);
+  const int file = ::open(part.c_str(), O_RDONLY | kOwnFile);
   if (file < 0) return cannot(part);
   const bool is_right = hash_of(file) == blob.hash;
   close(file);
@@ -177,7 +179,7 @@ Status BlobStore::finish(const BlobName& blob) {
 }
 
 int BlobStore::open(const std::string& hash) const {
-  const int file = ::open(path(hash).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  const int file = ::open(path(hash).c_str(), O_RDONLY | kOwnFile);
   if (file >= 0) futimens(file, nullptr);
   return file;
 }

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <memory>
 
+#include "base/new_file.h"
 #include "device/remote/child_stream.h"
 #include "fleet/names.h"
 
@@ -21,23 +22,27 @@ namespace {
 constexpr double kOpensslSeconds = 60;
 constexpr const char* kFleetAccount = "FLEET";
 
-/// Makes the authority where it is missing, then a certificate that it signs: FOLDER NAME SUBJECT SAN USAGE. Keys are P-256.
+/// Makes the authority where it is missing, then a certificate that it signs: FOLDER NAME SUBJECT SAN USAGE. Keys are P-256. What is
+/// not whole yet lies in a folder whose name nobody can guess.
 constexpr const char* kCertificateScript = R"sh(
 set -eu
 umask 077
 cd "$1"
+made=$(mktemp -d ./new.XXXXXX)
+trap 'rm -rf "$made"' EXIT
 new='-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes'
 if [ ! -f ca.pem ]; then
-  openssl req -x509 $new -days 3650 -subj '/CN=whet fleet' -keyout ca.key -out ca.new \
+  openssl req -x509 $new -days 3650 -subj '/CN=whet fleet' -keyout "$made/ca.key" -out "$made/ca.pem" \
     -addext 'keyUsage=critical,keyCertSign,cRLSign' 2>&1
-  mv ca.new ca.pem
+  mv "$made/ca.key" ca.key
+  mv "$made/ca.pem" ca.pem
 fi
-openssl req -new $new -subj "/CN=$3" -keyout "$2.key" -out "$2.csr" 2>&1
-printf 'basicConstraints=CA:FALSE\nsubjectAltName=%s\nextendedKeyUsage=%s\n' "$4" "$5" > "$2.ext"
-openssl x509 -req -in "$2.csr" -CA ca.pem -CAkey ca.key -set_serial "0x01$(openssl rand -hex 15)" -days 3650 \
-  -extfile "$2.ext" -out "$2.new" 2>&1
-mv "$2.new" "$2.pem"
-rm "$2.csr" "$2.ext"
+openssl req -new $new -subj "/CN=$3" -keyout "$made/key" -out "$made/csr" 2>&1
+printf 'basicConstraints=CA:FALSE\nsubjectAltName=%s\nextendedKeyUsage=%s\n' "$4" "$5" > "$made/ext"
+openssl x509 -req -in "$made/csr" -CA ca.pem -CAkey ca.key -set_serial "0x01$(openssl rand -hex 15)" -days 3650 \
+  -extfile "$made/ext" -out "$made/pem" 2>&1
+mv "$made/key" "$2.key"
+mv "$made/pem" "$2.pem"
 )sh";
 
 bool is_file(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
@@ -49,11 +54,9 @@ Status make_folder(const std::string& path) {
 }
 
 Status write_file(const std::string& path, const std::string& text) {
-  const std::string fresh = path + ".new";
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(fresh.c_str(), "wb"), std::fclose);
-  const bool written = file && std::fwrite(text.data(), 1, text.size(), file.get()) == text.size() &&
-                       std::fflush(file.get()) == 0 && std::rename(fresh.c_str(), path.c_str()) == 0;
-  return written ? ok_status() : Status(Error{path + " cannot be written: " + std::strerror(errno), ErrorKind::io});
+  WHET_TRY(NewFile file, NewFile::open(path));
+  WHET_RETURN_IF_ERROR(file.write(text));
+  return file.keep();
 }
 
 Status make_certificate(const std::string& folder, const std::string& name, const std::string& subject,
@@ -77,6 +80,18 @@ std::string user_address(const FleetSetup::User& user) { return user.name + "@" 
 std::string dial_text(const HostAndPort& address) {
   const bool bracketed = address.host.find(':') != address.host.npos;
   return (bracketed ? "[" + address.host + "]" : address.host) + ":" + std::to_string(address.port);
+}
+
+constexpr const char* kHead = "# Written by whet-agent --setup";
+
+/// A configuration that somebody else wrote is not replaced.
+Status check_config(const std::string& path) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), std::fclose);
+  if (!file) return ok_status();
+  std::string begin(std::strlen(kHead), '\0');
+  begin.resize(std::fread(begin.data(), 1, begin.size(), file.get()));
+  if (begin.empty() || begin == kHead) return ok_status();
+  return Error{path + " is there and is not of whet-agent; give another folder, or remove the file"};
 }
 
 Status write_user(const FleetSetup& setup, const FleetSetup::User& user) {
@@ -175,7 +190,7 @@ std::string tuner_account(const FleetSetup::User& user) {
 
 std::string server_config(const FleetSetup& setup) {
   const std::string& dir = setup.folder;
-  std::string text = "# Written by whet-agent --setup, which writes it anew when users come.\n";
+  std::string text = std::string(kHead) + ", which writes it anew when users come.\n";
   text += "listen: \"" + dial_text(setup.address) + "\"\n";
   text +=
       "server_name: \"whet\"\n"
@@ -215,6 +230,7 @@ Result<FleetSetup> write_setup(FleetSetup setup) {
   setup.folder = path;
   if (setup.folder.find_first_of("\"\\\n") != std::string::npos)
     return Error{"the folder is " + setup.folder + "; expected a path without quotes and backslashes"};
+  WHET_RETURN_IF_ERROR(check_config(setup.folder + "/server.conf"));
   FleetSetup there = read_setup(setup.folder);
   if (setup.address.port == 0) setup.address = there.address;
   for (const FleetSetup::User& user : setup.users) {
