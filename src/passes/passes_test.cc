@@ -50,6 +50,16 @@ TEST(FoldConstants, ComputesWhatIsKnown) {
   EXPECT_EQ(folded->value(folded->nodes[0].inputs[1]).constant->get(1), 5);
 }
 
+TEST(FoldConstants, LeavesAValueThatIsDoubledByItself) {
+  const Graph graph = graph_of({1 << 20}, [](GraphBuilder& build, ValueId x) {
+    const ValueId half = build.constant("half", {1 << 19}), other = build.constant("other", {1 << 19});
+    const ValueId twice = build.add("twice", ConcatOperator{0}, {half, half});
+    return build.plus("y", x, build.plus("sum", twice, build.add("both", ConcatOperator{0}, {half, other})));
+  });
+  EXPECT_EQ(after(fold_constants, graph),
+            "twice: f32[1048576] = concat(half, half) axis=0\nsum: f32[1048576] = add(twice, both_1)\n"
+            "y: f32[1048576] = add(x, sum)\n");
+}
 TEST(FoldConstants, LeavesABigValueOfASmallConstant) {
   const Graph graph = graph_of({1024, 1024}, [](GraphBuilder& build, ValueId x) {
     return build.plus("y", x, build.add("big", ExpandOperator{{1024, 1024}}, {build.constant("a", {}, {1})}));
