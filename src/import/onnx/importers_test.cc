@@ -146,10 +146,22 @@ TEST(ImportElementwise, ReadsAttributesAndInputs) {
 }
 TEST(ImportElementwise, ComposesActivations) {
   EXPECT_EQ(imported("Elu", 13, {f32({3})}, {set("alpha", 0.5)}),
-            "n/positive: f32[3] = relu(a)\nn/negative: f32[3] = clip(a) high=0\nn/half: f32[3] = "
-            "mul(n/negative, n/half_by)\nn/t: f32[3] = tanh(n/half)\nn/twice: f32[3] = mul(n/t, n/twice_by)\n"
-            "n/rest: f32[3] = sub(n/one, n/t)\nn/lowered: f32[3] = div(n/twice, n/rest)\nn/scaled: f32[3] = "
-            "mul(n/lowered, n/scaled_by)\n"
+            "n/positive: f32[3] = relu(a)\n"
+            "n/negative: f32[3] = clip(a) high=0\n"
+            "n/power: f32[3] = exp(n/negative)\n"
+            "n/far: f32[3] = sub(n/power, n/far_by)\n"
+            "n/times: f32[3] = mul(n/last, n/negative)\n"
+            "n/term: f32[3] = add(n/times, n/term_by)\n"
+            "n/times_1: f32[3] = mul(n/term, n/negative)\n"
+            "n/term_1: f32[3] = add(n/times_1, n/term_by_1)\n"
+            "n/times_2: f32[3] = mul(n/term_1, n/negative)\n"
+            "n/term_2: f32[3] = add(n/times_2, n/term_by_2)\n"
+            "n/times_3: f32[3] = mul(n/term_2, n/negative)\n"
+            "n/term_3: f32[3] = add(n/times_3, n/term_by_3)\n"
+            "n/near: f32[3] = mul(n/term_3, n/negative)\n"
+            "n/is_near: bool[3] = greater(n/negative, n/is_near_by)\n"
+            "n/lowered: f32[3] = where(n/is_near, n/near, n/far)\n"
+            "n/scaled: f32[3] = mul(n/lowered, n/scaled_by)\n"
             "y: f32[3] = add(n/positive, n/scaled)");
   EXPECT_EQ(
       imported("Gelu", 20, {f32({3})}),

@@ -49,7 +49,7 @@ Result<ValueId> elu(NodeSite& site, ValueId x, const Elu& form) {
   if (form.width != 1) {
     WHET_TRY(y, with_number(site, "narrowed", BinaryKind::div, y, form.width));
   }
-  WHET_TRY(y, expm1_below(site, y));
+  WHET_TRY(y, expm1_of_negative(site, y));
   WHET_TRY(y, with_number(site, "scaled", BinaryKind::mul, y, form.alpha));
   WHET_TRY(y, site.add("sum", BinaryOperator{BinaryKind::add}, {positive, y}));
   if (form.gamma == 1) return y;

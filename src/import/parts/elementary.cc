@@ -41,10 +41,19 @@ Result<ValueId> widely(NodeSite& site, ValueId x, Result<ValueId> (*function)(No
   return site.add("narrow", CastOperator{dtype}, {y});
 }
 
+/// 2 t / (1 - t) of t = tanh(x / 2): nothing cancels where x <= 0.5.
+Result<ValueId> through_tangent(NodeSite& site, ValueId x) {
+  WHET_TRY(const ValueId half, with_number(site, "half", B::mul, x, 0.5));
+  WHET_TRY(const ValueId t, site.add("t", UnaryOperator{U::tanh}, {half}));
+  WHET_TRY(const ValueId twice, with_number(site, "twice", B::mul, t, 2));
+  WHET_TRY(const ValueId rest, both(site, "rest", B::sub, site.add_scalar("one", site.dtype(x), 1), t));
+  return both(site, "lowered", B::div, twice, rest);
+}
+
 Result<ValueId> wide_expm1(NodeSite& site, ValueId x) {
   WHET_TRY(const ValueId power, site.add("power", UnaryOperator{U::exp}, {x}));
   WHET_TRY(const ValueId far, with_number(site, "far", B::sub, power, 1));
-  WHET_TRY(const ValueId near, expm1_below(site, x));
+  WHET_TRY(const ValueId near, through_tangent(site, x));
   WHET_TRY(const ValueId is_near, with_number(site, "is_near", B::less, x, 0.5));
   return site.add("expm1", WhereOperator{}, {is_near, near, far});
 }
@@ -109,13 +118,17 @@ Result<ValueId> wide_erfc(NodeSite& site, ValueId x) {
 
 }  // namespace
 
-/// 2 t / (1 - t) of t = tanh(x / 2): nothing cancels.
-Result<ValueId> expm1_below(NodeSite& site, ValueId x) {
-  WHET_TRY(const ValueId half, with_number(site, "half", B::mul, x, 0.5));
-  WHET_TRY(const ValueId t, site.add("t", UnaryOperator{U::tanh}, {half}));
-  WHET_TRY(const ValueId twice, with_number(site, "twice", B::mul, t, 2));
-  WHET_TRY(const ValueId rest, both(site, "rest", B::sub, site.add_scalar("one", site.dtype(x), 1), t));
-  return both(site, "lowered", B::div, twice, rest);
+/// Near 0, where the difference would cancel, by a polynomial, which is cheaper than what has all digits.
+Result<ValueId> expm1_of_negative(NodeSite& site, ValueId x) {
+  if (site.dtype(x) == DType::f64) return through_tangent(site, x);
+  // expm1(x) / x, |x| <= 0.1
+  static constexpr double kTerms[] = {1, 0.4999999566, 0.1666666605, 0.04168403088, 0.008335813837};
+  WHET_TRY(const ValueId power, site.add("power", UnaryOperator{U::exp}, {x}));
+  WHET_TRY(const ValueId far, with_number(site, "far", B::sub, power, 1));
+  WHET_TRY(const ValueId quotient, polynomial(site, x, kTerms));
+  WHET_TRY(const ValueId near, both(site, "near", B::mul, quotient, x));
+  WHET_TRY(const ValueId is_near, with_number(site, "is_near", B::greater, x, -0.1));
+  return site.add("lowered", WhereOperator{}, {is_near, near, far});
 }
 
 Result<ValueId> expm1(NodeSite& site, ValueId x) { return widely(site, x, wide_expm1); }

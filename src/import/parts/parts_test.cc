@@ -117,6 +117,11 @@ TEST(Elementary, FunctionsKeepTheirDigitsAtEverySize) {
   EXPECT_LE(worst_error(log1p, std::log1p, DType::f64, 1e30), 2e-15);
   EXPECT_LE(worst_error(erfc, std::erfc, DType::f64, 30), 5e-15);
 }
+TEST(Activation, SmallResultsOfEluKeepTheirDigits) {
+  const Tensor in = f32({4}, {-1e-7, -0.01, -0.0999, -0.101});
+  const Tensor y = computed({in}, [&](NodeSite& s, const Values& v) { return elu(s, v[0], {}); }).value();
+  for (std::int64_t i = 0; i < in.size(); ++i) EXPECT_NEAR(y.get(i) / std::expm1(in.get(i)), 1, 2e-6) << in.get(i);
+}
 TEST(Elementary, FunctionsOfHalvesAreComputedInFloats) {
   const double x = -0x1p-12;
   const Tensor in = Tensor::of<double>(DType::f16, {1}, {x});
