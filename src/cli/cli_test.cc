@@ -269,6 +269,17 @@ TEST(Screen, ComparesSumsOverTheSameTasks) {
   EXPECT_NE(closing_report({}, 400, {}, 1).find("The model has no tasks: there is nothing to tune\n0 trials in"),
             std::string::npos);
 }
+TEST(Screen, SaysWhereGainsAreOfDifferentMinutes) {
+  TuneProgress progress = two_tasks();
+  EXPECT_EQ(closing_report(progress, 400, {}, 1).find("not measured alternately"), std::string::npos);
+  progress.uncompared = 1;
+  EXPECT_NE(
+      closing_report(progress, 400, {}, 1)
+          .find(
+              "\nOf 1 task default and best were not measured alternately at the end, since no time was left: its gain "
+              "is of different minutes of the machine\n"),
+      std::string::npos);
+}
 TEST(Screen, DoubtsAPeakThatATaskIsFarAbove) {
   EXPECT_EQ(closing_report(two_tasks(), 50, {}, 1).find("times the peak"), std::string::npos);
   EXPECT_NE(closing_report(two_tasks(), 20, {}, 1).find("A task reaches 10.0 times the peak of 20.0 GFLOPS, which was"),

@@ -11,6 +11,7 @@
 #include "base/counted.h"
 #include "cli/table.h"
 #include "session/rates.h"
+#include "session/tune_json.h"
 
 namespace whet {
 namespace {
@@ -244,6 +245,7 @@ std::string closing_report(const TuneProgress& progress, double peak_gflops,
   if (untouched > 0)
     text += fmt::format("{} {} not reached and {} on default schedules\n", counted(untouched, "task"),
                         for_count(untouched, "was", "were"), for_count(untouched, "runs", "run"));
+  if (const std::int64_t count = progress.uncompared; count > 0) text += uncompared_text(count) + "\n";
   text += peak_text(progress, peak_gflops);
   text += sums_text(progress);
   text += fmt::format("{} in {:.1f} s ({:.1f} a second)\n", counted(progress.trials, "trial"), progress.seconds,

@@ -18,6 +18,7 @@
 #include "session/model.h"
 #include "session/opened.h"
 #include "session/rates.h"
+#include "session/tune_json.h"
 #include "tensor_files/file.h"
 #include "tuner/footprint.h"
 #include "tuner/network.h"
@@ -110,6 +111,7 @@ void add_run(const TuneProgress& progress, const NetworkTruth& truth, const std:
   }
   if (progress.slowdown > kSlowdown)
     data.notes.push_back(fmt::format("The machine became {:.0f}% slower while tuning.", 100 * (progress.slowdown - 1)));
+  if (progress.uncompared > 0) data.notes.push_back(uncompared_text(progress.uncompared) + ".");
   if (progress.interrupted) data.notes.push_back("Tuning was interrupted.");
   if (units.size() < 2) return;  // of one device the records have all
   for (const UnitReport& unit : units) {

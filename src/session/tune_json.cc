@@ -1,5 +1,8 @@
 #include "session/tune_json.h"
 
+#include <fmt/format.h>
+
+#include "base/counted.h"
 #include "plan/tried.h"
 #include "session/kernels_text.h"
 #include "session/rates.h"
@@ -19,6 +22,13 @@ Json to_json(const TunePhases& phases) {
 }
 
 }  // namespace
+
+std::string uncompared_text(std::int64_t tasks) {
+  return fmt::format(
+      "Of {} default and best were not measured alternately at the end, since no time was left: {} of different "
+      "minutes of the machine",
+      counted(tasks, "task"), for_count(tasks, "its gain is", "their gains are"));
+}
 
 Json compared_json(const TuneProgress& progress) {
   const ComparedSums sums = progress.compared();
@@ -123,6 +133,7 @@ Json to_json(const Tuned& tuned, const std::string& records) {
   out.set("interrupted", progress.interrupted).set("default_ms", ms(progress.default_network_seconds()));
   return out.set("tuned_ms", ms(progress.network_seconds()))
       .set("compared", compared_json(progress))
+      .set("uncompared", progress.uncompared)
       .set("phases", to_json(progress.phases))
       .set("stolen", tuned.stolen)
       .set("slowdown", progress.slowdown)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,8 @@ namespace whet {
 // milliseconds; one that is not known is null.
 
 Json to_json(const TaskProgress&);
+/// Why the gains of so many tasks say little: TuneProgress::uncompared, in a sentence.
+std::string uncompared_text(std::int64_t tasks);
 /// The sums over the tasks that have both times, and their number.
 Json compared_json(const TuneProgress&);
 Json to_json(const std::vector<UnitReport>&);

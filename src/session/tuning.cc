@@ -135,6 +135,7 @@ Result<PlanSearch> search_layouts(const TuneSettings& settings, const Prepared& 
                                   const AlternativeOptions& alternatives, double share, Measurer& measurer,
                                   Device& device, RecordFile& file, TuneListener& listener) {
   PlanSearchOptions options;
+  options.name = settings.model.name();
   options.alternatives = alternatives;
   options.prices.schedules = {settings.rounding.exact, settings.rounding.schedules().precision};
   options.prices.rates = tuned.rates;
@@ -283,7 +284,8 @@ Result<Workplace> make_workplace(const TuneSettings& settings, Zygote& zygote) {
 Status end_earlier_plan(const TuneSettings& settings, const Prepared& prepared, const AlternativeOptions& asked,
                         RecordFile& file) {
   const SpaceOptions schedules = settings.rounding.schedules();
-  WHET_TRY(const bool ended, end_plan(prepared.fused, prepared.place.target, asked, schedules, file));
+  WHET_TRY(const bool ended,
+           end_plan(prepared.fused, prepared.place.target, asked, schedules, file, settings.model.name()));
   if (ended)
     tell(settings.where.tell,
          "The file's plan ends here: it has layouts or covers that --layouts or --covers leaves out");

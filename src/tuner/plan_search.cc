@@ -33,6 +33,11 @@ constexpr double kShorter = 0.998;
 /// Plans that each way of laying the excess proposes, beside the first way.
 constexpr int kPlansOfAWay = 2;
 
+/// What exporters write into a graph's name is rarely the model's.
+std::string name_of(const FusedGraph& fused, const std::string& wanted) {
+  return wanted.empty() ? fused.graph.name : wanted;
+}
+
 class Search {
  public:
   Search(const FusedGraph& fused, const Target& target, Measurer& measurer, RecordFile& file, Device& device,
@@ -442,7 +447,7 @@ class Search {
   Plan line_of(const Proposal& proposal) const {
     const NetworkPlan& plan = proposal.plan;
     const auto& [excess, plans] = ways_[proposal.way];
-    Plan line{.graph = hash_of(fused_), .name = fused_.graph.name, .target = to_string(target_)};
+    Plan line{.graph = hash_of(fused_), .name = name_of(fused_, options_.name), .target = to_string(target_)};
     line.kernels = kernels_of(fused_, alternatives_, plan);
     line.seconds = plan.seconds;
     line.usual_seconds = plans.usual.seconds;
@@ -525,12 +530,12 @@ class Search {
 }  // namespace
 
 Result<bool> end_plan(const FusedGraph& fused, const Target& target, const AlternativeOptions& asked,
-                      const SpaceOptions& schedules, RecordFile& file) {
+                      const SpaceOptions& schedules, RecordFile& file, const std::string& name) {
   WHET_TRY(const PlannedNetwork network, planned(fused, file.records(), target, schedules));
   if (network.kernels.empty()) return false;
   WHET_TRY(const Alternatives alternatives, find_alternatives(fused, target, asked));
   if (find_plan(fused, alternatives, network.kernels).ok()) return false;
-  Plan line{.graph = hash_of(fused), .name = fused.graph.name, .target = to_string(target)};
+  Plan line{.graph = hash_of(fused), .name = name_of(fused, name), .target = to_string(target)};
   line.whet = version(), line.at = utc_now();
   WHET_RETURN_IF_ERROR(file.append_plan(line));
   return true;

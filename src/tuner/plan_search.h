@@ -22,6 +22,7 @@ struct PlanProgress {
 };
 
 struct PlanSearchOptions {
+  std::string name;  ///< the network's, for people; "": the graph's
   AlternativeOptions alternatives;
   PriceOptions prices;
   TuneOptions tuning;        ///< of the tasks of alternatives; its trials and minutes are those of the whole search
@@ -71,7 +72,8 @@ Result<PlanSearch> search_plans(const FusedGraph&, const Target&, Measurer&, Rec
 
 /// Where `planned` would take kernels that are none of the alternatives asked for, a line says that the usual ones count from
 /// now on. Gives whether it was needed.
+///   name  the network's, for people
 Result<bool> end_plan(const FusedGraph&, const Target&, const AlternativeOptions& asked, const SpaceOptions& schedules,
-                      RecordFile&);
+                      RecordFile&, const std::string& name = "");
 
 }  // namespace whet

@@ -114,6 +114,12 @@ class RepeatedPlanSearchTest : public PlanSearchTest {
   }
 };
 
+TEST_F(PlanSearchTest, NamesThePlanAsItIsAsked) {
+  options_.name = "net", options_.tuning.trials = 1;
+  search(7e-6, 1e-6);
+  EXPECT_EQ(plan_.name, "net");
+}
+
 TEST_F(PlanSearchTest, TakesBlocksWhereTheyAreFasterAndTheNetworkAgrees) {
   const PlanSearch search = this->search(7e-6, 1e-6);
   EXPECT_TRUE(search.complete);

@@ -233,9 +233,11 @@ class Tuner {
     std::vector<TaskTuning*> order;
     for (TaskTuning& task : tasks_) order.push_back(&task);
     std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) { return is_heavier(*a, *b); });
+    progress_.uncompared = std::ranges::count_if(order, [](const auto* task) { return task->progress().trials > 0; });
     for (TaskTuning* task : order) {
       const bool late = options_.minutes > 0 && ledger_.now() - start_ > options_.minutes * 60;
       if (ledger_.interrupted() || late) break;
+      progress_.uncompared -= task->progress().trials > 0 ? 1 : 0;
       const double share = task->progress().weight * task->progress().best_seconds / summary(-1).network_seconds();
       WHET_RETURN_IF_ERROR(judge_.confirm(*task, share >= kMatters ? kFinalists : 1));
     }

@@ -82,6 +82,9 @@ struct TuneProgress {
   /// The sentinel, one schedule that is measured now and then, against its first time: 1.2 is a machine that has become
   /// 20% slower; 0: not measured again yet.
   double slowdown = 0;
+  /// Tasks with trials whose default and best were not measured alternately at the end, since the time was used up: their gains
+  /// are of different minutes of the machine.
+  std::int64_t uncompared = 0;
   TunePhases phases;
   int lanes = 1;                       ///< tasks that were tuned side by side: phases are the sum of all
   std::vector<FailureGroup> failures;  ///< of this run's trials

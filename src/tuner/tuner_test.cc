@@ -514,6 +514,15 @@ TEST_F(TuneTest, StopsWhenTheTimeIsUsedUp) {
   EXPECT_GE(progress.seconds, 60);
   EXPECT_LT(progress.seconds, 120);
 }
+TEST_F(TuneTest, SaysOfHowManyTasksDefaultAndBestWereNotCompared) {
+  FormulaMeasurer measurer = FormulaMeasurer::timing(formula);
+  EXPECT_EQ(run(measurer, {.trials = 16}, tasks_).uncompared, 0);
+  double time = 0;
+  const TuneProgress late = run(measurer, {.minutes = 1, .clock = [&] { return time += 1; }}, tasks_);
+  EXPECT_EQ(late.uncompared,
+            std::ranges::count_if(late.tasks, [](const TaskProgress& task) { return task.trials > 0; }));
+  EXPECT_GT(late.uncompared, 0);
+}
 TEST_F(TuneTest, EndsWhenTheSpaceIsUsedUp) {
   Task tiny = dense_task("tiny", 1, 1, 1, 1);
   FormulaMeasurer measurer = FormulaMeasurer::timing(formula);
