@@ -10,8 +10,8 @@
 namespace whet {
 
 /// A file that takes the place of another when it is whole: neither a failure nor a reader nor a kill meets half of one. Until
-/// then it has no name, or, where the file system wants one, a new random name beside the other. It keeps the mode and, as far
-/// as the system allows it, the owner of what it replaces. A link's file is replaced, not the link. What `write_place` calls in
+/// then it has no name, or, where the file system wants one, a new random name beside the other. It keeps the mode and
+/// the owner of what it replaces, as far as the system allows it. A link's file is replaced, not the link. What `write_place` calls in
 /// place (a device, a pipe, an open descriptor) is written to at once, behind what is there, and never replaced.
 ///
 /// Errors name the file as the user did: "cannot write "PATH": why".
