@@ -59,7 +59,7 @@ Status NewFile::make(mode_t mode) {
   // Nobody may read the bytes of a file that only its owner reads, not for a moment.
   if (replaces) mode = S_IRUSR | S_IWUSR;
   if (in_place_) {
-    fd_ = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY);
+    fd_ = open_in_place({place_, true});
   } else {
     fd_ = ::open(folder_of(place_).c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, mode);
     for (int i = 0; fd_ < 0 && i < kTries && (i == 0 || errno == EEXIST); ++i) {

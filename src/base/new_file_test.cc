@@ -139,6 +139,16 @@ TEST_F(NewFiles, GoBehindWhatAnOpenDescriptorHas) {
   EXPECT_EQ(content("log"), "a line\nanother\nanother\n");
 }
 
+TEST_F(NewFiles, ShareThePlaceOfADescriptorOfThisProcess) {
+  const int out = ::open(path("out").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  ASSERT_EQ(::write(out, "head\n", 5), 5);
+  std::filesystem::create_symlink("/proc/self/fd/" + std::to_string(out), path("stdout"));
+  EXPECT_TRUE(NewFile::open(path("stdout")).value().write("page\n").ok());
+  ASSERT_EQ(::write(out, "path\n", 5), 5);
+  close(out);
+  EXPECT_EQ(content("out"), "head\npage\npath\n");
+}
+
 TEST_F(NewFiles, SayWhyThereAreNone) {
   EXPECT_EQ(NewFile::open(path("no/a")).error().message,
             "cannot write \"" + path("no/a") + "\": No such file or directory");

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/version.h"
+#include "base/write_place.h"
 #include "session/tune_json.h"
 
 namespace whet {
@@ -57,7 +58,9 @@ Result<EventStream> EventStream::open(const std::string& where) {
                    ErrorKind::wrong_use};
     return EventStream(fd, false, where);
   }
-  const int fd = ::open(where.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  const WritePlace place = write_place(where);
+  const int fd =
+      place.in_place ? open_in_place(place) : ::open(where.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (fd < 0)
     return Error{fmt::format("--events: {} cannot be written: {}", where, std::strerror(errno)), ErrorKind::io};
   return EventStream(fd, true, where);

@@ -1,9 +1,12 @@
 #include "session/events.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
 #include <limits>
 #include <string>
 #include <vector>
@@ -72,6 +75,18 @@ TEST(EventStream, RefusesWhatCannotBeWritten) {
             "--events is 12345; expected a file descriptor that is open for writing, or a path");
   EXPECT_EQ(EventStream::open("/nowhere/events").error().message,
             "--events: /nowhere/events cannot be written: No such file or directory");
+}
+TEST(EventStream, CutsNothingOfAnOpenDescriptor) {
+  const std::string path = ::testing::TempDir() + "events_log";
+  std::ofstream(path) << "a line\n";
+  const int log = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  EventStream::open("/dev/fd/" + std::to_string(log)).value().write("note", Json::object());
+  ::close(log);
+  std::ifstream file(path);
+  std::string line;
+  EXPECT_TRUE(std::getline(file, line));
+  EXPECT_EQ(line, "a line");
+  std::filesystem::remove(path);
 }
 TEST(EventStream, SaysOnceThatAFileIsFull) {
   EventStream stream = EventStream::open("/dev/full").value();
