@@ -77,7 +77,7 @@ std::string busy_line(const Profiled& profiled) {
   const auto disturbed = std::ranges::count_if(
       profiled.steps, [&](const whet_step_profile* step) { return is_disturbed(*step, profiled.profile); });
   if (is_far_above(profiled.whole_ns, fastest))
-    return busy_text("The mean of a run", profiled.whole_ns, fastest) + "; Off is left out where that decides\n";
+    return busy_text("The mean of a run", profiled.whole_ns, fastest) + "; Off is left out of such operations\n";
   if (disturbed == 0) return "";
   return fmt::format("{} took far longer in the mean than in {} fastest run: Off is left out there\n",
                      counted(disturbed, "operation"), for_count(disturbed, "its", "their"));

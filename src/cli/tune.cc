@@ -81,8 +81,9 @@ class TuneTalk : public TuneListener {
   void round(const TuneProgress& progress) override { screen_->show(progress); }
   void compiling(int done, int all) override { screen_->show_compiling(done, all); }
   void planning(const PlanProgress& progress) override {
-    fmt::print("layouts: a plan is hoped to take {:.4f} ms of the usual {:.4f}; {} of its tasks are measured now\n",
-               progress.hoped_seconds * 1e3, progress.usual_seconds * 1e3, progress.measuring);
+    fmt::print("layouts: a plan is hoped to take {:.4f} ms of the usual {:.4f}; {} of its tasks {} measured now\n",
+               progress.hoped_seconds * 1e3, progress.usual_seconds * 1e3, progress.measuring,
+               for_count(std::int64_t(progress.measuring), "is", "are"));
   }
 
  private:
