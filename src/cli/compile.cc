@@ -10,6 +10,7 @@
 #include "base/counted.h"
 #include "cli/add_options.h"
 #include "cli/command.h"
+#include "cli/output.h"
 #include "cli/table.h"
 #include "json/json.h"
 #include "machine/detect.h"
@@ -110,7 +111,8 @@ Json to_json(const CompileCommand& command, const CompileReport& report, const T
 
 /// On a terminal: how far the compilation is. The line is gone when all kernels are made.
 void show_kernels(int done, int all) {
-  fmt::print(stderr, "\r\x1b[K{}", done < all ? fmt::format("{} of {} kernels", done, all) : "");
+  command_terminal(stderr, "\r\x1b[K");
+  if (done < all) fmt::print(stderr, "{} of {} kernels", done, all);
 }
 
 /// Compiles, and says what became of it. `events` may be null.

@@ -10,6 +10,7 @@
 #include "cli/add_options.h"
 #include "cli/command.h"
 #include "cli/fleet_report.h"
+#include "cli/output.h"
 #include "session/fleet.h"
 
 namespace whet {
@@ -39,9 +40,7 @@ int export_program(const DevicesCommand& command) {
   if (isatty(STDOUT_FILENO)) return wrong_use({"devices export writes a program; redirect it: > whet-device"});
   for (const BoardProgram& program : board_programs()) {
     if (program.machine != command.machine || program.bytes.empty()) continue;
-    const bool written = std::fwrite(program.bytes.data(), 1, program.bytes.size(), stdout) == program.bytes.size() &&
-                         std::fflush(stdout) == 0;
-    return written ? kDone : fail({"the program cannot be written", ErrorKind::io});
+    return write_bytes(program.bytes) ? kDone : fail({"the program cannot be written", ErrorKind::io});
   }
   return wrong_use({"there is no whet-device for \"" + command.machine + "\"; there is one for " + machines()});
 }

@@ -15,6 +15,7 @@
 #include "plan/tried.h"
 #include "records/record_file.h"
 #include "session/kernels_text.h"
+#include "session/opened.h"
 #include "session/record_rates.h"
 #include "tuner/footprint.h"
 
@@ -43,7 +44,10 @@ Result<Priced> price(const PlanQuestion& question) {
   WHET_TRY(const InputFiles files, read_inputs(question.model.inputs));
   WHET_TRY(priced.fused, load_fused(question.model, files, question.rounding.passes()));
   WHET_TRY(priced.read, read_records(question.records));
-  for (const std::string& note : priced.read.notes) fmt::print(stderr, "{}\n", note);
+  for (const std::string& note : priced.read.notes) tell_user(note);
+  for (const std::string& note :
+       strangers_of(question.records, priced.read.records, priced.fused, place.target, TargetUse::near))
+    tell_user(note);
   WHET_TRY(const std::vector<Task> tasks, extract_tasks(priced.fused, place.target));
   AlternativeOptions alternatives{.forms = forms_for(place.target)};
   if (const Plan* plan = priced.read.records.plan_for(hash_of(priced.fused), to_string(place.target))) {

@@ -55,7 +55,10 @@ Result<Opened> open(const TuningQuestion& question) {
   WHET_TRY(opened.tasks, extract_tasks(opened.fused, opened.place.target));
   WHET_TRY(opened.read, read_records(question.records));
   opened.read.records.count(EmulatedRecords::too);
-  for (const std::string& note : opened.read.notes) fmt::print(stderr, "{}\n", note);
+  for (const std::string& note : opened.read.notes) tell_user(note);
+  for (const std::string& note :
+       strangers_of(question.records, opened.read.records, opened.fused, opened.place.target, TargetUse::near))
+    tell_user(note);
   return opened;
 }
 

@@ -1,6 +1,7 @@
 // The table of subcommands.
 
 #include "cli/command.h"
+#include "cli/output.h"
 
 int main(int argc, char** argv) {
   const std::vector<whet::Command> commands = {
@@ -32,5 +33,6 @@ int main(int argc, char** argv) {
       {"measure-host", "Start builders and runners for a program that measures through whet; not for people",
        whet::make_measure_host},
   };
+  whet::guard_output();
   return whet::run_command_line(commands, argc, argv);
 }

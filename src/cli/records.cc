@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/counted.h"
+#include "base/shown.h"
 #include "cli/command.h"
 #include "json/json.h"
 #include "records/digest.h"
@@ -105,7 +106,8 @@ void print_plans(const Records& records, bool json) {
                           counted(std::ssize(plan.kernels), "kernel"),
                           for_count(std::ssize(plan.kernels), "differs", "differ"), plan.usual_seconds * 1e3) +
                   (plan.excess == NetworkExcess() ? "" : "; both with what the network takes longer than its kernels");
-    fmt::print("{:10.4f} ms  plan of {}  [{}]: {}\n", plan.seconds * 1e3, plan.name, plan.target, differs);
+    fmt::print("{:10.4f} ms  plan of {}  [{}]: {}\n", plan.seconds * 1e3, shown(plan.name), shown(plan.target),
+               differs);
   }
 }
 
@@ -115,8 +117,8 @@ int print_best(const RecordsCommand& command, const Records& records) {
       fmt::print("{}\n", to_line(record));
       continue;
     }
-    fmt::print("{:10.4f} ms  {}  [{}]\n            {}  {}{}\n", record.outcome.best_seconds() * 1e3, record.task,
-               record.target, record.tree_hash, to_json(record.candidate), registers_of(record.outcome));
+    fmt::print("{:10.4f} ms  {}  [{}]\n            {}  {}{}\n", record.outcome.best_seconds() * 1e3, shown(record.task),
+               shown(record.target), shown(record.tree_hash), to_json(record.candidate), registers_of(record.outcome));
   }
   print_plans(records, command.json);
   return kDone;

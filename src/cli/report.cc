@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <future>
+#include <iterator>
 #include <memory>
 
 #include "cli/add_options.h"
@@ -11,6 +13,7 @@
 #include "records/memory.h"
 #include "records/record_file.h"
 #include "session/model.h"
+#include "session/opened.h"
 #include "session/rates.h"
 #include "session/record_rates.h"
 #include "session/reporting.h"
@@ -47,14 +50,17 @@ Status make_report_page(const ReportCommand& command, const TargetOnCores& place
   WHET_TRY(RecordsRead all, reading.get());
   // Never freed: the process ends with it, and a tenth of its time would go into that.
   static const RecordsRead& read = *new RecordsRead(std::move(all));
-  for (const std::string& note : read.notes) fmt::print(stderr, "{}\n", note);
+  std::vector<std::string> notes = read.notes;
+  std::ranges::copy(strangers_of(command.records, read.records, fused, place.target, TargetUse::exact),
+                    std::back_inserter(notes));
+  for (const std::string& note : notes) tell_user(note);
   const std::string elsewhere = measured_elsewhere(read.records, tasks, place.target);
   const bool runs_here = place.target.is_cpu() && elsewhere.empty() && can_run(place.target).ok();
   const auto measure = [&kernel] { return kernel.get().measure(); };
   const MachineRates rates = rates_here(place, elsewhere, measure).rates;
   const ReportSubject subject{command.model.text(), &fused, &tasks, place, command.rounding, command.records, ""};
   WHET_TRY(ReportData data, describe_for_report(subject, read.records, rates, true));
-  data.notes = read.notes;
+  data.notes = std::move(notes);
   if (data.trials == 0)
     data.notes.push_back(fmt::format("{} holds no measurement on {}.", command.records, to_string(place.target)));
   if (!elsewhere.empty()) {

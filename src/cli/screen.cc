@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "base/counted.h"
+#include "cli/output.h"
 #include "cli/table.h"
 #include "session/rates.h"
 #include "session/tune_json.h"
@@ -300,7 +301,8 @@ std::string network_report(const NetworkTruth& truth) {
 void TuneScreen::show(const TuneProgress& progress) {
   if (per_task_) {
     const bool done = progress.task >= 0 && progress.tasks[static_cast<std::size_t>(progress.task)].done;
-    fmt::print("{}{}{}", terminal_ ? "\r\x1b[K" : "", task_line(progress), terminal_ && !done ? "" : "\n");
+    if (terminal_) command_terminal(stdout, "\r\x1b[K");
+    fmt::print("{}{}", task_line(progress), terminal_ && !done ? "" : "\n");
     std::fflush(stdout);
     return;
   }
@@ -312,7 +314,7 @@ void TuneScreen::show(const TuneProgress& progress) {
   const TerminalSize size = terminal_size();
   const std::string text = cut_lines(progress_table(progress, peak_gflops_, std::max(3, size.rows - 5)), size.columns) +
                            cut_lines(progress_line(progress) + "\n", size.columns);
-  if (lines_ > 0) fmt::print("\x1b[{}A\x1b[J", lines_);
+  if (lines_ > 0) command_terminal(stdout, fmt::format("\x1b[{}A\x1b[J", lines_));
   fmt::print("{}", text);
   std::fflush(stdout);
   lines_ = static_cast<int>(std::count(text.begin(), text.end(), '\n'));
@@ -320,7 +322,8 @@ void TuneScreen::show(const TuneProgress& progress) {
 
 void TuneScreen::show_compiling(int done, int all) const {
   if (!terminal_) return;
-  fmt::print("\r\x1b[K{}", done < all ? fmt::format("Compiling the network: {} of {} kernels", done, all) : "");
+  command_terminal(stdout, "\r\x1b[K");
+  if (done < all) fmt::print("Compiling the network: {} of {} kernels", done, all);
   std::fflush(stdout);
 }
 

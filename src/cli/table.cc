@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/check.h"
+#include "base/shown.h"
 
 namespace whet {
 namespace {
@@ -36,6 +37,7 @@ std::string shortened(const std::string& text, std::size_t width) {
 
 void Table::add(std::vector<std::string> row) {
   WHET_CHECK(row.size() == columns_.size());
+  for (std::string& cell : row) cell = shown(cell);
   rows_.push_back(std::move(row));
 }
 

@@ -16,6 +16,7 @@
 #include "plan/price.h"
 #include "records/record_file.h"
 #include "session/model.h"
+#include "session/opened.h"
 #include "session/options.h"
 #include "session/rounding.h"
 #include "task/task.h"
@@ -59,6 +60,8 @@ Result<Json> alternatives_json(const FusedGraph& fused, const Target& target, co
   RecordsRead read;
   if (!file.empty()) {
     WHET_TRY(read, read_records(file));
+    for (const std::string& note : read.notes) tell_user(note);
+    for (const std::string& note : strangers_of(file, read.records, fused, target, TargetUse::near)) tell_user(note);
   }
   const std::vector<Price> prices = prices_of(found, read.records, target, {});
   const auto ms = [&](std::size_t a) {

@@ -11,8 +11,6 @@ namespace whet {
 namespace {
 
 constexpr std::size_t kLongestMessage = 2000;
-/// No device starts a kernel and sees its end in less [s].
-constexpr double kFastest = 2e-9;
 /// Algorithms with fewer operations than the direct one, and rates that were measured beside something else.
 constexpr double kMargin = 64;
 
@@ -26,7 +24,7 @@ std::string cut(std::string message) {
 
 /// The least that a kernel can take on this device.
 double least_seconds(const MachineRates& rates, double flops, double bytes) {
-  double least = kFastest;
+  double least = kLeastKernelSeconds;
   if (rates.gflops > 0) least = std::max(least, flops / (rates.gflops * 1e9) / kMargin);
   const double fastest_gbs = std::max({rates.l1_gbs, rates.l2_gbs, rates.l3_gbs, rates.memory_gbs});
   if (fastest_gbs > 0) least = std::max(least, bytes / (fastest_gbs * 1e9) / kMargin);
@@ -42,9 +40,11 @@ std::string what_makes_no_sense(const MeasureReply& reply, const MeasureRequest&
   if (reply.seconds.empty()) return "no time of a kernel that ran";
   if (reply.truncated && request.policy.incumbent_seconds <= 0) return "a truncated time without an incumbent";
   for (const double seconds : reply.seconds) {
-    if (std::isfinite(seconds) && seconds >= least) continue;
+    if (is_kernel_time(seconds) && seconds >= least) continue;
     char text[96];
-    std::snprintf(text, sizeof text, "%g s, where %.2g s is the least that is possible", seconds, least);
+    const bool is_long = seconds > kMostKernelSeconds;
+    std::snprintf(text, sizeof text, "%g s, where %.2g s is the %s that is possible", seconds,
+                  is_long ? kMostKernelSeconds : least, is_long ? "most" : "least");
     return text;
   }
   return "";

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/shown.h"
 #include "import/detect.h"
 #include "import/file_model.h"
 #include "import/mxnet/import_mxnet.h"
@@ -38,10 +39,7 @@ Result<Graph> with_one_line(Result<Graph> graph) {
   if (graph.ok()) return graph;
   std::string message = graph.error().message;
   if (message.size() > kLongest) message = message.substr(0, kLongest) + "...";
-  for (char& c : message) {
-    if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) c = '?';
-  }
-  return Error{message};
+  return Error{shown(message)};
 }
 
 Result<Graph> import_kind(FileKind kind, ModelSource file, const ImportOptions& options) {

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/counted.h"
+#include "base/shown.h"
 #include "records/record_line.h"
 
 namespace whet {
@@ -160,15 +161,27 @@ std::vector<Record> merge(const std::vector<const Records*>& files) {
   }
 }
 
-std::vector<std::string> strangers(const Records& records, const std::vector<std::string>& keys,
-                                   const std::string& target) {
+namespace {
+
+bool counts_for(const std::string& target, const Target& wanted, TargetUse use) {
+  if (use == TargetUse::exact) return target == to_string(wanted);
+  const Result<Target> has = parse_target(target);
+  return has.ok() && target_distance(*has, wanted).has_value();
+}
+
+}  // namespace
+
+std::vector<std::string> strangers(const Records& records, const std::vector<std::string>& keys, const Target& target,
+                                   TargetUse use) {
+  std::map<std::string, bool> counts;  // by target
   std::set<std::string> known, unknown_keys, targets;
   for (const std::string& key : keys) known.insert(canonical_key(key));
   std::int64_t of_others = 0, elsewhere = 0;
   for (const Record& r : records.all()) {
     if (const std::string key = canonical_key(r.key); known.count(key) == 0)
       unknown_keys.insert(key), ++of_others;
-    else if (!target.empty() && r.target != target)
+    else if (const auto [found, is_new] = counts.try_emplace(r.target, false);
+             !(is_new ? found->second = counts_for(r.target, target, use) : found->second))
       targets.insert(r.target), ++elsewhere;
   }
   std::vector<std::string> notes;
@@ -178,7 +191,8 @@ std::vector<std::string> strangers(const Records& records, const std::vector<std
   if (elsewhere > 0) {
     std::string list;
     for (const std::string& each : targets) list += (list.empty() ? "" : "; ") + each;
-    notes.push_back(counted(elsewhere, "record") + " of other targets (" + list + ") do not count for " + target);
+    notes.push_back(counted(elsewhere, "record") + " of other targets (" + list + ") do not count for " +
+                    to_string(target));
   }
   return notes;
 }
@@ -191,10 +205,10 @@ std::string show(const Records& records) {
     const auto failed =
         std::count_if(trials.begin(), trials.end(), [](const TrialLines& t) { return !t.last->outcome.ok(); });
     const Record* best = best_of(group, records);
-    rows.push_back({group[0]->task.empty() ? group[0]->key : group[0]->task, group[0]->target,
-                    best ? best->candidate.sketch : "-",
+    rows.push_back({shown(group[0]->task.empty() ? group[0]->key : group[0]->task), shown(group[0]->target),
+                    best ? shown(best->candidate.sketch) : "-",
                     best ? format("%.4f", best->outcome.best_seconds() * 1e3) : "-", std::to_string(trials.size()),
-                    std::to_string(failed), best ? best->at.text() : "-"});
+                    std::to_string(failed), best ? shown(best->at) : "-"});
   }
   return table(rows, 3);
 }
@@ -311,7 +325,8 @@ std::string to_text(const RecordStats& s) {
   if (!s.failures.empty()) out += "Failures, most frequent first:\n";
   for (const FailureGroup& group : s.failures)
     out += "  " + std::to_string(group.count) + " x " + std::to_string(static_cast<int>(group.code)) + " " +
-           std::string(name_of(group.code)) + ": " + (group.message.empty() ? "(no message)" : group.message) + "\n";
+           std::string(name_of(group.code)) + ": " + (group.message.empty() ? "(no message)" : shown(group.message)) +
+           "\n";
   return out;
 }
 

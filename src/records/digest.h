@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -18,8 +19,11 @@ std::vector<Plan> merge_plans(const std::vector<const Records*>&);
 /// All records of all files, each once (equal lines are one), in order of time between files. Within a file records
 /// keep their order, which decides where a schedule was measured again: the clock may have jumped.
 std::vector<Record> merge(const std::vector<const Records*>&);
-/// The records that serve no task with one of `keys` on `target` ("": on any): one sentence for each reason.
-std::vector<std::string> strangers(const Records&, const std::vector<std::string>& keys, const std::string& target);
+/// Which records count for a target: tuning goes on from those of exactly this one, and compiling takes the nearest whose code can
+/// run there.
+enum class TargetUse : std::uint8_t { exact, near };
+/// The records that serve no task with one of `keys` on a target: one sentence for each reason.
+std::vector<std::string> strangers(const Records&, const std::vector<std::string>& keys, const Target&, TargetUse);
 /// A table with a row for each task and target: trials, failures, best time, when and where.
 std::string show(const Records&);
 

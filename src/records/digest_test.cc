@@ -47,9 +47,18 @@ TEST(Merge, KeepsTheOrderOfAFileWhoseClockJumpedBack) {
 }
 TEST(Strangers, AreRecordsOfOtherTasksAndOfOtherTargets) {
   const Records records = sample();
-  EXPECT_TRUE(strangers(records, {"k", "j"}, "").empty());
+  const auto on = [](const char* target) { return parse_target(target).value(); };
+  const Target here = on("cpu -mcpu=znver5 -threads=2");
+  EXPECT_TRUE(strangers(records, {"k", "j"}, here, TargetUse::near).empty()) << "those of other threads do";
+  const std::vector<std::string> of_wider =
+      strangers(records, {"k", "j"}, on("cpu -mcpu=haswell -threads=2"), TargetUse::near);
+  ASSERT_EQ(of_wider.size(), 1u);
   EXPECT_EQ(
-      strangers(records, {"k"}, "cpu -mcpu=znver5 -threads=2"),
+      of_wider.front(),
+      "7 records of other targets (cpu -mcpu=znver5 -threads=2; cpu -mcpu=znver5 -threads=4) do not count for cpu "
+      "-mcpu=haswell -threads=2");
+  EXPECT_EQ(
+      strangers(records, {"k"}, here, TargetUse::exact),
       (std::vector<std::string>{"2 records of 1 task that this model does not have (it has changed since, or they "
                                 "are another model's) are not used",
                                 "1 record of other targets (cpu -mcpu=znver5 -threads=4) do not count for cpu "

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "trial/outcome.h"
+
 namespace whet {
 namespace {
 
@@ -94,15 +96,21 @@ class PlanReader {
     out = value.number();
     return true;
   }
+  /// Of kernels or of a network; 0: it is not known.
+  bool known_seconds(const char* name, double& out) {
+    if (!seconds(name, out)) return false;
+    return out == 0 || is_kernel_time(out) || fail("\"" + std::string(name) + "\" of a plan is no time");
+  }
   bool rest(Plan& p) {
     p.name = plan_["name"].string_or("");
     p.whet = line_["whet"].string_or("");
     p.at = line_["at"].string_or("");
-    return seconds("seconds", p.seconds) && seconds("usual_seconds", p.usual_seconds) &&
-           seconds("bound_seconds", p.bound_seconds) && seconds("runner_up_seconds", p.runner_up_seconds) &&
+    return known_seconds("seconds", p.seconds) && known_seconds("usual_seconds", p.usual_seconds) &&
+           known_seconds("bound_seconds", p.bound_seconds) && known_seconds("runner_up_seconds", p.runner_up_seconds) &&
            seconds("seconds_a_byte", p.excess.seconds_a_byte) &&
-           seconds("seconds_a_kernel", p.excess.seconds_a_kernel) && seconds("network_seconds", p.network_seconds) &&
-           seconds("usual_network_seconds", p.usual_network_seconds);
+           seconds("seconds_a_kernel", p.excess.seconds_a_kernel) &&
+           known_seconds("network_seconds", p.network_seconds) &&
+           known_seconds("usual_network_seconds", p.usual_network_seconds);
   }
 
   JsonView line_, plan_;

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
 #include <ctime>
 #include <limits>
 #include <optional>
@@ -43,6 +44,17 @@ std::optional<std::uint64_t> seed_of(JsonView value) {
   if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return seed;
 }
+
+/// "0 s, where a kernel takes 2e-09 s at least"
+std::string why_no_time(double seconds) {
+  const bool is_long = seconds > kMostKernelSeconds;
+  char text[96];
+  std::snprintf(text, sizeof text, "%g s, where a kernel takes %g s at %s", seconds,
+                is_long ? kMostKernelSeconds : kLeastKernelSeconds, is_long ? "most" : "least");
+  return text;
+}
+/// Of a step, which may take no time.
+bool is_wall_time(double seconds) { return seconds >= 0 && seconds <= kMostKernelSeconds; }
 
 /// The members of a record's line, in the order in which they are written.
 constexpr std::string_view kMembers[] = {
@@ -161,16 +173,21 @@ class Reader {
     const JsonView seconds = line_["seconds"];
     if (seconds.is_array()) {
       for (const JsonView item : seconds.items()) {
-        if (!item.is_number() || !(item.number() >= 0)) return fail("\"seconds\" has an element that is no time");
+        if (!item.is_number()) return fail("\"seconds\" has an element that is no number");
+        if (!is_kernel_time(item.number())) return fail("\"seconds\" has " + why_no_time(item.number()));
         out.seconds.push_back(item.number());
       }
     }
     if (out.ok() && out.seconds.empty()) return fail("\"outcome\" is 0 but \"seconds\" is empty");
     out.pace = line_["pace"].number_or(1);
     if (!(out.pace > 0) || !std::isfinite(out.pace)) return fail("\"pace\" is no positive number");
+    if (out.ok() && !std::isfinite(out.best_seconds()))
+      return fail("\"seconds\" divided by \"pace\" is no time of a kernel");
     out.truncated = line_["truncated"].bool_or(false);
     out.build_seconds = line_["phases"]["build"].number_or(0);
     out.run_seconds = line_["phases"]["run"].number_or(0);
+    if (!is_wall_time(out.build_seconds) || !is_wall_time(out.run_seconds))
+      return fail("\"phases\" has what is no time");
     const std::int64_t registers = line_["registers"].integer_or(0);
     if (registers < 0 || registers > std::numeric_limits<int>::max()) return fail("\"registers\" is out of range");
     out.registers = static_cast<int>(registers);
@@ -193,7 +210,7 @@ class Reader {
     r.round = static_cast<int>(round);
     r.predicted = line_["predicted"].number_or(0);
     r.ranks_as = line_["ranks_as"].number_or(0);
-    if (!(r.ranks_as >= 0)) return fail("\"ranks_as\" is no time");
+    if (r.ranks_as != 0 && !is_kernel_time(r.ranks_as)) return fail("\"ranks_as\" is " + why_no_time(r.ranks_as));
     return text("cache", r.outcome.cache, false) && shared("whet", r.whet, false) &&
            text("host", r.outcome.device, false) && shared("at", r.at, false);
   }

@@ -110,7 +110,20 @@ TEST(RecordLine, SaysWhatIsWrongWithALine) {
   EXPECT_EQ(complaint(R"({"v":1,"task":{"key":"k"},"target":"cpu","outcome":0})"),
             "\"outcome\" is 0 but \"seconds\" is empty");
   EXPECT_EQ(complaint(R"({"v":1,"task":{"key":"k"},"target":"cpu","outcome":0,"seconds":[-1]})"),
-            "\"seconds\" has an element that is no time");
+            "\"seconds\" has -1 s, where a kernel takes 2e-09 s at least");
+  for (const char* seconds : {"0", "1e-30", "1e9", "1e-3,0", "-0.0"})
+    EXPECT_NE(
+        complaint(R"({"v":1,"task":{"key":"k"},"target":"cpu","outcome":0,"seconds":[)" + std::string(seconds) + "]}"),
+        "")
+        << seconds;
+  EXPECT_EQ(complaint(R"({"v":1,"task":{"key":"k"},"target":"cpu","outcome":0,"seconds":["1"]})"),
+            "\"seconds\" has an element that is no number");
+  EXPECT_EQ(complaint(R"({"v":1,"task":{"key":"k"},"target":"cpu","outcome":0,"seconds":[1],"pace":1e30})"),
+            "\"seconds\" divided by \"pace\" is no time of a kernel");
+  EXPECT_EQ(complaint(R"({"v":1,"task":{"key":"k"},"target":"cpu","outcome":0,"seconds":[1],"ranks_as":1e-30})"),
+            "\"ranks_as\" is 1e-30 s, where a kernel takes 2e-09 s at least");
+  EXPECT_EQ(complaint(R"({"v":1,"task":{"key":"k"},"target":"cpu","outcome":9,"phases":{"build":-1}})"),
+            "\"phases\" has what is no time");
   EXPECT_EQ(complaint(R"({"v":1,"task":{"key":"k"},"target":"cpu","outcome":0,"seconds":[1],"pace":0})"),
             "\"pace\" is no positive number");
   EXPECT_EQ(complaint(R"({"v":1,"task":{"key":"k"},"target":"cpu","choices":{"oc":"x"},"outcome":7})"),
@@ -130,7 +143,7 @@ TEST(RecordLine, RefusesMembersOfAnotherTypeOrOutOfRange) {
   EXPECT_EQ(with(R"("codegen":-1)"), "\"codegen\" is out of range");
   EXPECT_EQ(with(R"("codegen":2147483648)"), "\"codegen\" is out of range");
   EXPECT_EQ(with(R"("round":-1)"), "\"round\" is out of range");
-  EXPECT_EQ(with(R"("ranks_as":-0.001)"), "\"ranks_as\" is no time");
+  EXPECT_EQ(with(R"("ranks_as":-0.001)"), "\"ranks_as\" is -0.001 s, where a kernel takes 2e-09 s at least");
   EXPECT_EQ(with(R"("registers":-1)"), "\"registers\" is out of range");
   EXPECT_EQ(with(R"("device":{"ghz":-1})"), "\"device.ghz\" is no clock");
   EXPECT_EQ(with(R"("device":{"cores":["a"]})"), "\"device.cores\" has an element that is no core");

@@ -7,7 +7,6 @@
 #include "device/remote/cpu/remote_model.h"
 #include "machine/detect.h"
 #include "plan/plan.h"
-#include "records/digest.h"
 #include "records/record_file.h"
 #include "session/kernels_text.h"
 #include "session/remote.h"
@@ -143,10 +142,20 @@ Result<CompileReport> compile_with_records(const FusedGraph& fused, const Record
     report.plan = kernels_text(network.kernels);
     report.plan_source = plan_source(network);
   }
-  const Result<std::vector<std::string>> keys = task_keys(fused, target, read.records);
-  if (!keys.ok()) return report;  // whose records are strangers is a note, no reason to fail
-  for (const std::string& note : strangers(read.records, *keys, "")) tell(options.tell, options.file + ": " + note);
+  for (const std::string& note : strangers_of(options.file, read.records, fused, target, TargetUse::near))
+    tell(options.tell, note);
   return report;
+}
+
+std::vector<std::string> strangers_of(const std::string& file, const Records& records, const FusedGraph& fused,
+                                      const Target& target, TargetUse use) {
+  std::vector<std::string> notes;
+  if (records.size() == 0) return notes;
+  // What cannot be asked is no reason to fail: then all are of tasks that are not known.
+  const Result<std::vector<std::string>> keys = task_keys(fused, target, records);
+  for (const std::string& why : strangers(records, keys.ok() ? *keys : std::vector<std::string>(), target, use))
+    notes.push_back(file + ": " + why);
+  return notes;
 }
 
 Result<RunPlace> choose_place(const RunnableOptions& options) {

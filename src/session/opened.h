@@ -9,6 +9,7 @@
 #include "compiler/scratch.h"
 #include "device/cpu/opened_model.h"
 #include "device/remote/model_host.h"
+#include "records/digest.h"
 #include "session/fleet.h"
 #include "session/model.h"
 #include "session/options.h"
@@ -71,6 +72,10 @@ Result<DeviceName> device_for(const std::string& device, const Target&);
 /// Compiles with the best records. What is strange about their file becomes notes.
 Result<CompileReport> compile_with_records(const FusedGraph&, const RecordOptions&, const Target&,
                                            const std::string& output, const CompileOptions& = {});
+
+/// Why records of a file serve no task of a network: a sentence for each reason, which begins with the file's name.
+std::vector<std::string> strangers_of(const std::string& file, const Records&, const FusedGraph&, const Target&,
+                                      TargetUse);
 
 /// The model's inputs, filled from files and `--fill`.
 Result<std::vector<Tensor>> inputs_of(const OpenedModel&, const ModelOptions&, const InputFiles&);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 #include <utility>
 
@@ -14,7 +15,6 @@
 #include "machine/detect.h"
 #include "machine/stolen.h"
 #include "measure/device_rates.h"
-#include "records/digest.h"
 #include "session/opened.h"
 #include "session/rates.h"
 #include "tuner/footprint.h"
@@ -310,10 +310,8 @@ Result<RecordFile> open_records(const TuneSettings& settings, const Prepared& pr
 std::vector<std::string> record_notes(const Prepared& prepared, const RecordFile& file) {
   std::vector<std::string> notes = file.notes();
   if (file.records().size() == 0) return notes;
-  const Result<std::vector<std::string>> known = task_keys(prepared.fused, prepared.place.target, file.records());
-  const std::vector<std::string> keys = known.ok() ? *known : std::vector<std::string>();
-  for (const std::string& note : strangers(file.records(), keys, to_string(prepared.place.target)))
-    notes.push_back(file.path() + ": " + note);
+  std::ranges::copy(strangers_of(file.path(), file.records(), prepared.fused, prepared.place.target, TargetUse::exact),
+                    std::back_inserter(notes));
   return notes;
 }
 

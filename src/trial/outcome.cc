@@ -23,7 +23,8 @@ std::string_view without_number(std::string_view device) {
 
 double Outcome::best_seconds() const {
   if (!ok() || seconds.empty()) return std::numeric_limits<double>::infinity();
-  return *std::min_element(seconds.begin(), seconds.end()) / pace;
+  const double best = *std::min_element(seconds.begin(), seconds.end()) / pace;
+  return is_kernel_time(best) ? best : std::numeric_limits<double>::infinity();
 }
 
 }  // namespace whet

@@ -20,6 +20,13 @@ std::string numbered_device(const std::string& name, int number);
 /// The name alone.
 std::string_view without_number(std::string_view device);
 
+/// The times that a kernel can take [s]: no device starts one and sees its end in less, and nobody waits for longer (11 days).
+/// What else a file or a device says is no time.
+constexpr double kLeastKernelSeconds = 2e-9, kMostKernelSeconds = 1e6;
+constexpr bool is_kernel_time(double seconds) {
+  return seconds >= kLeastKernelSeconds && seconds <= kMostKernelSeconds;
+}
+
 /// What became of a trial.
 struct Outcome {
   OutcomeCode code = OutcomeCode::unknown;
@@ -39,7 +46,7 @@ struct Outcome {
   bool emulated() const { return without_number(device) == kEmulatedDevice; }
 
   bool ok() const { return code == OutcomeCode::ok; }
-  /// The figure that ranks: the minimum of `seconds`, by `pace`; infinity when there is none.
+  /// The figure that ranks: the minimum of `seconds`, by `pace`; infinity when there is none, or that is no time.
   double best_seconds() const;
   /// What the clock said: the figure that predicts, because ranking compares times of different minutes, and this is one.
   double clock_seconds() const { return best_seconds() * pace; }

@@ -57,6 +57,54 @@ class ARecordFile : public ::testing::Test {
   std::string good_;
 };
 
+/// Names, messages and plans that move a terminal's cursor, and forge lines.
+TEST_F(ARecordFile, WithControlCharactersPrintsNone) {
+  const std::string evil = R"(\u001b[2J\u009b1m\u007f\nforged\r)";
+  const auto line = [&](const std::string& members) {
+    return R"({"v":1,"task":{"key":"k)" + evil + R"(","name":"t)" + evil + R"("},"target":"cpu -mcpu=znver3 )" + evil +
+           R"(","sketch":"s)" + evil + R"(","tree":"1)" + evil + R"(","at":"a)" + evil + R"(",)" + members + "}\n";
+  };
+  const std::string good = replaced(line(R"("outcome":0,"seconds":[1e-3])"), "znver3 " + evil, "znver3");
+  write_file(good + line(R"("outcome":9,"message":"m)" + evil + "\"") + R"({"v":2,"plan":{"graph":"1","name":"n)" +
+             evil +
+             R"(","seconds":1},"target":"cpu -mcpu=znver3"})"
+             "\n" +
+             R"({"v":1,"task":{"key":"k"},"target":"cpu","choices":{")" + evil +
+             R"(":"no number"}})"
+             "\n");
+  for (const char* action : {"show", "best", "stats", "distill", "merge"})
+    for (const bool json : {false, true}) {
+      if (json && std::string(action) != "best" && std::string(action) != "stats") continue;
+      std::vector<std::string> arguments{"records", action, "r.jsonl"};
+      if (json) arguments.push_back("--json");
+      const std::string out = run_here(arguments).out;
+      EXPECT_TRUE(std::ranges::none_of(
+          out, [](char c) { return (static_cast<unsigned char>(c) < ' ' && c != '\n') || c == 0x7f; }))
+          << action << ": " << out;
+      EXPECT_FALSE(contains(out, "\xc2\x9b")) << action;
+      EXPECT_FALSE(contains(out, "\nforged")) << action << ": " << out;
+      EXPECT_TRUE(contains(out, "u001b[2J")) << action << ": " << out;
+    }
+  const Ending refused = run(kWhet, {"tasks", "no\x1b[2J.onnx"}, folder_);
+  EXPECT_TRUE(contains(refused.out, "no\\u001b[2J.onnx")) << refused.out;
+}
+TEST_F(ARecordFile, WithTimesThatNoKernelTakesIsUsedWithoutThem) {
+  const auto faster = [&](const std::string& seconds) {
+    const std::size_t at = good_.find("\"seconds\":["), end = good_.find(']', at), line = good_.find('\n', end);
+    return good_.substr(0, at) + "\"seconds\":[" + seconds + good_.substr(end, line + 1 - end);
+  };
+  const std::string honest = [&] {
+    write_file(good_);
+    return run_here({"records", "best", "r.jsonl"}).out;
+  }();
+  for (const std::string seconds : {"0", "-1", "1e-30", "1e300", "", "0,1e-3", "1e-3,0"}) {
+    write_file(good_ + faster(seconds));
+    const std::string out = run_here({"records", "best", "r.jsonl"}).out;
+    EXPECT_TRUE(contains(out, "1 line skipped that holds no record (line ")) << seconds << ": " << out;
+    EXPECT_EQ(out.substr(out.find('\n') + 1), honest) << seconds;
+    EXPECT_EQ(file(), good_ + faster(seconds)) << "the line stays";
+  }
+}
 TEST_F(ARecordFile, OnADiskThatIsFullIsIntactAndTheRunEndsWithASentence) {
   write_file(good_);
   const rlim_t limit = good_.size() + 3000;
@@ -147,6 +195,25 @@ TEST_F(ARecordFile, OfAnotherMachineIsNamedByCompileAndMeasuredAnewByTune) {
   EXPECT_TRUE(contains(compiled.out, "measured on " + other) || contains(compiled.out, "0 of 4 tasks from records"))
       << compiled.out;
   EXPECT_FALSE(contains(run_here(tune("r.jsonl", {"--json"})).out, "\"reused\": 1"));
+}
+/// Vectors of another width: no schedule of these runs here, and every command that reads them says whose they are.
+TEST_F(ARecordFile, OfATargetThatServesNothingHereIsNamedByAllWhoReadIt) {
+  const std::size_t at = good_.find("cpu -mcpu=");
+  const std::string here = good_.substr(at, good_.find('"', at) - at);
+  write_file(replaced(good_, here, "cpu -mcpu=nehalem -threads=1"));
+  const std::vector<std::string> options{"--threads", "1", "--records", "r.jsonl"};
+  for (std::vector<std::string> command : {std::vector<std::string>{"compile", "zoo:mlp", "-o", "m.so"},
+                                           {"bench", "zoo:mlp", "--seconds", "0.01"},
+                                           {"check", "zoo:mlp"},
+                                           {"run", "zoo:mlp", "--fill", "ones"},
+                                           {"report", "zoo:mlp", "-o", "m.html"},
+                                           {"tasks", "zoo:mlp", "--alternatives", "--json"},
+                                           {"explain", "task", "0", "--model", "zoo:mlp"}}) {
+    command.insert(command.end(), options.begin(), options.end());
+    EXPECT_TRUE(contains(run(kWhet, command, folder_).out,
+                         " of other targets (cpu -mcpu=nehalem -threads=1) do not count for cpu "))
+        << command.front() << ": " << run(kWhet, command, folder_).out;
+  }
 }
 TEST_F(ARecordFile, OfAModelThatChangedSinceIsReportedAndNotApplied) {
   // Another width of the first layer: the key is another one.

@@ -134,12 +134,12 @@ page_mistakes() {
   show explain error crush
   show explain metric
   show explain task 0 --model zoo:mlp
-  show explain task 99 --model blazeface_front.onnx --records records.jsonl
+  show explain task 99 --model blazeface_front.onnx --records records.jsonl "${target[@]}"
   show explain candidate --model zoo:mlp --records records.jsonl
-  show explain candidate ffffffffffffffff --model blazeface_front.onnx --records records.jsonl
+  show explain candidate ffffffffffffffff --model blazeface_front.onnx --records records.jsonl "${target[@]}"
   show explain layout nothing --model zoo:mlp
   show explain layout nothing --contains nchw16c --model zoo:mlp
-  show explain layout nothing --model blazeface_front.onnx --records records.jsonl
+  show explain layout nothing --model blazeface_front.onnx --records records.jsonl "${target[@]}"
   show tune zoo:mlp --layouts nhwc,upside-down -o none.jsonl
   show space zoo:mlp --task 99
 }
