@@ -32,6 +32,14 @@ Error file_error(const std::string& path, const std::string& what) {
   return Error{path + ": " + what + ": " + std::strerror(errno)};
 }
 
+/// How often in a row another process may have replaced a file while its lock was waited for. Beyond this it is the file system
+/// that names no file twice.
+constexpr int kMostReplaced = 10000;
+Error always_replaced(const std::string& path) {
+  return {path + ": each time that it is opened its name leads to another file; give a file on another file system",
+          ErrorKind::io};
+}
+
 /// Whether `path` leads to this open file.
 bool is_named(int fd, const std::string& path) {
   struct stat open{}, named{};
@@ -283,7 +291,8 @@ Result<RecordRewrite> RecordRewrite::open(const std::string& path) {
   const WritePlace place = write_place(path);
   if (place.in_place) return rewrite;
   WHET_RETURN_IF_ERROR(check_kind(path));
-  for (;;) {
+  for (int tries = 0;; ++tries) {
+    if (tries == kMostReplaced) return always_replaced(path);
     rewrite.made_ = false;
     rewrite.fd_ = open_or_make(place.path, rewrite.made_);
     if (rewrite.fd_ < 0) return file_error(path, "cannot write");
@@ -341,13 +350,14 @@ Result<RecordFile> RecordFile::open(const std::string& path, EmulatedRecords emu
 }
 
 Status RecordFile::while_locked(const std::function<Status()>& body) {
-  for (;;) {
+  for (int tries = 0; tries < kMostReplaced; ++tries) {
     WHET_RETURN_IF_ERROR(follow_name());
     const Lock held(fd_);
     if (!held.held()) return file_error(path_, "cannot lock");
     // Whoever had the lock may have replaced the file.
     if (is_named(fd_, path_)) return body();
   }
+  return always_replaced(path_);
 }
 
 Status RecordFile::load() {
