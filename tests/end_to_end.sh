@@ -357,6 +357,9 @@ case_fleet() {
   grep -q "for $(uname -m):" out || { echo "skipped: this build has no whet-device for $(uname -m)"; return 0; }
   command -v nats-server > /dev/null || { echo "skipped: nats-server is not installed"; return 0; }
   command -v openssl > /dev/null || { echo "skipped: openssl is not installed"; return 0; }
+  mkdir own && echo 'port: 4222' > own/server.conf
+  refuse 1 "own/server.conf is there and is not of whet-agent; give another folder, or remove the file" "$agent" --setup own
+  grep -qx 'port: 4222' own/server.conf || die "the user's own configuration was replaced"
   expect 0 "nats-server -c $work/lab/server.conf" "$agent" --setup lab --user me
   start_broker -1
   sed -i "s/:4222/:$port/" lab/*/fleet
