@@ -76,7 +76,9 @@ Result<std::vector<DeviceName>> parse_devices(const std::vector<std::string>& te
   std::vector<DeviceName> devices;
   for (const std::string& text : texts) {
     WHET_TRY(const DeviceName device, parse_device_name(text));
-    if (std::ranges::find(devices, device) != devices.end()) return Error{"--device names " + text + " twice"};
+    // A command may reach another machine each time: each is a session of its own.
+    if (device.kind != DeviceName::Kind::exec && std::ranges::find(devices, device) != devices.end())
+      return Error{"--device names " + text + " twice"};
     devices.push_back(device);
   }
   if (devices.empty()) devices.emplace_back();

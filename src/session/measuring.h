@@ -27,7 +27,8 @@ struct MeasuringOptions {
   Tell tell;
 };
 
-/// The devices that --device names, each once; where it names none, the target's own. All are of this machine, or none.
+/// The devices that --device names, each once, but commands as often as they are named; where it names none, the target's own. All are
+/// of this machine, or none.
 Result<std::vector<DeviceName>> parse_devices(const std::vector<std::string>& texts);
 bool has_fleet(const std::vector<DeviceName>&);
 
