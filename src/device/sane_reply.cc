@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <utility>
+#include <string_view>
 
+#include "device/session/bounds.h"
 #include "trial/outcome.h"
 
 namespace whet {
@@ -14,12 +15,9 @@ constexpr std::size_t kLongestMessage = 2000;
 /// Algorithms with fewer operations than the direct one, and rates that were measured beside something else.
 constexpr double kMargin = 64;
 
-std::string cut(std::string message) {
-  if (message.size() > kLongestMessage) {
-    message.resize(kLongestMessage);
-    message += "...";
-  }
-  return message;
+/// Without what a terminal would act on.
+std::string safe(std::string_view message) {
+  return printable(message, kLongestMessage) + (message.size() > kLongestMessage ? "..." : "");
 }
 
 /// The least that a kernel can take on this device.
@@ -88,21 +86,21 @@ MeasureReply sane_reply(MeasureReply reply, const MeasureRequest& request, const
                         double bytes) {
   const std::string what = what_makes_no_sense(reply, request, least_seconds(info.rates, flops, bytes));
   if (!what.empty()) return {OutcomeCode::unknown, sentence(what)};
-  reply.message = cut(std::move(reply.message));
+  reply.message = safe(reply.message);
   return reply;
 }
 
 SpotsReply sane_reply(SpotsReply reply, const SpotsRequest& request) {
   const std::string what = what_makes_no_sense(reply, request);
   if (!what.empty()) return {OutcomeCode::unknown, sentence(what), false, {}};
-  reply.message = cut(std::move(reply.message));
+  reply.message = safe(reply.message);
   return reply;
 }
 
 CheckReply sane_reply(CheckReply reply, const CheckRequest& request) {
   const std::string what = what_makes_no_sense(reply, request);
   if (!what.empty()) return {OutcomeCode::unknown, sentence(what), {}};
-  reply.message = cut(std::move(reply.message));
+  reply.message = safe(reply.message);
   return reply;
 }
 

@@ -52,6 +52,10 @@ TEST(SaneReply, KnowsWhatTheDeviceCanDo) {
 TEST(SaneReply, CutsLongMessages) {
   EXPECT_LT(judged({OutcomeCode::crash, std::string(1 << 20, 'x'), {}, false, 0}).size(), 2100u);
 }
+TEST(SaneReply, PrintsNothingThatATerminalActsOn) {
+  EXPECT_EQ(judged({OutcomeCode::crash, "\033]0;title\007\033[31mred\r\n", {}, false, 0}),
+            std::to_string(static_cast<int>(OutcomeCode::crash)) + " ?]0;title??[31mred??");
+}
 TEST(SaneReply, CountsOutputs) {
   const auto judged = [](std::vector<std::string> outputs) {
     const CheckReply reply =
