@@ -7,11 +7,13 @@
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstddef>
@@ -46,16 +48,13 @@ constexpr int kAllowed[] = {
     SYS_sendmsg,
     SYS_recvmsg,
     SYS_ppoll,
-    SYS_mmap,
     SYS_munmap,
     SYS_mprotect,
-    SYS_mremap,
     SYS_madvise,
     SYS_brk,
     SYS_futex,
     SYS_set_robust_list,
     SYS_rseq,
-    SYS_sched_setaffinity,
     SYS_sched_getaffinity,
     SYS_sched_yield,
     SYS_getcpu,
@@ -84,13 +83,17 @@ constexpr int kFiles[] = {
     SYS_access,     SYS_stat,  SYS_readlink,
 #endif
 };
-/// What the C library asks for and does without.
+/// What the C library asks for and does without. (A stack that is moved and stretched counts as no data.)
 constexpr int kRefused[] = {
-    SYS_openat, SYS_ioctl, SYS_fcntl, SYS_sysinfo,
+    SYS_openat, SYS_ioctl, SYS_fcntl, SYS_sysinfo, SYS_mremap,
 #if defined(__x86_64__)
     SYS_open,
 #endif
 };
+
+/// Memory that the limit of data counts. What is shared, or grows as stacks do, is not counted.
+constexpr std::uint32_t kMappings = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_FIXED_NOREPLACE | MAP_NORESERVE |
+                                    MAP_POPULATE | MAP_NONBLOCK | MAP_STACK | MAP_DENYWRITE | MAP_EXECUTABLE;
 
 /// The filter, written from its end: each rule falls through to the next.
 class Filter {
@@ -120,6 +123,18 @@ class Filter {
       add(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 0, 1);
       give(SECCOMP_RET_ALLOW);
     });
+    with_argument(
+        SYS_mmap, 3,
+        [&] {
+          add(BPF_ALU | BPF_AND | BPF_K, ~kMappings);
+          if_equal(0, SECCOMP_RET_ALLOW);
+        },
+        SECCOMP_RET_ERRNO | EACCES);
+    // A thread places itself. (Pools of compiled models, of other versions too, place their workers by number.)
+    if (files == FileAccess::none)
+      with_argument(SYS_sched_setaffinity, 0, [&] { if_equal(0, SECCOMP_RET_ALLOW); }, SECCOMP_RET_ERRNO | EPERM);
+    else
+      if_equal(SYS_sched_setaffinity, SECCOMP_RET_ALLOW);
     with_argument(SYS_tgkill, 0, [&] { if_equal(getpid(), SECCOMP_RET_ALLOW); });
     with_argument(SYS_prctl, 0, [&] {
       constexpr int kNameOfMemory = 0x53564d41;  // PR_SET_VMA
@@ -161,18 +176,18 @@ class Filter {
     give(SECCOMP_RET_ALLOW);
     give(SECCOMP_RET_ERRNO | EACCES);
   }
-  /// Rules over the low half of a call's argument; where none of them decides, the call is forbidden.
+  /// Rules over the low half of a call's argument; where none of them decides, the call is `otherwise`: forbidden.
   template <typename Rules>
-  void with_argument(int call, int argument, const Rules& rules) {
+  void with_argument(int call, int argument, const Rules& rules, std::uint32_t otherwise = SECCOMP_RET_KILL_PROCESS) {
     const std::size_t start = size_;
     add(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(call), 0, 0);
     load(offsetof(seccomp_data, args) + 8 * static_cast<std::size_t>(argument));
     rules();
-    give(SECCOMP_RET_KILL_PROCESS);
+    give(otherwise);
     rules_[start].jf = static_cast<std::uint8_t>(size_ - start - 1);
   }
 
-  std::array<sock_filter, 160> rules_{};
+  std::array<sock_filter, 192> rules_{};
   std::size_t size_ = 0;
 };
 
@@ -185,15 +200,27 @@ bool become(unsigned user) {
   return true;
 }
 
+/// To `most`, or what the limit is already where that is less.
 bool limit(int resource, rlim_t most) {
-  const rlimit both{most, most};
+  rlimit both{};
+  if (getrlimit(static_cast<__rlimit_resource>(resource), &both) != 0) return false;
+  both.rlim_cur = both.rlim_max = std::min(most, both.rlim_max);
   return setrlimit(static_cast<__rlimit_resource>(resource), &both) == 0;
 }
 
-/// Bytes that foreign code may have of its own: three quarters of the machine's memory.
-rlim_t most_data() {
-  return static_cast<rlim_t>(sysconf(_SC_PHYS_PAGES)) / 4 * 3 * static_cast<rlim_t>(sysconf(_SC_PAGESIZE));
+rlim_t machine_memory() {
+  return static_cast<rlim_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<rlim_t>(sysconf(_SC_PAGESIZE));
 }
+/// Bytes that foreign code may have of its own: three quarters of the machine's memory.
+rlim_t most_data() { return machine_memory() / 4 * 3; }
+/// Addresses that it may have: what is only reserved, or read without ever having been written, costs tables of pages. Honest
+/// code reserves what it never uses: a heap and a stack a thread, and the pages around buffers.
+rlim_t most_space() {
+  constexpr rlim_t kOfThread = rlim_t{192} << 20, kAtLeast = rlim_t{2} << 30;
+  return 4 * machine_memory() + kOfThread * static_cast<rlim_t>(sysconf(_SC_NPROCESSORS_CONF)) + kAtLeast;
+}
+/// Of the first thread. (Stacks of others are data.)
+constexpr rlim_t kMostStack = rlim_t{64} << 20;
 
 }  // namespace
 
@@ -201,7 +228,7 @@ int enter_layers(FileAccess files) {
   int layers = 0;
   const rlim_t open_files = files == FileAccess::read ? kMostFilesOfModels : kMostFiles;
   if (limit(RLIMIT_CORE, 0) && limit(RLIMIT_FSIZE, 0) && limit(RLIMIT_NOFILE, open_files) &&
-      limit(RLIMIT_DATA, most_data()))
+      limit(RLIMIT_DATA, most_data()) && limit(RLIMIT_AS, most_space()) && limit(RLIMIT_STACK, kMostStack))
     layers |= kRlimits;
   const bool is_root = geteuid() == 0;
   if (syscall(SYS_unshare, CLONE_NEWNET | CLONE_NEWIPC | (is_root ? 0 : CLONE_NEWUSER)) == 0) layers |= kNamespaces;

@@ -9,12 +9,13 @@ namespace whet {
 ///   no_new_privs   no program that it could start would gain rights
 ///   uid            started as root, it runs as a user that nobody else is, or as nobody (65534) where there are no others, in no group
 ///   nproc          where its user is its own: as many threads as the machine has processors, and 8
-///   rlimits        no core dump, no file grows, few open files
+///   rlimits        no core dump, no file grows, few open files; memory, addresses and the first stack by the machine's memory
 ///   namespaces     where the system allows: no network and no shared memory of others
-///   seccomp        system calls that timing needs, and no others: no process, no program, no socket, no signal to others.
+///   seccomp        system calls that timing needs, and no others: no process, no program, no socket, no signal to others, no memory
+///                  that `rlimits` does not count; a runner's threads place themselves and nobody else.
 ///                  A forbidden call ends the process (SIGSYS), which makes the outcome a crash. A runner opens no file;
 ///                  whet-model opens files to read them, as loading a library does
-/// Memory remains what whet-device's user may have, and so do threads without nproc. Source: Linux's seccomp(2), prctl(2),
+/// Threads without nproc remain what whet-device's user may have. Source: Linux's seccomp(2), prctl(2),
 /// setrlimit(2).
 enum SandboxLayer : int { kNoNewPrivs = 1, kUid = 2, kRlimits = 4, kSeccomp = 8, kNproc = 16, kNamespaces = 32 };
 constexpr int kSandboxLayers[] = {kNoNewPrivs, kUid, kNproc, kRlimits, kNamespaces, kSeccomp};

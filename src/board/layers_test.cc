@@ -1,10 +1,13 @@
 #include "board/layers.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <functional>
 #include <thread>
 
@@ -72,6 +75,54 @@ TEST(Layers, LeaveNoNetworkWhereTheSystemAllows) {
   EXPECT_EQ(write(both[0], &byte, 1), 1);
   waitpid(child, nullptr, 0);
   close(both[0]), close(both[1]);
+}
+
+/// 0 where a call inside is answered, else the error.
+int error_of(bool granted) { return granted ? 0 : errno; }
+int error_of_mapping(int flags, std::size_t bytes = 1 << 16, int access = PROT_READ | PROT_WRITE) {
+  return in_sandbox([=](int) {
+    return error_of(mmap(nullptr, bytes, access, flags | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) != MAP_FAILED);
+  });
+}
+
+TEST(Layers, GiveNoMemoryThatTheirLimitsDoNotCount) {
+  if ((layers_here() & kSeccomp) == 0) GTEST_SKIP() << "this system filters no calls";
+  EXPECT_EQ(error_of_mapping(MAP_PRIVATE), 0);
+  EXPECT_EQ(error_of_mapping(MAP_PRIVATE | MAP_STACK | MAP_POPULATE), 0);
+  EXPECT_EQ(error_of_mapping(MAP_SHARED), EACCES);
+  EXPECT_EQ(error_of_mapping(MAP_PRIVATE | MAP_GROWSDOWN), EACCES);
+  EXPECT_EQ(error_of_mapping(MAP_PRIVATE | MAP_HUGETLB), EACCES);
+  EXPECT_EQ(in_sandbox([](int) {
+              void* page = mmap(nullptr, 1 << 16, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+              return error_of(mremap(page, 1 << 16, 1 << 20, MREMAP_MAYMOVE) != MAP_FAILED);
+            }),
+            EACCES);
+}
+TEST(Layers, LimitMemoryAndAddresses) {
+  if (testing::kSanitized) GTEST_SKIP() << "the sanitizer has more addresses already";
+  constexpr std::size_t kMuch = std::size_t{1} << 45;
+  EXPECT_EQ(error_of_mapping(MAP_PRIVATE, kMuch), ENOMEM) << "data";
+  EXPECT_EQ(error_of_mapping(MAP_PRIVATE, kMuch, PROT_READ), ENOMEM) << "what is only read";
+  EXPECT_EQ(error_of_mapping(MAP_PRIVATE, std::size_t{1} << 30, PROT_NONE), 0) << "what honest code reserves";
+}
+/// As a user who is not root, whose processes may otherwise place each other.
+TEST(Layers, LetThreadsPlaceNobodyButThemselves) {
+  if ((layers_here() & kSeccomp) == 0) GTEST_SKIP() << "this system filters no calls";
+  constexpr unsigned kSomebody = 1900000007;
+  const pid_t parent = fork();
+  if (parent == 0) {
+    if (geteuid() == 0 &&
+        (setresgid(kSomebody, kSomebody, kSomebody) != 0 || setresuid(kSomebody, kSomebody, kSomebody) != 0))
+      _exit(0);
+    cpu_set_t mask;
+    sched_getaffinity(0, sizeof mask, &mask);
+    const int others = in_sandbox([&](int) { return error_of(sched_setaffinity(getppid(), sizeof mask, &mask) == 0); });
+    const int own = in_sandbox([&](int) { return error_of(sched_setaffinity(0, sizeof mask, &mask) == 0); });
+    _exit(others == EPERM && own == 0 ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(parent, &status, 0);
+  EXPECT_EQ(status, 0);
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 .text
 #ifndef WHET_NO_NAMES
 .irp name, __libc_start_main, __errno_location, _exit, abort, atoi, bcmp, clock_gettime, close, dlclose, dlerror, dlopen, dlsym, free, \
-  geteuid, getpid, getppid, malloc, memcmp, memcpy, memmove, memset, mmap, munmap, open, prctl, pread, realloc, recv, recvmsg, send, \
+  geteuid, getpid, getppid, getrlimit, malloc, memcmp, memcpy, memmove, memset, mmap, munmap, open, prctl, pread, realloc, recv, recvmsg, send, \
   setgroups, setresgid, setresuid, setrlimit, snprintf, strchr, strcmp, strerror, strlen, strncmp, syscall, sysconf, vsnprintf, write
 .globl \name
 .type \name, %function

@@ -34,6 +34,7 @@ struct Worker {
   std::uint32_t index;
   pthread_t thread;
   std::uint32_t core;  // where it is pinned
+  bool places_itself;  // there, for the thread that made it may not
 };
 
 struct alignas(kLine) Line {
@@ -139,6 +140,8 @@ void* work(void* argument) {
   Worker& self = *static_cast<Worker*>(argument);
   Pool& pool = *self.pool;
   FlushDenormals flush;
+  if (self.places_itself)
+    with_mask(self.core, [](std::size_t bytes, cpu_set_t* mask) { return sched_setaffinity(0, bytes, mask); });
   // The epoch at which this worker was made is 0 (also after a fork). Jobs of shares may end without this worker.
   for (std::uint32_t epoch = 0;;) {
     pool.epoch.word.wait_while(epoch, pool.idle_spin_ns);
@@ -165,6 +168,10 @@ int start_thread(Pool& pool, Worker& worker) {
   }
   int failure = pthread_create(&worker.thread, &attributes, work, &worker);
   pthread_attr_destroy(&attributes);
+  if (failure == EPERM && pool.settings.pinned) {  // a sandbox lets a thread place itself and no other
+    worker.places_itself = true;
+    failure = pthread_create(&worker.thread, nullptr, work, &worker);
+  }
   if (failure == EINVAL && pool.settings.pinned) {
     pool.settings.pinned = 0;
     snprintf(pool.note, sizeof pool.note, "%u threads, not pinned: core %u is not open to this process", pool.workers,
