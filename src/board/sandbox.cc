@@ -39,8 +39,8 @@ constexpr Life kProbe{"whet-probe", probe};
 
 }  // namespace
 
-const Life kStrictRunner{"whet-runner", run_strictly};
-const Life kBestRunner{"whet-runner", run_at_best};
+const Life kStrictRunner{"whet-runner", run_strictly, true};
+const Life kBestRunner{"whet-runner", run_at_best, true};
 
 int enter_sandbox() {
   clearenv();

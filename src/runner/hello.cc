@@ -11,7 +11,8 @@ bool send_hello(int fd, const Hello& hello) {
 }
 
 Status receive_hello(int fd, double timeout_seconds) {
-  const ReceiveResult received = receive_frame(fd, timeout_seconds);
+  constexpr std::uint64_t kMostHelloBytes = 64;
+  const ReceiveResult received = receive_frame(fd, timeout_seconds, kMostHelloBytes);
   if (!received.ok && received.end == WireEnd::broken) return Error{received.message};
   if (!received.ok)
     return Error{received.end == WireEnd::closed ? "it ended before it said which versions it speaks"

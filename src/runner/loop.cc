@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <string_view>
 
 #include "runner/bench.h"
 #include "runner/hello.h"
@@ -67,13 +68,16 @@ void catch_faults() {
 
 /// Answers one request; false when it is none.
 bool answer(Benches& benches, int fd, const Frame& frame) {
+  std::string_view message = frame.payload;
+  const auto ticket = take_ticket(message);
+  if (!ticket) return false;
   if (frame.type == FrameType::measure) {
-    const auto request = decode_measure_request(frame.payload);
-    return request && send_frame(fd, FrameType::measured, encode(benches.measure(*request)));
+    const auto request = decode_measure_request(message);
+    return request && send_frame(fd, FrameType::measured, with_ticket(*ticket, encode(benches.measure(*request))));
   }
   if (frame.type == FrameType::check) {
-    const auto request = decode_check_request(frame.payload);
-    return request && send_frame(fd, FrameType::checked, encode(benches.check(*request)));
+    const auto request = decode_check_request(message);
+    return request && send_frame(fd, FrameType::checked, with_ticket(*ticket, encode(benches.check(*request))));
   }
   return false;
 }

@@ -44,9 +44,16 @@ class Runner {
     if (pid_ > 0) kill(pid_, SIGKILL), waitpid(pid_, nullptr, 0);
   }
 
-  ReceiveResult ask(FrameType type, const std::string& payload, double timeout = 20) {
-    send_frame(fd_, type, payload);
-    return receive_frame(fd_, timeout);
+  /// The answer without its ticket.
+  ReceiveResult ask(FrameType type, const std::string& message, double timeout = 20) {
+    constexpr std::uint64_t kTicket = 0x1234567890abcdef;
+    send_frame(fd_, type, with_ticket(kTicket, message));
+    ReceiveResult result = receive_frame(fd_, timeout);
+    if (!result.ok || result.frame.type == FrameType::fault) return result;
+    std::string_view answer = result.frame.payload;
+    EXPECT_EQ(take_ticket(answer), kTicket);
+    result.frame.payload = std::string(answer);
+    return result;
   }
   /// Closes the socket; how the process ended: `exit 0`, `SIGSEGV`, ...
   std::string end() {

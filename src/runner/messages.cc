@@ -1,7 +1,9 @@
 #include "runner/messages.h"
 
+#include <algorithm>
 #include <cmath>
 
+#include "runner/timing.h"
 #include "runner/wire.h"
 
 namespace whet {
@@ -158,8 +160,14 @@ TimingPolicy unpack_policy(Unpacker& u) {
   return t;
 }
 
+/// Of an answer, without figures and outputs: its code, its message, the ticket and counts.
+constexpr std::uint64_t kMostAnswerHead = std::uint64_t{64} << 10;
+/// Repeats of a classic measurement: more figures than anybody looks at.
+constexpr std::uint32_t kMostRepeats = 1u << 20;
+
 bool sane(const TimingPolicy& t) {
-  return t.cache <= CacheMode::network && t.network_bytes >= 0 && t.network_bytes <= (std::int64_t{1} << 40);
+  return t.repeat <= kMostRepeats && t.cache <= CacheMode::network && t.network_bytes >= 0 &&
+         t.network_bytes <= (std::int64_t{1} << 40);
 }
 
 /// An argument that another kernel's output can be.
@@ -173,6 +181,34 @@ bool fits(const KernelJob& job, std::uint32_t index, const KernelJob& packing, s
 
 const char* name_of(CacheMode mode) {
   return mode == CacheMode::warm ? "warm" : mode == CacheMode::cold ? "cold" : "network";
+}
+
+std::uint64_t most_answer_bytes(const MeasureRequest& request) {
+  const std::uint64_t figures =
+      std::max<std::uint64_t>(kMaxFigures, request.policy.classic ? request.policy.repeat : 0);
+  return kMostAnswerHead + figures * sizeof(double);
+}
+std::uint64_t most_answer_bytes(const CheckRequest& request) {
+  std::uint64_t bytes = kMostAnswerHead;
+  for (const ArgumentSpec& argument : request.job.arguments)
+    if (argument.role == ArgumentRole::output)
+      bytes = std::min(bytes + sizeof(std::uint64_t) + static_cast<std::uint64_t>(argument.bytes), kMaxFrameBytes);
+  return bytes;
+}
+
+std::string with_ticket(std::uint64_t ticket, std::string_view message) {
+  Packer p;
+  p.u64(ticket);
+  std::string payload = p.take();
+  payload.reserve(kTicketBytes + message.size());
+  return payload += message;
+}
+std::optional<std::uint64_t> take_ticket(std::string_view& payload) {
+  Unpacker u(payload);
+  const std::uint64_t ticket = u.u64();
+  if (!u.ok()) return std::nullopt;
+  payload.remove_prefix(kTicketBytes);
+  return ticket;
 }
 
 std::optional<CacheMode> parse_cache_mode(std::string_view name) {

@@ -92,6 +92,17 @@ struct CheckReply {
   std::vector<std::string> outputs;  ///< bytes of the arguments with role output, in order
 };
 
+/// The most bytes that the answer to a request can have: what a runner sends beyond them is no answer.
+std::uint64_t most_answer_bytes(const MeasureRequest&);
+std::uint64_t most_answer_bytes(const CheckRequest&);
+
+/// A runner's requests and their answers begin with a ticket: a random number that the answer repeats. A kernel runs in the runner's
+/// process; what it writes to the runner's socket without having looked for the ticket in memory is no answer.
+constexpr std::size_t kTicketBytes = 8;
+std::string with_ticket(std::uint64_t ticket, std::string_view message);
+/// Takes the ticket from the beginning of a payload; nothing where the payload is shorter.
+std::optional<std::uint64_t> take_ticket(std::string_view& payload);
+
 std::string encode(const MeasureRequest&);
 std::string encode(const MeasureReply&);
 std::string encode(const CheckRequest&);

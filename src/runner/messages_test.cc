@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/rng.h"
+#include "runner/wire.h"
 
 namespace whet {
 namespace {
@@ -100,6 +101,30 @@ TEST(CacheMode, HasNames) {
   for (auto mode : {CacheMode::warm, CacheMode::cold, CacheMode::network})
     EXPECT_EQ(parse_cache_mode(name_of(mode)), mode);
   EXPECT_FALSE(parse_cache_mode("hot").has_value());
+}
+
+TEST(Tickets, StandBeforeAMessage) {
+  const std::string payload = with_ticket(0x0123456789abcdef, "message");
+  std::string_view rest = payload;
+  EXPECT_EQ(take_ticket(rest), 0x0123456789abcdefu);
+  EXPECT_EQ(rest, "message");
+  EXPECT_FALSE(take_ticket(rest).has_value()) << "seven bytes";
+}
+TEST(Answers, AreNoLongerThanTheirRequestsAllow) {
+  MeasureRequest measure;
+  const MeasureReply timed{OutcomeCode::ok, std::string(2000, 'x'), std::vector<double>(16), false, 1};
+  EXPECT_LE(with_ticket(1, encode(timed)).size(), most_answer_bytes(measure));
+  measure.policy.classic = true;
+  measure.policy.repeat = 100000;
+  EXPECT_GE(most_answer_bytes(measure), measure.policy.repeat * sizeof(double));
+  EXPECT_LT(most_answer_bytes(measure), 1000000u);
+  CheckRequest check;
+  check.job.arguments = {{ArgumentRole::activation, DType::f32, 1 << 30}, {ArgumentRole::output, DType::f32, 100000}};
+  const CheckReply outputs{OutcomeCode::ok, "", {std::string(100000, 'x')}};
+  EXPECT_LE(with_ticket(1, encode(outputs)).size(), most_answer_bytes(check));
+  EXPECT_LT(most_answer_bytes(check), 200000u);
+  check.job.arguments[1].bytes = std::int64_t{1} << 60;
+  EXPECT_EQ(most_answer_bytes(check), kMaxFrameBytes);
 }
 
 }  // namespace

@@ -18,6 +18,8 @@ constexpr char kMagic[4] = {'W', 'H', 'E', 'T'};
 constexpr std::size_t kHeaderBytes = 16;
 /// How much is read at once; frames grow by it, so that a lying length costs no memory.
 constexpr std::size_t kReadBytes = std::size_t{1} << 18;
+/// The most that one `poll` reads: who fills the socket without end holds up nobody who waits for others too.
+constexpr std::size_t kPolledBytes = std::size_t{16} << 20;
 
 std::string header(FrameType type, std::uint64_t bytes) {
   Packer p;
@@ -29,7 +31,7 @@ std::string header(FrameType type, std::uint64_t bytes) {
 
 }  // namespace
 
-bool send_frame(int fd, FrameType type, std::string_view payload) {
+bool send_frame(int fd, FrameType type, std::string_view payload, const std::function<bool()>& goes_on) {
   const std::string head = header(type, payload.size());
   std::string_view parts[2] = {head, payload};
   while (!parts[0].empty() || !parts[1].empty()) {
@@ -38,11 +40,11 @@ bool send_frame(int fd, FrameType type, std::string_view payload) {
     msghdr message{};
     message.msg_iov = vectors;
     message.msg_iovlen = 2;
-    const ssize_t n = sendmsg(fd, &message, MSG_NOSIGNAL);
+    const ssize_t n = sendmsg(fd, &message, MSG_NOSIGNAL | (goes_on ? MSG_DONTWAIT : 0));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
       pollfd wait{fd, POLLOUT, 0};
-      ::poll(&wait, 1, -1);
+      if (::poll(&wait, 1, goes_on ? kSendTickMilliseconds : -1) == 0 && goes_on && !goes_on()) return false;
       continue;
     }
     if (n <= 0) return false;
@@ -68,13 +70,16 @@ bool FrameAssembler::parse_header() {
   }
   type_ = static_cast<FrameType>(words >> 16);
   const std::uint64_t length = u.u64();
-  if (length > kMaxFrameBytes) return error_ = "the frame claims " + std::to_string(length) + " bytes", false;
+  if (length > most_)
+    return error_ =
+               "the frame claims " + std::to_string(length) + " bytes; at most " + std::to_string(most_) + " are taken",
+           false;
   need_ = kHeaderBytes + length;
   return true;
 }
 
 bool FrameAssembler::poll(int fd) {
-  while (!failed_) {
+  for (std::size_t taken = 0; !failed_ && taken < kPolledBytes;) {
     if (need_ != 0 && bytes_.size() == need_) return true;
     // Never beyond this frame: what follows belongs to the next.
     const std::size_t want = static_cast<std::size_t>((need_ != 0 ? need_ : kHeaderBytes) - bytes_.size());
@@ -82,6 +87,7 @@ bool FrameAssembler::poll(int fd) {
     bytes_.resize(old + chunk);
     const ssize_t n = recv(fd, bytes_.data() + old, chunk, MSG_DONTWAIT);
     bytes_.resize(old + static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
+    taken += bytes_.size() - old;
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return false;
     if (n <= 0) {
@@ -91,7 +97,12 @@ bool FrameAssembler::poll(int fd) {
       failed_ = true;
     }
   }
-  return false;
+  return !failed_ && need_ != 0 && bytes_.size() == need_;
+}
+
+bool has_bytes(int fd) {
+  char byte;
+  return recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
 }
 
 Frame FrameAssembler::take() {
@@ -100,10 +111,10 @@ Frame FrameAssembler::take() {
   return {type_, std::exchange(bytes_, {})};
 }
 
-ReceiveResult receive_frame(int fd, double timeout_seconds) {
+ReceiveResult receive_frame(int fd, double timeout_seconds, std::uint64_t most_bytes) {
   using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
-  FrameAssembler assembler;
+  FrameAssembler assembler(most_bytes);
   ReceiveResult result;
   while (!assembler.poll(fd)) {
     if (assembler.failed()) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,8 +11,8 @@
 namespace whet {
 
 /// Version of every frame; both ends must have the same (docs/formats/wire.md).
-constexpr std::uint16_t kWireVersion = 4;
-/// A longer payload is taken for garbage.
+constexpr std::uint16_t kWireVersion = 5;
+/// A longer payload is taken for garbage, whoever sends it.
 constexpr std::uint64_t kMaxFrameBytes = std::uint64_t{4} << 30;
 
 /// The meaning of a frame's payload. Stored in no file, but a board may run an older runner: never renumber.
@@ -47,15 +48,25 @@ struct ReceiveResult {
 };
 
 /// Writes one frame; false when the other end is gone (SIGPIPE is not raised on sockets).
-bool send_frame(int fd, FrameType type, std::string_view payload);
-/// Reads one whole frame; waits for `timeout_seconds` at most, for ever when negative.
-ReceiveResult receive_frame(int fd, double timeout_seconds = -1);
+///   goes_on  asked every `kSendTickMilliseconds` while the other end takes nothing; false: it is waited for no more, and part of a
+///            frame may have gone out. Empty: it is waited for as long as it lives
+bool send_frame(int fd, FrameType type, std::string_view payload, const std::function<bool()>& goes_on = {});
+constexpr int kSendTickMilliseconds = 50;
+/// Reads one whole frame; waits for `timeout_seconds` at most, for ever when negative. A payload of more than `most_bytes` is
+/// none.
+ReceiveResult receive_frame(int fd, double timeout_seconds = -1, std::uint64_t most_bytes = kMaxFrameBytes);
+
+/// Whether bytes of the other end wait to be read.
+bool has_bytes(int fd);
 
 /// Collects a frame's bytes as they come, for ends that wait on several sockets at once.
 class FrameAssembler {
  public:
-  /// Takes what is there without waiting; true: a frame is complete in `frame()`. `failed()` when the other end is gone
-  /// or sent garbage.
+  /// A frame whose header claims a payload of more than `most_bytes` is garbage.
+  explicit FrameAssembler(std::uint64_t most_bytes) : most_(most_bytes) {}
+  FrameAssembler() = default;
+  /// Takes what is there without waiting, some megabytes at most; true: a frame is complete, for `take()`. `failed()` when the
+  /// other end is gone or sent garbage.
   bool poll(int fd);
   bool failed() const { return failed_; }
   const std::string& error() const { return error_; }
@@ -67,6 +78,7 @@ class FrameAssembler {
  private:
   bool parse_header();
 
+  std::uint64_t most_ = kMaxFrameBytes;
   std::string bytes_;
   std::uint64_t need_ = 0;  ///< of the whole frame; 0 while the header is not there
   FrameType type_{};

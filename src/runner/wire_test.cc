@@ -50,7 +50,7 @@ TEST(Wire, FramesArriveWholeAndInOrder) {
   EXPECT_EQ(received(frame(FrameType::measure, "abc") + frame(FrameType::built, "")), "1:abc 7: closed");
 }
 TEST(Wire, BytesAreThoseOfTheDocument) {
-  EXPECT_EQ(frame(FrameType::built, "xy"), std::string("WHET\x04\0\x07\0\x02\0\0\0\0\0\0\0xy", 18));
+  EXPECT_EQ(frame(FrameType::built, "xy"), std::string("WHET\x05\0\x07\0\x02\0\0\0\0\0\0\0xy", 18));
 }
 TEST(Wire, LargeFramesPassThroughASmallSocket) {
   Ends ends;
@@ -74,9 +74,27 @@ TEST(Wire, SendsALargeFrameOnASocketThatDoesNotBlock) {
 TEST(Wire, RefusesBytesThatAreNoFrame) {
   EXPECT_EQ(received("GET / HTTP/1.1\r\n\r\n"), "the bytes are no frame");
   EXPECT_EQ(received(std::string("WHET\x01\0\x01\0\0\0\0\0\0\0\0\0", 16)),
-            "the frame has version 1; this program needs 4");
-  EXPECT_EQ(received(std::string("WHET\x04\0\x01\0\0\0\0\0\0\0\0\x7f", 16)),
-            "the frame claims 9151314442816847872 bytes");
+            "the frame has version 1; this program needs 5");
+  EXPECT_EQ(received(std::string("WHET\x05\0\x01\0\0\0\0\0\0\0\0\x7f", 16)),
+            "the frame claims 9151314442816847872 bytes; at most 4294967296 are taken");
+}
+TEST(Wire, TakesNoLongerFrameThanIsExpected) {
+  int ends[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+  send_frame(ends[1], FrameType::measured, "12345");
+  EXPECT_TRUE(has_bytes(ends[0]));
+  EXPECT_EQ(receive_frame(ends[0], 1, 5).frame.payload, "12345");
+  EXPECT_FALSE(has_bytes(ends[0]));
+  send_frame(ends[1], FrameType::measured, "123456");
+  EXPECT_EQ(receive_frame(ends[0], 1, 5).message, "the frame claims 6 bytes; at most 5 are taken");
+  close(ends[0]), close(ends[1]);
+}
+TEST(Wire, WaitsNoLongerThanItsOwnerForAnEndThatTakesNothing) {
+  int ends[2], asked = 0;
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+  EXPECT_FALSE(send_frame(ends[0], FrameType::build, std::string(4 << 20, 'x'), [&] { return ++asked < 3; }));
+  EXPECT_EQ(asked, 3);
+  close(ends[0]), close(ends[1]);
 }
 TEST(Wire, AFrameCutShortReadsAsClosed) { EXPECT_EQ(received(frame(FrameType::built, "xyz").substr(0, 18)), "closed"); }
 TEST(Wire, WaitsNoLongerThanAsked) {

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <optional>
+#include <string>
 
 #include "device/local/zygote.h"
 #include "runner/messages.h"
@@ -24,21 +26,39 @@ class RunnerClient {
   ~RunnerClient() { zygote_.end(process_, true); }
   RunnerClient(const RunnerClient&) = delete;
 
-  /// Whatever happens becomes a code: crash, run_timeout, ... in the reply.
+  /// Whatever happens becomes a code: crash, run_timeout, ... in the reply. A runner in which a kernel has left a thread, or has
+  /// written what nobody asked for, ends with that kernel, whose outcome is a crash.
   MeasureReply measure(const MeasureRequest&);
   CheckReply check(const CheckRequest&);
+  /// The next request gets a fresh runner: what kernels of one user have left in this one is no other's.
+  void renew() { zygote_.end(process_, true); }
 
   std::int64_t started() const { return started_; }
   const WorkerProcess& process() const { return process_; }
 
  private:
+  using Clock = std::chrono::steady_clock;
+  struct Question {
+    FrameType type, answer;
+    std::string message;
+    std::uint64_t most_bytes;  ///< of the answer's payload
+    const KernelJob& job;
+  };
   struct Exchange {
     OutcomeCode code = OutcomeCode::ok;
-    std::string message, payload;
+    std::string message, payload;  ///< without the ticket
   };
-  Exchange ask(FrameType type, const std::string& payload, FrameType answer, double timeout);
-  std::optional<Exchange> try_to_ask(FrameType type, const std::string& payload, FrameType answer, double timeout);
-  bool wait_for_answer(double timeout);
+  enum class Waited { came, ended, late, interrupted };
+
+  Exchange ask(const Question&);
+  std::optional<Exchange> try_to_ask(const Question&);
+  Status ensure_runner();
+  Waited wait_for_answer(FrameAssembler&, Clock::time_point asked) const;
+  std::optional<Exchange> without_answer(Waited, const FrameAssembler&);
+  Exchange answered(const Question&, std::uint64_t ticket, Frame);
+  bool is_interrupted(Clock::time_point asked) const;
+  int threads_beyond(const KernelJob&) const;
+  Exchange broken(const std::string& why);
   Exchange ended(const std::string& last_words);
   void recycle_if_large(const KernelJob&);
 
@@ -48,6 +68,7 @@ class RunnerClient {
   std::int64_t recycle_, started_ = 0;
   std::function<bool()> interrupted_;
   WorkerProcess process_;
+  int threads_at_start_ = 0;  ///< of the process; 0: unknown
 };
 
 }  // namespace whet

@@ -1,6 +1,5 @@
 #include "device/local/zygote.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -8,6 +7,7 @@
 #include <sys/prctl.h>
 #include <sys/single_threaded.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -137,6 +137,8 @@ class Server {
     close(fd_);
     be_first_to_go();
     prctl(PR_SET_NAME, life.name);
+    if (life.mute)
+      for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) dup2(STDIN_FILENO, stream);
     _exit(life.run(socket));
   }
 
@@ -168,6 +170,15 @@ void close_all_but(int kept) {
     if (fd != kept) close(fd);
 }
 
+/// /dev/null; where there is none, the end of a pipe that nobody writes to.
+int open_nothing() {
+  const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+  int ends[2];
+  if (null >= 0 || pipe2(ends, O_CLOEXEC) != 0) return null;
+  close(ends[1]);
+  return ends[0];
+}
+
 /// What a zygote does before it serves: `fd` is all that it has of its parent.
 void settle_as_zygote(int fd) {
   prctl(PR_SET_NAME, "whet-zygote");
@@ -175,7 +186,7 @@ void settle_as_zygote(int fd) {
   signal(SIGINT, SIG_IGN);
   signal(SIGTERM, SIG_IGN);  // the same from `timeout` and service managers
   signal(SIGPIPE, SIG_IGN);
-  const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+  const int null = open_nothing();
   if (null >= 0) dup2(null, STDIN_FILENO);
   dup2(STDERR_FILENO, STDOUT_FILENO);
   close_all_but(fd);
@@ -212,30 +223,12 @@ Status receive_program(int fd) {
 
 Error zygote_gone() { return Error{"the process that starts builders and runners has died; start whet again"}; }
 
-/// ThreadSanitizer starts a thread before main, which is ready for forks.
-#if defined(__SANITIZE_THREAD__)
-constexpr std::size_t kThreadsBeforeMain = 1;
-#elif defined(__has_feature)
-constexpr std::size_t kThreadsBeforeMain = __has_feature(thread_sanitizer) ? 1 : 0;
-#else
-constexpr std::size_t kThreadsBeforeMain = 0;
-#endif
-
-/// Of this process; 0 where the system does not tell.
-std::size_t threads_now() {
-  DIR* const folder = opendir("/proc/self/task");
-  std::size_t threads = 0;
-  while (const dirent* entry = folder ? readdir(folder) : nullptr) threads += entry->d_name[0] != '.';
-  if (folder) closedir(folder);
-  return threads;
-}
-
 bool alone_in_this_process() {
   // An emulator's own threads, which nothing here knows of, stand in /proc too.
   if (__libc_single_threaded) return true;
   // A thread that was joined just now may still stand in the list for a moment.
   for (int attempt = 0; attempt < 50; ++attempt) {
-    if (threads_now() <= 1 + kThreadsBeforeMain) return true;
+    if (threads_of(getpid()) <= 1 + kSanitizerThreads) return true;
     usleep(1000);
   }
   return false;
@@ -363,6 +356,15 @@ std::int64_t resident_bytes(pid_t pid) {
   std::int64_t resident = 0;  // the second number; in pages
   if (total == end || std::from_chars(total + 1, end, resident).ec != std::errc()) return 0;
   return resident * sysconf(_SC_PAGESIZE);
+}
+
+int threads_of(pid_t pid) {
+  char path[48];
+  std::snprintf(path, sizeof path, "/proc/%d/task", static_cast<int>(pid));
+  // The folder has a folder for each thread, and is linked by itself and by its parent: one call tells their number.
+  constexpr int kOwnLinks = 2;
+  struct stat folder{};
+  return stat(path, &folder) == 0 ? std::max(0, static_cast<int>(folder.st_nlink) - kOwnLinks) : 0;
 }
 
 }  // namespace whet

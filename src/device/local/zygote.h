@@ -32,6 +32,8 @@ struct Life {
   const char* name;  ///< of the process, 15 characters at most
   int (*run)(
       int fd);  ///< says hello (runner/hello.h), serves `fd` until its other end is closed, gives the exit status
+  /// It runs foreign code, whose text nobody is to see: its standard output and errors are /dev/null.
+  bool mute = false;
 };
 
 /// A process forked before LLVM or any thread exists, which forks others on request. They die with it, and it dies with
@@ -71,5 +73,15 @@ int serve_as_zygote(int fd, std::span<const Life* const> lives);
 
 /// Bytes of resident memory of a process; 0 when it is gone.
 std::int64_t resident_bytes(pid_t pid);
+/// ThreadSanitizer has a thread of its own in each process.
+#if defined(__SANITIZE_THREAD__)
+constexpr int kSanitizerThreads = 1;
+#elif defined(__has_feature)
+constexpr int kSanitizerThreads = __has_feature(thread_sanitizer) ? 1 : 0;
+#else
+constexpr int kSanitizerThreads = 0;
+#endif
+/// Threads of a process; 0 when it is gone, or the system does not tell.
+int threads_of(pid_t pid);
 
 }  // namespace whet

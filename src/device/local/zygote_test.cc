@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -156,6 +157,40 @@ TEST_F(Runners, ThatDieBeforeTheyReadARequestAreNoFaultOfIt) {
   EXPECT_EQ(outcome(runner, "add_one"), "0");
   EXPECT_EQ(runner.started(), 2);
 }
+TEST_F(Runners, ThatAKernelLeavesAThreadInEndWithIt) {
+  RunnerClient runner(zygote_, 20, std::int64_t{4} << 30);
+  EXPECT_EQ(outcome(runner, "add_one"), "0");
+  EXPECT_EQ(outcome(runner, "leave_a_thread").substr(0, 12), "9 the kernel");
+  EXPECT_EQ(outcome(runner, "add_one"), "0");
+  EXPECT_EQ(runner.started(), 2);
+}
+TEST_F(Runners, MayHaveAsManyThreadsAsTheirJobs) {
+  RunnerClient runner(zygote_, 20, std::int64_t{4} << 30);
+  for (const std::uint32_t threads : {1u, 3u, 2u, 1u, 4u}) {
+    const MeasureReply reply = runner.measure({testing_kernels::job(WHET_TEST_KERNELS, "two_phases", threads), {}});
+    EXPECT_EQ(reply.code, OutcomeCode::ok) << reply.message;
+  }
+  EXPECT_EQ(runner.started(), 1);
+}
+TEST_F(Runners, BelieveNoAnswerThatAKernelMakesUp) {
+  RunnerClient runner(zygote_, 20, std::int64_t{4} << 30);
+  EXPECT_EQ(outcome(runner, "answer_itself"), "9 the kernel broke its runner: its answer makes no sense");
+  EXPECT_EQ(outcome(runner, "add_one"), "0");
+}
+TEST_F(Runners, ReadNoMoreThanAnAnswerMayHave) {
+  RunnerClient runner(zygote_, 20, std::int64_t{4} << 30);
+  const CheckReply reply = runner.check({testing_kernels::job(WHET_TEST_KERNELS, "answer_without_end"), {}, {}, {}});
+  EXPECT_EQ(reply.code, OutcomeCode::crash);
+  EXPECT_EQ(reply.message, "the kernel broke its runner: its answer makes no sense");
+}
+TEST_F(Runners, PrintNothing) {
+  ::testing::internal::CaptureStdout();
+  ::testing::internal::CaptureStderr();
+  Zygote zygote = start();  // which has the streams that are captured
+  RunnerClient runner(zygote, 20, std::int64_t{4} << 30);
+  EXPECT_EQ(outcome(runner, "print_escapes"), "0");
+  EXPECT_EQ(::testing::internal::GetCapturedStdout() + ::testing::internal::GetCapturedStderr(), "");
+}
 TEST_F(Runners, LeaveNoProcessAndNoFileBehind) {
   const std::size_t files = open_files();
   for (int round = 0; round < 40; ++round) {
@@ -164,6 +199,74 @@ TEST_F(Runners, LeaveNoProcessAndNoFileBehind) {
   }
   EXPECT_EQ(open_files(), files);
   EXPECT_EQ(children_of(zygote_.pid()), 0u);
+}
+
+/// The answer of a runner to a request: one time [s].
+std::string answer_of(const Frame& request, double seconds) {
+  std::string_view message = request.payload;
+  return with_ticket(take_ticket(message).value_or(0), encode(MeasureReply{OutcomeCode::ok, "", {seconds}, false, 0}));
+}
+/// Two answers at once.
+constexpr Life kAnswersTwice{"twice", [](int fd) {
+                               send_hello(fd);
+                               for (ReceiveResult got; (got = receive_frame(fd)).ok;) {
+                                 int ends[2];
+                                 char bytes[4096];
+                                 if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) return 1;
+                                 for (const double seconds : {1.0, 2.0})
+                                   send_frame(ends[0], FrameType::measured, answer_of(got.frame, seconds));
+                                 const ssize_t n = read(ends[1], bytes, sizeof bytes);
+                                 if (write(fd, bytes, static_cast<std::size_t>(n)) != n) return 1;
+                               }
+                               return 0;
+                             }};
+/// An answer, and another one when nobody asks.
+constexpr Life kAnswersLate{"late", [](int fd) {
+                              send_hello(fd);
+                              for (ReceiveResult got; (got = receive_frame(fd)).ok; usleep(10000)) {
+                                send_frame(fd, FrameType::measured, answer_of(got.frame, 1));
+                                usleep(10000);
+                                send_frame(fd, FrameType::measured, answer_of(got.frame, 2));
+                              }
+                              return 0;
+                            }};
+/// A byte of an answer now and then.
+constexpr Life kAnswersSlowly{"slowly", [](int fd) {
+                                send_hello(fd);
+                                const ReceiveResult got = receive_frame(fd);
+                                const char head[] = "WHET\5\0\2\0\x40\0\0\0\0\0\0\0";
+                                if (!got.ok || write(fd, head, sizeof head - 1) < 0) return 1;
+                                while (write(fd, "x", 1) == 1) usleep(50000);
+                                return 0;
+                              }};
+constexpr Life kReadsNothing{"deaf", [](int fd) {
+                               send_hello(fd);
+                               for (;;) pause();
+                               return 0;
+                             }};
+
+TEST_F(Runners, ThatSayMoreThanTheyAreAskedEnd) {
+  RunnerClient twice(zygote_, 20, std::int64_t{4} << 30, {}, kAnswersTwice);
+  EXPECT_EQ(outcome(twice, "add_one"), "9 the kernel broke its runner: it sends what nobody asked for");
+  RunnerClient late(zygote_, 20, std::int64_t{4} << 30, {}, kAnswersLate);
+  for (int request = 0; request < 3; ++request) {
+    const MeasureReply reply = late.measure({testing_kernels::job(WHET_TEST_KERNELS, "add_one"), {}});
+    EXPECT_EQ(reply.seconds, std::vector<double>{1}) << reply.message;
+    usleep(100000);
+  }
+  EXPECT_EQ(late.started(), 3);
+}
+TEST_F(Runners, ThatAnswerSlowlyHoldNobodyUp) {
+  int asked = 0;
+  RunnerClient runner(zygote_, 20, std::int64_t{4} << 30, [&] { return ++asked > 3; }, kAnswersSlowly);
+  EXPECT_EQ(outcome(runner, "add_one").substr(2), " interrupted while it ran");
+  EXPECT_EQ(asked, 4);
+}
+TEST_F(Runners, ThatReadNothingHoldNobodyUp) {
+  RunnerClient runner(zygote_, 0.3, std::int64_t{4} << 30, {}, kReadsNothing);
+  MeasureRequest request{testing_kernels::job(WHET_TEST_KERNELS, "add_one"), {}};
+  request.job.kernel.code.resize(4 << 20);
+  EXPECT_EQ(runner.measure(request).message, "no runner could be reached");
 }
 
 }  // namespace
