@@ -81,14 +81,14 @@ std::string hash_of(int file) {
 
 }  // namespace
 
-Status BlobStore::make_folder() const {
-  for (std::size_t slash = folder_.find('/', 1); slash != std::string::npos; slash = folder_.find('/', slash + 1))
-    mkdir(folder_.substr(0, slash).c_str(), 0700);
-  if (mkdir(folder_.c_str(), 0700) != 0 && errno != EEXIST) return cannot("cannot make " + folder_);
+Status make_own_folder(const std::string& path) {
+  for (std::size_t slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1))
+    mkdir(path.substr(0, slash).c_str(), 0700);
+  if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return cannot("cannot make " + path);
   struct stat found{};
-  if (lstat(folder_.c_str(), &found) != 0) return cannot(folder_);
+  if (lstat(path.c_str(), &found) != 0) return cannot(path);
   if (!S_ISDIR(found.st_mode) || found.st_uid != geteuid() || (found.st_mode & 077) != 0)
-    return Error{folder_ + " is no folder of this user alone"};
+    return Error{path + " is no folder of this user alone"};
   return ok_status();
 }
 
@@ -117,7 +117,7 @@ const BlobName* BlobStore::expected(const std::string& hash) const {
 }
 
 Result<std::vector<std::uint64_t>> BlobStore::expect(const std::vector<BlobName>& blobs) {
-  WHET_RETURN_IF_ERROR(make_folder());
+  WHET_RETURN_IF_ERROR(make_own_folder(folder_));
   std::uint64_t all = 0;
   for (const BlobName& blob : blobs) all += blob.bytes;
   if (all > most_)
@@ -184,11 +184,11 @@ int BlobStore::open(const std::string& hash) const {
   return file;
 }
 
-std::string blob_folder() {
+std::string own_folder(const std::string& name) {
   const auto absolute = [](const char* value) { return value != nullptr && *value == '/'; };
-  if (const char* cache = std::getenv("XDG_CACHE_HOME"); absolute(cache)) return std::string(cache) + "/whet/blobs";
-  if (const char* home = std::getenv("HOME"); absolute(home)) return std::string(home) + "/.cache/whet/blobs";
-  return "/tmp/whet-blobs-" + std::to_string(geteuid());
+  if (const char* cache = std::getenv("XDG_CACHE_HOME"); absolute(cache)) return std::string(cache) + "/whet/" + name;
+  if (const char* home = std::getenv("HOME"); absolute(home)) return std::string(home) + "/.cache/whet/" + name;
+  return "/tmp/whet-" + name + "-" + std::to_string(geteuid());
 }
 
 }  // namespace whet

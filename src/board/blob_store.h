@@ -29,7 +29,6 @@ class BlobStore {
 
  private:
   std::string path(const std::string& hash) const { return folder_ + "/" + hash; }
-  Status make_folder() const;
   std::uint64_t bytes_there(const BlobName&) const;
   void make_room(std::uint64_t bytes) const;
   Status finish(const BlobName&);
@@ -40,7 +39,10 @@ class BlobStore {
   std::vector<BlobName> expected_;
 };
 
-/// Where whet-device keeps them: the folder "whet/blobs" of the user's cache; without a home, one under /tmp.
-std::string blob_folder();
+/// Where whet-device keeps what is this user's: the folder "whet/NAME" of the user's cache; without a home, one under /tmp. The blobs
+/// are in "blobs".
+std::string own_folder(const std::string& name);
+/// Makes it where it is not there. An error: it is none, or others than this user may look into it.
+Status make_own_folder(const std::string& path);
 
 }  // namespace whet

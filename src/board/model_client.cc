@@ -26,6 +26,8 @@ constexpr int kNotStarted = 127;
 constexpr int kModelTickMilliseconds = 50;
 constexpr double kMostAnswerSeconds = 3600;
 constexpr std::size_t kMostFault = 500;
+/// Of an answer: outputs as long as an answer may be, on boards with little memory less; names and times.
+constexpr std::uint64_t kMostOutputs = std::uint64_t{1} << 30, kMostOther = std::uint64_t{16} << 20;
 
 /// Set once, before any process or thread.
 std::string model_runner;
@@ -113,9 +115,9 @@ bool is_last(const std::string& answer) {
 
 }  // namespace
 
-const Life kStrictModels{"whet-model", [](int fd) { return become_whet_model(fd, "strict"); }};
-const Life kBestModels{"whet-model", [](int fd) { return become_whet_model(fd, "best"); }};
-const Life kModels{"whet-model", [](int fd) { return become_whet_model(fd, "off"); }};
+const Life kStrictModels{"whet-model", [](int fd) { return become_whet_model(fd, "strict"); }, true};
+const Life kBestModels{"whet-model", [](int fd) { return become_whet_model(fd, "best"); }, true};
+const Life kModels{"whet-model", [](int fd) { return become_whet_model(fd, "off"); }, true};
 void set_model_runner(std::string command) { model_runner = std::move(command); }
 
 Result<std::string> ModelClient::need(std::string_view payload) {
@@ -159,8 +161,14 @@ std::string ModelClient::why_refused(const ModelOrder& order) const {
   return "";
 }
 
-/// "" or why there is no process.
+std::uint64_t ModelClient::most_answer_bytes(ModelWork work) const {
+  if (work != ModelWork::run) return kMostOther;
+  return std::min(kMostOutputs, static_cast<std::uint64_t>(board_.memory_bytes) / kShareOfMemory);
+}
+
+/// "" or why there is no process. One that says what nobody asked for is of no use.
 std::string ModelClient::start() {
+  if (process_.alive() && has_bytes(process_.fd)) zygote_.end(process_, true);
   if (process_.alive()) return "";
   Result<WorkerProcess> process = zygote_.spawn(life_);
   if (!process.ok()) return process.error().message;
@@ -196,8 +204,9 @@ Status ModelClient::carry_out(std::string_view payload, const std::function<void
   for (int attempt = 0; attempt < 2 && why.empty(); ++attempt) {
     why = start();
     if (!why.empty()) break;
-    if (send_frame(process_.fd, FrameType::model_order, payload) && send_files(*order, why)) {
-      why = hand_over(order->seconds, answer, unwanted);
+    const auto goes_on = [&] { return !unwanted(); };
+    if (send_frame(process_.fd, FrameType::model_order, payload, goes_on) && send_files(*order, why)) {
+      why = hand_over(*order, answer, unwanted);
       if (why.empty()) return ok_status();
     } else if (!why.empty() || attempt > 0) {
       if (why.empty()) why = ended();
@@ -219,9 +228,9 @@ std::string ModelClient::ended() {
 }
 
 /// "" once the last answer went out; else why there is none.
-std::string ModelClient::hand_over(double seconds, const std::function<void(std::string)>& answer,
+std::string ModelClient::hand_over(const ModelOrder& order, const std::function<void(std::string)>& answer,
                                    const std::function<bool()>& unwanted) {
-  FrameAssembler frames;
+  FrameAssembler frames(most_answer_bytes(order.work));
   for (auto since = std::chrono::steady_clock::now();;) {
     pollfd wait{process_.fd, POLLIN, 0};
     const bool ready = ::poll(&wait, 1, kModelTickMilliseconds) > 0;
@@ -236,9 +245,9 @@ std::string ModelClient::hand_over(double seconds, const std::function<void(std:
       since = std::chrono::steady_clock::now();
     }
     if (frames.failed()) return frames.error().empty() ? ended() : "the answer of the models' process makes no sense";
-    if (seconds_passed_since(since) > seconds) {
+    if (seconds_passed_since(since) > order.seconds) {
       char limit[32];
-      std::snprintf(limit, sizeof limit, "%g s", seconds);
+      std::snprintf(limit, sizeof limit, "%g s", order.seconds);
       return "the compiled model did not finish within " + std::string(limit);
     }
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -12,6 +13,9 @@
 
 namespace whet {
 
+/// Of a board's memory, what an answer may have: outside of the sandbox there are a few copies of it for a moment.
+constexpr std::uint64_t kShareOfMemory = 8;
+
 /// Words of a command that runs whet-model, which whet-device carries: of an emulator of programs, where one runs whet-device. Set it
 /// before the zygote starts, whose children read it.
 void set_model_runner(std::string command);
@@ -23,10 +27,12 @@ extern const Life kStrictModels, kBestModels, kModels;
 class ModelClient {
  public:
   ModelClient(Zygote& zygote, const DeviceDescription& board, const Life& life)
-      : zygote_(zygote), board_(board), life_(life), store_(blob_folder()) {}
+      : zygote_(zygote), board_(board), life_(life), store_(own_folder("blobs")) {}
   ~ModelClient() { zygote_.end(process_, true); }
   ModelClient(const ModelClient&) = delete;
 
+  /// The next order gets a fresh process: what models of one user have left in this one is no other's.
+  void renew() { zygote_.end(process_, true); }
   /// Payloads of `need` and `blob`; gives that of the `have` that answers them. An error: the other end broke the rules.
   Result<std::string> need(std::string_view payload);
   Result<std::string> add_blob(std::string_view payload);
@@ -40,7 +46,8 @@ class ModelClient {
   std::string start();
   bool send_files(const ModelOrder&, std::string& why);
   std::string ended();
-  std::string hand_over(double seconds, const std::function<void(std::string)>& answer,
+  std::uint64_t most_answer_bytes(ModelWork) const;
+  std::string hand_over(const ModelOrder&, const std::function<void(std::string)>& answer,
                         const std::function<bool()>& unwanted);
 
   Zygote& zygote_;

@@ -1,38 +1,63 @@
 #include "board/slot_turn.h"
 
-#include <sys/socket.h>
-#include <sys/un.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstddef>
-#include <cstring>
+
+#include "board/blob_store.h"
+#include "device/session/bounds.h"
 
 namespace whet {
+namespace {
 
-bool SlotTurn::take(const std::string& slot) {
-  if (socket_ >= 0) return true;
-  const int made = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (made < 0) return true;  // a system without such sockets has no turns
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  const std::string name = "whet-slot-" + slot;
-  const std::size_t length = std::min(name.size(), sizeof address.sun_path - 1);
-  std::memcpy(address.sun_path + 1, name.data(), length);  // a first byte of zero: no file
-  const auto bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + length);
-  if (bind(made, reinterpret_cast<const sockaddr*>(&address), bytes) != 0) {
-    const bool taken = errno == EADDRINUSE;
-    close(made);
-    return !taken;  // else nobody would ever give it back
+constexpr std::size_t kMostHolder = 64;
+
+/// Leaves in the file who has the turn: "1234 ann".
+void sign(int file, std::string_view user) {
+  const std::string text = std::to_string(getpid()) + " " + printable(user, kMostHolder);
+  if (ftruncate(file, 0) == 0) (void)!pwrite(file, text.data(), text.size(), 0);
+}
+
+std::string read_holder(int file) {
+  char bytes[2 * kMostHolder];
+  const ssize_t n = pread(file, bytes, sizeof bytes, 0);
+  const std::string text = printable({bytes, static_cast<std::size_t>(std::max<ssize_t>(n, 0))});
+  const std::size_t space = std::min(text.find(' '), text.size());
+  struct stat found{};
+  const long seconds = fstat(file, &found) == 0 ? std::max<long>(0, time(nullptr) - found.st_mtime) : 0;
+  const std::string user = text.substr(std::min(space + 1, text.size()));
+  return "process " + text.substr(0, space) + " has had the device for " + std::to_string(seconds) + " s" +
+         (user.empty() ? "" : ", for " + user);
+}
+
+}  // namespace
+
+/// A system that keeps no such file, or locks none, has no turns: nobody would ever give one back.
+bool SlotTurn::take(const std::string& slot, std::string_view user) {
+  if (file_ >= 0) return true;
+  const std::string folder = own_folder("slots");
+  if (!make_own_folder(folder).ok()) return true;
+  const int file = open((folder + "/" + slot).c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (file < 0) return true;
+  if (flock(file, LOCK_EX | LOCK_NB) != 0) {
+    const bool taken = errno == EWOULDBLOCK;
+    if (taken) holder_ = read_holder(file);
+    close(file);
+    return !taken;
   }
-  socket_ = made;
+  sign(file, user);
+  file_ = file;
   return true;
 }
 
 void SlotTurn::give_back() {
-  if (socket_ >= 0) close(socket_);
-  socket_ = -1;
+  if (file_ >= 0) close(file_);
+  file_ = -1;
 }
 
 }  // namespace whet

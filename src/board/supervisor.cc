@@ -47,9 +47,10 @@ class Supervisor {
     if (const std::string complaint = greet(); !complaint.empty()) return leave(complaint);
     while (!gone()) {
       if (!jobs_.empty()) {
-        const SessionMessage job = std::move(jobs_.front());
+        const Queued job = std::move(jobs_.front());
         jobs_.pop_front();
-        job.type == SessionType::order ? run_models(job) : run_job(job);
+        begin_for(job.user);
+        job.message.type == SessionType::order ? run_models(job.message) : run_job(job.message);
       } else if (auto message = link_.receive(kIdleSeconds)) {
         take(std::move(*message));
       }
@@ -92,6 +93,7 @@ class Supervisor {
         if (const auto open = decode_session_open(message.payload)) {
           dead_seconds_ = std::clamp(open->dead_seconds, kLeastDead, kMostDead);
           link_.set_dead_seconds(dead_seconds_);
+          user_ = open->user;
           link_.send(SessionType::opened, 0, "");
           return;
         }
@@ -106,12 +108,12 @@ class Supervisor {
         if (!models_) break;
         [[fallthrough]];
       case SessionType::job:
-        if (jobs_.size() < kMostQueued) return jobs_.push_back(std::move(message));
+        if (jobs_.size() < kMostQueued) return jobs_.push_back({std::move(message), user_});
         complaint_ = "more jobs were sent than wait here";
         return;
       case SessionType::cancel:
         cancelled_ = true;
-        for (const SessionMessage& job : jobs_) finish(job.id);
+        for (const Queued& job : jobs_) finish(job.message.id);
         jobs_.clear();
         return;
       case SessionType::bye:
@@ -121,6 +123,14 @@ class Supervisor {
         break;
     }
     complaint_ = "a message of type " + std::to_string(static_cast<int>(message.type)) + " makes no sense here";
+  }
+
+  /// Kernels and models of one user leave nothing in the processes that run those of the next: threads, or changed code.
+  void begin_for(const std::string& user) {
+    if (user == served_) return;
+    served_ = user;
+    if (runner_) runner_->renew();
+    if (models_) models_->renew();
   }
 
   void answer_files(std::uint32_t id, const Result<std::string>& have) {
@@ -185,11 +195,11 @@ class Supervisor {
   bool wait_for(SlotTurn& turn, std::uint32_t id) {
     const auto start = std::chrono::steady_clock::now();
     double noted = 0;
-    while (!turn.take(board_.unit)) {
+    while (!turn.take(board_.unit, served_)) {
       const double waited = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
       if (waited - noted >= clocks_.note) {
         noted = waited;
-        link_.send(SessionType::waiting, id, encode(SessionWaiting{waited, "another session uses the device"}));
+        link_.send(SessionType::waiting, id, encode(SessionWaiting{waited, turn.holder()}));
       }
       if (is_disturbed()) return false;
       usleep(static_cast<useconds_t>(clocks_.slot_tick * 1e6));
@@ -273,10 +283,19 @@ class Supervisor {
   CheckReply checked(RunnerClient& runner, const CheckRequest& check) {
     std::string why = why_refused(check.job);
     if (why.empty() && check.packing) why = why_refused(*check.packing);
+    if (why.empty()) why = why_too_large(check);
     if (!why.empty()) return CheckReply{OutcomeCode::rejected, std::move(why), {}};
     return runner.check(check);
   }
 
+  /// The outputs come to this process, which is outside of the sandbox and its limits.
+  std::string why_too_large(const CheckRequest& check) const {
+    const std::uint64_t bytes = most_answer_bytes(check),
+                        most = static_cast<std::uint64_t>(board_.memory_bytes) / kShareOfMemory;
+    return bytes <= most
+               ? ""
+               : "the outputs have " + std::to_string(bytes) + " bytes; the device takes " + std::to_string(most);
+  }
   std::string why_refused(const KernelJob& job) const {
     if (job.threads > board_.limits.threads)
       return "the kernel wants " + std::to_string(job.threads) + " threads; the device has " +
@@ -297,7 +316,12 @@ class Supervisor {
   std::unique_ptr<RunnerClient> runner_;
   std::optional<ModelClient> models_;  ///< nothing: no models run here
   double runner_seconds_ = 0, dead_seconds_ = 10, best_ghz_ = 0;
-  std::deque<SessionMessage> jobs_;
+  struct Queued {
+    SessionMessage message;
+    std::string user;  ///< who asked for it
+  };
+  std::deque<Queued> jobs_;
+  std::string user_, served_;  ///< who asks now, and whose job was run last
   /// The last look at the board.
   struct Seen {
     std::chrono::steady_clock::time_point at{};

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,9 +14,11 @@
 
 #include "base/rng.h"
 #include "base/testing/random_cases.h"
+#include "board/blob_store.h"
 #include "board/describe.h"
 #include "board/model_client.h"
 #include "board/slot_turn.h"
+#include "device/testing/processes.h"
 #include "runner/testing/kernels.h"
 
 namespace whet::supervisor_test {
@@ -36,6 +39,7 @@ class ServedBoard {
  public:
   explicit ServedBoard(DeviceDescription board = own_unit()) {
     EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends_), 0);
+    setenv("XDG_CACHE_HOME", ::testing::TempDir().c_str(), 1);
     pid_ = fork();
     if (pid_ == 0) {
       close(ends_[0]);
@@ -44,7 +48,6 @@ class ServedBoard {
       SessionLink link(ends_[1], ends_[1], board.limits.message_bytes, 5);
       SupervisorClocks clocks;
       clocks.note = 0.05;
-      setenv("XDG_CACHE_HOME", ::testing::TempDir().c_str(), 1);
       _exit(serve_session(link, zygote, board, clocks, kRunner, &kBestModels));
     }
     close(ends_[1]);
@@ -64,6 +67,8 @@ class ServedBoard {
     return 0;
   }
   int socket() const { return ends_[0]; }
+  /// The process that runs kernels.
+  pid_t runner() const { return testing::descendants(pid_).back(); }
   SessionMessage next() {
     auto message = link_->receive(20);
     EXPECT_TRUE(message.has_value()) << "nothing came: " << link_->error();
@@ -143,6 +148,30 @@ TEST(Supervisor, StopsAKernelThatHangs) {
   board.greet();
   EXPECT_EQ(board.answers({0.3, {MeasureRequest{kernel("hang"), {}}}}), "starting 0, item 0: run_timeout, done");
   EXPECT_EQ(board.answers({5, {MeasureRequest{kernel("add_one"), {}}}}), "starting 0, item 0: ok, done");
+}
+TEST(Supervisor, EndsItsRunnerWhenTheUserChanges) {
+  ServedBoard board;
+  board.greet();
+  const SessionJob job{5, {MeasureRequest{kernel("add_one"), {}}}};
+  board.answers(job);
+  const pid_t first = board.runner();
+  board.answers(job);
+  EXPECT_EQ(board.runner(), first);
+  board.link().send(SessionType::open, 0, encode(SessionOpen{"ann", 10}));
+  EXPECT_EQ(board.next().type, SessionType::opened);
+  EXPECT_EQ(board.answers(job), "starting 0, item 0: ok, done");
+  EXPECT_NE(board.runner(), first);
+  EXPECT_TRUE(testing::gone(first));
+}
+TEST(Supervisor, GrowsByNoAnswerOfAKernel) {
+  ServedBoard board;
+  board.greet();
+  EXPECT_EQ(board.answers({5, {CheckRequest{kernel("answer_without_end"), {}, {}, {}}}}),
+            "starting 0, item 0: crash, done");
+  if (!testing::kSanitized) EXPECT_LT(board.megabytes(), 64);
+  KernelJob large = kernel("add_one");
+  large.arguments[1].bytes = describe_board().memory_bytes / 4;
+  EXPECT_EQ(board.answers({5, {CheckRequest{large, {}, {}, {}}}}), "starting 0, item 0: rejected, done");
 }
 TEST(Supervisor, AnswersPingsWhileAKernelRuns) {
   ServedBoard board;
@@ -248,11 +277,14 @@ TEST(Supervisor, LetsSessionsTakeTurns) {
   ServedBoard board(one);
   board.greet();
   SlotTurn taken;
-  ASSERT_TRUE(taken.take(one.unit));
+  ASSERT_TRUE(taken.take(one.unit, "ann"));
   board.link().send(SessionType::job, 1, encode(SessionJob{5, {MeasureRequest{kernel("add_one"), {}}}}));
   const SessionMessage note = board.next();
   ASSERT_EQ(note.type, SessionType::waiting);
   EXPECT_GT(decode_session_waiting(note.payload)->seconds, 0);
+  const std::string why = decode_session_waiting(note.payload)->why;
+  EXPECT_TRUE(why.starts_with("process " + std::to_string(getpid()) + " has had the device for ")) << why;
+  EXPECT_TRUE(why.ends_with(" s, for ann")) << why;
   taken.give_back();
   SessionMessage message = note;
   while (message.type == SessionType::waiting) message = board.next();
@@ -337,14 +369,25 @@ TEST(Supervisor, ServesManySessionsInTurn) {
   // A board has copies of the sockets of those before it, and so ends before them.
   while (!boards.empty()) boards.pop_back();
 }
+TEST(SlotTurns, AreOfNobodyElse) {
+  const std::string folder = own_folder("slots");
+  SlotTurn turn;
+  EXPECT_TRUE(turn.take("own", ""));
+  struct stat found{};
+  ASSERT_EQ(lstat((folder + "/own").c_str(), &found), 0);
+  EXPECT_EQ(found.st_mode & 0777, 0600u);
+  ASSERT_EQ(lstat(folder.c_str(), &found), 0);
+  EXPECT_EQ(found.st_mode & 0777, 0700u);
+  EXPECT_EQ(found.st_uid, geteuid());
+}
 TEST(SlotTurns, AreOneAtATime) {
   const std::string slot = "slot-" + std::to_string(getpid());
   SlotTurn first, second;
-  EXPECT_TRUE(first.take(slot));
-  EXPECT_TRUE(first.take(slot)) << "it has it already";
-  EXPECT_FALSE(second.take(slot));
+  EXPECT_TRUE(first.take(slot, ""));
+  EXPECT_TRUE(first.take(slot, "")) << "it has it already";
+  EXPECT_FALSE(second.take(slot, ""));
   first.give_back();
-  EXPECT_TRUE(second.take(slot));
+  EXPECT_TRUE(second.take(slot, ""));
 }
 TEST(Emulators, AreSeenByAnotherProcess) {
   int ends[2];

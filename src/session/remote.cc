@@ -105,6 +105,7 @@ Result<std::unique_ptr<RemoteDevice>> connect_device(const DeviceName& name, con
   options.address = to_string(name);
   options.run_timeout = connect.run_timeout;
   options.interrupted = connect.interrupted;
+  options.tell = connect.tell;
   if (name.kind == DeviceName::Kind::exec) {
     options.argv = {"sh", "-c", name.command};
   } else {

@@ -17,7 +17,7 @@ struct ConnectOptions {
   double run_timeout = RemoteOptions().run_timeout;  ///< of a kernel [s]
   std::function<bool()> interrupted;
   bool has_peers = false;  ///< see RemoteOptions
-  Tell tell;               ///< that whet-device was copied there
+  Tell tell;               ///< that whet-device was copied there, and whom it waits for; from any thread
 };
 
 /// A session with the device of an exec: or ssh:// name. A host that has no whet-device gets the file that whet carries.

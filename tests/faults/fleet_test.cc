@@ -656,6 +656,25 @@ TEST_F(Fleets, RunCompiledModels) {
   EXPECT_FALSE(bob->last(file_stream("ann"), file_subject("ann", hash, 0)).ok());
   EXPECT_FALSE(bob->store(file_subject("ann", hash, 0), "x", "1").ok());
 }
+TEST_F(Fleets, RunKernelsOfTwoUsersInNoProcessOfBoth) {
+  if (!std::filesystem::exists(WHET_DEVICE)) GTEST_SKIP() << WHET_DEVICE << " is not built: clang++-19 is missing";
+  const Broker broker;
+  const auto lab = real_agent(broker, "lab");
+  const std::shared_ptr<FleetQueue> ann = broker.join("ann"), bob = broker.join("bob");
+  ASSERT_TRUE(comes_to(*ann, 1));
+  ASSERT_TRUE(comes_to(*bob, 1));
+  const auto process_of = [](const std::shared_ptr<FleetQueue>& queue) {
+    const CheckReply reply =
+        models_of(queue)->check({testing_kernels::job(WHET_TEST_KERNELS, "name_its_process"), {}, {}, {}});
+    return reply.code == OutcomeCode::ok ? reply.outputs.at(0).substr(0, sizeof(std::int32_t)) : reply.message;
+  };
+  const std::string of_ann = process_of(ann), of_bob = process_of(bob);
+  EXPECT_EQ(of_ann.size(), sizeof(std::int32_t)) << of_ann;
+  EXPECT_NE(of_bob, of_ann);
+  EXPECT_EQ(process_of(bob), of_bob);
+  EXPECT_NE(process_of(ann), of_bob);
+  EXPECT_NE(process_of(ann), of_ann) << "which has ended";
+}
 TEST_F(Fleets, RunCompiledModelsElsewhereWhenAnAgentDies) {
   if (!std::filesystem::exists(WHET_DEVICE)) GTEST_SKIP() << WHET_DEVICE << " is not built: clang++-19 is missing";
   Broker broker;

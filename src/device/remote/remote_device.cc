@@ -30,10 +30,18 @@ double seconds_passed(std::chrono::steady_clock::time_point since) {
 }  // namespace
 
 Result<RemoteSession> RemoteDevice::open_session(const RemoteOptions& options) {
-  Result<RemoteSession> session = RemoteSession::open(options.argv, options.clocks, options.interrupted);
+  const auto open = [&] {
+    Result<RemoteSession> session = RemoteSession::open(options.argv, options.clocks, options.interrupted);
+    if (session.ok() && options.tell)
+      session->set_listener([tell = options.tell, address = options.address](const std::string& why) {
+        tell(address + " waits: " + why);
+      });
+    return session;
+  };
+  Result<RemoteSession> session = open();
   if (session.ok() || !options.push || session.error().kind != ErrorKind::not_found) return session;
   WHET_RETURN_IF_ERROR(options.push(session.error()));
-  return RemoteSession::open(options.argv, options.clocks, options.interrupted);
+  return open();
 }
 
 Result<std::unique_ptr<RemoteDevice>> RemoteDevice::connect(RemoteOptions options) {

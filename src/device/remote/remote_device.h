@@ -30,6 +30,8 @@ struct RemoteOptions {
   /// back in its own time.
   bool has_peers = false;
   std::function<bool()> interrupted;  ///< asked while a request runs; may be empty
+  /// Hears now and then why a request waits on the device, from any thread; may be empty.
+  std::function<void(const std::string&)> tell;
 };
 
 /// A device at the other end of a session. A lost link costs the request that was out once: it is sent again over a new

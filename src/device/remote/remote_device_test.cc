@@ -1,6 +1,7 @@
 #include "device/remote/remote_device.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <signal.h>
 
 #include <filesystem>
@@ -140,7 +141,8 @@ TEST_F(RemoteDevices, KeepTheirFilesProcessesAndNetworkFromKernels) {
   const auto device = RemoteDevice::connect(options_for(kServe + " --sandbox best")).value();
   const std::vector<std::string>& layers = device->description().sandbox;
   if (std::ranges::find(layers, "seccomp") == layers.end()) GTEST_SKIP() << "this system filters no calls";
-  for (const char* refused : {"open_a_file", "take_much_memory"})
+  for (const char* refused :
+       {"open_a_file", "take_much_memory", "map_shared_memory", "map_a_stack", "stretch_the_stack", "move_the_parent"})
     EXPECT_EQ(outcome(*device, refused), "ok") << refused << " is refused, which the kernel reports as success";
   for (const char* forbidden : {"make_a_process", "make_a_socket", "signal_the_parent"}) {
     EXPECT_EQ(outcome(*device, forbidden), "crash: the kernel crashed: SIGSYS") << forbidden;
@@ -151,6 +153,47 @@ TEST_F(RemoteDevices, LetKernelsDoWhatTheUserMayWithoutASandbox) {
   const auto device = RemoteDevice::connect(options_for(kServe + " --sandbox off")).value();
   EXPECT_TRUE(device->description().sandbox.empty());
   EXPECT_EQ(outcome(*device, "open_a_file"), "runtime: the kernel reported error 7");
+}
+TEST_F(RemoteDevices, PrintNothingThatAKernelWrites) {
+  const std::string file = ::testing::TempDir() + "/printed." + std::to_string(getpid());
+  for (const char* sandbox : {"strict", "off"}) {
+    const auto device = RemoteDevice::connect(options_for(kServe + " --sandbox " + sandbox + " 2> " + file)).value();
+    EXPECT_EQ(outcome(*device, "print_escapes"), "ok");
+    EXPECT_EQ(std::filesystem::file_size(file), 0u) << sandbox;
+  }
+  std::filesystem::remove(file);
+}
+TEST_F(RemoteDevices, KeepWhatAKernelLeavesBehindFromTheNext) {
+  const auto device = remote();
+  EXPECT_EQ(outcome(*device, "leave_a_thread").substr(0, 17), "crash: the kernel");
+  EXPECT_EQ(outcome(*device, "answer_itself"), "crash: the kernel broke its runner: its answer makes no sense");
+  EXPECT_EQ(outcome(*device, "add_one"), "ok");
+}
+TEST_F(RemoteDevices, RunKernelsOfOneUserInNoProcessOfAnother) {
+  auto session = RemoteSession::open({"sh", "-c", kServe}, {}, {}).value();
+  const SessionJob job{2, {MeasureRequest{kernel("add_one"), {}}}};
+  const auto runner_after = [&](const std::string& user) {
+    session.begin_for(user);
+    EXPECT_TRUE(session.run(job, {}).items[0].has_value());
+    return testing::descendants(getpid()).back();
+  };
+  const pid_t of_ann = runner_after("ann");
+  EXPECT_EQ(runner_after("ann"), of_ann);
+  EXPECT_NE(runner_after("ben"), of_ann);
+  EXPECT_TRUE(testing::gone(of_ann));
+}
+TEST_F(RemoteDevices, SayWhomTheyWaitFor) {
+  RemoteOptions slow = options_for(kServe), waits = slow;
+  slow.run_timeout = 5;
+  std::string told;
+  waits.tell = [&](const std::string& note) { told += note + "\n"; };
+  const auto first = RemoteDevice::connect(slow).value(), second = RemoteDevice::connect(waits).value();
+  std::thread hog([&] { outcome(*first, "hang"); });
+  usleep(500000);
+  EXPECT_EQ(outcome(*second, "add_one"), "ok");
+  hog.join();
+  EXPECT_TRUE(told.starts_with(waits.address + " waits: process ")) << told;
+  EXPECT_NE(told.find(" has had the device for "), told.npos) << told;
 }
 TEST_F(RemoteDevices, LimitHowLongAKernelMayTake) {
   RemoteOptions options = options_for(kServe);
@@ -247,7 +290,25 @@ TEST_F(RemoteDevices, SayWhatTheMachineWasLikeAtEachKernel) {
   const RunConditions conditions = device->measure(request).conditions;
   EXPECT_EQ(conditions.unit, device->description().unit);
   EXPECT_EQ(conditions.cores, std::vector<std::uint32_t>{core}) << "which it was pinned to";
-  EXPECT_GT(conditions.ghz, 0);
+}
+TEST_F(RemoteDevices, PinWorkersInTheSandbox) {
+  const auto device = RemoteDevice::connect(options_for(kServe)).value();
+  MeasureRequest request{testing_kernels::job(WHET_TEST_KERNELS, "two_phases", 2), {}};
+  request.job.cpu.no_pin = false;
+  for (const DeviceCore& core : device->description().cores)
+    if (core.usable && request.job.cpu.cores.size() < 2) request.job.cpu.cores.push_back(core.id);
+  if (request.job.cpu.cores.size() < 2) GTEST_SKIP() << "one core is usable";
+  const MeasureReply reply = device->measure(request);
+  ASSERT_EQ(reply.code, OutcomeCode::ok) << reply.message;
+  int threads = 0;
+  const std::string tasks = "/proc/" + std::to_string(testing::descendants(getpid()).back()) + "/task";
+  for (const auto& task : std::filesystem::directory_iterator(tasks)) {
+    cpu_set_t mask;
+    ASSERT_EQ(sched_getaffinity(std::stoi(task.path().filename()), sizeof mask, &mask), 0);
+    EXPECT_EQ(CPU_COUNT(&mask), 1);
+    ++threads;
+  }
+  EXPECT_EQ(threads, 2);
 }
 TEST_F(RemoteDevices, BlameThatKernelOfAJobThatCutsTwoLinks) {
   // Each supervisor ends itself a second after its start, while the kernel that hangs runs.

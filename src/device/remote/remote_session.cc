@@ -216,6 +216,19 @@ std::string RemoteSession::lose(std::string why) {
   return why;
 }
 
+/// Short waits are of no interest: sessions take turns.
+void RemoteSession::tell_wait(const SessionMessage& message) {
+  constexpr double kOfInterest = 3, kEvery = 30;
+  const auto waiting = decode_session_waiting(message.payload);
+  if (!listener_ || !waiting || waiting->seconds < kOfInterest) return;
+  {
+    const std::lock_guard<std::mutex> lock(shared_->mutex);
+    if (shared_->told && seconds_after(*shared_->told) < kEvery) return;
+    shared_->told = Clock::now();
+  }
+  listener_(waiting->why);
+}
+
 /// Whether the message is an answer to one of the job's requests that has none.
 bool RemoteSession::take_item(const SessionMessage& message, const SessionJob& job, JobEnd& end) {
   auto item = decode_session_item(message.payload);
@@ -254,7 +267,10 @@ std::string RemoteSession::collect(std::uint32_t id, const SessionJob& job, cons
       if (message->type == SessionType::starting)
         if (const auto number = decode_number(message->payload); number && *number < job.items())
           end.started = static_cast<int>(*number);
-      if (message->type == SessionType::waiting) since = Clock::now();
+      if (message->type == SessionType::waiting) {
+        since = Clock::now();
+        tell_wait(*message);
+      }
     }
     const bool behind = !begun && is_behind(id);
     if (behind) since = Clock::now();
@@ -280,6 +296,7 @@ RemoteSession::TalkEnd RemoteSession::listen(std::uint32_t id, double seconds,
     const auto message = next(id, lost);
     if (message) {
       since = Clock::now();
+      if (message->type == SessionType::waiting) tell_wait(*message);
       const Heard heard = message->type == SessionType::waiting ? Heard::more : hear(*message);
       if (heard == Heard::last) return {cancelled ? Kind::interrupted : Kind::done, ""};
       if (heard == Heard::nonsense) return {Kind::lost, lose("the device answers what it was not asked")};

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -56,6 +57,9 @@ class RemoteSession {
     int started = -1;                               ///< the last item that the device began with; -1: none
     bool was_behind = false;                        ///< of `lost`: the device was still at another conversation
   };
+  /// Who hears, now and then, why the device lets a job or an order wait: "process 1234 has had the device for 5 s, for ann". From
+  /// any thread; set it before anything is asked.
+  void set_listener(std::function<void(const std::string&)> listener) { listener_ = std::move(listener); }
   /// Runs a job of at most `device().limits.kernels` requests. After `lost` the session is of no use.
   JobEnd run(const SessionJob&, const std::function<bool()>& interrupted);
 
@@ -108,6 +112,7 @@ class RemoteSession {
     std::string last_sentence;  ///< of the device's bye
     std::string lost;           ///< why the link is of no use
     Clock::time_point pinged = Clock::now();
+    std::optional<Clock::time_point> told;  ///< when the listener heard
   };
 
   RemoteSession(ChildStream, const SessionClocks&);
@@ -124,11 +129,13 @@ class RemoteSession {
   void ping_if_due(std::unique_lock<std::mutex>&);
   bool is_behind(std::uint32_t id) const;
   std::string lose(std::string why);
+  void tell_wait(const SessionMessage&);
   std::string collect(std::uint32_t id, const SessionJob&, const std::function<bool()>& interrupted, JobEnd&);
   bool take_item(const SessionMessage&, const SessionJob&, JobEnd&);
 
   SessionClocks clocks_;
   ChildStream child_;
+  std::function<void(const std::string&)> listener_;
   std::unique_ptr<Shared> shared_;
   DeviceDescription device_;
 };
