@@ -63,10 +63,23 @@ Status check_names(const FileModel& model, const ImportOptions& options) {
   return ok_status();
 }
 
+/// Open dimensions are no smaller and no larger than the file says.
+Status check_ranges(const FileInput& input, const Shape& given) {
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const FileDimension& d = (*input.dimensions)[i];
+    if (d.extent || (given[i] >= d.least && given[i] <= d.most.value_or(given[i]))) continue;
+    return Error{input_label(input) + " is given as " + to_string(given) + "; the model says that dimension " +
+                 std::to_string(i) + " is " + std::to_string(d.least) +
+                 (d.most ? " to " + std::to_string(*d.most) : " or more")};
+  }
+  return ok_status();
+}
+
 /// Symbols of an input take the extents of the given shape; fixed dimensions must agree.
 Status learn_symbols(const FileInput& input, const Shape& given, Symbols& symbols) {
   if (!input.dimensions) return ok_status();
   bool agrees = given.size() == input.dimensions->size();
+  if (agrees) WHET_RETURN_IF_ERROR(check_ranges(input, given));
   for (std::size_t i = 0; agrees && i < given.size(); ++i) {
     const FileDimension& d = (*input.dimensions)[i];
     agrees = !d.extent || *d.extent == given[i];

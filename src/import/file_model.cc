@@ -1,6 +1,7 @@
 #include "import/file_model.h"
 
 #include <algorithm>
+#include <map>
 #include <unordered_set>
 
 #include "graph/dead_code.h"
@@ -33,6 +34,14 @@ std::string until_text(const std::vector<std::string>& names) {
   std::string text = "; what comes before can be read:";
   for (const std::string& name : names) text += " --until " + name;
   return text;
+}
+
+Status check_shapes(const Model& model) {
+  if (!model.file.check_shapes) return ok_status();
+  std::map<std::string, Shape> shapes;
+  for (std::size_t i = 0; i < model.file.inputs.size(); ++i)
+    shapes[model.file.inputs[i].name] = model.input_types[i].shape;
+  return model.file.check_shapes(shapes);
 }
 
 /// Operators without an importer, each once, all in one sentence.
@@ -223,6 +232,7 @@ Result<Graph> import_file(FileModel file, const ImportOptions& options) {
   WHET_RETURN_IF_ERROR(check_operators(model));
   WHET_TRY(model.lists, expand_lists(model.file, options));
   WHET_TRY(model.input_types, bind_inputs(model.file, options));
+  WHET_RETURN_IF_ERROR(check_shapes(model));
   std::set<std::string> folded = model.file.folded;
   while (true) {
     Findings findings;

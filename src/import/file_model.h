@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -18,6 +19,8 @@ struct FileDimension {
   std::optional<std::int64_t> extent;                ///< of a fixed dimension
   std::string symbol;                                ///< of a symbolic one; may be empty
   std::optional<std::int64_t> usual = std::nullopt;  ///< taken where nothing binds an open one; else a leading one is 1
+  std::int64_t least = 0;                            ///< an open one is no smaller, and no larger than `most`
+  std::optional<std::int64_t> most = std::nullopt;
 };
 
 struct FileInput {
@@ -50,6 +53,8 @@ struct FileModel {
   /// Makes node `i`'s values in the graph. All that it reads is defined there; it defines all that it writes and that is
   /// read. Called again from the first node on when import begins again with more known values.
   std::function<Status(GrowingGraph&, std::size_t i)> import;
+  /// Refuses shapes of the inputs that the nodes are not right for. None: all that the dimensions allow are right.
+  std::function<Status(const std::map<std::string, Shape>&)> check_shapes = {};
   /// Inputs whose values, which the user gave, decided what the nodes are: they are constants.
   std::set<std::string> folded;
 };

@@ -361,13 +361,28 @@ void bind_open_sizes(const Json& exported, TorchModel& model) {
       FileDimension& dimension = (*input.dimensions)[d];
       if (dimension.extent) continue;
       const Json& hint = sizes.items()[d]["as_expr"]["hint"]["as_int"];
-      const Json& least = exported["range_constraints"][dimension.symbol]["min_val"];
+      const Json& range = exported["range_constraints"][dimension.symbol];
+      const Json& least = range["min_val"];
+      // Torch takes sizes of 0 and 1 where it says that there are 2 or more.
+      if (least.integer_or(0) > 2) dimension.least = least.integer();
+      if (range["max_val"].is_integer()) dimension.most = range["max_val"].integer();
       dimension.usual = d == 0 ? std::max<std::int64_t>(least.integer_or(1), 1) : hint.integer_or(0);
       if (dimension.usual < 1) dimension.usual = std::nullopt;
       if (!dimension.symbol.empty() && dimension.usual) {
         dimension.usual = bound.emplace(dimension.symbol, *dimension.usual).first->second;
       }
     }
+  }
+}
+
+/// Conditions that are none on sizes are left out.
+void read_guards(const Json& exported, TorchModel& model) {
+  constexpr std::size_t kMostGuards = 65536;
+  const Json& codes = exported["guards_code"];
+  if (!codes.is_array()) return;
+  for (const Json& code : codes.items()) {
+    std::optional<Guard> guard = Guard::parse(code.string_or(""));
+    if (guard && model.guards.size() < kMostGuards) model.guards.push_back(std::move(*guard));
   }
 }
 
@@ -438,6 +453,7 @@ Result<TorchModel> parse_exported(const Json& exported, const Weights& weights, 
   WHET_RETURN_IF_ERROR(keep_user_outputs(signature, model, what));
   WHET_RETURN_IF_ERROR(add_inputs(signature, model, weights, what));
   bind_open_sizes(exported, model);
+  read_guards(exported, model);
   name_inputs(exported, model);
   model.output_names = names_of_outputs(exported, model.program.outputs.size());
   return model;

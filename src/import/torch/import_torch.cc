@@ -116,6 +116,11 @@ FileModel file_model(TorchModel model) {
     file.outputs.push_back(name);
     shared->outputs.push_back(name);
   }
+  if (!model.guards.empty()) {
+    file.check_shapes = [guards = std::move(model.guards)](const ShapesByName& shapes) {
+      return check_guards(guards, shapes);
+    };
+  }
   file.missing = [shared](std::size_t i) {
     std::vector<std::string> missing;
     if (i >= shared->program.nodes.size()) return missing;

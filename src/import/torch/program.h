@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "import/file_model.h"
+#include "import/torch/guards.h"
 #include "tensor_files/npy.h"
 
 /// A program of PyTorch's operators, whichever file it came from. Free of the file's format.
@@ -74,6 +75,7 @@ struct TorchModel {
   std::map<std::string, std::string> input_names;  ///< of the program's inputs for users, where they differ
   std::vector<std::string> output_names;           ///< for users; one for each output of the program
   std::vector<NamedTensor> constants;              ///< parameters and buffers, called as the program's inputs are
+  std::vector<Guard> guards;                       ///< on the sizes of inputs, by their names for users
   std::map<std::string, std::string> buffers;      ///< inputs of the program that are state: their names in the module
 };
 

@@ -142,6 +142,15 @@ class Pt2 {
                           .set("storage_offset", Json::object().set("as_int", 0)));
     return *this;
   }
+  Pt2& guard(const std::string& code) {
+    guards_.add(code);
+    return *this;
+  }
+  /// The sizes that the symbol "s" and the number may have.
+  Pt2& range(int symbol, std::int64_t least, std::int64_t most) {
+    ranges_.set("s" + std::to_string(symbol), Json::object().set("min_val", least).set("max_val", most));
+    return *this;
+  }
   Pt2& entry(const std::string& name) {
     entries_.push_back(name);
     return *this;
@@ -160,6 +169,8 @@ class Pt2 {
     module.set("signature", Json::object().set("input_specs", input_specs_).set("output_specs", output_specs_));
     return dump(Json::object()
                     .set("graph_module", module)
+                    .set("guards_code", guards_)
+                    .set("range_constraints", ranges_)
                     .set("schema_version", Json::object().set("major", 8).set("minor", 8)));
   }
   std::string config() const { return dump(Json::object().set("config", config_)); }
@@ -221,7 +232,7 @@ class Pt2 {
   }
 
   Json inputs_ = Json::array(), outputs_ = Json::array(), nodes_ = Json::array(), values_ = Json::object(),
-       bodies_ = Json::object();
+       bodies_ = Json::object(), guards_ = Json::array(), ranges_ = Json::object();
   Json input_specs_ = Json::array(), output_specs_ = Json::array(), config_ = Json::object();
   std::vector<std::string> storages_, entries_;
   std::vector<std::pair<std::string, Tensor>> tensors_;
