@@ -24,7 +24,7 @@ struct Follow {
       if (to && *to < result.size() && result[*to] == shapes[operand][from]) {
         keep(operand, from, *to);
       } else {
-        found.mixed = operand;
+        found.mixed.insert(operand);
       }
     }
   }
@@ -41,7 +41,7 @@ struct Follow {
   void except(std::int64_t axis, std::optional<std::int64_t> most) {
     for (const auto& [d, count] : operands[0]) {
       found.dimensions.insert({d, {count, d == static_cast<std::size_t>(axis) ? most : std::nullopt}});
-      if (d == static_cast<std::size_t>(axis)) found.mixed = 0;
+      if (d == static_cast<std::size_t>(axis)) found.mixed.insert(0);
     }
   }
   void batch_alone() {
@@ -93,17 +93,29 @@ struct Follow {
       return std::optional(static_cast<std::size_t>(to - op.perm.begin()));
     });
   }
-  /// A dimension that stays whole has as many elements before it.
+  /// A dimension that stays whole, or is joined with those behind it, has as many elements before it.
   void operator()(const ReshapeOperator& op) {
-    each(0, [&](std::size_t d) -> std::optional<std::size_t> {
-      const auto before = [](const Shape& shape, std::size_t end) {
-        return num_elements(Shape(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(end)));
+    const auto before = [](const Shape& shape, std::size_t end) {
+      return num_elements(Shape(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(end)));
+    };
+    const bool alone = operands[0].size() == 1;
+    for (const auto& [d, count] : operands[0]) {
+      const std::int64_t extent = shapes[0][d], elements = before(shapes[0], d);
+      const auto find = [&](bool joined) {
+        std::size_t to = 0;
+        while (to < op.shape.size() &&
+               !(before(op.shape, to) == elements && (joined ? op.shape[to] % extent == 0 : op.shape[to] == extent)))
+          ++to;
+        return to;
       };
-      for (std::size_t to = 0; to < op.shape.size(); ++to) {
-        if (op.shape[to] == shapes[0][d] && before(op.shape, to) == before(shapes[0], d)) return to;
+      std::size_t to = find(false);
+      if (to == op.shape.size() && alone) to = find(true);
+      if (to == op.shape.size() || found.dimensions.contains(to)) {
+        found.mixed.insert(0);
+      } else {
+        found.dimensions.insert({to, {count, std::nullopt, op.shape[to] / extent}});
       }
-      return std::nullopt;
-    });
+    }
   }
   void operator()(const ConcatOperator& op) {
     for (std::size_t i = 0; i < operands.size(); ++i)
@@ -112,7 +124,7 @@ struct Follow {
   void operator()(const SliceOperator& op) {
     for (const auto& [d, count] : operands[0]) {
       if (op.starts[d] != 0 || op.steps[d] != 1) {
-        found.mixed = 0;
+        found.mixed.insert(0);
       } else if (op.shape[d] == shapes[0][d]) {
         keep(0, d, d);
       } else {
@@ -127,7 +139,7 @@ struct Follow {
     const auto axis = static_cast<std::size_t>(op.axis);
     for (const auto& [d, count] : operands[0]) {
       if (d != axis) keep(0, d, d < axis ? d : d + shapes[1].size() - 1);
-      if (d == axis && !chooses_results()) found.mixed = 0;
+      if (d == axis && !chooses_results()) found.mixed.insert(0);
     }
     each(1, [&](std::size_t d) { return std::optional(d + axis); });
   }
@@ -135,7 +147,7 @@ struct Follow {
     for (const auto& [d, count] : operands[0]) {
       const bool along = d == static_cast<std::size_t>(op.axis);
       if (!along && shapes[0][d] == result[d]) keep(0, d, d);
-      if (along ? !chooses_results() : shapes[0][d] != result[d]) found.mixed = 0;
+      if (along ? !chooses_results() : shapes[0][d] != result[d]) found.mixed.insert(0);
     }
     same(1);
   }
@@ -145,7 +157,7 @@ struct Follow {
     for (const auto& [d, count] : operands[0]) {
       if (d < batch) keep(0, d, d);
       if (d >= behind) keep(0, d, rank - 1 + d - behind);
-      if (d >= batch && d < behind && !chooses_results()) found.mixed = 0;
+      if (d >= batch && d < behind && !chooses_results()) found.mixed.insert(0);
     }
     each(1, [&](std::size_t d) { return d + 1 < rank ? std::optional(d) : std::nullopt; });
   }
@@ -154,7 +166,7 @@ struct Follow {
   void scattered() {
     same(0);
     for (std::size_t i = 1; i < operands.size(); ++i)
-      if (!operands[i].empty()) found.mixed = i;
+      if (!operands[i].empty()) found.mixed.insert(i);
   }
 };
 
@@ -184,13 +196,16 @@ CountedResult counted_result(const Operator& op, const std::vector<Counted>& ope
   return std::move(follow.found);
 }
 
-std::optional<Tensor> neutral_padding(const Operator& op, DType dtype) {
+std::optional<Tensor> neutral_padding(const Operator& op, std::size_t operand, DType dtype) {
+  if (std::holds_alternative<MatMulOperator>(op)) return small_number(dtype, 0);
+  if (operand != 0) return std::nullopt;
   if (const auto* top = std::get_if<TopKOperator>(&op)) return extreme(dtype, top->largest);
   if (const auto* arg = std::get_if<ArgReduceOperator>(&op)) {
     // Of equal elements the last would be padding.
     return arg->last ? std::nullopt : std::optional(extreme(dtype, arg->largest));
   }
   if (std::holds_alternative<SoftmaxOperator>(op)) return extreme(dtype, true);
+  if (std::holds_alternative<CumSumOperator>(op)) return small_number(dtype, 0);
   const auto* reduce = std::get_if<ReduceOperator>(&op);
   if (reduce == nullptr) return std::nullopt;
   switch (reduce->kind) {

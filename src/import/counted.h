@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "graph/graph.h"
@@ -19,9 +20,10 @@ struct CountedResult {
   struct Dimension {
     ValueId count;                                    ///< of the operand
     std::optional<std::int64_t> most = std::nullopt;  ///< only the first ones are taken
+    std::int64_t factor = 1;                          ///< each is as many of the result
   };
   std::map<std::size_t, Dimension> dimensions;  ///< of the result
-  std::optional<std::size_t> mixed;             ///< the operand whose padding would become a part of results
+  std::set<std::size_t> mixed;                  ///< the operands whose padding would become a part of results
 };
 
 /// An operator on tensors of the `shapes`. It keeps results and padding apart where it computes each of them alone, moves them, or
@@ -29,8 +31,8 @@ struct CountedResult {
 CountedResult counted_result(const Operator&, const std::vector<Counted>& operands, const std::vector<Shape>& shapes,
                              const Shape& result);
 
-/// What the padding of operand 0 may be, of `dtype`, that no result depends on it, where the operator chooses or sums: 0 in a
+/// What the padding of an operand may be, of `dtype`, that no result depends on it, where the operator chooses or sums: 0 in a
 /// sum, the lowest number in a maximum. None where there is no such number.
-std::optional<Tensor> neutral_padding(const Operator&, DType dtype);
+std::optional<Tensor> neutral_padding(const Operator&, std::size_t operand, DType dtype);
 
 }  // namespace whet

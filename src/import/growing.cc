@@ -120,8 +120,10 @@ Result<GrowingGraph::Step> GrowingGraph::add(const std::string& label, const std
       return step;
     }
   }
+  std::optional<Bounds> bounds = bounds_of_result(op, inputs, type);
   WHET_TRY(const ValueId id, graph.add_node(unique(node_name, node_names_), op, std::move(inputs)));
   graph.value(id).name = value_name;
+  if (bounds) bounds_.emplace(id.value, std::move(*bounds));
   set_counted(id, std::move(counted));
   return Step{id, node_name, graph.nodes.size() - 1};
 }

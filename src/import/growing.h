@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "graph/graph.h"
+#include "import/bounds.h"
 #include "import/counted.h"
 
 namespace whet {
@@ -51,6 +52,8 @@ class GrowingGraph {
   /// results with padding are refused.
   const Counted& counted(ValueId id) const;
   void set_counted(ValueId id, Counted);
+  /// Of a value that is computed from numbers of results, and of these; null where it is known or nothing is known of it.
+  const Bounds* bounds(ValueId id) const;
   /// The value with other padding: `number` (a scalar of its type). The result counts as one without padding.
   Result<ValueId> padded_by(const std::string& label, ValueId id, Tensor number);
 
@@ -109,6 +112,8 @@ class GrowingGraph {
   Result<Counted> count_result(const std::string& label, const Operator&, std::vector<ValueId>& inputs,
                                const TensorType& result);
   Result<ValueId> at_most(const std::string& label, ValueId count, std::int64_t most);
+  /// The bounds of an operator's result, where operands have some and the others are known.
+  std::optional<Bounds> bounds_of_result(const Operator&, const std::vector<ValueId>& inputs, const TensorType& result);
   bool counts_along(const std::vector<ValueId>& inputs, const std::vector<std::int64_t>& axes) const;
   /// How many entries along the axis are results (i64, a scalar).
   Result<ValueId> number_along(const std::string& label, ValueId, std::int64_t axis);
@@ -126,6 +131,7 @@ class GrowingGraph {
   std::unordered_map<std::int32_t, std::vector<ValueId>> sequences_;
   std::unordered_set<std::int32_t> absent_;
   std::unordered_map<std::int32_t, Counted> counted_;
+  std::unordered_map<std::int32_t, Bounds> bounds_;
   std::map<std::pair<std::int32_t, std::int64_t>, ValueId> cut_counts_;
   Names value_names_, node_names_, read_names_;
   std::int64_t folded_bytes_ = 0, folding_work_ = 0, made_bytes_ = 0, inlined_nodes_ = 0;

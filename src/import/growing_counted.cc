@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "import/fold_shape.h"
 #include "import/growing.h"
 
 /// Results whose number depends on values, while a graph grows.
@@ -12,11 +13,37 @@ const Counted& GrowingGraph::counted(ValueId id) const {
 }
 
 void GrowingGraph::set_counted(ValueId id, Counted counted) {
+  const auto number = [](std::int64_t n) { return Tensor::of<std::int64_t>(DType::i64, {}, {n}); };
+  const Shape& shape = graph.value(id).type.shape;
+  for (const auto& [d, count] : counted) {
+    if (!graph.value(count).constant) bounds_.try_emplace(count.value, Bounds{number(0), number(shape[d])});
+  }
   if (counted.empty()) {
     counted_.erase(id.value);
   } else {
     counted_[id.value] = std::move(counted);
   }
+}
+
+const Bounds* GrowingGraph::bounds(ValueId id) const {
+  const auto found = bounds_.find(id.value);
+  return found == bounds_.end() ? nullptr : &found->second;
+}
+
+std::optional<Bounds> GrowingGraph::bounds_of_result(const Operator& op, const std::vector<ValueId>& inputs,
+                                                     const TensorType& result) {
+  const auto bound = [&](ValueId id) { return bounds(id) != nullptr; };
+  if (folding_ended() || std::none_of(inputs.begin(), inputs.end(), bound)) return std::nullopt;
+  std::vector<Bounds> operands;
+  std::vector<const Tensor*> values;
+  for (ValueId id : inputs) {
+    const auto& constant = graph.value(id).constant;
+    if (!counted(id).empty() || (!constant && !bound(id))) return std::nullopt;
+    operands.push_back(constant ? Bounds{*constant, *constant} : *bounds(id));
+    values.push_back(constant ? &*constant : &bounds(id)->low);
+  }
+  folding_work_ += folding_work(op, values, result);
+  return bounds_of(op, operands, result);
 }
 
 Result<ValueId> GrowingGraph::at_most(const std::string& label, ValueId count, std::int64_t most) {
@@ -57,20 +84,24 @@ Result<Counted> GrowingGraph::count_result(const std::string& label, const Opera
   const bool none = std::all_of(operands.begin(), operands.end(), [](const Counted& each) { return each.empty(); });
   if (none) return Counted();
   const CountedResult found = counted_result(op, operands, shapes, result.shape);
-  if (found.mixed) {
-    const Value& operand = graph.value(inputs[*found.mixed]);
-    std::optional<Tensor> neutral;
-    if (*found.mixed == 0) neutral = neutral_padding(op, operand.type.dtype);
+  for (const std::size_t mixed : found.mixed) {
+    const Value& operand = graph.value(inputs[mixed]);
+    std::optional<Tensor> neutral = neutral_padding(op, mixed, operand.type.dtype);
     if (!neutral) {
       return Error{label + ": how many entries of \"" + operand.name + "\" (" + to_string(operand.type) +
                    ") are results depends on values; its " + name_of(op) +
                    " would mix them with the padding behind them"};
     }
-    WHET_TRY(inputs[0], padded_by(label, inputs[0], std::move(*neutral)));
+    WHET_TRY(inputs[mixed], padded_by(label, inputs[mixed], std::move(*neutral)));
   }
   Counted counted;
   for (const auto& [d, dimension] : found.dimensions) {
     ValueId count = dimension.count;
+    if (dimension.factor != 1) {
+      const ValueId factor =
+          add_made(unique_value_name(label + "/of_each"), Tensor::of<std::int64_t>(DType::i64, {}, {dimension.factor}));
+      WHET_TRY(count, add_step(label, "count", BinaryOperator{BinaryKind::mul}, {count, factor}));
+    }
     if (dimension.most) {
       WHET_TRY(count, at_most(label, count, *dimension.most));
     }

@@ -13,13 +13,22 @@ constexpr std::int64_t kMostEntries = 4096;
 
 }  // namespace
 
+Shape most_of(const std::vector<Size>& sizes) {
+  Shape shape;
+  for (const Size& size : sizes) shape.push_back(size.most);
+  return shape;
+}
+
 const Tensor* NodeSite::constant(ValueId id) const {
   const auto& value = graph_.graph.value(id).constant;
-  return value ? &*value : nullptr;
+  return value && counted(id).empty() ? &*value : nullptr;
 }
 
 Result<Tensor> NodeSite::known(ValueId id, const std::string& what) {
   if (const Tensor* tensor = constant(id)) return *tensor;
+  if (graph_.bounds(id) != nullptr || !counted(id).empty())
+    return error("its " + what + " is computed from a number of results, which depends on values; expected one that " +
+                 "is known while importing");
   const auto behind = graph_.inputs_behind(id);
   std::string names;
   for (const std::string& input : behind) {
@@ -111,11 +120,110 @@ ValueId NodeSite::add_constant(const std::string& part, Tensor tensor) {
   return id;
 }
 
+Result<std::vector<Size>> NodeSite::known_sizes(ValueId id, const std::string& what) {
+  const Bounds* bounds = graph_.bounds(id);
+  std::vector<Size> sizes;
+  if (bounds == nullptr || is_float(dtype(id)) || dtype(id) == DType::boolean || rank(id) > 1) {
+    WHET_TRY(const std::vector<std::int64_t> known, known_integers(id, what));
+    for (const std::int64_t size : known) sizes.push_back({size});
+    return sizes;
+  }
+  const Tensor low = bounds->low, high = bounds->high;
+  WHET_TRY(const ValueId numbers, cast("sizes", id, DType::i64));
+  for (std::int64_t i = 0; i < high.size(); ++i) {
+    sizes.push_back({high.integer(i)});
+    if (low.integer(i) == high.integer(i)) continue;
+    ValueId count = numbers;
+    if (rank(id) == 1) {
+      WHET_TRY(count, add("size", SliceOperator{{i}, {1}, {1}}, {numbers}));
+      WHET_TRY(count, add("number", ReshapeOperator{Shape{}}, {count}));
+    }
+    sizes.back() = {std::max<std::int64_t>(high.integer(i), 0), count};
+  }
+  return sizes;
+}
+
+std::vector<Size> NodeSite::sizes(ValueId x) const {
+  std::vector<Size> sizes;
+  for (const std::int64_t extent : shape(x)) sizes.push_back({extent});
+  for (const auto& [d, count] : counted(x)) sizes[d].count = count;
+  return sizes;
+}
+
+void NodeSite::set_sizes(ValueId x, const std::vector<Size>& sizes) {
+  Counted counts = counted(x);
+  for (std::size_t d = 0; d < sizes.size(); ++d)
+    if (sizes[d].count && sizes[d].most > 0) counts[d] = *sizes[d].count;
+  set_counted(x, std::move(counts));
+}
+
+Result<ValueId> NodeSite::size_list(const std::vector<Size>& sizes) {
+  const auto extents = static_cast<std::int64_t>(sizes.size());
+  const bool decided = std::any_of(sizes.begin(), sizes.end(), [](const Size& each) { return each.count.has_value(); });
+  if (!decided) return add_constant("sizes", Tensor::of(DType::i64, {extents}, most_of(sizes)));
+  std::vector<ValueId> parts;
+  for (const Size& size : sizes) {
+    if (size.count) {
+      WHET_TRY(const ValueId part, add("size", ReshapeOperator{{1}}, {*size.count}));
+      parts.push_back(part);
+    } else {
+      parts.push_back(add_constant("size", Tensor::of<std::int64_t>(DType::i64, {1}, {size.most})));
+    }
+  }
+  return parts.size() == 1 ? parts[0] : add("sizes", ConcatOperator{0}, parts);
+}
+
+Result<ValueId> NodeSite::size_product(const std::vector<Size>& sizes) {
+  std::int64_t known = 1;
+  for (const Size& size : sizes)
+    if (!size.count) known *= size.most;
+  const auto number = [&] { return add_constant("known_size", Tensor::of<std::int64_t>(DType::i64, {}, {known})); };
+  std::optional<ValueId> product = known == 1 ? std::nullopt : std::optional(number());
+  for (const Size& size : sizes) {
+    if (!size.count) continue;
+    if (product) {
+      WHET_TRY(product, add("size", BinaryOperator{BinaryKind::mul}, {*product, *size.count}));
+    } else {
+      product = size.count;
+    }
+  }
+  return product ? *product : number();
+}
+
 Result<ValueId> NodeSite::padded_by(ValueId x, double number) {
   return graph_.padded_by(name_, x, Tensor::of<double>(dtype(x), {}, {number}));
 }
 
+bool NodeSite::are_alike(ValueId a, ValueId b) const {
+  if (type(a) == type(b)) return true;
+  if (dtype(a) != dtype(b) || rank(a) != rank(b)) return false;
+  const bool a_is_empty = num_elements(shape(a)) == 0, b_is_empty = num_elements(shape(b)) == 0;
+  for (std::size_t d = 0; d < rank(a); ++d)
+    if (shape(a)[d] != shape(b)[d] && shape(a_is_empty ? a : b)[d] != 0) return false;
+  return a_is_empty != b_is_empty;
+}
+
+Result<ValueId> NodeSite::either_or_nothing(ValueId condition, ValueId a, ValueId b) {
+  const bool is_first = num_elements(shape(b)) == 0;
+  const ValueId some = is_first ? a : b;
+  const Shape extents = shape(some), nothing = shape(is_first ? b : a);
+  std::vector<Size> sizes = this->sizes(some);
+  const auto number = [&](std::int64_t n) {
+    return add_constant("extent", Tensor::of<std::int64_t>(DType::i64, {}, {n}));
+  };
+  WHET_TRY(const ValueId chosen, add("chosen", ReshapeOperator{extents}, {some}));
+  for (std::size_t d = 0; d < sizes.size(); ++d) {
+    if (nothing[d] == extents[d]) continue;
+    const ValueId all = sizes[d].count ? *sizes[d].count : number(extents[d]), none = number(0);
+    WHET_TRY(sizes[d].count,
+             add("chosen_count", WhereOperator{}, {condition, is_first ? all : none, is_first ? none : all}));
+  }
+  set_sizes(chosen, sizes);
+  return chosen;
+}
+
 Result<ValueId> NodeSite::either(ValueId condition, ValueId a, ValueId b) {
+  if (shape(a) != shape(b)) return either_or_nothing(condition, a, b);
   const Counted of_a = counted(a), of_b = counted(b);
   const Shape extents = shape(a);
   WHET_TRY(const ValueId chosen, add("chosen", WhereOperator{}, {condition, a, b}));

@@ -11,6 +11,14 @@
 
 namespace whet {
 
+/// A size that values may decide: `count` (i64, a scalar) is then the number itself, which is `most` at most.
+struct Size {
+  std::int64_t most = 0;
+  std::optional<ValueId> count = std::nullopt;
+};
+/// The sizes as extents of a tensor that has room for all.
+Shape most_of(const std::vector<Size>&);
+
 /// The place of a node, of any format, in the growing graph: its name begins messages and the names of its steps, and its
 /// results get the names that the file has for them. Parts (parts/) compute with it; a format's own site adds the reading of
 /// attributes.
@@ -31,12 +39,14 @@ class NodeSite {
   DType dtype(ValueId id) const { return type(id).dtype; }
   std::size_t rank(ValueId id) const { return shape(id).size(); }
   bool is_sequence(ValueId id) const { return graph_.sequence(id) != nullptr; }
-  /// The value where it is known, else null.
+  /// The value where it is known, else null: also where some of it is padding.
   const Tensor* constant(ValueId id) const;
   /// The value, called `what` in the error when it is not known.
   Result<Tensor> known(ValueId id, const std::string& what);
   /// Whether a loop goes on, by the condition of its next round.
   Result<bool> goes_on(ValueId condition) const;
+  /// A list of sizes, some of which may be decided by values.
+  Result<std::vector<Size>> known_sizes(ValueId id, const std::string& what);
   /// The same as a list of integers (a scalar is a list of one), as one number, or as a list of floats.
   Result<std::vector<std::int64_t>> known_integers(ValueId id, const std::string& what);
   Result<double> known_number(ValueId id, const std::string& what);
@@ -53,10 +63,20 @@ class NodeSite {
   void set_count(ValueId x, std::size_t d, ValueId count) { graph_.set_counted(x, {{d, count}}); }
   void set_counted(ValueId x, Counted counted) { graph_.set_counted(x, std::move(counted)); }
   const Counted& counted(ValueId x) const { return graph_.counted(x); }
+  const Bounds* bounds(ValueId x) const { return graph_.bounds(x); }
+  /// The extents of x, with the numbers of its results.
+  std::vector<Size> sizes(ValueId x) const;
+  /// Counts x, whose extents are the `most` of sizes, in the dimensions of those that values decide.
+  void set_sizes(ValueId x, const std::vector<Size>&);
+  /// Sizes as numbers: a list (i64), or their product (i64, a scalar).
+  Result<ValueId> size_list(const std::vector<Size>&);
+  Result<ValueId> size_product(const std::vector<Size>&);
   /// `x` with other padding, if it has any.
   Result<ValueId> padded_by(ValueId x, double number);
   ValueId add_scalar(const std::string& part, DType, double value);
-  /// `a` where the scalar `condition` is true, else `b`, which has the same type; numbers of results are those of the chosen one.
+  /// Whether `either` chooses among them: they have one type, or one of them is empty where the other has entries.
+  bool are_alike(ValueId a, ValueId b) const;
+  /// `a` where the scalar `condition` is true, else `b`; numbers of results are those of the chosen one. Needs: are_alike.
   Result<ValueId> either(ValueId condition, ValueId a, ValueId b);
   /// `x` as `dtype`; itself where it is.
   Result<ValueId> cast(const std::string& part, ValueId x, DType dtype);
@@ -92,6 +112,9 @@ class NodeSite {
   bool is_inner_;
 
  private:
+  /// The one that has entries, and none of them where the empty one is chosen.
+  Result<ValueId> either_or_nothing(ValueId condition, ValueId a, ValueId b);
+
   std::vector<GrowingGraph::Step> steps_;  ///< added and not given yet
 };
 

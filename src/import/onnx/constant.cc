@@ -36,8 +36,8 @@ Status import_constant(OnnxSite& site) {
 
 Status import_constant_of_shape(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  WHET_TRY(const Shape shape, site.known_integers(0, "shape"));
-  WHET_RETURN_IF_ERROR(check_shape(site.name() + ": the result", shape));
+  WHET_TRY(const std::vector<Size> shape, site.known_sizes(site.in(0), "shape"));
+  WHET_RETURN_IF_ERROR(check_shape(site.name() + ": the result", most_of(shape)));
   WHET_TRY(const std::optional<Tensor> given, site.tensor("value"));
   const Tensor value = given ? *given : Tensor(DType::f32, {1});
   if (value.size() != 1) {
@@ -48,11 +48,7 @@ Status import_constant_of_shape(OnnxSite& site) {
 
 Status import_range(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(3));
-  WHET_TRY(const Tensor start, site.known(0, "start"));
-  WHET_TRY(const Tensor limit, site.known(1, "limit"));
-  WHET_TRY(const Tensor delta, site.known(2, "delta"));
-  WHET_TRY(const Tensor range, counted(site, start, limit, delta));
-  return site.give_constant(range);
+  return site.give(counted(site, site.in(0), site.in(1), site.in(2)));
 }
 
 }  // namespace whet

@@ -28,7 +28,7 @@ Result<std::optional<std::vector<ValueId>>> both(OnnxSite& site, const OnnxSubgr
   std::vector<ValueId> chosen;
   for (std::size_t i = 0; i < yes->size(); ++i) {
     const bool lists = site.is_sequence((*yes)[i]) || site.is_sequence((*no)[i]);
-    if (lists || site.type((*yes)[i]) != site.type((*no)[i])) return std::optional<std::vector<ValueId>>();
+    if (lists || !site.are_alike((*yes)[i], (*no)[i])) return std::optional<std::vector<ValueId>>();
     WHET_TRY(const ValueId value, site.either(condition, (*yes)[i], (*no)[i]));
     chosen.push_back(value);
   }

@@ -89,6 +89,50 @@ TEST(Unique, GivesValuesPlacesAndCountsPaddedToTheNumberOfElements) {
   EXPECT_EQ(answers({f32_fed({2, 2}, {4, 4, 4, 4})}, {node({"y"}, "Unique", {"a"})}),
             "y: f32[4] {4, 4, 4, 4}\ny_count: i64[scalar] {1}");
 }
+/// a has two places that are not zero, of which z is the list; b, c and d are {1}, {-1} and 0, e, f, g and h {0}, {0, 1}, 1 and {2, 2}.
+std::string of_two_places(std::vector<OnnxNode> nodes) {
+  nodes.insert(nodes.begin(), {node({"z2"}, "NonZero", {"a"}), node({"z"}, "Squeeze", {"z2", "e"})});
+  return answers(
+      {f32_fed({4}, {0, 3, 3, 0}), f32_fed({1}, {1}), ints({-1}), Tensor::of<std::int64_t>(DType::i64, {}, {0}),
+       ints({0}), ints({0, 1}), Tensor::of<std::int64_t>(DType::i64, {}, {1}), ints({2, 2})},
+      std::move(nodes));
+}
+const OnnxNode shape_of_z = node({"s"}, "Shape", {"z"}),
+               sum_of_r = node({"y"}, "ReduceSum", {"r"}, {set("keepdims", 0)});
+
+TEST(NumbersOfResults, AreWhatShapesHold) {
+  EXPECT_EQ(of_two_places({node({"y"}, "Shape", {"z"})}), "y: i64[1] {2}");
+  EXPECT_EQ(of_two_places({node({"y"}, "Shape", {"z2"})}), "y: i64[2] {1, 2}");
+  EXPECT_EQ(of_two_places({node({"y"}, "Size", {"z2"})}), "y: i64[scalar] {2}");
+  EXPECT_EQ(of_two_places({shape_of_z, node({"w"}, "Greater", {"s", "e"}), node({"y"}, "Where", {"w", "b", "a"})}),
+            "y: f32[4] {1, 1, 1, 1}");
+}
+TEST(NumbersOfResults, AreSizes) {
+  EXPECT_EQ(of_two_places({shape_of_z, node({"r"}, "Expand", {"b", "s"}), sum_of_r}), "y: f32[scalar] {2}");
+  EXPECT_EQ(
+      of_two_places({shape_of_z, node({"o"}, "ConstantOfShape", {"s"}), node({"r"}, "Add", {"o", "b"}), sum_of_r}),
+      "y: f32[scalar] {2}");
+  EXPECT_EQ(of_two_places({shape_of_z, node({"n"}, "Squeeze", {"s"}), node({"r"}, "Range", {"d", "n", "g"}), sum_of_r}),
+            "y: i64[scalar] {1}");
+  EXPECT_EQ(of_two_places({shape_of_z, node({"r"}, "Slice", {"a", "e", "s"}), sum_of_r}), "y: f32[scalar] {3}");
+  EXPECT_EQ(of_two_places({shape_of_z, node({"r"}, "Reshape", {"z", "s"}), sum_of_r}), "y: i64[scalar] {3}");
+  EXPECT_EQ(of_two_places({node({"r"}, "Reshape", {"z", "c"}), sum_of_r}), "y: i64[scalar] {3}");
+}
+TEST(NumbersOfResults, ThatTheShapeOfOthersWouldHideAreRefused) {
+  EXPECT_EQ(
+      of_two_places({node({"y"}, "Reshape", {"z", "h"})}),
+      "y: its shape 2x2 would mix results with padding: values decide how many entries of dimension 0 of i64[4] are "
+      "results; expected -1 or their number in its place; what comes before can be read: --until z");
+  EXPECT_EQ(of_two_places({shape_of_z, node({"y"}, "Tile", {"a", "s"})}),
+            "y: its list of repeats is computed from a number of results, which depends on values; expected one that "
+            "is known "
+            "while importing; what comes before can be read: --until s");
+  EXPECT_EQ(of_two_places({shape_of_z, node({"y"}, "Reshape", {"a", "s"})}),
+            "y: its shape is decided by values, and f32[4] has no dimension of as many results; what comes before can "
+            "be read: "
+            "--until s");
+}
+
 TEST(Unique, OfAListThatValuesEndKnowsNoPadding) {
   const OnnxNode found = node({"z"}, "NonZero", {"a"}), unique = node({"y", "y1", "y2", "y3"}, "Unique", {"z"});
   EXPECT_EQ(answers({f32_fed({4}, {0, 3, 3, 0})}, {found, unique}),
@@ -273,6 +317,24 @@ TEST(CountedResults, OfABranchHaveItsNumber) {
   };
   EXPECT_EQ(chosen_by(1), "y: i64[1x4] {0, 1, 2, -1}\ny_count: i64[scalar] {3}");
   EXPECT_EQ(chosen_by(0), "y: i64[1x4] {1, -1, -1, -1}\ny_count: i64[scalar] {1}");
+}
+TEST(If, OfNothingAndSomethingGivesAsManyAsItsCondition) {
+  const auto body_of = [](const OnnxNode& only) {
+    OnnxSubgraph body;
+    body.nodes = {only};
+    body.outputs = {"z"};
+    return std::make_shared<const OnnxSubgraph>(body);
+  };
+  OnnxNode choice = node({"y"}, "If", {"a"},
+                         {set("then_branch", body_of(node({"z"}, "ConstantOfShape", {"c"}))),
+                          set("else_branch", body_of(node({"z"}, "Identity", {"b"})))});
+  choice.captured = {"b", "c"};
+  const auto chosen_by = [&](double condition) {
+    return answers({fed(Tensor::of<double>(DType::boolean, {}, {condition})), f32_fed({2}, {1, 2}), ints({0})},
+                   {choice});
+  };
+  EXPECT_EQ(chosen_by(0), "y: f32[2] {1, 2}\ny_count: i64[scalar] {2}");
+  EXPECT_EQ(chosen_by(1), "y: f32[2] {1, 2}\ny_count: i64[scalar] {0}");
 }
 TEST(CountedResults, OfEqualElementsTheLastIsNotThePadding) {
   EXPECT_NE(above({node({"g"}, "Gather", {"a", "p"}), node({"y"}, "ArgMax", {"g"}, {set("select_last_index", 1)})})

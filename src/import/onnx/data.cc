@@ -89,7 +89,7 @@ Status import_slice_attributes(OnnxSite& site) {
 Status import_slice(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(3, 5));
   WHET_TRY(const std::vector<std::int64_t> starts, site.known_integers(1, "list of starts"));
-  WHET_TRY(const std::vector<std::int64_t> ends, site.known_integers(2, "list of ends"));
+  WHET_TRY(const std::vector<Size> ends, site.known_sizes(site.in(2), "list of ends"));
   std::optional<std::vector<std::int64_t>> axes;
   if (site.has(3)) {
     WHET_TRY(axes, site.known_integers(3, "list of axes"));

@@ -70,6 +70,19 @@ Status read_region(OnnxSite& site, const std::vector<std::int64_t>& axes, Resize
   return ok_status();
 }
 
+/// The sizes that are asked for. Those that values decide must be the input's own.
+Result<std::vector<std::int64_t>> read_sizes(OnnxSite& site, const std::vector<std::int64_t>& axes) {
+  WHET_TRY(const std::vector<Size> sizes, site.known_sizes(site.in(3), "list of sizes"));
+  for (std::size_t k = 0; k < sizes.size(); ++k) {
+    if (!sizes[k].count || k >= axes.size()) continue;
+    WHET_TRY(const std::int64_t axis, site.resolve_axis(axes[k], site.rank(0)));
+    const bool own = site.counted(site.in(0)).contains(static_cast<std::size_t>(axis));
+    if (!own || sizes[k].most != site.shape(0)[static_cast<std::size_t>(axis)])
+      return site.error("resizes axis " + std::to_string(axis) + " to a number of results, which depends on values");
+  }
+  return most_of(sizes);
+}
+
 /// One scale for all axes, so that the sizes are kept within, or cover, those that are asked for.
 Status keep_aspect_ratio(OnnxSite& site, const std::vector<std::int64_t>& axes, std::vector<std::int64_t>& sizes,
                          ResizeOperator& op) {
@@ -115,7 +128,7 @@ Status import_resize(OnnxSite& site) {
   };
   if (given(3) == given(2)) return site.error("needs either scales or sizes");
   if (given(3)) {
-    WHET_TRY(std::vector<std::int64_t> sizes, site.known_integers(3, "list of sizes"));
+    WHET_TRY(std::vector<std::int64_t> sizes, read_sizes(site, axes));
     WHET_RETURN_IF_ERROR(keep_aspect_ratio(site, axes, sizes, op));
     if (some_axes) {
       WHET_TRY(sizes, spread(site, sizes, axes, x));

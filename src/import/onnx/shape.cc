@@ -35,9 +35,9 @@ Result<std::int64_t> read_block(OnnxSite& site) {
 Status import_reshape(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   WHET_TRY(const bool allow_zero, site.flag("allowzero", false));
-  WHET_TRY(const std::vector<std::int64_t> wanted, site.known_integers(1, "shape"));
-  WHET_TRY(const Shape shape, resolve_shape(site, site.in(0), wanted, allow_zero));
-  return site.give(ReshapeOperator{shape}, {site.in(0)});
+  WHET_TRY(const std::vector<Size> wanted, site.known_sizes(site.in(1), "shape"));
+  WHET_TRY(const ValueId y, reshaped(site, site.in(0), wanted, allow_zero));
+  return y == site.in(0) ? site.give(ReshapeOperator{site.shape(0)}, {y}) : site.give(y);
 }
 
 Status import_flatten(OnnxSite& site) {
@@ -61,7 +61,7 @@ Status import_unsqueeze(OnnxSite& site) {
 
 Status import_expand(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2));
-  WHET_TRY(const std::vector<std::int64_t> wanted, site.known_integers(1, "shape"));
+  WHET_TRY(const std::vector<Size> wanted, site.known_sizes(site.in(1), "shape"));
   return site.give(expanded(site, site.in(0), wanted));
 }
 
@@ -125,18 +125,18 @@ Status import_dropout(OnnxSite& site) {
 
 Status import_shape(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  const Shape& x = site.shape(0);
+  const std::vector<Size> x = site.sizes(site.in(0));
   const auto rank = static_cast<std::int64_t>(x.size());
   WHET_TRY(std::int64_t start, site.integer("start", 0));
   WHET_TRY(std::int64_t end, site.integer("end", rank));
   start = std::clamp<std::int64_t>(start < 0 && start >= -rank ? start + rank : start, 0, rank);
   end = std::clamp<std::int64_t>(end < 0 && end >= -rank ? end + rank : end, start, rank);
-  return site.give_constant(integer_list({x.begin() + start, x.begin() + end}));
+  return site.give(site.size_list({x.begin() + start, x.begin() + end}));
 }
 
 Status import_size(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  return site.give_constant(Tensor::of<std::int64_t>(DType::i64, {}, {num_elements(site.shape(0))}));
+  return site.give(site.size_product(site.sizes(site.in(0))));
 }
 
 }  // namespace whet

@@ -50,6 +50,12 @@ Result<ValueId> filled(NodeSite& site, const Shape& shape, const Tensor& value) 
   return site.add_constant("filled", std::move(whole));
 }
 
+Result<ValueId> filled(NodeSite& site, const std::vector<Size>& sizes, const Tensor& value) {
+  WHET_TRY(const ValueId y, filled(site, most_of(sizes), value));
+  site.set_sizes(y, sizes);
+  return y;
+}
+
 Result<Tensor> counted(NodeSite& site, const Tensor& start, const Tensor& limit, const Tensor& delta) {
   const bool scalars = start.size() == 1 && limit.size() == 1 && delta.size() == 1;
   if (!scalars || start.dtype() != limit.dtype() || start.dtype() != delta.dtype() || start.dtype() == DType::boolean) {
@@ -73,6 +79,38 @@ Result<Tensor> counted(NodeSite& site, const Tensor& start, const Tensor& limit,
     }
   }
   return range;
+}
+
+Result<ValueId> counted(NodeSite& site, ValueId start, ValueId limit, ValueId delta) {
+  WHET_TRY(const Tensor first, site.known(start, "start"));
+  WHET_TRY(const Tensor step, site.known(delta, "step"));
+  const Bounds* bounds = site.bounds(limit);
+  const bool rises = first.size() == 1 && step.size() == 1 && !is_float(step.dtype()) && step.get(0) > 0;
+  if (bounds == nullptr || !rises) {
+    WHET_TRY(const Tensor end, site.known(limit, "limit"));
+    WHET_TRY(Tensor numbers, counted(site, first, end, step));
+    return site.add_constant("numbers", std::move(numbers));
+  }
+  WHET_TRY(Tensor numbers, counted(site, first, bounds->high, step));
+  const std::int64_t most = numbers.size();
+  const ValueId y = site.add_constant("numbers", std::move(numbers));
+  const auto number = [&](const char* part, std::int64_t value) {
+    return site.add_constant(part, Tensor::of<std::int64_t>(DType::i64, {}, {value}));
+  };
+  const bool is_count = first.integer(0) == 0 && step.integer(0) == 1 && bounds->low.get(0) >= 0;
+  WHET_TRY(ValueId count, site.cast("limit", limit, DType::i64));
+  WHET_TRY(count, site.add("number", ReshapeOperator{Shape{}}, {count}));
+  if (is_count) {
+    site.set_sizes(y, {Size{most, count}});
+    return y;
+  }
+  // (limit - start + step - 1) / step, and none below 0
+  const ValueId offset = number("offset", step.integer(0) - 1 - first.integer(0));
+  WHET_TRY(count, site.add("distance", BinaryOperator{BinaryKind::add}, {count, offset}));
+  WHET_TRY(count, site.add("distance", BinaryOperator{BinaryKind::max}, {count, number("zero", 0)}));
+  WHET_TRY(count, site.add("count", BinaryOperator{BinaryKind::div}, {count, number("step", step.integer(0))}));
+  site.set_sizes(y, {Size{most, count}});
+  return y;
 }
 
 Tensor cosine_window(DType dtype, std::int64_t size, const CosineWindow& form) {

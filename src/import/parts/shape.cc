@@ -39,6 +39,79 @@ Result<ValueId> rearranged(NodeSite& site, ValueId x, const Shape& apart, const 
   return site.add("rearranged", ReshapeOperator{result}, {turned});
 }
 
+std::int64_t elements_before(const Shape& shape, std::size_t d) {
+  return num_elements(Shape(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(d)));
+}
+
+/// Where dimension `d` of x, whose results stand in front of padding, goes in a shape of which `open` dimensions may hold some:
+/// the place and how many results each becomes, as a fraction.
+struct Moved {
+  std::size_t to;
+  std::int64_t extent, of;
+};
+std::optional<Moved> moved_to(const Shape& x, std::size_t d, const Shape& shape, const std::vector<bool>& open,
+                              bool is_alone) {
+  for (std::size_t to = 0; to < shape.size(); ++to) {
+    if (!open[to] || elements_before(shape, to) != elements_before(x, d)) continue;
+    const bool fits = shape[to] % x[d] == 0 || x[d] % shape[to] == 0;
+    if (shape[to] == x[d] || (is_alone && fits)) return Moved{to, shape[to], x[d]};
+  }
+  return std::nullopt;
+}
+
+/// count * extent / of
+Result<ValueId> share_of(NodeSite& site, ValueId count, const Moved& moved) {
+  const std::int64_t factor = std::max<std::int64_t>(moved.extent / moved.of, 1);
+  const std::int64_t divisor = std::max<std::int64_t>(moved.of / moved.extent, 1);
+  for (const auto& [kind, number] : {std::pair(BinaryKind::mul, factor), std::pair(BinaryKind::div, divisor)}) {
+    if (number == 1) continue;
+    const ValueId each = site.add_constant("of_each", Tensor::of<std::int64_t>(DType::i64, {}, {number}));
+    WHET_TRY(count, site.add("number", BinaryOperator{kind}, {count, each}));
+  }
+  return count;
+}
+
+/// The counted dimensions of x in `shape`, which `wanted` became.
+Result<Counted> counted_in_shape(NodeSite& site, ValueId x, const Shape& shape, const std::vector<Size>& wanted,
+                                 bool allow_zero) {
+  const Shape own = site.shape(x);
+  const Counted counted = site.counted(x);
+  const auto decided =
+      std::count_if(wanted.begin(), wanted.end(), [](const Size& each) { return each.count.has_value(); });
+  const bool infers = static_cast<std::size_t>(decided) < counted.size();
+  std::vector<bool> open;
+  for (std::size_t i = 0; i < wanted.size(); ++i)
+    open.push_back(wanted[i].count || (infers && (wanted[i].most == -1 || (wanted[i].most == 0 && !allow_zero))));
+  Counted result;
+  for (const auto& [d, count] : counted) {
+    const std::optional<Moved> moved = moved_to(own, d, shape, open, counted.size() == 1);
+    if (!moved || result.contains(moved->to))
+      return site.error("its shape " + to_string(shape) + " would mix results with padding: values decide how many " +
+                        "entries of dimension " + std::to_string(d) + " of " + to_string(site.type(x)) +
+                        " are results; expected -1 or their number in its place");
+    ValueId number = count;
+    if (wanted[moved->to].count) {
+      number = *wanted[moved->to].count;
+    } else {
+      WHET_TRY(number, share_of(site, count, *moved));
+    }
+    result.emplace(moved->to, number);
+  }
+  if (result.size() < static_cast<std::size_t>(decided))
+    return site.error("its shape is decided by values, and " + to_string(site.type(x)) +
+                      " has no dimension of as many results");
+  return result;
+}
+
+/// As x is, for what changes its count.
+Result<ValueId> copied(NodeSite& site, ValueId x) {
+  const Shape shape = site.shape(x);
+  const Counted counted = site.counted(x);
+  WHET_TRY(const ValueId copy, site.add("copy", ReshapeOperator{shape}, {x}));
+  site.set_counted(copy, counted);
+  return copy;
+}
+
 }  // namespace
 
 std::vector<std::int64_t> every_axis(std::size_t rank) {
@@ -77,6 +150,19 @@ Result<Shape> resolve_shape(NodeSite& site, ValueId input, const std::vector<std
   }
   shape[static_cast<std::size_t>(open)] = num_elements(x) / product;
   return shape;
+}
+
+Result<ValueId> reshaped(NodeSite& site, ValueId x, const std::vector<Size>& wanted, bool allow_zero) {
+  WHET_TRY(const Shape shape, resolve_shape(site, x, most_of(wanted), allow_zero));
+  WHET_TRY(Counted result, counted_in_shape(site, x, shape, wanted, allow_zero));
+  const Counted before = site.counted(x);
+  if (site.shape(x) == shape && result == before) return x;
+  // The counts are known: the operator itself need not find them.
+  site.set_counted(x, {});
+  const Result<ValueId> y = site.add("reshaped", ReshapeOperator{shape}, {x});
+  site.set_counted(x, before);
+  if (y.ok()) site.set_counted(*y, std::move(result));
+  return y;
 }
 
 Result<ValueId> squeezed(NodeSite& site, ValueId input, const std::optional<std::vector<std::int64_t>>& given) {
@@ -128,6 +214,24 @@ Result<ValueId> expanded(NodeSite& site, ValueId x, const std::vector<std::int64
   return site.add("expanded", ExpandOperator{*shape}, {x});
 }
 
+Result<ValueId> expanded(NodeSite& site, ValueId x, const std::vector<Size>& wanted) {
+  WHET_TRY(ValueId y, expanded(site, x, most_of(wanted)));
+  const std::size_t first = site.rank(y) - wanted.size();
+  std::vector<Size> sizes = site.sizes(y);
+  bool changes = false;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    if (!wanted[i].count || sizes[first + i].count) continue;
+    sizes[first + i].count = wanted[i].count;
+    changes = true;
+  }
+  if (!changes) return y;
+  if (y == x) {
+    WHET_TRY(y, copied(site, x));
+  }
+  site.set_sizes(y, sizes);
+  return y;
+}
+
 /// [a, b] repeated [r, s] times: [a, b] -> [1, a, 1, b] -> [r, a, s, b] -> [r*a, s*b].
 Result<ValueId> tiled(NodeSite& site, ValueId input, const std::vector<std::int64_t>& repeats) {
   const Shape x = site.shape(input);
@@ -173,6 +277,36 @@ Result<ValueId> sliced(NodeSite& site, ValueId input, const std::vector<std::int
   }
   if (op.shape == x && op.starts == std::vector<std::int64_t>(x.size(), 0)) return input;
   return site.add("sliced", op, {input});
+}
+
+Result<ValueId> sliced(NodeSite& site, ValueId x, const std::vector<std::int64_t>& starts,
+                       const std::vector<Size>& ends, const std::optional<std::vector<std::int64_t>>& axes,
+                       const std::vector<std::int64_t>& steps) {
+  WHET_TRY(ValueId y, sliced(site, x, starts, most_of(ends), axes, steps));
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    if (!ends[i].count) continue;
+    const ValueId end = *ends[i].count;
+    const Bounds* bounds = site.bounds(end);
+    if (starts[i] != 0 || steps[i] != 1 || bounds == nullptr || bounds->low.integer(0) < 0)
+      return site.error("ends at a number of results, which depends on values; expected to begin with the first one");
+    WHET_TRY(const std::int64_t axis,
+             site.resolve_axis(axes ? (*axes)[i] : static_cast<std::int64_t>(i), site.rank(x)));
+    const auto d = static_cast<std::size_t>(axis);
+    const auto before = site.counted(y).find(d);
+    if (before != site.counted(y).end() && before->second == end) continue;
+    const ValueId there =
+        before != site.counted(y).end()
+            ? before->second
+            : site.add_constant("extent", Tensor::of<std::int64_t>(DType::i64, {}, {site.shape(y)[d]}));
+    WHET_TRY(const ValueId count, site.add("count", BinaryOperator{BinaryKind::min}, {end, there}));
+    if (y == x) {
+      WHET_TRY(y, copied(site, x));
+    }
+    std::vector<Size> sizes = site.sizes(y);
+    sizes[d].count = count;
+    site.set_sizes(y, sizes);
+  }
+  return y;
 }
 
 Result<std::vector<ValueId>> divided(NodeSite& site, ValueId x, std::int64_t axis,

@@ -15,6 +15,9 @@ Tensor integer_list(const std::vector<std::int64_t>&);
 
 /// The extents that a reshape asks for: 0 copies that of the input (unless `allow_zero`), one -1 takes what is left.
 Result<Shape> resolve_shape(NodeSite&, ValueId x, const std::vector<std::int64_t>& wanted, bool allow_zero);
+/// x in such a shape, which values may decide. Results whose number depends on values stay in front where the shape has -1, their
+/// number, or what such a dimension is joined or divided to. Errors: a shape that would mix them with padding.
+Result<ValueId> reshaped(NodeSite&, ValueId x, const std::vector<Size>& wanted, bool allow_zero);
 /// Without dimensions of extent 1: those of `axes`, or all.
 Result<ValueId> squeezed(NodeSite&, ValueId x, const std::optional<std::vector<std::int64_t>>& axes);
 /// With dimensions of extent 1 at `axes` of the result.
@@ -23,6 +26,8 @@ Result<ValueId> unsqueezed(NodeSite&, ValueId x, const std::vector<std::int64_t>
 Result<ValueId> flattened(NodeSite&, ValueId x, std::int64_t axis);
 /// Broadcast to `wanted`, whose extents of 1 keep those of x.
 Result<ValueId> expanded(NodeSite&, ValueId x, const std::vector<std::int64_t>& wanted);
+/// The same to sizes that values may decide.
+Result<ValueId> expanded(NodeSite&, ValueId x, const std::vector<Size>& wanted);
 /// Repeated along each dimension.
 Result<ValueId> tiled(NodeSite&, ValueId x, const std::vector<std::int64_t>& repeats);
 
@@ -31,6 +36,9 @@ Result<ValueId> tiled(NodeSite&, ValueId x, const std::vector<std::int64_t>& rep
 Result<ValueId> sliced(NodeSite&, ValueId x, const std::vector<std::int64_t>& starts,
                        const std::vector<std::int64_t>& ends, const std::optional<std::vector<std::int64_t>>& axes,
                        const std::vector<std::int64_t>& steps);
+/// The same where values may decide how many are taken from the first on.
+Result<ValueId> sliced(NodeSite&, ValueId x, const std::vector<std::int64_t>& starts, const std::vector<Size>& ends,
+                       const std::optional<std::vector<std::int64_t>>& axes, const std::vector<std::int64_t>& steps);
 /// Parts of the given extents along an axis, one behind the other; together they are all.
 Result<std::vector<ValueId>> divided(NodeSite&, ValueId x, std::int64_t axis, const std::vector<std::int64_t>& extents);
 /// `pads`: before each of `axes`, then behind each. Negative ones crop.

@@ -78,10 +78,8 @@ Result<bool> is_channels_first(TfSite& site) {
 
 Status import_reshape(TfSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2));
-  WHET_TRY(const Ints wanted, site.integers(1, "shape"));
-  WHET_TRY(const Shape shape, resolve_shape(site, site.in(0), wanted, true));
-  if (site.shape(site.in(0)) == shape) return site.pass(site.in(0));
-  return site.give(ReshapeOperator{shape}, {site.in(0)});
+  WHET_TRY(const std::vector<Size> wanted, site.known_sizes(site.in(1), "shape"));
+  return site.give(reshaped(site, site.in(0), wanted, true));
 }
 Status import_squeeze(TfSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1));
@@ -210,7 +208,7 @@ Status import_tile(TfSite& site) {
 }
 Status import_broadcast_to(TfSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2));
-  WHET_TRY(const Ints shape, site.integers(1, "shape"));
+  WHET_TRY(const std::vector<Size> shape, site.known_sizes(site.in(1), "shape"));
   return site.give(expanded(site, site.in(0), shape));
 }
 Status import_reverse(TfSite& site) {
@@ -378,9 +376,9 @@ Status import_resize_nearest(TfSite& site) {
 
 namespace {
 
-Status give_integers(TfSite& site, const Ints& values, const Shape& shape, std::size_t i = 0) {
+Status give_integers(TfSite& site, const Result<ValueId>& sizes, std::size_t i = 0) {
   WHET_TRY(const DType dtype, site.dtype_attribute("out_type", {3}));
-  return site.give_constant(Tensor::of<std::int64_t>(dtype, shape, values), i);
+  return sizes.ok() ? site.give(site.cast("typed", *sizes, dtype), i) : sizes.error();
 }
 
 }  // namespace
@@ -388,43 +386,38 @@ Status give_integers(TfSite& site, const Ints& values, const Shape& shape, std::
 Status import_shape(TfSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1, 4096));
   for (std::size_t i = 0; i < site.input_count(); ++i) {
-    const Shape shape = site.shape(site.in(i));
-    WHET_RETURN_IF_ERROR(give_integers(site, shape, {static_cast<std::int64_t>(shape.size())}, i));
+    WHET_RETURN_IF_ERROR(give_integers(site, site.size_list(site.sizes(site.in(i))), i));
   }
   return ok_status();
 }
 Status import_size(TfSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  return give_integers(site, {num_elements(site.shape(site.in(0)))}, {});
+  return give_integers(site, site.size_product(site.sizes(site.in(0))));
 }
 Status import_rank(TfSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  return give_integers(site, {static_cast<std::int64_t>(site.rank(site.in(0)))}, {});
+  const auto rank = static_cast<std::int64_t>(site.rank(site.in(0)));
+  return give_integers(site, site.size_product({Size{rank}}));
 }
 Status import_fill(TfSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2));
-  WHET_TRY(const Ints shape, site.integers(0, "shape"));
-  WHET_RETURN_IF_ERROR(check_shape(site.name() + ": the result", shape));
+  WHET_TRY(const std::vector<Size> shape, site.known_sizes(site.in(0), "shape"));
+  WHET_RETURN_IF_ERROR(check_shape(site.name() + ": the result", most_of(shape)));
   WHET_TRY(const ValueId scalar, site.add("value", ReshapeOperator{Shape{}}, {site.in(1)}));
   return site.give(expanded(site, scalar, shape));
 }
 Status import_zeros_like(TfSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  const TensorType type = site.type(site.in(0));
-  return site.give(filled(site, type.shape, Tensor(type.dtype, {})));
+  return site.give(filled(site, site.sizes(site.in(0)), Tensor(site.dtype(site.in(0)), {})));
 }
 Status import_ones_like(TfSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  const TensorType type = site.type(site.in(0));
-  return site.give(filled(site, type.shape, Tensor::of<double>(type.dtype, {}, {1})));
+  const Tensor one = Tensor::of<double>(site.dtype(site.in(0)), {}, {1});
+  return site.give(filled(site, site.sizes(site.in(0)), one));
 }
 Status import_range(TfSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(3));
-  WHET_TRY(const Tensor start, site.known(site.in(0), "start"));
-  WHET_TRY(const Tensor limit, site.known(site.in(1), "limit"));
-  WHET_TRY(const Tensor delta, site.known(site.in(2), "step"));
-  WHET_TRY(const Tensor numbers, counted(site, start, limit, delta));
-  return site.give_constant(numbers);
+  return site.give(counted(site, site.in(0), site.in(1), site.in(2)));
 }
 Status import_lin_space(TfSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(3));

@@ -59,14 +59,14 @@ Result<ValueId> transformed(NodeSite& site, ValueId matrix, std::int64_t r, Valu
   return s.binary(B::add, turned, c);
 }
 
-struct Size {
+struct ImageSize {
   std::int64_t rows = 0, columns = 0;
   double corner = 0;  ///< pixels are at these parts of a number
 };
 
-Result<Size> read_size(const TfliteSite& site) {
+Result<ImageSize> read_size(const TfliteSite& site) {
   WHET_TRY(const FlexMap options, custom_map(site));
-  Size size;
+  ImageSize size;
   if (options.has("output_size")) {
     if (options.text("mode").value_or("bilinear") != "bilinear")
       return site.error("its mode is " + *options.text("mode") + "; only bilinear is supported");
@@ -83,7 +83,7 @@ Result<Size> read_size(const TfliteSite& site) {
 }
 
 /// Numbers along a dimension of [1, rows, columns].
-ValueId pixel_numbers(NodeSite& site, const Size& size, bool rows) {
+ValueId pixel_numbers(NodeSite& site, const ImageSize& size, bool rows) {
   Tensor numbers(DType::f32, rows ? Shape{1, size.rows, 1} : Shape{1, 1, size.columns});
   for (std::int64_t i = 0; i < numbers.size(); ++i) numbers.set(i, static_cast<double>(i) + size.corner);
   return site.add_constant(rows ? "rows" : "columns", numbers);
@@ -266,7 +266,7 @@ Status import_transform_landmarks(TfliteSite& site) {
 /// An image [1, H, W, C] at the places to which the matrix leads, between its pixels; 0 outside.
 Status import_transform_image(TfliteSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2));
-  WHET_TRY(const Size size, read_size(site));
+  WHET_TRY(const ImageSize size, read_size(site));
   WHET_TRY(const ValueId image, site.real(0));
   const Shape x = site.shape(image);
   if (x.size() != 4 || x[0] != 1 || num_elements(x) == 0 || site.dtype(image) != DType::f32)

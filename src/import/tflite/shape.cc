@@ -25,11 +25,6 @@ Status give_moved(TfliteSite& site, std::size_t i, Move move) {
   return stored ? site.give(*y) : site.give_real(*y);
 }
 
-Result<ValueId> reshaped(TfliteSite& site, ValueId x, const Ints& wanted) {
-  WHET_TRY(const Shape shape, resolve_shape(site, x, wanted, true));
-  return site.shape(x) == shape ? Result<ValueId>(x) : site.add("reshaped", ReshapeOperator{shape}, {x});
-}
-
 Status give_parts(TfliteSite& site, std::size_t i, std::int64_t given, std::vector<std::int64_t> extents) {
   const bool stored = site.moves_as_stored(i);
   WHET_TRY(const ValueId x, stored ? Result<ValueId>(site.in(i)) : site.real(i));
@@ -95,16 +90,16 @@ Result<Ints> read_edges(TfliteSite& site, std::size_t count) {
 
 Status import_reshape(TfliteSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1, 2));
-  Ints wanted;
-  if (site.has(1) && site.constant(site.in(1)) != nullptr) {
-    WHET_TRY(wanted, site.integers(1, "shape"));
+  std::vector<Size> wanted;
+  if (site.has(1) && (site.constant(site.in(1)) != nullptr || site.bounds(site.in(1)) != nullptr)) {
+    WHET_TRY(wanted, site.known_sizes(site.in(1), "shape"));
   } else {
-    for (const std::int32_t extent : site.options().numbers<std::int32_t>(0)) wanted.push_back(extent);
+    for (const std::int32_t extent : site.options().numbers<std::int32_t>(0)) wanted.push_back({extent});
     if (wanted.empty() && site.has(1)) {
-      WHET_TRY(wanted, site.integers(1, "shape"));
+      WHET_TRY(wanted, site.known_sizes(site.in(1), "shape"));
     }
   }
-  return give_moved(site, 0, [&](ValueId x) { return reshaped(site, x, wanted); });
+  return give_moved(site, 0, [&](ValueId x) { return reshaped(site, x, wanted, true); });
 }
 Status import_squeeze(TfliteSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1));
@@ -244,7 +239,7 @@ Status import_tile(TfliteSite& site) {
 }
 Status import_broadcast_to(TfliteSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2));
-  WHET_TRY(const Ints shape, site.integers(1, "shape"));
+  WHET_TRY(const std::vector<Size> shape, site.known_sizes(site.in(1), "shape"));
   return give_moved(site, 0, [&](ValueId x) { return expanded(site, x, shape); });
 }
 Status import_reverse(TfliteSite& site) {
@@ -343,41 +338,36 @@ Status import_reverse_sequence(TfliteSite& site) {
 
 namespace {
 
-Status give_integers(TfliteSite& site, const Ints& values, const Shape& shape) {
+Status give_integers(TfliteSite& site, const Result<ValueId>& sizes) {
   const DType dtype = site.result_info().type == 4 ? DType::i64 : DType::i32;
-  return site.give_constant(Tensor::of<std::int64_t>(dtype, shape, values));
+  return sizes.ok() ? site.give(site.cast("typed", *sizes, dtype)) : sizes.error();
 }
 
 }  // namespace
 
 Status import_shape(TfliteSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  const Shape shape = site.shape(site.in(0));
-  return give_integers(site, shape, {static_cast<std::int64_t>(shape.size())});
+  return give_integers(site, site.size_list(site.sizes(site.in(0))));
 }
 Status import_rank(TfliteSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  return give_integers(site, {static_cast<std::int64_t>(site.rank(site.in(0)))}, {});
+  const auto rank = static_cast<std::int64_t>(site.rank(site.in(0)));
+  return give_integers(site, site.size_product({Size{rank}}));
 }
 Status import_fill(TfliteSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2));
-  WHET_TRY(const Ints shape, site.integers(0, "shape"));
-  WHET_RETURN_IF_ERROR(check_shape(site.name() + ": the result", shape));
+  WHET_TRY(const std::vector<Size> shape, site.known_sizes(site.in(0), "shape"));
+  WHET_RETURN_IF_ERROR(check_shape(site.name() + ": the result", most_of(shape)));
   WHET_TRY(const ValueId scalar, site.add("value", ReshapeOperator{Shape{}}, {site.in(1)}));
   return site.give(expanded(site, scalar, shape));
 }
 Status import_zeros_like(TfliteSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  const TensorType type = site.type(site.in(0));
-  return site.give(filled(site, type.shape, Tensor(type.dtype, {})));
+  return site.give(filled(site, site.sizes(site.in(0)), Tensor(site.dtype(site.in(0)), {})));
 }
 Status import_range(TfliteSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(3));
-  WHET_TRY(const Tensor start, site.known(site.in(0), "start"));
-  WHET_TRY(const Tensor limit, site.known(site.in(1), "limit"));
-  WHET_TRY(const Tensor delta, site.known(site.in(2), "step"));
-  WHET_TRY(const Tensor numbers, counted(site, start, limit, delta));
-  return site.give_constant(numbers);
+  return site.give(counted(site, site.in(0), site.in(1), site.in(2)));
 }
 
 }  // namespace whet::tflite

@@ -56,7 +56,7 @@ Status import_cond(TorchSite& site) {
   if (yes.size() != no.size() || yes.size() < site.output_count())
     return site.error("its branches differ in their outputs");
   for (std::size_t i = 0; i < site.output_count(); ++i) {
-    if (site.type(yes[i]) != site.type(no[i]))
+    if (!site.are_alike(yes[i], no[i]))
       return site.error("its branches give " + to_string(site.type(yes[i])) + " and " + to_string(site.type(no[i])));
     WHET_RETURN_IF_ERROR(site.give(site.either(condition, yes[i], no[i]), i));
   }

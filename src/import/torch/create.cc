@@ -14,20 +14,23 @@ Result<DType> type_or(TorchSite& site, DType otherwise) {
   return site.has("dtype") ? site.dtype("dtype") : Result<DType>(otherwise);
 }
 
-Status give_filled(TorchSite& site, const Shape& shape, const Tensor& value) {
-  WHET_RETURN_IF_ERROR(check_shape(site.name() + ": the result", shape));
-  return site.give(filled(site, shape, value));
+using Sizes = std::vector<Size>;
+
+Status give_filled(TorchSite& site, const Sizes& sizes, const Tensor& value) {
+  WHET_RETURN_IF_ERROR(check_shape(site.name() + ": the result", most_of(sizes)));
+  return site.give(filled(site, sizes, value));
 }
 
-Status give_number(TorchSite& site, double number, const Shape& shape, DType dtype) {
-  return give_filled(site, shape, Tensor::of<double>(dtype, {}, {number}));
+Status give_number(TorchSite& site, double number, const Sizes& sizes, DType dtype) {
+  return give_filled(site, sizes, Tensor::of<double>(dtype, {}, {number}));
 }
 
-/// The number of argument `name` in its own type, or in the type that is asked for.
-Result<Tensor> number_of(TorchSite& site, std::string_view name, std::optional<DType> dtype) {
+/// A number that may be computed, in its own type or in the one that is asked for, in every place.
+Status give_filled(TorchSite& site, const Sizes& sizes, std::string_view name, std::optional<DType> dtype) {
   WHET_TRY(const DType own, site.common_type({name}));
   WHET_TRY(const ValueId value, site.operand(name, dtype.value_or(own)));
-  return site.known(value, "argument \"" + std::string(name) + "\"");
+  if (const Tensor* known = site.constant(value)) return give_filled(site, sizes, *known);
+  return site.give(expanded(site, value, sizes));
 }
 
 Result<std::optional<DType>> wanted_type(TorchSite& site) {
@@ -38,7 +41,7 @@ Result<std::optional<DType>> wanted_type(TorchSite& site) {
 
 Status give_like(TorchSite& site, double number) {
   WHET_TRY(const ValueId x, site.tensor("self"));
-  const Shape shape = site.shape(x);
+  const Sizes shape = site.sizes(x);
   DType dtype = site.dtype(x);
   if (site.op().find("_like") != std::string::npos) {
     WHET_TRY(dtype, type_or(site, dtype));
@@ -47,9 +50,18 @@ Status give_like(TorchSite& site, double number) {
 }
 
 Status give_sized(TorchSite& site, double number) {
-  WHET_TRY(const Shape shape, site.integers("size"));
+  WHET_TRY(const Sizes shape, site.sizes("size"));
   WHET_TRY(const DType dtype, type_or(site, DType::f32));
   return give_number(site, number, shape, dtype);
+}
+
+/// Known numbers as another type. They may be more than are folded.
+Result<ValueId> typed_numbers(TorchSite& site, ValueId x, DType dtype) {
+  if (site.dtype(x) == dtype || site.constant(x) == nullptr) return site.cast("typed", x, dtype);
+  const Tensor numbers = *site.constant(x);
+  Tensor typed(dtype, numbers.shape());
+  for (std::int64_t i = 0; i < numbers.size(); ++i) typed.set(i, numbers.get(i));
+  return site.add_constant("typed", std::move(typed));
 }
 
 }  // namespace
@@ -61,40 +73,37 @@ Status import_zeros_like(TorchSite& site) { return give_like(site, 0); }
 Status import_ones_like(TorchSite& site) { return give_like(site, 1); }
 
 Status import_full(TorchSite& site) {
-  WHET_TRY(const Shape shape, site.integers("size"));
+  WHET_TRY(const Sizes shape, site.sizes("size"));
   WHET_TRY(const auto dtype, wanted_type(site));
-  WHET_TRY(const Tensor value, number_of(site, "fill_value", dtype));
-  return give_filled(site, shape, value);
+  return give_filled(site, shape, "fill_value", dtype);
 }
 Status import_full_like(TorchSite& site) {
   WHET_TRY(const ValueId x, site.tensor("self"));
-  const Shape shape = site.shape(x);
+  const Sizes shape = site.sizes(x);
   WHET_TRY(const DType dtype, type_or(site, site.dtype(x)));
-  WHET_TRY(const Tensor value, number_of(site, "fill_value", dtype));
-  return give_filled(site, shape, value);
+  return give_filled(site, shape, "fill_value", dtype);
 }
 /// new_zeros, new_ones, new_empty and new_full: of the type of a tensor.
 Status import_new_full(TorchSite& site) {
   WHET_TRY(const ValueId x, site.tensor("self"));
-  WHET_TRY(const Shape shape, site.integers("size"));
+  WHET_TRY(const Sizes shape, site.sizes("size"));
   WHET_TRY(const DType dtype, type_or(site, site.dtype(x)));
   if (site.op().find("new_full") == std::string::npos)
     return give_number(site, site.op().find("new_ones") != std::string::npos ? 1 : 0, shape, dtype);
-  WHET_TRY(const Tensor value, number_of(site, "fill_value", dtype));
-  return give_filled(site, shape, value);
+  return give_filled(site, shape, "fill_value", dtype);
 }
 /// The value, which may be computed, in every place of a tensor.
 Status import_fill(TorchSite& site) {
   WHET_TRY(const ValueId x, site.tensor("self"));
-  const Shape shape = site.shape(x);
+  const Sizes shape = site.sizes(x);
   WHET_TRY(const ValueId value, site.operand("value", site.dtype(x)));
   return site.give(expanded(site, value, shape));
 }
 
 Status import_scalar_tensor(TorchSite& site) {
   WHET_TRY(const auto dtype, wanted_type(site));
-  WHET_TRY(const Tensor value, number_of(site, "s", dtype));
-  return site.give_constant(value);
+  WHET_TRY(const DType own, site.common_type({"s"}));
+  return site.give(site.operand("s", dtype.value_or(own)));
 }
 
 Status import_arange(TorchSite& site) {
@@ -106,19 +115,16 @@ Status import_arange(TorchSite& site) {
   // Whole numbers are counted as i64, others in f64, and then have the type that is asked for.
   const DType counting = is_float(dtype) ? DType::f64 : DType::i64;
   if (!is_float(dtype)) dtype = DType::i64;
-  Tensor start = Tensor::of<double>(counting, {}, {0}), step = Tensor::of<double>(counting, {}, {1});
-  WHET_TRY(const Tensor end, number_of(site, "end", counting));
+  ValueId start = site.add_scalar("start", counting, 0), step = site.add_scalar("step", counting, 1);
+  WHET_TRY(const ValueId end, site.operand("end", counting));
   if (!from_zero) {
-    WHET_TRY(start, number_of(site, "start", counting));
-    WHET_TRY(step, number_of(site, "step", counting));
+    WHET_TRY(start, site.operand("start", counting));
+    WHET_TRY(step, site.operand("step", counting));
   }
-  if (step.get(0) == 0) return site.error("argument \"step\" is 0");
-  WHET_TRY(const Tensor numbers, counted(site, start, end, step));
-  const DType result = wanted.value_or(dtype);
-  if (result == counting) return site.give_constant(numbers);
-  Tensor typed(result, numbers.shape());
-  for (std::int64_t i = 0; i < numbers.size(); ++i) typed.set(i, numbers.get(i));
-  return site.give_constant(typed);
+  if (const Tensor* known = site.constant(step); known != nullptr && known->get(0) == 0)
+    return site.error("argument \"step\" is 0");
+  WHET_TRY(const ValueId numbers, counted(site, start, end, step));
+  return site.give(typed_numbers(site, numbers, wanted.value_or(dtype)));
 }
 
 Status import_linspace(TorchSite& site) {

@@ -523,32 +523,27 @@ Status import_number_mod(TorchSite& site) {
   return site.give(BinaryOperator{B::mod}, {pair.a, pair.b});
 }
 Status import_number_negated(TorchSite& site) {
-  WHET_TRY(const double value, site.number("a"));
   WHET_TRY(const DType dtype, site.common_type({"a"}));
-  return site.give_constant(Tensor::of<double>(is_float(dtype) ? DType::f64 : DType::i64, {}, {-value}));
+  WHET_TRY(const ValueId value, site.operand("a", is_float(dtype) ? DType::f64 : DType::i64));
+  return site.give(UnaryOperator{U::neg}, {value});
 }
 Status import_number_truncated(TorchSite& site) {
-  WHET_TRY(const double value, site.number("a"));
-  return site.give_constant(Tensor::of<double>(DType::i64, {}, {std::trunc(value)}));
+  WHET_TRY(const ValueId value, site.operand("a", DType::f64));
+  return site.give(CastOperator{DType::i64}, {value});
 }
 Status import_sym_size(TorchSite& site) {
   WHET_TRY(const ValueId x, site.tensor("self"));
   WHET_TRY(const std::int64_t d, site.axis("dim", x));
   if (site.rank(x) == 0) return site.error("asks for the size of a scalar");
-  Tensor size(DType::i64, {});
-  size.set_integer(0, site.shape(x)[static_cast<std::size_t>(d)]);
-  return site.give_constant(size);
+  return site.give(site.size_product({site.sizes(x)[static_cast<std::size_t>(d)]}));
 }
 Status import_shape_as_tensor(TorchSite& site) {
   WHET_TRY(const ValueId x, site.tensor("self"));
-  const Shape shape = site.shape(x);
-  return site.give_constant(Tensor::of(DType::i64, {static_cast<std::int64_t>(shape.size())}, shape));
+  return site.give(site.size_list(site.sizes(x)));
 }
 Status import_sym_numel(TorchSite& site) {
   WHET_TRY(const ValueId x, site.tensor("self"));
-  Tensor size(DType::i64, {});
-  size.set_integer(0, num_elements(site.shape(x)));
-  return site.give_constant(size);
+  return site.give(site.size_product(site.sizes(x)));
 }
 
 }  // namespace whet::torch

@@ -1,5 +1,6 @@
 #include "import/parts/reduce.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -104,6 +105,23 @@ Status give_truth(TorchSite& site, R kind) {
   return site.give(reduced_over(site, x, kind, over.axes, over.keep));
 }
 
+/// sum / (n - correction), n being the number of elements of x along the axes; values may decide it.
+Result<ValueId> corrected(TorchSite& site, ValueId sum, ValueId x, const Ints& axes, double correction) {
+  std::vector<Size> sizes;
+  for (const std::int64_t axis : axes) sizes.push_back(site.sizes(x)[static_cast<std::size_t>(axis)]);
+  const bool decided = std::any_of(sizes.begin(), sizes.end(), [](const Size& each) { return each.count.has_value(); });
+  if (!decided) {
+    double count = 1;
+    for (const Size& size : sizes) count *= static_cast<double>(size.most);
+    return with_number(site, "variance", B::div, sum, std::max(count - correction, 0.0));
+  }
+  WHET_TRY(ValueId count, site.size_product(sizes));
+  WHET_TRY(count, site.cast("count", count, site.dtype(sum)));
+  WHET_TRY(count, with_number(site, "degrees", B::sub, count, correction));
+  WHET_TRY(count, with_number(site, "degrees", B::max, count, 0));
+  return site.add("variance", BinaryOperator{B::div}, {sum, count});
+}
+
 struct Moments {
   ValueId mean, variance;
 };
@@ -124,8 +142,6 @@ Result<Moments> moments(TorchSite& site) {
     correction = unbiased ? 1 : 0;
   }
   if (over.axes.empty()) return site.error("the input is a scalar; expected dimensions");
-  double count = 1;
-  for (const std::int64_t axis : over.axes) count *= static_cast<double>(site.shape(x)[static_cast<std::size_t>(axis)]);
   WHET_TRY(const ValueId kept, reduced(site, x, ReduceOperator{R::mean, over.axes, true}));
   WHET_TRY(const ValueId rest, site.add("rest", BinaryOperator{B::sub}, {x, kept}));
   WHET_TRY(const ValueId square, site.add("square", BinaryOperator{B::mul}, {rest, rest}));
@@ -133,7 +149,7 @@ Result<Moments> moments(TorchSite& site) {
            reduced(site, square, ReduceOperator{correction == 0 ? R::mean : R::sum, over.axes, over.keep}));
   Moments result{kept, sum};
   if (correction != 0) {
-    WHET_TRY(result.variance, with_number(site, "variance", B::div, sum, std::max(count - correction, 0.0)));
+    WHET_TRY(result.variance, corrected(site, sum, x, over.axes, correction));
   }
   if (!over.keep) {
     WHET_TRY(result.mean, site.add("mean", ReshapeOperator{site.shape(sum)}, {kept}));

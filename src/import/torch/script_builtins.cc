@@ -428,16 +428,37 @@ std::int64_t number_of_type(DType dtype) {
   }
 }
 
-ScriptValue sizes_of(ScriptRun& run, const Shape& shape) { return run.new_list(Values(shape.begin(), shape.end())); }
+/// A number that the program computes from the size of a tensor.
+Result<ScriptValue> computed_size(ScriptRun& run, const std::string& op, const ScriptTensor& tensor,
+                                  std::optional<std::int64_t> dim) {
+  ScriptTrace::Call call{op, "", {{"self", Argument{Name{tensor.name}}}}};
+  if (dim) call.arguments.emplace_back("dim", Argument{*dim});
+  WHET_TRY(const std::vector<ScriptTensor> results, run.trace.call(call));
+  return ScriptValue(results[0]);
+}
 
+/// Sizes that values decide are numbers that the program computes.
 Done size_of_tensor(ScriptRun& run, const Shape& shape, const Values& values) {
-  if (values.size() == 1) return done(sizes_of(run, shape));
+  const ScriptTensor tensor = *as_tensor(values[0]);
+  WHET_TRY(const std::set<std::size_t> counted, run.trace.counted(tensor));
+  const auto size = [&](std::size_t d) -> Result<ScriptValue> {
+    if (!counted.contains(d)) return ScriptValue(shape[d]);
+    return computed_size(run, "aten.sym_size.int", tensor, static_cast<std::int64_t>(d));
+  };
+  if (values.size() == 1) {
+    Values sizes;
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      WHET_TRY(ScriptValue each, size(d));
+      sizes.push_back(std::move(each));
+    }
+    return done(run.new_list(std::move(sizes)));
+  }
   const auto dim = as_integer(values[1]);
   const auto rank = static_cast<std::int64_t>(shape.size());
   if (!dim || *dim < -rank || *dim >= rank)
     return run.error("asks for size " + (dim ? std::to_string(*dim) : kind_of(values[1])) + " of a tensor of " +
                      std::to_string(rank) + " dimensions");
-  return done(shape[static_cast<std::size_t>(*dim < 0 ? *dim + rank : *dim)]);
+  return done(size(static_cast<std::size_t>(*dim < 0 ? *dim + rank : *dim)));
 }
 
 Done tensor_function(ScriptRun& run, const std::string& name, const Values& values) {
@@ -462,7 +483,11 @@ Done tensor_function(ScriptRun& run, const std::string& name, const Values& valu
   WHET_TRY(const TensorType type, run.trace.type(*tensor));
   if (name == "torch.size" || name == "prim.shape") return size_of_tensor(run, type.shape, values);
   if (name == "torch.dim" || name == "torch.ndimension") return done(static_cast<std::int64_t>(type.shape.size()));
-  if (name == "torch.numel") return done(num_elements(type.shape));
+  if (name == "torch.numel") {
+    WHET_TRY(const std::set<std::size_t> counted, run.trace.counted(*tensor));
+    return counted.empty() ? done(num_elements(type.shape))
+                           : done(computed_size(run, "aten.sym_numel.default", *tensor, std::nullopt));
+  }
   if (name == "torch.len") return size_of_tensor(run, type.shape, {values[0], std::int64_t{0}});
   WHET_TRY(const bool complex, run.trace.is_complex(*tensor));
   if (name == "torch.is_floating_point") return done(is_float(type.dtype) && !complex);
@@ -547,6 +572,8 @@ Result<ScriptValue> converted(ScriptRun& run, const std::string& type, const Scr
   if (const ScriptTensor* tensor = as_tensor(value)) {
     WHET_TRY(const bool is_known, run.trace.is_known(*tensor));
     if (!is_known && type == "bool") return value;  // a condition that is computed while the network runs
+    WHET_TRY(const bool is_size, run.trace.is_size(*tensor));
+    if (!is_known && is_size) return value;
     WHET_TRY(const Tensor known, run.trace.known(*tensor, "value for " + type + "()"));
     if (known.size() != 1)
       return run.error("converts a tensor of " + std::to_string(known.size()) + " elements to a number");

@@ -99,6 +99,18 @@ Result<bool> ScriptTrace::is_known(const ScriptTensor& tensor) {
   return NodeSite(graph_, name, {}).constant(graph_.find(name)) != nullptr;
 }
 
+Result<std::set<std::size_t>> ScriptTrace::counted(const ScriptTensor& tensor) {
+  WHET_TRY(const std::string name, current(tensor));
+  std::set<std::size_t> dimensions;
+  for (const auto& [d, count] : graph_.counted(graph_.find(name))) dimensions.insert(d);
+  return dimensions;
+}
+
+Result<bool> ScriptTrace::is_size(const ScriptTensor& tensor) {
+  WHET_TRY(const std::string name, current(tensor));
+  return graph_.bounds(graph_.find(name)) != nullptr;
+}
+
 Result<Tensor> ScriptTrace::known(const ScriptTensor& tensor, const std::string& what) {
   WHET_TRY(const std::string name, current(tensor));
   return NodeSite(graph_, name, {}).known(graph_.find(name), what);

@@ -41,6 +41,10 @@ class ScriptTrace {
   /// The value where it is known; `what` names it in the error otherwise.
   Result<Tensor> known(const ScriptTensor&, const std::string& what);
   Result<bool> is_known(const ScriptTensor&);
+  /// The dimensions whose number of results values decide.
+  Result<std::set<std::size_t>> counted(const ScriptTensor&);
+  /// Whether it is computed from such numbers alone, so that sizes may be made of it.
+  Result<bool> is_size(const ScriptTensor&);
   Result<std::string> current(const ScriptTensor&);
 
   /// Inputs whose values something asked for.

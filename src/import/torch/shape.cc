@@ -11,6 +11,7 @@ namespace whet::torch {
 namespace {
 
 using Ints = std::vector<std::int64_t>;
+using Sizes = std::vector<Size>;
 constexpr std::int64_t kEnd = std::numeric_limits<std::int64_t>::max();
 
 /// A reshape that changes nothing is the value itself.
@@ -24,7 +25,9 @@ Status give_transpose(TorchSite& site, ValueId x, const Ints& perm) {
 
 /// Where slice begins and ends, by the argument's rules: none is the very end.
 struct Range {
-  std::int64_t start = 0, end = kEnd, step = 1;
+  std::int64_t start = 0;
+  Size end{kEnd};
+  std::int64_t step = 1;
 };
 Result<Range> read_range(TorchSite& site) {
   Range range;
@@ -32,7 +35,7 @@ Result<Range> read_range(TorchSite& site) {
     WHET_TRY(range.start, site.integer("start"));
   }
   if (site.has("end")) {
-    WHET_TRY(range.end, site.integer("end"));
+    WHET_TRY(range.end, site.size("end"));
   }
   WHET_TRY(range.step, site.integer("step"));
   if (range.step < 1) return site.error("argument \"step\" is " + std::to_string(range.step) + "; expected 1 or more");
@@ -117,15 +120,13 @@ Result<std::int64_t> axis_of_tensor(TorchSite& site, ValueId x) {
 
 Status import_reshape(TorchSite& site) {
   WHET_TRY(const ValueId x, site.tensor("self"));
-  WHET_TRY(const Ints wanted, site.integers(site.op().find("reshape") != std::string::npos ? "shape" : "size"));
-  WHET_TRY(const Shape shape, resolve_shape(site, x, wanted, true));
-  return give_shape(site, x, shape);
+  WHET_TRY(const Sizes wanted, site.sizes(site.op().find("reshape") != std::string::npos ? "shape" : "size"));
+  return site.give(reshaped(site, x, wanted, true));
 }
 Status import_reshape_as(TorchSite& site) {
   WHET_TRY(const ValueId x, site.tensor("self"));
   WHET_TRY(const ValueId other, site.tensor("other"));
-  const Shape shape = site.shape(other);
-  return give_shape(site, x, shape);
+  return site.give(reshaped(site, x, site.sizes(other), true));
 }
 Status import_flatten(TorchSite& site) {
   WHET_TRY(const ValueId x, site.tensor("self"));
@@ -143,12 +144,11 @@ Status import_flatten(TorchSite& site) {
 Status import_unflatten(TorchSite& site) {
   WHET_TRY(const ValueId x, site.tensor("self"));
   WHET_TRY(const std::int64_t d, axis_of_tensor(site, x));
-  WHET_TRY(const Ints sizes, site.integers("sizes"));
-  Shape shape = site.shape(x);
+  WHET_TRY(const Sizes sizes, site.sizes("sizes"));
+  Sizes shape = site.sizes(x);
   const auto at = shape.begin() + d;
   shape.insert(shape.erase(at), sizes.begin(), sizes.end());
-  WHET_TRY(const Shape resolved, resolve_shape(site, x, shape, true));
-  return give_shape(site, x, resolved);
+  return site.give(reshaped(site, x, shape, true));
 }
 /// Dimensions that are not 1 stay.
 Status import_squeeze(TorchSite& site) {
@@ -225,25 +225,28 @@ Status import_movedim(TorchSite& site) {
 
 Status import_expand(TorchSite& site) {
   WHET_TRY(const ValueId x, site.tensor("self"));
-  WHET_TRY(Ints wanted, site.integers("size"));
-  for (std::int64_t& extent : wanted) extent = extent == -1 ? 1 : extent;
+  WHET_TRY(Sizes wanted, site.sizes("size"));
+  for (Size& size : wanted) size.most = size.most == -1 ? 1 : size.most;
   return site.give(expanded(site, x, wanted));
 }
 Status import_expand_as(TorchSite& site) {
   WHET_TRY(const ValueId x, site.tensor("self"));
   WHET_TRY(const ValueId other, site.tensor("other"));
-  const Shape shape = site.shape(other);
-  return site.give(expanded(site, x, shape));
+  return site.give(expanded(site, x, site.sizes(other)));
 }
 Status import_broadcast_tensors(TorchSite& site) {
   WHET_TRY(const std::vector<ValueId> values, site.tensors("tensors"));
-  Shape shape;
+  Shape extents;
   for (const ValueId x : values) {
-    const auto both = broadcast(shape, site.shape(x));
+    const auto both = broadcast(extents, site.shape(x));
     if (!both)
-      return site.error("its tensors do not broadcast: " + to_string(shape) + " and " + to_string(site.type(x)));
-    shape = *both;
+      return site.error("its tensors do not broadcast: " + to_string(extents) + " and " + to_string(site.type(x)));
+    extents = *both;
   }
+  Sizes shape;
+  for (const std::int64_t extent : extents) shape.push_back({extent});
+  for (const ValueId x : values)
+    for (const auto& [d, count] : site.counted(x)) shape[extents.size() - site.rank(x) + d].count = count;
   std::vector<ValueId> results;
   for (const ValueId x : values) {
     WHET_TRY(const ValueId each, expanded(site, x, shape));
@@ -288,19 +291,19 @@ Status import_slice(TorchSite& site) {
   WHET_TRY(const ValueId x, site.tensor("self"));
   WHET_TRY(const std::int64_t d, axis_of_tensor(site, x));
   WHET_TRY(const Range range, read_range(site));
-  return site.give(sliced(site, x, {range.start}, {range.end}, Ints{d}, {range.step}));
+  return site.give(sliced(site, x, {range.start}, Sizes{range.end}, Ints{d}, {range.step}));
 }
 Status import_narrow(TorchSite& site) {
   WHET_TRY(const ValueId x, site.tensor("self"));
   WHET_TRY(const std::int64_t d, axis_of_tensor(site, x));
   WHET_TRY(std::int64_t start, site.integer("start"));
-  WHET_TRY(const std::int64_t length, site.integer("length"));
-  const std::int64_t extent = site.shape(x)[static_cast<std::size_t>(d)];
+  WHET_TRY(const Size places, site.size("length"));
+  const std::int64_t extent = site.shape(x)[static_cast<std::size_t>(d)], length = places.most;
   if (start < 0) start += extent;
   if (start < 0 || length < 0 || length > extent || start > extent - length)
     return site.error("takes " + std::to_string(length) + " places from " + std::to_string(start) +
                       " on of an extent of " + std::to_string(extent));
-  return site.give(sliced(site, x, {start}, {start + length}, Ints{d}, {1}));
+  return site.give(sliced(site, x, {start}, Sizes{{start + length, places.count}}, Ints{d}, {1}));
 }
 Status import_select(TorchSite& site) {
   WHET_TRY(const ValueId x, site.tensor("self"));
@@ -467,7 +470,7 @@ Status import_select_scatter(TorchSite& site) {
 Status import_copy(TorchSite& site) {
   WHET_TRY(const ValueId x, site.tensor("self"));
   WHET_TRY(ValueId source, site.tensor("src"));
-  const Shape shape = site.shape(x);
+  const Sizes shape = site.sizes(x);
   WHET_TRY(source, site.cast("typed", source, site.dtype(x)));
   return site.give(expanded(site, source, shape));
 }

@@ -287,6 +287,35 @@ Result<std::vector<std::int64_t>> TorchSite::integers(std::string_view name) {
   return values;
 }
 
+Result<Size> TorchSite::as_size(const Argument& given, std::string_view name) {
+  if (given.name() == nullptr) {
+    WHET_TRY(const std::int64_t known, as_integer(given, name));
+    return Size{known};
+  }
+  WHET_TRY(const ValueId value, value_of(*given.name()));
+  WHET_TRY(const std::vector<Size> list, known_sizes(value, "argument " + in_quotes(name)));
+  if (list.size() == 1) return list[0];
+  return error("argument " + in_quotes(name) + " is a list of " + std::to_string(list.size()) +
+               "; expected an integer");
+}
+
+Result<Size> TorchSite::size(std::string_view name) { return as_size(argument(name), name); }
+
+Result<std::vector<Size>> TorchSite::sizes(std::string_view name) {
+  const auto* list = std::get_if<Arguments>(&argument(name).value);
+  if (list == nullptr) {
+    if (!has(name)) return wrong_kind(name, "integers");
+    WHET_TRY(const Size one, size(name));
+    return std::vector<Size>{one};
+  }
+  std::vector<Size> sizes;
+  for (const Argument& each : *list) {
+    WHET_TRY(const Size size, as_size(each, name));
+    sizes.push_back(size);
+  }
+  return sizes;
+}
+
 Result<std::vector<std::int64_t>> TorchSite::entries(std::string_view name, std::size_t count, std::int64_t low) {
   WHET_TRY(std::vector<std::int64_t> values, integers(name));
   if (values.size() == 1) values.resize(count, values[0]);

@@ -54,11 +54,14 @@ class TorchSite : public NodeSite {
   Result<DType> dtype(std::string_view name);
   /// One integer is a list of one.
   Result<std::vector<std::int64_t>> integers(std::string_view name);
+  /// The same as sizes, which values may decide.
+  Result<std::vector<Size>> sizes(std::string_view name);
+  Result<Size> size(std::string_view name);
   /// `count` entries, of which one stands for all; each in low .. kMaxElements.
   Result<std::vector<std::int64_t>> entries(std::string_view name, std::size_t count, std::int64_t low);
   Result<std::vector<double>> numbers(std::string_view name);
   Result<std::shared_ptr<const TorchProgram>> program(std::string_view name);
-  using NodeSite::dtype;
+  using NodeSite::dtype, NodeSite::sizes;
 
   // ---- Types.
   /// The type that torch computes in: that of tensors with dimensions, unless scalars are of a wider kind.
@@ -82,6 +85,7 @@ class TorchSite : public NodeSite {
   const Argument& argument(std::string_view name) const;
   Error wrong_kind(std::string_view name, const char* expected) const;
   Result<std::int64_t> as_integer(const Argument&, std::string_view name);
+  Result<Size> as_size(const Argument&, std::string_view name);
   Result<double> as_number(const Argument&, std::string_view name);
   Result<ValueId> value_of(const Name&) const;
 
