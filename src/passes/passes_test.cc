@@ -67,6 +67,22 @@ TEST(FoldConstants, LeavesABigValueOfASmallConstant) {
   EXPECT_EQ(after(fold_constants, graph), "big: f32[1024x1024] = expand(a)\ny: f32[1024x1024] = add(x, big)\n");
 }
 
+TEST(WideProducts, OfHalvesKeepTheirSumsInF32) {
+  GraphBuilder build;
+  const ValueId x = build.input("x", {2, 3}, DType::f16), w = build.input("w", {4, 3}, DType::f16);
+  const Graph turned = build.finish({build.add("y", MatMulOperator{.transpose_b = true, .wide = true}, {x, w})});
+  EXPECT_EQ(after(simplify_graph, turned),
+            "y_b: f16[3x4] = transpose(w) perm=[1,0]\ny_1: f32[2x4] = matmul(x, y_b) wide\n");
+}
+TEST(WideProducts, TakeNoScaleIntoWeightsThatWouldRoundIt) {
+  GraphBuilder build;
+  const ValueId x = build.input("x", {2, 3}, DType::f16);
+  const ValueId w = build.graph.add_constant("w", Tensor(DType::f16, {3, 4}));
+  const ValueId product = build.add("p", MatMulOperator{.wide = true}, {x, w});
+  const Graph graph = build.finish({build.binary("y", BinaryKind::mul, product, build.constant("c", {}, {0.1}))});
+  EXPECT_EQ(after(fold_scale_shift, graph), "p: f32[2x4] = matmul(x, w) wide\ny: f32[2x4] = mul(p, c)\n");
+}
+
 TEST(CommonSubexpressions, AreComputedOnce) {
   const Graph graph = graph_of({2}, [](GraphBuilder& build, ValueId x) {
     const ValueId a = build.plus("a", build.relu("r", x), build.constant("one", {}, {1}));

@@ -21,6 +21,7 @@ struct Anchor {
   bool depthwise, grouped, pads;
 };
 
+/// None where scales would be rounded: weights of f16 of a sum in f32.
 std::optional<Anchor> anchor_of(const Rewriter& rewriter, const Operator& op, const std::vector<ValueId>& in) {
   if (in.size() < 2 || !rewriter.constant_of(in[1])) return std::nullopt;
   const Shape &x = rewriter.shape(in[0]), &w = rewriter.shape(in[1]);
@@ -30,11 +31,11 @@ std::optional<Anchor> anchor_of(const Rewriter& rewriter, const Operator& op, co
                       std::any_of(conv->pads_end.begin(), conv->pads_end.end(), positive);
     const bool depthwise = w.size() < x.size();
     const ValueId bias = in.size() == 3 ? in[2] : ValueId();
-    if (bias.valid() && !rewriter.constant_of(bias)) return std::nullopt;
+    if ((bias.valid() && !rewriter.constant_of(bias)) || conv->wide) return std::nullopt;
     return Anchor{in[0], in[1], bias, x.back(), w.back(), depthwise, conv->groups > 1 && !depthwise, pads};
   }
   const auto* matmul = std::get_if<MatMulOperator>(&op);
-  if (!matmul || matmul->transpose_a || matmul->transpose_b || w.size() != 2) return std::nullopt;
+  if (!matmul || matmul->transpose_a || matmul->transpose_b || matmul->wide || w.size() != 2) return std::nullopt;
   return Anchor{in[0], in[1], ValueId(), x.back(), w.back(), false, false, false};
 }
 

@@ -367,7 +367,7 @@ Result<MaybeValue> plainer(const Site& site, const MatMulOperator& op) {
   } else {
     WHET_TRY(turned, site.rewriter.emit(site.node.name + "_b", TransposeOperator{perm}, {site.inputs[1]}));
   }
-  return site.emit(MatMulOperator{.transpose_a = op.transpose_a}, {site.inputs[0], turned});
+  return site.emit(MatMulOperator{.transpose_a = op.transpose_a, .wide = op.wide}, {site.inputs[0], turned});
 }
 
 template <typename T>

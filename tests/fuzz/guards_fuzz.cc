@@ -15,7 +15,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   torch::ShapesByName shapes;
   for (const torch::Guard::Read& read : guard->reads()) shapes[read.input] = {3, 7, 6, 2};
   const Status status = torch::check_guards({*guard}, shapes);
-  fuzz::require(status.ok() == guard->holds(shapes).value_or(true) || guard->reads().empty(), "what is broken is refused");
+  fuzz::require(status.ok() == guard->holds(shapes).value_or(true) || guard->reads().empty(),
+                "what is broken is refused");
   if (!status.ok()) fuzz::require(!status.error().message.empty(), "an error says something");
   return 0;
 }

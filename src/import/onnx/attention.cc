@@ -76,7 +76,7 @@ Status import_attention(OnnxSite& site) {
   WHET_TRY(form.scale, site.number("scale", 1 / std::sqrt(static_cast<double>(site.shape(q)[3]))));
   WHET_TRY(const Attended result, attention(site, q, k, v, form));
   const ValueId stages[] = {result.raw, result.biased, result.capped, result.weights};
-  WHET_RETURN_IF_ERROR(site.pass(stages[shown], 3));
+  WHET_RETURN_IF_ERROR(site.pass(site.cast("shown", stages[shown], site.dtype(q)), 3));
   if (three) return site.pass(join_heads(site, result.y));
   return site.shape(v)[1] == site.shape(q)[1] ? site.give(result.y) : site.pass(result.y);
 }

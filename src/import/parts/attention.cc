@@ -9,13 +9,14 @@ namespace {
 
 using B = BinaryKind;
 
-/// Several heads of queries share one of keys: their rows are put one above the other.
-Result<ValueId> product(NodeSite& site, ValueId a, ValueId b, bool transpose_b) {
+/// Several heads of queries share one of keys: their rows are put one above the other. `wide`: of f16 as f32.
+Result<ValueId> product(NodeSite& site, ValueId a, ValueId b, bool transpose_b, bool wide = false) {
   const Shape rows = site.type(a).shape, shared = site.type(b).shape;
-  if (rows[1] == shared[1]) return site.add("product", MatMulOperator{false, transpose_b}, {a, b});
+  const MatMulOperator op{false, transpose_b, wide};
+  if (rows[1] == shared[1]) return site.add("product", op, {a, b});
   const std::int64_t group = rows[1] / shared[1];
   WHET_TRY(ValueId x, site.add("group", ReshapeOperator{{rows[0], shared[1], group * rows[2], rows[3]}}, {a}));
-  WHET_TRY(x, site.add("product", MatMulOperator{false, transpose_b}, {x, b}));
+  WHET_TRY(x, site.add("product", op, {x, b}));
   return site.add("heads", ReshapeOperator{{rows[0], rows[1], rows[2], site.type(x).shape[3]}}, {x});
 }
 
@@ -36,6 +37,7 @@ Result<ValueId> with_mask(NodeSite& site, ValueId scores, const Attention& form)
     WHET_TRY(mask, whole_mask(site, mask, site.shape(scores)[3]));
   }
   if (site.dtype(mask) == DType::boolean) return masked(site, scores, mask);
+  WHET_TRY(mask, site.cast("wide_mask", mask, site.dtype(scores)));
   return site.add("biased", BinaryOperator{B::add}, {scores, mask});
 }
 
@@ -76,7 +78,9 @@ Status check_heads(NodeSite& site, ValueId q, ValueId k, ValueId v) {
 Result<Attended> attention(NodeSite& site, ValueId q, ValueId k, ValueId v, const Attention& form) {
   WHET_RETURN_IF_ERROR(check_heads(site, q, k, v));
   Attended result;
-  WHET_TRY(ValueId scores, product(site, q, k, true));
+  // Scores of f16, and their masks, go far beyond its numbers.
+  const bool is_half = site.dtype(q) == DType::f16;
+  WHET_TRY(ValueId scores, product(site, q, k, true, is_half));
   const ValueId factor = site.add_scalar("scale", site.dtype(scores), form.scale);
   WHET_TRY(result.raw, site.add("scores", BinaryOperator{B::mul}, {scores, factor}));
   WHET_TRY(result.capped, softened(site, result.raw, form.softcap));
@@ -88,7 +92,7 @@ Result<Attended> attention(NodeSite& site, ValueId q, ValueId k, ValueId v, cons
     WHET_TRY(scores, causal(site, scores, form.past));
   }
   result.biased = scores;
-  WHET_TRY(result.weights, site.add("softmax", SoftmaxOperator{3, false}, {scores}));
+  WHET_TRY(result.weights, site.add("softmax", SoftmaxOperator{3, false, is_half}, {scores}));
   WHET_TRY(result.y, product(site, result.weights, v, false));
   return result;
 }

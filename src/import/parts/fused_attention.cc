@@ -74,16 +74,20 @@ Result<ValueId> filtered_attention(NodeSite& site, const Heads& heads, const Fil
     return site.error("queries, keys and values are " + to_string(q) + ", " + to_string(k) + " and " + to_string(v) +
                       " by heads; they do not fit each other");
   }
-  const DType dtype = site.type(heads.q).dtype;
+  // Scores of f16, and their masks, go far beyond its numbers.
+  const DType own = site.type(heads.q).dtype;
+  const bool is_half = own == DType::f16;
+  const DType dtype = is_half ? DType::f32 : own;
   const double scale = form.scale == 0 ? 1 / std::sqrt(static_cast<double>(q[3])) : form.scale;
-  WHET_TRY(ValueId scores, site.add("product", MatMulOperator{false, true}, {heads.q, heads.k}));
+  WHET_TRY(ValueId scores, site.add("product", MatMulOperator{false, true, is_half}, {heads.q, heads.k}));
   WHET_TRY(scores, site.add("scores", BinaryOperator{B::mul}, {scores, site.add_scalar("scale", dtype, scale)}));
   const Shape shape = site.type(scores).shape;
   if (form.bias) {
-    const ValueId bias = form.bias->value;
-    if (site.rank(bias) != 4 || broadcast(site.shape(bias), shape) != shape || site.dtype(bias) != dtype) {
-      return misfit(site, *form.bias, "what broadcasts to " + to_string(site.type(scores)));
+    ValueId bias = form.bias->value;
+    if (site.rank(bias) != 4 || broadcast(site.shape(bias), shape) != shape || site.dtype(bias) != own) {
+      return misfit(site, *form.bias, "what broadcasts to " + to_string(TensorType{own, shape}));
     }
+    WHET_TRY(bias, site.cast("wide_bias", bias, dtype));
     WHET_TRY(scores, site.add("biased", BinaryOperator{B::add}, {scores, bias}));
   }
   if (form.mask) {
@@ -95,7 +99,7 @@ Result<ValueId> filtered_attention(NodeSite& site, const Heads& heads, const Fil
   if (form.is_causal) {
     WHET_TRY(scores, causal(site, scores, heads.past));
   }
-  WHET_TRY(scores, site.add("softmax", SoftmaxOperator{3, false}, {scores}));
+  WHET_TRY(scores, site.add("softmax", SoftmaxOperator{3, false, is_half}, {scores}));
   WHET_TRY(const ValueId y, site.add("weighted", MatMulOperator{}, {scores, heads.v}));
   return join_heads(site, y);
 }

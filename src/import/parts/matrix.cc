@@ -49,7 +49,8 @@ Expansion expansion(int r, std::int64_t n) {
 
 }  // namespace
 
-Result<ValueId> matmul(NodeSite& site, ValueId a, ValueId b) {
+Result<ValueId> matmul(NodeSite& site, ValueId a, ValueId b, bool wide) {
+  const MatMulOperator op{.wide = wide && site.dtype(a) == DType::f16 && site.dtype(b) == DType::f16};
   const Shape left = site.shape(a), right = site.shape(b);
   const bool row = left.size() == 1, column = right.size() == 1;
   if (row) {
@@ -58,7 +59,7 @@ Result<ValueId> matmul(NodeSite& site, ValueId a, ValueId b) {
   if (column) {
     WHET_TRY(b, site.add("column", ReshapeOperator{{right[0], 1}}, {b}));
   }
-  WHET_TRY(const ValueId product, site.add("matmul", MatMulOperator{}, {a, b}));
+  WHET_TRY(const ValueId product, site.add("matmul", op, {a, b}));
   if (!row && !column) return product;
   Shape shape = site.shape(product);
   if (column) shape.pop_back();
@@ -67,7 +68,7 @@ Result<ValueId> matmul(NodeSite& site, ValueId a, ValueId b) {
 }
 
 Result<ValueId> gemm(NodeSite& site, ValueId a, ValueId b, std::optional<ValueId> c, const Gemm& form) {
-  const MatMulOperator op{form.transpose_a, form.transpose_b};
+  MatMulOperator op{form.transpose_a, form.transpose_b};
   if (site.rank(a) != 2 || site.rank(b) != 2) {
     return site.error("multiplies " + to_string(site.type(a)) + " and " + to_string(site.type(b)) +
                       "; expected two matrices");
@@ -79,18 +80,23 @@ Result<ValueId> gemm(NodeSite& site, ValueId a, ValueId b, std::optional<ValueId
   }
   const bool adds = c && form.beta != 0;
   if (!adds && form.alpha == 1) return site.add("product", op, {a, b});
+  // Rounded once, behind the sum.
+  const DType dtype = site.dtype(a);
+  op.wide = dtype == DType::f16 && site.dtype(b) == DType::f16;
   WHET_TRY(const ValueId product, site.add("matmul", op, {a, b}));
   if (!adds) {
-    const ValueId factor = site.add_scalar("alpha", site.dtype(a), form.alpha);
-    return site.add("product", BinaryOperator{BinaryKind::mul}, {product, factor});
+    WHET_TRY(const ValueId y, scaled(site, "alpha", product, form.alpha));
+    return site.cast("product", y, dtype);
   }
   if (broadcast(site.shape(*c), site.shape(product)) != site.shape(product)) {
     return site.error("adds " + to_string(site.type(*c)) + " to " + to_string(site.type(product)) +
                       "; expected a tensor that broadcasts to it");
   }
   WHET_TRY(const ValueId left, scaled(site, "alpha", product, form.alpha));
-  WHET_TRY(const ValueId right, scaled(site, "beta", *c, form.beta));
-  return site.add("product", BinaryOperator{BinaryKind::add}, {left, right});
+  WHET_TRY(const ValueId addend, site.cast("addend", *c, site.dtype(left)));
+  WHET_TRY(const ValueId right, scaled(site, "beta", addend, form.beta));
+  WHET_TRY(const ValueId y, site.add("product", BinaryOperator{BinaryKind::add}, {left, right}));
+  return site.cast("narrow", y, dtype);
 }
 
 /// Expanded by rows from the last one on: the determinants of the last r rows and every r columns, r = 1, 2, ...

@@ -9,8 +9,8 @@
 namespace whet {
 
 /// The product of a and b as numpy.matmul has it: a vector on the left is a row, on the right a column, and that dimension
-/// is dropped again; leading dimensions broadcast.
-Result<ValueId> matmul(NodeSite&, ValueId a, ValueId b);
+/// is dropped again; leading dimensions broadcast. `wide`: that of f16 is f32, not rounded yet.
+Result<ValueId> matmul(NodeSite&, ValueId a, ValueId b, bool wide = false);
 
 /// alpha * a * b + beta * c, a and b transposed before where it is said. Needs: two matrices; c broadcasts to the product;
 /// whole factors for integers.

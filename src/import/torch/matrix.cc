@@ -19,15 +19,18 @@ Status give_affine(TorchSite& site, ValueId a, ValueId b) {
   WHET_TRY(const double beta, site.number("beta"));
   WHET_TRY(const double alpha, site.number("alpha"));
   if (site.rank(a) == 2 && site.rank(b) == 2) return site.give(gemm(site, a, b, c, {.alpha = alpha, .beta = beta}));
-  WHET_TRY(ValueId product, matmul(site, a, b));
+  const DType dtype = site.dtype(a);
+  WHET_TRY(ValueId product, matmul(site, a, b, true));
+  WHET_TRY(c, site.cast("wide", c, site.dtype(product)));
   if (alpha != 1) {
     WHET_TRY(product, with_number(site, "scaled", B::mul, product, alpha));
   }
-  if (beta == 0) return site.give(product);
+  if (beta == 0) return site.give(site.cast("narrow", product, dtype));
   if (beta != 1) {
     WHET_TRY(c, with_number(site, "addend", B::mul, c, beta));
   }
-  return site.give(BinaryOperator{B::add}, {c, product});
+  WHET_TRY(const ValueId y, site.add("sum", BinaryOperator{B::add}, {c, product}));
+  return site.give(site.cast("narrow", y, dtype));
 }
 
 /// The second operand, whatever the table calls it.
@@ -88,7 +91,7 @@ Status give_attention(TorchSite& site, const char* mask_name) {
   }
   WHET_TRY(form.is_causal, site.flag("is_causal"));
   WHET_TRY(form.mask, mask_of(site, heads, mask_name));
-  if (form.mask && site.dtype(*form.mask) != DType::boolean) {
+  if (form.mask && site.dtype(*form.mask) != DType::boolean && site.dtype(heads.q) != DType::f16) {
     WHET_TRY(form.mask, site.cast("mask_typed", *form.mask, site.dtype(heads.q)));
   }
   WHET_TRY(const Attended attended, attention(site, heads.q, heads.k, heads.v, form));
@@ -107,17 +110,24 @@ Status import_linear(TorchSite& site) {
   if (site.rank(weight) > 2 || site.rank(x) == 0)
     return site.error("multiplies " + to_string(site.type(x)) + " by weights " + to_string(site.type(weight)));
   if (site.rank(x) == 2 && site.rank(weight) == 2) return site.give(gemm(site, x, weight, bias, {.transpose_b = true}));
+  const bool is_wide = bias && site.dtype(x) == DType::f16 && site.dtype(weight) == DType::f16;
+  const MatMulOperator op{.transpose_b = true, .wide = is_wide};
   ValueId product;
   if (site.rank(weight) == 1) {
     WHET_TRY(product, matmul(site, x, weight));
   } else if (site.rank(x) == 1) {
     WHET_TRY(x, unsqueezed(site, x, {0}));
-    WHET_TRY(product, site.add("product", MatMulOperator{.transpose_b = true}, {x, weight}));
+    WHET_TRY(product, site.add("product", op, {x, weight}));
     WHET_TRY(product, squeezed(site, product, std::vector<std::int64_t>{0}));
   } else {
-    WHET_TRY(product, site.add("product", MatMulOperator{.transpose_b = true}, {x, weight}));
+    WHET_TRY(product, site.add("product", op, {x, weight}));
   }
-  return bias ? site.give(BinaryOperator{B::add}, {product, *bias}) : site.give(product);
+  if (!bias) return site.give(product);
+  if (!is_wide) return site.give(BinaryOperator{B::add}, {product, *bias});
+  WHET_TRY(product, site.cast("wide", product, DType::f32));
+  WHET_TRY(const ValueId shift, site.cast("wide_bias", *bias, DType::f32));
+  WHET_TRY(const ValueId y, site.add("sum", BinaryOperator{B::add}, {product, shift}));
+  return site.give(CastOperator{DType::f16}, {y});
 }
 
 Status import_matmul(TorchSite& site) {

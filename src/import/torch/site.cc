@@ -51,6 +51,79 @@ constexpr std::array<std::string_view, 25> kMovers = {
     "movedim",      "narrow", "permute",   "ravel",      "reshape",   "select", "slice",   "squeeze", "swapaxes",
     "swapdims",     "t",      "transpose", "unflatten",  "unsqueeze", "view",   "mT"};
 
+/// Operators of several steps that torch computes in f32 where tensors are f16, and rounds once. Those that are one operator of the
+/// graph, products and sums among them, are computed so anyway.
+constexpr std::array<std::string_view, 70> kWide = {"_cdist_forward",
+                                                    "_prelu_kernel",
+                                                    "_safe_softmax",
+                                                    "_upsample_bicubic2d_aa",
+                                                    "_upsample_bilinear2d_aa",
+                                                    "_weight_norm",
+                                                    "_weight_norm_interface",
+                                                    "acosh",
+                                                    "adaptive_avg_pool1d",
+                                                    "adaptive_avg_pool2d",
+                                                    "adaptive_avg_pool3d",
+                                                    "addcdiv",
+                                                    "addcmul",
+                                                    "arccosh",
+                                                    "arctan2",
+                                                    "atan2",
+                                                    "cdist",
+                                                    "celu",
+                                                    "cosine_similarity",
+                                                    "cumprod",
+                                                    "cumsum",
+                                                    "dist",
+                                                    "elu",
+                                                    "erfc",
+                                                    "exp2",
+                                                    "expm1",
+                                                    "floor_divide",
+                                                    "fmod",
+                                                    "gelu",
+                                                    "glu",
+                                                    "grid_sampler",
+                                                    "grid_sampler_2d",
+                                                    "grid_sampler_3d",
+                                                    "group_norm",
+                                                    "hardshrink",
+                                                    "hardsigmoid",
+                                                    "hardswish",
+                                                    "instance_norm",
+                                                    "layer_norm",
+                                                    "lerp",
+                                                    "linalg_vector_norm",
+                                                    "log10",
+                                                    "log1p",
+                                                    "log2",
+                                                    "log_sigmoid",
+                                                    "logaddexp",
+                                                    "logit",
+                                                    "logsumexp",
+                                                    "mish",
+                                                    "native_group_norm",
+                                                    "native_layer_norm",
+                                                    "norm",
+                                                    "pairwise_distance",
+                                                    "pow",
+                                                    "prelu",
+                                                    "remainder",
+                                                    "rrelu",
+                                                    "rsqrt",
+                                                    "selu",
+                                                    "silu",
+                                                    "softplus",
+                                                    "softshrink",
+                                                    "special_erf",
+                                                    "special_exp2",
+                                                    "special_expm1",
+                                                    "special_log1p",
+                                                    "std",
+                                                    "std_mean",
+                                                    "var",
+                                                    "var_mean"};
+
 int category(DType dtype) { return is_float(dtype) ? 2 : dtype == DType::boolean ? 0 : 1; }
 
 /// The types of operands by how much they count: tensors with dimensions, tensors without, numbers.
@@ -119,12 +192,57 @@ Status TorchSite::import() {
   if (self != nullptr) {
     WHET_TRY(parts, complex("self"));
   }
+  wide_ = is_wide();
   WHET_RETURN_IF_ERROR(parts ? import_parts(*self, *parts) : row_->import(*this));
   for (const std::string& output : outputs_) {
     if (output.empty() || !graph_.is_read(output) || graph_.defined(output)) continue;
     return error("result " + in_quotes(output) + " of " + node_.op + " is not supported");
   }
   return graph_.check_growth(name_);
+}
+
+bool TorchSite::says(std::string_view name, std::optional<std::int64_t> usual) const {
+  const auto found = std::find_if(bound_.begin(), bound_.end(), [&](const auto& each) { return each.first == name; });
+  if (found == bound_.end() || found->second.is_none()) return false;
+  const auto* integer = std::get_if<std::int64_t>(&found->second.value);
+  const auto* number = std::get_if<double>(&found->second.value);
+  if (!usual) return true;
+  return !(integer != nullptr && *integer == *usual) && !(number != nullptr && *number == static_cast<double>(*usual));
+}
+
+bool TorchSite::is_wide() const {
+  const std::string word = word_of(node_.op);
+  const bool scales = (word == "add" || word == "sub" || word == "subtract" || word == "rsub") && says("alpha", 1);
+  const bool divides = (word == "div" || word == "divide") && says("rounding_mode", {});
+  if (!scales && !divides && std::find(kWide.begin(), kWide.end(), word) == kWide.end()) return false;
+  const bool typed = std::any_of(bound_.begin(), bound_.end(),
+                                 [](const auto& each) { return each.first == "dtype" && !each.second.is_none(); });
+  std::vector<std::string> names;
+  for (const auto& [name, given] : bound_) collect_names(given, names);
+  bool any = false, others = false;
+  for (const std::string& name : names) {
+    if (!graph_.defined(name) || is_sequence(graph_.find(name))) continue;
+    const TensorType& type = this->type(graph_.find(name));
+    any = any || type.dtype == DType::f16;
+    others = others || (is_float(type.dtype) && type.dtype != DType::f16 && !type.shape.empty());
+  }
+  return any && !others && !typed;
+}
+
+Status TorchSite::give(ValueId x, std::size_t i) {
+  if (!wide_ || !wants_output(i) || dtype(x) != DType::f32) return NodeSite::give(x, i);
+  WHET_TRY(const ValueId rounded, cast("rounded", x, DType::f16));
+  return NodeSite::give(rounded, i);
+}
+
+Status TorchSite::pass(ValueId x, std::size_t i) {
+  return wide_ && dtype(x) == DType::f32 ? give(x, i) : NodeSite::pass(x, i);
+}
+
+Status TorchSite::give(const Operator& op, std::vector<ValueId> inputs, std::size_t i) {
+  if (!wide_ || !wants_output(i)) return NodeSite::give(op, std::move(inputs), i);
+  WHET_TRY(const ValueId y, add("result", op, std::move(inputs)));
+  return give(y, i);
 }
 
 Status TorchSite::import_parts(const Name& self, ComplexParts parts) {
@@ -161,10 +279,10 @@ bool TorchSite::is_tensor(std::string_view name) const {
   return given != nullptr && !given->is_number;
 }
 
-Result<ValueId> TorchSite::value_of(const Name& name) const {
+Result<ValueId> TorchSite::value_of(const Name& name) {
   if (graph_.defined(name.name)) {
     const ValueId value = graph_.find(name.name);
-    if (!is_sequence(value)) return value;
+    if (!is_sequence(value)) return wide_ && dtype(value) == DType::f16 ? cast("wide", value, DType::f32) : value;
     return error("reads complex numbers, " + in_quotes(name.name) + ", which this operator is not supported for");
   }
   return error("reads " + in_quotes(name.name) + ", which nothing before it defines");

@@ -35,6 +35,14 @@ class TorchSite : public NodeSite {
 
   const std::string& op() const { return node_.op; }
 
+  // ---- Results: see NodeSite. Those that are computed in f32 for f16 are rounded.
+  using NodeSite::give_constant;
+  Status give(ValueId x, std::size_t i = 0);
+  Status pass(ValueId x, std::size_t i = 0);
+  Status give(const Result<ValueId>& x, std::size_t i = 0) { return x.ok() ? give(*x, i) : x.error(); }
+  Status pass(const Result<ValueId>& x, std::size_t i = 0) { return x.ok() ? pass(*x, i) : x.error(); }
+  Status give(const Operator&, std::vector<ValueId> inputs, std::size_t i = 0);
+
   // ---- Arguments. Names are those of the table. One that is left out has the table's default.
   bool has(std::string_view name) const;  ///< given, or with a default, and not none
   bool is_tensor(std::string_view name) const;
@@ -87,11 +95,16 @@ class TorchSite : public NodeSite {
   Result<std::int64_t> as_integer(const Argument&, std::string_view name);
   Result<Size> as_size(const Argument&, std::string_view name);
   Result<double> as_number(const Argument&, std::string_view name);
-  Result<ValueId> value_of(const Name&) const;
+  /// The operator has an argument of that name, which is given and not the usual number.
+  bool says(std::string_view name, std::optional<std::int64_t> usual) const;
+  /// Whether torch computes the operator in f32 though all its floats are f16.
+  bool is_wide() const;
+  Result<ValueId> value_of(const Name&);
 
   const TorchNode& node_;
   const TorchProgram& program_;
   const TorchImporter* row_ = nullptr;
+  bool wide_ = false;  ///< f16 is read as f32, and results are rounded
   std::vector<std::pair<std::string_view, Argument>> bound_;
 };
 

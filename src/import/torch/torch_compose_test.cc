@@ -75,6 +75,62 @@ TEST(TorchCompose, AlignedCornersAreTheLastPixels) {
       resized("aten._upsample_bilinear2d_aa.vec", "output_size=[1,3] align_corners=true scale_factors=none", image),
       {1.375, 2.5, 3.625});
 }
+/// One operator of x [4] of f16, or of two such.
+Numbers of_halves(const std::string& op, const std::string& arguments, const Numbers& x, const Numbers& z = {}) {
+  const auto shape = Shape{static_cast<std::int64_t>(x.size())};
+  Pt2 p;
+  p.input("x", shape, 6);
+  if (!z.empty()) p.input("z", shape, 6);
+  p.node(op, arguments, {"y"}).output("y");
+  std::vector<Tensor> given = {Tensor::of(DType::f16, shape, x)};
+  if (!z.empty()) given.push_back(Tensor::of(DType::f16, shape, z));
+  return answer(p, given);
+}
+TEST(TorchHalves, AreComputedInF32InsideOfOneOperator) {
+  // Squares of 300 and more are no numbers of f16.
+  EXPECT_EQ(of_halves("aten.var.correction", "self=%x correction=0", {300, -300, 100, -100}),
+            (Numbers{49984}));  // the number of f16 next to 50000
+  EXPECT_EQ(of_halves("aten.std.correction", "self=%x correction=0", {300, -300, 300, -300}), (Numbers{300}));
+  EXPECT_EQ(of_halves("aten.linalg_vector_norm.default", "self=%x ord=2", {300, 400, 0, 0}), (Numbers{500}));
+  EXPECT_EQ(of_halves("aten.linalg_vector_norm.default", "self=%x ord=3.0", {300, 0, 0, 0}), (Numbers{300}));
+  EXPECT_EQ(of_halves("aten.cosine_similarity.default", "x1=%x x2=%z dim=0", {300, 400, 0, 0}, {300, 400, 0, 0}),
+            (Numbers{1}));
+  EXPECT_EQ(of_halves("aten.dist.default", "self=%x other=%z p=2", {300, 0, 0, 0}, {0, 400, 0, 0}), (Numbers{500}));
+  EXPECT_EQ(
+      of_halves("aten.addcmul.default", "self=%x tensor1=%z tensor2=%z value=0.001", {1, 1, 1, 1}, {1000, 2000, 0, 0}),
+      (Numbers{1001, 4002, 1, 1}));
+  EXPECT_EQ(of_halves("aten.add.Tensor", "self=%x other=%z alpha=1000", {-60000, 0, 0, 0}, {100, 1, 2, 3}),
+            (Numbers{40000, 1000, 2000, 3000}));
+  EXPECT_EQ(of_halves("aten.lerp.Scalar", "self=%x end=%z weight=0.5", {60000, 0, 0, 0}, {-60000, 1, 2, 4}),
+            (Numbers{0, 0.5, 1, 2}));
+  EXPECT_EQ(of_halves("aten.cumsum.default", "self=%x dim=0", {2048, 1, 1, 1}), (Numbers{2048, 2048, 2050, 2052}));
+  EXPECT_EQ(of_halves("aten.logsumexp.default", "self=%x dim=[0]", {60000, -60000, 0, 0}), (Numbers{60000}));
+  EXPECT_EQ(of_halves("aten.dot.default", "self=%x tensor=%z", {256, 256, 0, 0}, {256, -256, 0, 0}), (Numbers{0}));
+}
+TEST(TorchHalves, ARowOfTheLowestNumbersLeavesTheScoresAsTheyAre) {
+  // Queries of one place, keys of two: scores of 1 and 0 beside a mask that is all -65504.
+  Pt2 p;
+  p.input("q", {1, 1, 1, 1}, 6).input("k", {1, 1, 2, 1}, 6).input("m", {1, 1, 1, 2}, 6);
+  p.node("aten.scaled_dot_product_attention.default", "query=%q key=%k value=%k attn_mask=%m scale=1", {"y"})
+      .output("y");
+  const auto half = [](const Shape& shape, const Numbers& x) { return Tensor::of(DType::f16, shape, x); };
+  const Numbers same =
+      answer(p, {half({1, 1, 1, 1}, {8}), half({1, 1, 2, 1}, {1, 0}), half({1, 1, 1, 2}, {-65504, -65504})});
+  EXPECT_NEAR(same.at(0), 1 / (1 + std::exp(-8.0)), 2e-3);
+  const Numbers beyond =
+      answer(p, {half({1, 1, 1, 1}, {400}), half({1, 1, 2, 1}, {400, 399}), half({1, 1, 1, 2}, {0, 0})});
+  EXPECT_EQ(beyond, Numbers{400});
+}
+TEST(TorchHalves, LinearLayersAreRoundedBehindTheirBias) {
+  Pt2 p;
+  p.input("x", {1, 1}, 6).input("w", {1, 1}, 6).input("b", {1}, 6);
+  p.node("aten.linear.default", "input=%x weight=%w bias=%b", {"y"}).output("y");
+  p.node("aten.addmm.default", "self=%b mat1=%x mat2=%w beta=2 alpha=0.5", {"z"}).output("z");
+  const auto half = [](const Shape& shape, double x) { return Tensor::of(DType::f16, shape, Numbers{x}); };
+  const std::vector<Tensor> given = {half({1, 1}, 300), half({1, 1}, 300), half({1}, -40000)};
+  EXPECT_EQ(answer(p, given), Numbers{49984});
+  EXPECT_EQ(answer(p, {half({1, 1}, 300), half({1, 1}, 300), half({1}, 1)}, 1), Numbers{44992});
+}
 TEST(TorchCompose, PartsBetweenPlacesAreSlices) {
   // x[r][c] = 10 r + c; parts of the columns, as Python's x[:, from:to] has them
   Tensor x(DType::f32, {2, 5});
