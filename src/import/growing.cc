@@ -105,6 +105,10 @@ Result<GrowingGraph::Step> GrowingGraph::add(const std::string& label, const std
   if (const auto* mean = std::get_if<ReduceOperator>(&op);
       mean && mean->kind == ReduceKind::mean && is_float(type.dtype) && counts_along(inputs, mean->axes))
     return add_mean(label, node_name, value_name, *mean, std::move(inputs));
+  const bool scatters =
+      std::holds_alternative<ScatterElementsOperator>(op) || std::holds_alternative<ScatterNdOperator>(op);
+  if (scatters && !(counted(inputs[1]).empty() && counted(inputs[2]).empty()))
+    return add_scattered(label, node_name, value_name, op, std::move(inputs));
   WHET_TRY(Counted counted, count_result(label, op, inputs, type));
   std::vector<const Tensor*> constants;
   for (ValueId id : inputs) {

@@ -127,6 +127,13 @@ class GrowingGraph {
   Result<Step> add_joined(const std::string& label, const std::string& node_name, const std::string& value_name,
                           const ConcatOperator&, std::vector<ValueId> inputs);
 
+  /// Entries put at, or added to, places whose number values decide: padding goes to a row behind x, which is cut off again.
+  Result<Step> add_scattered(const std::string& label, const std::string& node_name, const std::string& value_name,
+                             const Operator&, std::vector<ValueId> inputs);
+  /// The places of a scatter, padded by one behind x. None: values decide the length of what they are made of.
+  Result<ValueId> places_in_room(const std::string& label, const Operator&, const std::vector<ValueId>& inputs);
+  Error would_mix(const std::string& label, const Operator&, ValueId operand) const;
+
   ValuesByName values_;
   std::unordered_map<std::int32_t, std::vector<ValueId>> sequences_;
   std::unordered_set<std::int32_t> absent_;

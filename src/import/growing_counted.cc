@@ -73,6 +73,12 @@ Result<ValueId> GrowingGraph::padded_by(const std::string& label, ValueId id, Te
   return id;
 }
 
+Error GrowingGraph::would_mix(const std::string& label, const Operator& op, ValueId id) const {
+  const Value& operand = graph.value(id);
+  return Error{label + ": how many entries of \"" + operand.name + "\" (" + to_string(operand.type) +
+               ") are results depends on values; its " + name_of(op) + " would mix them with the padding behind them"};
+}
+
 Result<Counted> GrowingGraph::count_result(const std::string& label, const Operator& op, std::vector<ValueId>& inputs,
                                            const TensorType& result) {
   std::vector<Counted> operands;
@@ -87,11 +93,7 @@ Result<Counted> GrowingGraph::count_result(const std::string& label, const Opera
   for (const std::size_t mixed : found.mixed) {
     const Value& operand = graph.value(inputs[mixed]);
     std::optional<Tensor> neutral = neutral_padding(op, mixed, operand.type.dtype);
-    if (!neutral) {
-      return Error{label + ": how many entries of \"" + operand.name + "\" (" + to_string(operand.type) +
-                   ") are results depends on values; its " + name_of(op) +
-                   " would mix them with the padding behind them"};
-    }
+    if (!neutral) return would_mix(label, op, inputs[mixed]);
     WHET_TRY(inputs[mixed], padded_by(label, inputs[mixed], std::move(*neutral)));
   }
   Counted counted;
@@ -127,7 +129,11 @@ Result<ValueId> GrowingGraph::number_along(const std::string& label, ValueId id,
 Result<GrowingGraph::Step> GrowingGraph::add_mean(const std::string& label, const std::string& node_name,
                                                   const std::string& value_name, const ReduceOperator& op,
                                                   std::vector<ValueId> inputs) {
-  const ValueId x = inputs[0];
+  ValueId x = inputs[0];
+  const DType dtype = graph.value(x).type.dtype;
+  if (dtype == DType::f16) {  // whose sums lie beyond its numbers
+    WHET_TRY(x, add_step(label, "wide", CastOperator{DType::f32}, {x}));
+  }
   WHET_TRY(ValueId number, number_along(label, x, op.axes[0]));
   for (std::size_t i = 1; i < op.axes.size(); ++i) {
     WHET_TRY(const ValueId other, number_along(label, x, op.axes[i]));
@@ -135,7 +141,10 @@ Result<GrowingGraph::Step> GrowingGraph::add_mean(const std::string& label, cons
   }
   WHET_TRY(number, add_step(label, "divisor", CastOperator{graph.value(x).type.dtype}, {number}));
   WHET_TRY(const ValueId sum, add_step(label, "sum", ReduceOperator{ReduceKind::sum, op.axes, op.keep_dims}, {x}));
-  return add(label, node_name, value_name, BinaryOperator{BinaryKind::div}, {sum, number});
+  const BinaryOperator mean{BinaryKind::div};
+  if (dtype != DType::f16) return add(label, node_name, value_name, mean, {sum, number});
+  WHET_TRY(const ValueId wide, add_step(label, "mean", mean, {sum, number}));
+  return add(label, node_name, value_name, CastOperator{dtype}, {wide});
 }
 
 Result<ValueId> GrowingGraph::add_whole(const std::string& label, const ConcatOperator& op,
@@ -181,6 +190,48 @@ Result<GrowingGraph::Step> GrowingGraph::add_joined(const std::string& label, co
   result[axis] = end;
   set_counted(joined.value, std::move(result));
   return joined;
+}
+
+Result<ValueId> GrowingGraph::places_in_room(const std::string& label, const Operator& op,
+                                             const std::vector<ValueId>& inputs) {
+  const auto* elements = std::get_if<ScatterElementsOperator>(&op);
+  const Shape shape = graph.value(inputs[0]).type.shape;
+  ValueId places = inputs[1];
+  const TensorType type = graph.value(places).type;
+  const std::size_t rank = elements != nullptr ? type.shape.size() : type.shape.size() - 1;  // of places
+  Counted numbers = counted(places);
+  for (const auto& [d, count] : counted(inputs[2])) numbers.emplace(d, count);
+  if (numbers.rbegin()->first >= rank) return would_mix(label, op, inputs[counted(places).empty() ? 2 : 1]);
+  // An entry of the places names one dimension of x, or a row of them several.
+  const std::int64_t named = elements != nullptr ? 1 : type.shape.back();
+  Tensor extents(type.dtype, elements != nullptr ? Shape{} : Shape{named}), behind(type.dtype, extents.shape());
+  for (std::int64_t i = 0; i < named; ++i)
+    extents.set_integer(i, shape[static_cast<std::size_t>(elements != nullptr ? elements->axis : i)]);
+  behind.set_integer(0, extents.integer(0));
+  const ValueId zero = add_made(unique_value_name(label + "/zero"), Tensor(type.dtype, {}));
+  const ValueId extent = add_made(unique_value_name(label + "/extents"), std::move(extents));
+  WHET_TRY(const ValueId negative, add_step(label, "from_end", BinaryOperator{BinaryKind::less}, {places, zero}));
+  WHET_TRY(const ValueId counted_on, add_step(label, "from_start", BinaryOperator{BinaryKind::add}, {places, extent}));
+  WHET_TRY(places, add_step(label, "place", WhereOperator{}, {negative, counted_on, places}));
+  set_counted(places, std::move(numbers));
+  return padded_by(label, places, std::move(behind));
+}
+
+Result<GrowingGraph::Step> GrowingGraph::add_scattered(const std::string& label, const std::string& node_name,
+                                                       const std::string& value_name, const Operator& op,
+                                                       std::vector<ValueId> inputs) {
+  const auto* elements = std::get_if<ScatterElementsOperator>(&op);
+  const Shape shape = graph.value(inputs[0]).type.shape, none(shape.size(), 0), ones(shape.size(), 1);
+  WHET_TRY(inputs[1], places_in_room(label, op, inputs));
+  PadOperator room{PadMode::constant, 0, none, none};
+  room.end[static_cast<std::size_t>(elements != nullptr ? elements->axis : 0)] = 1;
+  WHET_TRY(inputs[0], add_step(label, "room", room, {inputs[0]}));
+  const Counted numbers = counted(inputs[2]);
+  set_counted(inputs[2], {});
+  const Result<ValueId> scattered = add_step(label, "scattered", op, inputs);
+  set_counted(inputs[2], numbers);
+  if (!scattered.ok()) return scattered.error();
+  return add(label, node_name, value_name, SliceOperator{none, ones, shape}, {*scattered});
 }
 
 }  // namespace whet

@@ -111,6 +111,17 @@ TEST(TorchCounted, StatisticsAreOfTheResultsAlone) {
   EXPECT_EQ(of({"aten.argmin.default self=%t"}), "0");
   EXPECT_EQ(of({"aten.argmax.default self=%t"}), "5");
 }
+TEST(TorchCounted, AMeanOfHalvesIsOfASumInF32) {
+  Pt2 p;
+  p.input("x", {4}, 6).node("aten.gt.Scalar", "self=%x other=0", {"m"});
+  p.node("aten.masked_select.default", "self=%x mask=%m", {"s"})
+      .node("aten.mean.default", "self=%s", {"y"})
+      .output("y");
+  const Result<Graph> graph = import_model_bytes(p.bytes(), "m");
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  const Tensor x = Tensor::of(DType::f16, {4}, Numbers{60000, -1, 40000, -1});
+  EXPECT_EQ(text_of((*evaluate_graph(*graph, {x}))[graph->outputs[0].index()]), "4.998e+04");
+}
 TEST(TorchCounted, OfOneResultTheVarianceIsNoNumber) {
   Pt2 p = chosen();
   p.node("aten.var.default", "self=%s", {"y"}).output("y");
@@ -147,9 +158,28 @@ TEST(TorchCounted, WhatWouldMixResultsWithPaddingIsRefused) {
   refuses({"aten.linspace.default start=0 end=1 steps=#n"}, "is computed from a number of results");
   refuses({"aten.flip.default self=%s dims=[0]"}, "would mix them with the padding behind them");
   refuses({"aten.slice.Tensor self=%x dim=0 start=#n end=5"}, "is computed from a number of results");
-  refuses({"aten.zeros.default size=[5]", "aten.nonzero.default self=%x", "aten.squeeze.dim self=%b dim=1",
-           "aten.index_add.default self=%a dim=0 index=%c source=%x"},
-          "would mix them with the padding behind them");
+  refuses({"aten.select.int self=%s dim=0 index=0"}, "would mix them with the padding behind them");
+}
+TEST(TorchCounted, ScattersWriteNoPadding) {
+  // p are the places of s in x, q those in two lists.
+  const std::vector<std::string> places = {"aten.zeros.default size=[5]", "aten.clamp.default self=%x min=0",
+                                           "aten.nonzero.default self=%b", "aten.squeeze.dim self=%c dim=1"};
+  const auto with = [&](const std::string& last) {
+    std::vector<std::string> nodes = places;
+    nodes.push_back(last);
+    return nodes;
+  };
+  EXPECT_EQ(of(with("aten.index_add.default self=%a dim=0 index=%d source=%s")), "1 0 2 0 3");
+  EXPECT_EQ(of(with("aten.index_copy.default self=%x dim=0 index=%d source=%s")), "1 -1 2 -2 3");
+  EXPECT_EQ(of(with("aten.index_put.default self=%a indices=(%d) values=%s")), "1 0 2 0 3");
+  EXPECT_EQ(of(with("aten.index_put.default self=%a indices=(%d) values=%s accumulate=true")), "1 0 2 0 3");
+  EXPECT_EQ(of(with("aten.scatter.src self=%a dim=0 index=%d src=%s")), "1 0 2 0 3");
+  EXPECT_EQ(of(with("aten.scatter.value self=%a dim=0 index=%d value=7")), "7 0 7 0 7");
+  EXPECT_EQ(of(with("aten.index_fill.int_Scalar self=%x dim=0 index=%d value=9")), "9 -1 9 -2 9");
+  EXPECT_EQ(of(with("aten.index_put.default self=%r indices=(%d) values=%t accumulate=true")),
+            "2 4 3 4 10 12 7 8 18 20");
+  // There are no positive ones.
+  EXPECT_EQ(of(with("aten.index_put.default self=%a indices=(%d) values=%s"), {-1, -1, -2, -2, -3}), "0 0 0 0 0");
 }
 
 }  // namespace torch_counted_test
