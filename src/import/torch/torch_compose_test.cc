@@ -73,7 +73,7 @@ TEST(TorchCompose, AlignedCornersAreTheLastPixels) {
               {1, 1.5, 2, 2.5, 3, 3.5, 4});
   expect_near(
       resized("aten._upsample_bilinear2d_aa.vec", "output_size=[1,3] align_corners=true scale_factors=none", image),
-      {1.375, 2.5, 3.625});
+      {1.375, 2.777778, 3.833333});
 }
 /// One operator of x [4] of f16, or of two such.
 Numbers of_halves(const std::string& op, const std::string& arguments, const Numbers& x, const Numbers& z = {}) {

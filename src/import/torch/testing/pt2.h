@@ -40,6 +40,11 @@ inline Json argument_of(const std::string& word) {
     for (const std::string& part : inner()) list.add(one("name", part.substr(1)));
     return one("as_tensors", list);
   }
+  if (word[0] == '[' && word.find('.') != std::string::npos) {
+    Json list = Json::array();
+    for (const std::string& part : inner()) list.add(std::stod(part));
+    return one("as_floats", list);
+  }
   if (word[0] == '[') {
     Json list = Json::array();
     bool open = false;
