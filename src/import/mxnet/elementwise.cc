@@ -100,6 +100,15 @@ Status import_modulo(MxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   return site.give(floored_remainder(site, site.in(0), site.in(1)));
 }
+Status import_modulo_scalar(MxSite& site, bool on_left) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
+  WHET_TRY(const double number, site.number("scalar", 1));
+  const ValueId x = site.in(0), scalar = site.add_scalar("scalar", site.dtype(x), number);
+  WHET_TRY(const ValueId rest, floored_remainder(site, on_left ? scalar : x, on_left ? x : scalar));
+  return site.give(rest);
+}
+Status import_modulo_by_scalar(MxSite& site) { return import_modulo_scalar(site, false); }
+Status import_scalar_modulo(MxSite& site) { return import_modulo_scalar(site, true); }
 Status import_square(MxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   return site.give(BinaryOperator{B::mul}, {site.in(0), site.in(0)});

@@ -101,6 +101,8 @@ Status import_logistic_output(MxSite&);
 Status import_lrn(MxSite&);
 Status import_modulated_convolution(MxSite&);
 Status import_modulo(MxSite&);
+Status import_modulo_by_scalar(MxSite&);
+Status import_scalar_modulo(MxSite&);
 Status import_multi_box_detection(MxSite&);
 Status import_multi_box_prior(MxSite&);
 Status import_norm(MxSite&);

@@ -160,6 +160,10 @@ TEST(MxNet, ScalarsStandOnTheSideThatTheNameSays) {
   EXPECT_EQ(answer("_rminus_scalar", {2}, {{"scalar", "1"}}, {3, 5}), (Numbers{-2, -4}));
   EXPECT_EQ(answer("_greater_scalar", {2}, {{"scalar", "4"}}, {3, 5}), (Numbers{0, 1}));
 }
+TEST(MxNet, RemaindersHaveTheSignOfTheDivisor) {
+  EXPECT_EQ(answer("_mod_scalar", {2}, {{"scalar", "3"}}, {-1, 4}), (Numbers{2, 1}));
+  EXPECT_EQ(answer("_rmod_scalar", {2}, {{"scalar", "-5"}}, {3, -3}), (Numbers{1, -2}));
+}
 TEST(MxNet, AxesThatAreExcludedStay) {
   EXPECT_EQ(answer("sum", {2, 2}, {{"axis", "0"}, {"exclude", "True"}}, {1, 2, 3, 4}), (Numbers{3, 7}));
   EXPECT_EQ(answer("sum", {2, 2}, {}, {1, 2, 3, 4}), (Numbers{10}));

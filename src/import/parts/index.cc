@@ -117,6 +117,17 @@ Status check_segments(NodeSite& site, ValueId x, ValueId numbers, const Segments
 
 }  // namespace
 
+Result<std::int64_t> count_of_segments(NodeSite& site, ValueId numbers) {
+  WHET_TRY(const Tensor known, site.known(numbers, "list of segments"));
+  if (is_float(known.dtype())) return site.error("its list of segments is " + to_string(known.type()));
+  std::int64_t count = 0;
+  for (std::int64_t i = 0; i < known.size(); ++i) {
+    if (known.integer(i) < 0) return site.error("puts a row into segment " + std::to_string(known.integer(i)));
+    count = std::max(count, std::min(known.integer(i), kMaxElements) + 1);
+  }
+  return count;
+}
+
 /// Rows of no segment go into one behind the last, which is left out.
 Result<ValueId> segments(NodeSite& site, ValueId x, ValueId numbers, const Segments& form) {
   WHET_RETURN_IF_ERROR(check_segments(site, x, numbers, form));
@@ -247,10 +258,13 @@ Tensor places_of_non_zero(const Tensor& x) {
 Result<ValueId> reverse_sequence(NodeSite& site, ValueId input, ValueId lengths, std::size_t time) {
   const std::size_t batch = 1 - time;
   const Shape x = site.shape(input);
+  if (site.dtype(lengths) == DType::i32) {
+    WHET_TRY(lengths, site.add("lengths", CastOperator{DType::i64}, {lengths}));
+  }
   const bool fits = x.size() >= 2 && site.dtype(lengths) == DType::i64 && site.shape(lengths) == Shape{x[batch]};
   if (!fits) {
     return site.error("reverses " + to_string(site.type(input)) + " by lengths " + to_string(site.type(lengths)) +
-                      "; expected two dimensions or more, and one i64 a sequence");
+                      "; expected two dimensions or more, and one integer a sequence");
   }
   if (num_elements(x) == 0) return input;
   WHET_RETURN_IF_ERROR(expect_small(site, {x[0], x[1]}, "the plane of steps and sequences"));

@@ -26,6 +26,8 @@ struct Segments {
   double start = 0;
   std::int64_t count = 0;
 };
+/// One more than the largest number, which are known and not below 0.
+Result<std::int64_t> count_of_segments(NodeSite&, ValueId numbers);
 Result<ValueId> segments(NodeSite&, ValueId x, ValueId numbers, const Segments&);
 /// The rows of `x` along `axis` where a known condition is true, which may end early.
 Result<ValueId> compressed(NodeSite&, ValueId x, const Tensor& condition, std::int64_t axis);

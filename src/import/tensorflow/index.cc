@@ -52,16 +52,9 @@ Status import_scatter_max(TfSite& site) { return give_scattered(site, ScatterKin
 Status import_scatter_min(TfSite& site) { return give_scattered(site, ScatterKind::min); }
 Status import_unsorted_sum(TfSite& site) { return give_segments(site, ScatterKind::add, 0); }
 Status import_unsorted_prod(TfSite& site) { return give_segments(site, ScatterKind::mul, 1); }
-/// As many segments as its numbers name, which are known and not below 0.
 Status import_segment_sum(TfSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2));
-  WHET_TRY(const Tensor known, site.known(site.in(1), "list of segments"));
-  if (is_float(known.dtype())) return site.error("its list of segments is " + to_string(known.type()));
-  std::int64_t count = 0;
-  for (std::int64_t i = 0; i < known.size(); ++i) {
-    if (known.integer(i) < 0) return site.error("puts a row into segment " + std::to_string(known.integer(i)));
-    count = std::max(count, std::min(known.integer(i), kMaxElements) + 1);
-  }
+  WHET_TRY(const std::int64_t count, count_of_segments(site, site.in(1)));
   return site.give(segments(site, site.in(0), site.in(1), {ScatterKind::add, 0, count}));
 }
 

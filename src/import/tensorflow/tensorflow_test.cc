@@ -394,6 +394,11 @@ TEST(TensorFlow, SegmentsThatAreComputedDropRowsToo) {
   const auto results = evaluate_graph(*graph, {floats({3}, {1, 2, 4}), integers({-1, 1, 2})});
   EXPECT_EQ(numbers_of((*results)[graph->outputs[0].index()]), (Numbers{0, 2}));
 }
+TEST(TensorFlow, LengthsOfSequencesMayBeNarrow) {
+  const OneNode node{
+      "ReverseSequence", {2, 3}, {integers({2, 3})}, {{"seq_dim", of_integer(1)}, {"batch_dim", of_integer(0)}}};
+  EXPECT_EQ(answer(node.bytes(), {1, 2, 3, 4, 5, 6}), (Numbers{2, 1, 3, 6, 5, 4}));
+}
 /// 1/3 of the way between two pixels is 341/1024.
 TEST(TensorFlow, CubicDistancesAreThoseOfATable) {
   GraphWriter g;

@@ -322,6 +322,29 @@ Status import_scatter_nd(TfliteSite& site) {
   WHET_TRY(const ValueId zeros, filled(site, shape, Tensor(site.dtype(x), {})));
   return site.give_real(scatter_nd(site, zeros, site.in(0), x, ScatterKind::add));
 }
+namespace {
+
+Status give_segments(TfliteSite& site, Segments form) {
+  WHET_TRY(const ValueId x, site.real(0));
+  return site.give_real(segments(site, x, site.in(1), form));
+}
+/// (x, numbers, count)
+Status give_unsorted(TfliteSite& site, ScatterKind kind, double start) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(3));
+  WHET_TRY(const Ints count, site.integers(2, "number of segments"));
+  if (count.size() != 1) return site.error("has " + std::to_string(count.size()) + " numbers of segments");
+  return give_segments(site, {kind, start, count[0]});
+}
+
+}  // namespace
+
+Status import_segment_sum(TfliteSite& site) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
+  WHET_TRY(const std::int64_t count, count_of_segments(site, site.in(1)));
+  return give_segments(site, {ScatterKind::add, 0, count});
+}
+Status import_unsorted_sum(TfliteSite& site) { return give_unsorted(site, ScatterKind::add, 0); }
+Status import_unsorted_prod(TfliteSite& site) { return give_unsorted(site, ScatterKind::mul, 1); }
 Status import_reverse_sequence(TfliteSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   const std::int64_t steps = site.options().number<std::int32_t>(0), batch = site.options().number<std::int32_t>(1);
