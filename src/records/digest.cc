@@ -173,15 +173,19 @@ bool counts_for(const std::string& target, const Target& wanted, TargetUse use) 
 
 std::vector<std::string> strangers(const Records& records, const std::vector<std::string>& keys, const Target& target,
                                    TargetUse use) {
-  std::map<std::string, bool> counts;  // by target
+  std::map<std::string, bool> judged;  // a file has few targets
+  const auto counts = [&](const std::string& has) {
+    const auto [found, is_new] = judged.try_emplace(has, false);
+    if (is_new) found->second = counts_for(has, target, use);
+    return found->second;
+  };
   std::set<std::string> known, unknown_keys, targets;
   for (const std::string& key : keys) known.insert(canonical_key(key));
   std::int64_t of_others = 0, elsewhere = 0;
   for (const Record& r : records.all()) {
     if (const std::string key = canonical_key(r.key); known.count(key) == 0)
       unknown_keys.insert(key), ++of_others;
-    else if (const auto [found, is_new] = counts.try_emplace(r.target, false);
-             !(is_new ? found->second = counts_for(r.target, target, use) : found->second))
+    else if (!counts(r.target))
       targets.insert(r.target), ++elsewhere;
   }
   std::vector<std::string> notes;
