@@ -168,7 +168,9 @@ TEST(Supervisor, GrowsByNoAnswerOfAKernel) {
   board.greet();
   EXPECT_EQ(board.answers({5, {CheckRequest{kernel("answer_without_end"), {}, {}, {}}}}),
             "starting 0, item 0: crash, done");
-  if (!testing::kSanitized) EXPECT_LT(board.megabytes(), 64);
+  if (!testing::kSanitized) {
+    EXPECT_LT(board.megabytes(), 64);
+  }
   KernelJob large = kernel("add_one");
   large.arguments[1].bytes = describe_board().memory_bytes / 4;
   EXPECT_EQ(board.answers({5, {CheckRequest{large, {}, {}, {}}}}), "starting 0, item 0: rejected, done");
