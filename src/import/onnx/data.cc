@@ -98,7 +98,7 @@ Status import_slice(OnnxSite& site) {
   if (site.has(4)) {
     WHET_TRY(steps, site.known_integers(4, "list of steps"));
   }
-  return site.give(sliced(site, site.in(0), starts, ends, axes, steps));
+  return site.give(sliced_to(site, site.in(0), starts, ends, axes, steps));
 }
 
 Status import_gather(OnnxSite& site) {

@@ -279,9 +279,9 @@ Result<ValueId> sliced(NodeSite& site, ValueId input, const std::vector<std::int
   return site.add("sliced", op, {input});
 }
 
-Result<ValueId> sliced(NodeSite& site, ValueId x, const std::vector<std::int64_t>& starts,
-                       const std::vector<Size>& ends, const std::optional<std::vector<std::int64_t>>& axes,
-                       const std::vector<std::int64_t>& steps) {
+Result<ValueId> sliced_to(NodeSite& site, ValueId x, const std::vector<std::int64_t>& starts,
+                          const std::vector<Size>& ends, const std::optional<std::vector<std::int64_t>>& axes,
+                          const std::vector<std::int64_t>& steps) {
   WHET_TRY(ValueId y, sliced(site, x, starts, most_of(ends), axes, steps));
   for (std::size_t i = 0; i < ends.size(); ++i) {
     if (!ends[i].count) continue;

@@ -37,8 +37,8 @@ Result<ValueId> sliced(NodeSite&, ValueId x, const std::vector<std::int64_t>& st
                        const std::vector<std::int64_t>& ends, const std::optional<std::vector<std::int64_t>>& axes,
                        const std::vector<std::int64_t>& steps);
 /// The same where values may decide how many are taken from the first on.
-Result<ValueId> sliced(NodeSite&, ValueId x, const std::vector<std::int64_t>& starts, const std::vector<Size>& ends,
-                       const std::optional<std::vector<std::int64_t>>& axes, const std::vector<std::int64_t>& steps);
+Result<ValueId> sliced_to(NodeSite&, ValueId x, const std::vector<std::int64_t>& starts, const std::vector<Size>& ends,
+                          const std::optional<std::vector<std::int64_t>>& axes, const std::vector<std::int64_t>& steps);
 /// Parts of the given extents along an axis, one behind the other; together they are all.
 Result<std::vector<ValueId>> divided(NodeSite&, ValueId x, std::int64_t axis, const std::vector<std::int64_t>& extents);
 /// `pads`: before each of `axes`, then behind each. Negative ones crop.

@@ -291,7 +291,7 @@ Status import_slice(TorchSite& site) {
   WHET_TRY(const ValueId x, site.tensor("self"));
   WHET_TRY(const std::int64_t d, axis_of_tensor(site, x));
   WHET_TRY(const Range range, read_range(site));
-  return site.give(sliced(site, x, {range.start}, Sizes{range.end}, Ints{d}, {range.step}));
+  return site.give(sliced_to(site, x, {range.start}, Sizes{range.end}, Ints{d}, {range.step}));
 }
 Status import_narrow(TorchSite& site) {
   WHET_TRY(const ValueId x, site.tensor("self"));
@@ -303,7 +303,7 @@ Status import_narrow(TorchSite& site) {
   if (start < 0 || length < 0 || length > extent || start > extent - length)
     return site.error("takes " + std::to_string(length) + " places from " + std::to_string(start) +
                       " on of an extent of " + std::to_string(extent));
-  return site.give(sliced(site, x, {start}, Sizes{{start + length, places.count}}, Ints{d}, {1}));
+  return site.give(sliced_to(site, x, {start}, Sizes{{start + length, places.count}}, Ints{d}, {1}));
 }
 Status import_select(TorchSite& site) {
   WHET_TRY(const ValueId x, site.tensor("self"));
