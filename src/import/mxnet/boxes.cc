@@ -22,7 +22,7 @@ constexpr double kNever = -std::numeric_limits<double>::infinity();
 
 /// Columns from `first` on of the last dimension.
 Result<ValueId> columns_from(NodeSite& site, ValueId x, std::int64_t first, std::int64_t count) {
-  return sliced(site, x, {first}, Ints{first + count}, Ints{static_cast<std::int64_t>(site.rank(x)) - 1}, {1});
+  return sliced(site, x, {first}, {first + count}, Ints{static_cast<std::int64_t>(site.rank(x)) - 1}, {1});
 }
 /// One column of rows [N, n, W] as [N, n].
 Result<ValueId> list_of_column(NodeSite& site, ValueId rows, std::int64_t k) {
@@ -230,7 +230,7 @@ Status import_multi_box_detection(MxSite& site) {
     return site.error("has " + std::to_string(variances.size()) + " variances and a threshold of overlap of " +
                       std::to_string(overlap) + "; expected four, and more than 0 to 1");
   // The best class of each box.
-  WHET_TRY(const ValueId scores, sliced(site, site.in(0), {1}, Ints{s[1]}, Ints{1}, {1}));
+  WHET_TRY(const ValueId scores, sliced(site, site.in(0), {1}, {s[1]}, Ints{1}, {1}));
   WHET_TRY(const ValueId label, site.add("class", ArgReduceOperator{true, 1, true, false}, {scores}));
   WHET_TRY(const ValueId score, site.add("score", ReduceOperator{ReduceKind::max, {1}, false}, {scores}));
   WHET_TRY(const ValueId exists, with_number(site, "valid", B::greater_equal, score, least));

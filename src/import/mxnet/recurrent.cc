@@ -36,7 +36,7 @@ class Pieces {
     std::vector<ValueId> gates;
     for (const std::size_t gate : gate_order(net.kind)) {
       const std::int64_t begin = at_ + static_cast<std::int64_t>(gate) * each;
-      WHET_TRY(ValueId part, sliced(site_, list_, {begin}, Ints{begin + each}, Ints{0}, {1}));
+      WHET_TRY(ValueId part, sliced(site_, list_, {begin}, {begin + each}, Ints{0}, {1}));
       if (columns > 0) {
         WHET_TRY(part, site_.add("matrix", ReshapeOperator{{net.hidden, columns}}, {part}));
       }
@@ -141,7 +141,7 @@ Status import_rnn(MxSite& site) {
       for (const std::string& name : net.activations) form.activations.push_back({name});
     const std::int64_t first = static_cast<std::int64_t>(l) * net.directions();
     const auto of_layer = [&](ValueId all) {
-      return sliced(site, all, {first}, Ints{first + net.directions()}, Ints{0}, {1});
+      return sliced(site, all, {first}, {first + net.directions()}, Ints{0}, {1});
     };
     // Gluon's zeros at the start have a batch of 0, which means: that of the data.
     if (num_elements(site.shape(site.in(2))) > 0) {

@@ -23,7 +23,7 @@ Result<ValueId> interleaved(MxSite& site, ValueId x, std::int64_t part) {
                       " heads; expected steps, a batch, and queries, keys and values of each head");
   const std::int64_t size = shape[2] / 3 / heads, lists = shape[1] * heads;
   WHET_TRY(ValueId y, site.add("heads", ReshapeOperator{{shape[0], lists, 3 * size}}, {x}));
-  WHET_TRY(y, sliced(site, y, {part * size}, Ints{(part + 1) * size}, Ints{2}, {1}));
+  WHET_TRY(y, sliced(site, y, {part * size}, {(part + 1) * size}, Ints{2}, {1}));
   return site.add("by_head", TransposeOperator{{1, 0, 2}}, {y});
 }
 
@@ -67,7 +67,7 @@ Status import_sequence_last(MxSite& site) {
   if (shape.size() < 2 || num_elements(shape) == 0) return site.error("the input is " + to_string(site.type(x)));
   const std::int64_t steps = shape[static_cast<std::size_t>(axis)], lists = shape[static_cast<std::size_t>(1 - axis)];
   if (!by_lengths) {
-    WHET_TRY(const ValueId last, sliced(site, x, {steps - 1}, Ints{steps}, Ints{axis}, {1}));
+    WHET_TRY(const ValueId last, sliced(site, x, {steps - 1}, {steps}, Ints{axis}, {1}));
     return site.give(squeezed(site, last, Ints{axis}));
   }
   if (site.input_count() != 2 || site.shape(site.in(1)) != Shape{lists})
@@ -91,7 +91,7 @@ Status import_sequence_reverse(MxSite& site) {
   if (axis != 0 || site.rank(x) < 2) return site.error("reverses axis " + std::to_string(axis) + "; expected 0");
   if (!by_lengths) {
     const std::int64_t steps = site.shape(x)[0];
-    return site.give(sliced(site, x, {steps - 1}, Ints{-steps - 1}, Ints{0}, {-1}));
+    return site.give(sliced(site, x, {steps - 1}, {-steps - 1}, Ints{0}, {-1}));
   }
   if (site.input_count() != 2) return site.error("has no lengths");
   WHET_TRY(const ValueId lengths, site.cast("lengths", site.in(1), DType::i64));

@@ -232,7 +232,7 @@ Status import_slice_axis(MxSite& site) {
   WHET_TRY(const std::int64_t axis, site.axis("axis", 0, site.rank(site.in(0))));
   WHET_TRY(const std::int64_t begin, site.integer("begin", 0));
   WHET_TRY(const std::int64_t end, site.integer("end", kToTheEnd));
-  return site.give(sliced(site, site.in(0), {begin}, Ints{end}, Ints{axis}, {1}));
+  return site.give(sliced(site, site.in(0), {begin}, {end}, Ints{axis}, {1}));
 }
 /// As long as the second input in some axes.
 Status import_slice_like(MxSite& site) {

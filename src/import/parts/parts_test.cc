@@ -358,9 +358,8 @@ TEST(Einsum, MessagesCallTheEquationAsTheFormatDoes) {
 TEST(Shape, SlicesAreThoseOfNumpy) {
   const Tensor x = f32({6}, {0, 1, 2, 3, 4, 5});
   const auto part = [&](std::int64_t start, std::int64_t end, std::int64_t step) {
-    return near_text(computed({x}, [&](NodeSite& s, const Values& in) {
-      return sliced(s, in[0], {start}, Ints{end}, std::nullopt, {step});
-    }));
+    return near_text(computed(
+        {x}, [&](NodeSite& s, const Values& in) { return sliced(s, in[0], {start}, {end}, std::nullopt, {step}); }));
   };
   EXPECT_EQ(part(1, 100, 2), "f32[3] 1 3 5");
   EXPECT_EQ(part(-2, 100, 1), "f32[2] 4 5");

@@ -117,13 +117,13 @@ Result<ValueId> mirrored(NodeSite& site, ValueId x, const std::vector<std::int64
     const auto axis = static_cast<std::int64_t>(d);
     const std::vector<std::int64_t> axes = {axis};
     if (before > 0) {
-      WHET_TRY(const ValueId part, sliced(site, x, {before - 1}, std::vector<std::int64_t>{-kBehindAll}, axes, {-1}));
+      WHET_TRY(const ValueId part, sliced(site, x, {before - 1}, {-kBehindAll}, axes, {-1}));
       row.push_back(part);
     }
     row.push_back(x);
     if (behind > 0) {
       const std::int64_t end = extent == behind ? -kBehindAll : extent - behind - 1;
-      WHET_TRY(const ValueId part, sliced(site, x, {-1}, std::vector<std::int64_t>{end}, axes, {-1}));
+      WHET_TRY(const ValueId part, sliced(site, x, {-1}, {end}, axes, {-1}));
       row.push_back(part);
     }
     if (row.size() > 1) {

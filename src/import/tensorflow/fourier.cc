@@ -38,8 +38,7 @@ Status import_rfft(TfSite& site) {
   std::vector<ValueId> parts;
   for (const std::int64_t part : {0, 1}) {
     const auto last = static_cast<std::int64_t>(x.size());
-    WHET_TRY(const ValueId one,
-             sliced(site, spectra, {part}, std::vector<std::int64_t>{part + 1}, std::vector<std::int64_t>{last}, {1}));
+    WHET_TRY(const ValueId one, sliced(site, spectra, {part}, {part + 1}, std::vector<std::int64_t>{last}, {1}));
     WHET_TRY(const ValueId plane, squeezed(site, one, std::vector<std::int64_t>{last}));
     parts.push_back(plane);
   }

@@ -48,7 +48,7 @@ Result<PostProcess> read_post_process(const TfliteSite& site) {
 }
 
 Result<ValueId> two_columns(NodeSite& site, ValueId x, std::int64_t first) {
-  return sliced(site, x, {first}, std::vector<std::int64_t>{first + 2}, std::vector<std::int64_t>{2}, {1});
+  return sliced(site, x, {first}, {first + 2}, std::vector<std::int64_t>{2}, {1});
 }
 
 /// Corners [1, n, 4] of encodings [1, n, 4 or more]: centres and sizes relative to those of the anchors [n, 4].
@@ -85,7 +85,7 @@ Result<ValueId> scores_of(TfliteSite& site, ValueId corners, const PostProcess& 
   if (!fits)
     return site.error("has scores " + to_string(site.type(scores)) + " of " + std::to_string(site.shape(corners)[1]) +
                       " boxes and " + std::to_string(p.classes) + " classes");
-  return sliced(site, scores, {s[2] - p.classes}, std::vector<std::int64_t>{s[2]}, std::vector<std::int64_t>{2}, {1});
+  return sliced(site, scores, {s[2] - p.classes}, {s[2]}, std::vector<std::int64_t>{2}, {1});
 }
 
 /// Suppression of each class alone, then the best of all. The results have as many rows as in the fast form.

@@ -22,7 +22,7 @@ Tensor diagonal_mask(std::int64_t rows, std::int64_t columns) {
 
 /// Entry `d` of a list of starts, kept so that `part` elements fit into `extent`.
 Result<ValueId> kept_start(TfliteSite& site, ValueId starts, std::int64_t d, std::int64_t extent, std::int64_t part) {
-  WHET_TRY(ValueId start, sliced(site, starts, {d}, Ints{d + 1}, std::nullopt, {1}));
+  WHET_TRY(ValueId start, sliced(site, starts, {d}, {d + 1}, std::nullopt, {1}));
   WHET_TRY(start, site.cast("start", start, DType::i64));
   return site.add("kept_start", ClipOperator{0, static_cast<double>(extent - part)}, {start});
 }

@@ -235,7 +235,7 @@ Status import_svdf(TfliteSite& site) {
   WHET_TRY(now, site.add("now", ReshapeOperator{{batch, filters, 1}}, {now}));
   if (steps > 1) {
     WHET_TRY(ValueId old, site.add("memory", ReshapeOperator{{batch, filters, steps}}, {memory}));
-    WHET_TRY(old, sliced(site, old, {1}, Ints{steps}, Ints{2}, {1}));
+    WHET_TRY(old, sliced(site, old, {1}, {steps}, Ints{2}, {1}));
     WHET_TRY(now, site.add("steps", ConcatOperator{2}, {old, now}));
   }
   WHET_TRY(ValueId y, site.add("weighted", BinaryOperator{B::mul}, {now, times}));

@@ -39,7 +39,7 @@ Status import_rfft2d(TfliteSite& site) {
   std::vector<ValueId> parts;
   for (const std::int64_t part : {0, 1}) {
     const auto last = static_cast<std::int64_t>(x.size());
-    WHET_TRY(const ValueId one, sliced(site, spectra, {part}, Ints{part + 1}, Ints{last}, {1}));
+    WHET_TRY(const ValueId one, sliced(site, spectra, {part}, {part + 1}, Ints{last}, {1}));
     WHET_TRY(const ValueId plane, squeezed(site, one, Ints{last}));
     parts.push_back(plane);
   }

@@ -19,7 +19,7 @@ Status give_pair(TorchSite& site, ValueId x) {
   const auto last = static_cast<std::int64_t>(site.rank(x)) - 1;
   std::vector<ValueId> parts;
   for (const std::int64_t part : {0, 1}) {
-    WHET_TRY(const ValueId one, sliced(site, x, {part}, Ints{part + 1}, Ints{last}, {1}));
+    WHET_TRY(const ValueId one, sliced(site, x, {part}, {part + 1}, Ints{last}, {1}));
     WHET_TRY(const ValueId plane, squeezed(site, one, Ints{last}));
     parts.push_back(plane);
   }

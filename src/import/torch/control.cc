@@ -104,8 +104,7 @@ Status import_map(TorchSite& site) {
     for (const ValueId sequence : sequences) {
       if (site.rank(sequence) == 0 || site.shape(sequence)[0] != rows)
         return site.error("its sequences differ in length");
-      WHET_TRY(const ValueId one,
-               sliced(site, sequence, {row}, std::vector<std::int64_t>{row + 1}, std::vector<std::int64_t>{0}, {1}));
+      WHET_TRY(const ValueId one, sliced(site, sequence, {row}, {row + 1}, std::vector<std::int64_t>{0}, {1}));
       WHET_TRY(const ValueId element, squeezed(site, one, std::vector<std::int64_t>{0}));
       inputs.push_back(element);
     }

@@ -52,8 +52,7 @@ struct Layers {
 /// The states of one layer: [directions, N, H].
 Result<ValueId> of_layer(TorchSite& site, ValueId states, const Layers& layers, std::int64_t layer) {
   const auto directions = static_cast<std::int64_t>(layers.directions());
-  return sliced(site, states, {layer * directions}, std::vector<std::int64_t>{(layer + 1) * directions},
-                std::vector<std::int64_t>{0}, {1});
+  return sliced(site, states, {layer * directions}, {(layer + 1) * directions}, std::vector<std::int64_t>{0}, {1});
 }
 
 /// What the steps of one layer give, [steps, N, directions * H], and its last states.

@@ -309,7 +309,7 @@ Status import_select(TorchSite& site) {
   WHET_TRY(const ValueId x, site.tensor("self"));
   WHET_TRY(const std::int64_t d, axis_of_tensor(site, x));
   WHET_TRY(const std::int64_t place, resolve_place(site, x, d));
-  WHET_TRY(const ValueId one, sliced(site, x, {place}, Ints{place + 1}, Ints{d}, {1}));
+  WHET_TRY(const ValueId one, sliced(site, x, {place}, {place + 1}, Ints{d}, {1}));
   return site.give(squeezed(site, one, Ints{d}));
 }
 Status import_unbind(TorchSite& site) {
@@ -383,7 +383,7 @@ Status import_tensor_split_places(TorchSite& site) {
   std::int64_t from = 0;
   for (std::int64_t to : places) {
     to = std::clamp<std::int64_t>(to < 0 ? to + extent : to, 0, extent);
-    WHET_TRY(const ValueId part, sliced(site, x, {from}, Ints{std::max(from, to)}, Ints{d}, {1}));
+    WHET_TRY(const ValueId part, sliced(site, x, {from}, {std::max(from, to)}, Ints{d}, {1}));
     parts.push_back(part);
     from = to;
   }
