@@ -17,16 +17,45 @@ constexpr std::string_view kMagic = "\x93NUMPY";
 struct TypeCode {
   std::string_view code;  ///< without the byte order
   DType dtype;
+  /// Of integers that tensors do not have: reads the one in front of the bytes.
+  std::int64_t (*read)(const char*) = nullptr;
+  std::int64_t read_bytes = 0;
+
+  std::int64_t bytes() const { return read != nullptr ? read_bytes : size_of(dtype); }
 };
-constexpr TypeCode kTypeCodes[] = {{"f4", DType::f32}, {"f8", DType::f64}, {"f2", DType::f16}, {"i1", DType::i8},
-                                   {"u1", DType::u8},  {"i4", DType::i32}, {"i8", DType::i64}, {"b1", DType::boolean}};
+
+template <typename T>
+std::int64_t read_as(const char* bytes) {
+  T value;
+  std::memcpy(&value, bytes, sizeof value);
+  return static_cast<std::int64_t>(value);
+}
+
+/// Those that are written stand first.
+constexpr TypeCode kTypeCodes[] = {{"f4", DType::f32},
+                                   {"f8", DType::f64},
+                                   {"f2", DType::f16},
+                                   {"i1", DType::i8},
+                                   {"u1", DType::u8},
+                                   {"i4", DType::i32},
+                                   {"i8", DType::i64},
+                                   {"b1", DType::boolean},
+                                   {"i2", DType::i32, read_as<std::int16_t>, 2},
+                                   {"u2", DType::i32, read_as<std::uint16_t>, 2},
+                                   {"u4", DType::i64, read_as<std::uint32_t>, 4},
+                                   {"u8", DType::i64, read_as<std::uint64_t>, 8}};
+
+struct Header {
+  const TypeCode* code = nullptr;
+  Shape shape;
+};
 
 /// Reads the header's Python literal: {'descr': '<f4', 'fortran_order': False, 'shape': (1, 3), }
 class HeaderReader {
  public:
   HeaderReader(std::string_view text, const std::string& what) : text_(text), what_(what) {}
 
-  Result<TensorType> read() {
+  Result<Header> read() {
     if (!accept('{')) return malformed();
     while (!accept('}')) {
       const auto key = quoted();
@@ -42,9 +71,9 @@ class HeaderReader {
       }
       accept(',');
     }
-    if (!dtype_ || !order_ || !shape_) return malformed();
+    if (!code_ || !order_ || !shape_) return malformed();
     WHET_RETURN_IF_ERROR(check_shape(what_, *shape_));
-    return TensorType{*dtype_, *shape_};
+    return Header{code_, *shape_};
   }
 
  private:
@@ -57,14 +86,14 @@ class HeaderReader {
     const std::string_view kind = ordered ? code->substr(1) : *code;
     for (const TypeCode& known : kTypeCodes) {
       if (kind != known.code) continue;
-      if (code->front() == '>' && size_of(known.dtype) > 1) {
+      if (code->front() == '>' && known.bytes() > 1) {
         return Error{what_ + ": the array is big endian (\"" + std::string(*code) + "\"); expected little endian"};
       }
-      dtype_ = known.dtype;
+      code_ = &known;
       return ok_status();
     }
     return Error{what_ + ": the element type is \"" + std::string(*code) +
-                 "\"; expected f4, f8, f2, i1, u1, i4, i8 or b1"};
+                 "\"; expected f4, f8, f2, i1, u1, i2, u2, i4, u4, i8, u8 or b1"};
   }
 
   Status read_order() {
@@ -112,7 +141,7 @@ class HeaderReader {
 
   std::string_view text_;
   const std::string& what_;
-  std::optional<DType> dtype_;
+  const TypeCode* code_ = nullptr;
   std::optional<bool> order_;
   std::optional<Shape> shape_;
 };
@@ -138,6 +167,19 @@ std::string without_ending(const std::string& name, std::string_view ending) {
   return name.ends_with(ending) ? name.substr(0, name.size() - ending.size()) : name;
 }
 
+Result<Tensor> widened(const TypeCode& code, const TensorType& type, const char* bytes, const std::string& what) {
+  Tensor tensor(type.dtype, type.shape);
+  for (std::int64_t i = 0; i < tensor.size(); ++i) {
+    const std::int64_t value = code.read(bytes + i * code.bytes());
+    if (value < 0 && code.code == "u8")
+      return Error{what + ": element " + std::to_string(i) + " is " +
+                   std::to_string(static_cast<std::uint64_t>(value)) +
+                   "; u8 is read as i64, which ends at 9223372036854775807"};
+    tensor.set_integer(i, value);
+  }
+  return tensor;
+}
+
 }  // namespace
 
 Result<Tensor> parse_npy(std::string_view bytes, const std::string& what) {
@@ -150,13 +192,15 @@ Result<Tensor> parse_npy(std::string_view bytes, const std::string& what) {
   for (std::size_t i = 0; i < length_bytes; ++i) header |= byte(8 + i) << (8 * i);
   const std::size_t begin = 8 + length_bytes;
   if (header > bytes.size() - begin) return Error{what + ": the .npy header is cut off"};
-  WHET_TRY(const TensorType type, HeaderReader(bytes.substr(begin, header), what).read());
+  WHET_TRY(const Header read, HeaderReader(bytes.substr(begin, header), what).read());
+  const TensorType type{read.code->dtype, read.shape};
   const std::size_t data = bytes.size() - begin - header;
-  const std::size_t wanted = static_cast<std::size_t>(num_elements(type.shape) * size_of(type.dtype));
+  const std::size_t wanted = static_cast<std::size_t>(num_elements(type.shape) * read.code->bytes());
   if (data != wanted) {
     return Error{what + ": " + to_string(type) + " needs " + std::to_string(wanted) + " bytes; the file holds " +
                  std::to_string(data)};
   }
+  if (read.code->read != nullptr) return widened(*read.code, type, bytes.data() + begin + header, what);
   Tensor tensor(type.dtype, type.shape);
   std::memcpy(tensor.data(), bytes.data() + begin + header, wanted);
   if (type.dtype == DType::boolean) {

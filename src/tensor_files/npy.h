@@ -14,8 +14,8 @@ struct NamedTensor {
   Tensor tensor;
 };
 
-/// NumPy's .npy, versions 1 to 3: little endian, C order; f32, f64, f16, i8, u8, i32, i64, bool. `what` begins
-/// messages.
+/// NumPy's .npy, versions 1 to 3: little endian, C order; the types of tensors, i16 and u16 (as i32), u32 and u64 (as
+/// i64), as import widens them. `what` begins messages.
 Result<Tensor> parse_npy(std::string_view bytes, const std::string& what);
 std::string format_npy(const Tensor&);
 /// NumPy's .npz: a zip file of .npy members (stored or deflated); names without ".npy", in the file's order.

@@ -52,7 +52,7 @@ TEST(Npy, SaysWhatItCannotRead) {
   EXPECT_EQ(parsed(with_header("{'descr': '>f4', 'fortran_order': False, 'shape': (1,)}", "1234")),
             "x.npy: the array is big endian (\">f4\"); expected little endian");
   EXPECT_EQ(parsed(with_header("{'descr': '<c8', 'fortran_order': False, 'shape': (1,)}", "12345678")),
-            "x.npy: the element type is \"<c8\"; expected f4, f8, f2, i1, u1, i4, i8 or b1");
+            "x.npy: the element type is \"<c8\"; expected f4, f8, f2, i1, u1, i2, u2, i4, u4, i8, u8 or b1");
   EXPECT_EQ(parsed(with_header("{'descr': '<f4', 'fortran_order': False, 'shape': (2,)}", "1234")),
             "x.npy: f32[2] needs 8 bytes; the file holds 4");
   EXPECT_EQ(parsed(with_header("{'descr': '<f4', 'fortran_order': False, 'shape': (-1,)}", "1234")),
@@ -60,6 +60,25 @@ TEST(Npy, SaysWhatItCannotRead) {
   EXPECT_EQ(parsed(with_header("{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999, 9)}", "1234")),
             "x.npy has shape 99999999999x9; at most 2147483647 elements are supported");
   EXPECT_EQ(parsed(with_header("{'descr': '<f4'", "1234")), "x.npy: the .npy header is damaged");
+}
+
+TEST(Npy, WidensIntegersThatTensorsDoNotHave) {
+  const auto read = [](const std::string& code, const std::string& data) {
+    const auto tensor =
+        parse_npy(with_header("{'descr': '<" + code + "', 'fortran_order': False, 'shape': (2,)}", data), "x");
+    if (!tensor.ok()) return tensor.error().message;
+    return to_string(tensor->type()) + " " + std::to_string(tensor->integer(0)) + " " +
+           std::to_string(tensor->integer(1));
+  };
+  const auto bytes = [](const char* text, std::size_t count) { return std::string(text, count); };
+  EXPECT_EQ(read("i2", bytes("\x01\x00\xff\xff", 4)), "i32[2] 1 -1");
+  EXPECT_EQ(read("u2", bytes("\x01\x00\xff\xff", 4)), "i32[2] 1 65535");
+  EXPECT_EQ(read("u4", bytes("\x01\x00\x00\x00\xff\xff\xff\xff", 8)), "i64[2] 1 4294967295");
+  EXPECT_EQ(read("u8", bytes("\x01\x00\x00\x00\x00\x00\x00\x00\xff\xff\xff\xff\xff\xff\xff\x7f", 16)),
+            "i64[2] 1 9223372036854775807");
+  EXPECT_EQ(read("u8", std::string(8, '\0') + std::string(8, '\xff')),
+            "x: element 1 is 18446744073709551615; u8 is read as i64, which ends at 9223372036854775807");
+  EXPECT_EQ(read("u2", "\x01"), "x: i32[2] needs 4 bytes; the file holds 1");
 }
 
 std::vector<NamedTensor> three_tensors() {
