@@ -73,6 +73,54 @@ case_older_processors() {
   done
 }
 
+# The header and the data of a .npy of this type and shape: npy '<f4' '(3, 2)' < DATA.
+npy() {
+  local header="{'descr': '$1', 'fortran_order': False, 'shape': $2, }"
+  printf '\x93NUMPY\x01\x00\x76\x00%-117s\n' "$header"
+  cat
+}
+
+case_names_of_inputs() {
+  # One input, import/x:0 f32[n,2]; one output, its Relu.
+  base64 -d > slash.onnx <<< "CAg6RAoVCgppbXBvcnQveDowEgF5IgRSZWx1EgFnWh0KCmltcG9ydC94OjASDwoNCAESCQoDEgFuCgIIAmIJCgF5EgQKAggBQgQKABAN"
+  head -c 24 /dev/zero | npy '<f4' '(3, 2)' > in.npy
+  cp in.npy import=x.npy
+  for input in in.npy import/x:0=in.npy import/x:0=import=x.npy "import/x:0=$PWD/in.npy"; do
+    expect 0 "f32[3x2]" "$whet" run slash.onnx --shape import/x:0=3x2 --input "$input"
+  done
+  expect 0 "f32[3x2]" "$whet" run slash.onnx --input import/x:0=in.npy
+  expect 0 "largest magnitude: yes" "$whet" check slash.onnx --shape import/x:0=3x2 --input in.npy --expect in.npy
+  refuse 1 "f32[3x2] was given; the model takes f32[1x2]; where the file leaves dimensions open, --shape import/x:0=3x2 binds them" \
+    "$whet" run slash.onnx --input in.npy
+  refuse 1 'the model has no input "import/y:0"; it takes import/x:0; did you mean "import/x:0"?' \
+    "$whet" run slash.onnx --input import/y:0=nothing.npy
+  expect 0 "by default schedules" "$whet" compile slash.onnx --shape import/x:0=3x2 -o slash.so
+  expect 0 "f32[3x2]" "$whet" run slash.so --input import/x:0=in.npy
+  refuse 1 'the model has no input "foo"; it takes import/x:0' "$whet" run slash.so --input foo=nothing.npy
+}
+
+case_wide_integers() {
+  # y = x + z, of uint16: 65535 + 1 is 0.
+  base64 -d > add.onnx <<< "CAg6QgoQCgF4CgF6EgF5IgNBZGQ6ABIBZ1oPCgF4EgoKCAgEEgQKAggDWg8KAXoSCgoICAQSBAoCCANiCQoBeRIECgIIBEIECgAQDg=="
+  printf '\x03\x00\x07\x00\xff\xff' | npy '<u2' '(3,)' > x.npy
+  printf '\x01\x00\x01\x00\x01\x00' | npy '<u2' '(3,)' > z.npy
+  printf '\x04\x00\x08\x00\x00\x00' | npy '<u2' '(3,)' > y.npy
+  expect 0 "largest magnitude: yes" "$whet" check add.onnx --input x.npy --input z.npy --expect y.npy
+}
+
+case_check_compares_what_fits() {
+  head -c 40 /dev/zero | npy '<f4' '(1, 10)' > y.npy
+  refuse 1 "input data f32[1x784] is missing" "$whet" check zoo:mlp --expect y.npy
+  expect 1 "largest magnitude: no" "$whet" check zoo:mlp --fill ones --expect y.npy
+  refuse 1 "takes data f32[1x784], and" "$whet" check zoo:mlp --against "$models/blazeface_front.onnx"
+  "$whet" compile zoo:mlp -o mlp.so -q
+  expect 0 "largest magnitude: yes" "$whet" check mlp.so --against zoo:mlp
+  refuse 1 "zoo:mlp takes data f32[2x784], and mlp.so data f32[1x784]" "$whet" check zoo:mlp --batch 2 --against mlp.so
+  head -c 12 /dev/zero | npy '<f4' '(1, 3)' > short.npy
+  refuse 1 "gives softmax f32[1x10], and the answers to compare with are short.npy f32[1x3]" \
+    "$whet" check zoo:mlp --fill ones --expect short.npy
+}
+
 case_compiled() {
   expect 0 "by default schedules" "$whet" compile "$models/blazeface_front.onnx" -o model.so
   expect 0 "largest magnitude: yes" "$whet" check model.so --input "$models/blazeface_front.in.npy" "${blazeface_answers[@]}"

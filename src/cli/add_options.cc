@@ -36,10 +36,18 @@ void add_shapes(Arguments& arguments, ModelOptions& options) {
   arguments.reads(options.inputs);
 }
 
+const std::vector<std::string>& shape_options() {
+  static const std::vector<std::string> names = {"--shape", "--until", "--entry", "--seed",
+                                                 "--batch", "--image", "--layout"};
+  return names;
+}
+
 void add_zoo(Arguments& arguments, ModelOptions& options) {
-  arguments.add("--batch", options.batch, 1, 65536, "zoo: models: inputs in a batch");
-  arguments.add("--image", options.image, 1, 65536, "zoo: models: height and width of the input [pixels]");
-  arguments.choice("--layout", options.layout, {"nchw", "nhwc"}, "zoo: models: order of the input's dimensions");
+  arguments.add("--batch", options.batch, 1, 65536, "zoo: models: inputs in a batch (default: 1)", 0);
+  arguments.add("--image", options.image, 1, 65536,
+                "zoo: models: height and width of the input [pixels] (default: 224)", 0);
+  arguments.choice("--layout", options.layout, {"nchw", "nhwc"},
+                   "zoo: models: order of the input's dimensions: nchw (default), nhwc");
 }
 
 void add_inputs(Arguments& arguments, ModelOptions& options) {
@@ -133,6 +141,12 @@ void add_options(Arguments& arguments, RunnableOptions& options) {
       "ended; chain: one after another; single: without a graph");
   arguments.flag("--no-pin", options.no_pin, "Do not pin threads to cores");
   arguments.flag("--map-weights", options.map_weights, "Use the weights in the mapped file, which processes share");
+}
+
+Status check_repeat(const TuneSettings& settings, const std::string& command) {
+  if (settings.repeat > 0 || (settings.number == 0 && settings.min_repeat_ms == 0)) return ok_status();
+  return Error{command + ": --number and --min-repeat-ms count only with --repeat; give --repeat too",
+               ErrorKind::wrong_use};
 }
 
 void add_measuring(Arguments& arguments, TuneSettings& settings) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "cli/arguments.h"
 #include "session/fleet.h"
@@ -20,6 +21,8 @@ namespace whet {
 void add_options(Arguments&, ModelOptions&, bool compiled = false);
 /// The options that decide shapes and contents: --shape, --seed, and those of zoo models.
 void add_shapes(Arguments&, ModelOptions&);
+/// Those of add_shapes.
+const std::vector<std::string>& shape_options();
 /// --batch, --image and --layout.
 void add_zoo(Arguments&, ModelOptions&);
 /// --input and --fill.
@@ -35,6 +38,8 @@ void add_options(Arguments&, RoundingOptions&, const std::string& what);
 void add_precision(Arguments&, RoundingOptions&, const std::string& meaning);
 /// How candidates are measured: --cache, --repeat, --builders, the limits of time.
 void add_measuring(Arguments&, TuneSettings&);
+/// What they cannot be together.
+Status check_repeat(const TuneSettings&, const std::string& command);
 void add_options(Arguments&, RecordOptions&);
 void add_options(Arguments&, RunnableOptions&);
 

@@ -124,6 +124,10 @@ void Arguments::require_choice(const std::string& name, std::string& value, std:
   app_.add_option(name, value, with_words(help, words))->required()->type_name("")->check(one_of(words));
 }
 
+std::function<bool(const std::string&)> Arguments::given() const {
+  return [app = &app_](const std::string& name) { return app->get_option(name)->count() > 0; };
+}
+
 std::vector<std::string> words_of(const CLI::Option& option) {
   const int first = 0;
   try {

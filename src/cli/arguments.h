@@ -49,6 +49,9 @@ class Arguments {
   /// Names what was not given, and checks. It outlives this object, as the values do.
   std::function<Status()> check() const;
 
+  /// Whether the user gave an option, "--long". Asked while the command runs.
+  std::function<bool(const std::string&)> given() const;
+
  private:
   struct Files;
   CLI::App& app_;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <functional>
 #include <memory>
 
 #include "cli/add_options.h"
@@ -77,7 +78,7 @@ void print_json(const OpenedModel& model, const Latency& latency) {
 int run(BenchCommand& command) {
   if (command.runnable.model.fill.empty()) command.runnable.model.fill = "random";
   command.runnable.times_alone = true;
-  const Result<InputFiles> files = read_inputs(command.runnable.model.inputs);
+  const Result<InputFiles> files = read_inputs(command.runnable.model);
   if (!files.ok()) return fail(files.error());
   Result<Runnable> runnable = open_runnable(command.runnable, *files);
   if (!runnable.ok()) return fail(runnable.error());
@@ -105,7 +106,12 @@ std::function<int()> make_bench(Arguments& arguments) {
   arguments.flag("--on-device", command->timing.on_device,
                  "For a GPU: keep inputs and outputs in its memory, and also time inferences one behind the other");
   arguments.flag("--json", command->json, "Print JSON");
-  return [command] { return run(*command); };
+  return [command, given = arguments.given()] {
+    if (command->timing.runs > 0)
+      if (const Status fits = refuse_given(given, {"--seconds"}, "bench", "counts only without --runs"); !fits.ok())
+        return fail(fits.error());
+    return run(*command);
+  };
 }
 
 }  // namespace whet

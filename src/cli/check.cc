@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "base/counted.h"
 #include "cli/add_options.h"
@@ -17,6 +20,16 @@
 
 namespace whet {
 namespace {
+
+/// Without what is for a model that is compiled first.
+ModelOptions as_compiled(ModelOptions options) {
+  ModelOptions kept;
+  kept.model = std::move(options.model);
+  kept.inputs = std::move(options.inputs);
+  kept.fill = std::move(options.fill);
+  kept.seed = options.seed;
+  return kept;
+}
 
 struct CheckCommand {
   RunnableOptions runnable;
@@ -44,7 +57,7 @@ ValueFinding found(const CheckCommand& command, const std::string& name, const T
   return {name, compare(got, want, tolerance), tolerance, inner};
 }
 
-/// What both sides need: the inputs, and the answers by name and place.
+/// Tensors of one side by name and place.
 struct Answers {
   std::vector<OpenedModel::Named> names;
   std::vector<Tensor> tensors;
@@ -58,7 +71,32 @@ Result<std::vector<Tensor>> interpret(const Graph& graph, const InputFiles& file
   return evaluate_graph(graph, inputs);
 }
 
-/// Answers from files, in the order of the model's outputs.
+/// "x f32[1x3], mask i64[4]"
+std::string list_of(const std::vector<OpenedModel::Named>& values) {
+  std::string list;
+  for (const OpenedModel::Named& value : values)
+    list += (list.empty() ? "" : ", ") + value.name + " " + to_string(value.type);
+  return list.empty() ? "none" : list;
+}
+
+/// The tensors of `have` in the order of `wanted`: by their names where these are the same, else in their order. Nothing
+/// where their number differs or a type.
+std::optional<std::vector<Tensor>> in_order_of(const std::vector<OpenedModel::Named>& wanted, const Answers& have) {
+  if (wanted.size() != have.tensors.size()) return std::nullopt;
+  std::map<std::string, const Tensor*> by_name;
+  for (std::size_t i = 0; i < have.names.size(); ++i) by_name[have.names[i].name] = &have.tensors[i];
+  const bool named = by_name.size() == wanted.size() &&
+                     std::ranges::all_of(wanted, [&](const auto& w) { return by_name.contains(w.name); });
+  std::vector<Tensor> ordered;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const Tensor& tensor = named ? *by_name.at(wanted[i].name) : have.tensors[i];
+    if (tensor.type() != wanted[i].type) return std::nullopt;
+    ordered.push_back(tensor);
+  }
+  return ordered;
+}
+
+/// Answers from files.
 Result<Answers> read_answers(const std::vector<std::string>& paths) {
   Answers answers;
   for (const std::string& path : paths) {
@@ -71,7 +109,15 @@ Result<Answers> read_answers(const std::vector<std::string>& paths) {
   return answers;
 }
 
-Result<Answers> reference_answers(const CheckCommand& command, const InputFiles& files) {
+/// The inputs of the model that is checked, as the one with the right answers takes them.
+Result<std::vector<Tensor>> inputs_for(const CheckCommand& command, const std::vector<OpenedModel::Named>& takes,
+                                       const Answers& inputs) {
+  if (auto ordered = in_order_of(takes, inputs)) return std::move(*ordered);
+  return Error{fmt::format("check: {} takes {}, and {} {}; answers compare where both take the same inputs",
+                           command.runnable.model.model, list_of(inputs.names), command.against, list_of(takes))};
+}
+
+Result<Answers> reference_answers(const CheckCommand& command, const InputFiles& files, const Answers& inputs) {
   if (!command.expect.empty()) return read_answers(command.expect);
   RunnableOptions options = command.runnable;
   options.model.model = command.against;
@@ -79,16 +125,18 @@ Result<Answers> reference_answers(const CheckCommand& command, const InputFiles&
   if (options.model.is_compiled()) {
     options.records = {};
     options.place.target.clear();
-    options.model.until.clear();
-    options.model.shapes.clear();
+    options.model = as_compiled(options.model);
     WHET_TRY(Runnable runnable, open_runnable(options, files));
-    WHET_TRY(std::vector<Tensor> inputs, inputs_of(runnable.model, options.model, files));
-    WHET_TRY(answers.tensors, runnable.model.run(std::move(inputs)));
+    WHET_TRY(std::vector<Tensor> taken, inputs_for(command, runnable.model.inputs(), inputs));
+    WHET_TRY(answers.tensors, runnable.model.run(std::move(taken)));
     answers.names = runnable.model.outputs();
     return answers;
   }
   WHET_TRY(const Graph graph, load_graph(options.model, files));
-  WHET_TRY(const std::vector<Tensor> values, interpret(graph, files, options.model));
+  std::vector<OpenedModel::Named> takes;
+  for (const InputSlot& slot : input_slots(graph)) takes.push_back({slot.name, slot.type});
+  WHET_TRY(const std::vector<Tensor> taken, inputs_for(command, takes, inputs));
+  WHET_TRY(const std::vector<Tensor> values, evaluate_graph(graph, taken));
   for (ValueId id : graph.outputs) {
     answers.names.push_back({graph.value(id).name, graph.value(id).type});
     answers.tensors.push_back(values[id.index()]);
@@ -96,30 +144,30 @@ Result<Answers> reference_answers(const CheckCommand& command, const InputFiles&
   return answers;
 }
 
+/// The answers in the order of the model's outputs.
+Result<std::vector<Tensor>> answers_for(const CheckCommand& command, const std::vector<OpenedModel::Named>& outputs,
+                                        const Answers& answers) {
+  if (std::ranges::all_of(outputs, [](const auto& output) { return num_elements(output.type.shape) == 0; }))
+    return Error{"check: " + command.runnable.model.model + " gives no values; there is nothing to compare"};
+  if (auto ordered = in_order_of(outputs, answers)) return std::move(*ordered);
+  return Error{fmt::format("check: {} gives {}, and the answers to compare with are {}; expected the same",
+                           command.runnable.model.model, list_of(outputs), list_of(answers.names))};
+}
+
 Result<std::vector<ValueFinding>> compare_outputs(const CheckCommand& command, const InputFiles& files) {
-  WHET_TRY(const Answers want, reference_answers(command, files));
   RunnableOptions options = command.runnable;
-  if (options.model.is_compiled() && !command.against.ends_with(".so")) {
-    options.model.until.clear();  // these are for the other
-    options.model.shapes.clear();
-  }
+  if (options.model.is_compiled() && !command.against.empty() && !command.against.ends_with(".so"))
+    options.model = as_compiled(options.model);  // they are for the other
   WHET_TRY(Runnable runnable, open_runnable(options, files));
-  WHET_TRY(std::vector<Tensor> inputs, inputs_of(runnable.model, command.runnable.model, files));
-  WHET_TRY(const std::vector<Tensor> got, runnable.model.run(std::move(inputs)));
-  if (got.size() != want.tensors.size()) {
-    return Error{fmt::format("{} has {}, and there {} {} to compare with; expected one for each output",
-                             command.runnable.model.model, counted(std::ssize(got), "output"),
-                             for_count(std::ssize(want.tensors), "is", "are"),
-                             counted(std::ssize(want.tensors), "answer"))};
-  }
+  OpenedModel& model = runnable.model;
+  Answers inputs{model.inputs(), {}};
+  WHET_TRY(inputs.tensors, inputs_of(model, command.runnable.model, files));
+  WHET_TRY(const Answers answers, reference_answers(command, files, inputs));
+  WHET_TRY(const std::vector<Tensor> want, answers_for(command, model.outputs(), answers));
+  WHET_TRY(const std::vector<Tensor> got, model.run(std::move(inputs.tensors)));
   std::vector<ValueFinding> findings;
-  for (std::size_t i = 0; i < got.size(); ++i) {
-    if (got[i].type() != want.tensors[i].type()) {
-      return Error{fmt::format("{}: the model gives {}, expected was {}", want.names[i].name, to_string(got[i].type()),
-                               to_string(want.tensors[i].type()))};
-    }
-    findings.push_back(found(command, want.names[i].name, got[i], want.tensors[i], false));
-  }
+  for (std::size_t i = 0; i < got.size(); ++i)
+    findings.push_back(found(command, model.outputs()[i].name, got[i], want[i], false));
   return findings;
 }
 
@@ -196,11 +244,15 @@ int run(CheckCommand& command) {
     return wrong_use(
         {"check: " + command.runnable.model.model +
          " is compiled already; give the model that it was made of by --against, or right answers by --expect"});
-  if (command.against.empty()) command.against = command.runnable.model.model;
-  if (command.runnable.model.fill.empty()) command.runnable.model.fill = "random";
+  if (!command.against.empty() && !command.expect.empty())
+    return wrong_use({"check: --against and --expect both have the right answers; give one of them"});
+  if (command.expect.empty()) {
+    if (command.against.empty()) command.against = command.runnable.model.model;
+    if (command.runnable.model.fill.empty()) command.runnable.model.fill = "random";
+  }
   if (command.inner && command.runnable.model.is_compiled())
     return wrong_use({"check: a compiled model keeps no inner values; give the model itself for --inner"});
-  const Result<InputFiles> files = read_inputs(command.runnable.model.inputs);
+  const Result<InputFiles> files = read_inputs(command.runnable.model);
   if (!files.ok()) return fail(files.error());
   Result<std::vector<ValueFinding>> findings = compare_outputs(command, *files);
   if (!findings.ok()) return fail(findings.error());
@@ -231,8 +283,10 @@ std::function<int()> make_check(Arguments& arguments) {
   arguments.add("--against", command->against,
                 "Model that gives the right answers: one computed operator by operator in double, or a compiled one "
                 "(default: MODEL, if it is not compiled)");
-  arguments.add("--expect", command->expect,
-                "Right answers from a file, instead of --against: x.npy in the order of the outputs; may be repeated");
+  arguments.add(
+      "--expect", command->expect,
+      "Right answers from a file, instead of --against, of the inputs that --input gives: x.npy in the order of "
+      "the outputs, or an .npz of their names; may be repeated");
   arguments.flag("--inner", command->inner, "Also compare the results of every kernel");
   arguments.add("--tolerance", command->tolerance, 0, 1e9,
                 "Largest difference, as a part of the largest magnitude (default: 2e-5, of f16 4e-3)");

@@ -129,6 +129,13 @@ int wrong_use(const Error& error) {
   return kWrongUse;
 }
 
+Status refuse_given(const std::function<bool(const std::string&)>& given, const std::vector<std::string>& options,
+                    const std::string& where, const std::string& why) {
+  for (const std::string& option : options)
+    if (given(option)) return Error{where + ": " + option + " " + why, ErrorKind::wrong_use};
+  return ok_status();
+}
+
 namespace {
 
 int parse_and_run(const std::vector<Command>& commands, int argc, char** argv) {

@@ -28,6 +28,9 @@ int run_command_line(const std::vector<Command>&, int argc, char** argv);
 int fail(const Error&);
 /// Prints and gives `kWrongUse`.
 int wrong_use(const Error&);
+/// An error, of the kind wrong_use, about the first of these options that the user gave: `where: --option why`.
+Status refuse_given(const std::function<bool(const std::string&)>& given, const std::vector<std::string>& options,
+                    const std::string& where, const std::string& why);
 
 std::function<int()> make_bench(Arguments&);
 std::function<int()> make_check(Arguments&);

@@ -149,7 +149,7 @@ int run(CompileCommand& command) {
   for (const auto& [option, asked] : {std::pair("--ptx", !command.ptx.empty()), std::pair("--cubin", command.cubin)})
     if (asked && !place->target.is_gpu())
       return wrong_use({fmt::format("{} is for GPU targets; the target is \"{}\"", option, to_string(place->target))});
-  const Result<InputFiles> files = read_inputs(command.model.inputs);
+  const Result<InputFiles> files = read_named_inputs(command.model);
   if (!files.ok()) return fail(files.error());
   const Result<FusedGraph> fused = load_fused(command.model, *files, command.records.rounding.passes());
   if (!fused.ok()) return fail(fused.error());

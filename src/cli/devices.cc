@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <functional>
 #include <memory>
 
 #include "board/embedded.h"
@@ -64,11 +65,14 @@ std::function<int()> make_devices(Arguments& arguments) {
       "units of a fleet and their queues");
   arguments.add("machine", command->machine, "export: the board's machine, as `uname -m` prints it there");
   add_options(arguments, command->fleet);
-  return [command] {
+  return [command, given = arguments.given()] {
     if (command->action != "export" && !command->machine.empty())
       return wrong_use(
           {"devices " + command->action + ": unexpected \"" + command->machine + "\"; it takes no further word"});
     if (command->action == "fleet") return print_fleet(*command);
+    if (const Status fits = refuse_given(given, {"--fleet"}, "devices " + command->action, "is for devices fleet");
+        !fits.ok())
+      return fail(fits.error());
     return command->action == "list" ? list() : export_program(*command);
   };
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <memory>
 
 #include "base/counted.h"
@@ -106,13 +107,30 @@ Result<Comparison> diff_records(const DiffCommand& command) {
   return compare_records(before.records, after.records, weights);
 }
 
-Result<Comparison> compare(const DiffCommand& command) {
+/// Each kind of sides has options of its own.
+Status check_options(Kind kind, bool has_model, const std::function<bool(const std::string&)>& given) {
+  std::vector<std::string> of_place = {"--target", "--threads", "--cores"}, of_model = shape_options();
+  const std::string of_records = "is for record files, with --model";
+  if (kind == Kind::model) {
+    of_model.push_back("--model");
+    of_model.push_back("--target");
+    std::erase(of_model, "--seed");
+    return refuse_given(given, of_model, "diff", of_records + "; compiled models are as they are");
+  }
+  WHET_RETURN_IF_ERROR(refuse_given(given, {"--seconds"}, "diff", "is for compiled models, which are measured now"));
+  of_model.insert(of_model.end(), of_place.begin(), of_place.end());
+  if (kind == Kind::benchmark) of_model.push_back("--model");
+  return kind == Kind::records && has_model ? ok_status() : refuse_given(given, of_model, "diff", of_records);
+}
+
+Result<Comparison> compare(const DiffCommand& command, const std::function<bool(const std::string&)>& given) {
   WHET_TRY(const Side before, look_at(command.before));
   WHET_TRY(const Side after, look_at(command.after));
   if (before.kind != after.kind)
     return Error{fmt::format("{} is {} and {} {}; expected two of a kind", command.before,
                              kKindNames[static_cast<int>(before.kind)], command.after,
                              kKindNames[static_cast<int>(after.kind)])};
+  WHET_RETURN_IF_ERROR(check_options(before.kind, !command.runnable.model.model.empty(), given));
   if (before.kind == Kind::model) return diff_models(command);
   if (before.kind == Kind::benchmark) return compare_benchmarks(before.benchmark, after.benchmark);
   return diff_records(command);
@@ -199,8 +217,8 @@ void print_json(const DiffCommand& command, const Comparison& comparison, Verdic
                           2));
 }
 
-int run(const DiffCommand& command) {
-  const Result<Comparison> comparison = compare(command);
+int run(const DiffCommand& command, const std::function<bool(const std::string&)>& given) {
+  const Result<Comparison> comparison = compare(command, given);
   if (!comparison.ok()) return fail(comparison.error());
   const Verdict verdict = verdict_of(*comparison, command.threshold / 100);
   if (verdict == Verdict::unknown)
@@ -224,7 +242,7 @@ std::function<int()> make_diff(Arguments& arguments) {
   add_shapes(arguments, command->runnable.model);
   add_options(arguments, command->runnable.place);
   arguments.flag("--json", command->json, "Print JSON");
-  return [command] { return run(*command); };
+  return [command, given = arguments.given()] { return run(*command, given); };
 }
 
 }  // namespace whet

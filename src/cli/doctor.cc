@@ -14,6 +14,8 @@
 #include "machine/detect.h"
 #include "machine/fitness.h"
 #include "measure/cpu/peak.h"
+#include "session/fleet.h"
+#include "session/opened.h"
 #include "session/options.h"
 #include "session/remote.h"
 
@@ -115,9 +117,12 @@ int examine_device(const DoctorCommand& command, const DeviceName& name) {
 int run(const DoctorCommand& command) {
   const Result<DeviceName> device = parse_device_name(command.device);
   if (!device.ok()) return wrong_use(device.error());
+  if (const Status fits = check_fleet(command.fleet, device->kind == DeviceName::Kind::fleet); !fits.ok())
+    return fail(fits.error());
   if (device->is_remote()) return examine_device(command, *device);
-  const Result<TargetOnCores> place = choose_target(command.place);
+  const Result<TargetOnCores> place = choose_target(command.place, *device);
   if (!place.ok()) return wrong_use(place.error());
+  if (const Result<DeviceName> fits = device_for(command.device, place->target); !fits.ok()) return fail(fits.error());
   if (const Status status = has_device(place->target); !status.ok()) return fail(status.error());
   if (place->target.is_gpu()) {
     const Result<std::vector<LocalGpu>> gpus = find_gpus();

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <functional>
 #include <memory>
 
 #include "base/nearest.h"
@@ -71,22 +72,46 @@ int explain_error(const std::string& what) {
   return kDone;
 }
 
-int run(const ExplainCommand& command) {
+/// The topics that take an option; those of add_shapes are --model's.
+struct TopicOption {
+  const char* name;
+  const char* topics;
+};
+constexpr const char* kOfModels = "task, candidate, layout, cover";
+constexpr TopicOption kTopicOptions[] = {
+    {"--model", kOfModels},          {"--input", kOfModels},  {"--records", kOfModels},  {"--exact", kOfModels},
+    {"--precision", kOfModels},      {"--target", kOfModels}, {"--threads", kOfModels},  {"--cores", kOfModels},
+    {"--contains", "layout, cover"}, {"--code", "candidate"}, {"--passes", "candidate"}, {"--pass", "candidate"},
+    {"--device", kOfModels},         {"--fleet", kOfModels}};
+
+Status check_options(const std::string& topic, bool has_records, const std::function<bool(const std::string&)>& given) {
+  const auto takes = [&](const std::string& topics) {
+    return (", " + topics + ",").find(", " + topic + ",") != std::string::npos;
+  };
+  for (const TopicOption& option : kTopicOptions)
+    if (!takes(option.topics))
+      WHET_RETURN_IF_ERROR(
+          refuse_given(given, {option.name}, "explain " + topic, "is for explain " + std::string(option.topics)));
+  if (!takes(kOfModels))
+    return refuse_given(given, shape_options(), "explain " + topic, "is for explain " + std::string(kOfModels));
+  if (topic != "layout" || has_records) return ok_status();
+  return refuse_given(given, {"--contains", "--exact", "--precision", "--device", "--fleet"}, "explain layout",
+                      "asks about measured layouts; give --records FILE too");
+}
+
+int run(const ExplainCommand& command, const std::function<bool(const std::string&)>& given) {
+  if (const Status fits = check_options(command.topic, !command.question.records.empty(), given); !fits.ok())
+    return fail(fits.error());
   if (command.topic == "error") return explain_error(command.question.what);
   if (command.topic == "task") return explain_task(command.question);
   if (command.topic == "candidate") return explain_candidate(command.question);
   const bool of_covers = command.topic == "cover", of_plan = of_covers || command.topic == "layout";
-  if (!of_plan && !command.contains.empty()) return wrong_use({"--contains is for explain layout and explain cover"});
-  if (!of_plan && (command.question.rounding.exact || command.question.rounding.precision != "f32"))
-    return wrong_use({"--exact and --precision are for explain task, candidate, layout and cover"});
   if (of_covers && command.question.records.empty())
     return wrong_use({"explain cover asks about measured kernels; give --records FILE too"});
   if (of_plan && !command.question.records.empty())
     return explain_plan({command.question.what, command.contains, command.question.model, command.question.place,
                          command.question.device, command.question.fleet, command.question.records, of_covers,
                          command.question.rounding});
-  if (!command.contains.empty())
-    return wrong_use({"explain layout --contains asks about measured layouts; give --records FILE too"});
   if (command.topic == "layout")
     return explain_layout({command.question.what, command.question.model, command.question.place});
   if (!command.question.what.empty())
@@ -121,10 +146,11 @@ std::function<int()> make_explain(Arguments& arguments) {
   arguments.flag("--passes", question.passes, "candidate: also print the lines that each lowering pass changed");
   arguments.add("--pass", question.pass, "candidate: print only the program after this lowering pass");
   add_options(arguments, question.place);
-  arguments.add("--device", question.device,
-                "task, layout, cover: the device elsewhere that timed the records: its rates are measured there");
+  arguments.add(
+      "--device", question.device,
+      "task, candidate, layout, cover: the device elsewhere that timed the records: its rates are measured there");
   add_options(arguments, question.fleet);
-  return [command] { return run(*command); };
+  return [command, given = arguments.given()] { return run(*command, given); };
 }
 
 }  // namespace whet

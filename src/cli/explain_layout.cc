@@ -261,7 +261,7 @@ int print_node(const Decided& decided, const LayoutQuestion& question) {
 
 int explain_layout(const LayoutQuestion& question) {
   if (question.model.model.empty()) return wrong_use({"explain layout: no model is given; give --model MODEL"});
-  const Result<InputFiles> files = read_inputs(question.model.inputs);
+  const Result<InputFiles> files = read_named_inputs(question.model);
   if (!files.ok()) return fail(files.error());
   Result<Graph> graph = load_graph(question.model, *files);
   if (!graph.ok()) return fail(graph.error());

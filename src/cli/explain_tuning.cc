@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <set>
 
 #include "base/counted.h"
 #include "base/nearest.h"
@@ -50,7 +51,7 @@ Result<Opened> open(const TuningQuestion& question) {
   WHET_TRY(opened.where, choose_asked_place(question.place, question.device, question.fleet, tell_user));
   opened.place = opened.where.target;
   WHET_RETURN_IF_ERROR(question.rounding.check(opened.place.target));
-  WHET_TRY(const InputFiles files, read_inputs(question.model.inputs));
+  WHET_TRY(const InputFiles files, read_named_inputs(question.model));
   WHET_TRY(opened.fused, load_fused(question.model, files, question.rounding.passes()));
   WHET_TRY(opened.tasks, extract_tasks(opened.fused, opened.place.target));
   WHET_TRY(opened.read, read_records(question.records));
@@ -167,14 +168,26 @@ void print_code(const LoopTree& tree, const Target& target, const Shape& within)
              counted(std::ssize(*loops), "innermost loop"), shown.multiply_adds, shown.spills.size(), shown.text);
 }
 
-/// The record that counts for a candidate: its last one, one of this target before those of others. `id`: the beginning
-/// of its ID; the first candidate that fits.
+bool fits(const Record& record, const Task& task, const std::string& id) {
+  return (record.within.empty() || record.within == task.within) && record.tree_hash.starts_with(id);
+}
+
+/// "0183f0c2 (conv2d 1x56x56x64)": those whose IDs begin so.
+std::vector<std::string> candidates_of(const Opened& opened, const std::string& id) {
+  std::vector<std::string> list;
+  std::set<std::string> ids;
+  for (const Task& task : opened.tasks)
+    for (const Record* record : opened.read.records.of(task.key))
+      if (fits(*record, task, id) && ids.insert(record->tree_hash).second)
+        list.push_back(fmt::format("{} ({})", record->tree_hash, task.name));
+  return list;
+}
+
+/// The record that counts for a candidate: its last one, one of this target before those of others.
 const Record* find_candidate(const Records& records, const Task& task, const Target& target, const std::string& id) {
   const Record* found = nullptr;
   for (const Record* record : records.of(task.key)) {
-    if (!record->within.empty() && record->within != task.within) continue;
-    if (id.empty() || !record->tree_hash.starts_with(id)) continue;
-    if (found && found->tree_hash != record->tree_hash) continue;
+    if (!fits(*record, task, id)) continue;
     if (!found || record->target == to_string(target) || found->target != to_string(target)) found = record;
   }
   return found;
@@ -202,7 +215,19 @@ Result<LoopTree> tree_of(const Record& record, const Task& task) {
   return replay(task.dag, steps);
 }
 
+/// Of an ID that several begin with.
+int refuse_several(const std::string& id, const std::vector<std::string>& candidates) {
+  constexpr std::size_t kMost = 12;
+  const std::size_t shown = std::min(kMost, candidates.size());
+  return wrong_use(
+      {fmt::format("explain candidate: {} candidates begin with \"{}\"; expected one of {}{}", candidates.size(), id,
+                   fmt::join(candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
+                   shown < candidates.size() ? fmt::format(", and {} others", candidates.size() - shown) : "")});
+}
+
 int print_candidate(const Opened& opened, const TuningQuestion& question) {
+  if (const auto candidates = candidates_of(opened, question.what); candidates.size() > 1)
+    return refuse_several(question.what, candidates);
   for (const Task& task : opened.tasks) {
     const Record* record = find_candidate(opened.read.records, task, opened.place.target, question.what);
     if (!record) continue;

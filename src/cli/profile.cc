@@ -186,7 +186,7 @@ Status write_trace(const std::string& path, OpenedModel& model, int runs) {
 int run(ProfileCommand& command) {
   if (command.runnable.model.fill.empty()) command.runnable.model.fill = "random";
   command.runnable.times_alone = true;
-  const Result<InputFiles> files = read_inputs(command.runnable.model.inputs);
+  const Result<InputFiles> files = read_inputs(command.runnable.model);
   if (!files.ok()) return fail(files.error());
   Result<Runnable> runnable = open_runnable(command.runnable, *files);
   if (!runnable.ok()) return fail(runnable.error());

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -154,7 +155,14 @@ Status read_all(const RecordsCommand& command, RecordFiles& files) {
   return ok_status();
 }
 
-int run(const RecordsCommand& command) {
+int run(const RecordsCommand& command, const std::function<bool(const std::string&)>& given) {
+  const std::string where = "records " + command.action;
+  const Status fits =
+      command.action == "distill" || command.action == "merge"
+          ? refuse_given(given, {"--json"}, where, "is for best and stats; what is written is lines of JSON")
+          : refuse_given(given, {"--output"}, where, "is for distill and merge; this is printed");
+  if (!fits.ok()) return fail(fits.error());
+  if (command.action == "show" && command.json) return wrong_use({"records show: --json is for best and stats"});
   RecordFiles files;
   if (const Status read = read_all(command, files); !read.ok()) return fail(read.error());
   std::vector<const Records*> all;
@@ -188,7 +196,7 @@ std::function<int()> make_records(Arguments& arguments) {
   arguments.add("-o,--output", command->output, "distill, merge: the file to write (default: standard output)");
   arguments.writes("--output", command->output, FileKind::records);  // which may be among those that are read
   arguments.flag("--json", command->json, "best, stats: print JSON");
-  return [command] { return run(*command); };
+  return [command, given = arguments.given()] { return run(*command, given); };
 }
 
 }  // namespace whet

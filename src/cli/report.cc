@@ -40,7 +40,7 @@ Status run_network(const ReportCommand& command, const ReportSubject& subject, c
 
 Status make_report_page(const ReportCommand& command, const TargetOnCores& place) {
   WHET_RETURN_IF_ERROR(command.rounding.check(place.target));
-  WHET_TRY(const InputFiles files, read_inputs(command.model.inputs));
+  WHET_TRY(const InputFiles files, read_inputs(command.model));
   make_large_heaps();
   // What the rates will be measured by is compiled while the files are read; to measure needs the processors alone.
   std::future<RatesMeasurement> kernel = std::async(std::launch::async, [&place] { return RatesMeasurement(place); });

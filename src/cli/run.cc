@@ -96,7 +96,7 @@ void print_json(const OpenedModel& model, const std::vector<Tensor>& outputs) {
 
 int run(const RunCommand& command) {
   if (const Status can = check_output(command.output); !can.ok()) return fail(can.error());
-  const Result<InputFiles> files = read_inputs(command.runnable.model.inputs);
+  const Result<InputFiles> files = read_inputs(command.runnable.model);
   if (!files.ok()) return fail(files.error());
   Result<Runnable> runnable = open_runnable(command.runnable, *files);
   if (!runnable.ok()) return fail(runnable.error());

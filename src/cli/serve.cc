@@ -2,7 +2,10 @@
 
 #include <unistd.h>
 
+#include <functional>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "cli/add_options.h"
 #include "cli/command.h"
@@ -12,7 +15,15 @@
 namespace whet {
 namespace {
 
-int run(TuneSettings& settings) {
+int run(TuneSettings& settings, const std::function<bool(const std::string&)>& given) {
+  if (settings.model.model.empty()) {
+    std::vector<std::string> of_models = {"--input"};
+    for (const std::string& option : shape_options())
+      if (option != "--seed") of_models.push_back(option);
+    if (const Status fits = refuse_given(given, of_models, "serve", "is of a MODEL, and none is given"); !fits.ok())
+      return fail(fits.error());
+  }
+  if (const Status fits = check_repeat(settings, "serve"); !fits.ok()) return fail(fits.error());
   if (settings.records.empty())
     return wrong_use({"serve: -o is missing; give the record file that measurements go to"});
   settings.where.interrupted = is_interrupted;
@@ -38,7 +49,7 @@ std::function<int()> make_serve(Arguments& arguments) {
   arguments.writes("--output", settings->records, FileKind::records);
   add_options(arguments, settings->rounding, "schedules");
   add_measuring(arguments, *settings);
-  return [settings] { return run(*settings); };
+  return [settings, given = arguments.given()] { return run(*settings, given); };
 }
 
 }  // namespace whet

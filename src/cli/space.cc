@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <set>
 
@@ -216,7 +217,12 @@ int run_all(const std::vector<Task>& tasks, const Target& target, const SpaceCom
   return kDone;
 }
 
-int run(const SpaceCommand& command) {
+int run(const SpaceCommand& command, const std::function<bool(const std::string&)>& given) {
+  if (!command.contains.empty())
+    if (const Status fits = refuse_given(given, {"--why", "--sample", "--json"}, "space",
+                                         "counts only without --contains, whose answer is a sentence");
+        !fits.ok())
+      return fail(fits.error());
   const Result<TargetOnCores> place = choose_target(command.place);
   if (!place.ok()) return wrong_use(place.error());
   if (const Status rounding = command.rounding.check(place->target); !rounding.ok()) return wrong_use(rounding.error());
@@ -224,7 +230,7 @@ int run(const SpaceCommand& command) {
     return wrong_use(
         {"space: --why, --contains and --sample are about one task; give --task N (whet tasks MODEL "
          "lists them)"});
-  const Result<InputFiles> files = read_inputs(command.model.inputs);
+  const Result<InputFiles> files = read_named_inputs(command.model);
   if (!files.ok()) return fail(files.error());
   const Result<FusedGraph> fused = load_fused(command.model, *files, command.rounding.passes());
   if (!fused.ok()) return fail(fused.error());
@@ -254,7 +260,7 @@ std::function<int()> make_space_command(Arguments& arguments) {
   arguments.add("--sample", command->sample, 0, 1000, "Also print this number of random candidates with their loops");
   add_options(arguments, command->rounding, "schedules");
   arguments.flag("--json", command->json, "Print JSON");
-  return [command] { return run(*command); };
+  return [command, given = arguments.given()] { return run(*command, given); };
 }
 
 }  // namespace whet

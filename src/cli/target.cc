@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <functional>
 #include <memory>
 
 #include "base/counted.h"
@@ -13,6 +14,8 @@
 #include "machine/detect.h"
 #include "machine/placement.h"
 #include "measure/cpu/peak.h"
+#include "session/fleet.h"
+#include "session/opened.h"
 #include "session/options.h"
 #include "session/remote.h"
 
@@ -123,17 +126,31 @@ void print_json(const TargetOnCores& place, bool measuring) {
   fmt::print("{}\n", dump(out, 2));
 }
 
-int run(const TargetCommand& command) {
+int run(const TargetCommand& command, const std::function<bool(const std::string&)>& given) {
   if (command.list) {
+    if (const Status fits =
+            refuse_given(given, {"--target", "--threads", "--cores", "--device", "--fleet", "--json", "--no-measure"},
+                         "target --list", "counts only without --list, which prints names alone");
+        !fits.ok())
+      return fail(fits.error());
     for (const std::string& name : known_processors()) fmt::print("{}\n", name);
     for (const GpuModel& model : gpu_models()) fmt::print("cuda -model={}\n", model.name);
     return kDone;
   }
   const Result<DeviceName> device = parse_device_name(command.device);
   if (!device.ok()) return wrong_use(device.error());
-  if (device->is_remote()) return print_device(command, *device);
+  if (const Status fits = check_fleet(command.fleet, device->kind == DeviceName::Kind::fleet); !fits.ok())
+    return fail(fits.error());
+  if (device->is_remote()) {
+    if (const Status fits =
+            refuse_given(given, {"--no-measure"}, "target", "is for this machine; nothing is measured on --device");
+        !fits.ok())
+      return fail(fits.error());
+    return print_device(command, *device);
+  }
   const Result<TargetOnCores> place = choose_target(command.place, *device);
   if (!place.ok()) return wrong_use(place.error());
+  if (const Result<DeviceName> fits = device_for(command.device, place->target); !fits.ok()) return fail(fits.error());
   if (place->target.is_gpu()) {
     command.json ? fmt::print("{}\n", dump(gpu_json(place->target), 2)) : print_gpu(place->target);
     return kDone;
@@ -153,7 +170,7 @@ std::function<int()> make_target(Arguments& arguments) {
   arguments.flag("--list", command->list, "List the processors that -mcpu knows, and the GPUs that -model knows");
   arguments.flag("--json", command->json, "Print JSON");
   arguments.flag("--no-measure", command->no_measure, "Print the detected properties and measure nothing");
-  return [command] { return run(*command); };
+  return [command, given = arguments.given()] { return run(*command, given); };
 }
 
 }  // namespace whet

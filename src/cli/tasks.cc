@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <functional>
 #include <map>
 #include <memory>
 
@@ -122,13 +123,18 @@ int print_alternatives(const TasksCommand& command, const FusedGraph& fused, con
   return kDone;
 }
 
-int run(const TasksCommand& command) {
+int run(const TasksCommand& command, const std::function<bool(const std::string&)>& given) {
+  const Status fits =
+      command.alternatives
+          ? refuse_given(given, {"--dag"}, "tasks", "counts only without --alternatives")
+          : refuse_given(given, {"--layouts", "--covers"}, "tasks", "counts only with --alternatives; give it too");
+  if (!fits.ok()) return fail(fits.error());
   if (!command.records.empty() && !(command.alternatives && command.json))
     return wrong_use({"tasks: --records counts only with --alternatives and --json; give both too"});
   const Result<TargetOnCores> place = choose_target(command.place);
   if (!place.ok()) return wrong_use(place.error());
   if (const Status rounding = command.rounding.check(place->target); !rounding.ok()) return wrong_use(rounding.error());
-  const Result<InputFiles> files = read_inputs(command.model.inputs);
+  const Result<InputFiles> files = read_named_inputs(command.model);
   if (!files.ok()) return fail(files.error());
   const Result<FusedGraph> fused = load_fused(command.model, *files, command.rounding.passes());
   if (!fused.ok()) return fail(fused.error());
@@ -171,7 +177,7 @@ std::function<int()> make_tasks(Arguments& arguments) {
   arguments.add("--records", command->records, "--alternatives --json: a record file with their times");
   arguments.flag("--dag", command->dag, "Also print the computation of each task");
   arguments.flag("--json", command->json, "Print JSON");
-  return [command] { return run(*command); };
+  return [command, given = arguments.given()] { return run(*command, given); };
 }
 
 }  // namespace whet

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -32,6 +33,7 @@ struct TuneCommand {
   LayoutOptions layouts;
   std::string threads, events;
   std::string report;  ///< a page to write; "": none
+  bool asks_for_layouts = false;
   bool json = false, quiet = false;
 
   bool talks() const { return !json && !quiet; }
@@ -102,6 +104,12 @@ int run_once(const TuneCommand& command, Zygote& zygote, TuneListener& listener,
   const TuneSettings& settings = command.settings;
   Result<Workplace> place = make_workplace(settings, zygote);
   if (!place.ok()) return fail(place.error());
+  const Prepared& prepared = place->prepared;
+  const bool chooses = !settings.no_network && prepared.chosen.size() == prepared.tasks.size() &&
+                       prepared.place.target.is_cpu() && !prepared.emulated;
+  if (command.asks_for_layouts && !chooses)
+    tell(settings.where.tell,
+         "--layouts and --covers choose nothing here: that is for processors, all tasks and a network that is timed");
   await_interrupts();
   Result<RecordFile> file = open_records(settings, place->prepared, place->devices);
   if (!file.ok()) return fail(file.error());
@@ -151,10 +159,14 @@ int run_for(TuneCommand& command, const std::vector<int>& counts, Zygote& zygote
   return status;
 }
 
-int run(TuneCommand& command) {
+int run(TuneCommand& command, const std::function<bool(const std::string&)>& given) {
   TuneSettings& settings = command.settings;
-  if (settings.repeat == 0 && (settings.number > 0 || settings.min_repeat_ms > 0))
-    return wrong_use({"tune: --number and --min-repeat-ms count only with --repeat; give --repeat too"});
+  if (const Status fits = check_repeat(settings, "tune"); !fits.ok()) return fail(fits.error());
+  if (settings.per_task)
+    if (const Status fits = refuse_given(given, {"--scheduler"}, "tune", "counts only without --per-task"); !fits.ok())
+      return fail(fits.error());
+  command.asks_for_layouts = (given("--layouts") && command.layouts.layouts != "nhwc") ||
+                             (given("--covers") && command.layouts.covers != "off");
   settings.where.interrupted = is_interrupted;
   settings.alternatives = [&command](const Target& target) { return command.layouts.alternatives(target); };
   std::vector<int> counts = {0};
@@ -225,7 +237,7 @@ std::function<int()> make_tune(Arguments& arguments) {
   arguments.writes("--events", command->events, FileKind::events);
   arguments.flag("--json", command->json, "Print JSON at the end, and nothing else");
   arguments.flag("-q,--quiet", command->quiet, "Print nothing");
-  return [command] { return run(*command); };
+  return [command, given = arguments.given()] { return run(*command, given); };
 }
 
 }  // namespace whet

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <functional>
 #include <memory>
 
 #include "cli/add_options.h"
@@ -51,7 +52,12 @@ std::function<int()> make_zoo(Arguments& arguments) {
       });
   add_zoo(arguments, command->options);
   arguments.add("--seed", command->options.seed, "Seed of the weights");
-  return [command] { return command->action == "list" ? list(*command) : export_network(*command); };
+  return [command, given = arguments.given()] {
+    if (command->action != "list") return export_network(*command);
+    const Status fits = refuse_given(given, {"--output", "--batch", "--image", "--layout", "--seed"}, "zoo list",
+                                     "is for `whet zoo export`");
+    return fits.ok() ? list(*command) : fail(fits.error());
+  };
 }
 
 }  // namespace whet

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/nearest.h"
+
 namespace whet {
 namespace {
 
@@ -35,6 +37,12 @@ std::string names_of(const std::vector<FileInput>& inputs) {
   return text.empty() ? "none" : text;
 }
 
+std::string nearest_of(const std::string& name, const std::vector<FileInput>& inputs) {
+  std::vector<std::string> names;
+  for (const FileInput& input : inputs) names.push_back(input.name);
+  return did_you_mean(name, names);
+}
+
 /// What the user said about an input, by --shape or by a value.
 std::optional<Shape> given_shape(const FileInput& input, const ImportOptions& options) {
   const auto shape = options.shapes.find(input.name);
@@ -51,13 +59,13 @@ Status check_names(const FileModel& model, const ImportOptions& options) {
   for (const auto& [name, shape] : options.shapes) {
     if (!exists(name)) {
       return Error{"--shape " + name + "=" + to_string(shape) + ": the model has no such input; its inputs are " +
-                   names_of(model.inputs)};
+                   names_of(model.inputs) + nearest_of(name, model.inputs)};
     }
   }
   for (const auto& [name, value] : options.values) {
     if (!exists(name)) {
       return Error{"a value is given for \"" + name + "\": the model has no such input; its inputs are " +
-                   names_of(model.inputs)};
+                   names_of(model.inputs) + nearest_of(name, model.inputs)};
     }
   }
   return ok_status();

@@ -6,6 +6,7 @@
 #include "base/shown.h"
 #include "import/detect.h"
 #include "import/file_model.h"
+#include "import/input_names.h"
 #include "import/mxnet/import_mxnet.h"
 #include "import/onnx/import_onnx.h"
 #include "import/tensorflow/import_tensorflow.h"
@@ -21,36 +22,39 @@ namespace {
 struct Reader {
   FileKind kind;
   Result<FileModel> (*read)(ModelSource&&);
+  bool has_entries = true;  ///< --entry may choose something in such a file
 };
 constexpr Reader kReaders[] = {
-    {FileKind::onnx, read_onnx_model},
+    {FileKind::onnx, read_onnx_model, false},
     {FileKind::pt2, read_pt2_model},
     {FileKind::tflite, read_tflite_model},
     {FileKind::saved_model, read_saved_model},
     {FileKind::graph_def, read_graph_def_model},
     {FileKind::tfjs_graph, read_tfjs_model},
-    {FileKind::torchscript, read_torchscript_model},
+    {FileKind::torchscript, read_torchscript_model, false},
     {FileKind::mxnet_symbol, read_mxnet_model},
 };
 
 /// A damaged file's names may hold anything: the sentence stays one line, and short.
-Result<Graph> with_one_line(Result<Graph> graph) {
+template <typename T>
+Result<T> with_one_line(Result<T> read) {
   constexpr std::size_t kLongest = 1000;
-  if (graph.ok()) return graph;
-  std::string message = graph.error().message;
+  if (read.ok()) return read;
+  std::string message = read.error().message;
   if (message.size() > kLongest) message = message.substr(0, kLongest) + "...";
-  return Error{shown(message)};
+  return Error{shown(message), read.error().kind};
 }
 
-Result<Graph> import_kind(FileKind kind, ModelSource file, const ImportOptions& options) {
+Result<FileModel> read_kind(FileKind kind, ModelSource file, const ImportOptions& options) {
   const auto* reader =
       std::find_if(std::begin(kReaders), std::end(kReaders), [&](const Reader& each) { return each.kind == kind; });
   if (reader == std::end(kReaders))
     return refusal(kind, file.what, kind == FileKind::torch_weights ? saved_weights_text(file) : "");
+  if (!options.entry.empty() && !reader->has_entries)
+    return Error{file.what + ": has one program alone, and none for --entry to choose from", ErrorKind::wrong_use};
   file.entry = options.entry;
   file.options = &options;
-  WHET_TRY(FileModel model, reader->read(std::move(file)));
-  return import_file(std::move(model), options);
+  return reader->read(std::move(file));
 }
 
 /// The model of a bundle that is called `member`; none: its only one.
@@ -71,7 +75,7 @@ Result<ModelSource> member_of(const ModelSource& bundle, const std::string& memb
   return ModelSource{what, bundle.directory, std::move(bytes), ""};
 }
 
-Result<Graph> import_bytes(ModelSource file, const ImportOptions& options, const std::string& member = "") {
+Result<FileModel> read_bytes(ModelSource file, const ImportOptions& options, const std::string& member = "") {
   if (file.bytes.empty()) return Error{file.what + ": the file is empty"};
   FileKind kind = detect(file.bytes);
   if (!member.empty() && kind != FileKind::tflite_bundle)
@@ -81,21 +85,21 @@ Result<Graph> import_bytes(ModelSource file, const ImportOptions& options, const
     kind = detect(file.bytes);
     if (kind == FileKind::tflite_bundle) return Error{file.what + ": is a bundle in a bundle, which is not supported"};
   }
-  return import_kind(kind, std::move(file), options);
+  return read_kind(kind, std::move(file), options);
 }
 
-Result<Graph> import_path(const std::string& path, const ImportOptions& options) {
+Result<FileModel> read_path(const std::string& path, const ImportOptions& options) {
   std::error_code code;
   const FileKind folder = std::filesystem::is_directory(path, code) ? detect_folder(path) : FileKind::unknown;
-  if (folder != FileKind::unknown) return import_kind(folder, {path, path, "", ""}, options);
+  if (folder != FileKind::unknown) return read_kind(folder, {path, path, "", ""}, options);
   // FILE:NAME, a model of a bundle.
   const std::size_t colon = path.rfind(':');
   const bool names_member =
       colon != std::string::npos && !std::filesystem::exists(path, code) && path.ends_with(".tflite");
   const std::string file = names_member ? path.substr(0, colon) : path;
   WHET_TRY(std::string bytes, read_file(file));
-  return import_bytes({file, std::filesystem::path(file).parent_path().string(), std::move(bytes), ""}, options,
-                      names_member ? path.substr(colon + 1) : "");
+  return read_bytes({file, std::filesystem::path(file).parent_path().string(), std::move(bytes), ""}, options,
+                    names_member ? path.substr(colon + 1) : "");
 }
 
 /// Options that choose something in a file are none of a built-in network's.
@@ -110,23 +114,41 @@ Status check_for_zoo(const std::string& zoo, const ImportOptions& options) {
   return ok_status();
 }
 
+Result<Graph> import_read(Result<FileModel> read, const ImportOptions& options) {
+  if (!read.ok()) return with_one_line<Graph>(read.error());
+  return with_one_line(import_file(std::move(*read), options));
+}
+
+constexpr std::string_view kZoo = "zoo:";
+
 }  // namespace
 
 Result<Graph> import_model_bytes(std::string_view bytes, const std::string& what, const ImportOptions& options) {
-  return with_one_line(import_bytes({what, "", std::string(bytes), ""}, options));
+  return import_read(read_bytes({what, "", std::string(bytes), ""}, options), options);
 }
 
 Result<Graph> import_onnx_bytes(std::string_view bytes, const std::string& what, const ImportOptions& options) {
-  return with_one_line(import_kind(FileKind::onnx, {what, "", std::string(bytes), ""}, options));
+  return import_read(read_kind(FileKind::onnx, {what, "", std::string(bytes), ""}, options), options);
 }
 
 Result<Graph> import_model(const std::string& path_or_zoo, const ImportOptions& options) {
-  constexpr std::string_view kZoo = "zoo:";
   if (path_or_zoo.starts_with(kZoo)) WHET_RETURN_IF_ERROR(check_for_zoo(path_or_zoo, options));
   if (path_or_zoo.starts_with(kZoo)) return zoo_model(path_or_zoo.substr(kZoo.size()), options.zoo);
-  auto graph = with_one_line(import_path(path_or_zoo, options));
+  auto graph = import_read(read_path(path_or_zoo, options), options);
   if (graph.ok() && graph->name.empty()) graph->name = path_or_zoo;
   return graph;
+}
+
+Result<std::vector<std::string>> input_names(const std::string& path_or_zoo, const ImportOptions& options) {
+  std::vector<std::string> names;
+  if (path_or_zoo.starts_with(kZoo)) {
+    WHET_TRY(const Graph graph, import_model(path_or_zoo, options));
+    for (const ValueId id : graph.inputs) names.push_back(graph.value(id).name);
+    return names;
+  }
+  WHET_TRY(const FileModel model, read_path(path_or_zoo, options));
+  for (const FileInput& input : model.inputs) names.push_back(input.name);
+  return names;
 }
 
 }  // namespace whet

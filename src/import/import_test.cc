@@ -56,7 +56,7 @@ TEST(ImportModel, SaysWhichShapeToGive) {
             "p2o.DynamicDimension.0x3xp2o.DynamicDimension.1xp2o.DynamicDimension.2");
   options.shapes = {{"y", {1}}};
   EXPECT_EQ(failure(import_model(bundled("ppocr_cls.onnx"), options)),
-            "--shape y=1: the model has no such input; its inputs are \"x\"");
+            "--shape y=1: the model has no such input; its inputs are \"x\"; did you mean \"x\"?");
 }
 TEST(ImportModel, ReferenceTensorsHaveTheTypesOfTheModel) {
   const Graph graph = import_model(bundled("blazeface_front.onnx")).value();

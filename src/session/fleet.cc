@@ -14,6 +14,11 @@ Result<std::shared_ptr<FleetQueue>> open_fleet(const FleetOptions& options, cons
   return std::shared_ptr<FleetQueue>(std::move(queue));
 }
 
+Status check_fleet(const FleetOptions& options, bool has_fleet) {
+  if (options.folder.empty() || has_fleet) return ok_status();
+  return Error{"--fleet is for the devices of a fleet; give one, as in --device fleet:KEY", ErrorKind::wrong_use};
+}
+
 Result<std::vector<FleetUnit>> units_of(FleetQueue& queue, const std::string& key) {
   WHET_TRY(const std::vector<FleetUnit> all, queue.units(""));
   std::vector<FleetUnit> units;

@@ -19,6 +19,9 @@ struct FleetOptions {
 /// The user's end of the fleet. `tell` hears what jobs wait for, where that is long.
 Result<std::shared_ptr<FleetQueue>> open_fleet(const FleetOptions&, const Tell& tell = {});
 
+/// An error where they are given, and no device is a fleet's.
+Status check_fleet(const FleetOptions&, bool has_fleet);
+
 /// The units of a key that are not lost, at least one.
 Result<std::vector<FleetUnit>> units_of(FleetQueue&, const std::string& key);
 

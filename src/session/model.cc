@@ -3,20 +3,106 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <utility>
 
 #include "base/counted.h"
 #include "base/nearest.h"
+#include "device/cpu/opened_model.h"
+#include "import/input_names.h"
 #include "import/load_tensors.h"
 #include "session/options.h"
 
 namespace whet {
 namespace {
 
-/// "name=path" apart; the name is "" where there is none. A path may hold "=" behind its first slash.
-std::pair<std::string, std::string> split_entry(const std::string& entry) {
-  const std::size_t equals = entry.find('=');
-  if (equals == std::string::npos || entry.find('/') < equals) return {"", entry};
+Error no_such_input(const std::string& name, const std::vector<std::string>& names) {
+  return Error{fmt::format("--input: the model has no input \"{}\"; it takes {}{}", name, fmt::join(names, ", "),
+                           did_you_mean(name, names))};
+}
+
+/// --batch, --image and --layout make a built-in network.
+Status check_for_file(const ModelOptions& options) {
+  const std::pair<const char*, bool> given[] = {{"--batch", options.batch != 0}, {"--image", options.image != 0}};
+  for (const auto& [option, is_given] : given)
+    if (is_given)
+      return Error{fmt::format("{} is for built-in networks, zoo:NAME; of {}, --shape NAME=1x3x224x224 binds the sizes "
+                               "of an input that the file leaves open",
+                               option, options.model),
+                   ErrorKind::wrong_use};
+  if (options.layout.empty()) return ok_status();
+  return Error{fmt::format("--layout is for built-in networks, zoo:NAME; {} has the order of dimensions that its file "
+                           "says",
+                           options.model),
+               ErrorKind::wrong_use};
+}
+
+ImportOptions import_options_of(const ModelOptions& options) {
+  ImportOptions import;
+  import.until = options.until;
+  import.entry = options.entry;
+  import.zoo.seed = options.seed;
+  if (options.batch != 0) import.zoo.batch = options.batch;
+  if (options.image != 0) import.zoo.image = options.image;
+  if (options.layout == "nhwc") import.zoo.layout = Layout::channels_last;
+  return import;
+}
+
+/// An entry of --input: the name of an input, "" where there is none, and the path of a file.
+using NamedPath = std::pair<std::string, std::string>;
+
+/// All ways to take it apart.
+std::vector<NamedPath> readings(const std::string& entry) {
+  std::vector<NamedPath> all = {{"", entry}};
+  for (std::size_t at = entry.find('='); at != std::string::npos; at = entry.find('=', at + 1))
+    if (at > 0) all.emplace_back(entry.substr(0, at), entry.substr(at + 1));
+  return all;
+}
+
+/// Where neither files nor names decide: a path begins with a folder that is there.
+NamedPath usual_reading(const std::string& entry) {
+  const std::size_t equals = entry.find('='), slash = entry.rfind('/', equals);
+  std::error_code code;
+  if (slash != std::string::npos && std::filesystem::is_directory(entry.substr(0, slash + 1), code)) return {"", entry};
   return {entry.substr(0, equals), entry.substr(equals + 1)};
+}
+
+/// The names of the model's inputs; none where it cannot be read, which is somebody else's sentence.
+std::vector<std::string> names_of_inputs(const ModelOptions& options) {
+  std::vector<std::string> names;
+  if (!options.is_compiled()) {
+    const auto read = input_names(options.model, import_options_of(options));
+    return read.ok() ? *read : names;
+  }
+  const Result<OpenedModel> model = OpenedModel::open(options.model);
+  if (model.ok())
+    for (const OpenedModel::Named& input : model->inputs()) names.push_back(input.name);
+  return names;
+}
+
+Result<NamedPath> split_entry(const std::string& entry, const ModelOptions& options) {
+  std::vector<NamedPath> there = readings(entry);
+  std::erase_if(there, [](const NamedPath& reading) {
+    std::error_code code;
+    return !std::filesystem::exists(reading.second, code) || std::filesystem::is_directory(reading.second, code);
+  });
+  if (there.size() == 1) return there.front();
+  if (entry.find('=') == std::string::npos) return NamedPath{"", entry};
+  const std::vector<std::string> names = names_of_inputs(options);
+  std::string longest;
+  for (const std::string& name : names)
+    if (name.size() > longest.size() && entry.starts_with(name + "=")) longest = name;
+  if (!longest.empty()) return NamedPath{longest, entry.substr(longest.size() + 1)};
+  const NamedPath usual = there.empty() ? usual_reading(entry) : there.front();
+  if (there.empty() && !usual.first.empty() && !names.empty()) return no_such_input(usual.first, names);
+  return usual;
+}
+
+std::vector<std::string> names_of(const std::vector<InputSlot>& slots) {
+  std::vector<std::string> names;
+  for (const InputSlot& slot : slots) names.push_back(slot.name);
+  return names;
 }
 
 Tensor filled(const TensorType& type, const std::string& fill, Rng& rng) {
@@ -40,16 +126,6 @@ Result<Tensor> checked(const InputSlot& slot, Tensor tensor) {
                 : "")};
 }
 
-Error no_such_input(const std::string& name, const std::vector<InputSlot>& slots) {
-  std::vector<std::string> names;
-  std::string listed;
-  for (const InputSlot& slot : slots) {
-    names.push_back(slot.name);
-    listed += (listed.empty() ? "" : ", ") + slot.name;
-  }
-  return Error{"--input: the model has no input \"" + name + "\"; it takes " + listed + did_you_mean(name, names)};
-}
-
 }  // namespace
 
 std::string ModelOptions::name() const {
@@ -70,17 +146,18 @@ std::string ModelOptions::text() const {
   for (const std::string& name : until) say("--until", name, "");
   say("--entry", entry, "");
   for (const std::string& input : inputs) say("--input", input, "");
-  if (model.starts_with("zoo:")) say("--seed", seed, usual.seed);
+  if (is_built_in()) say("--seed", seed, usual.seed);
   say("--batch", batch, usual.batch);
   say("--image", image, usual.image);
   say("--layout", layout, usual.layout);
   return said;
 }
 
-Result<InputFiles> read_inputs(const std::vector<std::string>& entries) {
+Result<InputFiles> read_inputs(const ModelOptions& options) {
   InputFiles files;
-  for (const std::string& entry : entries) {
-    const auto [name, path] = split_entry(entry);
+  for (const std::string& entry : options.inputs) {
+    WHET_TRY(const NamedPath split, split_entry(entry, options));
+    const auto& [name, path] = split;
     if (!name.empty()) {
       WHET_TRY(files.named[name], load_tensor(path));
       continue;
@@ -96,17 +173,29 @@ Result<InputFiles> read_inputs(const std::vector<std::string>& entries) {
   return files;
 }
 
+Result<InputFiles> read_named_inputs(const ModelOptions& options) {
+  WHET_TRY(InputFiles files, read_inputs(options));
+  if (files.unnamed.empty()) return files;
+  return unnamed_value();
+}
+
+Error unnamed_value() {
+  return Error{"--input: a value that decides shapes is known by its input's name; expected NAME=FILE.npy",
+               ErrorKind::wrong_use};
+}
+
 Result<Graph> load_graph(const ModelOptions& options, const InputFiles& files) {
-  ImportOptions import_options;
-  WHET_TRY(import_options.shapes, parse_shapes(options.shapes));
-  import_options.values = files.named;
-  import_options.until = options.until;
-  import_options.entry = options.entry;
-  import_options.zoo.batch = options.batch;
-  import_options.zoo.image = options.image;
-  import_options.zoo.seed = options.seed;
-  import_options.zoo.layout = options.layout == "nhwc" ? Layout::channels_last : Layout::channels_first;
-  return import_model(options.model, import_options);
+  if (!options.is_built_in()) WHET_RETURN_IF_ERROR(check_for_file(options));
+  ImportOptions import = import_options_of(options);
+  WHET_TRY(import.shapes, parse_shapes(options.shapes));
+  import.values = files.named;
+  WHET_TRY(Graph graph, import_model(options.model, import));
+  if (!options.is_built_in()) return graph;
+  // What import checks of a file.
+  const std::vector<InputSlot> slots = input_slots(graph);
+  for (const auto& [name, value] : files.named)
+    if (std::ranges::find(slots, name, &InputSlot::name) == slots.end()) return no_such_input(name, names_of(slots));
+  return graph;
 }
 
 Result<FusedGraph> load_fused(const ModelOptions& options, const InputFiles& files, const PassOptions& passes) {
@@ -121,7 +210,7 @@ std::vector<InputSlot> input_slots(const Graph& graph) {
 }
 
 InputFiles without_folded(const ModelOptions& options, const std::vector<InputSlot>& slots, InputFiles files) {
-  if (options.is_compiled() || options.model.starts_with("zoo:")) return files;
+  if (options.is_compiled() || options.is_built_in()) return files;
   std::erase_if(files.named, [&](const auto& file) {
     return std::none_of(slots.begin(), slots.end(), [&](const InputSlot& slot) { return slot.name == file.first; });
   });
@@ -150,7 +239,7 @@ Result<std::vector<Tensor>> match_inputs(const std::vector<InputSlot>& slots, co
     WHET_TRY(tensor, checked(slot, std::move(tensor)));
     tensors.push_back(std::move(tensor));
   }
-  if (!named.empty()) return no_such_input(named.begin()->first, slots);
+  if (!named.empty()) return no_such_input(named.begin()->first, names_of(slots));
   if (next_unnamed < files.unnamed.size()) {
     return Error{"--input: " + std::to_string(files.unnamed.size()) + " unnamed tensors were given; the model has " +
                  counted(std::ssize(slots), "input")};

@@ -22,12 +22,13 @@ struct ModelOptions {
   std::vector<std::string> inputs;  ///< "x.npy", "name=x.npy", "in.npz"
   std::string fill;                 ///< for inputs that no file gives: "random", "ones", "zeros"; "": an error
   std::uint64_t seed = 0;
-  int batch = 1, image = 224;
-  std::string layout = "nchw";
+  int batch = 0, image = 0;  ///< of a built-in network; 0: the usual ones
+  std::string layout;        ///< of its input: "nchw", "nhwc"; "": the usual one
 
   /// The model's own name, for headers and for files that are made of it: "resnet-18" of "zoo:resnet-18", "b" of "a/b.onnx".
   std::string name() const;
   bool is_compiled() const { return model.ends_with(".so"); }
+  bool is_built_in() const { return model.starts_with("zoo:"); }
   /// The options as a command line for a command that only takes the model, without those left at their defaults.
   std::string text() const;
 };
@@ -37,7 +38,12 @@ struct InputFiles {
   std::map<std::string, Tensor> named;
   std::vector<Tensor> unnamed;  ///< in the order given
 };
-Result<InputFiles> read_inputs(const std::vector<std::string>& entries);
+/// Reads them. "NAME=FILE" is taken apart where there is such a file; where there are several or none, behind the longest
+/// name of an input that the model has: names and paths may hold "/", ":" and "=".
+Result<InputFiles> read_inputs(const ModelOptions&);
+/// The same for commands that do not run the model: only an input's name says what a tensor is for.
+Result<InputFiles> read_named_inputs(const ModelOptions&);
+Error unnamed_value();
 
 /// The model as its file says, shapes bound.
 Result<Graph> load_graph(const ModelOptions&, const InputFiles& = {});

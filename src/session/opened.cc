@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "base/counted.h"
 #include "compiler/choose.h"
 #include "device/remote/cpu/remote_model.h"
@@ -59,20 +61,39 @@ Result<RunPlace> connect_place(const RunnableOptions& options, const DeviceName&
   return place;
 }
 
-/// An option of models that are compiled first.
-Error compiled_already(const RunnableOptions& options, const char* option) {
-  return Error{options.model.model + ": is compiled already; " + option + " is for a model that is compiled first",
-               ErrorKind::wrong_use};
+/// Options of models that are compiled first.
+Status check_compiled(const RunnableOptions& options) {
+  const ModelOptions& model = options.model;
+  const RoundingOptions& rounding = options.records.rounding;
+  const std::pair<const char*, bool> given[] = {{"--records", !options.records.file.empty()},
+                                                {"--target", !options.place.target.empty()},
+                                                {"--shape", !model.shapes.empty()},
+                                                {"--until", !model.until.empty()},
+                                                {"--entry", !model.entry.empty()},
+                                                {"--batch", model.batch != 0},
+                                                {"--image", model.image != 0},
+                                                {"--layout", !model.layout.empty()},
+                                                {"--exact", rounding.exact},
+                                                {"--precision", rounding.precision != RoundingOptions().precision}};
+  for (const auto& [option, is_given] : given)
+    if (is_given)
+      return Error{model.model + ": is compiled already; " + option + " is for a model that is compiled first",
+                   ErrorKind::wrong_use};
+  return ok_status();
+}
+
+/// --launches is about the kernels of a GPU.
+Status check_launches(const RunnableOptions& options, bool on_gpu, const std::string& target) {
+  if (options.launches.empty() || on_gpu) return ok_status();
+  return Error{"--launches is for models that run on a GPU; the target is \"" + target + "\"", ErrorKind::wrong_use};
 }
 
 Result<Runnable> open_library(const RunnableOptions& options) {
-  if (!options.records.file.empty()) return compiled_already(options, "--records");
-  if (!options.place.target.empty()) return compiled_already(options, "--target");
-  if (!options.model.shapes.empty()) return compiled_already(options, "--shape");
-  if (!options.model.until.empty()) return compiled_already(options, "--until");
+  WHET_RETURN_IF_ERROR(check_compiled(options));
   WHET_TRY(OpenModelOptions open, common_options(options));
   RunPlace place;
   WHET_TRY(place.device, parse_device_name(options.device));
+  WHET_RETURN_IF_ERROR(check_fleet(options.fleet, place.device.kind == DeviceName::Kind::fleet));
   // Where nothing is said of threads and cores it is what the library was tuned for.
   if (place.device.is_remote()) {
     WHET_TRY(place, connect_place(options, place.device));
@@ -83,6 +104,7 @@ Result<Runnable> open_library(const RunnableOptions& options) {
     use_cores(open, cores);
   }
   WHET_TRY(OpenedModel model, open_in(place, options.model.model, open));
+  WHET_RETURN_IF_ERROR(check_launches(options, model.device() != nullptr, model.info().target));
   if (const std::string note = model.pool().note; note.find("WHET_NUM_THREADS") != std::string::npos)
     tell(options.tell, note);
   return Runnable{std::move(model), std::nullopt, std::nullopt, place.emulator};
@@ -160,6 +182,7 @@ std::vector<std::string> strangers_of(const std::string& file, const Records& re
 
 Result<RunPlace> choose_place(const RunnableOptions& options) {
   WHET_TRY(const DeviceName name, parse_device_name(options.device));
+  WHET_RETURN_IF_ERROR(check_fleet(options.fleet, name.kind == DeviceName::Kind::fleet));
   if (name.is_remote()) {
     WHET_TRY(RunPlace place, connect_place(options, name));
     WHET_TRY(place.on, choose_target_there(options.place, place.elsewhere->description()));
@@ -168,6 +191,7 @@ Result<RunPlace> choose_place(const RunnableOptions& options) {
   RunPlace place;
   WHET_TRY(place.on, choose_target(options.place, name));
   WHET_TRY(place.device, device_for(options.device, place.on.target));
+  WHET_RETURN_IF_ERROR(check_launches(options, place.on.target.is_gpu(), to_string(place.on.target)));
   return place;
 }
 
@@ -201,7 +225,8 @@ Result<Runnable> open_runnable(const RunnableOptions& options, const InputFiles&
 
 Result<std::vector<Tensor>> inputs_of(const OpenedModel& model, const ModelOptions& options, const InputFiles& files) {
   std::vector<InputSlot> slots;
-  for (const OpenedModel::Named& input : model.inputs()) slots.push_back({input.name, input.type});
+  const bool is_imported = !options.is_compiled() && !options.is_built_in();
+  for (const OpenedModel::Named& input : model.inputs()) slots.push_back({input.name, input.type, is_imported});
   return match_inputs(slots, without_folded(options, slots, files), options.fill, options.seed);
 }
 

@@ -77,6 +77,9 @@ Result<TargetOnCores> choose_target(const TargetOptions& options, const DeviceNa
     WHET_TRY(place.target, resolve_target(options.target.empty() ? "cpu" : options.target));
   }
   if (!place.target.is_cpu()) {  // one thread of the host starts the kernels
+    if (options.threads > 0)
+      return Error{"--threads is for processors; the target is \"" + to_string(place.target) + "\"",
+                   ErrorKind::wrong_use};
     WHET_TRY(place.cores, choose_cores(options.cores, 1));
     return place;
   }

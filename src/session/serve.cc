@@ -428,6 +428,7 @@ Status serve_lines(TaskServer& server, int input, int output, const std::functio
 
 Status serve(const TuneSettings& settings, Zygote& zygote, int input, int output) {
   WHET_TRY(Workplace work, make_workplace(settings, zygote));
+  if (!work.prepared.files.unnamed.empty()) return unnamed_value();
   WHET_TRY(RecordFile file, open_records(settings, work.prepared, work.devices));
   for (const std::string& note : record_notes(work.prepared, file)) tell(settings.where.tell, note);
   std::vector<Device*> devices;

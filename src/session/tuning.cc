@@ -203,7 +203,7 @@ Result<Prepared> prepare(const TuneSettings& settings, const MeasuringPlace& whe
   }
   prepared.emulated = where.emulated || devices.front().kind == DeviceName::Kind::emulated;
   if (settings.model.model.empty()) return prepared;
-  WHET_TRY(prepared.files, read_inputs(settings.model.inputs));
+  WHET_TRY(prepared.files, read_inputs(settings.model));
   WHET_TRY(prepared.fused, load_fused(settings.model, prepared.files, settings.rounding.passes()));
   WHET_TRY(prepared.tasks, extract_tasks(prepared.fused, place.target));
   return prepared;
@@ -220,6 +220,17 @@ Status choose(const std::string& only, Prepared& prepared) {
 Error of_option(Error error) {
   error.kind = ErrorKind::wrong_use;
   return error;
+}
+
+/// Options that only certain devices take.
+Status check_devices(const MeasuringOptions& options, const std::vector<DeviceName>& names) {
+  WHET_RETURN_IF_ERROR(check_fleet(options.fleet, has_fleet(names)));
+  if (options.priority == "low" && !has_fleet(names))
+    return of_option({"--priority is of jobs in a fleet; give --device fleet:KEY too"});
+  if (options.deciding.empty()) return ok_status();
+  if (has_fleet(names)) return of_option({"--finals names one device, and any unit of a fleet takes any job"});
+  if (names.size() > 1) return ok_status();
+  return of_option({"--finals chooses one of several devices; --device names one"});
 }
 
 }  // namespace
@@ -260,8 +271,7 @@ std::string place_text(const Prepared& prepared) {
 Result<Workplace> make_workplace(const TuneSettings& settings, Zygote& zygote) {
   const Result<std::vector<DeviceName>> names = parse_devices(settings.where.devices);
   if (!names.ok()) return of_option(names.error());
-  if (has_fleet(*names) && !settings.where.deciding.empty())
-    return of_option({"--finals names one device, and any unit of a fleet takes any job"});
+  WHET_RETURN_IF_ERROR(check_devices(settings.where, *names));
   Result<MeasuringPlace> place = choose_place(settings.where, *names, zygote);
   if (!place.ok()) return names->front().is_remote() ? place.error() : of_option(place.error());
   const Target& target = place->target.target;

@@ -93,6 +93,14 @@ page_mistakes() {
   show tasks zoo:resnet-8
   show tasks text.onnx
   show tasks cut.onnx
+  show tasks blazeface_front.onnx --batch 2
+  show tasks blazeface_front.onnx --layout nhwc
+  show tasks blazeface_front.onnx --entry main
+  show tasks zoo:mlp --image 64
+  show tasks zoo:mlp --layouts nchw
+  show tasks zoo:mlp --target "cuda -model=h100" --threads 2
+  show tasks blazeface_front.onnx --shape inputs=1x3x128x128
+  show tasks zoo:mlp --input x.npy
   show tasks zoo:mlp --shape data=1x
   show tasks zoo:mlp --shape data=2x784
   show tasks zoo:mlp --entry main
@@ -105,6 +113,17 @@ page_mistakes() {
   show target --target "cuda -arch=sm_70"
   show tasks zoo:mlp --target "cpu -mattr=avx2"
   show run zoo:mlp
+  show run zoo:mlp --input dta=x.npy
+  show run zoo:mlp --input import/x:0=x.npy
+  show run zoo:mlp --fill ones --launches chain --target "cpu -mcpu=x86-64 -threads=1"
+  show run zoo:mlp --fill ones --fleet nowhere
+  show run model.so --batch 2
+  show check zoo:mlp --expect blazeface_front.onnx
+  show check zoo:mlp --expect x.npy --against zoo:mlp
+  show bench zoo:mlp --runs 3 --seconds 1
+  show tune zoo:mlp --priority low
+  show tune zoo:mlp --finals a
+  show tune zoo:mlp --per-task --scheduler gradient
   show run zoo:mlp --fill randon
   show run zoo:mlp --input text.onnx
   show run zoo:mlp --fill ones -o out.txt
@@ -124,12 +143,24 @@ page_mistakes() {
   show records show text.onnx
   show records best empty.jsonl
   show records distill records.jsonl -o nowhere/best.jsonl
+  show records show records.jsonl -o table.txt
+  show records merge records.jsonl --json
   show zoo list mlp
+  show zoo list --batch 2
+  show devices list --fleet folder
+  show target --list --json
+  show doctor --device cuda:0 --target "cpu -mcpu=x86-64 -threads=1"
+  show serve -o own.jsonl --shape data=1x784
+  show diff records.jsonl records.jsonl --seconds 3
+  show diff records.jsonl records.jsonl --batch 2
   show devices list x86_64
   show tasks zoo:mlp --records records.jsonl
   show help
   show completion bash extra
   show explain progress 3
+  show explain error 3 --code
+  show explain task 0 --model zoo:mlp --records records.jsonl --contains nchw
+  show explain layout --model zoo:mlp --exact
   show explain error 99
   show explain error crush
   show explain metric

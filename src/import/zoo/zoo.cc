@@ -11,6 +11,7 @@ struct Network {
   Graph (*make)(const ZooOptions&);
   bool both_layouts = false;
   std::int64_t least_image = 32;
+  bool takes_pictures = true;
 };
 
 template <int depth>
@@ -24,7 +25,7 @@ constexpr Network kNetworks[] = {
     {"resnet-50", resnet<50>, true},
     {"resnet-101", resnet<101>, true},
     {"resnet-152", resnet<152>, true},
-    {"mlp", make_mlp, true},
+    {"mlp", make_mlp, true, 32, false},
     {"mobilenet", make_mobilenet},
     {"mobilenet_v2", make_mobilenet_v2},
     {"mobilenet_v3_small", make_mobilenet_v3_small},
@@ -35,10 +36,10 @@ constexpr Network kNetworks[] = {
     {"resnet3d-18", make_resnet3d},
     {"inception_v3", make_inception_v3, false, 75},
     {"googlenet", make_googlenet},
-    {"dcgan", make_dcgan},
-    {"bert-mini", make_bert_mini},
+    {"dcgan", make_dcgan, false, 32, false},
+    {"bert-mini", make_bert_mini, false, 32, false},
     {"vit-small", make_vit_small},
-    {"lstm", make_lstm},
+    {"lstm", make_lstm, false, 32, false},
     {"mxnet-resnet18_v1", make_gluon_resnet18, true},
 };
 
@@ -47,6 +48,16 @@ Status check_option(const char* what, std::int64_t value, std::int64_t low, std:
   return Error{std::string("the ") + what + " is " + std::to_string(value) + "; expected " + std::to_string(low) +
                    " to " + std::to_string(high),
                ErrorKind::wrong_use};
+}
+
+/// Some networks take no picture.
+Status check_picture(const Network& network, const ZooOptions& options) {
+  const ZooOptions usual;
+  const bool image = options.image != usual.image;
+  if (network.takes_pictures || (!image && options.layout == usual.layout)) return ok_status();
+  return Error{
+      std::string(image ? "--image" : "--layout") + " is for networks of pictures; zoo:" + network.name + " takes none",
+      ErrorKind::wrong_use};
 }
 
 }  // namespace
@@ -66,6 +77,7 @@ Result<Graph> zoo_model(const std::string& name, const ZooOptions& options) {
   std::string known;
   for (const Network& network : kNetworks) {
     if (name == network.name) {
+      WHET_RETURN_IF_ERROR(check_picture(network, options));
       if (options.layout == Layout::channels_last && !network.both_layouts) {
         return Error{"the zoo has \"" + name + "\" with channels first only"};
       }
