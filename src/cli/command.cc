@@ -13,6 +13,7 @@
 #include "base/nearest.h"
 #include "base/version.h"
 #include "cli/completion.h"
+#include "cli/interrupt.h"
 #include "codegen/llvm_version.h"
 #include "target/kinds.h"
 
@@ -158,6 +159,7 @@ int parse_and_run(const std::vector<Command>& commands, int argc, char** argv) {
     const CLI::App& sub = *app.get_subcommand(static_cast<int>(i));
     if (!sub.parsed()) continue;
     if (const auto left = sub.remaining(); !left.empty()) return refuse_leftovers(sub, sub.get_name(), left);
+    end_at_interrupts();
     return runs[i]();
   }
   if (const auto left = app.remaining(); !left.empty()) {

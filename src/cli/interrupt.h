@@ -1,12 +1,20 @@
 #pragma once
 
+#include <string>
+
 namespace whet {
 
-/// Whether ^C came, or what `kill`, `timeout` and service managers send, since `await_interrupts`.
-bool is_interrupted();
-/// From now on an interrupt ends the program at once with a sentence: nothing was measured yet.
+// ^C, and what `kill`, `timeout` and service managers send. A program that ends at once has the exit code 130, and leaves no
+// scratch directory.
+
+/// From now on an interrupt ends the program at once with a sentence.
+void end_at_interrupts(const std::string& sentence);
+/// The same for commands that wait for nothing, unless whoever started the program ignores ^C.
 void end_at_interrupts();
-/// From now on the first interrupt is seen by `is_interrupted`; a second one ends the program at once.
-void await_interrupts();
+/// From now on the first interrupt is seen by `is_interrupted`. A second one ends the program at once with the sentence; so
+/// does ^C that `is_interrupted` has not ended in time.
+void await_interrupts(const std::string& sentence);
+/// Whether one came since `await_interrupts`.
+bool is_interrupted();
 
 }  // namespace whet

@@ -29,8 +29,9 @@ int run(TuneSettings& settings, const std::function<bool(const std::string&)>& g
   settings.where.interrupted = is_interrupted;
   Result<Zygote> zygote = Zygote::start();
   if (!zygote.ok()) return fail(zygote.error());
-  await_interrupts();
-  const Status served = serve(settings, *zygote, STDIN_FILENO, STDOUT_FILENO);
+  end_at_interrupts("Interrupted before anything was measured");
+  const auto await = [&] { await_interrupts("Interrupted; records kept in " + settings.records); };
+  const Status served = serve(settings, *zygote, STDIN_FILENO, STDOUT_FILENO, await);
   if (!served.ok()) return fail(served.error());
   return is_interrupted() ? kInterrupted : kDone;
 }

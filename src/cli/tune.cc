@@ -110,7 +110,7 @@ int run_once(const TuneCommand& command, Zygote& zygote, TuneListener& listener,
   if (command.asks_for_layouts && !chooses)
     tell(settings.where.tell,
          "--layouts and --covers choose nothing here: that is for processors, all tasks and a network that is timed");
-  await_interrupts();
+  await_interrupts("Interrupted; records kept in " + settings.records);
   Result<RecordFile> file = open_records(settings, place->prepared, place->devices);
   if (!file.ok()) return fail(file.error());
   Result<Tuned> tuned = tune_model(settings, place->prepared, zygote, place->devices, *file, listener);
@@ -178,7 +178,7 @@ int run(TuneCommand& command, const std::function<bool(const std::string&)>& giv
   // Before anything starts a thread or touches LLVM: builders and runners are forked from here.
   Result<Zygote> zygote = Zygote::start();
   if (!zygote.ok()) return fail(zygote.error());
-  end_at_interrupts();
+  end_at_interrupts("Interrupted before anything was measured");
   if (command.events.empty()) return run_for(command, counts, *zygote, nullptr);
   Result<EventStream> events = EventStream::open(command.events);
   if (!events.ok()) return fail(events.error());

@@ -12,6 +12,8 @@
 #include <filesystem>
 #include <string_view>
 
+#include "compiler/scratch_paths.h"
+
 namespace whet {
 namespace {
 
@@ -77,9 +79,13 @@ Result<ScratchDirectory> ScratchDirectory::make() {
                ErrorKind::io};
 }
 
+ScratchDirectory::ScratchDirectory(std::string path, int lock)
+    : path_(std::move(path)), lock_(lock), remembered_(remember_scratch(path_)) {}
+
 ScratchDirectory::~ScratchDirectory() {
   std::error_code ignored;
   if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+  forget_scratch(remembered_);
   if (lock_ >= 0) close(lock_);
 }
 

@@ -14,16 +14,19 @@ class ScratchDirectory {
  public:
   static Result<ScratchDirectory> make();
   ScratchDirectory(ScratchDirectory&& other) noexcept
-      : path_(std::exchange(other.path_, "")), lock_(std::exchange(other.lock_, -1)) {}
+      : path_(std::exchange(other.path_, "")),
+        lock_(std::exchange(other.lock_, -1)),
+        remembered_(std::exchange(other.remembered_, -1)) {}
   ScratchDirectory& operator=(ScratchDirectory&&) = delete;
   ~ScratchDirectory();
 
   const std::string& path() const { return path_; }
 
  private:
-  ScratchDirectory(std::string path, int lock) : path_(std::move(path)), lock_(lock) {}
+  ScratchDirectory(std::string path, int lock);
   std::string path_;
-  int lock_;  ///< the open directory, which is locked
+  int lock_;        ///< the open directory, which is locked
+  int remembered_;  ///< for who ends the process at once
 };
 
 }  // namespace whet

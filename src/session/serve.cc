@@ -426,7 +426,7 @@ Status serve_lines(TaskServer& server, int input, int output, const std::functio
   return ok_status();
 }
 
-Status serve(const TuneSettings& settings, Zygote& zygote, int input, int output) {
+Status serve(const TuneSettings& settings, Zygote& zygote, int input, int output, const std::function<void()>& ready) {
   WHET_TRY(Workplace work, make_workplace(settings, zygote));
   if (!work.prepared.files.unnamed.empty()) return unnamed_value();
   WHET_TRY(RecordFile file, open_records(settings, work.prepared, work.devices));
@@ -438,6 +438,7 @@ Status serve(const TuneSettings& settings, Zygote& zygote, int input, int output
   WHET_RETURN_IF_ERROR(calibrate(settings, work.prepared, measurer));
   TaskServer server(work.prepared.tasks, work.prepared.place.target, settings.rounding.schedules(), settings.model.seed,
                     measurer, file);
+  ready();
   return serve_lines(server, input, output, settings.where.interrupted);
 }
 

@@ -71,6 +71,7 @@ class TaskServer {
 Status serve_lines(TaskServer&, int input, int output, const std::function<bool()>& interrupted);
 
 /// Prepares a model as a run of the tuner does, and serves it: the whole of `whet serve`.
-Status serve(const TuneSettings&, Zygote&, int input, int output);
+///   ready  called before the first request
+Status serve(const TuneSettings&, Zygote&, int input, int output, const std::function<void()>& ready);
 
 }  // namespace whet
