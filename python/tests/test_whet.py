@@ -73,6 +73,13 @@ class Loading(InAFolder):
                 write()
         self.assertEqual((Path("model.onnx").read_bytes(), Path("r.jsonl").read_bytes()), before)
 
+    def test_refuses_options_of_other_models(self):
+        for options in ({"batch": 2}, {"image": 64}, {"layout": "nhwc"}):
+            with self.assertRaisesRegex(whet.UsageError, f"--{list(options)[0]} is for built-in networks"):
+                whet.load(ROOT / "tests/models/blazeface_front.onnx", **options)
+        with self.assertRaisesRegex(whet.UsageError, "--image is for networks of pictures"):
+            whet.load("zoo:mlp", image=64)
+
     def test_says_so_where_there_is_no_program(self):
         kept = os.environ.pop("WHET", None)
         path, os.environ["PATH"] = os.environ["PATH"], ""
@@ -160,12 +167,121 @@ class Running(InAFolder):
                 self.exe(*values)
         with self.assertRaisesRegex(whet.UsageError, "no input \"mask\""):
             self.exe(mask=self.x)
+        with self.assertRaisesRegex(whet.UsageError, 'did you mean "data"'):
+            self.exe(dta=self.x)
+        with self.assertRaisesRegex(whet.UsageError, "data is given twice"):
+            self.exe(self.x, data=self.x)
         with self.assertRaisesRegex(whet.UsageError, "output softmax"):
             self.exe(self.x, out=np.empty((1, 10), np.float64))
         read_only = np.empty((1, 10), np.float32)
         read_only.flags.writeable = False
         with self.assertRaisesRegex(whet.UsageError, "cannot be written"):
             self.exe(self.x, out=read_only)
+
+    def test_refuses_none_at_the_first_call_and_later(self):
+        for exe in (whet.open(self.path), self.exe):
+            for call in (lambda: exe(None), lambda: exe(data=None), lambda: exe.benchmark(None, seconds=0)):
+                with self.assertRaisesRegex(whet.UsageError, r"data: None was given; the model takes float32\[1, 784\]"):
+                    call()
+            exe(self.x)
+
+    def test_looks_at_arrays_anew_at_each_call(self):
+        def reshaped(x):
+            x.shape = (784, 1)
+
+        def retyped(x):
+            x.dtype = np.int32
+
+        def resized(x):
+            x.resize((1, 10), refcheck=False)
+
+        def swapped(x):
+            x.dtype = ">f4"
+
+        for change in (reshaped, retyped, resized, swapped):
+            with self.subTest(change=change.__name__):
+                exe = whet.open(self.path)
+                x, out = self.x.copy(), np.empty((1, 10), np.float32)
+                exe(x, out=out)
+                change(x)
+                with self.assertRaisesRegex(whet.UsageError, r"input data: .* was given"):
+                    exe(x, out=out)
+                with self.assertRaisesRegex(whet.UsageError, r"output softmax\w*: "):
+                    x = self.x.copy()
+                    exe(x, out=out)
+                    out.resize((5, 3), refcheck=False)
+                    exe(x, out=out)
+                np.testing.assert_array_equal(exe(self.x), self.exe(self.x))
+
+    def test_reads_memory_that_moved_in_place(self):
+        x = self.x.copy()
+        self.exe(x)
+        x.resize((1 << 16, 784), refcheck=False)
+        x.resize((1, 784), refcheck=False)
+        x[:] = self.x
+        np.testing.assert_array_equal(self.exe(x), self.exe(self.x.copy()))
+
+    def test_writes_to_memory_of_its_own(self):
+        both = np.zeros(784 + 10, np.float32)
+        x, over = both[:784].reshape(1, 784), both[780:790].reshape(1, 10)
+        for _ in range(2):
+            with self.assertRaisesRegex(whet.UsageError, "overlaps the memory of input data"):
+                self.exe(x, out=over)
+        self.exe(x, out=both[784:].reshape(1, 10))
+        read_only = np.empty((1, 10), np.float32)
+        self.exe(self.x, out=read_only)
+
+    def test_takes_numbers_that_its_types_hold(self):
+        tensor = whet.Tensor("n", (2,), "int32")
+        convert = whet.compiled._array
+        self.assertEqual(convert([1, 2], tensor).tolist(), [1, 2])
+        self.assertEqual(convert((1.0, 2.0), tensor).dtype, np.int32)
+        for value in ([1.5, 2], [1 << 40, 0], [1j, 0], [None, None], ["1", "2"], [[1], [2, 3]], {}):
+            with self.assertRaisesRegex(whet.UsageError, r"input n: \w+ is no array|was given"):
+                convert(value, tensor)
+        masked = np.ma.masked_array(np.zeros(2, np.int32), mask=[True, False])
+        with self.assertRaisesRegex(whet.UsageError, "elements of the array are masked"):
+            convert(masked, tensor)
+        for other in (np.zeros(2, object), np.zeros(2, ">i4"), np.zeros((2, 1), np.int32), np.zeros(0, np.int32),
+                      np.array(1, np.int32)):
+            with self.assertRaisesRegex(whet.UsageError, r"input n: .* was given; the model takes int32\[2\]"):
+                convert(other, tensor)
+
+    def test_takes_any_strides_and_alignments(self):
+        wanted = self.exe(self.x)
+        backwards = self.x[:, ::-1].copy()[:, ::-1]
+        bytes_ = b"x" + self.x.tobytes()
+        unaligned = np.frombuffer(bytes_, np.float32, offset=1).reshape(1, 784)
+        for x in (backwards, unaligned, np.asfortranarray(self.x)):
+            np.testing.assert_array_equal(self.exe(x), wanted)
+        np.testing.assert_array_equal(self.exe(np.broadcast_to(np.float32(0.5), (1, 784))),
+                                      self.exe(np.full((1, 784), 0.5, np.float32)))
+
+    def test_keeps_what_a_session_reads(self):
+        x = self.x.copy()
+        wanted = self.exe(x)
+        session = self.exe.session()
+        session(np.frombuffer(bytearray(x.tobytes()), np.float32).reshape(1, 784))
+        np.testing.assert_array_equal(session(x), wanted)
+
+    def test_refuses_threads_and_cores_that_there_are_not(self):
+        for options, sentence in [({"threads": 1 << 40}, "threads is 1099511627776; expected 0 to 1024"),
+                                  ({"threads": -1}, "threads is -1"), ({"threads": 1.5}, "threads is 1.5"),
+                                  ({"threads": "2"}, "threads is '2'"), ({"cores": [1 << 32]}, "core is 4294967296"),
+                                  ({"cores": [-1]}, "core is -1"),
+                                  ({"threads": 2, "cores": [0]}, "2 threads and 1 cores were given")]:
+            with self.assertRaisesRegex(whet.UsageError, sentence):
+                self.exe.session(**options)
+        with self.assertRaisesRegex(whet.UsageError, "runs is 0"):
+            self.exe.profile(self.x, runs=0)
+
+    def test_a_child_takes_the_turn_of_a_thread_that_it_does_not_have(self):
+        with self.exe._session()._lock:
+            child = os.fork()
+            if child == 0:
+                signal.alarm(20)
+                os._exit(0 if self.exe._session()._lock.acquire(timeout=10) else 1)
+        self.assertEqual(os.waitpid(child, 0)[1], 0)
 
     def test_refuses_what_is_no_array(self):
         class OfAGpu:
@@ -289,6 +405,17 @@ class Tuning(InAFolder):
         self.assertTrue(tuned.interrupted)
         self.assertLess(tuned.trials, 4000)
 
+    def test_an_exception_in_the_callback_ends_the_run(self):
+        class Own(Exception):
+            pass
+
+        def fail(progress):
+            raise Own
+
+        with self.assertRaises(Own):
+            whet.load("zoo:mlp").tune(trials=100000, on_progress=fail)
+        self.assertGreater(len(whet.Records("mlp.jsonl")), 0)
+
     def test_interrupts_keep_the_records(self):
         code = textwrap.dedent("""
             import whet
@@ -364,6 +491,74 @@ return c
             self.assertEqual({each.task for each in whet.Records("own.jsonl")}, {"product"})
             with self.assertRaisesRegex(whet.Error, "dag"):
                 lab.define("c(i) = ")
+
+    def test_threads_share_a_lab(self):
+        with whet.load("zoo:mlp").lab("own.jsonl") as lab:
+            alone = [lab.tasks[i % 4].sample(3, seed=i) for i in range(12)]
+            answers = {}
+
+            def ask(number):
+                for _ in range(5):
+                    answers[number] = lab.tasks[number % 4].sample(3, seed=number)
+
+            threads = [threading.Thread(target=ask, args=(i,), daemon=True) for i in range(12)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join(60)
+            self.assertFalse([thread for thread in threads if thread.is_alive()])
+            self.assertEqual([answers.get(i) for i in range(12)], alone)
+
+    def test_a_lab_that_ended_says_so(self):
+        with whet.load("zoo:mlp").lab("own.jsonl") as lab:
+            task = lab.tasks[1]
+        for ask in (task.space, task.seeds, task.best, lambda: lab.define("x"), lambda: lab.ask({"do": "tasks"})):
+            with self.assertRaisesRegex(whet.Error, "the lab has ended"):
+                ask()
+        lab.close()
+
+    def test_a_killed_lab_says_so_every_time(self):
+        with whet.load("zoo:mlp").lab("own.jsonl") as lab:
+            lab._process.kill()
+            for _ in range(3):
+                with self.assertRaisesRegex(whet.Error, "SIGKILL|the lab has ended"):
+                    lab.tasks[0].seeds()
+
+    def test_an_answer_that_nobody_waited_for_is_no_other_answer(self):
+        def stop(number, frame):
+            raise InterruptedError("enough")
+
+        before = signal.signal(signal.SIGALRM, stop)
+        try:
+            with whet.load("zoo:mlp").lab("own.jsonl") as lab:
+                signal.setitimer(signal.ITIMER_REAL, 0.02)
+                with self.assertRaises((InterruptedError, whet.Error)):
+                    for _ in range(100):
+                        lab.tasks[1].measure(lab.tasks[1].sample(8))
+                with self.assertRaisesRegex(whet.Error, "the lab has ended"):
+                    lab.tasks[0].seeds()
+        finally:
+            signal.signal(signal.SIGALRM, before)
+
+    def test_a_lab_belongs_to_its_process(self):
+        with whet.load("zoo:mlp").lab("own.jsonl") as lab:
+            child = os.fork()
+            if child == 0:
+                try:
+                    lab.tasks[0].seeds()
+                except whet.Error as error:
+                    lab.close()
+                    os._exit(0 if "another one after fork" in str(error) else 2)
+                os._exit(1)
+            self.assertEqual(os.waitpid(child, 0)[1], 0)
+            self.assertTrue(lab.tasks[0].seeds())
+
+    def test_requests_hold_integers_of_numpy(self):
+        with whet.load("zoo:mlp").lab("own.jsonl") as lab:
+            task = lab.tasks[1]
+            self.assertEqual(task.sample(np.int64(2), seed=np.int32(5)), task.sample(2, seed=5))
+            with self.assertRaisesRegex(whet.UsageError, "what JSON does not"):
+                task.sample(count=object())
 
     def test_mistakes_are_sentences(self):
         with whet.load("zoo:mlp").lab("own.jsonl") as lab:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import ctypes
+import difflib
+import operator
 import os
 import statistics
 import struct
+import sys
 import threading
 import time
-from ctypes import (CFUNCTYPE, POINTER, Structure, byref, c_char, c_char_p, c_double, c_int, c_int32, c_int64, c_uint32,
-                    c_uint64, c_void_p)
+import weakref
+from ctypes import (CFUNCTYPE, POINTER, Structure, byref, c_char, c_char_p, c_double, c_int, c_int32, c_int64, c_size_t,
+                    c_uint32, c_uint64, c_void_p)
 from dataclasses import dataclass
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
@@ -21,6 +25,8 @@ from .program import PathLike
 Array = Any  # numpy.ndarray; its type parameters differ between the releases of numpy
 _DTYPES = ["float32", "float64", "float16", "int8", "uint8", "int32", "int64", "bool"]
 _ALIGNED = 64  # bytes: what is aligned so is not copied
+_IN_PLACE = sys.implementation.name == "cpython"  # an object's id is its address
+_MOST_THREADS, _MOST_CORES = 1024, 1 << 16
 _API_VERSION = 1
 _TRAILER = struct.Struct("<8sIIQQ32x")
 
@@ -190,20 +196,69 @@ def _aligned(tensor: Tensor) -> Array:
     return memory[first:first + size].view(dtype).reshape(tensor.shape)
 
 
+def _from_object(value: Any, tensor: Tensor) -> Array:
+    """An array of what is none: by DLPack without a copy; else numbers, which the tensor's type holds."""
+    if hasattr(value, "detach"):
+        value = value.detach()  # what records gradients gives no memory
+    if hasattr(value, "__dlpack__"):
+        return np.from_dlpack(value)
+    given = np.asarray(value)
+    if given.dtype.kind not in "biuf":
+        raise ValueError("it holds no numbers")
+    array = given.astype(tensor.dtype)
+    if array.dtype.kind != "f" and not np.array_equal(array, given):
+        raise ValueError(f"{tensor.dtype} does not hold its numbers")
+    return array
+
+
 def _array(value: Any, tensor: Tensor) -> Array:
     """The argument as an array of the tensor's type, without a copy."""
+    if value is None:
+        raise UsageError(f"input {tensor.name}: None was given; the model takes {tensor.dtype}{list(tensor.shape)}")
     if not isinstance(value, np.ndarray):
         given = type(value).__name__
         try:
-            if hasattr(value, "detach"):
-                value = value.detach()  # what records gradients gives no memory
-            value = np.from_dlpack(value) if hasattr(value, "__dlpack__") else np.asarray(value, dtype=tensor.dtype)
-        except (BufferError, RuntimeError, TypeError, ValueError) as error:
+            value = _from_object(value, tensor)
+        except (BufferError, OverflowError, RuntimeError, TypeError, ValueError) as error:
             raise UsageError(f"input {tensor.name}: {given} is no array of this processor's memory: {error}") from None
     if value.dtype != tensor.dtype or value.shape != tensor.shape:
         raise UsageError(f"input {tensor.name}: {value.dtype}{list(value.shape)} was given; the model takes "
                          f"{tensor.dtype}{list(tensor.shape)}")
+    if isinstance(value, np.ma.MaskedArray) and np.any(value.mask):
+        raise UsageError(f"input {tensor.name}: elements of the array are masked; `filled` gives them values")
     return value
+
+
+class _Bound:
+    """An array as the session was told of it. All of it can be changed in place: its type, its shape, its memory."""
+
+    __slots__ = ("array", "pointer", "dtype", "shape", "strides", "field")
+
+    def __init__(self, array: Array) -> None:
+        self.array, self.pointer = array, array.__array_interface__["data"][0]
+        self.dtype, self.shape, self.strides = array.dtype, array.shape, array.strides
+        # CPython's objects begin with a head, numpy's arrays go on with the pointer. To read it there costs a tenth.
+        field = c_size_t.from_address(id(array) + object.__basicsize__) if _IN_PLACE else None
+        self.field = field if field is not None and field.value == self.pointer else None
+
+    def is_still(self, array: Any) -> bool:
+        """Whether this is the array, unchanged."""
+        if array is not self.array:
+            return False
+        pointer = array.__array_interface__["data"][0] if self.field is None else self.field.value
+        still: bool = (pointer == self.pointer and array.dtype is self.dtype and array.shape == self.shape
+                       and array.strides == self.strides)
+        return still
+
+
+def _number(name: str, value: Any, low: int, high: int) -> int:
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = low - 1
+    if not low <= number <= high:
+        raise UsageError(f"{name} is {value!r}; expected {low} to {high}")
+    return number
 
 
 def _made_up(tensor: Tensor) -> Array:
@@ -213,24 +268,42 @@ def _made_up(tensor: Tensor) -> Array:
     return array
 
 
+_sessions: "weakref.WeakSet[Session]" = weakref.WeakSet()
+
+
+def _in_a_child() -> None:
+    """The thread that had the turn of a session is not there after fork()."""
+    for session in list(_sessions):
+        session._lock = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_in_a_child)
+
+
 class Session:
     """Memory for one inference at a time, and threads. Several sessions run at the same time; calls of one wait for each other."""
 
     def __init__(self, library: _Library, inputs: Sequence[Tensor], outputs: Sequence[Tensor], threads: int,
                  cores: Sequence[int], pin: bool) -> None:
         self._library, self.inputs, self.outputs = library, tuple(inputs), tuple(outputs)
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._error = _ErrorText()
         self._pool, self._session = c_void_p(), c_void_p()
+        threads = _number("threads", threads, 0, _MOST_THREADS)
+        cores = [_number("a core", core, 0, _MOST_CORES) for core in cores]
+        if threads and cores and threads != len(cores):
+            raise UsageError(f"{threads} threads and {len(cores)} cores were given; expected a core a thread")
         if threads or cores or not pin:
             numbers = (c_uint32 * len(cores))(*cores)
             options = _PoolOptions(threads or len(cores), numbers, len(cores), 0 if pin else 1, 0)
             library.check(library.api.pool_create, byref(options), byref(self._pool))
         library.check(library.api.session_create, library.model, self._pool, byref(self._session))
         self._run = library.api.session_run
-        self._bound: List[Optional[Array]] = [None] * len(self.inputs)  # what each input was read from last
+        # What each input was read from last, and each output written to; None: it is told to the session anew.
+        self._bound: List[Optional[_Bound]] = [None] * len(self.inputs)
+        self._written: List[Optional[_Bound]] = [None] * len(self.outputs)
         self._kept: List[Optional[Array]] = [None] * len(self.inputs)  # lives as long as it may be read
-        self._written: List[Optional[Array]] = [None] * len(self.outputs)
+        _sessions.add(self)
 
     def __del__(self) -> None:
         if getattr(self, "_session", None):
@@ -249,8 +322,9 @@ class Session:
         strides = None if array.flags.c_contiguous else (c_int64 * array.ndim)(*array.strides)
         self._library.check(self._library.api.session_set_input, self._session, i, array.__array_interface__["data"][0],
                             strides)
-        # The memory of an array of numpy stays the same; what was made of another object is made again at every call.
-        self._bound[i] = array if array is value else None
+        # What was made of another object is made again at every call.
+        lasts = array is value and not isinstance(array, np.ma.MaskedArray)  # whose mask may change
+        self._bound[i] = _Bound(array) if lasts else None
         self._kept[i] = array
 
     def _bind_output(self, i: int, array: Array) -> None:
@@ -259,50 +333,83 @@ class Session:
             raise UsageError(f"output {tensor.name}: expected an array {tensor.dtype}{list(tensor.shape)} in `out`")
         if not array.flags.c_contiguous or not array.flags.writeable:
             raise UsageError(f"output {tensor.name}: the array in `out` is not contiguous, or cannot be written")
-        self._library.check(self._library.api.session_bind_output, self._session, i,
-                            array.__array_interface__["data"][0])
-        self._written[i] = array
+        self._written[i] = None
+        bound = _Bound(array)
+        self._write_to(i, bound.pointer)
+        self._written[i] = bound
+
+    def _write_to(self, i: int, pointer: int) -> None:
+        self._library.check(self._library.api.session_bind_output, self._session, i, pointer)
+
+    def _check_apart(self, results: Sequence[Array]) -> None:
+        """Kernels read and write at once: memory of an answer is nobody else's."""
+        others = [(f"input {tensor.name}", array) for tensor, array in zip(self.inputs, self._kept)]
+        for tensor, array in zip(self.outputs, results):
+            for name, other in others:
+                if np.may_share_memory(array, other):
+                    self._written = [None] * len(self.outputs)
+                    raise UsageError(f"output {tensor.name}: the array in `out` overlaps the memory of {name}")
+            others.append((f"output {tensor.name}", array))
 
     def _in_order(self, values: Sequence[Any], named: Mapping[str, Any]) -> Sequence[Any]:
         if not named and len(values) == len(self.inputs):
             return values
         names = [tensor.name for tensor in self.inputs]
-        given = dict(zip(names, values))
         for name in named:
             if name not in names:
-                raise UsageError(f'the model has no input "{name}"; it takes {", ".join(names)}')
-        given.update(named)
+                near = "".join(f'; did you mean "{each}"?' for each in difflib.get_close_matches(name, names, 1))
+                raise UsageError(f'the model has no input "{name}"; it takes {", ".join(names)}{near}')
+            if name in names[:len(values)]:
+                raise UsageError(f"input {name} is given twice: in its place and by its name")
+        given = {**dict(zip(names, values)), **named}
         missing = [name for name in names if name not in given]
         if missing or len(values) > len(names):
-            raise UsageError(f"{len(values) + len(named)} inputs were given; the model takes {', '.join(names)}")
+            count = len(values) + len(named)
+            raise UsageError(f"{count} input{' was' if count == 1 else 's were'} given; the model takes {', '.join(names)}" +
+                             (f": {', '.join(missing)} missing" if missing else ""))
         return [given[name] for name in names]
 
     def __call__(self, *values: Any, out: Any = None, **named: Any) -> Any:
         """One inference. See `Compiled`."""
         with self._lock:
-            bound = self._bound
+            changed = False
             for i, value in enumerate(self._in_order(values, named)):
-                if value is not bound[i]:
+                bound = self._bound[i]
+                if bound is None or not bound.is_still(value):
+                    self._bound[i] = None
                     self._set_input(i, value)
-            results = self._results(out)
-            for i, array in enumerate(results):
-                if array is not self._written[i]:
-                    self._bind_output(i, array)
+                    changed = True
+            results = self._fresh() if out is None else self._bind_outputs(out, changed)
             if self._run(self._session, self._error) != 0:
                 raise Error(_text(self._error.message))
-            if out is None:
-                self._written = [None] * len(results)  # they are the caller's now; the next call makes others
         return results[0] if len(results) == 1 else tuple(results)
 
     def _to_measure(self, values: Sequence[Any], named: Mapping[str, Any]) -> Sequence[Any]:
         return self._in_order(values, named) if values or named else [_made_up(tensor) for tensor in self.inputs]
 
-    def _results(self, out: Any) -> Sequence[Array]:
-        if out is None:
-            return [_aligned(tensor) for tensor in self.outputs]
+    def _fresh(self) -> Sequence[Array]:
+        """Arrays that are the caller's after one call."""
+        results = [_aligned(tensor) for tensor in self.outputs]
+        self._written = [None] * len(results)
+        for i, array in enumerate(results):
+            self._write_to(i, array.__array_interface__["data"][0])
+        return results
+
+    def _bind_outputs(self, out: Any, changed: bool) -> Sequence[Array]:
+        """Those of the caller.
+
+        changed  whether an input is another one than at the last call
+        """
         results = out if isinstance(out, (tuple, list)) else (out,)
         if len(results) != len(self.outputs):
             raise UsageError(f"{len(results)} arrays are in `out`; the model has {len(self.outputs)} outputs")
+        for i, array in enumerate(results):
+            written = self._written[i]
+            if written is None or not written.is_still(array) or not array.flags.writeable:
+                self._bind_output(i, array)
+                changed = True
+        if changed:
+            self._check_apart(results)
         return results
 
     def benchmark(self, *values: Any, seconds: float = 1.0, **named: Any) -> Benchmark:
@@ -335,15 +442,19 @@ class Session:
         'softmax 1x10'
         """
         api = self._library.api
+        runs = _number("runs", runs, 1, 1 << 30)
         arguments = self._to_measure(values, named)
-        self(*arguments)
-        api.session_set_profiling(self._session, 1)
-        for _ in range(runs):
+        with self._lock:  # the inferences of other threads do not count
             self(*arguments)
-        api.session_set_profiling(self._session, 0)
-        measured = _Profile()
-        api.session_profile(self._session, byref(measured))
-        return [_step_of(measured.step[i], measured.runs) for i in range(measured.steps)]
+            api.session_set_profiling(self._session, 1)
+            try:
+                for _ in range(runs):
+                    self(*arguments)
+            finally:
+                api.session_set_profiling(self._session, 0)
+            measured = _Profile()
+            api.session_profile(self._session, byref(measured))
+            return [_step_of(measured.step[i], measured.runs) for i in range(measured.steps)]
 
 
 def _step_of(step: _StepProfile, runs: int) -> Step:

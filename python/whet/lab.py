@@ -10,16 +10,18 @@ from __future__ import annotations
 
 import itertools
 import json
+import operator
 import os
 import random
 import subprocess
 import tempfile
+import threading
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Type
 
 from . import program
-from .errors import Error
+from .errors import Error, UsageError
 
 
 @dataclass(frozen=True)
@@ -188,12 +190,21 @@ def open_lab(records: program.PathLike, target: Optional[str] = None, **options:
     return Lab(words)
 
 
+def _text(request: Mapping[str, Any]) -> str:
+    try:
+        return json.dumps(request, default=operator.index) + "\n"  # integers of numpy
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"a request holds what JSON does not: {error}") from None
+
+
 def _candidates(answer: Mapping[str, Any]) -> List[Candidate]:
     return [Candidate(each["sketch"], each["choices"]) for each in answer["candidates"]]
 
 
 class Lab:
     """Tasks with their spaces, builders and device, in a process that answers one thing at a time. A context manager.
+
+    Threads may share it: each waits for its answer.
 
     `Model.lab` makes one of a model's tasks, `whet.open_lab` one without tasks; `define` adds tasks of your own.
 
@@ -205,6 +216,9 @@ class Lab:
     """
 
     def __init__(self, words: Sequence[str]) -> None:
+        self._turn = threading.Lock()
+        self._owner = os.getpid()
+        self._ended = False
         self._errors = tempfile.TemporaryFile("w+", encoding="utf-8")
         self._process = program.start(["serve", *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                       stderr=self._errors)
@@ -249,28 +263,46 @@ class Lab:
 
     def ask(self, request: Mapping[str, Any]) -> Any:
         """Sends a request, and returns the answer. Raises `Error` with its sentence."""
-        assert self._process.stdin is not None
-        try:
-            self._process.stdin.write(json.dumps(request) + "\n")
-            self._process.stdin.flush()
-            answer = self._read()
-        except BrokenPipeError:
-            answer = self._read()
-        except KeyboardInterrupt:
-            program.interrupt(self._process)
-            raise
+        text = _text(request)
+        if os.getpid() != self._owner:
+            raise Error("the lab belongs to the process that made it; make another one after fork()")
+        with self._turn:
+            if self._ended:
+                raise Error("the lab has ended: its tasks answer while it is open")
+            answer = self._answer(text)
         if "error" in answer:
             raise Error(answer["error"])
         return answer
 
+    def _answer(self, text: str) -> Any:
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(text)
+            self._process.stdin.flush()
+            return self._read()
+        except BrokenPipeError:
+            return self._read()
+        except BaseException as error:  # half of an answer may be on its way
+            self._ended = True
+            if not isinstance(error, Error):
+                program.interrupt(self._process)
+            raise
+
     def close(self) -> None:
-        """Ends the process; its records are there."""
+        """Ends the process, after the answer that a thread waits for; its records are there."""
+        if os.getpid() != self._owner:
+            return
+        with self._turn:
+            self._ended = True
+            self._end()
+
+    def _end(self) -> None:
         if self._process.stdin is not None and not self._process.stdin.closed:
             try:
                 self._process.stdin.close()
             except BrokenPipeError:
                 pass
-        self._process.wait()
+        program.wait(self._process)
         if self._process.stdout is not None:
             self._process.stdout.close()
         self._errors.close()
@@ -280,4 +312,6 @@ class Lab:
 
     def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
                  trace: Optional[TracebackType]) -> None:
+        if kind is not None and not issubclass(kind, Exception):  # ^C: what is measured just now is not waited for
+            program.interrupt(self._process)
         self.close()

@@ -43,6 +43,22 @@ def interrupt(process: "subprocess.Popen[str]") -> None:
         process.send_signal(signal.SIGINT)
 
 
+def ask_to_end(process: "subprocess.Popen[str]") -> None:
+    """The same, however long it takes to write all of it."""
+    if process.poll() is None:
+        process.terminate()
+
+
+def wait(process: "subprocess.Popen[str]") -> None:
+    """Waits for its end. ^C makes it end first; a second one ends it at once."""
+    try:
+        process.wait()
+    except KeyboardInterrupt:
+        interrupt(process)
+        process.wait()
+        raise
+
+
 def sentence(stderr: str, status: int) -> str:
     """The error in what the program wrote to standard error."""
     lines = [line for line in stderr.splitlines() if line.strip()]
@@ -72,9 +88,12 @@ def run(*arguments: str) -> str:
     process = start(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
         stdout, stderr = process.communicate()
-    except KeyboardInterrupt:
+    except BaseException:
         interrupt(process)
-        process.communicate()
+        for pipe in (process.stdout, process.stderr):
+            if pipe is not None:
+                pipe.close()  # it waits for no reader
+        wait(process)
         raise
     check(process.returncode, stderr)
     return stdout

@@ -125,9 +125,11 @@ def run_tune(words: Sequence[str], on_progress: Optional[Callable[[Progress], Op
     read_end, write_end = os.pipe()
     bar = Bar() if shown and on_progress is None else None
     with open(read_end, encoding="utf-8") as events, tempfile.TemporaryFile("w+", encoding="utf-8") as stderr:
-        process = program.start(["tune", *words, "-q", "--events", str(write_end)], stdout=subprocess.DEVNULL,
-                                stderr=stderr, pass_fds=[write_end])
-        os.close(write_end)
+        try:
+            process = program.start(["tune", *words, "-q", "--events", str(write_end)], stdout=subprocess.DEVNULL,
+                                    stderr=stderr, pass_fds=[write_end])
+        finally:
+            os.close(write_end)
         stopped: List[bool] = []
 
         def told(progress: Progress) -> None:
@@ -135,17 +137,20 @@ def run_tune(words: Sequence[str], on_progress: Optional[Callable[[Progress], Op
                 bar.show(progress)
             if on_progress is not None and on_progress(progress) is False and not stopped:
                 stopped.append(True)
-                program.interrupt(process)
+                program.ask_to_end(process)
 
         try:
             finished = _read_events(events, told)
         except BaseException:
             program.interrupt(process)
-            for _ in events:  # until it has written down what it has
-                pass
+            try:
+                for _ in events:  # until it has written down what it has
+                    pass
+            except KeyboardInterrupt:
+                program.interrupt(process)
             raise
         finally:
-            process.wait()
+            program.wait(process)
             if bar is not None:
                 bar.end()
         stderr.seek(0)

@@ -84,7 +84,8 @@ std::string refused(const ModelOptions& options, const InputFiles& files = {}) {
 
 TEST(LoadGraph, RefusesForAFileWhatMakesABuiltInNetwork) {
   const std::string sizes =
-      " is for built-in networks, zoo:NAME; of m.onnx, --shape NAME=1x3x224x224 binds the sizes of an input that the file "
+      " is for built-in networks, zoo:NAME; of m.onnx, --shape NAME=1x3x224x224 binds the sizes of an input that the "
+      "file "
       "leaves open";
   EXPECT_EQ(refused({.model = "m.onnx", .batch = 1}), "--batch" + sizes);
   EXPECT_EQ(refused({.model = "m.onnx", .image = 64}), "--image" + sizes);
