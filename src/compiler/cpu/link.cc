@@ -10,11 +10,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 
 #include "base/check.h"
 #include "base/new_file.h"
 #include "compiler/cpu/image_object.h"
+#include "tensor_files/file.h"
 #include "whet/model_file.h"
 
 LLD_HAS_DRIVER(elf)
@@ -69,14 +69,6 @@ Status run_linker(const std::vector<std::string>& command, int library, const st
   }
   if (WEXITSTATUS(status) == kNotWritten) return Error{"cannot write \"" + output + "\": " + complaints, ErrorKind::io};
   if (WEXITSTATUS(status) != 0) return Error{"the linker failed: " + complaints};
-  return ok_status();
-}
-
-Status write_file(const std::string& path, std::string_view bytes) {
-  std::ofstream out(path, std::ios::binary);
-  out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  out.close();
-  if (!out) return Error{path + ": cannot write: " + std::strerror(errno)};
   return ok_status();
 }
 
