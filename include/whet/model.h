@@ -17,7 +17,8 @@
  * Threads: a model may be used from many threads. A session, with its inputs and outputs, belongs to one thread at a
  * time. A pool may be shared by sessions and models; one run holds it, others wait their turn.
  * Lifetime: sessions die before their model and their pool, models and pools before their library is closed.
- * A child after fork() may go on using what it inherited: a pool starts its threads again there. */
+ * A child after fork() may go on using what it inherited, whatever its parent's threads did: a pool starts its threads
+ * again there. */
 #ifndef WHET_MODEL_H
 #define WHET_MODEL_H
 

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <new>
+
 #include "runtime/cpu/pool.h"
 #include "runtime/cpu/required_isa.h"
 #include "runtime/description.h"
@@ -52,10 +54,10 @@ int fill(whet_model& model, const whet_open_options& options, whet_error* error)
 int model_open(const ModelImage& image, const whet_open_options* given, whet_model** out, whet_error* error) {
   const whet_open_options options = given != nullptr ? *given : whet_open_options{};
   *out = nullptr;
-  whet_model* model = static_cast<whet_model*>(calloc(1, sizeof(whet_model)));
-  if (model == nullptr) return whet_fail(error, "no memory to open the model");
+  void* memory = calloc(1, sizeof(whet_model));
+  if (memory == nullptr) return whet_fail(error, "no memory to open the model");
+  whet_model* model = new (memory) whet_model();
   model->image = image;
-  pthread_mutex_init(&model->own_pool_lock, nullptr);
   if (fill(*model, options, error) != 0) {
     model_close(model);
     return -1;
@@ -67,10 +69,10 @@ int model_open(const ModelImage& image, const whet_open_options* given, whet_mod
 void model_close(whet_model* model) {
   if (model == nullptr) return;
   pool_destroy(model->own_pool);
-  pthread_mutex_destroy(&model->own_pool_lock);
   if (model->weights != model->image.weights && model->weights != nullptr) return_weights_copy(model->weights);
   free(model->inputs);
   free(model->outputs);
+  model->~whet_model();
   free(model);
 }
 
@@ -85,12 +87,11 @@ const whet_tensor_info* model_output(const whet_model* model, std::uint32_t i) {
 }
 
 int model_own_pool(whet_model* model, whet_pool** pool, whet_error* error) {
-  pthread_mutex_lock(&model->own_pool_lock);
-  int result = 0;
-  if (model->own_pool == nullptr) result = pool_create(nullptr, model->info.tuned_threads, &model->own_pool, error);
+  const Locked locked(model->own_pool_lock);
   *pool = model->own_pool;
-  pthread_mutex_unlock(&model->own_pool_lock);
-  return result;
+  if (*pool == nullptr && pool_create(nullptr, model->info.tuned_threads, pool, error) != 0) return -1;
+  model->own_pool.store(*pool, std::memory_order_release);  // whole: another thread may fork now
+  return 0;
 }
 
 }  // namespace whet

@@ -1,12 +1,11 @@
 #pragma once
 
-#include <pthread.h>
-
 #include <cstdint>
 
 #include "artifact/kernel_args.h"
 #include "artifact/model_format.h"
 #include "runtime/memory.h"
+#include "runtime/process.h"
 #include "whet/model.h"
 
 namespace whet {
@@ -41,6 +40,6 @@ struct whet_model {
   whet_model_info info;
   whet_tensor_info* inputs;
   whet_tensor_info* outputs;
-  pthread_mutex_t own_pool_lock;
-  whet_pool* own_pool;
+  whet::ForkLock own_pool_lock;
+  std::atomic<whet_pool*> own_pool;
 };

@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <atomic>
 #include <new>
 
 #include "runtime/clock.h"
 #include "runtime/cpu/walk.h"
 #include "runtime/description.h"
 #include "runtime/memory.h"
+#include "runtime/process.h"
 #include "runtime/strided_copy.h"
 
 namespace whet {
@@ -44,7 +44,7 @@ struct whet_session {
   whet::Output* outputs;
   bool buffers_stale;
   char note[192];
-  std::atomic<std::uint32_t> running;
+  whet::InUse running;
 
   bool profiling;
   whet_step_profile* steps;
@@ -297,12 +297,12 @@ int session_set_input(whet_session* s, std::uint32_t i, const void* data, const 
   const whet_tensor_info& info = s->model->inputs[i];
   const std::int64_t element = whet_dtype_bytes(info.dtype);
   if (data == nullptr && info.bytes != 0) return refuse_tensor("input", info, i, "the pointer given is null", error);
+  s->buffers_stale = true;  // first: another thread may fork in the middle
   Input& input = s->inputs[i];
   write_strides(info, input.strides);
   for (std::uint32_t d = 0; strides != nullptr && d < info.rank; ++d) input.strides[d] = strides[d];
   input.data = data;
   input.copied = !is_aligned(data) || !is_contiguous(info.shape, input.strides, info.rank, element);
-  s->buffers_stale = true;
   return 0;
 }
 
@@ -317,18 +317,18 @@ int session_set_input_dlpack(whet_session* s, std::uint32_t i, const whet_dltens
 
 int session_bind_output(whet_session* s, std::uint32_t i, void* data, whet_error* error) {
   if (i >= s->model->info.outputs) return no_such_tensor("output", i, s->model->info.outputs, error);
+  s->buffers_stale = true;
   s->outputs[i].bound = data;
   s->outputs[i].copied = data != nullptr && !is_aligned(data);
-  s->buffers_stale = true;
   return 0;
 }
 
 int session_run(whet_session* s, whet_error* error) {
-  if (s->running.exchange(1, std::memory_order_acquire) != 0) {
+  if (!s->running.begin()) {
     return whet_fail(error, "the session is already running in another thread; expected one session a thread");
   }
   const int result = run(*s, error);
-  s->running.store(0, std::memory_order_release);
+  s->running.end();
   return result;
 }
 

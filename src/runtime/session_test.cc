@@ -1,6 +1,7 @@
 #include "runtime/session.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "artifact/model_plan.h"
+#include "base/testing/random_cases.h"
 #include "runtime/description.h"
 #include "runtime/weights.h"
 
@@ -511,6 +513,53 @@ TEST(Session, RunsInAChildAfterFork) {
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7);
   expect_right(test, session.get(), 2);
+}
+
+/// Holds what `work` expects in a child.
+template <typename Work>
+void expect_in_a_child(Work work) {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(10);
+    work();
+    _exit(::testing::Test::HasFailure() ? 1 : 7);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7) << status;
+}
+
+TEST(Session, RunsInAChildWhileAnotherThreadRanIt) {
+  TestModel test;
+  const ModelHandle model = open(test);
+  const SessionHandle session = make_session(model);
+  expect_right(test, session.get(), 1);
+  std::atomic<bool> stop = false;
+  std::thread other([&] {
+    for (float first = 1; !stop; ++first) expect_right(test, session.get(), first);
+  });
+  const int forks = testing::random_cases(100);
+  for (int time = 0; time < forks && !::testing::Test::HasFailure(); ++time)
+    expect_in_a_child([&] { expect_right(test, session.get(), 4); });
+  stop = true;
+  other.join();
+}
+
+TEST(Session, IsMadeInAChildWhileAnotherThreadMadeTheModelsFirst) {
+  TestModel test;
+  const int forks = testing::random_cases(100);
+  for (int time = 0; time < forks && !::testing::Test::HasFailure(); ++time) {
+    const ModelHandle model = open(test);
+    std::atomic<bool> begun = false;
+    std::thread other([&] {
+      begun = true;
+      make_session(model);
+    });
+    while (!begun) sched_yield();
+    usleep(static_cast<useconds_t>(time));
+    expect_in_a_child([&] { expect_right(test, make_session(model).get(), 4); });
+    other.join();
+  }
 }
 
 TEST(Weights, AreCopiedInAChildWhateverOtherThreadsDidAtTheFork) {

@@ -1,11 +1,11 @@
 #include "runtime/weights.h"
 
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <atomic>
+
+#include "runtime/process.h"
 
 namespace whet {
 namespace {
@@ -21,21 +21,7 @@ struct Copy {
 };
 
 Copy* copies = nullptr;
-/// The process in which some thread has the lock of `copies`, or 0. What a parent's thread held at fork() is free in the
-/// child, where that thread is not; the list is whole between any two of its instructions.
-std::atomic<std::int32_t> holder{0};
-
-void lock() {
-  const std::int32_t self = static_cast<std::int32_t>(getpid());
-  std::int32_t expected = 0;
-  while (!holder.compare_exchange_weak(expected, self, std::memory_order_acquire)) {
-    if (expected != self) continue;
-    expected = 0;
-    sched_yield();
-  }
-}
-
-void unlock() { holder.store(0, std::memory_order_release); }
+ForkLock lock_of_copies;
 
 bool copy_weights(const ModelImage& image, Pages* pages) {
   *pages = allocate_pages(image.weights_bytes);
@@ -54,7 +40,10 @@ Copy* make_copy(const ModelImage& image) {
   Copy* copy = static_cast<Copy*>(malloc(sizeof(Copy)));
   if (copy == nullptr) return nullptr;
   *copy = {image.weights, {}, 0, copies};
-  if (copy_weights(image, &copy->pages)) return copies = copy;
+  if (copy_weights(image, &copy->pages)) {
+    std::atomic_signal_fence(std::memory_order_release);  // whole before it is in the list
+    return copies = copy;
+  }
   free(copy);
   return nullptr;
 }
@@ -69,16 +58,15 @@ Copy* find_copy(const ModelImage& image) {
 }  // namespace
 
 const char* take_weights_copy(const ModelImage& image) {
-  lock();
+  const Locked locked(lock_of_copies);
   Copy* copy = find_copy(image);
   if (copy == nullptr) copy = make_copy(image);
   if (copy != nullptr) ++copy->users;
-  unlock();
   return copy == nullptr ? nullptr : static_cast<const char*>(copy->pages.data);
 }
 
 void return_weights_copy(const char* weights) {
-  lock();
+  const Locked locked(lock_of_copies);
   Copy** link = &copies;
   while ((*link)->pages.data != weights) link = &(*link)->next;
   if (Copy* copy = *link; --copy->users == 0) {
@@ -86,7 +74,6 @@ void return_weights_copy(const char* weights) {
     free_pages(&copy->pages);
     free(copy);
   }
-  unlock();
 }
 
 }  // namespace whet

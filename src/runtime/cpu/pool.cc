@@ -16,6 +16,7 @@
 #include "runtime/cpu/futex.h"
 #include "runtime/cpu/shares.h"
 #include "runtime/memory.h"
+#include "runtime/process.h"
 
 namespace whet {
 namespace {
@@ -56,13 +57,13 @@ struct Pool : whet_pool {
   std::uint64_t idle_spin_ns, barrier_spin_ns;
   char note[256];
 
-  pthread_mutex_t lending;  // of `scratch`
-  Scratch* scratches;       // the largest comes first
+  ForkLock lending;                 // of `scratch`
+  std::atomic<Scratch*> scratches;  // the largest comes first
 
-  pthread_mutex_t turn;             // held by the caller that runs a job
-  std::atomic<std::int32_t> owner;  // the process that the workers live in
-  std::uint32_t started;            // workers running, the caller included
-  std::uint32_t callers_core;       // of the pool's cores the one without a worker
+  pthread_mutex_t turn;              // held by the caller that runs a job
+  std::atomic<std::uint64_t> owner;  // living_in or being_made_in the process of the workers; 0: there are none
+  std::uint32_t started;             // workers running, the caller included
+  std::uint32_t callers_core;        // of the pool's cores the one without a worker
 
   void (*job)(void*, std::uint32_t);
   void* context;
@@ -76,6 +77,9 @@ struct Pool : whet_pool {
   std::atomic<std::uint64_t> shares_began;  // when the last job of shares did [ns]
   Disturbance disturbance;
 };
+
+std::uint64_t living_in(std::uint32_t process) { return std::uint64_t{process} << 1; }
+std::uint64_t being_made_in(std::uint32_t process) { return living_in(process) | 1; }
 
 /// Begins the next epoch that is odd (1) or even (0).
 void next_epoch(Pool& pool, std::uint32_t odd) {
@@ -213,26 +217,26 @@ void reset(Pool& pool) {
   pool.barrier_epoch.word.reset(0);
   pool.arrived.store(0, std::memory_order_relaxed);
   pthread_mutex_init(&pool.turn, nullptr);
-  pthread_mutex_init(&pool.lending, nullptr);
 }
 
-/// In a child after fork the workers are gone: the first caller starts them again. Gives 0 or an errno.
+/// In a child after fork the workers are gone: the first caller starts them again, also where another child was about to.
+/// Gives 0 or an errno.
 int remake_after_fork(Pool& pool) {
-  const std::int32_t self = static_cast<std::int32_t>(getpid());
-  constexpr std::int32_t kRemaking = -1;
-  while (true) {
-    std::int32_t owner = pool.owner.load(std::memory_order_acquire);
-    if (owner == self) return 0;
-    if (owner == kRemaking || !pool.owner.compare_exchange_weak(owner, kRemaking, std::memory_order_acq_rel)) {
+  const std::uint32_t self = process_number();
+  std::uint64_t owner = pool.owner.load(std::memory_order_acquire);
+  while (owner != living_in(self)) {
+    if (owner == being_made_in(self)) {
       sched_yield();
-      continue;
+      owner = pool.owner.load(std::memory_order_acquire);
+    } else if (pool.owner.compare_exchange_weak(owner, being_made_in(self), std::memory_order_acq_rel)) {
+      reset(pool);
+      const int failure = start_threads(pool);
+      if (failure != 0) stop_threads(pool);
+      pool.owner.store(failure == 0 ? living_in(self) : 0, std::memory_order_release);
+      return failure;
     }
-    reset(pool);
-    const int failure = start_threads(pool);
-    if (failure != 0) stop_threads(pool);
-    pool.owner.store(failure == 0 ? self : owner, std::memory_order_release);
-    return failure;
   }
+  return 0;
 }
 
 void join(Pool& pool) {
@@ -275,7 +279,10 @@ Scratch* larger_scratch(Pool& pool, std::uint64_t bytes) {
   Scratch* scratch = static_cast<Scratch*>(malloc(sizeof(Scratch)));
   if (scratch == nullptr) return nullptr;
   *scratch = {allocate_pages(static_cast<std::size_t>(bytes)), pool.scratches};
-  if (scratch->pages.ok()) return pool.scratches = scratch;
+  if (scratch->pages.ok()) {
+    pool.scratches.store(scratch, std::memory_order_release);  // whole: another thread may fork now
+    return scratch;
+  }
   free(scratch);
   return nullptr;
 }
@@ -284,11 +291,9 @@ Scratch* larger_scratch(Pool& pool, std::uint64_t bytes) {
 /// memory would.
 void* scratch(whet_pool* base, std::uint64_t bytes) {
   Pool& pool = *static_cast<Pool*>(base);
-  if (remake_after_fork(pool) != 0) return nullptr;  // a thread that is no more may have the lock
-  pthread_mutex_lock(&pool.lending);
+  const Locked locked(pool.lending);
   Scratch* largest = pool.scratches;
   if (largest == nullptr || largest->pages.bytes < bytes) largest = larger_scratch(pool, bytes);
-  pthread_mutex_unlock(&pool.lending);
   return largest == nullptr ? nullptr : largest->pages.data;
 }
 
@@ -415,10 +420,9 @@ void free_pool(Pool* pool) {
 
 void destroy(whet_pool* base) {
   Pool* pool = static_cast<Pool*>(base);
-  if (pool->owner.load(std::memory_order_acquire) == static_cast<std::int32_t>(getpid())) {
+  if (pool->owner.load(std::memory_order_acquire) == living_in(process_number())) {
     stop_threads(*pool);
     pthread_mutex_destroy(&pool->turn);
-    pthread_mutex_destroy(&pool->lending);
   }
   free_pool(pool);
 }
@@ -481,7 +485,7 @@ int pool_create(const whet_pool_options* given, std::uint32_t most_threads, whet
   choose_spins(*pool, options, usable);
   pool->shares.init(pool->seats, threads, pool->barrier_spin_ns);
   reset(*pool);
-  pool->owner.store(static_cast<std::int32_t>(getpid()), std::memory_order_release);
+  pool->owner.store(living_in(process_number()), std::memory_order_release);
   if (const int failure = start_threads(*pool); failure != 0) {
     stop_threads(*pool);
     free_pool(pool);

@@ -382,6 +382,75 @@ TEST(Pool, StartsInAChildAfterForkAsSoonAsThreadsCanStart) {
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7) << status;
 }
 
+/// What became of a child that does this.
+template <typename Work>
+int status_of_a_child(Work work) {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(10);
+    _exit(work() ? 7 : 1);
+  }
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  return status;
+}
+constexpr int kRight = 7 << 8;  // as _exit(7)
+
+bool all_workers_run(whet_pool* pool) {
+  std::atomic<std::uint32_t> count{0};
+  const auto job = [](void* context, std::uint32_t) { ++*static_cast<std::atomic<std::uint32_t>*>(context); };
+  return pool_run(pool, job, &count) == 0 && count == pool->workers;
+}
+
+TEST(Pool, StartsInAChildWhileAnotherThreadRanIt) {
+  const PoolHandle pool = make_pool(2);
+  std::atomic<bool> stop = false;
+  std::thread other([&] {
+    CountedWork work(3);
+    while (!stop) work.run(pool.get());
+  });
+  const int forks = testing::random_cases(100);
+  for (int time = 0; time < forks && !::testing::Test::HasFailure(); ++time)
+    EXPECT_EQ(status_of_a_child([&] { return all_workers_run(pool.get()) && all_workers_run(pool.get()); }), kRight);
+  stop = true;
+  other.join();
+}
+
+TEST(Pool, StartsInAGrandchildOfAChildThatWasStartingIt) {
+  const PoolHandle pool = make_pool(3);
+  const auto child = [&] {
+    std::atomic<bool> begun = false;
+    std::thread other([&] {
+      begun = true;
+      all_workers_run(pool.get());
+    });
+    while (!begun) sched_yield();
+    const bool right = status_of_a_child([&] { return all_workers_run(pool.get()); }) == kRight;
+    other.join();
+    return right;
+  };
+  const int forks = testing::random_cases(100);
+  for (int time = 0; time < forks && !::testing::Test::HasFailure(); ++time)
+    EXPECT_EQ(status_of_a_child(child), kRight);
+}
+
+/// The first process of a namespace makes a pool; one of a namespace inside has the same id.
+TEST(Pool, StartsInAChildThatHasItsParentsId) {
+  const auto run_in_a_namespace = [](auto work) {
+    return unshare(CLONE_NEWPID) == 0 && status_of_a_child(work) == kRight;
+  };
+  if (status_of_a_child([&] { return run_in_a_namespace([] { return getpid() == 1; }); }) != kRight)
+    GTEST_SKIP() << "the system makes no namespaces";
+  EXPECT_EQ(status_of_a_child([&] {
+              return run_in_a_namespace([&] {
+                const PoolHandle pool = make_pool(2);
+                return all_workers_run(pool.get()) &&
+                       run_in_a_namespace([&] { return getpid() == 1 && all_workers_run(pool.get()); });
+              });
+            }),
+            kRight);
+}
+
 TEST(Pool, LendsScratchInAChildWhateverOtherThreadsDidAtTheFork) {
   PoolHandle pool = make_pool(2);
   std::atomic<bool> stop = false;

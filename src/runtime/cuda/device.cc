@@ -12,13 +12,21 @@ namespace {
 
 using Wide = unsigned long long;
 
+/// Whether a parent has started the driver, or was about to: one of its threads may have the lock then, for ever.
+bool started_by_parent(const CudaDriver& driver) {
+  const pid_t process = __atomic_load_n(&driver.started_by, __ATOMIC_ACQUIRE);
+  return process != 0 && process != getpid();
+}
+
 int start(const CudaDriver& driver, whet_error* error) {
+  if (started_by_parent(driver)) {
+    return whet_fail(error, "CUDA cannot be used after fork(); open the model in the child");
+  }
   pthread_mutex_lock(&driver.lock);
-  const bool forked = driver.started_by != 0 && driver.started_by != getpid();
-  CUresult code = 0;
-  if (!forked && (code = driver.call.cuInit(0)) == 0) driver.started_by = getpid();
+  __atomic_store_n(&driver.started_by, getpid(), __ATOMIC_RELEASE);
+  const CUresult code = driver.call.cuInit(0);
+  if (code != 0) __atomic_store_n(&driver.started_by, 0, __ATOMIC_RELEASE);
   pthread_mutex_unlock(&driver.lock);
-  if (forked) return whet_fail(error, "CUDA cannot be used after fork(); open the model in the child");
   return code == 0 ? 0 : cuda_fail(error, code, "cannot start CUDA");
 }
 

@@ -1,9 +1,10 @@
 #include "runtime/cuda/driver.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "runtime/process.h"
 
 namespace whet {
 namespace {
@@ -76,7 +77,7 @@ int look_up(const char* path, void* library, CudaDriver* driver, whet_error* err
   return 0;
 }
 
-pthread_mutex_t system_lock = PTHREAD_MUTEX_INITIALIZER;
+ForkLock system_lock;
 constinit CudaDriver system_driver;  // nothing runs when a model is loaded
 bool system_is_open;
 
@@ -94,12 +95,10 @@ int open_cuda_driver(const char* path, CudaDriver* driver, whet_error* error) {
 }
 
 int system_cuda_driver(const CudaDriver** driver, whet_error* error) {
-  pthread_mutex_lock(&system_lock);
+  const Locked locked(system_lock);
   if (!system_is_open) system_is_open = open_cuda_driver("libcuda.so.1", &system_driver, error) == 0;
-  const bool open = system_is_open;
-  pthread_mutex_unlock(&system_lock);
-  *driver = open ? &system_driver : nullptr;
-  return open ? 0 : -1;
+  *driver = system_is_open ? &system_driver : nullptr;
+  return system_is_open ? 0 : -1;
 }
 
 }  // namespace whet

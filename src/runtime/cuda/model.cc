@@ -4,13 +4,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "runtime/clock.h"
 #include "runtime/cuda/image.h"
 #include "runtime/cuda/sm_memory.h"
 #include "runtime/description.h"
 #include "runtime/memory.h"
+#include "runtime/process.h"
 
 namespace whet {
 namespace {
@@ -181,7 +181,7 @@ int cuda_model_open(const CudaModelImage& image, const CudaDriver& driver, const
   CudaModel* model = static_cast<CudaModel*>(calloc(1, sizeof(CudaModel)));
   if (model == nullptr) return whet_fail(error, "no memory to open the model");
   model->image = image;
-  model->process = getpid();
+  model->process = process_number();
   if (fill(*model, driver, read_options(options), error) != 0) {
     cuda_model_close(model);
     return -1;
@@ -193,7 +193,7 @@ int cuda_model_open(const CudaModelImage& image, const CudaDriver& driver, const
 void cuda_model_close(CudaModel* model) {
   if (model == nullptr) return;
   // A child after fork() may not call the driver: what is on the device is the parent's.
-  if (model->context.handle != nullptr && model->process == getpid()) {
+  if (model->context.handle != nullptr && model->process == process_number()) {
     const CudaFunctions& call = model->context.driver->call;
     {
       const CurrentContext current(model->context);
@@ -223,7 +223,7 @@ int cuda_device_count(const CudaModelImage& image, const CudaDriver& driver, std
 }
 
 int check_usable(const CudaModel& model, whet_error* error) {
-  if (model.process != getpid()) {
+  if (model.process != process_number()) {
     return whet_fail(error, "CUDA cannot be used after fork(); open the model in the child");
   }
   return check_cuda_device(model.context, error);

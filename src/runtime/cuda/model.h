@@ -1,7 +1,5 @@
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstdint>
 
 #include "artifact/model_format.h"
@@ -33,7 +31,7 @@ struct CudaModel {
   whet_tensor_info* inputs;
   whet_tensor_info* outputs;
   CudaContext context;
-  pid_t process;  ///< that opened it
+  std::uint32_t process;  ///< the process_number that opened it
   std::uint32_t flags;
   CUmodule module;
   CUfunction* functions;  ///< one a launch of the plan

@@ -4,13 +4,13 @@
 
 #include <stdlib.h>
 
-#include <atomic>
 #include <cstdint>
 
 #include "runtime/cpu/pool.h"
 #include "runtime/cuda/model.h"
 #include "runtime/cuda/operations.h"
 #include "runtime/cuda/step_order.h"
+#include "runtime/process.h"
 
 namespace whet {
 
@@ -60,7 +60,7 @@ struct CudaSession {
   CUevent *begin_end, *step_events;  // 2, and steps + 1; made when profiling is first switched on
   bool kinds_changed, pointers_changed, profile_changed, pending;
   char note[256];
-  std::atomic<std::uint32_t> running;
+  InUse running;
 
   bool profiling;
   whet_step_profile* steps;

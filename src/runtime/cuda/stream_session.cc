@@ -3,14 +3,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include <atomic>
 #include <new>
 
 #include "runtime/clock.h"
 #include "runtime/cuda/session_graph.h"
 #include "runtime/description.h"
+#include "runtime/process.h"
 #include "runtime/strided_copy.h"
 
 namespace whet {
@@ -190,7 +189,7 @@ int start(CudaSession& s, whet_error* error) {
 template <typename Work>
 int alone(CudaSession* s, whet_error* error, Work work) {
   if (check_usable(*s->model, error) != 0) return -1;
-  if (s->running.exchange(1, std::memory_order_acquire) != 0) {
+  if (!s->running.begin()) {
     return whet_fail(error, "the session is already running in another thread; expected one session a thread");
   }
   int result;
@@ -198,7 +197,7 @@ int alone(CudaSession* s, whet_error* error, Work work) {
     const CurrentContext current(s->model->context);
     result = current.code() == 0 ? work(*s) : failed(*s, current.code(), "make a context current for", error);
   }
-  s->running.store(0, std::memory_order_release);
+  s->running.end();
   return result;
 }
 
@@ -394,7 +393,7 @@ int cuda_session_create(CudaModel* model, whet_pool* pool, CudaSession** out, wh
 void cuda_session_destroy(CudaSession* s) {
   if (s == nullptr) return;
   // A child after fork() may not call the driver: what is on the device is the parent's.
-  if (s->model->process == getpid()) free_on_device(*s);
+  if (s->model->process == process_number()) free_on_device(*s);
   free_step_order(&s->order);
   free_operations(&s->operations);
   for (void* list :

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <sched.h>
+
+#include <atomic>
+#include <cstdint>
+
+namespace whet {
+
+/// A number of this process, never 0. A child after fork has another one than its parent had, also where the first
+/// process of a new namespace has its parent's id. It is this library's alone: another one numbers for itself.
+std::uint32_t process_number();
+
+/// A lock for short work that a child after fork finds free, whatever its parent's threads did: the thread that had it is
+/// not there. What it guards is whole between any two instructions of the work.
+class ForkLock {
+ public:
+  void lock() {
+    const std::uint32_t self = process_number();
+    std::uint32_t holder = 0;
+    while (!holder_.compare_exchange_weak(holder, self, std::memory_order_acquire)) {
+      if (holder != self) continue;  // free, or a parent's
+      holder = 0;
+      sched_yield();
+    }
+  }
+  void unlock() { holder_.store(0, std::memory_order_release); }
+
+ private:
+  std::atomic<std::uint32_t> holder_{0};  ///< the process in which some thread has it, or 0
+};
+
+/// Has a lock while it lives.
+template <typename Lock>
+class Locked {
+ public:
+  explicit Locked(Lock& lock) : lock_(lock) { lock_.lock(); }
+  ~Locked() { lock_.unlock(); }
+  Locked(const Locked&) = delete;
+  Locked& operator=(const Locked&) = delete;
+
+ private:
+  Lock& lock_;
+};
+
+/// Held by one thread of the process while it uses something that is one thread's at a time.
+class InUse {
+ public:
+  /// Whether nobody of this process has it; then the caller does until `end`.
+  bool begin() {
+    const std::uint32_t self = process_number();
+    std::uint32_t user = user_.load(std::memory_order_relaxed);
+    return user != self && user_.compare_exchange_strong(user, self, std::memory_order_acquire);
+  }
+  void end() { user_.store(0, std::memory_order_release); }
+
+ private:
+  std::atomic<std::uint32_t> user_{0};  ///< the process of the thread that uses it, or 0
+};
+
+}  // namespace whet
