@@ -12,7 +12,8 @@ constexpr std::uint16_t kElfX86_64 = 62;
 /// That of an AArch64 object.
 constexpr std::uint16_t kElfAArch64 = 183;
 
-/// Where a compiled model's weights begin in memory, counted from the start of the library: behind all of its code.
+/// Where the weights begin in memory as objects know it, counted from the start of the library: behind all code that there
+/// may be. link_model moves them to the end of the code that there is.
 constexpr std::uint64_t kWeightsAddress = std::uint64_t{1} << 28;
 
 /// A pointer in an image: to a read-only part, to the image itself, to a function of another object, or to the weights.

@@ -109,8 +109,45 @@ class LinkedFile {
   int file_;
 };
 
-/// Puts the weights behind a library as a segment at kWeightsAddress, which takes the program header of the image
-/// object's note: the last one, so that the loaded segments keep their ascending order.
+/// Of what the loader puts at an address, its place in the file.
+std::uint64_t offset_of(std::uint64_t address, const std::vector<Elf64_Phdr>& headers) {
+  const auto segment = std::ranges::find_if(headers, [&](const Elf64_Phdr& h) {
+    return h.p_type == PT_LOAD && h.p_vaddr <= address && address < h.p_vaddr + h.p_filesz;
+  });
+  WHET_CHECK(segment != headers.end(), "a segment has the address");
+  return address - segment->p_vaddr + segment->p_offset;
+}
+
+/// `count` plain structs of the file.
+template <typename T>
+Result<std::vector<T>> read_array(const LinkedFile& file, std::uint64_t at, std::uint64_t count) {
+  std::vector<T> array(count);
+  WHET_RETURN_IF_ERROR(file.read(array.data(), count * sizeof(T), at));
+  return array;
+}
+
+/// Points the library's pointers to weights, which are relative to its start, to where these are.
+Status move_pointers(const LinkedFile& file, const std::vector<Elf64_Phdr>& headers, std::uint64_t weights) {
+  const auto dynamic = std::ranges::find(headers, std::uint32_t{PT_DYNAMIC}, &Elf64_Phdr::p_type);
+  WHET_CHECK(dynamic != headers.end(), "a library has a dynamic section");
+  WHET_TRY(const std::vector<Elf64_Dyn> entries,
+           read_array<Elf64_Dyn>(file, dynamic->p_offset, dynamic->p_filesz / sizeof(Elf64_Dyn)));
+  std::uint64_t address = 0, bytes = 0;
+  for (const Elf64_Dyn& entry : entries) {
+    if (entry.d_tag == DT_RELA) address = entry.d_un.d_ptr;
+    if (entry.d_tag == DT_RELASZ) bytes = entry.d_un.d_val;
+  }
+  const std::uint64_t at = offset_of(address, headers);
+  WHET_TRY(std::vector<Elf64_Rela> pointers, read_array<Elf64_Rela>(file, at, bytes / sizeof(Elf64_Rela)));
+  constexpr auto kBefore = static_cast<std::int64_t>(kWeightsAddress);
+  for (Elf64_Rela& pointer : pointers) {
+    if (pointer.r_addend >= kBefore) pointer.r_addend += static_cast<std::int64_t>(weights) - kBefore;
+  }
+  return file.write(pointers.data(), bytes, at);
+}
+
+/// Puts the weights behind a library as a segment, which takes the program header of the image object's note: the last one,
+/// so that the loaded segments keep their ascending order.
 Status append_weights(const LinkedFile& file, const WeightTable& weights) {
   if (weights.bytes() == 0) return ok_status();
   Elf64_Ehdr elf;
@@ -130,15 +167,17 @@ Status append_weights(const LinkedFile& file, const WeightTable& weights) {
   }
   WHET_TRY(const std::uint64_t end, file.bytes());
   const std::uint64_t begin = (end + page - 1) / page * page;
+  const std::uint64_t address = (code_end + page - 1) / page * page;
   headers.back() = {.p_type = PT_LOAD,
                     .p_flags = PF_R,
                     .p_offset = begin,
-                    .p_vaddr = kWeightsAddress,
-                    .p_paddr = kWeightsAddress,
+                    .p_vaddr = address,
+                    .p_paddr = address,
                     .p_filesz = weights.bytes(),
                     .p_memsz = weights.bytes(),
                     .p_align = page};
   WHET_RETURN_IF_ERROR(file.write(headers.data(), headers.size() * sizeof(Elf64_Phdr), elf.e_phoff));
+  WHET_RETURN_IF_ERROR(move_pointers(file, headers, address));
   WHET_RETURN_IF_ERROR(file.lengthen(begin + weights.bytes()));
   for (const WeightPiece& piece : weights.pieces())
     WHET_RETURN_IF_ERROR(file.write(piece.data, piece.bytes, begin + piece.offset));
