@@ -18,7 +18,9 @@
  * time. A pool may be shared by sessions and models; one run holds it, others wait their turn.
  * Lifetime: sessions die before their model and their pool, models and pools before their library is closed.
  * A child after fork() may go on using what it inherited, whatever its parent's threads did: a pool starts its threads
- * again there. */
+ * again there.
+ * A run computes in one floating-point mode (to the nearest, with subnormal numbers, stopped by no exception), whatever
+ * the caller's is; the caller has its own again afterwards. */
 #ifndef WHET_MODEL_H
 #define WHET_MODEL_H
 

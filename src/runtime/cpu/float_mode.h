@@ -4,37 +4,56 @@
 
 namespace whet {
 
-/// While a FlushDenormals exists, denormal numbers count as zero (they cost a hundred cycles each). Its destructor
-/// restores the thread's own mode. Runner and runtime use it alike, so that they measure and compute the same.
-class FlushDenormals {
+enum class Subnormals : std::uint8_t { kept, zero };
+
+/// While a FloatMode exists, its thread computes as kernels expect, whatever its caller has set: to the nearest number,
+/// with no exception that stops it, and with subnormal numbers. Its destructor restores the thread's own mode, and the
+/// exceptions that the thread had noted. Runner and runtime use it alike, so that they measure and compute the same.
+class FloatMode {
  public:
-  FlushDenormals() : saved_(read()) { write(saved_ | kFlush); }
-  ~FlushDenormals() { write(saved_); }
-  FlushDenormals(const FlushDenormals&) = delete;
-  FlushDenormals& operator=(const FlushDenormals&) = delete;
+  /// `zero`: subnormal numbers count as 0, as on GPUs; for measurements and tests.
+  explicit FloatMode(Subnormals subnormals = Subnormals::kept) : saved_(read()) {
+    write({subnormals == Subnormals::zero ? kDefault | kFlush : kDefault, kNothingNoted});
+  }
+  ~FloatMode() { write(saved_); }
+  FloatMode(const FloatMode&) = delete;
+  FloatMode& operator=(const FloatMode&) = delete;
 
  private:
 #if defined(__x86_64__)
-  using Word = std::uint32_t;
-  static constexpr Word kFlush = 0x8040;  // FTZ and DAZ
-  static Word read() { return __builtin_ia32_stmxcsr(); }
-  static void write(Word word) { __builtin_ia32_ldmxcsr(word); }
+  // Kernels do not use the x87 unit, which has a mode of its own.
+  static constexpr std::uint32_t kDefault = 0x1f80, kFlush = 0x8040;  // FTZ and DAZ
+  static constexpr std::uint32_t kNothingNoted = 0;
+  struct Mode {
+    std::uint32_t control, noted;  // one register has both
+  };
+  static Mode read() { return {__builtin_ia32_stmxcsr(), 0}; }
+  static void write(Mode mode) { __builtin_ia32_ldmxcsr(mode.control); }
 #elif defined(__aarch64__)
-  using Word = std::uint64_t;
-  static constexpr Word kFlush = std::uint64_t{1} << 24;  // FZ
-  static Word read() {
-    Word word;
-    __asm__ volatile("mrs %0, fpcr" : "=r"(word));
-    return word;
+  static constexpr std::uint64_t kDefault = 0, kFlush = std::uint64_t{1} << 24;  // FZ
+  static constexpr std::uint64_t kNothingNoted = 0;
+  struct Mode {
+    std::uint64_t control, noted;
+  };
+  static Mode read() {
+    Mode mode;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(mode.control));
+    __asm__ volatile("mrs %0, fpsr" : "=r"(mode.noted));
+    return mode;
   }
-  static void write(Word word) { __asm__ volatile("msr fpcr, %0" : : "r"(word)); }
+  static void write(Mode mode) {
+    __asm__ volatile("msr fpcr, %0" : : "r"(mode.control));
+    __asm__ volatile("msr fpsr, %0" : : "r"(mode.noted));
+  }
 #else
-  using Word = std::uint32_t;
-  static constexpr Word kFlush = 0;
-  static Word read() { return 0; }
-  static void write(Word) {}
+  static constexpr std::uint32_t kDefault = 0, kFlush = 0, kNothingNoted = 0;
+  struct Mode {
+    std::uint32_t control, noted;
+  };
+  static Mode read() { return {}; }
+  static void write(Mode) {}
 #endif
-  Word saved_;
+  Mode saved_;
 };
 
 }  // namespace whet

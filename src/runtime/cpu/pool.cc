@@ -143,7 +143,7 @@ void make_way(Pool& pool) {
 void* work(void* argument) {
   Worker& self = *static_cast<Worker*>(argument);
   Pool& pool = *self.pool;
-  FlushDenormals flush;
+  FloatMode mode;
   if (self.places_itself)
     with_mask(self.core, [](std::size_t bytes, cpu_set_t* mask) { return sched_setaffinity(0, bytes, mask); });
   // The epoch at which this worker was made is 0 (also after a fork). Jobs of shares may end without this worker.
@@ -251,7 +251,7 @@ int take_turn(Pool& pool, Run run) {
   if (const int failure = remake_after_fork(pool); failure != 0) return failure;
   pthread_mutex_lock(&pool.turn);
   {
-    FlushDenormals flush;
+    FloatMode mode;
     make_way(pool);
     run();
   }
@@ -464,6 +464,7 @@ void kernel_barrier(void* team, std::uint32_t worker) {
 const whet_kernel_runtime kPoolKernelRuntime = {kernel_barrier};
 
 int pool_create(const whet_pool_options* given, std::uint32_t most_threads, whet_pool** out, whet_error* error) {
+  const FloatMode mode;  // quotas are fractions
   const whet_pool_options options = given != nullptr ? *given : whet_pool_options{};
   *out = nullptr;
   if (check_options(options, error) != 0) return -1;

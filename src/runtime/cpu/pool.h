@@ -12,7 +12,7 @@ struct whet_pool {
   std::uint32_t head_version;  ///< 3
   std::uint32_t workers;
   /// Runs job(context, worker) on every worker at once and returns when all have returned. The calling thread is worker
-  /// 0. Only one caller runs at a time. Denormals are flushed meanwhile. Returns 0, or an errno where the workers could
+  /// 0. Only one caller runs at a time. Every worker computes in a FloatMode. Returns 0, or an errno where the workers could
   /// not be started again after a fork (then no job has run).
   int (*run)(whet_pool*, void (*job)(void* context, std::uint32_t worker), void* context);
   /// Inside a job: returns when all workers have called it.
@@ -20,8 +20,8 @@ struct whet_pool {
   void (*destroy)(whet_pool*);
   const whet_pool_info* info;
   /// Since version 2. Runs the work on all workers and returns when it is done. Beside other programs, parts of a worker
-  /// that is late are run by others. The calling thread is worker 0, denormals are flushed, callers take turns and
-  /// errors are given as in `run`. For pools of two workers or more.
+  /// that is late are run by others. The calling thread is worker 0, the mode is fixed, callers take turns and errors are
+  /// given as in `run`. For pools of two workers or more.
   int (*run_work)(whet_pool*, const whet_work*);
   /// Since version 3. Memory as `allocate_pages` gives it, at least `bytes` of it, that runs may use while they have the
   /// pool: the memory of sessions that take turns is the same, and stays in the caches. It belongs to the pool. From any

@@ -1,5 +1,6 @@
 #include "runtime/cpu/pool.h"
 
+#include <fenv.h>
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <sched.h>
@@ -235,18 +236,95 @@ TEST(Pool, MovesAWorkerAwayFromTheCallerBesideOtherPrograms) {
   ASSERT_EQ(sched_setaffinity(0, sizeof before, &before), 0);
 }
 
-TEST(Pool, LeavesTheCallersAffinityAndFloatingPointModeAlone) {
+TEST(Pool, LeavesTheCallersAffinityAlone) {
   cpu_set_t before, after;
   ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
-  volatile float tiny = std::numeric_limits<float>::min();
   const PoolHandle pool = make_pool(2);
-  std::vector<float> halves(2, -1.0f);
-  run(pool.get(), [&](std::uint32_t worker) { halves[worker] = tiny * 0.5f; });
-  EXPECT_EQ(halves, (std::vector<float>{0, 0})) << "denormals are flushed in every worker";
-  EXPECT_GT(tiny * 0.5f, 0.0f) << "and kept in the caller afterwards";
+  expect_all_workers_run(pool.get(), 1);
   ASSERT_EQ(sched_getaffinity(0, sizeof after, &after), 0);
   EXPECT_TRUE(CPU_EQUAL(&before, &after));
 }
+
+/// What a worker computes in one mode and not in another.
+struct Computed {
+  float third, half_of_the_least;
+  bool is_nan;
+  bool operator==(const Computed&) const = default;
+};
+Computed compute() {
+  volatile float one = 1, three = 3, zero = 0, least = std::numeric_limits<float>::min();
+  const volatile float third = one / three, half = least / 2, none = zero / zero;  // the last stops where it may
+  return {third, half, std::isnan(none)};
+}
+
+/// Numbers are rounded in this direction, and what has no answer stops the thread.
+class OtherMode {
+ public:
+  explicit OtherMode(int rounding) {
+    fegetenv(&before_);
+    fesetround(rounding);
+    feenableexcept(FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW);
+  }
+  ~OtherMode() { fesetenv(&before_); }
+
+ private:
+  fenv_t before_;
+};
+
+std::vector<Computed> computed_by_workers(whet_pool* pool) {
+  std::vector<Computed> computed(pool->workers);
+  run(pool, [&](std::uint32_t worker) { computed[worker] = compute(); });
+  return computed;
+}
+
+TEST(Pool, ComputesInOneModeWhateverItsMakerAndItsCallerHaveSet) {
+  const Computed right = compute();
+  EXPECT_GT(right.half_of_the_least, 0.0f) << "subnormal numbers are numbers";
+  for (const int rounding : {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO}) {
+    std::vector<Computed> computed;
+    PoolHandle pool;
+    {
+      const OtherMode maker(rounding);
+      pool = make_pool(2);
+    }
+    EXPECT_EQ(computed_by_workers(pool.get()), (std::vector{right, right})) << rounding;
+    {
+      const OtherMode caller(rounding);
+      computed = computed_by_workers(pool.get());
+    }
+    EXPECT_EQ(computed, (std::vector{right, right})) << rounding;
+  }
+}
+
+TEST(Pool, GivesTheCallerItsFloatingPointModeBack) {
+  const PoolHandle pool = make_pool(2);
+  CountedWork work(3);
+  int rounding = 0, stopping = 0, noted = 0;
+  {
+    const OtherMode caller(FE_UPWARD);
+    feclearexcept(FE_ALL_EXCEPT);
+    feraiseexcept(FE_INEXACT);
+    computed_by_workers(pool.get());
+    work.run(pool.get());
+    rounding = fegetround(), stopping = fegetexcept(), noted = fetestexcept(FE_ALL_EXCEPT);
+  }
+  EXPECT_EQ(rounding, FE_UPWARD);
+  EXPECT_EQ(stopping, FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW);
+  EXPECT_EQ(noted, FE_INEXACT) << "what kernels note is not the caller's";
+}
+
+#if defined(__x86_64__)
+TEST(Pool, KeepsSubnormalNumbersWhereItsCallerDoesNot) {
+  const PoolHandle pool = make_pool(2);
+  const std::uint32_t before = __builtin_ia32_stmxcsr();
+  __builtin_ia32_ldmxcsr(before | 0x8040);
+  const std::vector<Computed> computed = computed_by_workers(pool.get());
+  const std::uint32_t after = __builtin_ia32_stmxcsr();
+  __builtin_ia32_ldmxcsr(before);
+  EXPECT_EQ(computed, (std::vector{compute(), compute()}));
+  EXPECT_EQ(after & 0x8040, 0x8040u);
+}
+#endif
 
 TEST(Pool, PinsItsWorkersToTheCoresGiven) {
   cpu_set_t mask;

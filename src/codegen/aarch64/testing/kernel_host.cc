@@ -76,12 +76,8 @@ void wait(void* team, uint32_t) { pthread_barrier_wait(static_cast<pthread_barri
 
 void* work(void* of) {
   Worker& worker = *static_cast<Worker*>(of);
-  if (worker.flush) {
-    const FlushDenormals flush;
-    worker.result = worker.entry(&worker.args);
-  } else {
-    worker.result = worker.entry(&worker.args);
-  }
+  const FloatMode mode(worker.flush ? Subnormals::zero : Subnormals::kept);
+  worker.result = worker.entry(&worker.args);
   return nullptr;
 }
 
