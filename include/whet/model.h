@@ -20,7 +20,7 @@
  * A child after fork() may go on using what it inherited, whatever its parent's threads did: a pool starts its threads
  * again there.
  * A run computes in one floating-point mode (to the nearest, with subnormal numbers, stopped by no exception), whatever
- * the caller's is; the caller has its own again afterwards. */
+ * the caller's is; the caller has its own again afterwards. 16 KiB of stack are enough for any function. */
 #ifndef WHET_MODEL_H
 #define WHET_MODEL_H
 
@@ -276,10 +276,25 @@ static inline int whet_check_table(const whet_api* api, const char* path, whet_e
   return 0;
 }
 
+/** dlopen, for which a path has a slash; null and a sentence where it fails. */
+static inline void* whet_open_handle(const char* path, whet_error* error) {
+  const size_t bytes = strlen(path) + 3;
+  char* const with_slash = (char*)malloc(bytes); /* the caller's stack may be small */
+  void* handle = NULL;
+  if (with_slash == NULL) {
+    whet_fail(error, "%s: no memory to open the file", path);
+    return NULL;
+  }
+  snprintf(with_slash, bytes, "%s%s", strchr(path, '/') != NULL ? "" : "./", path);
+  handle = dlopen(with_slash, RTLD_NOW | RTLD_LOCAL);
+  if (handle == NULL) whet_fail(error, "%s: %s", path, dlerror());
+  free(with_slash);
+  return handle;
+}
+
 /** Opens the compiled model at `path` after checking it (see whet_check_file). A path without a slash is looked for in
  *  the working directory, as files are. */
 static inline int whet_library_open(const char* path, uint32_t flags, whet_library* library, whet_error* error) {
-  char with_slash[4096];
   union {
     void* object;
     const whet_api* (*function)(void);
@@ -287,12 +302,8 @@ static inline int whet_library_open(const char* path, uint32_t flags, whet_libra
   library->handle = NULL;
   library->api = NULL;
   if (whet_check_file(path, (flags & WHET_SKIP_CHECKSUM) == 0, error) != 0) return -1;
-  if (snprintf(with_slash, sizeof with_slash, "%s%s", strchr(path, '/') != NULL ? "" : "./", path) >=
-      (int)sizeof with_slash) {
-    return whet_fail(error, "%s: the path is longer than %d bytes", path, (int)sizeof with_slash - 1);
-  }
-  library->handle = dlopen(with_slash, RTLD_NOW | RTLD_LOCAL);
-  if (library->handle == NULL) return whet_fail(error, "%s: %s", path, dlerror());
+  library->handle = whet_open_handle(path, error);
+  if (library->handle == NULL) return -1;
   symbol.object = dlsym(library->handle, "whet_model_v1");
   if (symbol.object != NULL) library->api = symbol.function();
   if (whet_check_table(library->api, path, error) != 0) {

@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -129,22 +130,35 @@ static inline int whet_read_at(int file, void* data, uint64_t bytes, uint64_t of
   return 0;
 }
 
-static inline int whet_check_contents(int file, const char* path, const whet_file_trailer* trailer, whet_error* error) {
-  unsigned char chunk[1 << 15];
-  const uint64_t end = trailer->file_bytes - sizeof *trailer;
+/** The checksum of the file's first `end` bytes, through a buffer of `bytes` bytes, a multiple of 32. */
+static inline int whet_checksum_file(int file, const char* path, uint64_t end, void* buffer, uint64_t bytes,
+                                     uint64_t* checksum, whet_error* error) {
   uint64_t offset = 0;
   whet_checksum_state state;
   whet_checksum_begin(&state);
   while (offset < end) {
-    const uint64_t take = end - offset < sizeof chunk ? end - offset : sizeof chunk;
-    if (whet_read_at(file, chunk, take, offset) != 0) {
+    const uint64_t take = end - offset < bytes ? end - offset : bytes;
+    if (whet_read_at(file, buffer, take, offset) != 0) {
       return whet_fail(error, "%s: cannot read %llu bytes at offset %llu: %s", path, (unsigned long long)take,
                        (unsigned long long)offset, strerror(errno));
     }
-    whet_checksum_add(&state, chunk, take);
+    whet_checksum_add(&state, buffer, take);
     offset += take;
   }
-  if (whet_checksum_end(&state) != trailer->checksum) {
+  *checksum = whet_checksum_end(&state);
+  return 0;
+}
+
+static inline int whet_check_contents(int file, const char* path, const whet_file_trailer* trailer, whet_error* error) {
+  const uint64_t bytes = (uint64_t)1 << 15;
+  uint64_t checksum = 0;
+  int result;
+  void* const buffer = malloc((size_t)bytes); /* the caller's stack may be small */
+  if (buffer == NULL) return whet_fail(error, "%s: no memory to check the file", path);
+  result = whet_checksum_file(file, path, trailer->file_bytes - sizeof *trailer, buffer, bytes, &checksum, error);
+  free(buffer);
+  if (result != 0) return -1;
+  if (checksum != trailer->checksum) {
     return whet_fail(error,
                      "%s: the contents do not have the checksum that was written with them; expected a file as "
                      "whet compile wrote it (was it changed or damaged?)",

@@ -27,6 +27,24 @@ bool read_text(const char* path, char* text, std::uint32_t capacity) {
   return true;
 }
 
+/// The same of a file that may be longer, on the heap: the caller's stack may be small. Empty where it cannot be read.
+class Text {
+ public:
+  explicit Text(const char* path) : text_(static_cast<char*>(calloc(1, kCapacity))) {
+    if (text_ != nullptr) read_text(path, text_, kCapacity);
+  }
+  ~Text() { free(text_); }
+  Text(const Text&) = delete;
+  Text& operator=(const Text&) = delete;
+
+  char* get() { return text_ != nullptr ? text_ : empty_; }
+
+ private:
+  static constexpr std::uint32_t kCapacity = 8192;
+  char* text_;
+  char empty_[1] = {};
+};
+
 /// A set of core numbers below kMaxCores.
 class CoreSet {
  public:
@@ -54,11 +72,6 @@ void affinity(CoreSet* allowed, std::uint32_t* count) {
   CPU_FREE(mask);
 }
 
-std::uint32_t read_core_list(const char* path, std::uint32_t* numbers, std::uint32_t capacity) {
-  char text[4096];
-  return read_text(path, text, sizeof text) ? parse_core_list(text, numbers, capacity) : 0;
-}
-
 /// A number that is higher for stronger cores of one machine; 0 where the system does not tell.
 long core_strength(std::uint32_t core) {
   char path[kPath], text[64];
@@ -69,22 +82,20 @@ long core_strength(std::uint32_t core) {
 
 /// True for the first allowed one of the cores that share a physical core.
 bool is_first_sibling(std::uint32_t core, const CoreSet& allowed) {
-  char path[kPath];
-  std::uint32_t siblings[64];
+  char path[kPath], siblings[kPath];
   snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%u/topology/thread_siblings_list", core);
-  const std::uint32_t count = read_core_list(path, siblings, 64);
-  for (std::uint32_t i = 0; i < count && i < 64; ++i) {
-    if (siblings[i] < core && allowed.has(siblings[i])) return false;
+  bool first = true;
+  if (read_text(path, siblings, sizeof siblings)) {
+    for_each_core(siblings, [&](std::uint32_t sibling) { first &= sibling >= core || !allowed.has(sibling); });
   }
-  return true;
+  return first;
 }
 
 /// The efficiency cores of hybrid x86 processors.
 CoreSet find_little_cores() {
   CoreSet little;
-  std::uint32_t numbers[kMaxCores];
-  const std::uint32_t count = read_core_list("/sys/devices/cpu_atom/cpus", numbers, kMaxCores);
-  for (std::uint32_t i = 0; i < count && i < kMaxCores; ++i) little.add(numbers[i]);
+  Text list("/sys/devices/cpu_atom/cpus");
+  for_each_core(list.get(), [&](std::uint32_t core) { little.add(core); });
   return little;
 }
 
@@ -117,11 +128,10 @@ double quota_v1(const char* group) {
 }
 
 double find_quota() {
-  char text[8192];
-  if (!read_text("/proc/self/cgroup", text, sizeof text)) return 0;
+  Text groups("/proc/self/cgroup");
   double quota = 0;
   char* rest = nullptr;
-  for (char* line = strtok_r(text, "\n", &rest); line != nullptr; line = strtok_r(nullptr, "\n", &rest)) {
+  for (char* line = strtok_r(groups.get(), "\n", &rest); line != nullptr; line = strtok_r(nullptr, "\n", &rest)) {
     char* controllers = strchr(line, ':');
     char* group = controllers != nullptr ? strchr(controllers + 1, ':') : nullptr;
     if (group == nullptr) continue;
@@ -137,22 +147,6 @@ double find_quota() {
 }
 
 }  // namespace
-
-std::uint32_t parse_core_list(const char* text, std::uint32_t* numbers, std::uint32_t capacity) {
-  std::uint32_t count = 0;
-  while (*text >= '0' && *text <= '9') {
-    char* end;
-    const unsigned long first = strtoul(text, &end, 10);
-    unsigned long last = first;
-    if (*end == '-') last = strtoul(end + 1, &end, 10);
-    for (unsigned long core = first; core <= last && core < kMaxCores; ++core) {
-      if (count < capacity) numbers[count] = static_cast<std::uint32_t>(core);
-      ++count;
-    }
-    text = *end == ',' ? end + 1 : end;
-  }
-  return count;
-}
 
 double parse_cpu_max(const char* text) {
   char* end;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <stdlib.h>
+
 #include <cstdint>
 
 namespace whet {
@@ -17,9 +19,18 @@ struct UsableCores {
 /// Reads affinity mask, topology and cgroup limits.
 void find_usable_cores(UsableCores* cores);
 
-/// Parses a list of core numbers in the kernel's notation ("0-3,8"): writes up to `capacity` numbers and returns their
-/// count.
-std::uint32_t parse_core_list(const char* text, std::uint32_t* numbers, std::uint32_t capacity);
+/// Calls each(core) for the numbers below kMaxCores of a list in the kernel's notation ("0-3,8").
+template <typename Each>
+void for_each_core(const char* text, Each each) {
+  while (*text >= '0' && *text <= '9') {
+    char* end;
+    const unsigned long first = strtoul(text, &end, 10);
+    unsigned long last = first;
+    if (*end == '-') last = strtoul(end + 1, &end, 10);
+    for (unsigned long core = first; core <= last && core < kMaxCores; ++core) each(static_cast<std::uint32_t>(core));
+    text = *end == ',' ? end + 1 : end;
+  }
+}
 /// The limit in a cgroup v2 `cpu.max` ("200000 100000", "max 100000"), in CPUs; 0: no limit.
 double parse_cpu_max(const char* text);
 

@@ -27,6 +27,7 @@ constexpr std::uint32_t kDefaultSpinMicroseconds = 2000;
 constexpr std::uint64_t kBarrierSpinNs = 5000000;
 constexpr std::uint64_t kScarceBarrierSpinNs = 20000;
 constexpr std::size_t kLine = 64;
+constexpr std::size_t kWorkerStack = std::size_t{1} << 20;
 
 struct Pool;
 
@@ -160,29 +161,35 @@ void* work(void* argument) {
   }
 }
 
+/// Kernels keep little on the stack; the default may be 8 MB of a program's address space a worker.
+void limit_stack(pthread_attr_t& attributes) {
+  std::size_t bytes = 0;
+  if (pthread_attr_getstacksize(&attributes, &bytes) == 0 && bytes > kWorkerStack)
+    pthread_attr_setstacksize(&attributes, kWorkerStack);
+}
+
 /// Starts one thread, on its core where it has one; falls back to a free thread where the core is refused.
 int start_thread(Pool& pool, Worker& worker) {
   worker.core = pool.cores[worker.index];
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
-  if (pool.settings.pinned) {
+  limit_stack(attributes);
+  if (pool.settings.pinned && !worker.places_itself) {
     with_mask(worker.core, [&](std::size_t bytes, cpu_set_t* mask) {
       return pthread_attr_setaffinity_np(&attributes, bytes, mask);
     });
   }
-  int failure = pthread_create(&worker.thread, &attributes, work, &worker);
+  const int failure = pthread_create(&worker.thread, &attributes, work, &worker);
   pthread_attr_destroy(&attributes);
-  if (failure == EPERM && pool.settings.pinned) {  // a sandbox lets a thread place itself and no other
-    worker.places_itself = true;
-    failure = pthread_create(&worker.thread, nullptr, work, &worker);
+  if (failure == EPERM && pool.settings.pinned && !worker.places_itself) {
+    worker.places_itself = true;  // a sandbox lets a thread place itself and no other
+    return start_thread(pool, worker);
   }
-  if (failure == EINVAL && pool.settings.pinned) {
-    pool.settings.pinned = 0;
-    snprintf(pool.note, sizeof pool.note, "%u threads, not pinned: core %u is not open to this process", pool.workers,
-             pool.cores[worker.index]);
-    failure = pthread_create(&worker.thread, nullptr, work, &worker);
-  }
-  return failure;
+  if (failure != EINVAL || !pool.settings.pinned) return failure;
+  pool.settings.pinned = 0;
+  snprintf(pool.note, sizeof pool.note, "%u threads, not pinned: core %u is not open to this process", pool.workers,
+           pool.cores[worker.index]);
+  return start_thread(pool, worker);
 }
 
 /// Signals are the program's own threads' business.
@@ -454,22 +461,8 @@ Pool* allocate_pool(std::uint32_t workers) {
   return pool;
 }
 
-void kernel_barrier(void* team, std::uint32_t worker) {
-  whet_pool* pool = static_cast<whet_pool*>(team);
-  pool->barrier(pool, worker);
-}
-
-}  // namespace
-
-const whet_kernel_runtime kPoolKernelRuntime = {kernel_barrier};
-
-int pool_create(const whet_pool_options* given, std::uint32_t most_threads, whet_pool** out, whet_error* error) {
-  const FloatMode mode;  // quotas are fractions
-  const whet_pool_options options = given != nullptr ? *given : whet_pool_options{};
-  *out = nullptr;
-  if (check_options(options, error) != 0) return -1;
-  UsableCores usable;
-  find_usable_cores(&usable);
+int make_pool(const whet_pool_options& options, std::uint32_t most_threads, const UsableCores& usable, whet_pool** out,
+              whet_error* error) {
   char note[sizeof Pool::note];
   const std::uint32_t threads = choose_threads(options, most_threads, usable, note, sizeof note);
   if (options.core_count != 0 && options.core_count < threads) {
@@ -494,6 +487,28 @@ int pool_create(const whet_pool_options* given, std::uint32_t most_threads, whet
   }
   *out = pool;
   return 0;
+}
+
+void kernel_barrier(void* team, std::uint32_t worker) {
+  whet_pool* pool = static_cast<whet_pool*>(team);
+  pool->barrier(pool, worker);
+}
+
+}  // namespace
+
+const whet_kernel_runtime kPoolKernelRuntime = {kernel_barrier};
+
+int pool_create(const whet_pool_options* given, std::uint32_t most_threads, whet_pool** pool, whet_error* error) {
+  const FloatMode mode;  // quotas are fractions
+  const whet_pool_options options = given != nullptr ? *given : whet_pool_options{};
+  *pool = nullptr;
+  if (check_options(options, error) != 0) return -1;
+  auto* const usable = static_cast<UsableCores*>(malloc(sizeof(UsableCores)));  // the caller's stack may be small
+  if (usable == nullptr) return whet_fail(error, "no memory for a pool");
+  find_usable_cores(usable);
+  const int result = make_pool(options, most_threads, *usable, pool, error);
+  free(usable);
+  return result;
 }
 
 }  // namespace whet

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <sched.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -409,24 +410,25 @@ TEST(Pool, StartsAgainInAChildAfterFork) {
   expect_all_workers_run(pool.get(), 2);
 }
 
-/// While it lives no thread can start: the stack that each would have is larger than the address space.
+/// While it lives no thread can start: the user may have none. (To root that limit does not apply.)
 class NoThreadStarts {
  public:
   NoThreadStarts() {
-    pthread_getattr_default_np(&before_);
-    pthread_attr_t huge;
-    pthread_attr_init(&huge);
-    pthread_attr_setstacksize(&huge, std::size_t{1} << 47);
-    EXPECT_EQ(pthread_setattr_default_np(&huge), 0);
-    pthread_attr_destroy(&huge);
+    getrlimit(RLIMIT_NPROC, &before_);
+    const rlimit none = {0, before_.rlim_max};
+    EXPECT_EQ(setrlimit(RLIMIT_NPROC, &none), 0);
+    if (root_) become(kNobody);
   }
   ~NoThreadStarts() {
-    pthread_setattr_default_np(&before_);
-    pthread_attr_destroy(&before_);
+    if (root_) become(0);
+    setrlimit(RLIMIT_NPROC, &before_);
   }
 
  private:
-  pthread_attr_t before_;
+  static constexpr uid_t kNobody = 65534;
+  static void become(uid_t user) { EXPECT_EQ(setresuid(user, user, 0), 0); }
+  const bool root_ = getuid() == 0;
+  rlimit before_{};
 };
 
 TEST(Pool, SaysThatItsThreadsCannotStart) {

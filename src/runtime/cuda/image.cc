@@ -1,6 +1,7 @@
 #include "runtime/cuda/image.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/cuda/errors.h"
@@ -99,12 +100,15 @@ int load_image(const CudaContext& context, const PlanImage& image, const void* i
   if (ptx && (image.bytes == 0 || data[image.bytes - 1] != '\0')) {
     return whet_fail(error, "the model's PTX for sm_%u does not end in a zero (was it damaged?)", image.arch);
   }
-  char log[kLogBytes];
   *module = nullptr;
+  char* const log = static_cast<char*>(malloc(kLogBytes));  // the caller's stack may be small
+  if (log == nullptr) return whet_fail(error, "no memory to load the model's code");
   CUresult code = load(context, data, ptx, log, module);
   if (code == kInvalidValue && ptx)
     code = load(context, data, false, log, module);  // an older driver may not know the option
-  return code == 0 ? 0 : refuse(context, image, data, code, log, error);
+  const int result = code == 0 ? 0 : refuse(context, image, data, code, log, error);
+  free(log);
+  return result;
 }
 
 }  // namespace whet
