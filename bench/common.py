@@ -31,10 +31,10 @@ def processor():
     return next((line.split(": ", 1)[1] for line in lines if line.startswith("model name")), os.uname().machine)
 
 
-def conditions():
+def conditions(program=WHET):
     """How, with what, when and on which machine: the head of a JSON file."""
-    if not WHET.exists():
-        fail(f"{WHET} is missing; build the preset release first")
+    if not Path(program).exists():
+        fail(f"{program} is missing; build the preset release first")
     revision = run("git", "-C", ROOT, "rev-parse", "--short", "HEAD").strip()
     return {"date": datetime.date.today().isoformat(), "revision": revision, "machine": processor(),
             "command": f"bench/{Path(sys.argv[0]).name} " + " ".join(sys.argv[1:]), "load": os.getloadavg()[0]}

@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <numeric>
 #include <sstream>
 
@@ -177,6 +179,98 @@ TEST_F(Compile, FindsTheBestOfLongRows) {
     b.graph.outputs = {b.node(CastOperator{DType::f32}, {b.node(TopKOperator{1, 150, false}, {x})})};
     expect_right(b.graph);
   }
+}
+
+/// An operation on numbers about and below the normal ones, and what it is in f64.
+struct OfSmallNumbers {
+  const char* name;
+  std::function<ValueId(ModelBuilder&, ValueId)> make;
+  std::function<double(double)> truth;
+};
+
+/// 48 subnormal numbers and others, of both signs.
+std::vector<float> small_numbers() {
+  std::vector<float> numbers = {0.0f,      0x1p-149f, 0x1.8p-148f, 1e-42f, 1e-40f, 1e-39f, 0x1.fffffep-127f,
+                                0x1p-126f, 4e-38f,    1e-30f,      0.5f,   2.0f};
+  for (std::size_t i = numbers.size(); i < 24; ++i) numbers.push_back(std::ldexp(1.37f, -149 + static_cast<int>(i)));
+  for (std::size_t i = 0; i < 24; ++i) numbers.push_back(-numbers[i]);
+  return numbers;
+}
+
+std::vector<OfSmallNumbers> operations_of_small_numbers() {
+  const auto unary = [](UnaryKind kind) {
+    return [kind](ModelBuilder& b, ValueId x) { return b.node(UnaryOperator{kind}, {x}); };
+  };
+  const auto binary = [](BinaryKind kind, float by) {
+    return [kind, by](ModelBuilder& b, ValueId x) {
+      const std::vector<float> value = {by};
+      const ValueId c =
+          b.graph.add_constant("c" + std::to_string(b.graph.values.size()), Tensor::of<float>(DType::f32, {1}, value));
+      return b.node(CastOperator{DType::f32}, {b.node(BinaryOperator{kind}, {x, c})});
+    };
+  };
+  const auto cast = [](DType type) {
+    return [type](ModelBuilder& b, ValueId x) {
+      return b.node(CastOperator{DType::f32}, {b.node(CastOperator{type}, {x})});
+    };
+  };
+  const auto exp_of_log = [](ModelBuilder& b, ValueId x) {
+    const ValueId log = b.node(UnaryOperator{UnaryKind::log}, {b.node(UnaryOperator{UnaryKind::abs}, {x})});
+    return b.node(UnaryOperator{UnaryKind::sign}, {b.node(UnaryOperator{UnaryKind::exp}, {log})});
+  };
+  const float tiny = 1e-39f;
+  return {
+      {"greater", binary(BinaryKind::greater, 0), [](double x) { return x > 0; }},
+      {"less", binary(BinaryKind::less, tiny), [=](double x) { return x < tiny; }},
+      {"bool", cast(DType::boolean), [](double x) { return x != 0; }},
+      {"f64", cast(DType::f64), [](double x) { return x; }},
+      {"mul", binary(BinaryKind::mul, 1e30f), [](double x) { return x * 1e30f; }},
+      {"mul by a subnormal number", binary(BinaryKind::mul, tiny), [=](double x) { return x * tiny; }},
+      {"div", binary(BinaryKind::div, 3), [](double x) { return x / 3; }},
+      {"div by a power of two", binary(BinaryKind::div, 4), [](double x) { return x / 4; }},
+      {"div by a subnormal number", binary(BinaryKind::div, tiny), [=](double x) { return x / tiny; }},
+      {"add", binary(BinaryKind::add, tiny), [=](double x) { return x + tiny; }},
+      {"max", binary(BinaryKind::max, tiny), [=](double x) { return std::max(x, double{tiny}); }},
+      {"relu", unary(UnaryKind::relu), [](double x) { return std::max(x, 0.0); }},
+      {"abs", unary(UnaryKind::abs), [](double x) { return std::abs(x); }},
+      {"sign", unary(UnaryKind::sign), [](double x) { return (x > 0) - (x < 0); }},
+      {"sqrt", unary(UnaryKind::sqrt), [](double x) { return std::sqrt(x); }},
+      {"log", unary(UnaryKind::log), [](double x) { return std::log(x); }},
+      {"tanh", unary(UnaryKind::tanh), [](double x) { return std::tanh(x); }},
+      {"exp", exp_of_log, [](double x) { return std::abs(x) > 0; }},
+  };
+}
+
+/// Within two units in the last place, which subnormal numbers have too.
+bool is_near(float got, float want) {
+  if (std::isnan(want) || std::isinf(want)) return std::isnan(want) ? std::isnan(got) : got == want;
+  const float unit = std::nextafter(std::abs(want), INFINITY) - std::abs(want);
+  return std::abs(double{got} - want) <= 2.0 * unit;
+}
+
+TEST_F(Compile, KeepsSubnormalNumbers) {
+  const std::vector<float> numbers = small_numbers();
+  ModelBuilder b(1);
+  const ValueId x = b.input("x", {48});
+  const std::vector<OfSmallNumbers> operations = operations_of_small_numbers();
+  for (const OfSmallNumbers& operation : operations) b.graph.outputs.push_back(operation.make(b, x));
+  ASSERT_TRUE(compile(b.graph).ok());
+  OpenModelOptions options;
+  options.threads = 2;
+  Result<OpenedModel> opened = OpenedModel::open(path(), options);
+  ASSERT_TRUE(opened.ok()) << opened.error().message;
+  const std::vector<Tensor> inputs = {Tensor::of<float>(DType::f32, {48}, numbers)};
+  const std::vector<Tensor> compiled = opened->run(inputs).value();
+  const std::vector<Tensor> interpreted = evaluate_graph(b.graph, inputs).value();
+  for (std::size_t o = 0; o < operations.size(); ++o)
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      const float want = static_cast<float>(operations[o].truth(numbers[i]));
+      const float got = compiled[o].as<float>()[i];
+      const float slow = interpreted[b.graph.outputs[o].index()].as<float>()[i];
+      EXPECT_TRUE(is_near(got, want)) << operations[o].name << " of " << numbers[i] << ": " << got << ", not " << want;
+      EXPECT_TRUE(is_near(slow, want)) << operations[o].name << " of " << numbers[i] << ": " << slow << ", not "
+                                       << want;
+    }
 }
 
 /// What is tuned is what runs: a kernel that is measured and left out would cost trials, and the sum its truth.

@@ -83,6 +83,14 @@ class LetScope {
 Expr square_root(const Expr& x) { return make_expr(x->dtype, x->lanes, Call{MathFn::sqrt, {x}}); }
 /// `x` times 2^n, for a result that is neither subnormal nor infinite: n goes straight into the exponent.
 Expr scale(const Expr& x, const Expr& n) { return float_of_bits(bits_of(x) + n * whole(n, kMantissa)); }
+/// `x` times 2^n for any result, rounded once: 2^n is two factors, neither of which is subnormal. `biased` has n + kBias in
+/// its last nine bits, and -150 <= n <= 128.
+constexpr int kBias = 2 * 127;
+Expr scale_far(const Expr& x, const Expr& biased, LetScope& scope) {
+  Expr half = scope.bind(floordiv(biased, whole(biased, 2)));
+  Expr rest = biased - half;
+  return x * float_of_bits(half * whole(half, kMantissa)) * float_of_bits(rest * whole(rest, kMantissa));
+}
 
 // ---- exp
 
@@ -91,16 +99,18 @@ constexpr double kExpTerms[] = {1, 1, 0.499999934, 0.1666651991, 0.04166839713, 
 
 /// x = n ln 2 + r, |r| <= ln 2 / 2.
 struct Reduced {
-  Expr r, n;  ///< n in the last bits of an integer, whose first nine are for scale() to drop
+  Expr r, n;  ///< n + bias in the last nine bits of an integer; scale() drops the others
 };
 
-Reduced reduce(const Expr& x, LetScope& scope) {
-  Expr shifted = scope.bind(x * 1.44269504 + kMagic);
-  Expr n = scope.bind(shifted - kMagic);
+Reduced reduce(const Expr& x, LetScope& scope, int bias = 0) {
+  const float magic = kMagic + static_cast<float>(bias);
+  Expr shifted = scope.bind(x * 1.44269504 + magic);
+  Expr n = scope.bind(shifted - magic);
   // ln 2 in two parts, both positive: r of x = -0 is -0.
   Expr r = scope.bind(x - n * 0.693145751953125 - n * 1.42860677e-6);
-  // The bits of `shifted` are those of kMagic plus n, and the exponent's place is beyond all bits of kMagic.
-  static_assert(std::bit_cast<std::uint32_t>(kMagic) << 23 == 0);
+  // The bits of `shifted` are those of kMagic plus n, and the exponent's place is beyond all bits of kMagic, also of half
+  // of them.
+  static_assert(std::bit_cast<std::uint32_t>(kMagic) << 22 == 0);
   return {r, bits_of(shifted)};
 }
 
@@ -121,8 +131,10 @@ Expr exp_less_one(const Expr& x, LetScope& scope) {
 }
 
 Expr expand_exp(const Expr& x, LetScope& scope) {
-  Expr inside = exp_inside(x, scope) + x * 0.0;  // NaN of NaN
-  return choose(x > 88.72283, kInfinity, choose(x < -87.33654, 0, inside));
+  Expr below = scope.bind(choose(number(x, 89) < x, 89, x));      // of larger ones it is infinite
+  Expr inside = scope.bind(choose(below < -104.0, -104, below));  // of smaller ones 0. NaN stays
+  const auto [r, n] = reduce(inside, scope, kBias);
+  return scale_far(polynomial(r, kExpTerms), scope.bind(n), scope);
 }
 
 // ---- log
@@ -259,16 +271,16 @@ Expr pow_of_magnitude(const Expr& a, const Expr& y, LetScope& scope) {
                                     -0.15698153460399142, 0.15485951763490311,  -0.086349682588738869};
   static constexpr double kExp[] = {0.69314718803,  0.24022651085,   0.055503571076,
                                     0.009618030662, 0.0013390866165, 0.00015469770044};
-  constexpr double kMagic64 = 0x1.8p52;
+  constexpr double kMagic64 = 0x1.8p52 + kBias;
   const Parts parts = split(a, scope);
   Expr f = scope.bind(cast(DType::f64, parts.mantissa) - 1.0);  // within its bounds whatever a is
   Expr e = select(a < kInfinity, cast(DType::f32, parts.exponent), a);
   e = choose(equal(a, number(a, 0)), -kInfinity, e);
   Expr t = scope.bind(cast(DType::f64, y) * (f * polynomial(f, kLog) + cast(DType::f64, e)));
-  Expr shifted = scope.bind(t + kMagic64);  // its last bits are those of the nearest integer; 0 of NaN
+  Expr shifted = scope.bind(t + kMagic64);  // its last bits are those of the nearest integer and kBias; 0 of NaN
   Expr r = scope.bind(cast(DType::f32, t - (shifted - kMagic64)));
-  Expr inside = scale(r * polynomial(r, kExp) + 1.0, cast(DType::i32, bits_of(shifted)));
-  return choose(t >= 128.0, kInfinity, choose(t < -126.0, 0, inside));
+  Expr inside = scale_far(r * polynomial(r, kExp) + 1.0, scope.bind(cast(DType::i32, bits_of(shifted))), scope);
+  return choose(t >= 128.0, kInfinity, choose(t < -150.0, 0, inside));
 }
 
 Expr expand_pow(const Expr& x, const Expr& y, LetScope& scope, bool has_round) {

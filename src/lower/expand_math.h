@@ -19,7 +19,7 @@ struct MathSupport {
 ///   Keeps    sqrt, abs, bits_of, float_of_bits; everything that is no call. f16 arguments are computed in f32,
 ///            those of f64 by expand_double.
 ///   Errors   at most 2 units in the last place, 4 for sigmoid, over all f32, infinities and NaN included; zeros have
-///            the right sign. Results below 2^-126 may be zero. sin and cos: for |x| <= 2^20; beyond, the absolute
+///            the right sign. Results below 2^-126 are within 2^-149, those of sigmoid may be zero. sin and cos: for |x| <= 2^20; beyond, the absolute
 ///            error grows as |x| * 2^-50, and |x| >= 2^30 gives NaN.
 /// Runs after vectorization and unrolling as well as before; last is cheapest.
 Program expand_math(const Program&, MathSupport);
