@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstring>
 #include <new>
+#include <sstream>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
@@ -145,7 +146,10 @@ int parse_and_run(const std::vector<Command>& commands, int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {  // --help, --version
-    return app.exit(success) == 0 ? kDone : kFailed;
+    std::ostringstream text;  // std::cout would go past the guard
+    const int code = app.exit(success, text);
+    std::printf("%s", text.str().c_str());
+    return code == 0 ? kDone : kFailed;
   } catch (const CLI::RequiredError& error) {
     return refuse_use(called(app), error.what());
   } catch (const CLI::ArgumentMismatch& error) {

@@ -11,7 +11,7 @@ namespace whet {
 
 struct ZooOptions {
   std::int64_t batch = 1;
-  std::int64_t image = 224;  ///< height and width of the input in pixels; mlp has no image
+  std::int64_t image = 224;  ///< height and width of the input [pixels]; a network without pictures has no other
   Layout layout = Layout::channels_first;
   std::uint64_t seed = 0;  ///< of the weights
 };
