@@ -146,7 +146,7 @@ int parse_and_run(const std::vector<Command>& commands, int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {  // --help, --version
-    std::ostringstream text;  // std::cout would go past the guard
+    std::ostringstream text;               // std::cout would go past the guard
     const int code = app.exit(success, text);
     std::printf("%s", text.str().c_str());
     return code == 0 ? kDone : kFailed;

@@ -56,7 +56,7 @@ TEST(Zoo, ResnetsHoldTheKnownNumbersOfConvolutionWorkloads) {
 TEST(Zoo, EveryNetworkIsWellFormed) {
   for (const std::string& name : zoo_names()) {
     if (testing::kSanitized && name == "vgg-16") continue;  // 550 MB of weights
-    const Result<Graph> small = zoo_model(name, {1, 80});  // refused by networks without pictures
+    const Result<Graph> small = zoo_model(name, {1, 80});   // refused by networks without pictures
     const Graph graph = small.ok() ? *small : zoo_model(name).value();
     EXPECT_TRUE(verify(graph).ok()) << name;
     EXPECT_EQ(graph.value(graph.inputs.at(0)).name, "data");
