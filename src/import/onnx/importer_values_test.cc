@@ -321,7 +321,7 @@ TEST(ReverseSequence, TurnsTheBeginningOfEachSequence) {
   EXPECT_EQ(computed("ReverseSequence", 10, {fed(steps), ints({2, 4})}),
             "n: the length of a sequence is 4; expected 0 to 3");
   EXPECT_EQ(computed("ReverseSequence", 10, {fed(steps), ints({2})}),
-            "n: reverses f32[3x2] by lengths i64[1]; expected two dimensions or more, and one i64 a sequence");
+            "n: reverses f32[3x2] by lengths i64[1]; expected two dimensions or more, and one integer a sequence");
 }
 
 TEST(CenterCropPad, KeepsTheMiddle) {

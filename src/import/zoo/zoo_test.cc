@@ -97,8 +97,9 @@ TEST(Zoo, NamesWhatItHas) {
       "mobilenet, mobilenet_v2, mobilenet_v3_small, mnasnet1_0, efficientnet_b0, squeezenet_v1.1, vgg-16, resnet3d-18, "
       "inception_v3, googlenet, dcgan, bert-mini, vit-small, lstm, mxnet-resnet18_v1");
   EXPECT_EQ(zoo_model("inception_v3", {1, 64}).error().message, "the image size is 64; expected 75 to 1024");
-  EXPECT_EQ(zoo_model("lstm", {1, 224, Layout::channels_last}).error().message,
-            "the zoo has \"lstm\" with channels first only");
+  EXPECT_EQ(zoo_model("googlenet", {1, 224, Layout::channels_last}).error().message,
+            "the zoo has \"googlenet\" with channels first only");
+  EXPECT_EQ(zoo_model("lstm", {1, 64}).error().message, "--image is for networks of pictures; zoo:lstm takes none");
   EXPECT_EQ(zoo_model("mlp", {0}).error().message, "the batch is 0; expected 1 to 1024");
 }
 
