@@ -388,7 +388,7 @@ TEST(Value, OfAResizeWithAlignedCornersEndsAtTheLastPixelWhateverTheScale) {
   expect_near(aligned(ResizeMode::linear, 1, 0.45), {1, 1}, {1});
 }
 
-/// Of 5 pixels 2.5 become 2: the second one stands at the end of the region.
+/// 5 pixels become 2, at half their number: the second one is at the end of the region.
 TEST(Value, OfACroppedResizeEndsWhereTheRegionDoes) {
   ResizeOperator op = resize(ResizeMode::linear, CoordinateMode::tf_crop_and_resize, {1, 2}, 0.5);
   op.roi_begin = {0, 0.25}, op.roi_end = {1, 1};

@@ -12,7 +12,7 @@ namespace whet {
 std::uint32_t process_number();
 
 /// A lock for short work that a child after fork finds free, whatever its parent's threads did: the thread that had it is
-/// not there. What it guards is whole between any two instructions of the work.
+/// not there. The data that it guards is whole between any two instructions of the work.
 class ForkLock {
  public:
   void lock() {

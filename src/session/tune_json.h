@@ -13,7 +13,7 @@ namespace whet {
 // milliseconds; one that is not known is null.
 
 Json to_json(const TaskProgress&);
-/// Why the gains of so many tasks say little: TuneProgress::uncompared, in a sentence.
+/// TuneProgress::uncompared as a sentence: how many tasks have gains that no comparison at the end confirms.
 std::string uncompared_text(std::int64_t tasks);
 /// The sums over the tasks that have both times, and their number.
 Json compared_json(const TuneProgress&);

@@ -170,7 +170,7 @@ TEST(ACallersFloatingPointMode, StopsNoWorkerAtNaN) {
             kRight);
 }
 
-/// Runs this in a thread with a stack of so many bytes.
+/// Runs `work` in a thread with a stack of `bytes` bytes.
 template <typename Work>
 bool in_a_small_thread(std::size_t bytes, Work work) {
   pthread_attr_t attributes;

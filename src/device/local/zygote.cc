@@ -361,7 +361,7 @@ std::int64_t resident_bytes(pid_t pid) {
 int threads_of(pid_t pid) {
   char path[48];
   std::snprintf(path, sizeof path, "/proc/%d/task", static_cast<int>(pid));
-  // The folder has a folder for each thread, and is linked by itself and by its parent: one call tells their number.
+  // The links of /proc/PID/task are a link a thread, its own and that of its parent.
   constexpr int kOwnLinks = 2;
   struct stat folder{};
   return stat(path, &folder) == 0 ? std::max(0, static_cast<int>(folder.st_nlink) - kOwnLinks) : 0;
