@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/counted.h"
 #include "base/parallel.h"
 #include "compiler/assemble.h"
 #include "compiler/kernels.h"
@@ -97,7 +98,7 @@ std::string summary(const CompileReport& report) {
   const auto count = [&](Source source) {
     return std::to_string(std::ranges::count(report.tasks, source, &TaskReport::source));
   };
-  std::string text = count(Source::record) + " of " + std::to_string(report.tasks.size()) + " tasks from records, ";
+  std::string text = count(Source::record) + " of " + counted(std::ssize(report.tasks), "task") + " from records, ";
   if (std::ranges::count(report.tasks, Source::near_record, &TaskReport::source) > 0) {
     text += count(Source::near_record) + " from records of other settings, ";
   }
@@ -105,7 +106,7 @@ std::string summary(const CompileReport& report) {
   for (const Precision precision : {Precision::tf32, Precision::f16, Precision::bf16}) {
     const auto rounded = std::ranges::count(report.tasks, precision, &TaskReport::precision);
     if (rounded == 0) continue;
-    text += "; products of " + std::to_string(rounded) + (rounded > 1 ? " tasks in " : " task in ");
+    text += "; products of " + counted(rounded, "task") + " in ";
     text += name_of(precision);
   }
   return text;
