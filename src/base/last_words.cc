@@ -39,6 +39,7 @@ void say(const char* sentence) {
     } catch (const std::exception& error) {
       say(error.what());
     } catch (...) {
+      say("an exception without a message");
     }
   }
   std::abort();

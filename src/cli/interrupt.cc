@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 
 #include "cli/command.h"
 #include "compiler/scratch_paths.h"
@@ -48,7 +47,7 @@ void remember(const std::string& sentence) {
   const std::string line = "\n" + sentence + "\n";
   const std::size_t begin = isatty(STDERR_FILENO) ? 0 : 1;  // the terminal has echoed "^C"
   const std::size_t bytes = std::min(line.size() - begin, sizeof last_words);
-  std::memcpy(last_words, line.data() + begin, bytes);
+  std::copy_n(line.begin() + static_cast<std::ptrdiff_t>(begin), bytes, last_words);
   last_words_bytes = bytes;
 }
 
