@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdint>
 #include <string>
 
 #include "base/shown.h"
@@ -22,14 +21,15 @@ bool write_to(int fd, std::string_view bytes) {
 
 /// A character of two bytes may lie in two writes: its first byte alone does no harm, and the second is no character then.
 ssize_t write_shown(void* fd, const char* bytes, std::size_t size) {
-  const bool written = write_to(static_cast<int>(reinterpret_cast<std::intptr_t>(fd)), shown({bytes, size}, "\n\t"));
+  const bool written = write_to(*static_cast<const int*>(fd), shown({bytes, size}, "\n\t"));
   return written ? static_cast<ssize_t>(size) : 0;
 }
 
-std::FILE* guarded(int fd, int buffering) {
+/// `fd` lives as long as the program.
+std::FILE* guarded(int& fd, int buffering) {
   cookie_io_functions_t functions{};
   functions.write = write_shown;
-  std::FILE* file = fopencookie(reinterpret_cast<void*>(static_cast<std::intptr_t>(fd)), "w", functions);
+  std::FILE* file = fopencookie(&fd, "w", functions);
   if (file) std::setvbuf(file, nullptr, buffering, buffering == _IONBF ? 0 : BUFSIZ);
   return file;
 }
@@ -37,8 +37,9 @@ std::FILE* guarded(int fd, int buffering) {
 }  // namespace
 
 void guard_output() {
-  if (std::FILE* out = guarded(STDOUT_FILENO, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF)) stdout = out;
-  if (std::FILE* error = guarded(STDERR_FILENO, _IONBF)) stderr = error;
+  static int output = STDOUT_FILENO, errors = STDERR_FILENO;
+  if (std::FILE* out = guarded(output, isatty(output) ? _IOLBF : _IOFBF)) stdout = out;
+  if (std::FILE* error = guarded(errors, _IONBF)) stderr = error;
 }
 
 void command_terminal(std::FILE* to, std::string_view command) {

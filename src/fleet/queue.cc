@@ -5,8 +5,9 @@
 namespace whet {
 namespace {
 
-std::string listed(const std::string& list, const std::string& item) {
-  return list.empty() ? item : list + ", " + item;
+void list(std::string& items, const std::string& item) {
+  if (!items.empty()) items += ", ";
+  items += item;
 }
 
 /// "ann 2, bob 30"
@@ -15,7 +16,7 @@ std::string users_text(const FleetQueueState& queue) {
   for (const FleetQueueState::OfPriority* of : {&queue.high, &queue.low})
     for (const auto& [user, count] : of->users) jobs[user] += count;
   std::string text;
-  for (const auto& [user, count] : jobs) text = listed(text, user + " " + std::to_string(count));
+  for (const auto& [user, count] : jobs) list(text, user + " " + std::to_string(count));
   return text;
 }
 
@@ -33,9 +34,9 @@ std::string what_is_awaited(const std::string& key, const std::vector<FleetUnit>
   for (const FleetUnit& unit : units) {
     const std::string& name = unit.name.unit;
     if (unit.is_lost())
-      lost = listed(lost, name + (unit.presence.why.empty() ? " is silent" : " is lost: " + unit.presence.why));
+      list(lost, name + (unit.presence.why.empty() ? " is silent" : " is lost: " + unit.presence.why));
     else if (has_unit = true; !unit.presence.owner.empty())
-      busy = listed(busy, name + " works for " + unit.presence.owner);
+      list(busy, name + " works for " + unit.presence.owner);
   }
   if (!has_unit)
     return "fleet:" + key + " has no unit just now" + (lost.empty() ? "" : " (" + lost + ")") +

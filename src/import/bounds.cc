@@ -76,7 +76,7 @@ std::optional<Tensor> at(const Operator& op, const std::vector<Bounds>& operands
   if (!value.ok() || !*value) return std::nullopt;
   for (std::int64_t i = 0; i < (*value)->size(); ++i)
     if (!(std::abs((*value)->get(i)) <= kFarthestSize)) return std::nullopt;
-  return std::move(**value);
+  return *std::move(value);
 }
 
 void widen(Bounds& bounds, const Tensor& value) {
