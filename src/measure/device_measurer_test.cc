@@ -163,8 +163,9 @@ TEST_F(DeviceMeasurerTest, LeaksNothingOverHundredsOfTrials) {
     measurer->measure(task, batch, 0);
   }
   EXPECT_LE(files(), before + 1);  // the builder that died last may not have been replaced yet
-  if (!testing::kSanitized)        // the sanitizer keeps freed memory, and finds leaks
+  if (!testing::kSanitized) {      // the sanitizer keeps freed memory, and finds leaks
     EXPECT_LT(resident_bytes(getpid()), memory + (std::int64_t{32} << 20));
+  }
   std::ifstream children("/proc/" + std::to_string(zygote_.pid()) + "/task/" + std::to_string(zygote_.pid()) +
                          "/children");
   EXPECT_LE(std::distance(std::istream_iterator<pid_t>(children), {}), 3);
