@@ -40,7 +40,7 @@ class Arguments {
   void require_choice(const std::string& name, std::string& value, std::vector<std::string> words,
                       const std::string& help);
 
-  // The files of the command, by the options that name them: what is written is checked against what is read before the command runs.
+  // The files of the command, by the options that name them: outputs are checked against inputs before the command runs.
 
   void reads(const std::string& value);
   void reads(const std::vector<std::string>& values);

@@ -159,7 +159,7 @@ int run(const RecordsCommand& command, const std::function<bool(const std::strin
   const std::string where = "records " + command.action;
   const Status fits =
       command.action == "distill" || command.action == "merge"
-          ? refuse_given(given, {"--json"}, where, "is for best and stats; what is written is lines of JSON")
+          ? refuse_given(given, {"--json"}, where, "is for best and stats; record files are lines of JSON anyway")
           : refuse_given(given, {"--output"}, where, "is for distill and merge; this is printed");
   if (!fits.ok()) return fail(fits.error());
   if (command.action == "show" && command.json) return wrong_use({"records show: --json is for best and stats"});
