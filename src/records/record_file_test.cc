@@ -194,19 +194,24 @@ TEST_F(RecordFileTest, LosesAtMostTheLastLineToAKill) {
     EXPECT_LE(file.notes().size(), 1u);
   }
 }
-TEST_F(RecordFileTest, TakesWholeLinesFromTwoWriters) {
-  constexpr int kEach = 400;
+/// Two processes that append `each` lines of their own. They exit with 0 where every line was taken.
+std::vector<pid_t> start_writers(const std::string& path, int each) {
   std::vector<pid_t> writers;
   for (const char* name : {"a", "b"}) {
     const pid_t child = fork();
     if (child == 0) {
-      auto file = RecordFile::open(path_).value();
+      auto file = RecordFile::open(path).value();
       bool good = true;
-      for (int i = 0; i < kEach; ++i) good &= file.append(timed("k", name + std::to_string(i), 1)).ok();
+      for (int i = 0; i < each; ++i) good &= file.append(timed("k", name + std::to_string(i), 1)).ok();
       _exit(good ? 0 : 1);
     }
     writers.push_back(child);
   }
+  return writers;
+}
+TEST_F(RecordFileTest, TakesWholeLinesFromTwoWriters) {
+  constexpr int kEach = 400;
+  const std::vector<pid_t> writers = start_writers(path_, kEach);
   for (pid_t writer : writers) {
     int status = 0;
     waitpid(writer, &status, 0);
@@ -221,17 +226,7 @@ TEST_F(RecordFileTest, TakesWholeLinesFromTwoWriters) {
 }
 TEST_F(RecordFileTest, LosesNoLineToWhoWritesItAnewMeanwhile) {
   constexpr int kEach = 300;
-  std::vector<pid_t> writers;
-  for (const char* name : {"a", "b"}) {
-    const pid_t child = fork();
-    if (child == 0) {
-      auto file = RecordFile::open(path_).value();
-      bool good = true;
-      for (int i = 0; i < kEach; ++i) good &= file.append(timed("k", name + std::to_string(i), 1)).ok();
-      _exit(good ? 0 : 1);
-    }
-    writers.push_back(child);
-  }
+  const std::vector<pid_t> writers = start_writers(path_, kEach);
   int running = 2;
   while (running > 0) {
     auto rewrite = RecordRewrite::open(path_).value();
