@@ -9,6 +9,7 @@
 
 #include "base/testing/random_cases.h"
 #include "device/make_device.h"
+#include "device/testing/processes.h"
 #include "measure/testing/fault_builds.h"
 #include "measure/testing/formula_measurer.h"
 
@@ -94,7 +95,9 @@ TEST_F(DeviceMeasurerTest, DoesNotHoldAKillFromOutsideAgainstTheCode) {
         std::string name;
         std::ifstream("/proc/" + std::to_string(child) + "/comm") >> name;
         if (name != "whet-runner") continue;
-        usleep(300000);  // it has its kernel by now
+        for (const long before = testing::ticks_of(child);
+             testing::exists(child) && testing::ticks_of(child) - before < 5;)
+          usleep(5000);  // it has its kernel
         kill(child, SIGKILL);
         return;
       }

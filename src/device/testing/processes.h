@@ -35,6 +35,31 @@ inline std::vector<pid_t> descendants(pid_t process) {
   return {all.begin() + 1, all.end()};
 }
 
+/// Hundredths of a second of processor that a process has taken; 0 where it is gone.
+inline long ticks_of(pid_t pid) {
+  std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
+  std::string field;
+  for (int i = 0; i < 13; ++i) stat >> field;  // a name with spaces would move the fields: whet's processes have none
+  long user = 0;
+  return stat >> user ? user : 0;
+}
+
+/// The last descendant of a process, once it has computed for so many hundredths of a second, as a kernel that hangs does; the last one
+/// anyhow after ten seconds.
+inline pid_t computing(pid_t process, long ticks = 5) {
+  pid_t pid = 0;
+  for (long before = 0, i = 0; i < 2000; ++i, usleep(5000)) {
+    const std::vector<pid_t> all = descendants(process);
+    if (all.empty()) continue;
+    if (all.back() != pid) {
+      pid = all.back();
+      before = ticks_of(pid);
+    }
+    if (ticks_of(pid) - before >= ticks) break;
+  }
+  return pid;
+}
+
 /// Stops a process, and kills it when it has had time to be sent something.
 class StoppedThenKilled {
  public:
