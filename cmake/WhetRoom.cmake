@@ -41,9 +41,15 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   check_linker_flag(CXX -fuse-ld=gold WHET_GOLD)
 endif()
 
+# Where tests find the files of the checkout.
+add_library(whet_checkout STATIC ${CMAKE_SOURCE_DIR}/src/base/testing/checkout.cc)
+target_include_directories(whet_checkout PUBLIC ${CMAKE_SOURCE_DIR}/src)
+target_compile_definitions(whet_checkout PRIVATE WHET_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+
 # A test runs once: what compiling it well takes is never earned back.
 function(whet_compile_as_test target)
   target_compile_options(${target} PRIVATE -O0)
+  target_link_libraries(${target} PRIVATE whet_checkout)
   if(WHET_GOLD)
     target_link_options(${target} PRIVATE -fuse-ld=gold)
   endif()
@@ -150,7 +156,6 @@ function(whet_room name)
     whet_join(ROOM_TESTS ${name}_test "${ROOM_ALONE}" ${join_tests})
     add_executable(${name}_test ${ROOM_TESTS})
     target_link_libraries(${name}_test PRIVATE whet_${name} ${ROOM_TEST_LINK} GTest::gtest GTest::gtest_main)
-    target_compile_definitions(${name}_test PRIVATE WHET_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
     whet_compile_as_test(${name}_test)
     add_test(NAME ${name} COMMAND ${name}_test)
     set_tests_properties(${name} PROPERTIES TIMEOUT 600)

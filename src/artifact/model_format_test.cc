@@ -7,6 +7,7 @@
 
 #include "artifact/model_plan.h"
 #include "base/rng.h"
+#include "base/testing/checkout.h"
 
 namespace whet {
 namespace {
@@ -134,7 +135,7 @@ TEST(ModelPlan, KeepsTheLaunchesAndImagesOfADevice) {
 }
 
 std::string golden(const std::string& name) {
-  std::ifstream file(WHET_SOURCE_DIR "/src/artifact/testdata/" + name, std::ios::binary);
+  std::ifstream file(checkout_path("src/artifact/testdata/") + name, std::ios::binary);
   EXPECT_TRUE(file) << name << " is missing";
   std::stringstream bytes;
   bytes << file.rdbuf();
@@ -153,8 +154,7 @@ TEST(ModelPlan, ReadsAndWritesTheGoldenFilesOfVersionTwo) {
                                                      {"plan_v2_device.bin", device_plan()}};
   for (const auto& [name, plan] : files) {
     if (std::getenv("WHET_REWRITE_GOLDEN"))
-      std::ofstream(std::string(WHET_SOURCE_DIR "/src/artifact/testdata/") + name, std::ios::binary)
-          << write_plan(plan);
+      std::ofstream(checkout_path("src/artifact/testdata/") + name, std::ios::binary) << write_plan(plan);
     const Result<ModelPlan> read = read_plan(golden(name));
     ASSERT_TRUE(read.ok()) << read.error().message;
     EXPECT_EQ(to_text(read.value()), to_text(plan));

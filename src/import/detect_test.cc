@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "base/rng.h"
+#include "base/testing/checkout.h"
 #include "import/import.h"
 #include "import/onnx/export.h"
 #include "tensor_files/file.h"
@@ -25,9 +26,7 @@ std::string zip_of(const std::vector<std::string>& names) {
   for (const std::string& name : names) EXPECT_TRUE(zip.add(name, "content").ok());
   return std::move(zip).finish().value();
 }
-std::string bundled(const std::string& file) {
-  return read_file(std::string(WHET_SOURCE_DIR) + "/tests/models/" + file).value();
-}
+std::string bundled(const std::string& file) { return read_file(checkout_path("tests/models/") + file).value(); }
 const std::string kNode = text(1, "x") + text(2, "Placeholder");
 
 struct Known {

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <limits>
 
+#include "base/testing/checkout.h"
 #include "base/testing/random_cases.h"
 #include "import/load_tensors.h"
 #include "import/onnx/export.h"
@@ -16,7 +17,7 @@
 namespace whet {
 namespace import_test {
 
-std::string bundled(const std::string& file) { return std::string(WHET_SOURCE_DIR) + "/tests/models/" + file; }
+std::string bundled(const std::string& file) { return checkout_path("tests/models/") + file; }
 
 std::string signature(const Graph& graph) {
   std::string text;

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "base/testing/checkout.h"
 #include "base/testing/random_cases.h"
 #include "import/import.h"
 #include "import/load_tensors.h"
@@ -13,7 +14,7 @@
 namespace whet {
 namespace import_values_test {
 
-std::string bundled(const std::string& file) { return std::string(WHET_SOURCE_DIR) + "/tests/models/" + file; }
+std::string bundled(const std::string& file) { return checkout_path("tests/models/") + file; }
 
 /// The largest error of the outputs, relative to the largest magnitude of each, against NAME.out.npy, NAME.out1.npy,
 /// ...

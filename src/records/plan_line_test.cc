@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/testing/checkout.h"
 #include "records/digest.h"
 #include "records/record_file.h"
 #include "records/record_line.h"
@@ -56,7 +57,7 @@ TEST(PlanLine, HasThePlansThatWereTried) {
 }
 
 TEST(PlanLine, OfTheGoldenFileIsRead) {
-  const Result<RecordsRead> read = read_records(std::string(WHET_SOURCE_DIR) + "/src/records/testdata/v2.jsonl");
+  const Result<RecordsRead> read = read_records(checkout_path("src/records/testdata/v2.jsonl"));
   ASSERT_TRUE(read.ok()) << read.error().message;
   ASSERT_EQ(read->records.plans().size(), 1u);
   EXPECT_EQ(to_line(read->records.plans().front()), kLine);

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "base/rng.h"
+#include "base/testing/checkout.h"
 #include "records/testing/sample.h"
 
 namespace whet {
@@ -14,7 +15,7 @@ using testing_records::failed;
 using testing_records::timed;
 
 std::vector<std::string> golden_lines(const std::string& name) {
-  std::ifstream file(std::string(WHET_SOURCE_DIR) + "/src/records/testdata/" + name);
+  std::ifstream file(checkout_path("src/records/testdata/") + name);
   std::vector<std::string> lines;
   for (std::string line; std::getline(file, line);) lines.push_back(line);
   return lines;

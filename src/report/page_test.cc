@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/rng.h"
+#include "base/testing/checkout.h"
 #include "report/testing/made_up.h"
 
 namespace whet {
@@ -21,7 +22,7 @@ using testing_report::made_up;
 
 /// Holds `text` against a file of testdata/, or writes it there if WHET_RENEW_GOLDEN is set.
 void expect_golden(const std::string& name, const std::string& text) {
-  const std::string file = std::string(WHET_SOURCE_DIR) + "/src/report/testdata/" + name;
+  const std::string file = checkout_path("src/report/testdata/") + name;
   if (std::getenv("WHET_RENEW_GOLDEN") != nullptr) std::ofstream(file) << text;
   std::ostringstream there;
   there << std::ifstream(file).rdbuf();

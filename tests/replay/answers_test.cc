@@ -8,6 +8,7 @@
 #include <set>
 #include <sstream>
 
+#include "base/testing/checkout.h"
 #include "codegen/testing/answers.h"
 #include "replay.h"
 #include "space/space.h"
@@ -59,7 +60,7 @@ void expect_right_answers(const Task& task, const ComputeDag& dag) {
 }
 
 TEST(ReplayedTasks, AnswerAsTheirDefinitions) {
-  std::ifstream file(WHET_SOURCE_DIR "/tests/replay/schedules.txt");
+  std::ifstream file(checkout_path("tests/replay/schedules.txt"));
   std::stringstream text;
   text << file.rdbuf();
   const Suite suite = read(text.str()).value();

@@ -1,4 +1,5 @@
 #include "replay.h"
+#include "base/testing/checkout.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +10,7 @@
 namespace whet::golden {
 namespace {
 
-const char* const kFile = WHET_SOURCE_DIR "/tests/replay/schedules.txt";
+const std::string kFile = checkout_path("tests/replay/schedules.txt");
 
 Suite stored() {
   std::ifstream file(kFile);

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/testing/checkout.h"
 #include "codegen/compile.h"
 #include "compiler/choose.h"
 #include "device/local/zygote.h"
@@ -93,7 +94,7 @@ TEST(Toy, GoesFromTuningToCompilingToRunning) {
 /// No file of the rooms knows the toy: what knows it is this folder, whose tables.cc has its rows.
 TEST(Toy, IsKnownToNoFileOutsideItsFolder) {
   std::vector<std::string> knowing;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(WHET_SOURCE_DIR "/src")) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(checkout_path("src"))) {
     if (!entry.is_regular_file() || entry.path().string().ends_with("_test.cc")) continue;
     std::ifstream file(entry.path());
     std::stringstream text;

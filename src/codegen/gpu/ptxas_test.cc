@@ -9,6 +9,7 @@
 #include <map>
 #include <sstream>
 
+#include "base/testing/checkout.h"
 #include "codegen/compile.h"
 #include "codegen/testing/gpu_kernels.h"
 #include "codegen/testing/ptxas.h"
@@ -35,7 +36,7 @@ Program program_named(const std::string& name) {
 TEST(Assembler, FindsFewRegistersAndNoSpills) {
   const std::string ptxas = installed_ptxas().path;
   if (ptxas.empty()) GTEST_SKIP() << "ptxas is not installed";
-  std::ifstream table(std::string(WHET_SOURCE_DIR) + "/src/codegen/gpu/testdata/ptxas.tsv");
+  std::ifstream table(checkout_path("src/codegen/gpu/testdata/ptxas.tsv"));
   std::string line;
   std::getline(table, line);
   int rows = 0;

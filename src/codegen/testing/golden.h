@@ -7,11 +7,13 @@
 #include <sstream>
 #include <string>
 
+#include "base/testing/checkout.h"
+
 namespace whet {
 
 /// Holds `text` against a file of the sources, or writes it there if WHET_RENEW_GOLDEN is set.
 inline void expect_golden(const std::string& path, const std::string& text) {
-  const std::string file = std::string(WHET_SOURCE_DIR) + "/src/" + path;
+  const std::string file = checkout_path("src/") + path;
   if (std::getenv("WHET_RENEW_GOLDEN") != nullptr) std::ofstream(file) << text;
   std::ostringstream wanted;
   wanted << std::ifstream(file).rdbuf();

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/testing/checkout.h"
 #include "base/testing/random_cases.h"
 #include "import/import.h"
 #include "import/load_tensors.h"
@@ -65,7 +66,7 @@ struct Files {
 TEST(MxNet, TheOperatorsAreTheOnesThatTheDocumentLists) {
   std::string wanted, found;
   for (const MxImporter& row : importers()) wanted += std::string(row.op) + "\n";
-  const Result<std::string> document = read_file(WHET_SOURCE_DIR "/docs/operators/mxnet.md");
+  const Result<std::string> document = read_file(checkout_path("docs/operators/mxnet.md"));
   ASSERT_TRUE(document.ok());
   for (std::size_t at = 0; (at = document->find("\n| `", at)) != std::string::npos; ++at)
     found += document->substr(at + 4, document->find('`', at + 4) - at - 4) + "\n";
@@ -297,7 +298,7 @@ TEST(MxNet, ParametersThatAreDamagedAreRefused) {
 TEST(MxNetFiles, OfAFolderThatIsGivenAnswerAsTheyShould) {
   const char* folder = std::getenv("WHET_FRONTENDS");
   if (folder == nullptr) GTEST_SKIP() << "WHET_FRONTENDS names no folder with model files of other frameworks";
-  const std::string models = std::string(folder) + "/mxnet/", answers = WHET_SOURCE_DIR "/tests/models/mxnet/";
+  const std::string models = std::string(folder) + "/mxnet/", answers = checkout_path("tests/models/mxnet/");
   for (const std::string name : {"det1", "det2", "det3"}) {
     const Tensor input = load_tensor(answers + name + ".in0.npy").value();
     const auto graph = import_model(models + name + "-symbol.json", with_shape(input.shape()));

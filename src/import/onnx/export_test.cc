@@ -7,12 +7,13 @@
 #include <limits>
 #include <sstream>
 
+#include "base/testing/checkout.h"
 #include "import/import.h"
 
 namespace whet {
 namespace onnx_export_test {
 
-std::string bundled(const std::string& file) { return std::string(WHET_SOURCE_DIR) + "/tests/models/" + file; }
+std::string bundled(const std::string& file) { return checkout_path("tests/models/") + file; }
 
 Graph reimported(const Graph& graph) {
   auto again = import_onnx_bytes(onnx_bytes(graph).value(), "exported");

@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 
+#include "base/testing/checkout.h"
 #include "import/onnx/import_onnx.h"
 #include "import/onnx/testing/one_node.h"
 #include "tensor_files/file.h"
@@ -46,7 +47,7 @@ TEST(Importers, AreTheOnesThatTheDocumentLists) {
   }
   std::string wanted;
   for (const auto& [op, sets] : listed) wanted += "| `" + op + "` | " + sets + " |\n";
-  const Result<std::string> document = read_file(WHET_SOURCE_DIR "/docs/operators/onnx.md");
+  const Result<std::string> document = read_file(checkout_path("docs/operators/onnx.md"));
   ASSERT_TRUE(document.ok());
   std::string found;
   for (std::size_t at = 0; (at = document->find("\n| `", at)) != std::string::npos;) {

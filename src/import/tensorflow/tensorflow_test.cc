@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/testing/checkout.h"
 #include "base/testing/random_cases.h"
 #include "import/import.h"
 #include "import/load_tensors.h"
@@ -67,7 +68,7 @@ Tensor integers(const std::vector<std::int64_t>& values) {
 TEST(TensorFlow, TheOperatorsAreTheOnesThatTheDocumentLists) {
   std::string wanted, found;
   for (const TfImporter& row : importers()) wanted += std::string(row.op) + "\n";
-  const Result<std::string> document = read_file(WHET_SOURCE_DIR "/docs/operators/tensorflow.md");
+  const Result<std::string> document = read_file(checkout_path("docs/operators/tensorflow.md"));
   ASSERT_TRUE(document.ok());
   for (std::size_t at = 0; (at = document->find("\n| `", at)) != std::string::npos; ++at)
     found += document->substr(at + 4, document->find('`', at + 4) - at - 4) + "\n";
@@ -520,7 +521,7 @@ TEST(TensorFlowFiles, OfAFolderThatIsGivenAnswerAsTheyShould) {
   const std::string frontends = folder;
   // tests/models/tensorflow/kws.out0.npy: computed in Python from the variables by the layers that Keras names.
   EXPECT_LT(difference(frontends + "/tensorflow/kws", frontends + "/tflite/kws_ref_model_float32.in0.npy",
-                       {WHET_SOURCE_DIR "/tests/models/tensorflow/kws.out0.npy"}),
+                       {checkout_path("tests/models/tensorflow/kws.out0.npy")}),
             1e-4);
   // The answers of basic_pitch take minutes operator by operator: `whet check` compares them.
   EXPECT_TRUE(import_model(frontends + "/tensorflow/basic_pitch").ok());

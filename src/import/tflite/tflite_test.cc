@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/testing/checkout.h"
 #include "import/import.h"
 #include "import/load_tensors.h"
 #include "import/tflite/importers.h"
@@ -40,7 +41,7 @@ Numbers answer(const std::string& bytes, const Numbers& values) {
 TEST(Tflite, TheOperatorsAreTheOnesThatTheDocumentLists) {
   std::string wanted, found;
   for (const TfliteImporter& row : importers()) wanted += std::string(row.op) + "\n";
-  const Result<std::string> document = read_file(WHET_SOURCE_DIR "/docs/operators/tflite.md");
+  const Result<std::string> document = read_file(checkout_path("docs/operators/tflite.md"));
   ASSERT_TRUE(document.ok());
   for (std::size_t at = 0; (at = document->find("\n| `", at)) != std::string::npos; ++at)
     found += document->substr(at + 4, document->find('`', at + 4) - at - 4) + "\n";

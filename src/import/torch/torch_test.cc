@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "base/testing/checkout.h"
 #include "import/import.h"
 #include "import/load_tensors.h"
 #include "import/torch/importers.h"
@@ -75,7 +76,7 @@ TEST(Torch, TheOperatorsAreTheOnesThatTheDocumentLists) {
     for (const char c : overloads) text += c == ',' ? std::string(", ") : std::string(1, c);
     wanted += "| `" + op + "` | " + text + " |\n";
   }
-  const Result<std::string> document = read_file(WHET_SOURCE_DIR "/docs/operators/torch.md");
+  const Result<std::string> document = read_file(checkout_path("docs/operators/torch.md"));
   ASSERT_TRUE(document.ok());
   for (std::size_t at = 0; (at = document->find("\n| `", at)) != std::string::npos;) {
     const std::size_t second = document->find(" | ", at), third = document->find(" |", second + 3);
@@ -413,7 +414,7 @@ int check_folder(const std::filesystem::path& folder) {
   return count;
 }
 
-TEST(TorchFiles, AnswerAsTorchDoes) { EXPECT_GE(check_folder(WHET_SOURCE_DIR "/tests/models/torch"), 20); }
+TEST(TorchFiles, AnswerAsTorchDoes) { EXPECT_GE(check_folder(checkout_path("tests/models/torch")), 20); }
 TEST(TorchFiles, OfAFolderThatIsGivenAnswerAsTorchDoes) {
   const char* folder = std::getenv("WHET_FRONTENDS");
   if (folder == nullptr) GTEST_SKIP() << "WHET_FRONTENDS names no folder with model files of other frameworks";

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "base/rng.h"
+#include "base/testing/checkout.h"
 #include "base/testing/random_cases.h"
 #include "import/import.h"
 #include "import/load_tensors.h"
@@ -413,7 +414,7 @@ int check_folder(const std::filesystem::path& folder) {
   return count;
 }
 
-TEST(TorchScriptFiles, AnswerAsTorchDoes) { EXPECT_GE(check_folder(WHET_SOURCE_DIR "/tests/models/torch"), 15); }
+TEST(TorchScriptFiles, AnswerAsTorchDoes) { EXPECT_GE(check_folder(checkout_path("tests/models/torch")), 15); }
 TEST(TorchScriptFiles, OfAFolderThatIsGivenAnswerAsTorchDoes) {
   const char* folder = std::getenv("WHET_FRONTENDS");
   if (folder == nullptr) GTEST_SKIP() << "WHET_FRONTENDS names no folder with model files of other frameworks";
@@ -455,7 +456,7 @@ std::vector<double> computed_by_hand(const std::string& file, const std::string&
   return sums;
 }
 TEST(TorchScriptFiles, ScriptedAndFrozenProgramsAnswerAsComputedByHand) {
-  const std::string folder = WHET_SOURCE_DIR "/tests/models/torch/";
+  const std::string folder = checkout_path("tests/models/torch/");
   Rng rng(2);
   const Tensor x = Tensor::random({DType::f32, {4, 8}}, rng);
   for (const auto& [name, storages] :
