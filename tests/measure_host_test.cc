@@ -9,7 +9,7 @@
 
 #include "device/local/runner_client.h"
 #include "device/testing/processes.h"
-#include "session/tuning.h"
+#include "workflow/tuning.h"
 
 namespace whet {
 namespace {

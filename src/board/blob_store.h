@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "device/session/cpu/model_messages.h"
+#include "device/protocol/cpu/model_messages.h"
 
 namespace whet {
 

@@ -14,7 +14,7 @@
 
 #include "artifact/cpu/isa.h"
 #include "base/hash.h"
-#include "device/session/bounds.h"
+#include "device/protocol/bounds.h"
 #include "machine/cores.h"
 #include "machine/processor.h"
 #include "machine/system_files.h"

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "device/session/messages.h"
+#include "device/protocol/messages.h"
 
 namespace whet {
 

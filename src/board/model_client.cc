@@ -13,7 +13,7 @@
 #include <cstring>
 #include <vector>
 
-#include "device/session/bounds.h"
+#include "device/protocol/bounds.h"
 #include "runner/hello.h"
 
 extern "C" const char whet_model_begin[], whet_model_end[];

@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "board/blob_store.h"
 #include "device/local/zygote.h"
-#include "device/session/cpu/description.h"
+#include "device/protocol/cpu/description.h"
 #include "runner/wire.h"
 
 namespace whet {

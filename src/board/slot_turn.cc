@@ -10,7 +10,7 @@
 #include <cerrno>
 
 #include "board/blob_store.h"
-#include "device/session/bounds.h"
+#include "device/protocol/bounds.h"
 
 namespace whet {
 namespace {

@@ -16,7 +16,7 @@
 #include "board/watch.h"
 #include "device/job.h"
 #include "device/local/runner_client.h"
-#include "device/session/bounds.h"
+#include "device/protocol/bounds.h"
 
 namespace whet {
 namespace {

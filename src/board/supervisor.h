@@ -2,8 +2,8 @@
 
 #include "device/local/runner_client.h"
 #include "device/local/zygote.h"
-#include "device/session/link.h"
-#include "device/session/messages.h"
+#include "device/protocol/link.h"
+#include "device/protocol/messages.h"
 
 namespace whet {
 

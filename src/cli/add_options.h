@@ -4,17 +4,17 @@
 #include <vector>
 
 #include "cli/arguments.h"
-#include "session/fleet.h"
-#include "session/measuring.h"
-#include "session/model.h"
-#include "session/opened.h"
-#include "session/options.h"
-#include "session/rounding.h"
-#include "session/tuning.h"
+#include "workflow/fleet.h"
+#include "workflow/measuring.h"
+#include "workflow/model.h"
+#include "workflow/opened.h"
+#include "workflow/options.h"
+#include "workflow/rounding.h"
+#include "workflow/tuning.h"
 
 namespace whet {
 
-// The options that several commands share, each bound to a member of a struct of `session`. What the environment has to
+// The options that several commands share, each bound to a member of a struct of `workflow`. What the environment has to
 // say about them is read here.
 
 /// MODEL and add_shapes.   compiled  the model may also be a library that `whet compile` wrote
@@ -43,7 +43,7 @@ Status check_repeat(const TuneSettings&, const std::string& command);
 void add_options(Arguments&, RecordOptions&);
 void add_options(Arguments&, RunnableOptions&);
 
-/// A line on standard error: where the notes of `session` go.
+/// A line on standard error: where the notes of `workflow` go.
 void tell_user(const std::string& note);
 
 }  // namespace whet

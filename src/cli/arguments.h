@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "session/outputs.h"
+#include "workflow/outputs.h"
 
 namespace CLI {
 class App;

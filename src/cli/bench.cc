@@ -12,9 +12,9 @@
 #include "machine/placement.h"
 #include "machine/processor.h"
 #include "machine/stolen.h"
-#include "session/latency.h"
-#include "session/opened.h"
-#include "session/remote.h"
+#include "workflow/latency.h"
+#include "workflow/opened.h"
+#include "workflow/remote.h"
 
 namespace whet {
 namespace {

@@ -15,8 +15,8 @@
 #include "import/load_tensors.h"
 #include "json/json.h"
 #include "ops/evaluate_graph.h"
-#include "session/opened.h"
 #include "tensor/compare.h"
+#include "workflow/opened.h"
 
 namespace whet {
 namespace {

@@ -6,8 +6,8 @@
 #include "cli/layouts.h"
 #include "cli/screen.h"
 #include "cli/table.h"
-#include "session/model.h"
-#include "session/options.h"
+#include "workflow/model.h"
+#include "workflow/options.h"
 
 namespace whet {
 namespace cli_test {

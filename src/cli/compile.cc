@@ -14,9 +14,9 @@
 #include "cli/table.h"
 #include "json/json.h"
 #include "machine/detect.h"
-#include "session/events.h"
-#include "session/opened.h"
 #include "tensor_files/file.h"
+#include "workflow/events.h"
+#include "workflow/opened.h"
 
 namespace whet {
 namespace {

@@ -12,7 +12,7 @@
 #include "cli/command.h"
 #include "cli/fleet_report.h"
 #include "cli/output.h"
-#include "session/fleet.h"
+#include "workflow/fleet.h"
 
 namespace whet {
 namespace {

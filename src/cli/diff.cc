@@ -15,8 +15,8 @@
 #include "diff/compare_models.h"
 #include "diff/compare_records.h"
 #include "json/json.h"
-#include "session/alternate.h"
 #include "tensor_files/file.h"
+#include "workflow/alternate.h"
 
 namespace whet {
 namespace {

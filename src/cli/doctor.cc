@@ -14,10 +14,10 @@
 #include "machine/detect.h"
 #include "machine/fitness.h"
 #include "measure/cpu/peak.h"
-#include "session/fleet.h"
-#include "session/opened.h"
-#include "session/options.h"
-#include "session/remote.h"
+#include "workflow/fleet.h"
+#include "workflow/opened.h"
+#include "workflow/options.h"
+#include "workflow/remote.h"
 
 namespace whet {
 namespace {

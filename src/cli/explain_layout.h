@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "session/model.h"
-#include "session/options.h"
+#include "workflow/model.h"
+#include "workflow/options.h"
 
 namespace whet {
 

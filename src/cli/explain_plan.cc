@@ -14,10 +14,10 @@
 #include "plan/plan.h"
 #include "plan/tried.h"
 #include "records/record_file.h"
-#include "session/kernels_text.h"
-#include "session/opened.h"
-#include "session/record_rates.h"
 #include "tuner/footprint.h"
+#include "workflow/kernels_text.h"
+#include "workflow/opened.h"
+#include "workflow/record_rates.h"
 
 namespace whet {
 namespace {

@@ -2,10 +2,10 @@
 
 #include <string>
 
-#include "session/fleet.h"
-#include "session/model.h"
-#include "session/options.h"
-#include "session/rounding.h"
+#include "workflow/fleet.h"
+#include "workflow/model.h"
+#include "workflow/options.h"
+#include "workflow/rounding.h"
 
 namespace whet {
 

@@ -19,12 +19,12 @@
 #include "lower/lower.h"
 #include "records/record_file.h"
 #include "schedule/steps.h"
-#include "session/opened.h"
-#include "session/rates.h"
-#include "session/record_rates.h"
-#include "session/remote.h"
 #include "task/task.h"
 #include "tuner/footprint.h"
+#include "workflow/opened.h"
+#include "workflow/rates.h"
+#include "workflow/record_rates.h"
+#include "workflow/remote.h"
 
 namespace whet {
 namespace {

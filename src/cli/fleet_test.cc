@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "session/fleet.h"
+#include "workflow/fleet.h"
 
 namespace whet::cli_fleet_test {
 namespace {

@@ -7,7 +7,7 @@
 #include "base/counted.h"
 #include "cli/table.h"
 #include "plan/tried.h"
-#include "session/kernels_text.h"
+#include "workflow/kernels_text.h"
 
 namespace whet {
 namespace {

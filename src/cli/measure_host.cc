@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
-#include "session/measure_host.h"
+#include "workflow/measure_host.h"
 
 namespace whet {
 namespace {

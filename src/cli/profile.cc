@@ -13,10 +13,10 @@
 #include "cli/table.h"
 #include "json/json.h"
 #include "measure/cpu/peak.h"
-#include "session/opened.h"
-#include "session/remote.h"
 #include "target/gpu_rates.h"
 #include "tensor_files/file.h"
+#include "workflow/opened.h"
+#include "workflow/remote.h"
 
 namespace whet {
 namespace {

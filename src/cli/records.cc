@@ -16,7 +16,7 @@
 #include "records/plan_line.h"
 #include "records/record_file.h"
 #include "records/record_line.h"
-#include "session/options.h"
+#include "workflow/options.h"
 
 namespace whet {
 namespace {

@@ -12,11 +12,11 @@
 #include "machine/detect.h"
 #include "records/memory.h"
 #include "records/record_file.h"
-#include "session/model.h"
-#include "session/opened.h"
-#include "session/rates.h"
-#include "session/record_rates.h"
-#include "session/reporting.h"
+#include "workflow/model.h"
+#include "workflow/opened.h"
+#include "workflow/rates.h"
+#include "workflow/record_rates.h"
+#include "workflow/reporting.h"
 
 namespace whet {
 namespace {

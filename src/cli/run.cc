@@ -10,8 +10,8 @@
 #include "cli/add_options.h"
 #include "cli/command.h"
 #include "json/json.h"
-#include "session/opened.h"
 #include "tensor_files/npy.h"
+#include "workflow/opened.h"
 
 namespace whet {
 namespace {

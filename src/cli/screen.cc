@@ -11,8 +11,8 @@
 #include "base/counted.h"
 #include "cli/output.h"
 #include "cli/table.h"
-#include "session/rates.h"
-#include "session/tune_json.h"
+#include "workflow/rates.h"
+#include "workflow/tune_json.h"
 
 namespace whet {
 namespace {

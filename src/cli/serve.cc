@@ -10,7 +10,7 @@
 #include "cli/add_options.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
-#include "session/serve.h"
+#include "workflow/serve.h"
 
 namespace whet {
 namespace {

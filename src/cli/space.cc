@@ -14,13 +14,13 @@
 #include "cli/command.h"
 #include "cli/table.h"
 #include "json/json.h"
-#include "session/model.h"
-#include "session/options.h"
-#include "session/rounding.h"
 #include "space/author.h"
 #include "space/query.h"
 #include "space/rules/derive.h"
 #include "task/task.h"
+#include "workflow/model.h"
+#include "workflow/options.h"
+#include "workflow/rounding.h"
 
 namespace whet {
 namespace {

@@ -16,11 +16,11 @@
 #include "json/json.h"
 #include "plan/price.h"
 #include "records/record_file.h"
-#include "session/model.h"
-#include "session/opened.h"
-#include "session/options.h"
-#include "session/rounding.h"
 #include "task/task.h"
+#include "workflow/model.h"
+#include "workflow/opened.h"
+#include "workflow/options.h"
+#include "workflow/rounding.h"
 
 namespace whet {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "base/result.h"
 #include "json/json.h"
-#include "session/tuning.h"
+#include "workflow/tuning.h"
 
 namespace whet {
 

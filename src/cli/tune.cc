@@ -19,11 +19,11 @@
 #include "json/json.h"
 #include "machine/stolen.h"
 #include "search/strategy.h"
-#include "session/events.h"
-#include "session/remote.h"
-#include "session/reporting.h"
-#include "session/tune_json.h"
-#include "session/tuning.h"
+#include "workflow/events.h"
+#include "workflow/remote.h"
+#include "workflow/reporting.h"
+#include "workflow/tune_json.h"
+#include "workflow/tuning.h"
 
 namespace whet {
 namespace {

@@ -9,7 +9,7 @@
 #include "cli/command.h"
 #include "import/onnx/export.h"
 #include "import/zoo/zoo.h"
-#include "session/model.h"
+#include "workflow/model.h"
 
 namespace whet {
 namespace {

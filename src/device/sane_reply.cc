@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <string_view>
 
-#include "device/session/bounds.h"
+#include "device/protocol/bounds.h"
 #include "trial/outcome.h"
 
 namespace whet {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "device/device.h"
+#include "device/protocol/messages.h"
 #include "device/remote/model_host.h"
-#include "device/session/messages.h"
 #include "fleet/queue.h"
 #include "fleet/tally.h"
 

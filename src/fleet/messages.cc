@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "artifact/made_weights.h"
-#include "device/session/bounds.h"
+#include "device/protocol/bounds.h"
 #include "runner/wire.h"
 
 namespace whet {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "device/session/cpu/description.h"
+#include "device/protocol/cpu/description.h"
 
 namespace whet {
 

@@ -13,7 +13,7 @@
 #include <random>
 #include <set>
 
-#include "device/session/bounds.h"
+#include "device/protocol/bounds.h"
 #include "fleet/messages.h"
 #include "fleet/names.h"
 

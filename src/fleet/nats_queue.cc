@@ -8,8 +8,8 @@
 #include <thread>
 
 #include "base/version.h"
-#include "device/session/bounds.h"
-#include "device/session/frames.h"
+#include "device/protocol/bounds.h"
+#include "device/protocol/frames.h"
 #include "fleet/nats.h"
 #include "fleet/queue.h"
 

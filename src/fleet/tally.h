@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "device/session/messages.h"
+#include "device/protocol/messages.h"
 #include "fleet/messages.h"
 
 namespace whet {

@@ -17,8 +17,8 @@
 
 #include "base/hash.h"
 #include "base/version.h"
-#include "device/session/link.h"
-#include "device/session/messages.h"
+#include "device/protocol/link.h"
+#include "device/protocol/messages.h"
 
 namespace whet {
 namespace {

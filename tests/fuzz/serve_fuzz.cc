@@ -8,7 +8,7 @@
 
 #include "fuzz.h"
 #include "measure/testing/formula_measurer.h"
-#include "session/serve.h"
+#include "workflow/serve.h"
 
 using namespace whet;
 

@@ -1,7 +1,7 @@
 // What one end of a device session gets. The first byte chooses: a stream of frames, or the payload of a message of that type.
 
-#include "device/session/cpu/model_messages.h"
-#include "device/session/messages.h"
+#include "device/protocol/cpu/model_messages.h"
+#include "device/protocol/messages.h"
 #include "fuzz.h"
 
 using namespace whet;

@@ -1,7 +1,7 @@
 // whet-model: opens compiled models for whet-device and runs them, in a process of its own. A static program cannot load a library,
 // so that this is a dynamic one, of the C library alone. It has no use by hand:
 //   whet-model SOCKET strict|best|off
-// The messages on its socket are frames of runner/wire.h: orders and answers as device/session/cpu/model_messages.h has them. Each file
+// The messages on its socket are frames of runner/wire.h: orders and answers as device/protocol/cpu/model_messages.h has them. Each file
 // that an order names follows it as a descriptor.
 
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 
 #include "board/layers.h"
 #include "board/model/bytes.h"
-#include "device/session/cpu/model_messages.h"
+#include "device/protocol/cpu/model_messages.h"
 #include "runner/wire.h"
 #include "whet/model.h"
 

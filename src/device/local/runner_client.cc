@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "base/hash.h"
-#include "device/session/bounds.h"
+#include "device/protocol/bounds.h"
 #include "runner/loop.h"
 
 namespace whet {

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <utility>
 
-#include "device/session/bounds.h"
+#include "device/protocol/bounds.h"
 
 extern char** environ;
 

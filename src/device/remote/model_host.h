@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "device/device.h"
+#include "device/protocol/cpu/description.h"
 #include "device/remote/model_orders.h"
-#include "device/session/cpu/description.h"
 
 namespace whet {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/result.h"
+#include "device/protocol/cpu/model_messages.h"
 #include "device/remote/remote_session.h"
-#include "device/session/cpu/model_messages.h"
 
 namespace whet {
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/version.h"
-#include "device/session/bounds.h"
+#include "device/protocol/bounds.h"
 
 namespace whet {
 namespace {

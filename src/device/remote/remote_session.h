@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "base/result.h"
+#include "device/protocol/link.h"
+#include "device/protocol/messages.h"
 #include "device/remote/child_stream.h"
-#include "device/session/link.h"
-#include "device/session/messages.h"
 
 namespace whet {
 

@@ -7,7 +7,7 @@
 
 #include "artifact/outcome_code.h"
 #include "device/job.h"
-#include "device/session/messages.h"
+#include "device/protocol/messages.h"
 
 namespace whet {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/version.h"
-#include "device/session/bounds.h"
+#include "device/protocol/bounds.h"
 #include "fleet/names.h"
 
 namespace whet {

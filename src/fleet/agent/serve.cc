@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "base/version.h"
+#include "device/protocol/bounds.h"
 #include "device/remote/remote_session.h"
 #include "device/remote/ssh.h"
-#include "device/session/bounds.h"
 #include "fleet/agent/orders.h"
 #include "fleet/messages.h"
 #include "fleet/names.h"

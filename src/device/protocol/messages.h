@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "artifact/kernel_args.h"
+#include "device/protocol/cpu/description.h"
+#include "device/protocol/frames.h"
+#include "device/spots.h"
+#include "runner/messages.h"
+
+namespace whet {
+
+/// The first message of both ends.
+struct SessionHello {
+  std::uint16_t lowest = kSessionLowest, highest = kSessionHighest;
+  std::string program;  ///< version of whet
+  std::uint32_t kernel_args = WHET_KERNEL_ARGS_VERSION;
+  std::string details;  ///< an encoded DeviceDescription, read where a version is shared; "" from a host
+};
+
+struct SessionOpen {
+  std::string user;          ///< for those who wait for the slot
+  double dead_seconds = 10;  ///< without a byte after which the device ends
+};
+
+/// One request of a job.
+using SessionRequest = std::variant<MeasureRequest, CheckRequest, SpotsRequest>;
+struct SessionJob {
+  double kernel_seconds = 10;  ///< limit of each request
+  std::vector<SessionRequest> requests;
+  bool champion = false;  ///< the first request is a champion's (device/job.h): it has a second item, after all others
+
+  /// How many items answer it.
+  std::size_t items() const { return requests.size() + (champion ? 1 : 0); }
+  /// The most that all of it may take, for limits.
+  double most_seconds() const;
+  /// The request that item `number` answers.
+  const SessionRequest& request(std::size_t number) const { return requests[number % requests.size()]; }
+};
+struct SessionItem {
+  std::uint32_t number = 0;  ///< of the request in its job, from 0; their count for the champion's second
+  std::variant<MeasureReply, CheckReply, SpotsReply> reply;
+};
+struct SessionWaiting {
+  double seconds = 0;
+  std::string why;
+};
+
+std::string encode(const SessionHello&);
+std::string encode(const SessionOpen&);
+std::string encode(const SessionJob&);
+std::string encode(const SessionItem&);
+std::string encode(const SessionWaiting&);
+/// Empty where the bytes are no such message. Texts that people will read are short and printable.
+std::optional<SessionHello> decode_session_hello(std::string_view);
+std::optional<SessionOpen> decode_session_open(std::string_view);
+/// `most_requests`: a longer job is none.
+std::optional<SessionJob> decode_session_job(std::string_view, std::uint32_t most_requests);
+std::optional<SessionItem> decode_session_item(std::string_view);
+std::optional<SessionWaiting> decode_session_waiting(std::string_view);
+/// The number of a `starting`, or what a ping and its pong repeat.
+std::string encode_number(std::uint64_t);
+std::optional<std::uint64_t> decode_number(std::string_view);
+
+}  // namespace whet

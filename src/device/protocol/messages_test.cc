@@ -1,0 +1,145 @@
+#include "device/protocol/messages.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "base/rng.h"
+#include "device/protocol/bounds.h"
+
+namespace whet::session_messages_test {
+namespace {
+
+KernelJob sample_kernel() {
+  KernelJob job;
+  job.kernel = {CodeFormat::native_object, "object", {{"k", true}}, 128, 64, {16, 32}};
+  job.arguments = {{ArgumentRole::activation, DType::f32, 16, 3}, {ArgumentRole::output, DType::f32, 32}};
+  return job;
+}
+DeviceDescription sample_device() {
+  DeviceDescription device;
+  device.name = "pi5-02";
+  device.machine = "aarch64";
+  device.features = {"neon", "dotprod"};
+  device.cores = {{0, 0, 0, 1024, false, true, 0x410fd0b1}, {1, 0, 1, 400, true, false, 0}};
+  device.sandbox = {"rlimits"};
+  return device;
+}
+SpotsRequest sample_spots() {
+  const CheckRequest check{sample_kernel(), {}, {}, {}};
+  return {check, check, {{DType::f32, 32, 16, 0, 1e-4, {0, 3}}}};
+}
+std::string sample_job() {
+  return encode(SessionJob{
+      2.5, {MeasureRequest{sample_kernel(), {}}, CheckRequest{sample_kernel(), {}, {}, {}}, sample_spots()}});
+}
+SessionItem sample_seen() {
+  SpotsReply reply{OutcomeCode::ok, "", true, {}};
+  reply.outputs = {{"12345678", -1, 0.5, 2, 3, 1}};
+  return {2, reply};
+}
+
+TEST(SessionMessages, GoThereAndBack) {
+  EXPECT_EQ(decode_device_description(encode(sample_device())), sample_device());
+  const SessionHello hello{1, 4, "0.1.0", 2, encode(sample_device())};
+  EXPECT_EQ(encode(*decode_session_hello(encode(hello))), encode(hello));
+  EXPECT_EQ(encode(*decode_session_job(sample_job(), 3)), sample_job());
+  const std::string open = encode(SessionOpen{"ann@laptop", 3}), waiting = encode(SessionWaiting{1.5, "bob"});
+  EXPECT_EQ(encode(*decode_session_open(open)), open);
+  EXPECT_EQ(encode(*decode_session_waiting(waiting)), waiting);
+  for (const SessionItem& item : {SessionItem{3, MeasureReply{OutcomeCode::ok, "", {1, 2}, true, 3}},
+                                  SessionItem{4, CheckReply{OutcomeCode::crash, "why", {"out"}}}, sample_seen()})
+    EXPECT_EQ(encode(*decode_session_item(encode(item))), encode(item));
+  EXPECT_EQ(decode_number(encode_number(1ull << 40)), 1ull << 40);
+  MeasureReply hot{OutcomeCode::ok, "", {1}};
+  hot.conditions = {"", {0, 1, 2}, "schedutil", 1.5, 82, true};
+  const auto item = decode_session_item(encode(SessionItem{1, hot}));
+  ASSERT_TRUE(item.has_value());
+  EXPECT_EQ(std::get<MeasureReply>(item->reply).conditions, hot.conditions);
+}
+TEST(SessionMessages, SayHowManyItemsAnswerAJob) {
+  SessionJob job{1, {MeasureRequest{}, CheckRequest{}}};
+  EXPECT_EQ(job.items(), 2u);
+  job.champion = true;
+  EXPECT_EQ(job.items(), 3u);
+  EXPECT_TRUE(std::holds_alternative<MeasureRequest>(job.request(2)));
+}
+TEST(SessionMessages, OfALaterVersionMayBeLonger) {
+  const std::string hello = encode(SessionHello{.program = "9.0"}) + "more";
+  EXPECT_EQ(decode_session_hello(hello)->program, "9.0");
+}
+TEST(SessionMessages, AreBounded) {
+  EXPECT_FALSE(decode_session_job(sample_job(), 1).has_value()) << "more requests than the device takes";
+  EXPECT_FALSE(decode_session_job(encode(SessionJob{1, {}}), 16).has_value());
+  EXPECT_FALSE(
+      decode_session_job(encode(SessionJob{1, {CheckRequest{sample_kernel(), {}, {}, {}}}, true}), 16).has_value())
+      << "a champion is measured";
+  SpotsRequest spots = sample_spots();
+  spots.outputs[0].spots = {4};
+  EXPECT_FALSE(decode_session_job(encode(SessionJob{1, {spots}}), 16).has_value()) << "the output has four elements";
+  spots.outputs[0].spots.assign(kMostSpots + 1, 0);
+  EXPECT_FALSE(decode_session_job(encode(SessionJob{1, {spots}}), 16).has_value());
+  const auto strange = [](RunConditions conditions) {
+    MeasureReply reply{OutcomeCode::ok, "", {1}};
+    reply.conditions = std::move(conditions);
+    return !decode_session_item(encode(SessionItem{1, reply})).has_value();
+  };
+  EXPECT_FALSE(strange({}));
+  EXPECT_TRUE(strange({"", std::vector<std::uint32_t>(1025)}));
+  EXPECT_TRUE(strange({"", {}, "a\x1b[2Jb"}));
+  EXPECT_TRUE(strange({"", {}, "", std::numeric_limits<double>::quiet_NaN()}));
+  EXPECT_TRUE(strange({"", {}, "", 1, 1e9}));
+  const auto refused = [](auto change) {
+    DeviceDescription device = sample_device();
+    change(device);
+    return !decode_device_description(encode(device)).has_value();
+  };
+  EXPECT_TRUE(refused([](DeviceDescription& d) { d.name = "a\x1b[2Jb"; })) << "what a terminal acts on";
+  EXPECT_TRUE(refused([](DeviceDescription& d) { d.brand = std::string(257, 'x'); }));
+  EXPECT_TRUE(refused([](DeviceDescription& d) { d.features.resize(65, "x"); }));
+  EXPECT_TRUE(refused([](DeviceDescription& d) { d.cores.clear(); }));
+  EXPECT_TRUE(refused([](DeviceDescription& d) { d.cores.resize(1025); }));
+  EXPECT_TRUE(refused([](DeviceDescription& d) { d.cores[0].id = 5000; }));
+  EXPECT_TRUE(refused([](DeviceDescription& d) { d.l2_bytes = -1; }));
+  EXPECT_TRUE(refused([](DeviceDescription& d) { d.quota = std::numeric_limits<double>::quiet_NaN(); }));
+  EXPECT_TRUE(refused([](DeviceDescription& d) { d.limits.threads = 0; }));
+}
+TEST(SessionMessages, SurviveGarbage) {
+  Rng rng(3);
+  const std::string samples[] = {encode(sample_device()),
+                                 encode(SessionHello{1, 1, "x", 2, "details"}),
+                                 encode(SessionOpen{"me", 1}),
+                                 sample_job(),
+                                 encode(SessionItem{1, MeasureReply{OutcomeCode::ok, "", {1}, false, 1}}),
+                                 encode(sample_seen()),
+                                 encode(SessionWaiting{1, "w"})};
+  for (const std::string& sample : samples)
+    for (int round = 0; round < 1000; ++round) {
+      std::string bytes = sample;
+      for (int i = 0; i < 3; ++i)
+        bytes[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(bytes.size())))] =
+            static_cast<char>(rng.below(256));
+      if (rng.chance(0.3)) bytes.resize(static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(bytes.size()))));
+      if (const auto device = decode_device_description(bytes)) {
+        EXPECT_EQ(encode(*device).size(), bytes.size());
+      }
+      decode_session_hello(bytes);
+      decode_session_open(bytes);
+      if (const auto job = decode_session_job(bytes, 16)) {
+        EXPECT_LE(job->requests.size(), 16u);
+      }
+      decode_session_item(bytes);
+      decode_session_waiting(bytes);
+      decode_number(bytes);
+    }
+}
+TEST(SessionMessages, ArePrintableForPeople) {
+  EXPECT_EQ(printable("a\x1b\n\xff"
+                      "b",
+                      10),
+            "a???b");
+  EXPECT_EQ(printable("abcdef", 3), "abc");
+}
+
+}  // namespace
+}  // namespace whet::session_messages_test

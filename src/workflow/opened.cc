@@ -1,0 +1,257 @@
+#include "workflow/opened.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/counted.h"
+#include "compiler/choose.h"
+#include "device/remote/cpu/remote_model.h"
+#include "machine/detect.h"
+#include "plan/plan.h"
+#include "records/record_file.h"
+#include "whet/model.h"
+#include "workflow/kernels_text.h"
+#include "workflow/remote.h"
+
+namespace whet {
+namespace {
+
+/// How the kernels of a model for a GPU are started, to see what each way brings.
+struct LaunchWay {
+  std::string_view word;
+  std::uint32_t flags;
+};
+constexpr LaunchWay kLaunchWays[] = {
+    {"graph", 0}, {"no-early", WHET_DEVICE_NO_EARLY}, {"chain", WHET_DEVICE_CHAIN}, {"single", WHET_DEVICE_NO_GRAPH}};
+
+Result<std::uint32_t> launch_flags(std::string_view word) {
+  if (word.empty()) return std::uint32_t{0};
+  for (const LaunchWay& way : kLaunchWays)
+    if (way.word == word) return way.flags;
+  return Error{"--launches is \"" + std::string(word) + "\"; expected graph, no-early, chain or single",
+               ErrorKind::wrong_use};
+}
+
+/// What does not depend on the cores.
+Result<OpenModelOptions> common_options(const RunnableOptions& options) {
+  OpenModelOptions open;
+  open.pin = !options.no_pin;
+  open.map_weights = options.map_weights;
+  open.times_alone = options.times_alone;
+  WHET_TRY(open.device_flags, launch_flags(options.launches));
+  return open;
+}
+
+void use_cores(OpenModelOptions& open, const Cores& cores) {
+  open.threads = static_cast<std::uint32_t>(cores.cpus.size());
+  open.cores.assign(cores.cpus.begin(), cores.cpus.end());
+}
+
+/// The device elsewhere that is named, which no emulator runs unless that is allowed.
+Result<RunPlace> connect_place(const RunnableOptions& options, const DeviceName& name) {
+  if (!options.launches.empty())
+    return Error{"--launches is for models that run on a GPU; a device elsewhere runs models for its processor alone",
+                 ErrorKind::wrong_use};
+  RunPlace place;
+  WHET_TRY(place.elsewhere, connect_models(name, options.fleet, {.tell = options.tell}));
+  const std::string why = why_emulated(place.elsewhere->description());
+  if (!why.empty() && !options.allow_emulated) return Error{why};
+  place.emulator = !why.empty();
+  return place;
+}
+
+/// Options of models that are compiled first.
+Status check_compiled(const RunnableOptions& options) {
+  const ModelOptions& model = options.model;
+  const RoundingOptions& rounding = options.records.rounding;
+  const std::pair<const char*, bool> given[] = {{"--records", !options.records.file.empty()},
+                                                {"--target", !options.place.target.empty()},
+                                                {"--shape", !model.shapes.empty()},
+                                                {"--until", !model.until.empty()},
+                                                {"--entry", !model.entry.empty()},
+                                                {"--batch", model.batch != 0},
+                                                {"--image", model.image != 0},
+                                                {"--layout", !model.layout.empty()},
+                                                {"--exact", rounding.exact},
+                                                {"--precision", rounding.precision != RoundingOptions().precision}};
+  for (const auto& [option, is_given] : given)
+    if (is_given)
+      return Error{model.model + ": is compiled already; " + option + " is for a model that is compiled first",
+                   ErrorKind::wrong_use};
+  return ok_status();
+}
+
+/// --launches is about the kernels of a GPU.
+Status check_launches(const RunnableOptions& options, bool on_gpu, const std::string& target) {
+  if (options.launches.empty() || on_gpu) return ok_status();
+  return Error{"--launches is for models that run on a GPU; the target is \"" + target + "\"", ErrorKind::wrong_use};
+}
+
+Result<Runnable> open_library(const RunnableOptions& options) {
+  WHET_RETURN_IF_ERROR(check_compiled(options));
+  WHET_TRY(OpenModelOptions open, common_options(options));
+  RunPlace place;
+  WHET_TRY(place.device, parse_device_name(options.device));
+  WHET_RETURN_IF_ERROR(check_fleet(options.fleet, place.device.kind == DeviceName::Kind::fleet));
+  // Where nothing is said of threads and cores it is what the library was tuned for.
+  if (place.device.is_remote()) {
+    WHET_TRY(place, connect_place(options, place.device));
+    WHET_TRY(const Cores cores, choose_cores_there(options.place, place.elsewhere->description()));
+    use_cores(open, cores);
+  } else if (options.place.threads != 0 || !options.place.cores.empty()) {
+    WHET_TRY(const Cores cores, choose_cores(options.place.cores, options.place.threads));
+    use_cores(open, cores);
+  }
+  WHET_TRY(OpenedModel model, open_in(place, options.model.model, open));
+  WHET_RETURN_IF_ERROR(check_launches(options, model.device() != nullptr, model.info().target));
+  if (const std::string note = model.pool().note; note.find("WHET_NUM_THREADS") != std::string::npos)
+    tell(options.tell, note);
+  return Runnable{std::move(model), std::nullopt, std::nullopt, place.emulator};
+}
+
+}  // namespace
+
+Result<DeviceName> device_for(const std::string& text, const Target& target) {
+  WHET_TRY(const DeviceName name, parse_device_name(text));
+  if (name.kind != DeviceName::Kind::none && !target.is_gpu())
+    return Error{"--device is \"" + text + "\", and the target \"" + to_string(target) +
+                     "\" is no GPU; name one, as in --target \"cuda -model=h100\"",
+                 ErrorKind::wrong_use};
+  return name;
+}
+
+namespace {
+
+/// Lets the records of the emulated device count where that is allowed. It is an error where they are all that there is of
+/// some task, and it is not.
+Status count_emulated(const FusedGraph& fused, const Target& target, const RecordOptions& options, Records& records) {
+  WHET_TRY(const std::vector<Task> tasks, extract_tasks(fused, target));
+  std::vector<bool> has(tasks.size());
+  for (std::size_t i = 0; i < tasks.size(); ++i) has[i] = !records.of(tasks[i].key).empty();
+  records.count(EmulatedRecords::too);
+  if (options.emulated) return ok_status();
+  for (std::size_t i = 0; i < tasks.size(); ++i)
+    if (!has[i] && !records.of(tasks[i].key).empty())
+      return Error{options.file + ": the records of task " + tasks[i].name +
+                   " are of the emulated device, whose times are estimates; --allow-emulated takes them"};
+  records.count(EmulatedRecords::left_out);
+  return ok_status();
+}
+
+std::string plan_source(const PlannedNetwork& network) {
+  if (network.line != nullptr) return "the plan of the records";
+  return fmt::format("a plan solved from the records' times, {:.4f} ms of {:.4f}", network.seconds * 1e3,
+                     network.usual_seconds * 1e3);
+}
+
+}  // namespace
+
+Result<CompileReport> compile_with_records(const FusedGraph& fused, const RecordOptions& options, const Target& target,
+                                           const std::string& output, const CompileOptions& compiling) {
+  WHET_RETURN_IF_ERROR(options.rounding.check(target));
+  if (options.file.empty())
+    return compile_model(fused, best_of(nullptr, target, options.rounding.schedules()), target, output, compiling);
+  WHET_TRY(RecordsRead read, read_records(options.file));
+  WHET_RETURN_IF_ERROR(count_emulated(fused, target, options, read.records));
+  read.records.prefer_device(options.gpu);
+  for (const std::string& note : read.notes) tell(options.tell, note);
+  WHET_TRY(const PlannedNetwork network, planned(fused, read.records, target, options.rounding.schedules()));
+  if (!network.note.empty()) tell(options.tell, options.file + ": " + network.note);
+  const ScheduleSource source = best_of(&read.records, target, options.rounding.schedules());
+  WHET_TRY(CompileReport report, compile_model(network.fused, source, target, output, compiling));
+  if (!network.kernels.empty()) {
+    report.plan = kernels_text(network.kernels);
+    report.plan_source = plan_source(network);
+  }
+  for (const std::string& note : strangers_of(options.file, read.records, fused, target, TargetUse::near))
+    tell(options.tell, note);
+  return report;
+}
+
+std::vector<std::string> strangers_of(const std::string& file, const Records& records, const FusedGraph& fused,
+                                      const Target& target, TargetUse use) {
+  std::vector<std::string> notes;
+  if (records.size() == 0) return notes;
+  // What cannot be asked is no reason to fail: then all are of tasks that are not known.
+  const Result<std::vector<std::string>> keys = task_keys(fused, target, records);
+  for (const std::string& why : strangers(records, keys.ok() ? *keys : std::vector<std::string>(), target, use))
+    notes.push_back(file + ": " + why);
+  return notes;
+}
+
+Result<RunPlace> choose_place(const RunnableOptions& options) {
+  WHET_TRY(const DeviceName name, parse_device_name(options.device));
+  WHET_RETURN_IF_ERROR(check_fleet(options.fleet, name.kind == DeviceName::Kind::fleet));
+  if (name.is_remote()) {
+    WHET_TRY(RunPlace place, connect_place(options, name));
+    WHET_TRY(place.on, choose_target_there(options.place, place.elsewhere->description()));
+    return place;
+  }
+  RunPlace place;
+  WHET_TRY(place.on, choose_target(options.place, name));
+  WHET_TRY(place.device, device_for(options.device, place.on.target));
+  WHET_RETURN_IF_ERROR(check_launches(options, place.on.target.is_gpu(), to_string(place.on.target)));
+  return place;
+}
+
+Result<OpenedModel> open_in(const RunPlace& place, const std::string& library, OpenModelOptions open) {
+  if (place.elsewhere) return open_elsewhere(place.elsewhere, library, open);
+  open.device = place.device;
+  return OpenedModel::open(library, open);
+}
+
+Result<Runnable> open_runnable(const RunnableOptions& options, const InputFiles& files) {
+  if (options.model.is_compiled()) return open_library(options);
+  WHET_TRY(const RunPlace place, choose_place(options));
+  if (!place.on.note.empty()) tell(options.tell, place.on.note);
+  if (!place.elsewhere) WHET_RETURN_IF_ERROR(can_run(place.on.target));
+  WHET_TRY(OpenModelOptions open, common_options(options));
+  open.threads = static_cast<std::uint32_t>(place.on.target.threads);
+  open.cores.assign(place.on.cores.cpus.begin(), place.on.cores.cpus.end());
+  WHET_TRY(const FusedGraph fused, load_fused(options.model, files, options.records.rounding.passes()));
+  WHET_TRY(ScratchDirectory scratch, ScratchDirectory::make());
+  const std::string library = scratch.path() + "/model.so";
+  CompileOptions compiling;
+  compiling.name = options.model.name();
+  RecordOptions records = options.records;
+  records.gpu = place.on.gpu;
+  compiling.emulated = place.device.kind == DeviceName::Kind::emulated;
+  records.emulated = compiling.emulated || options.allow_emulated;
+  WHET_TRY(CompileReport report, compile_with_records(fused, records, place.on.target, library, compiling));
+  WHET_TRY(OpenedModel model, open_in(place, library, open));
+  return Runnable{std::move(model), std::move(report), std::move(scratch), place.emulator};
+}
+
+Result<std::vector<Tensor>> inputs_of(const OpenedModel& model, const ModelOptions& options, const InputFiles& files) {
+  std::vector<InputSlot> slots;
+  const bool is_imported = !options.is_compiled() && !options.is_built_in();
+  for (const OpenedModel::Named& input : model.inputs()) slots.push_back({input.name, input.type, is_imported});
+  return match_inputs(slots, without_folded(options, slots, files), options.fill, options.seed);
+}
+
+std::vector<int> cores_of(const OpenedModel& model) {
+  const whet_pool_info& pool = model.pool();
+  if (pool.cores == nullptr) return {};
+  return {pool.cores, pool.cores + pool.threads};
+}
+
+std::vector<std::string> worker_names(const OpenedModel& model) {
+  std::vector<std::string> names;
+  for (int core : cores_of(model)) names.push_back(fmt::format("core {}", core));
+  for (std::size_t w = names.size(); w < model.pool().threads; ++w) names.push_back(fmt::format("thread {}", w));
+  return names;
+}
+
+std::string threads_text(const OpenedModel& model) {
+  if (const whet_device_info* device = model.device()) return fmt::format("{} · {}", device->name, device->image);
+  const whet_pool_info& pool = model.pool();
+  const std::vector<int> cores = cores_of(model);
+  std::string text = counted(pool.threads, "thread");
+  if (!cores.empty())
+    text += fmt::format(" on {} {}", for_count(std::ssize(cores), "core", "cores"), cpu_list_text(cores));
+  if (const std::string note = model.note(); !note.empty()) text += "; " + note;
+  return text;
+}
+
+}  // namespace whet

@@ -1,0 +1,445 @@
+#include "workflow/serve.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <new>
+#include <stdexcept>
+#include <utility>
+
+#include "artifact/code_format.h"
+#include "artifact/kernel.h"
+#include "base/last_words.h"
+#include "base/nearest.h"
+#include "base/version.h"
+#include "records/record_line.h"
+
+namespace whet {
+namespace {
+
+constexpr std::int64_t kMostCandidates = 10000;
+/// A line beyond this is no request.
+constexpr std::size_t kMostBytes = std::size_t{1} << 24;
+/// The sketch of a schedule that the user wrote, and the name of a task that is defined without one.
+constexpr const char* kOwnSketch = "own";
+/// The tensors of a task that a user defines, those between its inputs and outputs too [bytes]: they lie in memory several times.
+constexpr double kMostTaskBytes = 4e9;
+
+/// In floating point: the extents of a text may have any product.
+double bytes_in_memory(const ComputeDag& dag) {
+  double all = 0;
+  for (const Op& op : dag.ops) {
+    auto own = static_cast<double>(size_of(op.dtype));
+    for (const std::int64_t extent : op.shape) own *= static_cast<double>(extent);
+    all += own;
+  }
+  return all;
+}
+
+Json json_of(const Candidate& candidate) {
+  Json choices = Json::object();
+  for (const auto& [name, choice] : candidate.choices) choices.set(name, Json::array_of(choice));
+  return Json::object().set("sketch", candidate.sketch).set("choices", std::move(choices));
+}
+
+Json json_of(const std::vector<Candidate>& candidates) {
+  Json list = Json::array();
+  for (const Candidate& candidate : candidates) list.add(json_of(candidate));
+  return Json::object().set("candidates", std::move(list));
+}
+
+/// A list of integers, or an integer alone.
+Result<std::vector<std::int64_t>> integers_of(const Json& list, const std::string& name) {
+  const Error wrong{fmt::format("the choice \"{}\" is {}; expected a list of integers", name, dump(list))};
+  if (list.is_integer()) return std::vector<std::int64_t>{list.integer()};
+  if (!list.is_array()) return wrong;
+  std::vector<std::int64_t> numbers;
+  for (const Json& item : list.items()) {
+    if (!item.is_integer()) return wrong;
+    numbers.push_back(item.integer());
+  }
+  return numbers;
+}
+
+Result<Candidate> candidate_of(const Json& json) {
+  if (!json.is_object()) return Error{"a candidate is " + dump(json) + "; expected an object with sketch and choices"};
+  Candidate candidate;
+  if (const Json& sketch = json["sketch"]; sketch.is_string())
+    candidate.sketch = sketch.string();
+  else if (!sketch.is_null() || json["steps"].is_null())
+    return Error{"a candidate's sketch is " + dump(sketch) + "; expected a name"};
+  const Json& choices = json["choices"];
+  if (choices.is_null()) return candidate;
+  if (!choices.is_object()) return Error{"a candidate's choices are " + dump(choices) + "; expected an object"};
+  for (const auto& [name, choice] : choices.members()) {
+    WHET_TRY(candidate.choices[name], integers_of(choice, name));
+  }
+  return candidate;
+}
+
+Result<std::int64_t> count_of(const Json& request) {
+  const Json& count = request["count"];
+  if (count.is_null()) return std::int64_t{1};
+  if (!count.is_integer() || count.integer() < 1 || count.integer() > kMostCandidates)
+    return Error{fmt::format("count is {}; expected 1 to {}", dump(count), kMostCandidates)};
+  return count.integer();
+}
+
+Result<const Json::Array*> list_of(const Json& request, const char* name) {
+  const Json& list = request[name];
+  if (!list.is_array()) return Error{fmt::format("{} is {}; expected a list", name, dump(list))};
+  if (std::ssize(list.items()) > kMostCandidates)
+    return Error{fmt::format("{} has {} entries; expected {} at most", name, list.items().size(), kMostCandidates)};
+  return &list.items();
+}
+
+Json json_of(const Sketch& sketch) {
+  Json decisions = Json::array();
+  for (const Decision& decision : sketch.decisions) {
+    Json options = Json::array();
+    for (const Choice& option : decision.options) options.add(Json::array_of(option));
+    decisions.add(Json::object()
+                      .set("name", decision.name)
+                      .set("meaning", decision.meaning)
+                      .set("extent", decision.extent)
+                      .set("options", std::move(options)));
+  }
+  return Json::object().set("sketch", sketch.name).set("share", sketch.share).set("decisions", std::move(decisions));
+}
+
+Json json_of(const Task& task, std::int64_t id) {
+  return Json::object()
+      .set("id", id)
+      .set("name", task.name)
+      .set("key", task.key)
+      .set("weight", task.weight)
+      .set("flops", flops(task.dag))
+      .set("bytes", bytes(task.dag))
+      .set("dag", to_text(task.dag));
+}
+
+Json json_of(const Outcome& outcome) {
+  Json times = Json::array();
+  for (const double seconds : outcome.seconds) times.add(seconds * 1e3);
+  return Json::object()
+      .set("code", static_cast<int>(outcome.code))
+      .set("error", outcome.ok() ? Json() : Json(name_of(outcome.code)))
+      .set("message", outcome.message)
+      .set("ms", outcome.ok() ? Json(outcome.best_seconds() * 1e3) : Json())
+      .set("times_ms", std::move(times))
+      .set("truncated", outcome.truncated)
+      .set("build_seconds", outcome.build_seconds)
+      .set("run_seconds", outcome.run_seconds);
+}
+
+}  // namespace
+
+/// What a request may ask for.
+struct TaskServer::Verb {
+  const char* name;
+  Result<Json> (TaskServer::*perform)(const Json& request);
+};
+
+const std::vector<TaskServer::Verb>& TaskServer::verbs() {
+  static const std::vector<Verb> verbs = {
+      {"tasks", &TaskServer::tasks}, {"define", &TaskServer::define},         {"space", &TaskServer::space},
+      {"seeds", &TaskServer::seeds}, {"sample", &TaskServer::sample},         {"steps", &TaskServer::steps},
+      {"best", &TaskServer::best},   {"neighbours", &TaskServer::neighbours}, {"measure", &TaskServer::measure},
+  };
+  return verbs;
+}
+
+TaskServer::TaskServer(std::vector<Task> tasks, Target target, const SpaceOptions& options, std::uint64_t seed,
+                       Measurer& measurer, RecordFile& file)
+    : tasks_(std::move(tasks)),
+      target_(std::move(target)),
+      options_(options),
+      seed_(seed),
+      measurer_(measurer),
+      file_(file) {}
+
+std::string TaskServer::greeting() const {
+  return dump(Json::object()
+                  .set("v", kServeVersion)
+                  .set("whet", version())
+                  .set("target", to_string(target_))
+                  .set("records", file_.path())
+                  .set("tasks", static_cast<std::int64_t>(tasks_.size())));
+}
+
+std::string TaskServer::answer(std::string_view line) {
+  const Result<Json> request = parse_json(line);
+  if (!request.ok()) return dump(Json::object().set("id", Json()).set("error", "not JSON: " + request.error().message));
+  Json reply = Json::object().set("id", (*request)["id"]);
+  Result<Json> result = performed(*request);
+  if (!result.ok()) return dump(reply.set("error", result.error().message));
+  for (auto& [name, value] : result->members()) reply.set(name, std::move(value));
+  return dump(reply);
+}
+
+/// What needs more memory than there is costs that request alone.
+Result<Json> TaskServer::performed(const Json& request) {
+  try {
+    return perform(request);
+  } catch (const std::bad_alloc&) {
+    return no_memory();
+  } catch (const std::length_error&) {
+    return no_memory();
+  }
+}
+
+Result<Json> TaskServer::perform(const Json& request) {
+  if (!request.is_object()) return Error{"a request is a JSON object; this is " + dump(request)};
+  const Json& verb = request["do"];
+  std::vector<std::string> names;
+  for (const Verb& known : verbs()) {
+    if (verb.is_string() && verb.string() == known.name) return (this->*known.perform)(request);
+    names.emplace_back(known.name);
+  }
+  if (!verb.is_string())
+    return Error{"do is " + dump(verb) + "; expected one of " + fmt::format("{}", fmt::join(names, ", "))};
+  return Error{fmt::format("do is {}; expected one of {}{}", dump(verb), fmt::join(names, ", "),
+                           did_you_mean(verb.string(), names))};
+}
+
+Result<const Task*> TaskServer::task_of(const Json& request) const {
+  const Json& number = request["task"];
+  if (!number.is_integer() || number.integer() < 0 || number.integer() >= std::ssize(tasks_))
+    return Error{tasks_.empty()
+                     ? fmt::format("task is {}; there is no task yet, define one", dump(number))
+                     : fmt::format("task is {}; the tasks are 0 to {}", dump(number), std::ssize(tasks_) - 1)};
+  return &tasks_[static_cast<std::size_t>(number.integer())];
+}
+
+Result<const DesignSpace*> TaskServer::space_of(const Json& request) {
+  WHET_TRY(const Task* const task, task_of(request));
+  const std::int64_t number = task - tasks_.data();
+  auto found = spaces_.find(number);
+  if (found == spaces_.end()) found = spaces_.emplace(number, make_space(task->dag, target_, options_)).first;
+  return &found->second;
+}
+
+MeasureTask TaskServer::measure_task(const Task& task) const {
+  return {task.key, task.name, task.dag, target_, task.within};
+}
+
+Result<Json> TaskServer::tasks(const Json& /*request*/) {
+  Json list = Json::array();
+  for (std::size_t id = 0; id < tasks_.size(); ++id) list.add(json_of(tasks_[id], static_cast<std::int64_t>(id)));
+  return Json::object().set("tasks", std::move(list));
+}
+
+Result<Json> TaskServer::define(const Json& request) {
+  const Json &text = request["dag"], &name = request["name"];
+  if (!text.is_string()) return Error{"dag is " + dump(text) + "; expected the text of a computation"};
+  if (!name.is_null() && !name.is_string()) return Error{"name is " + dump(name) + "; expected a text"};
+  Result<ComputeDag> dag = parse_dag(text.string());
+  if (!dag.ok()) return dag.error().at("dag");
+  if (const double all = bytes_in_memory(*dag); all > kMostTaskBytes)
+    return Error{fmt::format("dag: its tensors have {:.3g} GB together; expected {:g} at most", all / 1e9,
+                             kMostTaskBytes / 1e9)};
+  const auto known =
+      std::ranges::find_if(tasks_, [&](const Task& task) { return task.within.empty() && same_dag(task.dag, *dag); });
+  const std::int64_t number = known - tasks_.begin();
+  if (known == tasks_.end()) {
+    std::string key = workload_key(*dag);
+    tasks_.push_back({std::move(key), name.string_or(kOwnSketch), std::move(*dag), 1, {}});
+  }
+  return Json::object().set("task", json_of(tasks_[static_cast<std::size_t>(number)], number));
+}
+
+Result<Json> TaskServer::space(const Json& request) {
+  WHET_TRY(const DesignSpace* const space, space_of(request));
+  Json sketches = Json::array();
+  for (const Sketch& sketch : space->sketches()) sketches.add(json_of(sketch));
+  const SpaceSize size = space->size();
+  return Json::object().set("candidates", size.legal).set("exact", size.exact).set("sketches", std::move(sketches));
+}
+
+Result<Json> TaskServer::seeds(const Json& request) {
+  WHET_TRY(const DesignSpace* const space, space_of(request));
+  std::vector<Candidate> list = {space->default_candidate()};
+  for (Candidate& seed : space->seeds()) list.push_back(std::move(seed));
+  return json_of(list);
+}
+
+Result<Json> TaskServer::sample(const Json& request) {
+  WHET_TRY(const DesignSpace* const space, space_of(request));
+  WHET_TRY(const std::int64_t count, count_of(request));
+  const Json& seed = request["seed"];
+  if (!seed.is_null() && !seed.is_integer()) return Error{"seed is " + dump(seed) + "; expected an integer"};
+  Rng rng(static_cast<std::uint64_t>(seed.integer_or(0)));
+  std::vector<Candidate> list;
+  for (std::int64_t i = 0; i < count; ++i) list.push_back(space->sample(rng));
+  return json_of(list);
+}
+
+Result<Json> TaskServer::neighbours(const Json& request) {
+  WHET_TRY(const DesignSpace* const space, space_of(request));
+  WHET_TRY(const Candidate candidate, candidate_of(request["candidate"]));
+  WHET_RETURN_IF_ERROR(space->contains(candidate));
+  return json_of(space->neighbours(candidate));
+}
+
+Result<Record> TaskServer::proposal(const Task& task, const DesignSpace& space, const Json& json) const {
+  Record record;
+  WHET_TRY(record.candidate, candidate_of(json));
+  if (const Json& own = json["steps"]; own.is_string()) {
+    if (record.candidate.sketch.empty()) record.candidate.sketch = kOwnSketch;
+    Result<Steps> steps = parse_steps(own.string());
+    if (!steps.ok()) return steps.error().at("steps");
+    record.steps = to_text(*steps);
+  } else if (!own.is_null()) {
+    return Error{"steps is " + dump(own) + "; expected the text of a schedule"};
+  } else {
+    WHET_RETURN_IF_ERROR(space.contains(record.candidate));
+    WHET_TRY(const Steps steps, space.steps(record.candidate));
+    record.steps = to_text(steps);
+  }
+  record.key = task.key;
+  record.task = task.name;
+  record.within = task.within;
+  record.target = to_string(target_);
+  record.codegen = codegen_version(code_format(target_));
+  record.seed = seed_;
+  return record;
+}
+
+Result<Json> TaskServer::steps(const Json& request) {
+  WHET_TRY(const Task* const task, task_of(request));
+  WHET_TRY(const DesignSpace* const space, space_of(request));
+  WHET_TRY(const Json::Array* const candidates, list_of(request, "candidates"));
+  Json list = Json::array();
+  for (const Json& candidate : *candidates) {
+    WHET_TRY(Record record, proposal(*task, *space, candidate));
+    list.add(std::move(record.steps));
+  }
+  return Json::object().set("steps", std::move(list));
+}
+
+double TaskServer::best_seconds(const Task& task) const {
+  const std::optional<RecordChoice> best = file_.records().best(task.key, task.within, target_);
+  return best && best->exact ? best->record->ranked_seconds() : 0;
+}
+
+void TaskServer::check(const Task& task, Record& record) {
+  const double best = best_seconds(task);
+  if (!record.outcome.ok() || (best > 0 && record.outcome.best_seconds() >= best)) return;
+  Outcome found = measurer_.check(measure_task(task), record.steps);
+  if (found.ok()) return;
+  found.build_seconds = record.outcome.build_seconds;
+  found.run_seconds = record.outcome.run_seconds;
+  record.outcome = std::move(found);
+}
+
+Result<Json> TaskServer::measure(const Json& request) {
+  WHET_TRY(const Task* const task, task_of(request));
+  WHET_TRY(const DesignSpace* const space, space_of(request));
+  WHET_TRY(const Json::Array* const candidates, list_of(request, "candidates"));
+  std::vector<Record> records;
+  std::vector<std::string> schedules;
+  for (const Json& candidate : *candidates) {
+    WHET_TRY(Record record, proposal(*task, *space, candidate));
+    schedules.push_back(record.steps);
+    records.push_back(std::move(record));
+  }
+  const double incumbent = request["end_early"].bool_or(false) ? best_seconds(*task) : 0;
+  const std::vector<Measured> measured = measurer_.measure(measure_task(*task), schedules, Incumbent(incumbent));
+  Json outcomes = Json::array();
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    Record& record = records[i];
+    record.outcome = measured[i].outcome;
+    record.tree_hash = measured[i].tree_hash;
+    record.whet = version();
+    record.at = utc_now();
+    check(*task, record);
+    record.outcome.device = without_number(record.outcome.device);
+    // What was not tried, because the user interrupted, is no trial.
+    const bool tried = record.outcome.code != OutcomeCode::device_lost;
+    if (tried) WHET_RETURN_IF_ERROR(file_.append(record));
+    outcomes.add(json_of(record.outcome).set("recorded", tried));
+  }
+  return Json::object().set("outcomes", std::move(outcomes));
+}
+
+Result<Json> TaskServer::best(const Json& request) {
+  WHET_TRY(const Task* const task, task_of(request));
+  const std::optional<RecordChoice> best = file_.records().best(task->key, task->within, target_);
+  if (!best) return Json::object().set("best", Json());
+  const Record& record = *best->record;
+  return Json::object().set("best", json_of(record.candidate)
+                                        .set("steps", record.steps)
+                                        .set("ms", record.outcome.best_seconds() * 1e3)
+                                        .set("exact", best->exact)
+                                        .set("at", record.at.text()));
+}
+
+namespace {
+
+Status write_line(int output, std::string line) {
+  line += '\n';
+  for (std::size_t at = 0; at < line.size();) {
+    const ssize_t n = ::write(output, line.data() + at, line.size() - at);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return Error{std::string("answers cannot be written: ") + std::strerror(errno), ErrorKind::io};
+    at += static_cast<std::size_t>(n);
+  }
+  return ok_status();
+}
+
+/// Adds what has come to `text`; false where the input has ended, or the user wants an end.
+bool read_more(int input, std::string& text, const std::function<bool()>& interrupted) {
+  char bytes[1 << 16];
+  for (;;) {
+    pollfd waited{input, POLLIN, 0};
+    if (interrupted && interrupted()) return false;
+    const int ready = ::poll(&waited, 1, 200);
+    if (ready == 0 || (ready < 0 && errno == EINTR)) continue;
+    const ssize_t n = ::read(input, bytes, sizeof bytes);
+    if (n < 0 && errno == EINTR) continue;
+    if (n > 0) text.append(bytes, static_cast<std::size_t>(n));
+    return n > 0;
+  }
+}
+
+}  // namespace
+
+Status serve_lines(TaskServer& server, int input, int output, const std::function<bool()>& interrupted) {
+  WHET_RETURN_IF_ERROR(write_line(output, server.greeting()));
+  std::string text;
+  do {
+    std::size_t at = 0;
+    for (std::size_t end; (end = text.find('\n', at)) != std::string::npos; at = end + 1) {
+      if (interrupted && interrupted()) return ok_status();
+      const std::string_view line = std::string_view(text).substr(at, end - at);
+      if (!line.empty()) WHET_RETURN_IF_ERROR(write_line(output, server.answer(line)));
+    }
+    text.erase(0, at);
+    if (text.size() > kMostBytes)
+      return Error{fmt::format("a request has more than {} bytes without a newline", kMostBytes)};
+  } while (read_more(input, text, interrupted));
+  return ok_status();
+}
+
+Status serve(const TuneSettings& settings, Zygote& zygote, int input, int output, const std::function<void()>& ready) {
+  WHET_TRY(Workplace work, make_workplace(settings, zygote));
+  if (!work.prepared.files.unnamed.empty()) return unnamed_value();
+  WHET_TRY(RecordFile file, open_records(settings, work.prepared, work.devices));
+  for (const std::string& note : record_notes(work.prepared, file)) tell(settings.where.tell, note);
+  std::vector<Device*> devices;
+  for (const auto& device : work.devices) devices.push_back(device.get());
+  BuilderPool builders(zygote, settings.builders, {.timeout = settings.build_timeout});
+  DeviceMeasurer measurer(builders, devices, measure_options(settings, work.prepared));
+  WHET_RETURN_IF_ERROR(calibrate(settings, work.prepared, measurer));
+  TaskServer server(work.prepared.tasks, work.prepared.place.target, settings.rounding.schedules(), settings.model.seed,
+                    measurer, file);
+  ready();
+  return serve_lines(server, input, output, settings.where.interrupted);
+}
+
+}  // namespace whet

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "json/json.h"
+#include "measure/measurer.h"
+#include "records/record_file.h"
+#include "space/space.h"
+#include "task/task.h"
+#include "workflow/tuning.h"
+
+namespace whet {
+
+/// The version of the protocol of `whet serve` (docs/formats/serve.md).
+inline constexpr int kServeVersion = 1;
+
+/// Answers requests about tasks, their spaces and their measurements: own strategies in other programs are made of these. A request
+/// and its answer are a JSON object each. Bad requests get an answer with a sentence and change nothing.
+class TaskServer {
+ public:
+  /// Measurer and file outlive the server. `seed` goes into records.
+  TaskServer(std::vector<Task> tasks, Target, const SpaceOptions&, std::uint64_t seed, Measurer&, RecordFile&);
+
+  /// The line that is written first, without its newline.
+  std::string greeting() const;
+  /// The answer to a line; neither has a newline.
+  std::string answer(std::string_view line);
+
+ private:
+  struct Verb;
+  static const std::vector<Verb>& verbs();
+
+  Result<Json> performed(const Json& request);
+  Result<Json> perform(const Json& request);
+  Result<Json> tasks(const Json& request);
+  Result<Json> define(const Json& request);
+  Result<Json> space(const Json& request);
+  Result<Json> seeds(const Json& request);
+  Result<Json> sample(const Json& request);
+  Result<Json> neighbours(const Json& request);
+  Result<Json> steps(const Json& request);
+  Result<Json> measure(const Json& request);
+  Result<Json> best(const Json& request);
+
+  Result<const Task*> task_of(const Json& request) const;
+  /// The space of the request's task, made once.
+  Result<const DesignSpace*> space_of(const Json& request);
+  MeasureTask measure_task(const Task&) const;
+  /// A candidate of the space or a schedule of the user's, as a record without its outcome.
+  Result<Record> proposal(const Task&, const DesignSpace&, const Json& candidate) const;
+  /// The fastest that counts, 0 where there is none [s].
+  double best_seconds(const Task&) const;
+  /// A would-be best whose answers are wrong becomes a wrong answer.
+  void check(const Task&, Record&);
+
+  std::vector<Task> tasks_;
+  Target target_;
+  SpaceOptions options_;
+  std::uint64_t seed_;
+  Measurer& measurer_;
+  RecordFile& file_;
+  std::map<std::int64_t, DesignSpace> spaces_;  ///< by the task's number
+};
+
+/// Serves line by line until the input ends or `interrupted` (may be empty) turns true. An error: what cannot be written.
+Status serve_lines(TaskServer&, int input, int output, const std::function<bool()>& interrupted);
+
+/// Prepares a model as a run of the tuner does, and serves it: the whole of `whet serve`.
+///   ready  called before the first request
+Status serve(const TuneSettings&, Zygote&, int input, int output, const std::function<void()>& ready);
+
+}  // namespace whet

@@ -1,0 +1,193 @@
+#include "workflow/serve.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "base/rng.h"
+#include "measure/testing/formula_measurer.h"
+
+namespace whet::serve_test {
+namespace {
+
+constexpr const char* kDense = R"(x = PLACEHOLDER [1, 64]
+w = PLACEHOLDER [64, 32] const
+dense(i, j) += (x[i, k]*w[k, j]) for i in 1, j in 32, k in 64  # matmul i:row j:out_channel k:in_channel
+return dense
+)";
+
+/// One task, measured by a formula: longer schedules are slower, those with "unroll" have wrong answers.
+class Serving : public ::testing::Test {
+ protected:
+  Serving() : path_(::testing::TempDir() + "/serve_" + std::to_string(getpid()) + ".jsonl") {
+    std::filesystem::remove(path_);
+    file_.emplace(RecordFile::open(path_).value());
+    const ComputeDag dag = testing_dag();
+    Task task{workload_key(dag), "dense 1x32", dag, 3, {0}};
+    server_.emplace(std::vector<Task>{task}, parse_target("cpu -mcpu=haswell -threads=1").value(), SpaceOptions{}, 7,
+                    measurer_, *file_);
+  }
+  ~Serving() override { std::filesystem::remove(path_); }
+
+  static ComputeDag testing_dag() {
+    const Result<ComputeDag> dag = parse_dag(kDense);
+    WHET_CHECK(dag.ok(), dag.error().message.c_str());
+    return *dag;
+  }
+  Json ask(const std::string& line) { return parse_json(server_->answer(line)).value(); }
+  std::string error(const std::string& line) { return ask(line)["error"].string_or(""); }
+
+  std::string path_;
+  std::optional<RecordFile> file_;
+  FormulaMeasurer measurer_{[](const MeasureTask&, const std::string& steps) {
+                              return Outcome{OutcomeCode::ok, "", {1e-6 * static_cast<double>(steps.size() + 1)}};
+                            },
+                            [](const std::string& steps) { return steps.find("unroll") != std::string::npos; }};
+  std::optional<TaskServer> server_;
+};
+
+TEST_F(Serving, GreetsWithItsVersion) {
+  const Json greeting = parse_json(server_->greeting()).value();
+  EXPECT_EQ(greeting["v"].integer(), kServeVersion);
+  EXPECT_EQ(greeting["tasks"].integer(), 1);
+}
+TEST_F(Serving, TellsTheTasks) {
+  const Json reply = ask(R"({"id": "a", "do": "tasks"})");
+  EXPECT_EQ(reply["id"].string(), "a");
+  const Json& task = reply["tasks"].items().at(0);
+  EXPECT_EQ(task["name"].string(), "dense 1x32");
+  EXPECT_EQ(task["weight"].integer(), 3);
+  EXPECT_TRUE(same_dag(parse_dag(task["dag"].string()).value(), testing_dag()));
+}
+TEST_F(Serving, TakesATaskAsText) {
+  const std::string text =
+      "a = PLACEHOLDER [4, 8]\nb = PLACEHOLDER [8, 6] const\nc(i, j) += (a[i, k]*b[k, j]) for i in 4, j in 6, k in "
+      "8\nreturn c\n";
+  const std::string request = dump(Json::object().set("do", "define").set("dag", text).set("name", "product"));
+  const Json task = ask(request)["task"];
+  EXPECT_EQ(task["id"].integer(), 1);
+  EXPECT_EQ(task["name"].string(), "product");
+  EXPECT_EQ(task["flops"].number(), 2 * 4 * 6 * 8);
+  EXPECT_EQ(ask(request)["task"]["id"].integer(), 1) << "the same computation is the same task";
+  EXPECT_EQ(ask(R"({"do": "tasks"})")["tasks"].items().size(), 2u);
+  EXPECT_EQ(ask(R"({"do": "measure", "task": 1, "candidates": [{"steps": ""}]})")["outcomes"].items().size(), 1u);
+  EXPECT_EQ(file_->records().all().back().task, "product");
+  EXPECT_EQ(file_->records().all().back().key, task["key"].string());
+}
+TEST_F(Serving, SaysWhatIsWrongWithATask) {
+  EXPECT_EQ(error(R"({"do": "define"})"), "dag is null; expected the text of a computation");
+  EXPECT_EQ(error(R"({"do": "define", "dag": "", "name": 3})"), "name is 3; expected a text");
+  EXPECT_EQ(error(R"({"do": "define", "dag": "a = PLACEHOLDER [4"})").substr(0, 4), "dag:");
+  EXPECT_EQ(
+      error(
+          R"({"do": "define", "dag": "a = PLACEHOLDER [40000, 40000]\nb(i, j) = a[i, j] for i in 40000, j in 40000\nreturn b"})"),
+      "dag: its tensors have 12.8 GB together; expected 4 at most");
+  EXPECT_EQ(
+      error(
+          R"({"do": "define", "dag": "x = PLACEHOLDER [8]\na(i) = (x[0] + 1f) for i in 100000000000\ny(j) += a[(j*3) + k] for j in 8, k in 4\nreturn y"})"),
+      "dag: its tensors have 400 GB together; expected 4 at most");
+  EXPECT_EQ(
+      error(
+          R"({"do": "define", "dag": "x = PLACEHOLDER [4294967296, 4294967296]\ny(i, j) = x[i, j] for i in 8, j in 8\nreturn y"})"),
+      "dag: its tensors have 7.38e+10 GB together; expected 4 at most");
+  TaskServer none({}, parse_target("cpu -mcpu=haswell").value(), {}, 0, measurer_, *file_);
+  EXPECT_NE(none.answer(R"({"do": "space", "task": 0})").find("there is no task yet, define one"), std::string::npos);
+}
+TEST_F(Serving, GivesCandidatesThatTheSpaceContains) {
+  const Json space = ask(R"({"do": "space", "task": 0})");
+  EXPECT_GT(space["candidates"].integer(), 1);
+  const Json samples = ask(R"({"do": "sample", "task": 0, "count": 5, "seed": 3})");
+  ASSERT_EQ(samples["candidates"].items().size(), 5u);
+  EXPECT_EQ(samples, ask(R"({"do": "sample", "task": 0, "count": 5, "seed": 3})")) << "the same seed, the same samples";
+  Json request = Json::object().set("do", "neighbours").set("task", 0);
+  request.set("candidate", samples["candidates"].items()[0]);
+  const Json neighbours = ask(dump(request));
+  ASSERT_TRUE(neighbours["candidates"].is_array()) << dump(neighbours);
+  EXPECT_GT(neighbours["candidates"].items().size(), 0u);
+}
+TEST_F(Serving, MeasuresCandidatesAndOwnSchedulesAndRecordsThem) {
+  Json list = ask(R"({"do": "sample", "task": 0, "count": 2})")["candidates"];
+  list.add(Json::object()
+               .set("steps", "")
+               .set("sketch", "mine")
+               .set("choices", Json::object().set("oc", Json::array().add(8))));
+  const Json reply = ask(dump(Json::object().set("do", "measure").set("task", 0).set("candidates", list)));
+  ASSERT_TRUE(reply["outcomes"].is_array()) << dump(reply);
+  ASSERT_EQ(reply["outcomes"].items().size(), 3u);
+  EXPECT_EQ(file_->records().size(), 3u);
+  const Record& own = file_->records().all().back();
+  EXPECT_EQ(own.candidate.sketch, "mine");
+  EXPECT_EQ(own.candidate.choices.at("oc"), Choice{8});
+  EXPECT_EQ(own.seed, 7u);
+  const Json best = ask(R"({"do": "best", "task": 0})")["best"];
+  EXPECT_EQ(best["ms"].number(), reply["outcomes"].items()[2]["ms"].number()) << "the shortest schedule is the fastest";
+  EXPECT_TRUE(best["exact"].boolean());
+}
+TEST_F(Serving, ChecksTheAnswersOfAWouldBeBest) {
+  FormulaMeasurer wrong({[](const MeasureTask&, const std::string&) { return Outcome{OutcomeCode::ok, "", {1e-6}}; }},
+                        [](const std::string&) { return true; });
+  const ComputeDag dag = testing_dag();
+  TaskServer server({{workload_key(dag), "dense", dag, 1, {0}}}, parse_target("cpu -mcpu=haswell -threads=1").value(),
+                    {}, 0, wrong, *file_);
+  const Json reply =
+      parse_json(server.answer(R"({"do": "measure", "task": 0, "candidates": [{"steps": ""}]})")).value();
+  EXPECT_EQ(reply["outcomes"].items().at(0)["error"].string(), "wrong_answer");
+  EXPECT_TRUE(reply["outcomes"].items()[0]["ms"].is_null());
+  EXPECT_EQ(file_->records().all().back().outcome.code, OutcomeCode::wrong_answer);
+}
+TEST_F(Serving, SaysWhatIsWrongWithARequest) {
+  EXPECT_EQ(error("{").substr(0, 9), "not JSON:");
+  EXPECT_EQ(error("[1]"), "a request is a JSON object; this is [1]");
+  EXPECT_EQ(error(R"({"do": "smaple"})"),
+            "do is \"smaple\"; expected one of tasks, define, space, seeds, sample, steps, best, neighbours, measure; "
+            "did you "
+            "mean \"sample\"?");
+  EXPECT_EQ(error(R"({"do": "space", "task": 9})"), "task is 9; the tasks are 0 to 0");
+  EXPECT_EQ(error(R"({"do": "sample", "task": 0, "count": 0})"), "count is 0; expected 1 to 10000");
+  EXPECT_EQ(error(R"({"do": "measure", "task": 0})"), "candidates is null; expected a list");
+  EXPECT_EQ(error(R"({"do": "measure", "task": 0, "candidates": [{"sketch": "x", "choices": {"oc": "3"}}]})"),
+            "the choice \"oc\" is \"3\"; expected a list of integers");
+  EXPECT_NE(error(R"({"do": "measure", "task": 0, "candidates": [{"steps": "splt l1 4"}]})"), "");
+  EXPECT_EQ(file_->records().size(), 0u) << "a bad request measures nothing";
+}
+TEST_F(Serving, AnswersGarbageWithASentence) {
+  Rng rng(5);
+  const std::string good =
+      R"({"id": 1, "do": "measure", "task": 0, "candidates": [{"sketch": "x", "choices": {"oc": [8, 2]}, "steps": ""}]})";
+  for (int round = 0; round < 2000; ++round) {
+    std::string line = good;
+    for (std::int64_t change = rng.below(4); change >= 0; --change) {
+      const auto at = static_cast<std::size_t>(rng.below(std::ssize(line)));
+      if (rng.chance(0.5))
+        line[at] = static_cast<char>(rng.below(256));
+      else
+        line.erase(at, static_cast<std::size_t>(rng.below(9)));
+      if (line.empty()) line = "{";
+    }
+    const std::string reply = server_->answer(line);
+    EXPECT_EQ(reply.find('\n'), std::string::npos);
+    const Result<Json> read = parse_json(reply);
+    ASSERT_TRUE(read.ok()) << reply;
+    EXPECT_TRUE(read->find("error") != nullptr || read->find("outcomes") != nullptr || read->find("tasks") != nullptr)
+        << line << "\n"
+        << reply;
+  }
+}
+TEST_F(Serving, ServesLinesUntilTheInputEnds) {
+  int in[2], out[2];
+  ASSERT_EQ(pipe(in) | pipe(out), 0);
+  const std::string lines = "{\"id\": 1, \"do\": \"tasks\"}\n\n{\"id\": 2, \"do\": \"nothing\"}\n{\"id\": 3";
+  ASSERT_EQ(write(in[1], lines.data(), lines.size()), std::ssize(lines));
+  close(in[1]);
+  EXPECT_TRUE(serve_lines(*server_, in[0], out[1], {}).ok());
+  close(out[1]);
+  std::string text(1 << 16, '\0');
+  text.resize(static_cast<std::size_t>(read(out[0], text.data(), text.size())));
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3) << "a greeting and two answers";
+  EXPECT_NE(text.find("\"id\":2,\"error\""), std::string::npos);
+  close(in[0]), close(out[0]);
+}
+
+}  // namespace
+}  // namespace whet::serve_test

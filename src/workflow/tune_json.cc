@@ -1,0 +1,148 @@
+#include "workflow/tune_json.h"
+
+#include <fmt/format.h>
+
+#include "base/counted.h"
+#include "plan/tried.h"
+#include "workflow/kernels_text.h"
+#include "workflow/rates.h"
+
+namespace whet {
+namespace {
+
+double ms(double seconds) { return seconds * 1e3; }  // infinity becomes null
+
+Json to_json(const TunePhases& phases) {
+  Json time = Json::object();
+  time.set("propose", phases.propose).set("measure", phases.measure).set("check", phases.check);
+  time.set("confirm", phases.confirm).set("record", phases.record).set("learn", phases.learn);
+  time.set("finals", phases.finals);
+  time.set("building", phases.building).set("running", phases.running);
+  return time;
+}
+
+}  // namespace
+
+std::string uncompared_text(std::int64_t tasks) {
+  return fmt::format(
+      "Of {} default and best were not measured alternately at the end, since no time was left: {} of different "
+      "minutes of the machine",
+      counted(tasks, "task"), for_count(tasks, "its gain is", "their gains are"));
+}
+
+Json compared_json(const TuneProgress& progress) {
+  const ComparedSums sums = progress.compared();
+  const auto sum = [&](double seconds) { return sums.tasks > 0 ? Json(ms(seconds)) : Json(); };
+  return Json::object()
+      .set("tasks", sums.tasks)
+      .set("of_tasks", static_cast<std::int64_t>(progress.tasks.size()))
+      .set("default_ms", sum(sums.default_seconds))
+      .set("best_ms", sum(sums.best_seconds));
+}
+
+Json to_json(const TaskProgress& task) {
+  return Json::object()
+      .set("id", task.id)
+      .set("name", task.name)
+      .set("weight", task.weight)
+      .set("flops", task.flops)
+      .set("default_ms", ms(task.default_seconds))
+      .set("best_ms", ms(task.best_seconds))
+      .set("trials", task.trials)
+      .set("failed", task.failed)
+      .set("reused", task.reused)
+      .set("rests", task.rests)
+      .set("used_up", task.used_up)
+      .set("given_up", task.given_up);
+}
+
+Json to_json(const std::vector<UnitReport>& units) {
+  Json list = Json::array();
+  for (const UnitReport& unit : units)
+    list.add(Json::object()
+                 .set("name", unit.name)
+                 .set("jobs", unit.jobs)
+                 .set("candidates", unit.candidates)
+                 .set("failed", unit.failed)
+                 .set("lost", unit.losses)
+                 .set("busy_seconds", unit.busy_seconds)
+                 .set("factor", unit.factor)
+                 .set("drained", unit.drained));
+  return list;
+}
+
+Json to_json(const NetworkTruth& truth) {
+  Json swaps = Json::array();
+  for (const NetworkTruth::Swap& swap : truth.swaps)
+    swaps.add(Json::object().set("task", swap.task).set("ms", swap.seconds * 1e3).set("adopted", swap.adopted));
+  Json out = Json::object();
+  out.set("untuned_ms", truth.untuned_seconds * 1e3).set("tuned_ms", truth.tuned.seconds * 1e3);
+  out.set("fastest_ms", truth.tuned.fastest_seconds * 1e3).set("predicted_ms", truth.tuned.predicted_seconds * 1e3);
+  if (truth.tasks_seconds > 0)
+    out.set("tasks_ms", truth.tasks_seconds * 1e3).set("beside_tasks_ms", truth.beside_tasks_seconds * 1e3);
+  return out.set("disturbed", truth.disturbed)
+      .set("disturbed_beside_tasks", truth.disturbed_beside_tasks)
+      .set("same_schedules", truth.same_schedules)
+      .set("swaps", swaps)
+      .set("back_to_default", Json::array_of(truth.back_to_default));
+}
+
+Json to_json(const PlanSearch& search) {
+  Json tried = Json::array();
+  for (const PlanSearch::Tried& each : search.tried)
+    tried.add(Json::object()
+                  .set("sum_ms", each.sum_seconds * 1e3)
+                  .set("usual_sum_ms", each.usual_sum_seconds * 1e3)
+                  .set("network_ms", each.network_seconds * 1e3)
+                  .set("usual_network_ms", each.usual_network_seconds * 1e3)
+                  .set("kernels", each.kernels)
+                  .set("comparisons", each.comparisons)
+                  .set("slower", each.slower)
+                  .set("adopted", each.adopted)
+                  .set("why_not", why_not_taken(each)));
+  return Json::object()
+      .set("alternatives", static_cast<std::int64_t>(search.alternatives))
+      .set("tasks", static_cast<std::int64_t>(search.tasks))
+      .set("measured", static_cast<std::int64_t>(search.measured))
+      .set("trials", search.trials)
+      .set("seconds", search.seconds)
+      .set("complete", search.complete)
+      .set("noisy", search.noisy)
+      .set("excess_known", search.has_excess)
+      .set("plan_ms", search.chosen.seconds * 1e3)
+      .set("usual_ms", search.chosen.usual_seconds * 1e3)
+      .set("bound_ms", search.chosen.bound_seconds * 1e3)
+      .set("kernels", kernels_text(search.chosen.kernels))
+      .set("tried", tried);
+}
+
+Json to_json(const Tuned& tuned, const std::string& records) {
+  const TuneProgress& progress = tuned.progress;
+  Json tasks = Json::array();
+  for (std::size_t i = 0; i < progress.tasks.size(); ++i) {
+    const TaskProgress& task = progress.tasks[i];
+    const std::string held = i < tuned.limits.size() ? held_by(tuned.limits[i], task.best_seconds) : "";
+    tasks.add(to_json(task).set("held_by", held));
+  }
+  Json failures = Json::array();
+  for (const FailureGroup& group : progress.failures)
+    failures.add(
+        Json::object().set("error", name_of(group.code)).set("count", group.count).set("message", group.message));
+  Json out = Json::object();
+  out.set("records", records).set("trials", progress.trials).set("seconds", progress.seconds);
+  out.set("interrupted", progress.interrupted).set("default_ms", ms(progress.default_network_seconds()));
+  return out.set("tuned_ms", ms(progress.network_seconds()))
+      .set("compared", compared_json(progress))
+      .set("uncompared", progress.uncompared)
+      .set("phases", to_json(progress.phases))
+      .set("stolen", tuned.stolen)
+      .set("slowdown", progress.slowdown)
+      .set("remaining_gain_ms", ms(progress.remaining_gain))
+      .set("failures", failures)
+      .set("devices", to_json(tuned.units))
+      .set("tasks", tasks)
+      .set("network", to_json(tuned.truth))
+      .set("layouts", tuned.plans ? to_json(*tuned.plans) : Json());
+}
+
+}  // namespace whet

@@ -1,0 +1,398 @@
+#include "workflow/tuning.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <iterator>
+#include <numeric>
+#include <utility>
+
+#include "base/counted.h"
+#include "compiler/scratch.h"
+#include "device/make_device.h"
+#include "machine/detect.h"
+#include "machine/stolen.h"
+#include "measure/device_rates.h"
+#include "tuner/footprint.h"
+#include "workflow/opened.h"
+#include "workflow/rates.h"
+
+namespace whet {
+namespace {
+
+/// "0,2-5" as numbers; nothing when it is something else.
+std::optional<std::vector<int>> parse_numbers(const std::string& list) {
+  std::vector<int> numbers;
+  const char *at = list.data(), *const end = at + list.size();
+  while (at < end) {
+    int first = 0;
+    auto read = std::from_chars(at, end, first);
+    if (read.ec != std::errc() || first < 0) return std::nullopt;
+    int last = first;
+    if (read.ptr < end && *read.ptr == '-') read = std::from_chars(read.ptr + 1, end, last);
+    constexpr int kMost = 100000;
+    if (read.ec != std::errc() || last < first || last > kMost) return std::nullopt;
+    for (int number = first; number <= last; ++number) numbers.push_back(number);
+    if (read.ptr < end && (*read.ptr != ',' || read.ptr + 1 == end)) return std::nullopt;
+    at = read.ptr < end ? read.ptr + 1 : end;
+  }
+  return numbers;
+}
+
+/// "0,2-5": the numbers of tasks, each once; all for "".
+Result<std::vector<int>> choose_tasks(const std::vector<Task>& tasks, const std::string& list) {
+  std::vector<int> all(tasks.size());
+  std::iota(all.begin(), all.end(), 0);
+  if (list.empty()) return all;
+  const std::optional<std::vector<int>> numbers = parse_numbers(list);
+  if (!numbers) return Error{fmt::format("--tasks is \"{}\"; expected numbers and ranges like 0,2-5", list)};
+  for (int number : *numbers)
+    if (static_cast<std::size_t>(number) >= tasks.size())
+      return Error{fmt::format("--tasks names task {}, but the tasks are 0 to {}", number, tasks.size() - 1)};
+  std::vector<int> chosen = *numbers;
+  std::sort(chosen.begin(), chosen.end());
+  chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
+  return chosen;
+}
+
+/// Per task, where neither --trials nor --minutes is given.
+constexpr int kDefaultTrialsPerTask = 64;
+/// Bursts of the last comparison [s]: many tasks are compared at the end of a run of a minute.
+constexpr double kBurstSeconds = 0.01;
+
+/// Of the trials and the minutes, this part may go to other layouts and covers: more where a depthwise convolution can be in one chain
+/// with others, which gains most (docs/decisions/covers.md). Where none can, a short run's usual kernels are worth the time.
+constexpr double kShareWithChains = 0.25, kShareWithoutChains = 0.1;
+
+/// The trials that are left for the usual kernels.
+std::int64_t main_trials(const TuneSettings& settings, double share) {
+  return static_cast<std::int64_t>(std::ceil((1 - share) * settings.trials));
+}
+
+///   share  of the trials and the minutes
+TuneOptions tune_options(const TuneSettings& settings, const std::vector<int>& ids, double share) {
+  TuneOptions options;
+  options.ids = ids;
+  options.trials = static_cast<std::int64_t>(std::ceil(share * settings.trials));
+  options.minutes = share * settings.minutes;
+  if (settings.trials == 0 && settings.minutes == 0)
+    options.trials = kDefaultTrialsPerTask * static_cast<std::int64_t>(ids.size());
+  options.round = settings.round;
+  options.strategy = settings.strategy;
+  options.budget = settings.per_task ? BudgetPolicy::per_task : *parse_budget(settings.scheduler);
+  options.least_gain = settings.least_gain / 100;
+  options.early_stop = settings.early_stop;
+  options.seeds = !settings.no_seeds;
+  options.exact = settings.rounding.exact;
+  options.precision = settings.rounding.schedules().precision;
+  options.seed = settings.model.seed;
+  options.interrupted = settings.where.interrupted;
+  return options;
+}
+
+/// How the whole network is timed.
+Result<NetworkOptions> network_options(const TuneSettings& settings, const Prepared& prepared, Measurer& measurer,
+                                       TuneListener& listener) {
+  NetworkOptions options;
+  options.measurer = &measurer;
+  const std::vector<InputSlot> slots = input_slots(prepared.fused.graph);
+  const InputFiles files = without_folded(settings.model, slots, prepared.files);
+  WHET_TRY(options.inputs, match_inputs(slots, files, "random", settings.model.seed));
+  options.open.pin = !settings.no_pin;
+  options.open.threads = static_cast<std::uint32_t>(prepared.place.target.threads);
+  options.open.cores.assign(prepared.place.cores.cpus.begin(), prepared.place.cores.cpus.end());
+  options.exact = settings.rounding.exact;
+  options.precision = settings.rounding.schedules().precision;
+  options.interrupted = settings.where.interrupted;
+  options.on_kernel = [&listener](int done, int all) { listener.compiling(done, all); };
+  return options;
+}
+
+/// Times the network as it runs now, alternately with the untuned one.
+Result<NetworkTruth> settle(const TuneSettings& settings, const Prepared& prepared, Measurer& measurer, Device& device,
+                            RecordFile& file, TuneListener& listener) {
+  WHET_TRY(const NetworkOptions options, network_options(settings, prepared, measurer, listener));
+  return settle_in_network(prepared.fused, prepared.place.target, file, device, options);
+}
+
+/// The part of the trials and minutes that alternatives may have; 0: none are searched. Layouts are a choice for a whole network of
+/// pictures whose times mean something, on a processor.
+double share_of_alternatives(const TuneSettings& settings, const Prepared& prepared,
+                             const AlternativeOptions& options) {
+  const bool whole = prepared.chosen.size() == prepared.tasks.size();
+  if ((options.forms.empty() && !options.covers) || !prepared.place.target.is_cpu() || prepared.emulated ||
+      settings.no_network || !whole)
+    return 0;
+  const Result<Alternatives> found = find_alternatives(prepared.fused, prepared.place.target, options);
+  if (!found.ok() || found->all.size() == found->usual) return 0;
+  const double share = std::ranges::any_of(found->all, chains_depthwise) ? kShareWithChains : kShareWithoutChains;
+  return settings.trials > 0 && main_trials(settings, share) == settings.trials ? 0 : share;
+}
+
+Result<PlanSearch> search_layouts(const TuneSettings& settings, const Prepared& prepared, const Tuned& tuned,
+                                  const AlternativeOptions& alternatives, double share, Measurer& measurer,
+                                  Device& device, RecordFile& file, TuneListener& listener) {
+  PlanSearchOptions options;
+  options.name = settings.model.name();
+  options.alternatives = alternatives;
+  options.prices.schedules = {settings.rounding.exact, settings.rounding.schedules().precision};
+  options.prices.rates = tuned.rates;
+  options.prices.network_bytes = network_footprint(prepared.fused, prepared.tasks, settings.rounding.exact);
+  const NetworkTruth& truth = tuned.truth;
+  options.knows_excess = !truth.disturbed && !truth.disturbed_beside_tasks;
+  if (options.knows_excess && truth.tasks_seconds > 0)
+    options.excess_seconds = std::max(0.0, truth.beside_tasks_seconds - truth.tasks_seconds);
+  options.tuning = tune_options(settings, {}, share);
+  if (settings.trials > 0) options.tuning.trials = settings.trials - main_trials(settings, share);
+  if (settings.minutes == 0 && settings.trials == 0)
+    options.tuning.trials = static_cast<std::int64_t>(share * kDefaultTrialsPerTask) * std::ssize(prepared.ids);
+  options.on_round = [&listener](const PlanProgress& progress) { listener.planning(progress); };
+  WHET_TRY(options.network, network_options(settings, prepared, measurer, listener));
+  return search_plans(prepared.fused, prepared.place.target, measurer, file, device, options);
+}
+
+bool interrupted(const TuneSettings& settings) { return settings.where.interrupted && settings.where.interrupted(); }
+
+/// The rates of a device elsewhere, measured there; none of an emulator.
+MachineRates rates_there(const TuneSettings& settings, const Prepared& prepared, const Devices& devices) {
+  if (prepared.emulated) return {};
+  return measure_device_rates(*devices.front(), prepared.place.target, measure_options(settings, prepared).cpu);
+}
+
+/// The limits of what was tuned, by the better of the rates before and after: what was measured beside something else
+/// would give shares of more than the whole.
+void find_limits(const TuneSettings& settings, const Prepared& prepared, const Devices& devices, Tuned& tuned) {
+  const MachineRates now =
+      is_remote(prepared) ? rates_there(settings, prepared, devices) : measure_rates(prepared.place);
+  tuned.rates = better_of(tuned.rates, now);
+  const std::int64_t footprint = network_footprint(prepared.fused, prepared.tasks, settings.rounding.exact);
+  for (const Task& task : prepared.chosen) tuned.limits.push_back(limits_of(task.dag, tuned.rates, footprint));
+}
+
+/// The network, and the plan of its layouts and covers where these have a share of the time. What cannot be timed is a note.
+void settle_all(const TuneSettings& settings, const Prepared& prepared, const AlternativeOptions& alternatives,
+                double share, DeviceMeasurer& measurer, const Devices& devices, RecordFile& file,
+                TuneListener& listener, Tuned& tuned) {
+  Device& device = *devices[measurer.deciding()];
+  Result<NetworkTruth> truth = settle(settings, prepared, measurer, device, file, listener);
+  if (!truth.ok()) return tell(settings.where.tell, "The network cannot be timed: " + truth.error().message);
+  tuned.truth = std::move(*truth);
+  listener.network(tuned.truth);
+  if (interrupted(settings) || share == 0) return;
+  Result<PlanSearch> plans =
+      search_layouts(settings, prepared, tuned, alternatives, share, measurer, device, file, listener);
+  if (!plans.ok()) return tell(settings.where.tell, "The layouts cannot be compared: " + plans.error().message);
+  tuned.plans = std::move(*plans);
+  listener.plans(*tuned.plans);
+}
+
+/// The tasks of the model for a place, none chosen yet.
+Result<Prepared> prepare(const TuneSettings& settings, const MeasuringPlace& where,
+                         const std::vector<DeviceName>& devices) {
+  const TargetOnCores& place = where.target;
+  Prepared prepared;
+  prepared.place = place;
+  prepared.devices = devices;
+  prepared.where = where.where;
+  if (!devices.front().is_remote()) {
+    for (const DeviceName& device : devices) WHET_RETURN_IF_ERROR(device_for(to_string(device), place.target));
+    WHET_RETURN_IF_ERROR(has_device(place.target));
+    WHET_RETURN_IF_ERROR(can_run(place.target));
+  }
+  prepared.emulated = where.emulated || devices.front().kind == DeviceName::Kind::emulated;
+  if (settings.model.model.empty()) return prepared;
+  WHET_TRY(prepared.files, read_inputs(settings.model));
+  WHET_TRY(prepared.fused, load_fused(settings.model, prepared.files, settings.rounding.passes()));
+  WHET_TRY(prepared.tasks, extract_tasks(prepared.fused, place.target));
+  return prepared;
+}
+
+/// Chooses those that `only` names.
+Status choose(const std::string& only, Prepared& prepared) {
+  WHET_TRY(prepared.ids, choose_tasks(prepared.tasks, only));
+  for (int id : prepared.ids) prepared.chosen.push_back(prepared.tasks[static_cast<std::size_t>(id)]);
+  return ok_status();
+}
+
+/// The same error, about an option.
+Error of_option(Error error) {
+  error.kind = ErrorKind::wrong_use;
+  return error;
+}
+
+/// Options that only certain devices take.
+Status check_devices(const MeasuringOptions& options, const std::vector<DeviceName>& names) {
+  WHET_RETURN_IF_ERROR(check_fleet(options.fleet, has_fleet(names)));
+  if (options.priority == "low" && !has_fleet(names))
+    return of_option({"--priority is of jobs in a fleet; give --device fleet:KEY too"});
+  if (options.deciding.empty()) return ok_status();
+  if (has_fleet(names)) return of_option({"--finals names one device, and any unit of a fleet takes any job"});
+  if (names.size() > 1) return ok_status();
+  return of_option({"--finals chooses one of several devices; --device names one"});
+}
+
+}  // namespace
+
+bool is_remote(const Prepared& prepared) { return prepared.devices.front().is_remote(); }
+
+MeasureOptions measure_options(const TuneSettings& settings, const Prepared& prepared) {
+  MeasureOptions options;
+  options.cpu.cores.assign(prepared.place.cores.cpus.begin(), prepared.place.cores.cpus.end());
+  options.cpu.no_pin = settings.no_pin;
+  options.seed = settings.model.seed;
+  options.burst_seconds = kBurstSeconds;
+  options.policy.classic = settings.repeat > 0;
+  options.policy.repeat = static_cast<std::uint32_t>(std::max(1, settings.repeat));
+  options.policy.number = static_cast<std::uint32_t>(std::max(1, settings.number));
+  options.policy.min_repeat_seconds = settings.min_repeat_ms / 1e3;
+  options.policy.cache = *parse_cache_mode(settings.cache);
+  options.policy.network_bytes =
+      laid_out(network_footprint(prepared.fused, prepared.tasks, settings.rounding.exact), prepared.place.target);
+  options.interrupted = settings.where.interrupted;
+  return options;
+}
+
+std::string place_text(const Prepared& prepared) {
+  const Target& target = prepared.place.target;
+  if (target.is_cpu() && is_remote(prepared))
+    return fmt::format("cpu {}, {} ({}) on {}", target.cpu().mcpu, counted(target.threads, "thread"),
+                       cores_text(prepared.place.cores), prepared.where);
+  if (target.is_cpu())
+    return fmt::format("cpu {}, {} ({})", target.cpu().mcpu, counted(target.threads, "thread"),
+                       cores_text(prepared.place.cores));
+  std::string names;
+  for (const DeviceName& device : prepared.devices)
+    names += (names.empty() ? "" : ", ") + (device == DeviceName{} ? "cuda:0" : to_string(device));
+  return to_string(target) + " on " + names + (prepared.emulated ? ": times are estimates" : "");
+}
+
+Result<Workplace> make_workplace(const TuneSettings& settings, Zygote& zygote) {
+  const Result<std::vector<DeviceName>> names = parse_devices(settings.where.devices);
+  if (!names.ok()) return of_option(names.error());
+  WHET_RETURN_IF_ERROR(check_devices(settings.where, *names));
+  Result<MeasuringPlace> place = choose_place(settings.where, *names, zygote);
+  if (!place.ok()) return names->front().is_remote() ? place.error() : of_option(place.error());
+  const Target& target = place->target.target;
+  if (const Status rounding = settings.rounding.check(target); !rounding.ok()) return of_option(rounding.error());
+  if (settings.alternatives)
+    if (const auto wanted = settings.alternatives(target); !wanted.ok()) return of_option(wanted.error());
+  Workplace work;
+  WHET_TRY(work.prepared, prepare(settings, *place, *names));
+  if (const Status chosen = choose(settings.only, work.prepared); !chosen.ok()) return of_option(chosen.error());
+  work.devices = std::move(place->devices);
+  work.tally = std::move(place->tally);
+  if (!is_remote(work.prepared)) {
+    WHET_TRY(work.devices, make_devices(settings.where, work.prepared.place, work.prepared.devices, zygote));
+  }
+  return work;
+}
+
+/// Who has no other layouts or no covers to choose from asks for kernels without: no earlier plan of the file that has them
+/// counts any more.
+Status end_earlier_plan(const TuneSettings& settings, const Prepared& prepared, const AlternativeOptions& asked,
+                        RecordFile& file) {
+  const SpaceOptions schedules = settings.rounding.schedules();
+  WHET_TRY(const bool ended,
+           end_plan(prepared.fused, prepared.place.target, asked, schedules, file, settings.model.name()));
+  if (ended)
+    tell(settings.where.tell,
+         "The file's plan ends here: it has layouts or covers that --layouts or --covers leaves out");
+  return ok_status();
+}
+
+Status calibrate(const TuneSettings& settings, const Prepared& prepared, DeviceMeasurer& measurer) {
+  if (prepared.chosen.empty()) return ok_status();
+  const Task& task = prepared.chosen.front();
+  const Target& target = prepared.place.target;
+  const Result<Steps> steps =
+      default_steps(task.dag, target, {settings.rounding.exact, settings.rounding.schedules().precision});
+  return measurer.calibrate({task.key, task.name, task.dag, target, task.within}, steps.ok() ? to_text(*steps) : "",
+                            settings.where.deciding);
+}
+
+Result<RecordFile> open_records(const TuneSettings& settings, const Prepared& prepared, const Devices& devices) {
+  return RecordFile::open(settings.records, prepared.emulated ? EmulatedRecords::alone : EmulatedRecords::left_out,
+                          devices.front()->info().name);
+}
+
+std::vector<std::string> record_notes(const Prepared& prepared, const RecordFile& file) {
+  std::vector<std::string> notes = file.notes();
+  if (file.records().size() == 0) return notes;
+  std::ranges::copy(strangers_of(file.path(), file.records(), prepared.fused, prepared.place.target, TargetUse::exact),
+                    std::back_inserter(notes));
+  return notes;
+}
+
+Result<Tuned> tune_model(const TuneSettings& settings, const Prepared& prepared, Zygote& zygote, const Devices& devices,
+                         RecordFile& file, TuneListener& listener) {
+  // The whole network will need one, after what may be hours.
+  if (!settings.no_network) WHET_RETURN_IF_ERROR(ScratchDirectory::make());
+  Tuned tuned;
+  AlternativeOptions alternatives{.covers = false};
+  if (settings.alternatives) {
+    WHET_TRY(alternatives, settings.alternatives(prepared.place.target));
+  }
+  tuned.rates = is_remote(prepared) ? rates_there(settings, prepared, devices) : devices.front()->info().rates;
+  for (const std::string& note : record_notes(prepared, file)) tell(settings.where.tell, note);
+  listener.started(prepared, file, tuned.rates);
+  const StolenTime stolen(is_remote(prepared) ? std::vector<int>{} : prepared.place.cores.cpus);
+  std::vector<Device*> all;
+  for (const auto& device : devices) all.push_back(device.get());
+  BuilderPool builders(zygote, settings.builders, {.timeout = settings.build_timeout});
+  tuned.builders = builders.size();
+  DeviceMeasurer measurer(builders, all, measure_options(settings, prepared));
+  WHET_RETURN_IF_ERROR(calibrate(settings, prepared, measurer));
+  const double share = share_of_alternatives(settings, prepared, alternatives);
+  const bool leaves_out = alternatives.forms.empty() || !alternatives.covers;
+  if (settings.alternatives && leaves_out && prepared.place.target.is_cpu())
+    WHET_RETURN_IF_ERROR(end_earlier_plan(settings, prepared, alternatives, file));
+  WHET_TRY(tuned.progress,
+           tune(prepared.chosen, prepared.place.target, measurer, file, tune_options(settings, prepared.ids, 1 - share),
+                [&](const TuneProgress& progress) { listener.round(progress); }));
+  tuned.units = measurer.units();
+  find_limits(settings, prepared, devices, tuned);
+  if (!settings.no_network && !tuned.progress.interrupted && !prepared.tasks.empty()) {
+    settle_all(settings, prepared, alternatives, share, measurer, devices, file, listener, tuned);
+    tuned.progress.interrupted = interrupted(settings);
+  }
+  if (!is_remote(prepared)) tuned.stolen = stolen.share();
+  listener.finished(tuned);
+  return tuned;
+}
+
+Result<ThreadTable> compare_threads(TuneSettings settings, const std::vector<int>& counts,
+                                    const std::vector<Prepared>& runs, Zygote& zygote) {
+  ThreadTable table{counts, std::vector(counts.size(), std::vector<double>(counts.size(), 0))};
+  for (std::size_t on = 0; on < counts.size(); ++on) {
+    const Prepared& here = runs[on];
+    settings.where.place.threads = counts[on];
+    WHET_TRY(MeasuringPlace place, choose_place(settings.where, here.devices, zygote));
+    if (!is_remote(here)) {
+      WHET_TRY(place.devices, make_devices(settings.where, here.place, here.devices, zygote));
+    }
+    WHET_TRY(const RecordFile file, open_records(settings, here, place.devices));
+    std::vector<Device*> all;
+    for (const auto& device : place.devices) all.push_back(device.get());
+    BuilderPool builders(zygote, settings.builders, {.timeout = settings.build_timeout});
+    DeviceMeasurer measurer(builders, all, measure_options(settings, here));
+    const SpaceOptions schedules = settings.rounding.schedules();
+    for (const Task& task : here.chosen) {
+      std::vector<std::string> steps;
+      for (const Prepared& tuned : runs) {
+        const Target& target = tuned.place.target;
+        const auto best = file.records().best(task.key, task.within, target);
+        const Result<Steps> usual = default_steps(task.dag, target, schedules);
+        steps.push_back(best && best->exact ? best->record->steps : usual.ok() ? to_text(*usual) : "");
+      }
+      const std::vector<Outcome> times =
+          measurer.compare({task.key, task.name, task.dag, here.place.target, task.within}, steps);
+      for (std::size_t k = 0; k < counts.size(); ++k)
+        table.seconds[k][on] += static_cast<double>(task.weight) * times[k].best_seconds();
+    }
+  }
+  return table;
+}
+
+}  // namespace whet

@@ -1,0 +1,145 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "alternatives/alternatives.h"
+#include "base/result.h"
+#include "cost/limit.h"
+#include "measure/device_measurer.h"
+#include "passes/fuse.h"
+#include "records/record_file.h"
+#include "task/task.h"
+#include "tuner/network.h"
+#include "tuner/plan_search.h"
+#include "tuner/tuner.h"
+#include "workflow/measuring.h"
+#include "workflow/model.h"
+#include "workflow/options.h"
+#include "workflow/rounding.h"
+
+namespace whet {
+
+/// What a run of the tuner is asked for. `where` has who is asked for an end, and who is told of what is strange.
+struct TuneSettings {
+  ModelOptions model;
+  MeasuringOptions where;
+  std::string records;  ///< the file to append to
+  int trials = 0, round = 32, early_stop = 0;
+  int builders = 0;                                          ///< 0: one a core
+  double minutes = 0, build_timeout = 15, least_gain = 0.5;  ///< [min], [s], [% of the network's latency]
+  int repeat = 0, number = 0;                                ///< repeat > 0: the classic way to measure
+  double min_repeat_ms = 0;
+  std::string strategy = "evolutionary", scheduler = "gradient", cache = "network";
+  std::string only;  ///< numbers of the tasks to tune, "0,2-5"; "": all
+  bool per_task = false, no_seeds = false, no_network = false, no_pin = false;
+  RoundingOptions rounding;
+  /// What there is to choose from beside the usual kernels; empty: nothing.
+  std::function<Result<AlternativeOptions>(const Target&)> alternatives;
+};
+
+/// A model, cut into tasks for the devices that measure them.
+struct Prepared {
+  TargetOnCores place;
+  std::vector<DeviceName> devices;  ///< at least one
+  bool emulated = false;            ///< its times mean nothing
+  InputFiles files;
+  FusedGraph fused;
+  std::vector<Task> tasks;   ///< of the whole network
+  std::vector<Task> chosen;  ///< those that are tuned
+  std::vector<int> ids;      ///< their numbers
+  std::string where;         ///< the remote devices; "" for this machine
+};
+bool is_remote(const Prepared&);
+/// "cpu znver4, 2 threads (cores 0,1; big)", "cuda -arch=sm_80 -sms=108 on emulated: times are estimates"
+std::string place_text(const Prepared&);
+
+/// A prepared model, and the devices that measure its tasks.
+struct Workplace {
+  Prepared prepared;
+  Devices devices;
+  std::shared_ptr<FleetTally> tally;  ///< what the units of a fleet do; none without one
+};
+/// Reads the model and finds its devices. An error of the kind wrong_use: an option asks for what there is not.
+Result<Workplace> make_workplace(const TuneSettings&, Zygote&);
+
+/// The record file, with the records that count for these devices.
+Result<RecordFile> open_records(const TuneSettings&, const Prepared&, const Devices&);
+/// What is wrong or strange about it, a sentence each.
+std::vector<std::string> record_notes(const Prepared&, const RecordFile&);
+
+/// What became of a run.
+struct Tuned {
+  TuneProgress progress;
+  NetworkTruth truth;
+  std::optional<PlanSearch> plans;  ///< nothing where layouts were not searched
+  MachineRates rates;
+  std::vector<std::vector<Limit>> limits;  ///< one list a task
+  std::vector<UnitReport> units;           ///< the devices
+  int builders = 0;                        ///< processes of this machine that built
+  double stolen = 0;                       ///< part of the processors' time that other machines of the host had
+};
+
+/// Sees a run while it goes on; called by one thread at a time.
+class TuneListener {
+ public:
+  virtual ~TuneListener() = default;
+  virtual void started(const Prepared&, const RecordFile&, const MachineRates&) {}
+  virtual void round(const TuneProgress&) {}
+  /// The network is compiled for its last comparison: kernels made of all kernels.
+  virtual void compiling(int /*done*/, int /*all*/) {}
+  virtual void network(const NetworkTruth&) {}
+  virtual void planning(const PlanProgress&) {}
+  virtual void plans(const PlanSearch&) {}
+  virtual void finished(const Tuned&) {}
+};
+/// Several listeners as one.
+class TuneListeners : public TuneListener {
+ public:
+  std::vector<TuneListener*> all;
+
+  void started(const Prepared& prepared, const RecordFile& file, const MachineRates& rates) override {
+    for (TuneListener* each : all) each->started(prepared, file, rates);
+  }
+  void round(const TuneProgress& progress) override {
+    for (TuneListener* each : all) each->round(progress);
+  }
+  void compiling(int done, int kernels) override {
+    for (TuneListener* each : all) each->compiling(done, kernels);
+  }
+  void network(const NetworkTruth& truth) override {
+    for (TuneListener* each : all) each->network(truth);
+  }
+  void planning(const PlanProgress& progress) override {
+    for (TuneListener* each : all) each->planning(progress);
+  }
+  void plans(const PlanSearch& search) override {
+    for (TuneListener* each : all) each->plans(search);
+  }
+  void finished(const Tuned& tuned) override {
+    for (TuneListener* each : all) each->finished(tuned);
+  }
+};
+
+/// Tunes and, unless interrupted or told not to, times the whole network and looks for a better plan of its layouts.
+Result<Tuned> tune_model(const TuneSettings&, const Prepared&, Zygote&, const Devices&, RecordFile&, TuneListener&);
+
+/// How candidates of a prepared model are measured.
+MeasureOptions measure_options(const TuneSettings&, const Prepared&);
+/// Of several devices, one decides: the one in the middle by the default schedule of a task, or the one that the user names.
+Status calibrate(const TuneSettings&, const Prepared&, DeviceMeasurer&);
+
+/// What the best schedules for each number of threads take on the others.
+struct ThreadTable {
+  std::vector<int> threads;
+  /// [tuned for][run on], in the order of `threads`: the sum of the tasks' weight x latency [s]; infinity: unknown.
+  std::vector<std::vector<double>> seconds;
+};
+/// Times the best schedules for each number of threads on all of them.
+///   runs  what was tuned, one a number of threads
+Result<ThreadTable> compare_threads(TuneSettings, const std::vector<int>& counts, const std::vector<Prepared>& runs,
+                                    Zygote&);
+
+}  // namespace whet
