@@ -18,6 +18,7 @@
 #include "space/testing/attention_texts.h"
 #include "space/testing/byte_texts.h"
 #include "space/testing/gpu_samples.h"
+#include "space/testing/product_texts.h"
 
 namespace whet {
 namespace gpu_mutation_test {
