@@ -170,7 +170,7 @@ Status import_split(MxSite& site) {
   if (count < 1 || count > 4096 || extent % count != 0)
     return site.error("splits an extent of " + std::to_string(extent) + " into " + std::to_string(count) + " parts");
   WHET_TRY(const std::vector<ValueId> parts,
-           divided(site, x, axis, Ints(static_cast<std::size_t>(count), extent / count)));
+           split(site, x, axis, Ints(static_cast<std::size_t>(count), extent / count)));
   for (std::size_t i = 0; i < parts.size(); ++i)
     WHET_RETURN_IF_ERROR(squeeze ? site.give(squeezed(site, parts[i], Ints{axis}), i) : site.give(parts[i], i));
   return ok_status();
@@ -202,7 +202,7 @@ Status import_split_at(MxSite& site) {
     return site.error("splits an extent of " + std::to_string(extent) +
                       (sections > 0 ? " into " + std::to_string(sections) + " parts"
                                     : " at " + to_string(site.integers("indices").value())));
-  WHET_TRY(const std::vector<ValueId> parts, divided(site, x, axis, extents));
+  WHET_TRY(const std::vector<ValueId> parts, split(site, x, axis, extents));
   for (std::size_t i = 0; i < parts.size(); ++i)
     WHET_RETURN_IF_ERROR(squeeze ? site.give(squeezed(site, parts[i], Ints{axis}), i) : site.give(parts[i], i));
   return ok_status();
@@ -389,7 +389,7 @@ Status import_embedding(MxSite& site) {
   const Shape w = site.shape(site.in(1));
   if (w.size() != 2 || w[0] < 1) return site.error("its weights are " + to_string(w));
   WHET_TRY(const ValueId places, places_in(site, site.in(0), w[0], "clip"));
-  return site.give(taken(site, site.in(1), places, 0));
+  return site.give(gather(site, site.in(1), places, 0));
 }
 Status import_take(MxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2));
@@ -397,7 +397,7 @@ Status import_take(MxSite& site) {
   WHET_TRY(const std::int64_t axis, site.axis("axis", 0, site.rank(x)));
   WHET_TRY(const ValueId places,
            places_in(site, site.in(1), site.shape(x)[static_cast<std::size_t>(axis)], site.text("mode", "clip")));
-  return site.give(taken(site, x, places, axis));
+  return site.give(gather(site, x, places, axis));
 }
 /// One element along an axis for each of the others.
 Status import_pick(MxSite& site) {
@@ -486,7 +486,7 @@ Status import_arange(MxSite& site) {
   if (!site.has("stop")) start = 0;
   if (repeat != 1) return site.error("repeats its numbers, which is not supported");
   const auto one = [&](double value) { return Tensor::of<double>(dtype, {}, {value}); };
-  WHET_TRY(const Tensor numbers, counted(site, one(start), one(stop), one(step)));
+  WHET_TRY(const Tensor numbers, range(site, one(start), one(stop), one(step)));
   return site.give_constant(numbers);
 }
 

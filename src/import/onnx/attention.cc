@@ -42,7 +42,7 @@ Status give_rotated(OnnxSite& site, std::int64_t heads, Rotary form) {
   WHET_TRY(form.turned, site.integer("rotary_embedding_dim", 0));
   const bool three = site.rank(0) == 3;
   WHET_TRY(const ValueId x, by_heads(site, 0, heads, "num_heads"));
-  WHET_TRY(ValueId y, rotated(site, x, form));
+  WHET_TRY(ValueId y, rotary_embedding(site, x, form));
   if (three) {
     WHET_TRY(y, join_heads(site, y));
   }

@@ -22,7 +22,7 @@ Status import_non_max_suppression(OnnxSite& site) {
   if (most <= 0 || num_elements(site.shape(1)) == 0) return site.give_constant(Tensor(DType::i64, {0, 3}));
   const BestBoxes how{std::min(most, site.shape(1)[2]), site.if_given(3), site.if_given(4)};
   WHET_TRY(const ValueId corners, centres ? corners_of_centres(site, site.in(0)) : ordered_corners(site, site.in(0)));
-  WHET_TRY(const ChosenBoxes chosen, best_boxes(site, corners, site.in(1), how));
+  WHET_TRY(const ChosenBoxes chosen, non_max_suppression(site, corners, site.in(1), how));
   return site.give(rows_of_boxes(site, chosen));
 }
 

@@ -14,7 +14,7 @@ Status import_col2im(OnnxSite& site) {
   WHET_TRY(const std::vector<std::int64_t> pads, site.entries("pads", 2 * dims, 0, 0));
   form.window.pads_begin.assign(pads.begin(), pads.begin() + static_cast<std::ptrdiff_t>(dims));
   form.window.pads_end.assign(pads.begin() + static_cast<std::ptrdiff_t>(dims), pads.end());
-  return site.give(added_up(site, site.in(0), form));
+  return site.give(fold(site, site.in(0), form));
 }
 
 }  // namespace whet

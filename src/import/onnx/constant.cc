@@ -48,7 +48,7 @@ Status import_constant_of_shape(OnnxSite& site) {
 
 Status import_range(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(3));
-  return site.give(counted(site, site.in(0), site.in(1), site.in(2)));
+  return site.give(range(site, site.in(0), site.in(1), site.in(2)));
 }
 
 }  // namespace whet

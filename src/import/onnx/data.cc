@@ -68,7 +68,7 @@ Status import_split(OnnxSite& site) {
     return site.error("splits an extent of " + std::to_string(x[d]) + " into parts " + to_string(parts) + " for " +
                       std::to_string(site.output_count()) + " outputs");
   }
-  WHET_TRY(const std::vector<ValueId> values, divided(site, site.in(0), axis, parts));
+  WHET_TRY(const std::vector<ValueId> values, split(site, site.in(0), axis, parts));
   for (std::size_t i = 0; i < values.size(); ++i) WHET_RETURN_IF_ERROR(site.give(values[i], i));
   return ok_status();
 }
@@ -105,7 +105,7 @@ Status import_gather(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   WHET_TRY(const std::int64_t given, site.integer("axis", 0));
   WHET_TRY(const std::int64_t axis, site.resolve_axis(given, site.rank(0)));
-  return site.give(taken(site, site.in(0), site.in(1), axis));
+  return site.give(gather(site, site.in(0), site.in(1), axis));
 }
 
 Status import_pad_attributes(OnnxSite& site) {

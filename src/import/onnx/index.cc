@@ -163,7 +163,7 @@ Status import_eye_like(OnnxSite& site) {
 
 Status import_non_zero(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  if (const Tensor* x = site.constant(0)) return site.give_constant(places_of_non_zero(*x));
+  if (const Tensor* x = site.constant(0)) return site.give_constant(non_zero(*x));
   return site.give(counted_non_zero(site, site.in(0)));
 }
 
@@ -187,7 +187,7 @@ Status import_compress(OnnxSite& site) {
   } else {
     WHET_TRY(x, site.add("flat", ReshapeOperator{{num_elements(site.shape(0))}}, {x}));
   }
-  if (const Tensor* condition = site.constant(1)) return site.give(compressed(site, x, *condition, axis));
+  if (const Tensor* condition = site.constant(1)) return site.give(compress(site, x, *condition, axis));
   return site.give(counted_where(site, x, site.in(1), axis));
 }
 

@@ -71,7 +71,7 @@ Status give_trained_batch_norm(OnnxSite& site, double momentum, double epsilon) 
     if (i >= 3) {
       WHET_RETURN_IF_ERROR(site.pass(channel_list(site, seen, site.dtype(0)), i));
     } else {
-      WHET_RETURN_IF_ERROR(site.give(moved_towards(site, site.in(2 + i), seen, momentum), i));
+      WHET_RETURN_IF_ERROR(site.give(running_average(site, site.in(2 + i), seen, momentum), i));
     }
   }
   return ok_status();

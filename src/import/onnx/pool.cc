@@ -50,7 +50,7 @@ Status import_max_pool(OnnxSite& site) {
   WHET_TRY(const Pooling pooling, read_pooling(site, PoolKind::max));
   WHET_TRY(const ValueId top, pooled(site, site.in(0), pooling));
   if (!site.wants_output(1)) return site.give(top);
-  WHET_RETURN_IF_ERROR(site.give(places_of_maxima(site, site.in(0), pooling, top, by_columns), 1));
+  WHET_RETURN_IF_ERROR(site.give(max_pool_indices(site, site.in(0), pooling, top, by_columns), 1));
   return site.pass(top);
 }
 
@@ -111,7 +111,7 @@ Status import_max_unpool(OnnxSite& site) {
   if (site.has(2)) {
     WHET_TRY(y, site.known_integers(2, "shape"));
   }
-  return site.give(unpooled(site, site.in(0), site.in(1), y));
+  return site.give(max_unpool(site, site.in(0), site.in(1), y));
 }
 
 }  // namespace whet

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "import/parts/moved.h"
+#include "import/parts/move_axis.h"
 #include "import/parts/window.h"
 
 namespace whet {
@@ -43,9 +43,9 @@ Result<ValueId> means_along(NodeSite& site, ValueId x, std::size_t d, std::int64
     const std::int64_t first = first_of_window(i, windows, extent), end = end_of_window(i, windows, extent);
     for (std::int64_t k = first; k < end; ++k) matrix.set(k * windows + i, 1.0 / static_cast<double>(end - first));
   }
-  WHET_TRY(const ValueId turned, site.add("turned", moved(rank, d, rank - 1), {x}));
+  WHET_TRY(const ValueId turned, site.add("turned", move_axis(rank, d, rank - 1), {x}));
   WHET_TRY(const ValueId means, site.add("means", MatMulOperator{}, {turned, site.add_constant("windows", matrix)}));
-  return site.add("back", moved(rank, rank - 1, d), {means});
+  return site.add("back", move_axis(rank, rank - 1, d), {means});
 }
 
 Result<ValueId> maxima_along(NodeSite& site, ValueId x, std::size_t d, std::int64_t windows) {

@@ -156,7 +156,7 @@ Result<ValueId> angle_of(NodeSite& site, ValueId y, ValueId x) {
   return site.add("atan2", WhereOperator{}, {left, turned, angle});
 }
 
-Result<ValueId> bits_shifted(NodeSite& site, ValueId x, ValueId count, bool left) {
+Result<ValueId> bit_shift(NodeSite& site, ValueId x, ValueId count, bool left) {
   if (site.dtype(x) != DType::u8 || site.dtype(count) != DType::u8) {
     return site.error("shifts " + to_string(site.type(x)) + " by " + to_string(site.type(count)) + "; expected u8");
   }
@@ -173,7 +173,7 @@ Result<ValueId> bits_shifted(NodeSite& site, ValueId x, ValueId count, bool left
   return site.add("narrow", CastOperator{DType::u8}, {shifted});
 }
 
-Result<ValueId> bits_turned(NodeSite& site, ValueId x) {
+Result<ValueId> bitwise_not(NodeSite& site, ValueId x) {
   const DType dtype = site.dtype(x);
   if (is_float(dtype) || dtype == DType::boolean) {
     return site.error("the input is " + to_string(site.type(x)) + "; expected integers");
@@ -225,7 +225,7 @@ Result<ValueId> as_signed_word(NodeSite& site, ValueId word) {
 
 }  // namespace
 
-Result<ValueId> bits_combined(NodeSite& site, BinaryKind kind, ValueId a, ValueId b) {
+Result<ValueId> bitwise(NodeSite& site, BinaryKind kind, ValueId a, ValueId b) {
   const DType dtype = site.dtype(a);
   if (is_float(dtype) || dtype == DType::boolean || dtype != site.dtype(b))
     return site.error("combines the bits of " + to_string(site.type(a)) + " and " + to_string(site.type(b)) +

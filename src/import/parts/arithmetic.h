@@ -46,11 +46,11 @@ Result<ValueId> is_infinite(NodeSite&, ValueId x, bool negative, bool positive);
 Result<ValueId> angle_of(NodeSite&, ValueId y, ValueId x);
 
 /// Bits of u8 moved to the left or to the right, as products and quotients with powers of two. Needs: u8 both.
-Result<ValueId> bits_shifted(NodeSite&, ValueId x, ValueId count, bool left);
+Result<ValueId> bit_shift(NodeSite&, ValueId x, ValueId count, bool left);
 /// Every bit turned. Needs: integers.
-Result<ValueId> bits_turned(NodeSite&, ValueId x);
+Result<ValueId> bitwise_not(NodeSite&, ValueId x);
 
 /// Two integers bit by bit, broadcast. `kind`: logical and, or, exclusive or. Needs: integers of one type.
-Result<ValueId> bits_combined(NodeSite&, BinaryKind kind, ValueId a, ValueId b);
+Result<ValueId> bitwise(NodeSite&, BinaryKind kind, ValueId a, ValueId b);
 
 }  // namespace whet

@@ -97,7 +97,7 @@ Result<Attended> attention(NodeSite& site, ValueId q, ValueId k, ValueId v, cons
   return result;
 }
 
-Result<ValueId> rotated(NodeSite& site, ValueId x, const Rotary& form) {
+Result<ValueId> rotary_embedding(NodeSite& site, ValueId x, const Rotary& form) {
   const Shape shape = site.shape(x);
   const std::int64_t turned = form.turned == 0 ? shape[3] : form.turned;
   const bool interleaved = form.interleaved;

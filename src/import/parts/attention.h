@@ -35,6 +35,6 @@ struct Rotary {
   std::int64_t turned = 0;        ///< numbers of a head that are turned, an even number; 0: all
 };
 /// Pairs of numbers of x [N, H, places, E] turned by angles, which each place has its own of.
-Result<ValueId> rotated(NodeSite&, ValueId x, const Rotary&);
+Result<ValueId> rotary_embedding(NodeSite&, ValueId x, const Rotary&);
 
 }  // namespace whet

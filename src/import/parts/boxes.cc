@@ -118,7 +118,7 @@ Result<ValueId> corners_of_centres(NodeSite& site, ValueId boxes) {
   return site.add("corners", ConcatOperator{static_cast<std::int64_t>(site.rank(boxes)) - 1}, {low, high});
 }
 
-Result<ChosenBoxes> best_boxes(NodeSite& site, ValueId corners, ValueId scores, BestBoxes how) {
+Result<ChosenBoxes> non_max_suppression(NodeSite& site, ValueId corners, ValueId scores, BestBoxes how) {
   WHET_RETURN_IF_ERROR(check_boxes(site, site.type(corners), site.type(scores), how.most));
   WHET_TRY(corners, site.padded_by(corners, 0));
   WHET_TRY(ValueId left, site.padded_by(scores, kNever));
@@ -185,7 +185,7 @@ Result<ValueId> left_in_order(NodeSite& site, const OrderedBoxes& boxes) {
            site.add("order", WhereOperator{}, {boxes.exists, site.add_constant("backwards", order), never}));
   WHET_TRY(scores, site.add("scores", ReshapeOperator{{shape[0], 1, n}}, {scores}));
   BestBoxes how{.most = n, .overlap = boxes.overlap, .at_limit = boxes.at_limit, .labels = boxes.labels};
-  WHET_TRY(const ChosenBoxes chosen, best_boxes(site, corners, scores, how));
+  WHET_TRY(const ChosenBoxes chosen, non_max_suppression(site, corners, scores, how));
   // A box is left where one of the steps has chosen it.
   WHET_TRY(const ValueId places, site.add("chosen_rows", ReshapeOperator{{shape[0], n, 1}}, {chosen.places}));
   WHET_TRY(const ValueId exists, site.add("exists_rows", ReshapeOperator{{shape[0], n, 1}}, {chosen.exists}));
@@ -197,7 +197,7 @@ Result<ValueId> left_in_order(NodeSite& site, const OrderedBoxes& boxes) {
   return site.cast("left", left, DType::boolean);
 }
 
-Result<ListedBoxes> listed_best_boxes(NodeSite& site, ValueId corners, ValueId scores, const BestBoxes& how) {
+Result<ListedBoxes> listed_non_max_suppression(NodeSite& site, ValueId corners, ValueId scores, const BestBoxes& how) {
   if (site.rank(corners) != 2 || site.rank(scores) != 1)
     return site.error("chooses among boxes " + to_string(site.type(corners)) + " by scores " +
                       to_string(site.type(scores)) + "; expected [boxes, 4] and [boxes]");
@@ -206,7 +206,7 @@ Result<ListedBoxes> listed_best_boxes(NodeSite& site, ValueId corners, ValueId s
   list.insert(list.begin(), 2, 1);
   WHET_TRY(corners, site.add("image", ReshapeOperator{boxes}, {corners}));
   WHET_TRY(scores, site.add("class", ReshapeOperator{list}, {scores}));
-  WHET_TRY(const ChosenBoxes chosen, best_boxes(site, corners, scores, how));
+  WHET_TRY(const ChosenBoxes chosen, non_max_suppression(site, corners, scores, how));
   const ValueId none = site.add_constant("none", Tensor::of<std::int64_t>(DType::i64, {}, {-1}));
   WHET_TRY(const ValueId filled, site.add("filled", WhereOperator{}, {chosen.exists, chosen.places, none}));
   WHET_TRY(const ValueId ones, site.cast("ones", chosen.exists, DType::i64));
@@ -217,7 +217,7 @@ Result<ListedBoxes> listed_best_boxes(NodeSite& site, ValueId corners, ValueId s
   return ListedBoxes{places, count, chosen_scores};
 }
 
-Result<PaddedBoxes> padded_best_boxes(NodeSite& site, ValueId boxes, ValueId scores, BestBoxes how) {
+Result<PaddedBoxes> padded_non_max_suppression(NodeSite& site, ValueId boxes, ValueId scores, BestBoxes how) {
   if (site.rank(boxes) != 2 || site.shape(boxes)[1] != 4 || site.rank(scores) != 1 ||
       site.shape(scores)[0] != site.shape(boxes)[0] || site.shape(scores)[0] == 0 || how.most < 1)
     return site.error("chooses " + std::to_string(how.most) + " among boxes " + to_string(site.type(boxes)) +
@@ -225,7 +225,7 @@ Result<PaddedBoxes> padded_best_boxes(NodeSite& site, ValueId boxes, ValueId sco
   const std::int64_t wanted = how.most, there = site.shape(scores)[0];
   how.most = std::min(wanted, there);
   WHET_TRY(const ValueId corners, ordered_corners(site, boxes));
-  WHET_TRY(const ListedBoxes listed, listed_best_boxes(site, corners, scores, how));
+  WHET_TRY(const ListedBoxes listed, listed_non_max_suppression(site, corners, scores, how));
   WHET_TRY(ValueId places, site.padded_by(listed.places, 0));
   const ValueId never = site.add_scalar("no_score", site.dtype(scores), kNever);
   WHET_TRY(const ValueId filled, boxes_binary(site, "has_score", BinaryKind::greater, listed.scores, never));

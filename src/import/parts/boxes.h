@@ -27,7 +27,7 @@ struct ChosenBoxes {
 };
 /// Non-maximum suppression of corners [N, n, 4] by scores [N, C, n]: of each class the best box, then the best of those that do not
 /// overlap it, and so on. Errors: more than 4096 boxes a class.
-Result<ChosenBoxes> best_boxes(NodeSite&, ValueId corners, ValueId scores, BestBoxes);
+Result<ChosenBoxes> non_max_suppression(NodeSite&, ValueId corners, ValueId scores, BestBoxes);
 
 /// Which of corners [N, n, 4] are left that come one after the other, the best first: booleans [N, n]. A box goes that overlaps one
 /// before it which is left; `exists` [N, n]: those that count. Errors: more than 4096 boxes.
@@ -45,14 +45,14 @@ struct ListedBoxes {
   ValueId scores;  ///< [n], not marked as counted; minus infinity behind the boxes
 };
 /// The same of one image and one class: corners [n, 4], scores [n].
-Result<ListedBoxes> listed_best_boxes(NodeSite&, ValueId corners, ValueId scores, const BestBoxes&);
+Result<ListedBoxes> listed_non_max_suppression(NodeSite&, ValueId corners, ValueId scores, const BestBoxes&);
 
 /// The same as TensorFlow has it, of boxes by two corners in any order: exactly `most` places and scores, zeros behind those that
 /// were chosen, and their number. Nothing of it is marked as counted.
 struct PaddedBoxes {
   ValueId places, scores, count;
 };
-Result<PaddedBoxes> padded_best_boxes(NodeSite&, ValueId boxes, ValueId scores, BestBoxes);
+Result<PaddedBoxes> padded_non_max_suppression(NodeSite&, ValueId boxes, ValueId scores, BestBoxes);
 
 /// Rows (image, class, place) of the chosen boxes, i64 [N * C * most, 3], -1 behind them, counted in dimension 0.
 Result<ValueId> rows_of_boxes(NodeSite&, const ChosenBoxes&);

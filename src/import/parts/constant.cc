@@ -56,7 +56,7 @@ Result<ValueId> filled(NodeSite& site, const std::vector<Size>& sizes, const Ten
   return y;
 }
 
-Result<Tensor> counted(NodeSite& site, const Tensor& start, const Tensor& limit, const Tensor& delta) {
+Result<Tensor> range(NodeSite& site, const Tensor& start, const Tensor& limit, const Tensor& delta) {
   const bool scalars = start.size() == 1 && limit.size() == 1 && delta.size() == 1;
   if (!scalars || start.dtype() != limit.dtype() || start.dtype() != delta.dtype() || start.dtype() == DType::boolean) {
     return site.error("counts from " + to_string(start.type()) + " to " + to_string(limit.type()) + " by " +
@@ -81,17 +81,17 @@ Result<Tensor> counted(NodeSite& site, const Tensor& start, const Tensor& limit,
   return range;
 }
 
-Result<ValueId> counted(NodeSite& site, ValueId start, ValueId limit, ValueId delta) {
+Result<ValueId> range(NodeSite& site, ValueId start, ValueId limit, ValueId delta) {
   WHET_TRY(const Tensor first, site.known(start, "start"));
   WHET_TRY(const Tensor step, site.known(delta, "step"));
   const Bounds* bounds = site.bounds(limit);
   const bool rises = first.size() == 1 && step.size() == 1 && !is_float(step.dtype()) && step.get(0) > 0;
   if (bounds == nullptr || !rises) {
     WHET_TRY(const Tensor end, site.known(limit, "limit"));
-    WHET_TRY(Tensor numbers, counted(site, first, end, step));
+    WHET_TRY(Tensor numbers, range(site, first, end, step));
     return site.add_constant("numbers", std::move(numbers));
   }
-  WHET_TRY(Tensor numbers, counted(site, first, bounds->high, step));
+  WHET_TRY(Tensor numbers, range(site, first, bounds->high, step));
   const std::int64_t most = numbers.size();
   const ValueId y = site.add_constant("numbers", std::move(numbers));
   const auto number = [&](const char* part, std::int64_t value) {

@@ -11,10 +11,10 @@ Result<ValueId> filled(NodeSite&, const Shape&, const Tensor& value);
 /// The same in a shape of sizes that values may decide.
 Result<ValueId> filled(NodeSite&, const std::vector<Size>&, const Tensor& value);
 /// start, start + delta, ... before limit. Needs: one number each, of one type. Errors: more than 2^24 numbers.
-Result<Tensor> counted(NodeSite&, const Tensor& start, const Tensor& limit, const Tensor& delta);
+Result<Tensor> range(NodeSite&, const Tensor& start, const Tensor& limit, const Tensor& delta);
 
 /// The same of values; the limit may be a number of results, which the numbers are counted by.
-Result<ValueId> counted(NodeSite&, ValueId start, ValueId limit, ValueId delta);
+Result<ValueId> range(NodeSite&, ValueId start, ValueId limit, ValueId delta);
 
 /// a0 - a1 cos(t) + a2 cos(2t), t from 0 to 2 pi: to the next window's first number (`periodic`), or to this one's last. Hann,
 /// Hamming and Blackman windows.

@@ -72,7 +72,7 @@ Result<ValueId> places(NodeSite& site, const DeformedPlan& plan, ValueId offsets
 }
 
 /// What all taps read: [images parts, taps windows, channels of a part].
-Result<ValueId> sampled(NodeSite& site, const DeformInputs& in, const DeformedPlan& plan) {
+Result<ValueId> image_samples(NodeSite& site, const DeformInputs& in, const DeformedPlan& plan) {
   const Shape x = site.shape(in.x);
   const std::int64_t images = plan.images * plan.parts;
   WHET_TRY(const ValueId parts,
@@ -87,7 +87,7 @@ Result<ValueId> sampled(NodeSite& site, const DeformInputs& in, const DeformedPl
     WHET_TRY(std::vector<Tap> of_dimension, taps_of(site, Sampling{}, at, static_cast<double>(x[d + 2])));
     taps.push_back(std::move(of_dimension));
   }
-  WHET_TRY(const ValueId read, gathered(site, pixels, taps));
+  WHET_TRY(const ValueId read, sampled(site, pixels, taps));
   if (!in.mask) return read;
   WHET_TRY(const ValueId mask,
            site.add("mask", ReshapeOperator{{images, plan.taps() * plan.windows(), 1}}, {*in.mask}));
@@ -120,7 +120,7 @@ Result<ValueId> columns(NodeSite& site, ValueId weights, const DeformedPlan& pla
 Result<ValueId> deform_convolved(NodeSite& site, const DeformInputs& in, const ConvOperator& conv, std::int64_t parts) {
   WHET_TRY(const DeformedPlan plan, make_plan(site, in, conv, parts));
   const std::int64_t g = plan.conv.groups, out = plan.y.shape[1] / g;
-  WHET_TRY(const ValueId read, sampled(site, in, plan));
+  WHET_TRY(const ValueId read, image_samples(site, in, plan));
   WHET_TRY(const ValueId a, rows(site, plan, read));
   WHET_TRY(const ValueId b, columns(site, in.weights, plan));
   WHET_TRY(ValueId y, site.add("matmul", MatMulOperator{}, {a, b}));

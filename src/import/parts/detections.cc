@@ -53,7 +53,7 @@ Result<Detections> best_detections(NodeSite& site, ValueId corners, ValueId scor
   how.most = std::min({how.most, n, total});
   WHET_TRY(const ValueId lists, shaped(site, "corners", corners, {images * own, n, 4}));
   WHET_TRY(const ValueId by_class, shaped(site, "scores", scores, {images * own, classes / own, n}));
-  WHET_TRY(const ChosenBoxes chosen, best_boxes(site, lists, by_class, how));
+  WHET_TRY(const ChosenBoxes chosen, non_max_suppression(site, lists, by_class, how));
   const std::int64_t all = classes * how.most, count = std::min(total, all);
   WHET_TRY(const ValueId candidates, shaped(site, "candidates", chosen.scores, {images, all}));
   WHET_TRY(const ValueId places, shaped(site, "places", chosen.places, {images, all}));

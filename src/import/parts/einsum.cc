@@ -23,7 +23,7 @@ struct Equation {
   bool explicit_output = false;
 };
 
-Equation split(std::string text) {
+Equation parse_equation(std::string text) {
   std::erase(text, ' ');
   Equation equation;
   if (const std::size_t arrow = text.find("->"); arrow != std::string::npos) {
@@ -267,10 +267,10 @@ Labels implied_output(const std::vector<Term>& operands, std::size_t ellipsis) {
 
 }  // namespace
 
-std::size_t operand_count(const Einsum& form) { return split(form.equation).inputs.size(); }
+std::size_t operand_count(const Einsum& form) { return parse_equation(form.equation).inputs.size(); }
 
 Result<ValueId> einsum(NodeSite& site, const std::vector<ValueId>& inputs, const Einsum& form) {
-  const Equation equation = split(form.equation);
+  const Equation equation = parse_equation(form.equation);
   WHET_CHECK(inputs.size() == equation.inputs.size());
   std::vector<std::size_t> sizes;
   WHET_TRY(const std::size_t ellipsis, ellipsis_size(site, inputs, form, equation, sizes));

@@ -3,7 +3,7 @@
 #include <complex>
 #include <numbers>
 
-#include "import/parts/moved.h"
+#include "import/parts/move_axis.h"
 
 namespace whet {
 namespace {
@@ -114,7 +114,7 @@ Result<ValueId> dft(NodeSite& site, ValueId y, const Dft& form) {
     first.shape[axis] = t.inputs;
     WHET_TRY(y, site.add("first", first, {y}));
   }
-  WHET_TRY(y, site.add("moved", moved(rank, axis, rank - 2), {y}));
+  WHET_TRY(y, site.add("moved", move_axis(rank, axis, rank - 2), {y}));
   Shape shape = site.type(y).shape;
   const std::int64_t signals = num_elements(shape) / matrix.shape()[0];
   WHET_TRY(y, site.add("signals", ReshapeOperator{{signals, matrix.shape()[0]}}, {y}));
@@ -122,7 +122,7 @@ Result<ValueId> dft(NodeSite& site, ValueId y, const Dft& form) {
   shape[rank - 2] = t.outputs;
   shape[rank - 1] = t.parts_out();
   WHET_TRY(y, site.add("spectra", ReshapeOperator{shape}, {y}));
-  return site.add("back", moved(rank, rank - 2, axis), {y});
+  return site.add("back", move_axis(rank, rank - 2, axis), {y});
 }
 
 /// The frames of a signal are what a convolution sees; its weights transform them.
@@ -144,10 +144,10 @@ Result<ValueId> stft(NodeSite& site, ValueId signal, const Stft& form) {
     WHET_TRY(weights, site.add("windowed", BinaryOperator{BinaryKind::mul}, {weights, *form.window}));
   }
   WHET_TRY(ValueId y, site.add("signal", ReshapeOperator{x}, {signal}));
-  WHET_TRY(y, site.add("channels_first", moved(3, 2, 1), {y}));
+  WHET_TRY(y, site.add("channels_first", move_axis(3, 2, 1), {y}));
   WHET_TRY(y, site.add("frames", ConvOperator{{step}, {1}, {0}, {0}}, {y, weights}));
   const std::int64_t frames = site.type(y).shape[2];
-  WHET_TRY(y, site.add("spectra", moved(3, 1, 2), {y}));
+  WHET_TRY(y, site.add("spectra", move_axis(3, 1, 2), {y}));
   return site.add("frames_first", ReshapeOperator{{x[0], frames, t.outputs, t.parts_out()}}, {y});
 }
 

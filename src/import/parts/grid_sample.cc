@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "import/fold_shape.h"
-#include "import/parts/moved.h"
+#include "import/parts/move_axis.h"
 
 namespace whet {
 namespace {
@@ -60,12 +60,12 @@ Result<ValueId> grid_sampled(NodeSite& site, ValueId images, ValueId places, con
     WHET_TRY(std::vector<Tap> of_dimension, taps_of(site, sampling, place, extent));
     taps.push_back(std::move(of_dimension));
   }
-  WHET_TRY(const ValueId sum, gathered(site, pixels, taps));
+  WHET_TRY(const ValueId sum, sampled(site, pixels, taps));
   Shape last = {x[0]};
   last.insert(last.end(), points.begin(), points.end());
   last.push_back(x[1]);
   WHET_TRY(const ValueId y, site.add("images", ReshapeOperator{last}, {sum}));
-  return site.add("channels_first", moved(rank, rank - 1, 1), {y});
+  return site.add("channels_first", move_axis(rank, rank - 1, 1), {y});
 }
 
 /// Each point of the grid is the sum of the matrix's columns times the point's coordinates, which are known, and of its

@@ -56,7 +56,7 @@ Status expect_small(const NodeSite& site, const Shape& shape, const char* what) 
   return site.error(std::string(what) + " has shape " + to_string(shape) + ", which is too large");
 }
 
-Result<ValueId> taken(NodeSite& site, ValueId x, ValueId indices, std::int64_t axis) {
+Result<ValueId> gather(NodeSite& site, ValueId x, ValueId indices, std::int64_t axis) {
   if (const Tensor* known = site.constant(indices); known != nullptr && !is_float(known->dtype())) {
     const std::int64_t extent = site.shape(x)[static_cast<std::size_t>(axis)];
     Tensor counted = known->clone();
@@ -73,7 +73,7 @@ Result<ValueId> taken(NodeSite& site, ValueId x, ValueId indices, std::int64_t a
   return site.add("taken", GatherOperator{axis}, {x, indices});
 }
 
-Result<ValueId> taken_in_batches(NodeSite& site, ValueId x, ValueId indices, std::int64_t axis, std::int64_t batches) {
+Result<ValueId> gather_in_batches(NodeSite& site, ValueId x, ValueId indices, std::int64_t axis, std::int64_t batches) {
   if (batches < 0) batches += static_cast<std::int64_t>(site.rank(indices));
   if (batches != axis || batches >= static_cast<std::int64_t>(site.rank(x)))
     return site.error("gathers in " + std::to_string(batches) + " batch dimensions along axis " + std::to_string(axis) +
@@ -154,7 +154,7 @@ Result<ValueId> segments(NodeSite& site, ValueId x, ValueId numbers, const Segme
   return site.add("segments", real, {sums});
 }
 
-Result<ValueId> compressed(NodeSite& site, ValueId x, const Tensor& condition, std::int64_t axis) {
+Result<ValueId> compress(NodeSite& site, ValueId x, const Tensor& condition, std::int64_t axis) {
   const std::int64_t extent = site.shape(x)[static_cast<std::size_t>(axis)];
   if (condition.dtype() != DType::boolean || condition.size() > extent) {
     return site.error("its condition is " + to_string(condition.type()) + " for an extent of " +
@@ -238,7 +238,7 @@ Tensor eye(DType dtype, std::int64_t rows, std::int64_t columns, std::int64_t k)
   return result;
 }
 
-Tensor places_of_non_zero(const Tensor& x) {
+Tensor non_zero(const Tensor& x) {
   std::vector<std::int64_t> found;
   for (std::int64_t i = 0; i < x.size(); ++i) {
     if (is_float(x.dtype()) ? x.get(i) != 0 : x.integer(i) != 0) found.push_back(i);

@@ -13,10 +13,10 @@ namespace whet {
 Status expect_small(const NodeSite&, const Shape&, const char* what);
 
 /// Gather. Indices that are known are checked, and counted from the beginning.
-Result<ValueId> taken(NodeSite&, ValueId x, ValueId indices, std::int64_t axis);
+Result<ValueId> gather(NodeSite&, ValueId x, ValueId indices, std::int64_t axis);
 /// The same in batches, which are the first dimensions of both; the axis is the one behind them. Negative ones are counted from
 /// the end of the indices. Errors: another axis.
-Result<ValueId> taken_in_batches(NodeSite&, ValueId x, ValueId indices, std::int64_t axis, std::int64_t batches);
+Result<ValueId> gather_in_batches(NodeSite&, ValueId x, ValueId indices, std::int64_t axis, std::int64_t batches);
 /// ScatterND. Known places are checked; those that replace are looked up and not searched.
 Result<ValueId> scatter_nd(NodeSite&, ValueId data, ValueId indices, ValueId updates, ScatterKind);
 /// What the rows of `x` [numbers..., ...] make of `start` in `count` segments, by the number of the segment that each is of;
@@ -30,7 +30,7 @@ struct Segments {
 Result<std::int64_t> count_of_segments(NodeSite&, ValueId numbers);
 Result<ValueId> segments(NodeSite&, ValueId x, ValueId numbers, const Segments&);
 /// The rows of `x` along `axis` where a known condition is true, which may end early.
-Result<ValueId> compressed(NodeSite&, ValueId x, const Tensor& condition, std::int64_t axis);
+Result<ValueId> compress(NodeSite&, ValueId x, const Tensor& condition, std::int64_t axis);
 
 /// `on` where the place along the new axis (of `depth` places) is the index, else `off`; `values` [2] are off and on.
 struct OneHot {
@@ -47,7 +47,7 @@ Result<ValueId> trilu(NodeSite&, ValueId x, std::int64_t k, bool upper);
 /// Ones on diagonal `k`, else 0.
 Tensor eye(DType, std::int64_t rows, std::int64_t columns, std::int64_t k);
 /// Where a tensor is not 0: i64 [rank, count], in row-major order.
-Tensor places_of_non_zero(const Tensor&);
+Tensor non_zero(const Tensor&);
 
 /// x [steps, sequences, ...] or (`time` 1) [sequences, steps, ...] with the first `lengths` [sequences] steps of each
 /// sequence backwards.

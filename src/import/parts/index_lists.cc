@@ -80,13 +80,13 @@ Result<ValueId> turned_by(NodeSite& site, const char* part, ValueId x, const Int
 
 }  // namespace
 
-Result<ValueId> taken_by_lists(NodeSite& site, ValueId x, const PlaceLists& lists) {
+Result<ValueId> gather_by_lists(NodeSite& site, ValueId x, const PlaceLists& lists) {
   const auto given = std::count_if(lists.begin(), lists.end(), [](const auto& list) { return list.has_value(); });
   if (given == 1 && lists.size() <= site.rank(x)) {
     const auto d = std::find_if(lists.begin(), lists.end(), [](const auto& list) { return list.has_value(); });
     if (!is_float(site.dtype(**d)) && site.dtype(**d) != DType::boolean) {
       WHET_TRY(const ValueId list, site.cast("places", **d, DType::i64));
-      return taken(site, x, list, d - lists.begin());
+      return gather(site, x, list, d - lists.begin());
     }
   }
   WHET_TRY(const Listed listed, listed_of(site, x, lists));
@@ -96,7 +96,7 @@ Result<ValueId> taken_by_lists(NodeSite& site, ValueId x, const PlaceLists& list
   return turned_by(site, "placed", gathered, places_moved(listed.places.size(), others, listed.at, false));
 }
 
-Result<ValueId> put_by_lists(NodeSite& site, ValueId x, const PlaceLists& lists, ValueId values, ScatterKind kind) {
+Result<ValueId> scatter_by_lists(NodeSite& site, ValueId x, const PlaceLists& lists, ValueId values, ScatterKind kind) {
   WHET_TRY(const Listed listed, listed_of(site, x, lists));
   const Shape whole = site.shape(x);
   const std::size_t others = whole.size() - listed.dims.size();

@@ -13,8 +13,8 @@ namespace whet {
 /// keeps the dimension. The lists' dimensions stand where the first listed one stood if the listed ones are neighbours, else
 /// in front.
 using PlaceLists = std::vector<std::optional<ValueId>>;
-Result<ValueId> taken_by_lists(NodeSite&, ValueId x, const PlaceLists&);
+Result<ValueId> gather_by_lists(NodeSite&, ValueId x, const PlaceLists&);
 /// x with `values` at those places; they broadcast to what `taken_by_lists` would give.
-Result<ValueId> put_by_lists(NodeSite&, ValueId x, const PlaceLists&, ValueId values, ScatterKind);
+Result<ValueId> scatter_by_lists(NodeSite&, ValueId x, const PlaceLists&, ValueId values, ScatterKind);
 
 }  // namespace whet

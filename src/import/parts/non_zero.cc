@@ -74,7 +74,7 @@ Result<PlacesWhere> places_where(NodeSite& site, ValueId mask) {
 
 Result<ValueId> counted_non_zero(NodeSite& site, ValueId x) {
   if (const Tensor* known = site.constant(x); known != nullptr && !known->shape().empty() && site.counted(x).empty())
-    return site.add_constant("places", places_of_non_zero(*known));
+    return site.add_constant("places", non_zero(*known));
   WHET_TRY(x, site.padded_by(x, 0));
   const Shape shape = site.shape(x);
   const auto rank = static_cast<std::int64_t>(shape.size());
@@ -103,7 +103,7 @@ Result<ValueId> counted_where(NodeSite& site, ValueId x, ValueId mask, std::int6
     return site.error("its condition is " + to_string(type) + " for an extent of " + std::to_string(extent));
   }
   const bool whole = !site.counted(x).contains(static_cast<std::size_t>(axis)) && site.counted(mask).empty();
-  if (const Tensor* known = site.constant(mask); known != nullptr && whole) return compressed(site, x, *known, axis);
+  if (const Tensor* known = site.constant(mask); known != nullptr && whole) return compress(site, x, *known, axis);
   WHET_TRY(mask, site.padded_by(mask, 0));
   WHET_TRY(const PlacesWhere found, places_where(site, mask));
   Counted counted = site.counted(x);

@@ -206,7 +206,7 @@ Result<ValueId> channel_list(NodeSite& site, ValueId values, DType dtype) {
   return site.cast("now_cast", list, dtype);
 }
 
-Result<ValueId> moved_towards(NodeSite& site, ValueId learned, ValueId seen, double momentum) {
+Result<ValueId> running_average(NodeSite& site, ValueId learned, ValueId seen, double momentum) {
   const DType dtype = site.dtype(learned);
   WHET_TRY(const ValueId now, channel_list(site, seen, dtype));
   const ValueId kept = site.add_scalar("momentum", dtype, momentum),

@@ -49,7 +49,7 @@ Result<Trained> batch_norm_of_batch(NodeSite&, ValueId x, const BatchNorm& learn
 /// A value for each channel as the list [C] of `dtype`.
 Result<ValueId> channel_list(NodeSite&, ValueId values, DType dtype);
 /// learned * momentum + seen * (1 - momentum)
-Result<ValueId> moved_towards(NodeSite&, ValueId learned, ValueId seen, double momentum);
+Result<ValueId> running_average(NodeSite&, ValueId learned, ValueId seen, double momentum);
 
 /// x / norm along an axis, p of 1 or 2; a norm of 0 leaves zeros.
 Result<ValueId> lp_normalized(NodeSite&, ValueId x, std::int64_t axis, std::int64_t p);

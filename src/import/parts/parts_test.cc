@@ -391,7 +391,7 @@ TEST(Shape, BlocksOfChannelsBecomeBlocksOfPixels) {
 TEST(Shape, PartsAreOneBehindTheOther) {
   EXPECT_EQ(near_text(computed({f32({2, 3}, {1, 2, 3, 4, 5, 6})},
                                [](NodeSite& s, const Values& in) -> Result<ValueId> {
-                                 WHET_TRY(const Values parts, divided(s, in[0], 1, {1, 2}));
+                                 WHET_TRY(const Values parts, split(s, in[0], 1, {1, 2}));
                                  return parts[1];
                                })),
             "f32[2x2] 2 3 5 6");
@@ -399,13 +399,13 @@ TEST(Shape, PartsAreOneBehindTheOther) {
 
 TEST(Index, KnownIndicesAreCheckedAndCountedFromTheBeginning) {
   const Tensor x = f32({3}, {10, 20, 30});
-  const auto part = [](NodeSite& s, const Values& in) { return taken(s, in[0], in[1], 0); };
+  const auto part = [](NodeSite& s, const Values& in) { return gather(s, in[0], in[1], 0); };
   EXPECT_EQ(near_text(computed({x, i32({2}, {-1, 0})}, part, true)), "f32[2] 30 10");
   EXPECT_EQ(near_text(computed({x, i32({1}, {3})}, part, true)), "n: takes element 3 of a dimension of extent 3");
 }
 TEST(Index, OnesOnADiagonal) {
   EXPECT_EQ(near_text(eye(DType::f32, 2, 3, 1)), "f32[2x3] 0 1 0 0 0 1");
-  EXPECT_EQ(near_text(places_of_non_zero(f32({2, 2}, {0, 1, 2, 0}))), "i64[2x2] 0 1 1 0");
+  EXPECT_EQ(near_text(non_zero(f32({2, 2}, {0, 1, 2, 0}))), "i64[2x2] 0 1 1 0");
 }
 
 TEST(Resize, SizesAndFactorsFillTheOperator) {
@@ -449,7 +449,7 @@ TEST(Bits, OfTwoIntegersAreCombinedOneByOne) {
     }
     for (const BinaryKind kind : {BinaryKind::logical_and, BinaryKind::logical_or, BinaryKind::logical_xor}) {
       const Tensor y =
-          computed({a, b}, [&](NodeSite& s, const Values& in) { return bits_combined(s, kind, in[0], in[1]); }).value();
+          computed({a, b}, [&](NodeSite& s, const Values& in) { return bitwise(s, kind, in[0], in[1]); }).value();
       for (std::int64_t i = 0; i < 40; ++i) {
         const std::int64_t left = a.integer(i), right = b.integer(i);
         const std::int64_t want = kind == BinaryKind::logical_and  ? left & right
@@ -490,16 +490,16 @@ TEST(PlaceLists, StandWhereTheyStoodOrInFront) {
   Tensor x(DType::f32, {2, 3, 4});
   for (std::int64_t i = 0; i < 24; ++i) x.set(i, static_cast<double>(i));
   const Tensor rows = i32({2}, {1, -2}), columns = i32({2}, {3, 0});
-  const auto taken = [&](bool first) {
+  const auto gather = [&](bool first) {
     return near_text(computed({x, rows, columns}, [&](NodeSite& s, const Values& in) {
-      return taken_by_lists(s, in[0],
-                            first ? PlaceLists{std::nullopt, in[1], in[2]} : PlaceLists{in[1], std::nullopt, in[2]});
+      return gather_by_lists(s, in[0],
+                             first ? PlaceLists{std::nullopt, in[1], in[2]} : PlaceLists{in[1], std::nullopt, in[2]});
     }));
   };
-  EXPECT_EQ(taken(true), "f32[2x2] 7 4 19 16");
-  EXPECT_EQ(taken(false), "f32[2x3] 15 19 23 0 4 8");
+  EXPECT_EQ(gather(true), "f32[2x2] 7 4 19 16");
+  EXPECT_EQ(gather(false), "f32[2x3] 15 19 23 0 4 8");
   const auto put = near_text(computed({x, rows, columns, f32({}, {-1})}, [&](NodeSite& s, const Values& in) {
-    return put_by_lists(s, in[0], {std::nullopt, in[1], in[2]}, in[3], ScatterKind::replace);
+    return scatter_by_lists(s, in[0], {std::nullopt, in[1], in[2]}, in[3], ScatterKind::replace);
   }));
   EXPECT_EQ(put, "f32[2x3x4] 0 1 2 3 -1 5 6 -1 8 9 10 11 12 13 14 15 -1 17 18 -1 20 21 22 23");
 }
@@ -507,8 +507,8 @@ TEST(Unfold, TheWayThereAndBackCountsEachPixelAsOftenAsItIsInABlock) {
   const Tensor x = f32({1, 1, 3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9});
   const Window window{{1, 1}, {1, 1}, {0, 0}, {0, 0}};
   const auto back = near_text(computed({x}, [&](NodeSite& s, const Values& in) -> Result<ValueId> {
-    WHET_TRY(const ValueId columns, unfolded(s, in[0], {{2, 2}, window}));
-    return added_up(s, columns, {{3, 3}, {2, 2}, window});
+    WHET_TRY(const ValueId columns, unfold(s, in[0], {{2, 2}, window}));
+    return fold(s, columns, {{3, 3}, {2, 2}, window});
   }));
   EXPECT_EQ(back, "f32[1x1x3x3] 1 4 3 8 20 12 7 16 9");
 }

@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "import/parts/arithmetic.h"
-#include "import/parts/moved.h"
+#include "import/parts/move_axis.h"
 #include "import/parts/taps.h"
 
 // The samples of all cells of a region are a grid, so that their rows and columns are found apart; each sample takes four
@@ -204,7 +204,7 @@ Result<ValueId> cropped_and_resized(NodeSite& site, const RoiInputs& in, const C
     WHET_TRY(std::vector<Tap> own, taps_of(site, {.outside = Outside::border}, at, static_cast<double>(extent)));
     taps.push_back(std::move(own));
   }
-  WHET_TRY(ValueId y, gathered(site, pixels, taps));
+  WHET_TRY(ValueId y, sampled(site, pixels, taps));
   WHET_TRY(y, site.add("crops", ReshapeOperator{{boxes[0], size.rows, size.columns, x[3]}}, {y}));
   WHET_TRY(ValueId counts, site.add("counts", BinaryOperator{B::logical_and}, {inside[0], inside[1]}));
   WHET_TRY(counts, site.add("mask", ReshapeOperator{{boxes[0], size.rows, size.columns, 1}}, {counts}));
@@ -234,7 +234,7 @@ Result<ValueId> roi_pooled(NodeSite& site, const RoiInputs& in, const RoiAlign& 
   WHET_TRY(const ValueId column_filled, any_inside(site, in_columns, {regions, 1, columns, 1}));
   WHET_TRY(const ValueId filled, site.add("filled", BinaryOperator{B::logical_and}, {row_filled, column_filled}));
   WHET_TRY(y, site.add("pooled", WhereOperator{}, {filled, y, site.add_scalar("zero", site.dtype(y), 0)}));
-  return site.add("channels_first", moved(4, 3, 1), {y});
+  return site.add("channels_first", move_axis(4, 3, 1), {y});
 }
 
 Result<ValueId> roi_aligned(NodeSite& site, const RoiInputs& in, const RoiAlign& plan) {
@@ -251,12 +251,12 @@ Result<ValueId> roi_aligned(NodeSite& site, const RoiInputs& in, const RoiAlign&
     WHET_TRY(std::vector<Tap> of_dimension, taps_inside(site, at, static_cast<double>(x[d + 2])));
     taps.push_back(std::move(of_dimension));
   }
-  WHET_TRY(ValueId y, gathered(site, pixels, taps, plan.largest ? B::max : B::add));
+  WHET_TRY(ValueId y, sampled(site, pixels, taps, plan.largest ? B::max : B::add));
   const Shape apart = {site.shape(in.regions)[0], plan.cells[0], plan.samples, plan.cells[1], plan.samples, x[1]};
   WHET_TRY(y, site.add("samples", ReshapeOperator{apart}, {y}));
   const ReduceKind kind = plan.largest ? ReduceKind::max : ReduceKind::mean;
   WHET_TRY(y, site.add("cells", ReduceOperator{kind, {2, 4}, false}, {y}));
-  return site.add("channels_first", moved(4, 3, 1), {y});
+  return site.add("channels_first", move_axis(4, 3, 1), {y});
 }
 
 }  // namespace whet

@@ -309,8 +309,8 @@ Result<ValueId> sliced_to(NodeSite& site, ValueId x, const std::vector<std::int6
   return y;
 }
 
-Result<std::vector<ValueId>> divided(NodeSite& site, ValueId x, std::int64_t axis,
-                                     const std::vector<std::int64_t>& extents) {
+Result<std::vector<ValueId>> split(NodeSite& site, ValueId x, std::int64_t axis,
+                                   const std::vector<std::int64_t>& extents) {
   const auto d = static_cast<std::size_t>(axis);
   SliceOperator op = whole_slice(site.shape(x));
   std::vector<ValueId> parts;

@@ -40,7 +40,7 @@ Result<ValueId> sliced(NodeSite&, ValueId x, const std::vector<std::int64_t>& st
 Result<ValueId> sliced_to(NodeSite&, ValueId x, const std::vector<std::int64_t>& starts, const std::vector<Size>& ends,
                           const std::optional<std::vector<std::int64_t>>& axes, const std::vector<std::int64_t>& steps);
 /// Parts of the given extents along an axis, one behind the other; together they are all.
-Result<std::vector<ValueId>> divided(NodeSite&, ValueId x, std::int64_t axis, const std::vector<std::int64_t>& extents);
+Result<std::vector<ValueId>> split(NodeSite&, ValueId x, std::int64_t axis, const std::vector<std::int64_t>& extents);
 /// `pads`: before each of `axes`, then behind each. Negative ones crop.
 Result<ValueId> padded(NodeSite&, ValueId x, const std::vector<std::int64_t>& pads,
                        const std::vector<std::int64_t>& axes, PadMode mode, double value);

@@ -106,7 +106,7 @@ Result<ValueId> strided_slice(NodeSite& site, ValueId x, const StridedSlice& s) 
   return unsqueezed(site, y, axes);
 }
 
-Result<ValueId> mirrored(NodeSite& site, ValueId x, const std::vector<std::int64_t>& pads) {
+Result<ValueId> symmetric_pad(NodeSite& site, ValueId x, const std::vector<std::int64_t>& pads) {
   const std::size_t rank = site.rank(x);
   for (std::size_t d = 0; d < rank; ++d) {
     const std::int64_t before = pads[d], behind = pads[d + rank], extent = site.shape(x)[d];
@@ -204,10 +204,10 @@ Result<ValueId> in_blocks(NodeSite& site, ValueId x, std::int64_t b, bool to_pix
 
 }  // namespace
 
-Result<ValueId> blocks_of_pixels(NodeSite& site, ValueId x, std::int64_t block) {
+Result<ValueId> depth_to_space_nhwc(NodeSite& site, ValueId x, std::int64_t block) {
   return in_blocks(site, x, block, true);
 }
-Result<ValueId> blocks_of_channels(NodeSite& site, ValueId x, std::int64_t block) {
+Result<ValueId> space_to_depth_nhwc(NodeSite& site, ValueId x, std::int64_t block) {
   return in_blocks(site, x, block, false);
 }
 

@@ -20,7 +20,7 @@ Result<ValueId> strided_slice(NodeSite&, ValueId x, const StridedSlice&);
 
 /// Padded by its own mirror image, the edge with it. `pads`: before each dimension, then behind each. Errors: negative ones,
 /// and more than an extent.
-Result<ValueId> mirrored(NodeSite&, ValueId x, const std::vector<std::int64_t>& pads);
+Result<ValueId> symmetric_pad(NodeSite&, ValueId x, const std::vector<std::int64_t>& pads);
 
 /// Blocks of the dimensions behind the batch become batches: dimension d + 1 is padded by `pads` (before and behind: two
 /// entries a dimension) and taken in steps of `block`[d]. And back, where `crops` are cut off.
@@ -30,7 +30,7 @@ Result<ValueId> batch_to_space(NodeSite&, ValueId x, const std::vector<std::int6
                                const std::vector<std::int64_t>& crops);
 
 /// Images [N, H, W, C]: blocks of channels become blocks of pixels, and back. Errors: what does not divide.
-Result<ValueId> blocks_of_pixels(NodeSite&, ValueId x, std::int64_t block);
-Result<ValueId> blocks_of_channels(NodeSite&, ValueId x, std::int64_t block);
+Result<ValueId> depth_to_space_nhwc(NodeSite&, ValueId x, std::int64_t block);
+Result<ValueId> space_to_depth_nhwc(NodeSite&, ValueId x, std::int64_t block);
 
 }  // namespace whet

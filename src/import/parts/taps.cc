@@ -2,7 +2,7 @@
 
 #include <functional>
 
-#include "import/parts/moved.h"
+#include "import/parts/move_axis.h"
 
 namespace whet {
 namespace {
@@ -111,13 +111,13 @@ Result<std::vector<Tap>> taps_of(NodeSite& site, const Sampling& sampling, Value
 Result<Pixels> channels_last_pixels(NodeSite& site, ValueId images) {
   const Shape x = site.type(images).shape;
   Pixels pixels{{}, Shape(x.begin() + 2, x.end())};
-  WHET_TRY(pixels.rows, site.add("channels_last", moved(x.size(), 1, x.size() - 1), {images}));
+  WHET_TRY(pixels.rows, site.add("channels_last", move_axis(x.size(), 1, x.size() - 1), {images}));
   WHET_TRY(pixels.rows, site.add("pixels", ReshapeOperator{{x[0], num_elements(pixels.extents), x[1]}}, {pixels.rows}));
   return pixels;
 }
 
-Result<ValueId> gathered(NodeSite& site, const Pixels& pixels, const std::vector<std::vector<Tap>>& taps,
-                         BinaryKind combine) {
+Result<ValueId> sampled(NodeSite& site, const Pixels& pixels, const std::vector<std::vector<Tap>>& taps,
+                        BinaryKind combine) {
   const std::int64_t images = site.type(pixels.rows).shape[0];
   const auto column = [&](const char* part, ValueId x) {
     const std::int64_t points = num_elements(site.type(x).shape) / images;

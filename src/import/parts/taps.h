@@ -37,7 +37,7 @@ Result<Pixels> channels_last_pixels(NodeSite&, ValueId images);
 
 /// [N, points, C]: pixels times weights of every combination of the dimensions' taps, combined. Indices and weights
 /// broadcast to the points of all images.
-Result<ValueId> gathered(NodeSite&, const Pixels&, const std::vector<std::vector<Tap>>& taps,
-                         BinaryKind combine = BinaryKind::add);
+Result<ValueId> sampled(NodeSite&, const Pixels&, const std::vector<std::vector<Tap>>& taps,
+                        BinaryKind combine = BinaryKind::add);
 
 }  // namespace whet

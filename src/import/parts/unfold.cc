@@ -86,7 +86,7 @@ Result<std::vector<Fold>> make_folds(NodeSite& site, ValueId given, const FoldFo
 
 }  // namespace
 
-Result<ValueId> added_up(NodeSite& site, ValueId x, const FoldForm& form) {
+Result<ValueId> fold(NodeSite& site, ValueId x, const FoldForm& form) {
   WHET_TRY(const std::vector<Fold> folds, make_folds(site, x, form));
   const Shape blocks = site.shape(x);
   std::int64_t taps = 1, behind = blocks[2];
@@ -106,7 +106,7 @@ Result<ValueId> added_up(NodeSite& site, ValueId x, const FoldForm& form) {
 }
 
 /// One slice for each tap of a block.
-Result<ValueId> unfolded(NodeSite& site, ValueId x, const UnfoldForm& form) {
+Result<ValueId> unfold(NodeSite& site, ValueId x, const UnfoldForm& form) {
   constexpr std::int64_t kMostTaps = 1024;
   const Window& window = form.window;
   WHET_RETURN_IF_ERROR(expect_window(site, x, form.block));

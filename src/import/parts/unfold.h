@@ -15,7 +15,7 @@ struct FoldForm {
 };
 /// Adds up overlapping blocks: x [N, C * taps of a block, blocks] to [N, C, image...] (Col2Im, torch's fold). Errors: shapes
 /// that do not fit.
-Result<ValueId> added_up(NodeSite&, ValueId x, const FoldForm&);
+Result<ValueId> fold(NodeSite&, ValueId x, const FoldForm&);
 
 struct UnfoldForm {
   std::vector<std::int64_t> block;  ///< extents, one a spatial dimension
@@ -23,6 +23,6 @@ struct UnfoldForm {
 };
 /// The way there: the blocks of images [N, C, H, W] as columns [N, C * taps of a block, blocks] (torch's unfold). Errors: blocks
 /// that do not fit; more than 1024 taps.
-Result<ValueId> unfolded(NodeSite&, ValueId x, const UnfoldForm&);
+Result<ValueId> unfold(NodeSite&, ValueId x, const UnfoldForm&);
 
 }  // namespace whet

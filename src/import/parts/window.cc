@@ -160,7 +160,7 @@ std::optional<PadOfMaximum> pad_of_maximum(const Graph& graph, ValueId padded, c
   return PadOfMaximum{node->inputs[0], *pad};
 }
 
-Result<ValueId> places_of_maxima(NodeSite& site, ValueId input, const Pooling& pooling, ValueId top, bool by_columns) {
+Result<ValueId> max_pool_indices(NodeSite& site, ValueId input, const Pooling& pooling, ValueId top, bool by_columns) {
   const Shape x = site.shape(input), y = site.shape(top);
   const PoolOperator op = pool_operator(pooling, x);
   const std::size_t dims = op.kernel.size();
@@ -225,7 +225,7 @@ Result<ValueId> lp_pooled_whole(NodeSite& site, ValueId input, std::int64_t p) {
   return root(site, sum, p, site.dtype(input));
 }
 
-Result<ValueId> unpooled(NodeSite& site, ValueId x, ValueId places, const Shape& y) {
+Result<ValueId> max_unpool(NodeSite& site, ValueId x, ValueId places, const Shape& y) {
   const Shape shape = site.shape(x);
   if (shape.size() < 3 || site.shape(places) != shape || site.dtype(places) != DType::i64 || num_elements(shape) == 0) {
     return site.error("puts " + to_string(site.type(x)) + " at places " + to_string(site.type(places)) +

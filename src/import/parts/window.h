@@ -36,7 +36,7 @@ struct Pooling {
 Result<ValueId> pooled(NodeSite&, ValueId x, const Pooling&);
 /// The place of each maximum `top` (the result of `pooled`) in the whole input, counted row by row, or column by column; i64.
 /// Of equal ones the first. Errors: windows of more than 1024 pixels.
-Result<ValueId> places_of_maxima(NodeSite&, ValueId x, const Pooling&, ValueId top, bool by_columns);
+Result<ValueId> max_pool_indices(NodeSite&, ValueId x, const Pooling&, ValueId top, bool by_columns);
 /// (sum of |x|^p)^(1/p) over windows; f16 is summed in f32. The kind of the pooling means nothing.
 Result<ValueId> lp_pooled(NodeSite&, ValueId x, const Pooling&, std::int64_t p);
 
@@ -56,6 +56,6 @@ Result<ValueId> lp_pooled_whole(NodeSite&, ValueId x, std::int64_t p);
 
 /// The way back from maxima: each element of x is put at its place (i64, counted through the whole result `y`) into planes of
 /// zeros. Needs: x and places of equal shapes; y has their batch and channels.
-Result<ValueId> unpooled(NodeSite&, ValueId x, ValueId places, const Shape& y);
+Result<ValueId> max_unpool(NodeSite&, ValueId x, ValueId places, const Shape& y);
 
 }  // namespace whet

@@ -41,7 +41,7 @@ Status import_non_max_suppression(TfSite& site) {
   WHET_TRY(const bool to_size, site.flag("pad_to_max_output_size", false));
   const bool lists = site.rank(site.in(1)) == 1 && site.shape(site.in(1))[0] > 0;
   if (!to_size && lists) how.most = std::min(how.most, site.shape(site.in(1))[0]);
-  WHET_TRY(const PaddedBoxes boxes, padded_best_boxes(site, site.in(0), site.in(1), how));
+  WHET_TRY(const PaddedBoxes boxes, padded_non_max_suppression(site, site.in(0), site.in(1), how));
   WHET_TRY(const ValueId places, site.cast("numbers", boxes.places, DType::i32));
   if (!padded || !to_size) site.set_count(places, 0, boxes.count);
   WHET_RETURN_IF_ERROR(site.give(places, 0));

@@ -139,7 +139,7 @@ Status import_list_from_tensor(TfSite& site) {
   if (site.rank(x) == 0 || site.shape(x)[0] > kMostRounds)
     return site.error("makes a list of " + to_string(site.type(x)));
   WHET_TRY(const Values parts,
-           divided(site, x, 0, std::vector<std::int64_t>(static_cast<std::size_t>(site.shape(x)[0]), 1)));
+           split(site, x, 0, std::vector<std::int64_t>(static_cast<std::size_t>(site.shape(x)[0]), 1)));
   Values list;
   for (const ValueId part : parts) {
     WHET_TRY(const ValueId element, squeezed(site, part, std::vector<std::int64_t>{0}));

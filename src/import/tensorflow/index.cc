@@ -31,9 +31,9 @@ Status import_gather(TfSite& site) {
     WHET_TRY(axis, site.axis(2, site.rank(site.in(0))));
   }
   WHET_TRY(const std::int64_t batches, site.integer("batch_dims", 0));
-  if (batches != 0) return site.give(taken_in_batches(site, site.in(0), site.in(1), axis, batches));
+  if (batches != 0) return site.give(gather_in_batches(site, site.in(0), site.in(1), axis, batches));
   if (site.rank(site.in(0)) == 0) return site.error("gathers of a scalar");
-  return site.give(taken(site, site.in(0), site.in(1), axis));
+  return site.give(gather(site, site.in(0), site.in(1), axis));
 }
 Status import_gather_nd(TfSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2));

@@ -58,7 +58,7 @@ Status give_parts(TfSite& site, ValueId x, std::int64_t axis, Ints extents) {
   if (!fits || left != 0)
     return site.error("splits an extent of " + std::to_string(extent) + " into " + to_string(extents) + " for " +
                       std::to_string(site.output_count()) + " results");
-  WHET_TRY(const std::vector<ValueId> parts, divided(site, x, axis, extents));
+  WHET_TRY(const std::vector<ValueId> parts, split(site, x, axis, extents));
   for (std::size_t k = 0; k < parts.size(); ++k) WHET_RETURN_IF_ERROR(site.give(parts[k], k));
   return ok_status();
 }
@@ -130,7 +130,7 @@ Status import_unpack(TfSite& site) {
   if (site.shape(x)[static_cast<std::size_t>(axis)] != static_cast<std::int64_t>(site.output_count()))
     return site.error("takes " + to_string(site.type(x)) + " apart into " + std::to_string(site.output_count()) +
                       " results");
-  WHET_TRY(const std::vector<ValueId> parts, divided(site, x, axis, Ints(site.output_count(), 1)));
+  WHET_TRY(const std::vector<ValueId> parts, split(site, x, axis, Ints(site.output_count(), 1)));
   for (std::size_t i = 0; i < parts.size(); ++i)
     WHET_RETURN_IF_ERROR(site.give(squeezed(site, parts[i], Ints{axis}), i));
   return ok_status();
@@ -197,7 +197,7 @@ Status import_mirror_pad(TfSite& site) {
   WHET_TRY(const Ints pads, read_pads(site, 1));
   WHET_TRY(const std::string mode, site.text("mode", "REFLECT"));
   const ValueId x = site.in(0);
-  if (mode == "SYMMETRIC") return site.give(mirrored(site, x, pads));
+  if (mode == "SYMMETRIC") return site.give(symmetric_pad(site, x, pads));
   if (mode == "REFLECT") return site.give(padded(site, x, pads, every_axis(site.rank(x)), PadMode::reflect, 0));
   return site.error("its mode is " + mode + "; expected REFLECT or SYMMETRIC");
 }
@@ -233,7 +233,7 @@ Status import_depth_to_space(TfSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   WHET_TRY(const std::int64_t block, site.integer("block_size", 0));
   WHET_TRY(const bool first, is_channels_first(site));
-  if (!first) return site.give(blocks_of_pixels(site, site.in(0), block));
+  if (!first) return site.give(depth_to_space_nhwc(site, site.in(0), block));
   const Shape& s = site.shape(site.in(0));
   if (s.size() != 4 || block < 1 || block > 4096 || s[1] % (block * block) != 0)
     return site.error("makes blocks of " + std::to_string(block) + " of " + to_string(site.type(site.in(0))));
@@ -243,7 +243,7 @@ Status import_space_to_depth(TfSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   WHET_TRY(const std::int64_t block, site.integer("block_size", 0));
   WHET_TRY(const bool first, is_channels_first(site));
-  if (!first) return site.give(blocks_of_channels(site, site.in(0), block));
+  if (!first) return site.give(space_to_depth_nhwc(site, site.in(0), block));
   const Shape& s = site.shape(site.in(0));
   if (s.size() != 4 || block < 1 || block > 4096 || s[2] % block != 0 || s[3] % block != 0)
     return site.error("makes blocks of " + std::to_string(block) + " of " + to_string(site.type(site.in(0))));
@@ -417,7 +417,7 @@ Status import_ones_like(TfSite& site) {
 }
 Status import_range(TfSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(3));
-  return site.give(counted(site, site.in(0), site.in(1), site.in(2)));
+  return site.give(range(site, site.in(0), site.in(1), site.in(2)));
 }
 Status import_lin_space(TfSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(3));
@@ -455,7 +455,7 @@ Status import_roll(TfSite& site) {
     const std::int64_t extent = std::max<std::int64_t>(site.shape(x)[static_cast<std::size_t>(axis)], 1);
     const std::int64_t shift = (shifts[i] % extent + extent) % extent;
     if (shift == 0) continue;
-    WHET_TRY(const std::vector<ValueId> parts, divided(site, x, axis, {extent - shift, shift}));
+    WHET_TRY(const std::vector<ValueId> parts, split(site, x, axis, {extent - shift, shift}));
     WHET_TRY(x, site.add("rolled", ConcatOperator{axis}, {parts[1], parts[0]}));
   }
   return site.give(x);

@@ -392,7 +392,7 @@ Status import_image_patches(TfSite& site) {
                   {{strides.integers[1], strides.integers[2]}, {rates.integers[1], rates.integers[2]}, {0, 0}, {0, 0}}};
   if (padding == "SAME") pad_to_same(form.window, {x[1], x[2]}, form.block, SamePadding::upper);
   WHET_TRY(const ValueId image, site.add("channels_first", TransposeOperator{{0, 3, 1, 2}}, {site.in(0)}));
-  WHET_TRY(ValueId y, unfolded(site, image, form));
+  WHET_TRY(ValueId y, unfold(site, image, form));
   const std::int64_t taps = num_elements(form.block), count = site.shape(y)[2];
   Shape places(2);
   for (std::size_t d = 0; d < 2; ++d) {

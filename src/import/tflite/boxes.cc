@@ -17,7 +17,7 @@ Status import_non_max_suppression(TfliteSite& site) {
     WHET_TRY(const double sigma, site.known_number(site.in(5), "sigma"));
     if (sigma != 0) return site.error("has a sigma of " + std::to_string(sigma) + "; only 0 is supported");
   }
-  WHET_TRY(const PaddedBoxes boxes, padded_best_boxes(site, site.in(0), site.in(1), how));
+  WHET_TRY(const PaddedBoxes boxes, padded_non_max_suppression(site, site.in(0), site.in(1), how));
   WHET_RETURN_IF_ERROR(site.give(site.cast("numbers", boxes.places, DType::i32), 0));
   if (scores) WHET_RETURN_IF_ERROR(site.give(boxes.scores, 1));
   return site.give(site.cast("number", boxes.count, DType::i32), scores ? 2 : 1);

@@ -112,7 +112,7 @@ Status give_fast(TfliteSite& site, ValueId corners, ValueId scores, BestBoxes ho
   WHET_TRY(ValueId top, site.add("top", ReduceOperator{ReduceKind::max, {2}, false}, {scores}));
   WHET_TRY(top, site.add("top_scores", ReshapeOperator{{1, 1, n}}, {top}));
   WHET_TRY(const ValueId anchors_scores, site.add("score_rows", ReshapeOperator{{n, p.classes}}, {scores}));
-  WHET_TRY(const ChosenBoxes chosen, best_boxes(site, corners, top, how));
+  WHET_TRY(const ChosenBoxes chosen, non_max_suppression(site, corners, top, how));
   WHET_TRY(const ValueId places, site.add("places", ReshapeOperator{{how.most}}, {chosen.places}));
   WHET_TRY(const ValueId there, site.add("there", ReshapeOperator{{1, how.most}}, {chosen.exists}));
   WHET_TRY(const ValueId rows, site.add("rows", GatherOperator{0}, {anchors_scores, places}));

@@ -255,7 +255,7 @@ Status import_transform_landmarks(TfliteSite& site) {
                       " numbers each");
   WHET_TRY(const ValueId matrix, matrix_of(site));
   WHET_TRY(const ValueId rows, site.add("rows", ReshapeOperator{{count / numbers, numbers}}, {x}));
-  WHET_TRY(std::vector<ValueId> columns, divided(site, rows, 1, Ints(static_cast<std::size_t>(numbers), 1)));
+  WHET_TRY(std::vector<ValueId> columns, split(site, rows, 1, Ints(static_cast<std::size_t>(numbers), 1)));
   const ValueId first = columns[0], second = columns[1];
   WHET_TRY(columns[0], transformed(site, matrix, 0, first, second, scale));
   WHET_TRY(columns[1], transformed(site, matrix, 1, first, second, scale));
@@ -290,7 +290,7 @@ Status import_transform_image(TfliteSite& site) {
   }
   Pixels pixels{image, {x[1], x[2]}};
   WHET_TRY(pixels.rows, site.add("pixels", ReshapeOperator{{1, x[1] * x[2], x[3]}}, {image}));
-  WHET_TRY(ValueId y, gathered(site, pixels, taps));
+  WHET_TRY(ValueId y, sampled(site, pixels, taps));
   WHET_TRY(y, site.add("image", ReshapeOperator{{1, size.rows, size.columns, x[3]}}, {y}));
   WHET_TRY(ValueId both, site.add("inside", BinaryOperator{B::logical_and}, {inside[0], inside[1]}));
   WHET_TRY(both, site.add("counts", ReshapeOperator{{1, size.rows, size.columns, 1}}, {both}));

@@ -107,7 +107,7 @@ Status give_basic_cell(TfliteSite& site) {
   if (site.shape(gates).back() != 4 * hidden)
     return site.error("its gates are " + to_string(site.type(gates)) + "; expected " + std::to_string(4 * hidden) +
                       " columns");
-  WHET_TRY(std::vector<ValueId> each, divided(site, gates, 1, Ints(4, hidden)));
+  WHET_TRY(std::vector<ValueId> each, split(site, gates, 1, Ints(4, hidden)));
   for (std::size_t i = 0; i < 4; ++i) {
     WHET_TRY(each[i], site.add("gate", UnaryOperator{i == 1 ? U::tanh : U::sigmoid}, {each[i]}));
   }

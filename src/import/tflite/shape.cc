@@ -44,7 +44,7 @@ Status give_parts(TfliteSite& site, std::size_t i, std::int64_t given, std::vect
   if (!fits || left != 0)
     return site.error("splits an extent of " + std::to_string(extent) + " into " + to_string(extents) + " for " +
                       std::to_string(count) + " results");
-  WHET_TRY(const std::vector<ValueId> parts, divided(site, x, axis, extents));
+  WHET_TRY(const std::vector<ValueId> parts, split(site, x, axis, extents));
   for (std::size_t k = 0; k < parts.size(); ++k)
     WHET_RETURN_IF_ERROR(stored ? site.give(parts[k], k) : site.give_real(parts[k], k));
   return ok_status();
@@ -162,7 +162,7 @@ Status import_unpack(TfliteSite& site) {
       !site.moves_as_stored(0))
     return site.error("takes " + to_string(site.type(x)) + " apart into " + std::to_string(site.output_count()) +
                       " results");
-  WHET_TRY(const std::vector<ValueId> parts, divided(site, x, axis, Ints(site.output_count(), 1)));
+  WHET_TRY(const std::vector<ValueId> parts, split(site, x, axis, Ints(site.output_count(), 1)));
   for (std::size_t i = 0; i < parts.size(); ++i)
     WHET_RETURN_IF_ERROR(site.give(squeezed(site, parts[i], Ints{axis}), i));
   return ok_status();
@@ -228,7 +228,7 @@ Status import_mirror_pad(TfliteSite& site) {
   WHET_TRY(const Ints pads, read_pads(site));
   const bool repeats_edge = site.options().number<std::int8_t>(0) == 1;
   return give_moved(site, 0, [&](ValueId x) -> Result<ValueId> {
-    return repeats_edge ? mirrored(site, x, pads)
+    return repeats_edge ? symmetric_pad(site, x, pads)
                         : padded(site, x, pads, every_axis(site.rank(x)), PadMode::reflect, 0);
   });
 }
@@ -254,8 +254,8 @@ Status import_gather(TfliteSite& site) {
   const std::int64_t batches = site.options().number<std::int32_t>(1);
   return give_moved(site, 0, [&](ValueId x) -> Result<ValueId> {
     WHET_TRY(const std::int64_t axis, site.resolve_axis(site.options().number<std::int32_t>(0), site.rank(x)));
-    if (batches != 0) return taken_in_batches(site, x, site.in(1), axis, batches);
-    return taken(site, x, site.in(1), axis);
+    if (batches != 0) return gather_in_batches(site, x, site.in(1), axis, batches);
+    return gather(site, x, site.in(1), axis);
   });
 }
 Status import_gather_nd(TfliteSite& site) {
@@ -266,12 +266,12 @@ Status import_gather_nd(TfliteSite& site) {
 Status import_depth_to_space(TfliteSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   return give_moved(site, 0,
-                    [&](ValueId x) { return blocks_of_pixels(site, x, site.options().number<std::int32_t>(0)); });
+                    [&](ValueId x) { return depth_to_space_nhwc(site, x, site.options().number<std::int32_t>(0)); });
 }
 Status import_space_to_depth(TfliteSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   return give_moved(site, 0,
-                    [&](ValueId x) { return blocks_of_channels(site, x, site.options().number<std::int32_t>(0)); });
+                    [&](ValueId x) { return space_to_depth_nhwc(site, x, site.options().number<std::int32_t>(0)); });
 }
 Status import_space_to_batch(TfliteSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(3));
@@ -311,7 +311,7 @@ Status import_embedding(TfliteSite& site) {  // (rows, table)
   WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   return give_moved(site, 1, [&](ValueId x) -> Result<ValueId> {
     if (site.rank(x) == 0) return site.error("looks up rows of a scalar");
-    return taken(site, x, site.in(0), 0);
+    return gather(site, x, site.in(0), 0);
   });
 }
 Status import_scatter_nd(TfliteSite& site) {
@@ -390,7 +390,7 @@ Status import_zeros_like(TfliteSite& site) {
 }
 Status import_range(TfliteSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(3));
-  return site.give(counted(site, site.in(0), site.in(1), site.in(2)));
+  return site.give(range(site, site.in(0), site.in(1), site.in(2)));
 }
 
 }  // namespace whet::tflite

@@ -54,7 +54,7 @@ Result<std::vector<ValueId>> apart(TorchSite& site, ValueId gates, std::int64_t 
   const std::int64_t size = site.shape(state)[1];
   if (site.shape(gates)[1] != count * size)
     return site.error("has gates " + to_string(site.type(gates)) + " of a state " + to_string(site.type(state)));
-  return divided(site, gates, 1, std::vector<std::int64_t>(static_cast<std::size_t>(count), size));
+  return split(site, gates, 1, std::vector<std::int64_t>(static_cast<std::size_t>(count), size));
 }
 
 }  // namespace
@@ -80,7 +80,7 @@ Status import_unfold(TorchSite& site) {
   WHET_RETURN_IF_ERROR(expect_small(site, {count, size}, "the list of windows"));
   Tensor places(DType::i64, {count, size});
   for (std::int64_t i = 0; i < places.size(); ++i) places.set_integer(i, i / size * step + i % size);
-  WHET_TRY(const ValueId windows, taken(site, x, site.add_constant("places", places), d));
+  WHET_TRY(const ValueId windows, gather(site, x, site.add_constant("places", places), d));
   TransposeOperator turn{std::vector<std::int64_t>(shape.size() + 1)};
   std::iota(turn.perm.begin(), turn.perm.end(), 0);
   turn.perm.erase(turn.perm.begin() + d + 1);
@@ -223,7 +223,7 @@ Status import_max_unpool2d(TorchSite& site) {
   }
   if (site.rank(x) != 4) return site.error("the input is " + to_string(site.type(x)) + "; expected [N, C, H, W]");
   const Shape shape = site.shape(x);
-  WHET_TRY(ValueId y, unpooled(site, x, places, {shape[0], shape[1], extents[0], extents[1]}));
+  WHET_TRY(ValueId y, max_unpool(site, x, places, {shape[0], shape[1], extents[0], extents[1]}));
   if (lone) {
     WHET_TRY(y, squeezed(site, y, std::vector<std::int64_t>{0}));
   }

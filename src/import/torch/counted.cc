@@ -62,7 +62,7 @@ Status import_nms(TorchSite& site) {
                       to_string(site.type(scores)) + "; expected [boxes, 4] and [boxes]");
   if (site.shape(boxes)[0] == 0) return site.give_constant(Tensor(DType::i64, {0}));
   const BestBoxes how{site.shape(boxes)[0], site.add_scalar("limit", site.dtype(scores), overlap)};
-  WHET_TRY(const ListedBoxes listed, listed_best_boxes(site, boxes, scores, how));
+  WHET_TRY(const ListedBoxes listed, listed_non_max_suppression(site, boxes, scores, how));
   return site.give(listed.places);
 }
 

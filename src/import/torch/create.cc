@@ -123,7 +123,7 @@ Status import_arange(TorchSite& site) {
   }
   if (const Tensor* known = site.constant(step); known != nullptr && known->get(0) == 0)
     return site.error("argument \"step\" is 0");
-  WHET_TRY(const ValueId numbers, counted(site, start, end, step));
+  WHET_TRY(const ValueId numbers, range(site, start, end, step));
   return site.give(typed_numbers(site, numbers, wanted.value_or(dtype)));
 }
 

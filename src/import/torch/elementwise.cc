@@ -98,7 +98,7 @@ Status import_binary(TorchSite& site, BinaryKind kind) {
 Status import_logical(TorchSite& site, BinaryKind kind) {
   WHET_TRY(const Pair pair, operands(site));
   const bool bits = site.op().find("bitwise") != std::string::npos;
-  if (bits && site.dtype(pair.a) != DType::boolean) return site.give(bits_combined(site, kind, pair.a, pair.b));
+  if (bits && site.dtype(pair.a) != DType::boolean) return site.give(bitwise(site, kind, pair.a, pair.b));
   WHET_TRY(const ValueId a, site.cast("a_true", pair.a, DType::boolean));
   WHET_TRY(const ValueId b, site.cast("b_true", pair.b, DType::boolean));
   return site.give(BinaryOperator{kind}, {a, b});
@@ -107,7 +107,7 @@ Status import_logical(TorchSite& site, BinaryKind kind) {
 Status import_logical_not(TorchSite& site) {
   WHET_TRY(const ValueId x, site.tensor("self"));
   if (site.op().find("bitwise") != std::string::npos && site.dtype(x) != DType::boolean)
-    return site.give(bits_turned(site, x));
+    return site.give(bitwise_not(site, x));
   WHET_TRY(const ValueId truth, site.cast("truth", x, DType::boolean));
   return site.give(UnaryOperator{U::logical_not}, {truth});
 }

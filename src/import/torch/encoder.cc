@@ -84,7 +84,7 @@ Result<Attending> attend(TorchSite& site, const Layer& layer, ValueId q, ValueId
   std::vector<ValueId> parts;
   if (q == k && k == v) {  // one product
     WHET_TRY(const ValueId all, projected(site, q, layer.weights, layer.bias));
-    WHET_TRY(parts, divided(site, all, 2, Ints(3, layer.size)));
+    WHET_TRY(parts, split(site, all, 2, Ints(3, layer.size)));
     for (ValueId& part : parts) {
       WHET_TRY(part, split_heads(site, part, layer.heads));
     }

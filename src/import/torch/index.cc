@@ -53,7 +53,7 @@ Result<ValueId> entries_put(TorchSite& site, ScatterKind kind, ValueId x, ValueI
     WHET_TRY(const ValueId list, site.add("list", ReshapeOperator{{count}}, {indices}));
     std::vector<std::optional<ValueId>> lists(static_cast<std::size_t>(d));
     lists.emplace_back(list);
-    return put_by_lists(site, x, lists, source, kind);
+    return scatter_by_lists(site, x, lists, source, kind);
   }
   column[static_cast<std::size_t>(d)] = count;
   WHET_TRY(indices, site.add("column", ReshapeOperator{column}, {indices}));
@@ -82,7 +82,7 @@ Result<std::vector<std::optional<ValueId>>> place_lists(TorchSite& site) {
       continue;
     }
     WHET_TRY(const Tensor mask, site.known(*each, "mask"));
-    const Tensor places = places_of_non_zero(mask);
+    const Tensor places = non_zero(mask);
     const std::int64_t count = places.shape()[1];
     for (std::int64_t d = 0; d < places.shape()[0]; ++d) {
       Tensor list(DType::i64, {count});
@@ -129,13 +129,13 @@ Status import_index_select(TorchSite& site) {
   WHET_TRY(const ValueId indices, site.tensor("index"));
   WHET_TRY(const std::int64_t d, site.axis("dim", x));
   if (site.rank(x) == 0) return site.error("takes places of a scalar");
-  return site.give(taken(site, x, indices, d));
+  return site.give(gather(site, x, indices, d));
 }
 Status import_embedding(TorchSite& site) {
   WHET_TRY(const ValueId weight, site.tensor("weight"));
   WHET_TRY(const ValueId indices, site.tensor("indices"));
   if (site.rank(weight) == 0) return site.error("takes rows of a scalar");
-  return site.give(taken(site, weight, indices, 0));
+  return site.give(gather(site, weight, indices, 0));
 }
 
 Status import_gather(TorchSite& site) {
@@ -219,7 +219,7 @@ Status import_masked_scatter(TorchSite& site) {
   const ValueId last = site.add_constant("last", Tensor::of<std::int64_t>(DType::i64, {}, {count - 1}));
   WHET_TRY(places, site.add("inside", BinaryOperator{BinaryKind::min}, {places, last}));
   WHET_TRY(source, site.add("list", ReshapeOperator{{count}}, {source}));
-  WHET_TRY(const ValueId moved, taken(site, source, places, 0));
+  WHET_TRY(const ValueId moved, gather(site, source, places, 0));
   return site.give(WhereOperator{}, {mask, moved, x});
 }
 
@@ -229,7 +229,7 @@ Status import_index(TorchSite& site) {
   const bool one = given.size() == 1 && given[0] && site.dtype(*given[0]) == DType::boolean;
   if (one && site.constant(*given[0]) == nullptr) return site.give(rows_where(site, x, *given[0]));
   WHET_TRY(const auto lists, place_lists(site));
-  return site.give(taken_by_lists(site, x, lists));
+  return site.give(gather_by_lists(site, x, lists));
 }
 Status import_index_put(TorchSite& site) {
   WHET_TRY(const ValueId x, site.tensor("self"));
@@ -240,7 +240,7 @@ Status import_index_put(TorchSite& site) {
     if (put) return site.give(*put);
   }
   WHET_TRY(const auto lists, place_lists(site));
-  return site.give(put_by_lists(site, x, lists, values, accumulate ? ScatterKind::add : ScatterKind::replace));
+  return site.give(scatter_by_lists(site, x, lists, values, accumulate ? ScatterKind::add : ScatterKind::replace));
 }
 
 Status import_one_hot(TorchSite& site) {
@@ -331,7 +331,7 @@ Status import_as_strided(TorchSite& site) {
     WHET_TRY(const ValueId part, site.add("part", SliceOperator{{offset}, {1}, {places.size()}}, {flat}));
     return site.give(ReshapeOperator{size}, {part});
   }
-  return site.give(taken(site, flat, site.add_constant("places", places), 0));
+  return site.give(gather(site, flat, site.add_constant("places", places), 0));
 }
 
 }  // namespace whet::torch

@@ -23,7 +23,7 @@ Result<ValueId> by_gates(TorchSite& site, ValueId x, const Recurrent& form) {
     return site.error("a parameter is " + to_string(site.type(x)) + "; expected " +
                       std::to_string(gates * form.hidden) + " rows (projections of the state are not supported)");
   if (gates == 1) return x;
-  WHET_TRY(const std::vector<ValueId> parts, divided(site, x, 0, std::vector<std::int64_t>(order.size(), form.hidden)));
+  WHET_TRY(const std::vector<ValueId> parts, split(site, x, 0, std::vector<std::int64_t>(order.size(), form.hidden)));
   std::vector<ValueId> ordered;
   for (const std::size_t gate : order) ordered.push_back(parts[gate]);
   return site.add("gates", ConcatOperator{0}, ordered);

@@ -342,7 +342,7 @@ namespace {
 
 /// One after the other, so that floats overflow and underflow where torch's do.
 Result<ValueId> products_in_order(TorchSite& site, ValueId x, std::int64_t d, std::int64_t count) {
-  WHET_TRY(std::vector<ValueId> products, divided(site, x, d, Ints(static_cast<std::size_t>(count), 1)));
+  WHET_TRY(std::vector<ValueId> products, split(site, x, d, Ints(static_cast<std::size_t>(count), 1)));
   for (std::size_t i = 1; i < products.size(); ++i) {
     WHET_TRY(products[i], site.add("product", BinaryOperator{B::mul}, {products[i - 1], products[i]}));
   }

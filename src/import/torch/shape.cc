@@ -71,7 +71,7 @@ Result<ValueId> with_places(TorchSite& site, ValueId x, ValueId part, std::int64
   }
   if (step == 1 || count == 1) {
     const Ints extents = {first, count, whole[at] - first - count};
-    WHET_TRY(const std::vector<ValueId> parts, divided(site, x, d, extents));
+    WHET_TRY(const std::vector<ValueId> parts, split(site, x, d, extents));
     std::vector<ValueId> row;
     if (extents[0] > 0) row.push_back(parts[0]);
     row.push_back(part);
@@ -107,7 +107,7 @@ Status give_equal_parts(TorchSite& site, ValueId x, std::int64_t d, std::int64_t
     return site.error("divides an extent of " + std::to_string(extent) + " into parts of " + std::to_string(size));
   Ints extents;
   for (std::int64_t at = 0; at < extent; at += size) extents.push_back(std::min(size, extent - at));
-  WHET_TRY(const std::vector<ValueId> parts, divided(site, x, d, extents));
+  WHET_TRY(const std::vector<ValueId> parts, split(site, x, d, extents));
   return give_parts(site, parts);
 }
 
@@ -318,7 +318,7 @@ Status import_unbind(TorchSite& site) {
   const std::int64_t extent = site.shape(x)[static_cast<std::size_t>(d)];
   if (extent != static_cast<std::int64_t>(site.output_count()))
     return site.error("has " + std::to_string(site.output_count()) + " results; expected " + std::to_string(extent));
-  WHET_TRY(std::vector<ValueId> parts, divided(site, x, d, Ints(static_cast<std::size_t>(extent), 1)));
+  WHET_TRY(std::vector<ValueId> parts, split(site, x, d, Ints(static_cast<std::size_t>(extent), 1)));
   for (ValueId& part : parts) {
     WHET_TRY(part, squeezed(site, part, Ints{d}));
   }
@@ -344,7 +344,7 @@ Status import_split_sizes(TorchSite& site) {
   if (!fits || left != 0)
     return site.error("splits an extent of " + std::to_string(site.shape(x)[static_cast<std::size_t>(d)]) +
                       " into parts " + to_string(sizes));
-  WHET_TRY(const std::vector<ValueId> parts, divided(site, x, d, sizes));
+  WHET_TRY(const std::vector<ValueId> parts, split(site, x, d, sizes));
   return give_parts(site, parts);
 }
 Status import_chunk(TorchSite& site) {
@@ -365,7 +365,7 @@ Status import_tensor_split(TorchSite& site) {
   const std::int64_t extent = site.shape(x)[static_cast<std::size_t>(d)];
   Ints extents;
   for (std::int64_t i = 0; i < count; ++i) extents.push_back(extent / count + (i < extent % count ? 1 : 0));
-  WHET_TRY(const std::vector<ValueId> parts, divided(site, x, d, extents));
+  WHET_TRY(const std::vector<ValueId> parts, split(site, x, d, extents));
   return give_parts(site, parts);
 }
 
@@ -439,7 +439,7 @@ Status import_roll(TorchSite& site) {
     const std::int64_t extent = site.shape(x)[static_cast<std::size_t>(d)];
     const std::int64_t by = extent == 0 ? 0 : (shifts[i] % extent + extent) % extent;
     if (by == 0) continue;
-    WHET_TRY(const std::vector<ValueId> parts, divided(site, x, d, {extent - by, by}));
+    WHET_TRY(const std::vector<ValueId> parts, split(site, x, d, {extent - by, by}));
     WHET_TRY(x, site.add("rolled", ConcatOperator{d}, {parts[1], parts[0]}));
   }
   return flat ? give_shape(site, x, shape) : site.give(x);

@@ -170,7 +170,7 @@ Status import_max_pool(TorchSite& site) {
   WHET_TRY(const ValueId top, pooled(site, parts.x, parts.pooling));
   if (!site.wants_output(1)) return give_batched(site, top, parts.added);
   // Places count within an image and channel; the part counts through the whole input.
-  WHET_TRY(ValueId places, places_of_maxima(site, parts.x, parts.pooling, top, false));
+  WHET_TRY(ValueId places, max_pool_indices(site, parts.x, parts.pooling, top, false));
   const Shape x = site.shape(parts.x);
   const std::int64_t plane = num_elements(Shape(x.begin() + 2, x.end()));
   Tensor extent(DType::i64, {});
@@ -221,7 +221,7 @@ Status import_im2col(TorchSite& site) {
   WHET_TRY(const Batched batched, with_batch(site, x, 2));
   UnfoldForm form;
   WHET_RETURN_IF_ERROR(read_blocks(site, form.block, form.window));
-  WHET_TRY(const ValueId y, unfolded(site, batched.x, form));
+  WHET_TRY(const ValueId y, unfold(site, batched.x, form));
   return give_batched(site, y, batched.added);
 }
 
@@ -231,7 +231,7 @@ Status import_col2im(TorchSite& site) {
   FoldForm form;
   WHET_TRY(form.image, site.entries("output_size", 2, 1));
   WHET_RETURN_IF_ERROR(read_blocks(site, form.block, form.window));
-  WHET_TRY(const ValueId y, added_up(site, batched.x, form));
+  WHET_TRY(const ValueId y, fold(site, batched.x, form));
   return give_batched(site, y, batched.added);
 }
 
@@ -278,7 +278,7 @@ Status import_roi_align(TorchSite& site) {
     return site.error("the regions are " + to_string(site.type(regions)) + "; expected [R, 5]");
   if (form.samples < 1)
     return site.error("argument \"sampling_ratio\" is " + std::to_string(form.samples) + "; expected 1 or more");
-  WHET_TRY(const std::vector<ValueId> columns, divided(site, regions, 1, {1, 4}));
+  WHET_TRY(const std::vector<ValueId> columns, split(site, regions, 1, {1, 4}));
   WHET_TRY(ValueId images, site.add("list", ReshapeOperator{{shape[0]}}, {columns[0]}));
   WHET_TRY(images, site.cast("images", images, DType::i64));
   return site.give(roi_aligned(site, {x, columns[1], images}, form));

@@ -105,7 +105,7 @@ ValueId NetworkBuilder::flatten(ValueId x) {
 }
 
 ValueId NetworkBuilder::gather(ValueId table, ValueId indices, std::int64_t axis) {
-  return composed("Gather", [&](NodeSite& s) { return taken(s, table, indices, axis); });
+  return composed("Gather", [&](NodeSite& s) { return whet::gather(s, table, indices, axis); });
 }
 
 ValueId NetworkBuilder::gemm(ValueId x, ValueId weights, ValueId bias) {

@@ -7,7 +7,7 @@
 namespace whet {
 
 /// Dimension `from` of `rank` moved to be dimension `to`.
-inline TransposeOperator moved(std::size_t rank, std::size_t from, std::size_t to) {
+inline TransposeOperator move_axis(std::size_t rank, std::size_t from, std::size_t to) {
   TransposeOperator op;
   op.perm.resize(rank);
   std::iota(op.perm.begin(), op.perm.end(), 0);
