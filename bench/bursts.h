@@ -1,6 +1,6 @@
 #pragma once
 
-// What the programs that bench/kernels runs in turn have in common: they answer one line of standard input with one
+// What the programs that bench/kernels runs alternately have in common: they answer one line of standard input with one
 // line of standard output.
 
 #include <algorithm>
@@ -27,7 +27,7 @@ inline double median(std::vector<double> values) {
 constexpr double kWarmup = 0.2;
 constexpr std::size_t kLeastRuns = 3;
 
-/// With weights from memory: each run reads another copy of them, so many that no cache holds them all.
+/// With weights from memory: each run reads another copy of them. No cache holds all copies.
 inline std::size_t copies_of(std::size_t weight_bytes) {
   constexpr std::size_t kBeyondCaches = std::size_t{256} << 20, kMost = 256;
   return std::clamp<std::size_t>(kBeyondCaches / std::max<std::size_t>(weight_bytes, 1), 1, kMost);

@@ -31,7 +31,7 @@ class Problem:
 
 
 def read(file, batch=1):
-    """The problems of a list, in batches: so many times the images of a convolution, the rows or the products of the others."""
+    """The problems of a list, in batches: `batch` times the images of a convolution, the rows or the products of the others."""
     problems = []
     for line in open(file, encoding="utf-8"):
         words = line.split()

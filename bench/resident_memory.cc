@@ -3,7 +3,7 @@
 //   resident_memory MODEL.so [THREADS]
 //
 // Prints one line of bytes, `peak weights activations`: the peak resident memory after three inferences less what the
-// process had before it opened the library, and what the model says of its weights and its activations.
+// process had before it opened the library, and the sizes of weights and activations that the model reports.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// Measures what several record files chose for one task, in turn. Used by bench/tuning.
+// Measures the best schedules of several record files for one task, alternately. Used by bench/tuning.
 //   whet_choices MODEL TASK FILE...     prints a line a file: the best time of its best record [ms], - where it has none
 
 #include <fmt/format.h>

@@ -168,7 +168,7 @@ class Contest {
     return (*placed)->failure() == 0 ? median : kInfinity;
   }
 
-  /// Fastest first; the first few are timed again, for longer and in turn.
+  /// Fastest first; the first few are timed again, for longer and alternately.
   void rank(std::vector<Contender>& list) const {
     const auto faster = [](const Contender& a, const Contender& b) { return a.seconds < b.seconds; };
     std::sort(list.begin(), list.end(), faster);

@@ -56,8 +56,8 @@ function(whet_compile_as_test target)
   whet_reuse_precompiled(${target} whet_precompiled_tests)
 endfunction()
 
-# Clean builds (the presets') compile neighbours of a room as one, up to so many KB of sources: more, and a change to one of them takes
-# long. 0 elsewhere, so that a forgotten #include shows.
+# Clean builds (the presets') compile neighbouring sources of a room as one, up to this size. With a larger one a changed source takes
+# long to compile. 0 elsewhere, so that a forgotten #include shows.
 set(WHET_JOIN 0 CACHE STRING "How many KB of a room's sources are compiled as one")
 
 # whet_join(SOURCES NAME ALONE KB): of the sources in the variable SOURCES, those that no property sets apart become files that

@@ -46,7 +46,7 @@ wait_for_lines() {  # wait_for_lines FILE COUNT PID
   die "no $2 records within two minutes"
 }
 
-# Does a process of the test's folder live, but for this script's?
+# Does a process of the test's folder live that is not this script's?
 still_here() {
   local process
   for process in /proc/[0-9]*; do

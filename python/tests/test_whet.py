@@ -656,7 +656,7 @@ class Types(unittest.TestCase):
 
 
 class Docstrings(InAFolder):
-    """Their examples give what they say, in the order of the modules, with numpy and whet at hand."""
+    """Their examples give the results that they show, in the order of the modules, with numpy and whet at hand."""
 
     def test_run(self):
         tried = 0

@@ -7,7 +7,7 @@ namespace whet {
 /// What keeps foreign code from the board that runs it: a kernel in a runner, a compiled model in whet-model. They enter it before
 /// the first foreign byte runs.
 ///   no_new_privs   no program that it could start would gain rights
-///   uid            started as root, it runs as a user that nobody else is, or as nobody (65534) where there are no others, in no group
+///   uid            when started as root, drops to a user id of its own (65534 if none is free) and to no groups
 ///   nproc          where its user is its own: as many threads as the machine has processors, and 8
 ///   rlimits        no core dump, no file grows, few open files; memory, addresses and the first stack by the machine's memory
 ///   namespaces     where the system allows: no network and no shared memory of others

@@ -22,8 +22,8 @@ void set_model_runner(std::string command);
 /// Processes that become whet-model, inside of the sandbox or not.
 extern const Life kStrictModels, kBestModels, kModels;
 
-/// The board's end of what a session says about compiled models: keeps files, and has one process that opens and runs them, which dies
-/// with what it runs. It takes the other end, and the process, for hostile.
+/// The board's end of a session's messages about compiled models. It keeps files, and has one process that opens and runs models; a
+/// crash of a model ends that process alone. It takes the other end, and the process, for hostile.
 class ModelClient {
  public:
   ModelClient(Zygote& zygote, const DeviceDescription& board, const Life& life)

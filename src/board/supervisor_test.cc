@@ -327,7 +327,7 @@ TEST(Supervisor, HasLittleMemoryWhateverAStrangerSends) {
     board.greet();
     double most = 0;
     for (int i = 0; i < times; ++i) {
-      // The stranger never reads: what the supervisor cannot say ends its session, and sending ends then.
+      // The stranger never reads: an answer that the supervisor cannot send ends its session, and sending ends then.
       for (std::string_view rest = bytes; !rest.empty();) {
         pollfd wait{board.socket(), POLLOUT, 0};
         if (poll(&wait, 1, 100) <= 0) break;

@@ -145,7 +145,7 @@ std::string ratio_text(double ratio) {
   return fmt::format("{:.1f}% {}", std::abs(percent), percent < 0 ? "faster" : "slower");
 }
 
-/// What the first line says behind the ratio.
+/// The end of the first line, behind the ratio.
 std::string judgement(const Comparison& comparison, double threshold) {
   const Verdict verdict = verdict_of(comparison, threshold);
   if (verdict != Verdict::same || comparison.ratio() == 1) return "";

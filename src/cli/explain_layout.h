@@ -14,8 +14,8 @@ struct LayoutQuestion {
   TargetOptions place;
 };
 
-/// In which order of dimensions results are stored, and why. Of a convolution or pool also what that takes, and what the
-/// file's order would, measured now. Gives the exit code.
+/// Prints in which order of dimensions each result is stored, and why. For a convolution or pool it also times that order and the
+/// file's. Returns the exit code.
 int explain_layout(const LayoutQuestion&);
 
 }  // namespace whet

@@ -19,7 +19,7 @@ struct LayoutOptions {
   Result<AlternativeOptions> alternatives(const Target&) const;
 };
 
-/// What a table says of an alternative: the forms, or a cover's name, which is cut where it is long.
+/// An alternative's cell in a table: the forms, or a cover's name, which is cut where it is long.
 std::string stored_text(const Alternative&);
 
 /// What `whet tune` tells of the search over plans at its end.

@@ -29,7 +29,7 @@ struct TargetCommand {
   bool list = false, json = false, no_measure = false;
 };
 
-/// What a device elsewhere says of itself.
+/// Prints the description of a device elsewhere.
 int print_device(const TargetCommand& command, const DeviceName& name) {
   const Result<DeviceDescription> device = describe_device(name, command.fleet, tell_user);
   if (!device.ok()) return fail(device.error());

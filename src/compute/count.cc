@@ -21,7 +21,7 @@ double values_of(const Expr& x, const Element& e) {
   return values;
 }
 
-/// Processors multiply and add so many bytes in the place of one float: the peak in FLOPS stays the bound of both.
+/// Processors multiply and add four bytes in the place of one float. The peak in FLOPS stays the bound of both.
 constexpr double kProductsAtOnce = 4;
 
 /// Quantized networks multiply bytes and add up in i32, where others do so in floats.

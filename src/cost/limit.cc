@@ -14,7 +14,7 @@ struct Level {
   double gbs;
 };
 
-/// The level that holds so many bytes.
+/// The level that holds `bytes` bytes.
 Level level_of(std::int64_t bytes, const MachineRates& rates) {
   if (bytes <= rates.l1_bytes && rates.l1_gbs > 0) return {"L1", rates.l1_gbs};
   if (bytes <= rates.l2_bytes && rates.l2_gbs > 0) return {"L2", rates.l2_gbs};

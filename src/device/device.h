@@ -16,7 +16,7 @@
 
 namespace whet {
 
-/// What a device says of itself. It stays the same as long as the device lives.
+/// A device's description. It stays the same as long as the device lives.
 struct DeviceInfo {
   std::string name;         ///< which machine: records of its outcomes carry it
   Target target;            ///< what its kernels are compiled for

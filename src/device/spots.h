@@ -31,7 +31,7 @@ struct SpotsRequest {
   std::vector<AskedOutput> outputs;  ///< one an output of the kernel, in order
 };
 
-/// What a device says about an output.
+/// A device's report about an output.
 struct SeenOutput {
   std::string spots;            ///< the bytes of the elements that were asked for
   std::int64_t stray_row = -1;  ///< the first row in which the kernel wrote beside its output; -1: none

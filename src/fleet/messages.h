@@ -85,7 +85,7 @@ std::optional<Presence> decode_presence(std::string_view);
 
 /// A piece of a file. It begins at a multiple of kFilePieceBytes, and whole pages of made weights are only counted.
 std::string encode_file_piece(std::string_view bytes);
-/// The inverse; nothing where the piece is not of so many bytes.
+/// The inverse; nothing where the piece does not have `bytes` bytes.
 std::optional<std::string> decode_file_piece(std::string_view, std::size_t bytes);
 /// How many pieces a file has.
 constexpr std::uint32_t file_pieces(std::uint64_t bytes) {

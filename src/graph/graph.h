@@ -259,8 +259,8 @@ struct ResizeOperator {
   friend bool operator==(const ResizeOperator&, const ResizeOperator&) = default;
 };
 
-/// One of these. A type of its own and no alias, so that its copies, moves and end are compiled once, in graph.cc. A
-/// variant of so many types takes the compiler long in each file that has a graph.
+/// One of these. A type of its own and no alias, so that its copies, moves and end are compiled once, in graph.cc: a
+/// variant of this size takes the compiler long in each file that has a graph.
 struct Operator
     : std::variant<UnaryOperator, ClipOperator, HardSigmoidOperator, LeakyReluOperator, BinaryOperator, WhereOperator,
                    CastOperator, ConvOperator, MatMulOperator, PoolOperator, ReduceOperator, SoftmaxOperator,

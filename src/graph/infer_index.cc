@@ -14,7 +14,7 @@ Status expect_elements_along(const InferSite& site, std::int64_t axis) {
                     std::to_string(axis));
 }
 
-/// Data and indices of one rank; but for `axis`, no extent of the indices is larger than the data's.
+/// Data and indices have equal rank; indices.shape[d] <= data.shape[d] except along `axis`.
 Status expect_indices_inside(const InferSite& site, std::int64_t axis) {
   const Shape &data = site.in(0).shape, &indices = site.in(1).shape;
   WHET_RETURN_IF_ERROR(site.expect_axis("axis", axis, data.size()));

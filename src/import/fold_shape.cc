@@ -38,7 +38,7 @@ struct IsShapeArithmetic {
   }
 };
 
-/// An operator that takes long for an element, or makes many of a few.
+/// An operator that takes long for each element, or whose result has many more elements than its operands.
 bool is_dear(const Operator& op) {
   return std::holds_alternative<ScatterElementsOperator>(op) || std::holds_alternative<CumSumOperator>(op) ||
          std::holds_alternative<PadOperator>(op);

@@ -216,7 +216,7 @@ Expr expand_erf(const Expr& x, LetScope& scope, bool fused) {
   Expr a = scope.bind(absolute(x));
   Expr y = scope.bind(x * x);
   Expr p = polynomial(y, kSmall);
-  // Where x p is rounded by itself, that of a small x would be subnormal and vanish: it is made of a larger x.
+  // Without a fused multiply-add x p is rounded. That of a small x would be subnormal and vanish, so it is made of a larger x.
   Expr larger = fused ? x : scope.bind(x * 0x1p24);
   Expr small = fused ? x + x * p : (larger + larger * p) * 0x1p-24;
   Expr t = scope.bind(min(a, number(a, 4)));

@@ -107,7 +107,7 @@ struct Found {
 /// What of a guard's sum is known before the tile's own (unrolled, vectorized) loops begin.
 struct Test {
   Affine sum;
-  std::size_t place = 0;  ///< it is known inside so many of the guard's binders
+  std::size_t place = 0;  ///< number of the guard's binders inside which it is known
 };
 
 bool is_serial(const Stmt& binder) {

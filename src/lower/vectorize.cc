@@ -237,8 +237,8 @@ bool has_loop(const Stmt& s) {
   return found;
 }
 
-/// Whether what is left of a loop behind its whole vectors may be one more vector of which the first lanes alone are
-/// used, instead of ever narrower ones.
+/// Whether the remainder of a loop may be one full vector of which only the first lanes are used, instead of narrower and
+/// narrower vectors.
 struct TailCheck {
   const Program& program;
   const Loop& loop;

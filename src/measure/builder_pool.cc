@@ -19,7 +19,7 @@ constexpr const char* kNonsense = "the builder's answer makes no sense";
 constexpr int kTickMilliseconds = 20;
 /// How often a request is handed to a builder that had died before.
 constexpr int kAttempts = 2;
-/// What is being built when the user interrupts may take so long to end by itself.
+/// After an interrupt a build has this long to end; then its builder is killed [s].
 constexpr double kPatience = 0.5;
 
 int usable_cpus() {

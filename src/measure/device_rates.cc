@@ -23,7 +23,7 @@ class DeviceRates {
     const double seconds = time(burst_program(cpu(), kPeakRounds, target_.threads), CacheMode::warm);
     return rate(burst_operations(cpu(), kPeakRounds) * target_.threads, seconds);
   }
-  /// Of a level that has so many bytes for each thread.
+  /// Of a level that has `bytes` bytes for each thread.
   double gbs(std::int64_t bytes, CacheMode cache) const {
     const std::int64_t step = 4 * read_step(cpu());
     if (bytes < step) return 0;

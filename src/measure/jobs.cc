@@ -16,7 +16,7 @@ constexpr int kMostOfLocalJob = 16;
 constexpr std::size_t kLeastOfJob = 8;
 /// The most that a job is to take [s].
 constexpr double kJobSeconds = 1;
-/// Measuring a kernel takes about so many times as long as the kernel.
+/// Measuring a kernel takes about six times as long as the kernel.
 constexpr double kRunsOfCandidate = 6;
 
 /// The jobs of one call, and what becomes of their candidates.

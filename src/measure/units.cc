@@ -14,8 +14,8 @@ namespace {
 constexpr std::chrono::milliseconds kRest{500};
 /// How often a waiting thread looks whether the user interrupts, or all units are lost.
 constexpr std::chrono::milliseconds kUnitsTick{50};
-/// A unit is drained where it fails so many times as often as the others, having failed so often, beside so many
-/// candidates of the others.
+/// A unit is drained where it fails five times as often as the others, after eight failures of its own and 16 candidates
+/// of the others.
 constexpr double kFarMoreOften = 5;
 constexpr std::int64_t kEnoughFailures = 8, kEnoughCandidates = 16;
 /// Of which a unit's factor is the median.

@@ -175,7 +175,7 @@ Expr integer_power(const Expr& base, const Expr& exponent) {
   return select(exponent < zero && unary(UnaryOp::logical_not, unit), zero, result);
 }
 
-/// Division by a power of two is the same as multiplication by its reciprocal, bit for bit (but for subnormals).
+/// Division by a power of two equals multiplication by its reciprocal, bit for bit, except for subnormals.
 Expr divide(const Expr& a, const Expr& b) {
   if (!is_float(a->dtype)) return integer_divide(a, b);
   if (const double* d = float_literal(b); d && *d != 0 && std::isfinite(*d)) {

@@ -47,7 +47,7 @@ Reducer reducer_of(ScatterKind kind) {
 }
 
 /// Data with what the updates that point to an element make of it.
-///   named         so many leading axes say where an update goes; along the others it is a run of neighbours
+///   named         number of leading axes that the indices address; along the others an update is a run of neighbours
 ///   hits(i, r)    whether update r points to element i: an index is equal to an axis, which schedules make a write
 ///   update(i, r)  the place of its value in the updates
 OpId scatter(const Site& site, ScatterKind kind, std::size_t named, const std::vector<Axis>& candidates,
@@ -269,7 +269,7 @@ OpId doubling_sums(const Site& site, const CumSumOperator& op) {
   const auto axis = static_cast<std::size_t>(op.axis);
   const std::int64_t extent = site.shape(0)[axis];
   OpId last = site.inputs[0];
-  // So many places before, counted in the order of the sums.
+  // The index that is `places` earlier in the order of the sums.
   const auto before = [&](Exprs i, std::int64_t places) {
     i[axis] = op.reverse ? i[axis] + places : i[axis] - places;
     return i;

@@ -13,7 +13,7 @@ struct Round {
   bool by_pairs = true;  ///< each piece is compared with each; else their k-th best is found bit by bit
 };
 
-/// So many pieces can be counted in half of an i32.
+/// The number of pieces that half of an i32 can count.
 constexpr std::int64_t kHalf = 1 << 15;
 
 /// Keys of this type take 64 bits; sums near their end would overflow, which i64 is taken not to do.
@@ -184,8 +184,8 @@ struct TopK {
 
 }  // namespace
 
-/// A row falls into pieces. The k pieces whose best is best hold the k best elements; they fall into smaller ones, and
-/// so on to single elements, which are sorted by comparing each with each. Places count in i32, as many at a time.
+/// Tournament: a row is cut into pieces. The k pieces with the best maxima hold the k best elements. These pieces are cut into
+/// smaller ones, down to single elements, which are sorted by comparing each pair. Positions are i32, a piece at a time.
 OpId define_at(const Site& site, const TopKOperator& op) {
   const TopK top{site, static_cast<std::size_t>(op.axis), site.output.shape[static_cast<std::size_t>(op.axis)],
                  op.largest};

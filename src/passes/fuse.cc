@@ -287,8 +287,7 @@ class Fusion {
     return is_elementwise(k) && elements(k) > elements(n);
   }
 
-  /// A concatenation of so many and so narrow parts that a vector of it spans several: each would be computed for all of
-  /// its lanes.
+  /// A concatenation whose parts are so narrow that a vector of it spans several. Each part would be computed for all lanes.
   bool is_crowded(Index k) const {
     constexpr std::size_t kMany = 4, kNarrow = 8;
     const Node& node = graph_.nodes[k];
@@ -323,7 +322,7 @@ class Fusion {
   }
 
   /// A product with one computed value a channel, as squeeze-and-excite ends: a convolution of single pixels multiplies
-  /// its weights instead, once a tile, which costs less where tiles have few channels and so many pixels. It may read the
+  /// its weights instead, once a tile. That costs less: such tiles have few channels and many pixels. It may read the
   /// product rounded to f16: then it multiplies the input.
   bool is_scale(Index n, Index end) const {
     constexpr std::int64_t kFew = 40;

@@ -12,7 +12,7 @@
 namespace whet {
 namespace {
 
-/// i32 holds the sum of so many products of bytes, and f32 of so many without rounding.
+/// The most products of bytes whose sum i32 holds, and the most whose sum f32 holds without rounding.
 constexpr std::int64_t kMostTerms = 1 << 15, kMostExactTerms = (1 << 24) / (256 * 128);
 /// Factors that one instruction multiplies.
 constexpr std::int64_t kFactors = 4;

@@ -40,7 +40,7 @@ bool is_look_up(const Graph&, const Node&);
 /// nothing about what a kernel reads.
 Result<Graph> give_numbers_apart(const Graph&);
 
-/// Each reader of a dequantized value computes it from the bytes by itself, so that the bytes are what is stored.
+/// Each reader of a dequantized value computes it from the bytes, so that the bytes are what is stored.
 Result<Graph> dequantize_at_readers(const Graph&);
 
 }  // namespace whet

@@ -160,8 +160,8 @@ bool reshapes_rows(const Shape& from, const Shape& to, const Shape& own, const S
 
 /// The other operand of a binary operator that moves before reshape(x), where x has `shape`: a constant that broadcasts
 /// along what the reshape leaves alone, one value a row (what normalizations divide by), or an operand of the result's
-/// own shape, reshaped in turn (an alias) when x is a matrix of the same rows: then matmuls and what follows them meet
-/// without reshapes in between.
+/// own shape. The last one is reshaped as well (an alias) where x is a matrix of the same rows: then no reshape is left
+/// between a matmul and the operators behind it.
 Result<MaybeValue> before_reshape_operand(const Site& site, std::size_t k, const Shape& shape) {
   const ValueId id = site.inputs[k];
   if (const Tensor* constant = site.rewriter.constant_of(id)) {
@@ -333,7 +333,7 @@ Result<MaybeValue> as_one_product(const Site& site, const MatMulOperator& op) {
   return site.reshape(product);
 }
 
-/// Swaps the last two of so many dimensions.
+/// Swaps the last two of `rank` dimensions.
 std::vector<std::int64_t> swapping(std::size_t rank) {
   std::vector<std::int64_t> perm(rank);
   std::iota(perm.begin(), perm.end(), 0);

@@ -55,7 +55,7 @@ class SqueezeExciteSearch {
     return shape.size() == 4 && op->axes == std::vector<std::int64_t>{1, 2} && shape[0] == 1;
   }
 
-  /// What alone reads `value` and gives one value in turn: a product with constants, a reshape, an elementwise operator
+  /// The only reader of `value`, where it has one result: a product with constants, a reshape, an elementwise operator
   /// over as many elements, or such a one of the value and a function of it.
   std::optional<std::vector<NodeId>> step(ValueId value) const {
     const std::vector<NodeId>& readers = readers_[value.index()];

@@ -44,8 +44,8 @@ struct PriceOptions {
   std::map<std::string, double> hope_of = {};
 };
 
-/// Groups that have something in common: "pool nchw16c", "convolution nhwc -> nchw16c". Convolutions of one pixel are
-/// products, and what these gain says nothing of the others.
+/// Groups whose gains are alike: "pool nchw16c", "convolution nhwc -> nchw16c". Convolutions of one pixel are products:
+/// their gains do not predict those of other convolutions.
 std::string hope_name(const Alternative&);
 
 /// The bytes of activations that a kernel reads and writes.

@@ -5,7 +5,7 @@
 namespace whet {
 
 /// Interprets a program of launches. A block runs collectively: its threads run each statement together, before the next
-/// one. Loops whose bounds and conditions whose values differ between threads run for those threads that take part.
+/// one. A loop or branch that differs between threads runs for the participating threads only.
 /// Block memory, local memory and registers begin unwritten in each block. Between two barriers of threads lies an
 /// interval. Errors do not depend on the order in which threads of an interval, or blocks, happen to run:
 ///   read            of an element that an asynchronous copy is about to write; that another thread has written in the

@@ -74,8 +74,8 @@ struct Loop {
   Stmt body;
   /// This loop and those inside it are that intrinsic's tile. It is a hint: code generation checks the loops.
   Intrinsic intrinsic = Intrinsic::none;
-  /// GPU, of a launch's block loop: an SM is to hold so many blocks at once, which bounds the registers of a thread. 0:
-  /// nothing is asked for.
+  /// GPU, of a launch's block loop: the number of blocks that an SM is to hold at once, which bounds the registers of a
+  /// thread. 0: no bound.
   std::int64_t min_blocks = 0;
 };
 /// Computes `value` once, before `body`.

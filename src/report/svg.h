@@ -41,7 +41,7 @@ class Svg {
   /// `d` as SVG has it.
   void path(std::string_view d, std::string_view style);
   void text(double x, double y, std::string_view text, std::string_view style = "", Anchor = Anchor::start);
-  /// The same, turned by so many degrees.
+  /// The same, turned by `degrees`.
   void turned(double x, double y, double degrees, std::string_view text, std::string_view style);
   std::string done() const { return text_ + "</svg>"; }
 
@@ -52,7 +52,7 @@ class Svg {
 /// About how wide a text of a picture is [px].
 double width_of_label(std::string_view text);
 
-/// A text that is cut to fit into so many px, with "…"; "" where nothing useful fits.
+/// `text`, cut to `width` px with "…" at its end; "" where nothing useful fits.
 std::string fitted(std::string_view text, double width);
 
 /// Puts labels where they hide none that is there already.

@@ -31,7 +31,7 @@ std::string px(double);
 
 /// "conv2d+bias+relu 1x56x56x64 k3 s1 p1" -> "conv2d 56x56x64 k3": what a label has room for.
 std::string short_name(std::string_view task);
-/// The longest text that names the task in so many px of a label: "conv2d 56x56x64 k3", "56x56x64", "".
+/// The longest name of the task that fits into `width` px: "conv2d 56x56x64 k3", "56x56x64", "".
 std::string label_of(std::string_view task, double width);
 /// Which of the kinds of operators a task is of, 0 to 5; what decides is the operator that costs most.
 int kind_of(std::string_view task);

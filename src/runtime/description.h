@@ -7,7 +7,7 @@
 
 namespace whet {
 
-/// What a plan says of a model and of its tensors, in the structs of the API; their strings and shapes are the plan's.
+/// A plan's description of the model and of its tensors, in the structs of the API; their strings and shapes are the plan's.
 /// The array is the caller's to free; null where there is no memory.
 whet_model_info describe_model(const ModelView& view);
 whet_tensor_info* describe_tensors(const ModelView& view, const PlanTensor* tensors, std::uint32_t count);

@@ -504,7 +504,7 @@ TEST(DefaultSchedule, OfASumOfEverything) {
   EXPECT_TRUE(default_steps(d, avx512()).ok());
 }
 TEST(DefaultSchedule, OfAScatterWritesWhereDataSays) {
-  // Rows are shared out, and in a row each index is looked at once: the loop over what it says has one iteration.
+  // Rows are shared out, and in a row each index is looked at once: the loop over the places that it may name has one iteration.
   EXPECT_EQ(default_tree(R"(
 at = PLACEHOLDER [128, 512] i64 < 1024
 x = PLACEHOLDER [128, 512]

@@ -18,8 +18,8 @@ Op literal_op(const std::string& name, const Tensor& value) {
   return {name, value.dtype(), value.shape(), std::move(element)};
 }
 
-/// A transpose by itself, over as few dimensions as it has: longer rows for its kernel, and more that are the same task.
-/// Nothing for other groups.
+/// The DAG of a group that is one transpose, over its essential dimensions: its kernel has longer rows, and more transposes are
+/// the same task. Nothing for other groups.
 Result<std::optional<ComputeDag>> lone_transpose(const Graph& graph, const Group& group) {
   const Node& node = graph.node(group.nodes.front());
   const auto* op = std::get_if<TransposeOperator>(&node.op);

@@ -48,7 +48,7 @@ struct Outcome {
   bool ok() const { return code == OutcomeCode::ok; }
   /// The figure that ranks: the minimum of `seconds`, by `pace`; infinity when there is none, or that is no time.
   double best_seconds() const;
-  /// What the clock said: the figure that predicts, because ranking compares times of different minutes, and this is one.
+  /// Wall-clock time of the best run. It predicts latency. Rank by best_seconds(), which is divided by the pace.
   double clock_seconds() const { return best_seconds() * pace; }
 };
 
@@ -69,7 +69,7 @@ struct Record {
   std::uint64_t seed = 0;
   int round = 0;         ///< of its task in its run, from 1; 0: unknown
   double predicted = 0;  ///< share of the task's best speed that the model expected when it was proposed; 0: none did
-  /// Where it was faster in the whole network than a schedule that is faster by itself: that one's time [s]; 0: none.
+  /// Where it was faster in the whole network than a schedule that is faster alone: the time of that schedule [s]; 0: none.
   double ranks_as = 0;
   SharedText whet;  ///< version of the program
   SharedText at;    ///< time in UTC (ISO 8601)

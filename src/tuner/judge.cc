@@ -14,7 +14,7 @@
 namespace whet {
 namespace {
 
-/// Of a batch's trials that would be the best so many at a time are measured alternately with it.
+/// How many trials of a batch that would be the best are measured alternately with it at a time.
 constexpr std::size_t kChallengers = 2;
 /// So much longer than the champion's is a challenger's first burst that a second one is not worth its time.
 constexpr double kClearLead = 1.01;
@@ -28,15 +28,15 @@ constexpr std::int64_t kSentinelTrials = 400;
 constexpr double kSteady = 0.05;
 /// The pace is asked for with every batch, so that it must be cheap.
 constexpr int kPaceBursts = 1;
-/// How often a best schedule that seems slower is looked at again, as long as each look finds it faster; and what no
-/// machine's pace exceeds. The rest is disturbance, of which candidates beside it need not have had any.
+/// How often a best schedule that seems slower is timed again, as long as each time it is faster; and the largest pace that
+/// counts. A larger ratio is noise that other candidates may not have seen.
 constexpr int kSecondLooks = 3;
 constexpr double kSlowestPace = 2;
 
 /// Nothing against the candidate.
 bool says_nothing(OutcomeCode code) { return code == OutcomeCode::device_lost || code == OutcomeCode::unknown; }
 
-/// The same schedules timed once more; what was interrupted says nothing.
+/// Adds the figures of the same schedules timed once more; outcomes that were interrupted are left out.
 void add_figures(std::vector<Outcome>& seen, const std::vector<Outcome>& more) {
   for (std::size_t i = 0; i < seen.size(); ++i) {
     if (!seen[i].ok()) continue;
@@ -354,7 +354,7 @@ class Judge::Impl {
     return trials;
   }
 
-  /// Times schedules in turn; where the champion is one of them, it gives all their pace.
+  /// Times schedules alternately; where the champion is one of them, it gives all their pace.
   std::vector<Outcome> compare(const TaskTuning& task, const std::vector<std::string>& steps, int bursts = 2) {
     const Ledger::Timed timed(ledger_, ledger_.phases.confirm);
     return with_pace(task, steps, bursts, measurer_.compare(task.measure_task(), steps, bursts));

@@ -34,7 +34,7 @@ constexpr double kClearGain = 0.9;
 constexpr std::size_t kUntuned = 0, kCautious = 1, kFirstSwap = 2;
 /// Another model is adopted when the network is faster by this much.
 constexpr double kFaster = 0.997;
-/// How often all its tasks are timed in turn with the network, and how often at most in such a round it has a burst of its own.
+/// How many rounds time all tasks alternately with the network, and how many bursts of its own the network has at most in one.
 constexpr int kRoundsOfTasks = 4;
 constexpr std::size_t kBurstsARound = 4;
 
@@ -104,7 +104,7 @@ class Settling {
     }
   }
 
-  /// What the times say; the one model that is faster than the tuned one becomes what the records rank first.
+  /// The verdict by the times. The model that is faster than the tuned one, if there is one, is ranked first by the records.
   Result<NetworkTruth> conclude(const std::vector<Rivals>& rivals, const std::optional<std::size_t>& faster) {
     NetworkTruth truth;
     const TimedRival& untuned = timed_[kUntuned];
@@ -273,8 +273,8 @@ class Settling {
     return sum;
   }
 
-  /// The tasks alone, in turn with the network, so that the sum and the whole see the same machine: what the records
-  /// say was measured minutes ago, at another pace.
+  /// The tasks alone, alternately with the network, so that the sum and the whole see the same machine: the times of the
+  /// records were measured minutes ago, at another pace.
   ///   compiled  the network by the best records, if it is there
   Status time_tasks(NetworkTruth& truth, const std::optional<ModelLibrary>& compiled) {
     if (!options_.measurer) return ok_status();

@@ -24,7 +24,7 @@ struct NetworkOptions {
   bool exact = false;                                ///< only schedules that are `is_exact`
   Precision precision = Precision::f32;              ///< what products may round their operands to
   int alternatives = 2;                              ///< tasks whose two best candidates are tried in the network
-  double burst_seconds = 0.1;                        ///< of each of two models, in turn
+  double burst_seconds = 0.1;                        ///< of each of two models, alternately
   int bursts = 5;                                    ///< of each
   Measurer* measurer = nullptr;                      ///< times the tasks alone; null: they are not
   std::function<bool()> interrupted;                 ///< asked between compiles and bursts; may be empty
@@ -37,7 +37,7 @@ struct TimedModel {
   double fastest_seconds = 0;    ///< the fastest of all inferences
   double predicted_seconds = 0;  ///< sum of weight x latency; 0 where it is not known
 };
-/// Another way than the tuned one, timed in turn with it.
+/// Another model than the tuned one, timed alternately with it.
 struct TimedRival {
   TimedModel own;
   double tuned_seconds = 0;                                    ///< of the tuned one meanwhile
@@ -56,8 +56,8 @@ std::optional<std::size_t> faster_than(const TimedModel& tuned, const std::vecto
 struct NetworkTruth {
   double untuned_seconds = 0;  ///< of one inference; 0: not measured
   TimedModel tuned;            ///< as it is compiled from the records from now on
-  /// What it is the sum of: weight x latency of its tasks, each timed alone, in turn with the network; the fastest
-  /// inference meanwhile. 0: not measured.
+  /// Sum of weight x latency of its tasks, each timed alone, alternately with the network; the fastest inference of the network
+  /// in the same minutes. 0: not measured.
   double tasks_seconds = 0, beside_tasks_seconds = 0;
   bool disturbed = false;               ///< nothing was concluded
   bool disturbed_beside_tasks = false;  ///< the same of the times beside its tasks: nothing is laid on kernels
@@ -76,7 +76,7 @@ struct NetworkTruth {
 /// The records have no better schedule of any of these tasks than the default one: a network of them is the untuned one.
 bool has_default_schedules(const std::vector<Task>&, const Records&, const Target&, const SpaceOptions&);
 
-/// Compiles the network with the best records and with default schedules, and times both in turn. For the heaviest
+/// Compiles the network with the best records and with default schedules, and times both alternately. For the heaviest
 /// tasks whose second candidate is close, the network is compiled with that one as well: where it is faster there, the
 /// record says so (`ranks_as`) and the candidate is the task's best from now on. In the same way the network is tried
 /// with default schedules wherever tuning gained little, and with all of them: tuned is never slower than untuned.

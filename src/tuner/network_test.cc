@@ -85,7 +85,7 @@ class Settle : public ::testing::Test {
 };
 
 TEST_F(Settle, GoesBackToTheDefaultWhereTheNetworkIsFasterSo) {
-  // By itself the naive program seemed to gain 4%. (Seconds of which no machine's hiccup makes a disturbance.)
+  // Measured alone, the naive program seemed to gain 4%. (The times are seconds, so that no hiccup of the machine is a disturbance.)
   RecordFile file = records({{default_, 10}, {naive_, 9.6}});
   ASSERT_EQ(best(file), naive_);
   const NetworkTruth truth = settle_in_network(fused_, target_, file, *device_, options_).value();

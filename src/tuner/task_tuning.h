@@ -67,7 +67,7 @@ class TaskTuning {
   bool is_verified(const std::string& steps) const { return verified_.count(steps) > 0; }
   void set_verified(const std::string& steps) { verified_.insert(steps); }
 
-  /// A record of `trial`, complete but for the seconds that it was written at.
+  /// A record of `trial`, complete except for the time at which it is written.
   Record record(const Trial&) const;
   /// A new round begins: records carry its number.
   void begin_round() { ++round_; }

@@ -21,19 +21,19 @@ struct TuneOptions {
   double minutes = 0;                     ///< wall time of this run; 0: no limit
   int first_round = 8;                    ///< trials of each task before time is shared out by what they cost
   int round = 32;                         ///< trials of one task before the next round is given out
-  int batch = 32;                         ///< trials that are built together; each is then timed and recorded by itself
+  int batch = 32;                         ///< trials that are built together; each is then timed and recorded alone
   std::string strategy = "evolutionary";  ///< one of known_strategies()
   BudgetPolicy budget = BudgetPolicy::gradient;
   /// A task rests when tuning it as much again promises less than this share of the network's latency; 0: never.
   double least_gain = 0.005;
-  int early_stop = 0;  ///< a task ends after so many trials without a better candidate; 0: never
+  int early_stop = 0;  ///< a task ends after this many trials without a better candidate; 0: never
   bool seeds = true;   ///< false: neither the default schedule nor seeds, to see what the search alone is worth
   std::uint64_t seed = 0;
   int hopeless_after = 32;               ///< a task whose first trials all fail is given up
   std::vector<int> ids;                  ///< numbers of the tasks in the network; empty: 0, 1, ...
   bool exact = false;                    ///< no algorithm that rounds otherwise than the direct one
   Precision precision = Precision::f32;  ///< what products may round their operands to
-  bool confirm = true;                ///< measure the fastest again, in turn with each other and the schedule to beat
+  bool confirm = true;  ///< measure the fastest again, alternately with each other and the schedule to beat
   std::function<bool()> interrupted;  ///< asked between batches; may be empty
   std::function<double()> clock;      ///< seconds, never backwards; empty: the machine's
 };

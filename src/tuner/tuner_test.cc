@@ -531,7 +531,7 @@ TEST_F(TuneTest, EndsWhenTheSpaceIsUsedUp) {
   EXPECT_EQ(static_cast<std::int64_t>(measurer.measured.size()), progress.trials);
 }
 TEST_F(TuneTest, BelievesAWinnerOnlyWhenItWinsAgain) {
-  // Measured alone every schedule looks faster than the default; in turn with it, none is.
+  // Measured alone every schedule looks faster than the default; measured alternately with it, none is.
   struct Flattering : FormulaMeasurer {
     using FormulaMeasurer::FormulaMeasurer;
     std::vector<Outcome> compare(const MeasureTask&, const std::vector<std::string>& steps, int /*bursts*/) override {

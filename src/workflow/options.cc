@@ -30,7 +30,7 @@ Result<Shape> parse_shape(const std::string& entry, std::string_view text) {
   }
 }
 
-/// What WHET_NUM_THREADS says; 0 where it is not set.
+/// The number of WHET_NUM_THREADS; 0 where it is not set.
 Result<int> threads_of_environment(const std::optional<std::string>& set) {
   if (!set) return 0;
   const std::string& text = *set;

@@ -26,10 +26,10 @@ Result<std::unique_ptr<RemoteDevice>> connect_device(const DeviceName&, const Co
 /// Where compiled models run that a device elsewhere, or a fleet, is to run.
 Result<std::shared_ptr<ModelHost>> connect_models(const DeviceName&, const FleetOptions&, const ConnectOptions&);
 
-/// What a device elsewhere says of itself: over a session of the moment, or, of a fleet, what one of the key's units told.
+/// The description of a device elsewhere: from a session of the moment, or, in a fleet, from one of the key's units.
 Result<DeviceDescription> describe_device(const DeviceName&, const FleetOptions&, const Tell&);
 
-/// As choose_target on that device: what no option says comes from the device's description, nothing from this machine. An error
+/// As choose_target on that device: what no option sets comes from the device's description, nothing from this machine. An error
 /// names the request and what the device has.
 Result<TargetOnCores> choose_target_there(const TargetOptions&, const DeviceDescription&);
 
@@ -38,7 +38,7 @@ Result<Cores> choose_cores_there(const TargetOptions&, const DeviceDescription&)
 
 /// "pi5-02 · cortex-a76, 4 cores · Linux 6.6.20 · whet-device without a sandbox"
 std::string device_text(const DeviceDescription&);
-/// Lines for `whet target`, without what the target says.
+/// Lines for `whet target`, without those about the target.
 std::string device_lines(const DeviceDescription&);
 Json to_json(const DeviceDescription&);
 

@@ -22,7 +22,7 @@
 
 namespace whet {
 
-/// What a run of the tuner is asked for. `where` has who is asked for an end, and who is told of what is strange.
+/// The settings of a run of the tuner. `where` holds the interrupt callback and the sink for warnings.
 struct TuneSettings {
   ModelOptions model;
   MeasuringOptions where;

@@ -26,7 +26,7 @@ class Cable {
   Surroundings far() const;
   void pull() const;
   void plug() const;
-  /// From now on the near end sends so many bits a second, and drops what more than a few packets would have to wait.
+  /// From now on the near end sends at this rate [bit/s], and drops packets where more than a few would wait.
   void squeeze(const std::string& rate) const;
   /// How many packets were dropped since.
   long dropped() const;

@@ -153,7 +153,7 @@ class Agent {
   std::unique_ptr<Program> program_;
 };
 
-/// Waits until the key has so many units that are not lost.
+/// Waits until the key has `units` units that are not lost.
 inline bool comes_to(FleetQueue& queue, std::size_t units) {
   for (int i = 0; i < 300; ++i, wait(0.1)) {
     const auto all = queue.units(kKey);

@@ -23,7 +23,7 @@ std::vector<std::string> tune(const std::vector<std::string>& more) {
   return arguments;
 }
 
-/// Does the process handle this signal by itself?
+/// Does the process have a handler of this signal?
 bool catches(pid_t process, int signal) {
   std::ifstream file("/proc/" + std::to_string(process) + "/status");
   for (std::string name, value; file >> name >> value; file.ignore(256, '\n'))

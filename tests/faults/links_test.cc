@@ -97,7 +97,7 @@ int processes_in(const std::string& folder) {
   return found;
 }
 TEST_F(Links, WhoseDeviceIsKilledAtAnyByteCostNothingAndLeaveNothing) {
-  // The supervisor is killed when so many bytes have passed: in the middle of a message or between two. The links after it are whole.
+  // The supervisor is killed after any number of bytes: in the middle of a message or between two. The links after it are whole.
   const testing::TestModels folder;
   Rng rng(3);
   for (int round = 0; round < 24; ++round) {

@@ -15,8 +15,8 @@ struct Trials {
   int failed = 0;
   int twice = 0;
 };
-/// What a record file says was tried. Two runs that tried everything tried the same. The fastest are measured again when all was
-/// tried: what stands twice before is a measurement that was lost, or made twice.
+/// The trials of a record file. Two runs that tried everything tried the same. The fastest are measured again when all was
+/// tried: a trial that is there twice before was lost once, or made twice.
 inline Trials trials_in(const std::string& path) {
   Trials trials;
   const RecordsRead read = read_records(path).value();

@@ -1,4 +1,4 @@
-// Schedules of tiles as code: the emitter's code for this machine gives what the task says, in three orders of threads, and NVIDIA's
+// Schedules of tiles as code: the emitter's code for this machine computes the task, in three orders of threads, and NVIDIA's
 // assembler takes the PTX for every architecture, where it is installed.
 
 #include <gtest/gtest.h>

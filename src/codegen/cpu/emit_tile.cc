@@ -5,7 +5,7 @@
 namespace whet {
 namespace {
 
-/// The row of neighbours that begins so many elements behind the base.
+/// The row of neighbours that begins `elements` elements behind the base.
 Linear row_at(const Linear& base, std::int64_t elements) {
   Linear at = base;
   at.constant += elements, at.lane_stride = 1;

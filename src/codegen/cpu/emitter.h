@@ -41,8 +41,9 @@ struct Level {
   VarId loop_var;
   llvm::BasicBlock* preheader = nullptr;
   llvm::Value* loop_min = nullptr;
-  std::vector<std::pair<llvm::PHINode*, std::int64_t>> bumped;  ///< pointers that move by so many bytes an iteration
-  int hoisted_vectors = 0;                                      ///< loads kept in registers through this loop
+  std::vector<std::pair<llvm::PHINode*, std::int64_t>>
+      bumped;               ///< pointers, and the bytes that each moves an iteration
+  int hoisted_vectors = 0;  ///< loads kept in registers through this loop
 
   // Values that are known throughout the level.
   std::unordered_map<ExprRef, llvm::Value*> values;
@@ -52,7 +53,7 @@ struct Level {
     llvm::Value* value;
     std::int64_t version;       ///< of the buffer
     std::int64_t last_use = 0;  ///< how many loads had been emitted then
-    int copy = 0;               ///< the same place has been loaded so many times before
+    int copy = 0;               ///< how often the same place has been loaded before
   };
   std::unordered_map<ExprRef, Loaded> loads;
   std::unordered_map<ExprRef, llvm::Value*> hoisted;  ///< out of the loops in this level, to stand before them

@@ -56,7 +56,7 @@ double missed(const OpWork& nest, const LaunchAccess& access) {
 
 /// Loops that nothing unrolls: a trip ends when its loads have answered and its sums are added up.
 ///   far      cycles until what lies beyond the SM answers
-///   in_turn  slabs are copied and worked on in turn, which `wave` counts
+///   in_turn  slabs are copied and worked on alternately, which `wave` counts
 double waits_of(const OpWork& nest, double far, bool in_turn, const GpuCalibration& c) {
   if (nest.copies || nest.held > 0 || (nest.rounds && in_turn)) return 0;
   double trip = 4;

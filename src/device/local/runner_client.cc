@@ -22,7 +22,7 @@ constexpr double kReplyTickMilliseconds = 50;
 constexpr int kMomentsToEnd = 50;
 constexpr std::size_t kMostMessage = 2000;
 constexpr const char *kInterrupted = "interrupted while it ran", *kNoSense = "its answer makes no sense";
-/// What runs when the user interrupts may take so long to end by itself.
+/// After an interrupt a kernel that runs has this long to end; then its runner is killed [s].
 constexpr double kPatience = 0.5;
 
 double left(double timeout, std::chrono::steady_clock::time_point since) {

@@ -58,7 +58,7 @@ OrderEnd ended(const RemoteSession::TalkEnd& talk) {
   return end;
 }
 
-/// Brings one file. Keeps count of what the device says that it has.
+/// Brings one file. Counts the bytes that the device reports to have.
 class Bringing {
  public:
   Bringing(RemoteSession& session, std::uint32_t id, const BlobSource& source, std::uint64_t there, OrderEnd& end,

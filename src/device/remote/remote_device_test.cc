@@ -124,7 +124,7 @@ class RemoteDevices : public ::testing::Test {
   }
 };
 
-/// Kills two supervisors of a device that is started by its command, each when a kernel has computed for so many hundredths of a second.
+/// Kills two supervisors of a device that is started by its command, each when a kernel has computed for the given time [0.01 s].
 class SupervisorKiller {
  public:
   explicit SupervisorKiller(long ticks)

@@ -70,7 +70,7 @@ class RemoteSession {
   };
   /// What a message is in its conversation.
   enum class Heard { more, last, nonsense };
-  /// The number of a conversation, for as long as it lasts: what the device says by that number meanwhile is kept.
+  /// The number of a conversation, for as long as it lasts. Messages of the device with that number are kept meanwhile.
   class Talk {
    public:
     explicit Talk(RemoteSession& session) : session_(session), id_(session.begin_talk()) {}

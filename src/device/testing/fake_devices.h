@@ -67,7 +67,7 @@ class DyingDevice : public Device {
   int at_, lost_, number_ = 0;
 };
 
-/// What a device may say that is not so.
+/// False answers that a device may give.
 enum class Lie {
   not_a_number,
   infinite,

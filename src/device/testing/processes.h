@@ -44,8 +44,8 @@ inline long ticks_of(pid_t pid) {
   return stat >> user ? user : 0;
 }
 
-/// The last descendant of a process, once it has computed for so many hundredths of a second, as a kernel that hangs does; the last one
-/// anyhow after ten seconds.
+/// The last descendant of a process, once it has computed for `ticks` hundredths of a second, as a kernel that hangs does. After ten
+/// seconds the last one, whatever it has done.
 inline pid_t computing(pid_t process, long ticks = 5) {
   pid_t pid = 0;
   for (long before = 0, i = 0; i < 2000; ++i, usleep(5000)) {

@@ -253,7 +253,7 @@ class Exporter {
   }
   void operator()(const ResizeOperator& op) {
     const Shape& x = graph_.value(in(0)).type.shape;
-    // Sizes say what the scales say when they are their quotients; else the scales decide the positions.
+    // Sizes are enough where the scales are their quotients; else the scales decide the positions.
     bool quotients = true, exact = true;
     for (std::size_t i = 0; i < x.size(); ++i) {
       quotients = quotients && op.scales[i] == static_cast<double>(op.shape[i]) / static_cast<double>(x[i]);

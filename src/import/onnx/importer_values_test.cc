@@ -5,7 +5,7 @@
 #include "import/onnx/testing/one_node.h"
 #include "ops/evaluate_graph.h"
 
-/// What importers compose of several operators computes what the standard says: by the naive evaluation of the graph.
+/// Importers that compose several operators compute the values of the standard: by the naive evaluation of the graph.
 namespace whet {
 namespace onnx_importer_values_test {
 
@@ -248,7 +248,7 @@ TEST(Gemm, ScalesIntegersByWholeNumbers) {
 }
 
 TEST(Lrn, SumsManyChannelsByAMatrix) {
-  // 20 channels of ones; size 17: channel c sums c - 8 .. c + 8, so many of them as there are.
+  // 20 channels of ones; size 17: channel c sums those of c - 8 .. c + 8 that exist.
   Tensor ones(DType::f32, {1, 20});
   for (std::int64_t c = 0; c < 20; ++c) ones.set(c, 1);
   const Attributes plain = {set("alpha", 17.0), set("beta", 1.0), set("bias", 0.0)};
@@ -389,7 +389,7 @@ TEST(AffineGrid, TurnsTheCentresOfPixelsOrTheirCorners) {
 
 In known_i64(std::int64_t value) { return Tensor::of<std::int64_t>(DType::i64, {}, {value}); }
 
-/// `others` but for some numbers.
+/// `others` everywhere except for some numbers.
 Tensor but_for(double others, Shape shape, const std::vector<std::pair<std::int64_t, double>>& numbers) {
   Tensor values(DType::f32, std::move(shape));
   for (std::int64_t i = 0; i < values.size(); ++i) values.set(i, others);

@@ -90,7 +90,7 @@ Status import_rms_norm(OnnxSite& site) {
   return site.give(rms_norm(site, site.in(0), form));
 }
 
-/// Of the sum of what is computed, what went around it and a bias; the sum is a result, too.
+/// Layer norm of the sum of the input, the skip connection and a bias. The sum is a result, too.
 Status import_skip_layer_norm(OnnxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(3, 5));
   WHET_TRY(const ValueId sum, sum_with_skip(site, 4));

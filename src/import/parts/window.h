@@ -40,8 +40,8 @@ Result<ValueId> max_pool_indices(NodeSite&, ValueId x, const Pooling&, ValueId t
 /// (sum of |x|^p)^(1/p) over windows; f16 is summed in f32. The kind of the pooling means nothing.
 Result<ValueId> lp_pooled(NodeSite&, ValueId x, const Pooling&, std::int64_t p);
 
-/// Where a Pad makes the image that a maximum is taken of, and changes none: it pads by the lowest number, or by nothing larger
-/// than 0 around what is not negative. The image before it, and how it is padded; pads behind each dimension come second.
+/// A Pad in front of a max pool that changes no maximum: it pads with the lowest value, or with a value <= 0 around non-negative
+/// data. The image before it, and its pads; those behind each dimension come second.
 struct PadOfMaximum {
   ValueId image;
   PadOperator pad;

@@ -82,7 +82,7 @@ struct TfSignature {
   std::vector<TfEnd> inputs, outputs;
 };
 
-/// A GraphDef with its functions, and what files of it say besides.
+/// A GraphDef with its functions, and the signatures and variables that its files add.
 struct TfGraph {
   std::vector<TfNode> nodes;
   std::map<std::string, TfFunction> functions;

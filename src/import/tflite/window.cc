@@ -15,7 +15,7 @@ namespace {
 using Ints = std::vector<std::int64_t>;
 using B = BinaryKind;
 
-/// What options of windows say, rows before columns.
+/// The options of a window, rows before columns.
 struct Slide {
   bool same = false;
   Ints strides, dilations = {1, 1};

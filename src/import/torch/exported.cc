@@ -245,7 +245,7 @@ std::vector<std::string> names_of_outputs(const Json& exported, std::size_t coun
   return names;
 }
 
-/// One entry of the signature: its kind, and what it says.
+/// One entry of the signature: its kind and its content.
 struct Spec {
   std::string kind;
   const Json* content;
@@ -350,7 +350,7 @@ Status keep_user_outputs(const Json& signature, TorchModel& model, const std::st
   return ok_status();
 }
 
-/// Sizes of inputs that the file leaves open: a leading one is at least what the file says, the others are the example's.
+/// Sizes of inputs that the file leaves open: a leading one is the file's lower bound, the others are the example's.
 void bind_open_sizes(const Json& exported, TorchModel& model) {
   const Json& meta = exported["graph_module"]["graph"]["tensor_values"];
   std::map<std::string, std::int64_t> bound;

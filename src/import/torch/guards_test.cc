@@ -50,7 +50,7 @@ TEST(Guard, LeavesOutWhatIsNoConditionOnSizes) {
   EXPECT_EQ(read(std::string(60000, '-') + "1"), "not read");
 }
 
-/// What import says of a program of x [s1, s2] with a guard, at a shape.
+/// The answer of import to a program of x [s1, s2] with a guard, at a shape.
 std::string said(const std::string& guard, const Shape& shape, int most = 100) {
   Pt2 p;
   p.input("x", {-1, -2}).range(1, 2, 64).range(2, 5, most).guard(guard);

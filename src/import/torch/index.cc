@@ -11,7 +11,7 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-/// x where it is cut to the extents of the indices, but for axis `d`: torch reads no further.
+/// x, cut to the extents of the indices along all axes except `d`: torch reads no further.
 Result<ValueId> cut_to(TorchSite& site, ValueId x, ValueId indices, std::int64_t d) {
   Shape shape = site.shape(indices);
   if (shape.size() != site.rank(x))

@@ -27,7 +27,7 @@ bool is_listed(const std::string_view (&list)[count], const std::string& word) {
   return std::find(std::begin(list), std::end(list), word) != std::end(list);
 }
 
-/// What a node says about the memory of its result; scripts have numbers for it.
+/// The memory format that a node asks for its result; scripts have numbers for it.
 enum class Format : std::uint8_t { unsaid, rows, kept, other };
 Format format_of(const TorchNode& node) {
   for (const auto& [name, argument] : node.arguments) {

@@ -108,7 +108,7 @@ class TorchSite : public NodeSite {
   std::vector<std::pair<std::string_view, Argument>> bound_;
 };
 
-/// Compares what a node gave with what the file says about it.
+/// Compares a node's results with the types that the file has of them.
 Status check_types(const GrowingGraph&, const TorchNode&, const TorchProgram&);
 
 }  // namespace whet::torch

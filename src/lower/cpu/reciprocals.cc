@@ -9,14 +9,14 @@
 namespace whet {
 namespace {
 
-/// A reciprocal and its guard cost about as much as so many divisions.
+/// A reciprocal and its guard cost about as much as three divisions.
 constexpr std::int64_t kWorthwhile = 3;
 constexpr std::size_t kMostDivisors = 8;
 
-/// The divider works beside the other units. Where those have so many operations for each division, they are what a
-/// kernel waits for, and a division costs them less than a product with its correction.
+/// The divider works beside the other units. Where those have this many operations for each division, the kernel waits for
+/// them, and a division costs them less than a product with its correction.
 constexpr std::int64_t kBusy = 16;
-/// But not where so many divisions follow one another that a processor does not see past them.
+/// This many divisions in a row fill the processor's window of instructions: then the kernel waits for the divider all the same.
 constexpr std::int64_t kPastTheWindow = 48;
 
 /// What of a statement the pass must know.

@@ -1,4 +1,4 @@
-// Random schedules for a GPU: what the passes make of them, run by the interpreter, is what the DAG says.
+// Random schedules for a GPU: after all passes the interpreter computes the values of the DAG.
 
 #include <gtest/gtest.h>
 

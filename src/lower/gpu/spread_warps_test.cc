@@ -1,4 +1,4 @@
-// Tiles that the threads of a warp compute together: what lowering makes of them computes what the DAG says.
+// Tiles that the threads of a warp compute together: the lowered programs compute the values of the DAG.
 
 #include <gtest/gtest.h>
 

@@ -6,9 +6,8 @@
 
 namespace whet {
 
-/// What a thread computes in its registers from block memory needs no condition where nobody looks at the result: elements
-/// beyond the end of an axis are computed of whatever lies there, and are stored to memory by nobody. So the main loop of a tile that
-/// does not divide its axis has no branches.
+/// Drops guards around computations in registers whose results are never stored to memory: elements beyond the end of an axis,
+/// computed from whatever block memory holds there. So the main loop of a tile that does not divide its axis has no branches.
 ///   if c(r) { acc[r] = 0 }                                 acc[r] = 0
 ///   for k { if c(r) { acc[r] = acc[r] + u[r, k] } }   =>   for k { acc[r] = acc[r] + u[r, k] }
 ///   if c(r) { y[r] = acc[r] }                              if c(r) { y[r] = acc[r] }

@@ -17,7 +17,7 @@ namespace whet::testing_builds {
 
 /// A build function for fault tests: runs inside real builder processes. Steps: `kernel NAME` gives the hand-made
 /// kernel of that name (runner/testing/kernels.c, object file at `objects`); `hang`, `eat`, `SIGSEGV`, `SIGILL`,
-/// `SIGKILL`, `exit` and `refuse` do what they say; `slow kernel NAME` sleeps 50 ms first; `meet MINE OTHERS` creates
+/// `SIGKILL`, `exit` and `refuse` do so; `slow kernel NAME` sleeps 50 ms first; `meet MINE OTHERS` creates
 /// the file MINE and waits until there is the file OTHERS. Anything else is built for real.
 inline BuildFunction faulty(std::string objects) {
   return [objects = std::move(objects)](const BuildRequest& request) -> BuildResult {

@@ -6,9 +6,8 @@
 
 namespace whet {
 
-/// Memory whose last byte stands against a page that may not be touched (but for what 64-byte alignment leaves free),
-/// with another such page before it. What is free on both sides holds a pattern, so that stray stores are found there
-/// too.
+/// Memory between two pages that may not be touched. Its last byte is next to the page behind it, except for the rest that
+/// 64-byte alignment leaves. The free bytes on both sides hold a pattern, so that stray stores are found there too.
 class GuardedBuffer {
  public:
   GuardedBuffer() = default;

@@ -16,7 +16,7 @@ struct CpuPlacement {
 
 void pack(Packer&, const CpuPlacement&);
 CpuPlacement unpack_cpu_placement(Unpacker&);
-/// Whether so many workers can be placed.
+/// Whether `workers` workers can be placed.
 bool has_room_for(const CpuPlacement&, std::uint32_t workers);
 
 }  // namespace whet

@@ -23,11 +23,11 @@ constexpr double kMostCopies = 1000;
 /// A GPU lowers its clocks when it has had nothing to do for about so long, and raises them in less than so long [s].
 constexpr double kPauseSeconds = 0.05, kRiseSeconds = 0.03;
 constexpr std::size_t kConstantAlignment = 256;
-/// Places of device code, which the copies of a replay take in turn. In a network the code of other launches evicts a kernel's own
+/// Places of device code, which the copies of a replay take one after the other. In a network the code of other launches evicts a kernel's own
 /// before its next run. An SM's last cache of code has 128 KiB since Volta (Jia et al., Dissecting the
 /// NVIDIA Volta GPU Architecture via Microbenchmarking, 2018).
 constexpr int kPlacesOfCode = 16;
-/// Arguments that are kept for the next request with the same ones: tasks are measured in turn.
+/// Arguments that are kept for the next request with the same ones: tasks are measured alternately.
 constexpr std::size_t kKeptArguments = 8, kKeptBytes = std::size_t{2} << 30;
 
 double seconds_since(std::chrono::steady_clock::time_point start) {

@@ -27,7 +27,7 @@ constexpr CUresult kOk = 0, kInvalidValue = 1, kOutOfMemory = 2, kInvalidImage =
                    kNotFound = 500, kLaunchFailed = 719, kNotSupported = 801;
 constexpr std::size_t kDriverAlignment = 256;
 
-// What the device says of itself: it has as much as any GPU that code is made for.
+// The device's properties: as much as any GPU that code is made for.
 constexpr int kVersion = 13000, kMajor = 12, kMinor = 0, kBlockMemory = 227 << 10;
 
 struct Module {

@@ -15,7 +15,7 @@ void note_failure(PlanWalk& walk, std::uint32_t step, std::int32_t answer) {
   walk.failure.compare_exchange_strong(none, (std::uint64_t{step + 1} << 32) | static_cast<std::uint32_t>(answer));
 }
 
-/// Part `part` of `parts`, as the kernel's worker of that number among so many.
+/// Calls the kernel as worker `part` of `parts`.
 void call_kernel(PlanWalk& walk, std::uint32_t index, const PlanStep& step, std::uint32_t part, std::uint32_t parts,
                  std::uint32_t worker) {
   whet_kernel_args args{};

@@ -199,7 +199,7 @@ Cut tiles_of(const AttentionForm& a, std::int64_t rows, const Target& target) {
   Cut cut{rows, scores.best(), mix.best(), 0};
   const double once =
       static_cast<double>(a.depth) * scores.cost(cut.scores) + static_cast<double>(a.keys_count) * mix.cost(cut.mix);
-  // Scores, exponentials and weights of a block are written and read in turn.
+  // Scores, exponentials and weights of a block are written, and then read.
   const double bytes = 12.0 * static_cast<double>(rows * a.keys_count);
   const double crowded = bytes > 0.75 * static_cast<double>(target.cpu().l1_bytes) ? 1.05 : 1;
   const double far = bytes > 0.5 * static_cast<double>(target.cpu().l2_bytes) ? 1.3 : 1;

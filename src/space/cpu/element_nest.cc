@@ -38,7 +38,7 @@ std::optional<std::size_t> axis_across(const Element& element) {
   return across;
 }
 
-/// Among how many the elements of the last axis are dealt out in turn: loads at c % turns.
+/// The number n where the last axis is read as c % n: its elements come from n places alternately.
 std::optional<std::int64_t> turns_of(const Element& element) {
   const std::size_t last = last_axis(element.axes);
   std::optional<std::int64_t> turns;
@@ -68,7 +68,7 @@ std::optional<std::int64_t> block_of(const Element& element, std::int64_t lanes)
   return block;
 }
 
-/// An axis but the last whose places are told apart by their remainder: a step of so many makes these constants.
+/// An axis, not the last, whose indices are compared by their remainder of `places`: a step of `places` makes the remainders constants.
 struct Group {
   std::size_t axis;
   std::int64_t places;

@@ -27,8 +27,8 @@ LoopId loop_along(const Scheduler& s, OpId op) {
   return last.valid() && extent_of(s.tree(), last) >= 4 ? last : LoopId();
 }
 
-/// So many reduced elements a step: all where they fill three quarters of a vector of 2^n lanes, which is what the code
-/// generator rounds them up to; it loads what fills less element by element.
+/// Reduced elements a step: all, where they fill three quarters of a vector of 2^n lanes. The code generator rounds those up to the
+/// vector; it loads fewer elements one by one.
 std::int64_t reduced_step(std::int64_t extent, std::int64_t step) {
   if (extent > step) return step;
   const auto whole = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(extent)));

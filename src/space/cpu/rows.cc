@@ -15,7 +15,7 @@
 namespace whet {
 namespace {
 
-/// What the decisions say, for one target.
+/// The decisions, for one target.
 struct RowsPlan {
   std::int64_t vectors = 1;  ///< native vectors in a step
   std::int64_t rows = 1;     ///< computed together
@@ -265,7 +265,7 @@ std::int64_t shares_of(const ComputeDag& dag, OpId output) {
   return indices(dag, output, first(outer_axes(dag, output)));
 }
 
-/// Every worker still gets so many shares of a nest.
+/// Every worker still gets at least this many shares of a nest.
 constexpr std::int64_t kShares = 4;
 
 /// Native vectors of a step that cover the innermost axis with the least beyond its end; a step costs half a vector.
@@ -297,8 +297,7 @@ std::int64_t pixels_of(const ComputeDag& dag, const Target& target) {
   return pixels;
 }
 
-/// Sums of lanes, and what is written where data says, wait for one another less among four rows than among two, where
-/// rows are short: of up to so many vectors.
+/// Rows of at most this many vectors are short: four of them at a time hide the latency of lane sums and scattered writes.
 constexpr std::int64_t kShortRow = 16;
 
 bool waits_in_short_rows(const ComputeDag& dag, std::int64_t lanes) {

@@ -113,7 +113,7 @@ std::int64_t best_blocks(const TileProblem& p, const Tile& tile, std::int64_t or
   return pays && fills_blocks(p, tile) ? p.threads : 0;
 }
 
-/// Pixels in one of so many blocks: whole tiles.
+/// Pixels in one of `blocks` blocks: whole tiles.
 std::int64_t block_pixels(std::int64_t pixels, std::int64_t tile, std::int64_t blocks) {
   return ceil_div(ceil_div(pixels, tile), blocks) * tile;
 }
@@ -177,8 +177,8 @@ bool streams_weights(const ComputeDag& dag, const TileProblem& p, const Target& 
   return p.in >= 0 && bytes > target.cpu().l1_bytes;
 }
 
-/// No tap misses more than one column at either end of a row. Each that does makes another variant of the tile there, and
-/// the registers of so many do not bear prefetches between them as well.
+/// No tap misses more than one column at either end of a row. Each further column makes another variant of the tile there, and
+/// many variants leave no registers for prefetches.
 bool has_narrow_edges(const TileProblem& p) {
   return std::all_of(p.tiling.read_columns.begin(), p.tiling.read_columns.end(),
                      [&](const auto& columns) { return columns.first <= 1 && columns.second + 1 >= p.extent(p.x); });

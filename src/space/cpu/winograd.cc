@@ -91,8 +91,8 @@ class WinogradBuilder {
     for (LoopId loop : loops) s_.annotate(loop, LoopKind::unrolled);
   }
 
-  /// Cuts a loop over rows or columns into tiles, whose loops go to `outer`, and what a tile holds: every so many of them
-  /// where the convolution is dilated.
+  /// Cuts a loop over rows or columns into tiles, whose loops go to `outer`, and the elements of a tile. In a dilated
+  /// convolution these are `dilation` apart.
   Scheduler::Pair split_tiles(LoopId loop, std::vector<LoopId>& outer) {
     const Scheduler::Pair tile = s_.split(loop, m_ * p_.dilation, Tail::guard);
     outer.push_back(tile.outer);
@@ -272,9 +272,9 @@ std::vector<Constraint> winograd_constraints(const WinogradProblem& p) {
   return list;
 }
 
-/// Blocks where the weights stay in the cache while one block after the other reads them, and where there are so many
-/// tiles that writing and reading them all takes longer than reading the weights for each block (measured, with 32 to
-/// 256 channels: from three times the weights on). The smallest block that fills a register tile a few times, else the
+/// Blocks where the weights stay in the cache while one block after the other reads them, and where writing and reading all
+/// tiles takes longer than reading the weights for each block (measured, with 32 to 256 channels: where the tiles are at
+/// least three times as large as the weights). The smallest block that fills a register tile a few times, else the
 /// largest that fits. Phases elsewhere: they read the weights once.
 std::int64_t best_rows(const WinogradProblem& p, const Sketch& sketch) {
   const Variant& v = p.variants.at(4);

@@ -56,7 +56,7 @@ constexpr std::int64_t mma_registers_beside(std::int64_t held, std::int64_t sums
 }
 /// Registers of a thread that holds `sums` and reads its operands from block memory. Source: what ptxas gave such tiles.
 constexpr std::int64_t tile_registers(std::int64_t sums) { return sums * 5 / 4 + 60; }
-/// Registers of a thread whose unrolled body holds or loads so many elements. Source: as above; ptxas orders loads by use.
+/// Registers of a thread whose unrolled body holds or loads `elements` elements. Source: as above; ptxas orders loads by use.
 constexpr std::int64_t loading_registers(std::int64_t elements) { return elements * 7 / 10 + 20; }
 
 }  // namespace whet

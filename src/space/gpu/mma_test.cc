@@ -31,7 +31,7 @@ return out
 constexpr Precision kRounded[] = {Precision::tf32, Precision::f16, Precision::bf16};
 Target sm_80() { return *parse_target("cuda -arch=sm_80"); }
 
-/// Samples of the sketch compute what the task says, as exactly as the rounding of their operands allows.
+/// Samples of the sketch compute the task, as exactly as the rounding of their operands allows.
 void expect_right(const std::string& text, int samples) {
   const ComputeDag task = parse_dag(text).value();
   for (const Precision precision : kRounded) {

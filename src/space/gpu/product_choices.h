@@ -9,7 +9,7 @@ namespace whet {
 
 /// Parts into which a sum of `terms` may be split.
 std::vector<std::int64_t> parts_of_sum(std::int64_t terms);
-/// The smallest of `options` that gives each SM one of the blocks whose tiles have so many rows and columns, or the largest.
+/// The smallest of `options` that gives each SM a block, where tiles have `rows` x `columns` elements; else the largest.
 Choice parts_for(const ProductForm&, std::int64_t rows, std::int64_t columns, std::int64_t depth,
                  const std::vector<Choice>& options, int sms);
 /// Each operand is copied by enough of a block's threads, a few vectors each.
@@ -28,7 +28,7 @@ Objection cut_fits(std::int64_t extent, const TileCut&);
 /// A block of the tile's threads exists, and its registers.
 Objection threads_and_registers_fit(const ProductTile&, const GpuLimits&);
 
-/// What the choices say; what is not chosen is as in ProductTile.
+/// The tile of the choices; what is not chosen is as in ProductTile.
 ProductTile tile_of(const Choices&);
 /// rows, columns, depth, stages, pad, split, min_blocks, unroll, raster.
 std::vector<Decision> product_decisions(const ProductForm&);

@@ -12,7 +12,7 @@ Target avx512() { return *parse_target("cpu -mcpu=skylake-avx512 -threads=2"); }
 
 ComputeDag dag(const std::string& text) { return parse_dag(text).value(); }
 
-/// `rule op: what it says`, the rules that applied with a +.
+/// `rule op: reason`, the rules that applied with a +.
 std::string said(const char* text, const std::string& rule) {
   std::vector<RuleNote> notes;
   derive_sketches(dag(text), avx512(), cpu_rules(), {}, &notes);

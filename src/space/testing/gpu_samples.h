@@ -29,7 +29,7 @@ inline Result<double> error_of(const ComputeDag& task, const LoopTree& tree, con
   return worst_output(lowered, task, inputs, arguments);
 }
 
-/// The default and samples of a space compute what the task says; those of other sketches than `sketch` are left out.
+/// The default and samples of a space compute the task; those of other sketches than `sketch` are left out.
 inline void expect_right(const ComputeDag& task, const DesignSpace& space, const Target& target,
                          const std::string& sketch, int samples) {
   Rng rng(3);

@@ -28,7 +28,7 @@ struct DeviceLimits {
   friend bool operator==(const DeviceLimits&, const DeviceLimits&) = default;
 };
 
-/// What a device says of itself. It holds while the session lives.
+/// A device's description. It is valid while the session lives.
 struct DeviceDescription {
   std::string name;       ///< of the host
   std::string unit;       ///< 16 hexadecimal digits, the same at every start: a hash of the machine's id and the slot

@@ -57,7 +57,7 @@ class RemoteModel : public OpenedModel::Body {
     if (answer_.outputs.size() != named.size()) return no_sense();
     std::vector<Tensor> outputs;
     for (std::size_t i = 0; i < named.size(); ++i) {
-      // What the device says of sizes is not believed before the bytes are there.
+      // The device's sizes are not believed before the bytes are there.
       const std::string& bytes = answer_.outputs[i];
       if (num_elements(named[i].type.shape) * size_of(named[i].type.dtype) != static_cast<std::int64_t>(bytes.size()))
         return no_sense();

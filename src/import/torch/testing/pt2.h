@@ -123,7 +123,7 @@ class Pt2 {
     output_specs_.add(Json::object().set(kind, Json::object().set("arg", tensor).set("buffer_name", "m." + name)));
     return *this;
   }
-  /// What the file says of a value.
+  /// The type of a value in the file.
   Pt2& said(const std::string& name, const Shape& shape, int type = 7) {
     Json sizes = Json::array(), strides = Json::array();
     std::int64_t stride = num_elements(shape);

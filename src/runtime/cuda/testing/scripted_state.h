@@ -143,7 +143,7 @@ extern State* state;
 extern thread_local std::vector<CUcontext> current;
 inline CUcontext current_context() { return current.empty() ? nullptr : current.back(); }
 
-/// What the script says of a call.
+/// The script's entry for a call.
 struct CallScript {
   CUresult code = kSuccess;
   int late_milliseconds = 0;

@@ -1,4 +1,4 @@
-// What the rules for GPUs say, and that their schedules compute what the task says.
+// Which rules for GPUs apply and why others do not, and that their schedules compute the task.
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ namespace gpu_rules_test {
 ComputeDag dag(const std::string& text) { return parse_dag(text).value(); }
 Target h100() { return *parse_target("cuda -model=h100"); }
 
-/// `op: what it says`, the rules that applied with a +.
+/// `op: reason`, the rules that applied with a +.
 std::string said(const std::string& text, const std::string& rule) {
   std::vector<RuleNote> notes;
   derive_sketches(dag(text), h100(), rules_for(h100()), {}, &notes);
