@@ -94,3 +94,12 @@ for line in '`whet zoo list --minutes 5`' '    WHET_NUM_THREADS=1 whet zoo list 
 done
 echo 'Run `scripts/tset`.' > "$root/bench/README.md"
 refuse "bench/README.md: \`scripts/tset\`: there is no scripts/tset"
+
+for line in '// There are so many.' 'int n = 0;  ///< a call by itself' '// As in' '/// All but for one.' '// What the file says.'; do
+  printf '%s\n// turn\n' "$line" >> "$root/src/tensor/tensor.cc"
+  refuse "src/tensor/tensor.cc:4: "
+done
+printf 'By\nitself.\n' > "$root/README.md"
+refuse 'README.md:1: "By itself" is excluded'
+echo 'const char* text = "so many // in turn";  // "so many" is excluded' >> "$root/src/tensor/tensor.cc"
+pass "excluded words in texts and in quotes"
