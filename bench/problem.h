@@ -30,7 +30,7 @@ struct Convolution {
 
 struct Problem {
   std::string kind, name;
-  Extents numbers;  ///< as they stand in the line, without the count
+  Extents numbers;  ///< as they are in the line, without the count
 
   bool is_convolution() const { return kind == "conv" || kind == "conv3d"; }
   Convolution convolution() const {

@@ -41,7 +41,7 @@ bool is_graph_input(const Graph& graph, ValueId id) {
   return std::find(graph.inputs.begin(), graph.inputs.end(), id) != graph.inputs.end();
 }
 
-/// The group's only convolution or pool; nothing where it has none or several, or where something but paddings stands
+/// The group's only convolution or pool; nothing where it has none or several, or where something but paddings is
 /// before it, or where it reads its input behind it again. What the network is given may be turned before it.
 std::optional<Link> link_of(const FusedGraph& fused, const Group& group) {
   std::optional<Link> link;

@@ -10,7 +10,7 @@
 
 namespace whet {
 
-/// Grows the fragment of a cover: a kernel of nodes that need not stand side by side in the fused graph.
+/// Grows the fragment of a cover: a kernel of nodes that need not be side by side in the fused graph.
 class CoverBuilder {
  public:
   explicit CoverBuilder(const Graph& from) : from_(from) {}

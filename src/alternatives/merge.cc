@@ -56,7 +56,7 @@ Tensor side_by_side(const std::vector<const Tensor*>& parts, std::size_t axis) {
   return whole;
 }
 
-/// A group that can stand beside others: a convolution or a product of one input with constant weights, perhaps behind a
+/// A group that can be beside others: a convolution or a product of one input with constant weights, perhaps behind a
 /// padding, and element-wise operators on it and on constants.
 class Sibling {
  public:

@@ -13,7 +13,7 @@
 namespace whet {
 namespace {
 
-/// The name of a validator of words, which stand behind it.
+/// The name of a validator of words; the words follow it.
 const std::string kWordsName = "words:";
 
 CLI::Validator one_of(const std::vector<std::string>& words) {

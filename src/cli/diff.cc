@@ -154,7 +154,7 @@ std::string judgement(const Comparison& comparison, double threshold) {
                      comparison.high_ratio);
 }
 
-/// Why the part takes another time, and how that stands to the threshold.
+/// Why the part takes another time, and how that compares with the threshold.
 std::string change_text(const Comparison::Part& part, double threshold) {
   if (part.old_seconds <= 0 || part.new_seconds <= 0) return part.change;
   const std::string_view word = word_of(part.new_seconds / part.old_seconds, threshold);

@@ -13,7 +13,7 @@
 namespace whet {
 namespace {
 
-/// With what stands before and behind it, ^C is answered within a second.
+/// With the work before and behind it, ^C is answered within a second.
 constexpr suseconds_t kPatienceMicroseconds = 700'000;
 
 std::atomic<bool> interrupted{false};

@@ -81,7 +81,7 @@ std::vector<float> run(const Make& make, const Inputs& inputs, const Target& tar
 }
 
 /// Units in the last place between the two, which subnormal numbers have from 2^-149 on. Where they are `lost`, a result
-/// below the normal numbers may be anything between 0 and the smallest of those; infinity stands one unit above the largest.
+/// below the normal numbers may be anything between 0 and the smallest of those; infinity is one unit above the largest.
 double error_of(float got, double want, bool lost) {
   if (std::isnan(want) || std::isnan(got)) return std::isnan(want) && std::isnan(got) ? 0 : INFINITY;
   if (want == 0) return got == 0 && std::signbit(got) == std::signbit(want) ? 0 : INFINITY;

@@ -50,7 +50,7 @@ Status compile(const Task& task, const Steps& steps, const std::string& name, co
   return ok_status();
 }
 
-/// The first attempt that succeeds; what failed before stands in the note.
+/// The first attempt that succeeds; the note has the failures before it.
 Status compile_first(const Task& task, const std::vector<Attempt>& list, const std::string& name, const Target& target,
                      bool emulated, CompiledTask& out) {
   std::string failed;

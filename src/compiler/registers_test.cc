@@ -115,7 +115,7 @@ OpId anchor(const ComputeDag& dag) {
 
 struct Tile {
   std::int64_t accumulators = 1;
-  bool unrolled_steps = false;  ///< several steps of the reduction stand in the loop's body
+  bool unrolled_steps = false;  ///< several steps of the reduction are in the loop's body
 };
 Tile tile_of(const LoopTree& tree, const Target& target) {
   Tile tile;

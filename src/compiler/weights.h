@@ -8,7 +8,7 @@
 
 namespace whet {
 
-/// Some of the weights as they stand in a compiled model.
+/// Some of the weights as they are in a compiled model.
 struct WeightPiece {
   std::uint64_t offset = 0;
   const void* data = nullptr;
@@ -19,7 +19,7 @@ struct WeightPiece {
 /// once.
 class WeightTable {
  public:
-  /// Where the tensor stands; its bytes are kept.
+  /// Position of the tensor; its bytes are kept.
   std::uint64_t add(const Tensor&);
 
   /// Gives large floating-point tensors the content of artifact/made_weights.h. The others may be indices, or lie in a page with them.

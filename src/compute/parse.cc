@@ -186,7 +186,7 @@ class LineParser {
     return expected("=, +=, *=, max= or min=");
   }
 
-  /// The axes stand behind the body that uses them.
+  /// The axes follow the body that uses them.
   void skip_body() {
     while (!at_end() && !is("for")) next();
   }

@@ -67,7 +67,7 @@ class ExprPrinter {
  public:
   ExprPrinter(const ExprStyle& style, std::string& out) : style_(style), out_(out) {}
 
-  /// Chains of && or || stand without parentheses where nothing binds tighter around them.
+  /// Chains of && or || have no parentheses where nothing binds tighter around them.
   void top(const Expr& e) {
     if (const auto* n = std::get_if<Binary>(&e->kind); n && is_logic(n->op)) return chain(*n);
     inner(e);

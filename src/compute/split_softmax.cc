@@ -107,7 +107,7 @@ bool find_softmax(const ComputeDag& dag, SoftmaxProduct& p) {
   return find_exponentials(dag, p);
 }
 
-/// The axes of a product that index its weights, in order. An axis of one element may stand there as 0.
+/// The axes of a product that index its weights, in order. An axis of one element may be a 0 there.
 std::optional<std::vector<std::int64_t>> row_read(const ComputeDag& dag, const Load& weights, const Element& product) {
   Load full = weights;
   const Shape& shape = dag.op(OpId(weights.source.value)).shape;

@@ -36,7 +36,7 @@ Status verify_values(const Graph& graph) {
   return ok_status();
 }
 
-/// One node: it reads what stands above it, writes a new value, and its type is the inferred one.
+/// One node: it reads values of the nodes above it, writes a new value, and its type is the inferred one.
 Status verify_node(const Graph& graph, const Node& node, std::vector<bool>& defined) {
   for (ValueId id : node.inputs) {
     if (!exists(graph, id)) return Error{node.name + ": reads a value that does not exist"};

@@ -288,7 +288,7 @@ void expect_survives(const std::string& file, const ImportOptions& options, std:
   const std::string bytes = read_file(bundled(file)).value();
   Rng rng(seed);
   const auto size = static_cast<std::int64_t>(bytes.size());
-  // Weights are most of the bytes; where tags, names and shapes stand, ASCII letters are near.
+  // Weights are most of the bytes; where tags, names and shapes are, ASCII letters are near.
   std::vector<std::int64_t> structure;
   for (std::int64_t i = 8; i + 8 < size; ++i) {
     const auto letters = [&](std::int64_t from) {

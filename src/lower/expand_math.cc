@@ -22,7 +22,7 @@ using namespace notation;
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr std::int64_t kMantissa = std::int64_t{1} << 23;
-/// Adding and subtracting this rounds to an integer (half to even), which then also stands in the sum's last bits.
+/// Adding and subtracting this rounds to an integer (half to even), which is then also in the sum's last bits.
 constexpr float kMagic = 12582912.0f;  // 1.5 * 2^23
 
 /// Where intermediate values go.

@@ -15,7 +15,7 @@ bool contains_loop(const Stmt& s) {
   return found;
 }
 
-/// The conditions under which everything inside `s` stands.
+/// The conditions that guard everything inside `s`.
 std::vector<Expr> common_conditions(const Stmt& s) {
   auto without = [](std::vector<Expr> conditions, VarId var) {
     std::erase_if(conditions, [&](const Expr& c) { return uses(c, var); });
@@ -31,7 +31,7 @@ std::vector<Expr> common_conditions(const Stmt& s) {
                           },
                           [&](const Block& b) {
                             std::vector<Stmt> body = b.body;
-                            std::erase_if(body, [](const Stmt& part) {  // a hint may stand under any condition
+                            std::erase_if(body, [](const Stmt& part) {  // a hint may be under any condition
                               return std::holds_alternative<Prefetch>(part->kind);
                             });
                             if (body.empty()) return std::vector<Expr>();
@@ -99,7 +99,7 @@ std::set<BufferId> reduced_in(const Stmt& s) {
 struct Found {
   Expr condition;
   std::vector<Stmt> binders;   ///< Loops and Lets, outermost first
-  bool guards_loop = false;    ///< a loop stands inside the If
+  bool guards_loop = false;    ///< a loop is inside the If
   bool chooses = false;        ///< between two statements: where it is decided, one of them is left
   std::set<BufferId> reduced;  ///< buffers that are reduced into inside the If
 };
@@ -187,7 +187,7 @@ class GuardResolver {
   }
 
   Stmt visit_loop(Loop loop) {
-    // Conditions that cover the loop and do not depend on it stand better outside.
+    // Conditions that cover the loop and do not depend on it are better outside.
     const Facts::Mark outside = facts_.mark();
     bind(loop);
     std::vector<Expr> invariant;
@@ -323,7 +323,7 @@ class GuardResolver {
   // ---- testing a sum
 
   /// The test that decides a guard of a register tile, if it runs once for a whole loop around the tile: then the
-  /// copies that it asks for are copies of that loop alone, and what stands before and after the loop is shared.
+  /// copies that it asks for are copies of that loop alone, and what is before and after the loop is shared.
   static std::optional<Test> test_of(const Found& found) {
     const std::optional<Affine> guard = nonnegative(found.condition);
     if (!guard) return std::nullopt;
@@ -371,7 +371,7 @@ class GuardResolver {
     return body;
   }
 
-  /// Only the statements that are guarded by the test stand under it.
+  /// Only the statements that are guarded by the test are under it.
   Stmt with_test(const Stmt& body, VarId name, const Affine& sum) const {
     std::string text;
     for (const auto& [atom, coefficient] : sum.terms)
@@ -427,7 +427,7 @@ class GuardResolver {
                s->kind);
   }
 
-  /// A guard that will stand around several stores of a tile once it has been moved outwards, and is tested once a tile:
+  /// A guard that will be around several stores of a tile once it has been moved outwards, and is tested once a tile:
   /// copies of the tile would cost more, in time to compile them above all. (Tests inside a loop of a reduction are many.)
   static bool is_cheap(const Found& found) {
     std::int64_t stores = 1;
@@ -522,7 +522,7 @@ class GuardResolver {
       cuts_ += starts.size() - 1;
       added_stores_ += cost;
     }
-    // The statements that are chosen between are dealt out to the ranges; what stands beside them is copied.
+    // The statements that are chosen between are dealt out to the ranges; what is beside them is copied.
     const std::int64_t beside = static_cast<std::int64_t>(choices.size()) * unrolled_stores(body, v);
     if (choices.size() <= kMaxChoices && added_stores_ + beside <= kMaxEdgeStores) {
       starts.insert(choices.begin(), choices.end());

@@ -626,7 +626,7 @@ TEST(EverySchedule, KeepsTheMeaningOfRandomDags) {
   int lowered = 0, refused = 0;
   const char* from = std::getenv("WHET_SEED");
   const std::uint64_t first = from != nullptr ? std::strtoull(from, nullptr, 10) : 1;
-  std::map<std::string, int> used;  // how often each primitive stands in a schedule that was lowered
+  std::map<std::string, int> used;  // how often each primitive occurs in a schedule that was lowered
   for (std::uint64_t seed = first; seed < first + static_cast<std::uint64_t>(cases); ++seed) {
     Rng rng(seed);
     const ComputeDag dag = testing::random_dag(rng);

@@ -69,7 +69,7 @@ struct Vectorizer {
   int lanes;
   Expr mask = {};                          // of the statements around; undefined: all lanes
   std::map<VarId, bool> vector_lets = {};  // lets inside the loop that became vectors
-  std::vector<Let> names = {};             // of conditions, to stand around the statement
+  std::vector<Let> names = {};             // of conditions, to be around the statement
   bool chosen = false;                     // inside a side of a select that all lanes share
   Expr tail = {};                          // the lanes that there are, where they are fewer; undefined: all
   Expr legal = {};                         // `mask` without what selects by data: that makes no index legal

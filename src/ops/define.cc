@@ -27,7 +27,7 @@ Result<OpId> define(ComputeDag& dag, OpNames& names, const Operator& op, const s
     return Error{name + ": the result is " + to_string(output) + ", which is empty; there is nothing to compute"};
   }
   const Site site{dag, names, inputs, input_types, output, name};
-  // Exhaustive: an operator without a definition does not compile (each `define_at` stands in site.h).
+  // Exhaustive: an operator without a definition does not compile (each `define_at` is in site.h).
   const OpId id = std::visit([&](const auto& o) { return define_at(site, o); }, op);
   WHET_CHECK(dag.op(id).shape == output.shape && dag.op(id).dtype == output.dtype, name.c_str());
   return id;

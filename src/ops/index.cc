@@ -185,7 +185,7 @@ struct Along {
 
 }  // namespace
 
-/// The best value of each row, then the first (last) place where it stands. Places count in i32, as many at a time.
+/// The best value of each row, then the first (last) place where it is. Places count in i32, as many at a time.
 OpId define_at(const Site& site, const ArgReduceOperator& op) {
   const Along along{site, static_cast<std::size_t>(op.axis)};
   const std::vector<Axis> r_axis = {{"r", along.extent()}};

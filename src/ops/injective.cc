@@ -46,7 +46,7 @@ std::vector<ReshapePart> reshape_parts(const Shape& in, const Shape& out) {
     ReshapePart part{a, a, b, b};
     const bool in_one = a < in.size() && in[a] == 1, out_one = b < out.size() && out[b] == 1;
     if (in_one || out_one) {
-      // Extents of 1 pair up, or stand alone: they never make another dimension's index harder.
+      // Extents of 1 pair up, or are alone: they never make another dimension's index harder.
       a += in_one;
       b += out_one;
     } else {

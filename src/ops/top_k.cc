@@ -93,7 +93,7 @@ struct TopK {
     return i;
   }
 
-  /// Of each piece the best key; the pieces stand one after the other, or start where data says.
+  /// Of each piece the best key; the pieces are one after the other, or start where data says.
   OpId best_of(const Round& round, const MapBody* start) const {
     return site.reduce(site.part("best"), axes(round.pieces), {{"r", round.length}}, Reducer::max, OpFamily::reduce,
                        [&](const Exprs& i, const Exprs& r) {
@@ -155,7 +155,7 @@ struct TopK {
     return last;
   }
 
-  /// Places 0 to k - 1 for the k best pieces, in the order in which they stand; `round.pieces` for the others.
+  /// Places 0 to k - 1 for the k best pieces, in their order in the row; `round.pieces` for the others.
   OpId place_by_bits(const Round& round, OpId best) const {
     const OpId least = threshold(best, round.pieces);
     // Those above the threshold are counted in the low half of a number, those at it in the high half.

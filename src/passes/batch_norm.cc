@@ -7,7 +7,7 @@
 namespace whet {
 namespace {
 
-/// [C] as it stands beside the channels of an activation of `rank` dimensions.
+/// [C] as it is beside the channels of an activation of `rank` dimensions.
 Shape parameter_shape(std::int64_t channels, Layout layout, std::size_t rank) {
   Shape shape = {channels};
   if (layout == Layout::channels_first) shape.resize(rank - 1, 1);

@@ -177,7 +177,7 @@ class Spreading {
     return rewriter_.copy_as(node, BinaryOperator{BinaryKind::sub}, {scaled, shifts});
   }
 
-  /// An operand as it stands beside [N, C, H, W].
+  /// An operand as it is beside [N, C, H, W].
   Result<ValueId> beside_picture(const Region& region, ValueId id) {
     const Shape& shape = from_.value(id).type.shape;
     if (shape == region.flat || shape.size() < 2) return rewriter_.now(id);

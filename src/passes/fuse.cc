@@ -302,7 +302,7 @@ class Fusion {
     return reads_through(n, readers[0]);
   }
 
-  /// A range of what others read as well: a convolution or matmul reads it where it stands.
+  /// A range of what others read as well: a convolution or matmul reads it where it is.
   bool is_part(Index n) const {
     const auto* slice = std::get_if<SliceOperator>(&graph_.nodes[n].op);
     if (slice == nullptr ||
@@ -312,7 +312,7 @@ class Fusion {
   }
 
   /// A picture of a few channels in the file's order: a convolution, which takes one element after another for all of
-  /// its output channels, reads it as well where it stands.
+  /// its output channels, reads it as well where it is.
   bool is_turned_picture(Index n, Index end) const {
     constexpr std::int64_t kFew = 4;
     const auto* turn = std::get_if<TransposeOperator>(&graph_.nodes[n].op);

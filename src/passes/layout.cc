@@ -355,8 +355,8 @@ class Conversion {
     return place.value_or(before);
   }
 
-  /// A reshape cuts both shapes into parts of equal counts; a part's dimensions have to stand together and in the
-  /// file's order, but the parts may stand in any order.
+  /// A reshape cuts both shapes into parts of equal counts; a part's dimensions have to be together and in the
+  /// file's order, but the parts may be in any order.
   Status convert(const Node& node, const ReshapeOperator& op) {
     const Shape in = shape(node.inputs[0]);
     if (num_elements(in) == 0) return convert_in_file_order(node);

@@ -6,7 +6,7 @@
 #include "passes/optimize.h"
 #include "passes/testing/graph_builder.h"
 
-// What exporters write for the parts that networks are made of, and what it becomes: one kernel each. A pattern stands
+// What exporters write for the parts that networks are made of, and what it becomes: one kernel each. A pattern is
 // between two matrix products where that is its place in a network; its own group is what a test looks at.
 
 namespace whet {
@@ -293,7 +293,7 @@ TEST(Patterns, CausalAttention) {
             "transpose+matmul+transpose\nmatmul+add\n");
 }
 
-/// Over the pixels of a picture, as diffusion networks have it: channels stand before pixels.
+/// Over the pixels of a picture, as diffusion networks have it: channels are before pixels.
 TEST(Patterns, AttentionWithChannelsFirst) {
   Pattern p;
   const ValueId x = p.conv("qkv", p.input("x", {1, 16, 8, 8}), 96, 1);
@@ -337,7 +337,7 @@ TEST(Patterns, AttentionWithTransposedKeys) {
             "transpose+matmul+softmax+matmul\n");
 }
 
-/// What stands between two of them belongs to the first.
+/// Operators between two attentions belong to the kernel of the first.
 TEST(Patterns, AttentionOfAnAttention) {
   Pattern p;
   const ValueId q = p.input("q", {1, 32, 32, 32}), k = p.input("k", {1, 32, 32, 32}), v = p.input("v", {1, 32, 32, 32});
@@ -444,7 +444,7 @@ TEST(Patterns, ChannelShuffle) {
             "transpose\nconv\nconv\nconcat+reshape+transpose+reshape\nconv\ntranspose\n");
 }
 
-/// A half goes through, the other one is convolved where it stands; the next shuffle reads both.
+/// A half goes through, the other one is convolved where it is; the next shuffle reads both.
 TEST(Patterns, ChannelShuffleAndSplit) {
   Pattern p;
   const auto shuffle = [&](const std::string& name, ValueId a, ValueId b) {

@@ -111,7 +111,7 @@ Result<MaybeValue> without_effect(const Site&, const T&) {
 
 // ---- Operators that another one says as well.
 
-/// f(reshape(x)) = reshape(f(x)): the reshape no longer stands between f and what computes x. Others may read the
+/// f(reshape(x)) = reshape(f(x)): the reshape is no longer between f and what computes x. Others may read the
 /// reshape too: it costs nothing.
 Result<MaybeValue> before_reshape(const Site& site) {
   const Node* reshape = site.rewriter.producer_as<ReshapeOperator>(site.inputs[0]);

@@ -12,7 +12,7 @@
 namespace whet {
 namespace {
 
-/// While it lives, statements stand under these conditions and bounds.
+/// While it lives, statements are under these conditions and bounds.
 struct Control {
   Control(VerifyState& state, std::initializer_list<const Expr*> what) : state(state), before(state.varying.size()) {
     if (!state.launch) return;

@@ -25,7 +25,7 @@ struct VerifyOptions {
 ///   proofs     every access is inside its buffer, and every divisor of index arithmetic is other than 0, from the
 ///              bounds of loops, the conditions around (ifs, selects) and masks. What cannot be proven is refused.
 ///   launches   every statement at the top is a launch or a grid barrier, and the loops inside are those of one thread;
-///              what all threads do together stands under control flow that is the same for all (barriers, copy groups)
+///              what all threads do together is under control flow that is the same for all (barriers, copy groups)
 ///              or for the whole warp (cross stores, tiles of warps), whatever the data; asynchronous stores copy 4, 8 or 16 bytes into
 ///              block memory, which holds all buffers of a launch; an SM holds the blocks that it asks for. Checked with `VerifyOptions::launches`. That a vector
 ///              is aligned is not: it may be accessed by scalars.

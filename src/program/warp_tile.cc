@@ -28,7 +28,7 @@ Expr added_by(const Store* store) {
   return adds_to(sum->a) ? sum->b : adds_to(sum->b) ? sum->a : Expr();
 }
 
-/// Loads that no rounding stands around.
+/// Loads without a rounding around them.
 int bare_loads(const Expr& e, MathFn rounding) {
   const Call* call = std::get_if<Call>(&e->kind);
   if (call && call->fn == rounding) return 0;

@@ -29,7 +29,7 @@ Json tried_json(const std::vector<TriedPlan>& tried) {
   return list;
 }
 
-/// Fills a Plan; the first thing that is wrong stands in `why`.
+/// Fills a Plan; the first thing that is wrong is in `why`.
 class PlanReader {
  public:
   explicit PlanReader(JsonView line) : line_(line), plan_(line["plan"]) {}

@@ -95,7 +95,7 @@ class Members {
   std::array<Member, std::size(kMembers)> found_;
 };
 
-/// Fills one Record from a line's members; the first thing that is wrong stands in `why`.
+/// Fills one Record from a line's members; the first thing that is wrong is in `why`.
 class Reader {
  public:
   Reader(JsonView line, SharedTexts& texts) : line_(line), texts_(texts) {}

@@ -59,7 +59,7 @@ struct ReportStretch {
 struct ReportProfile {
   std::vector<ReportStep> steps;     ///< in the order in which they run
   double seconds = 0;                ///< of one whole inference
-  std::vector<std::string> workers;  ///< where each stands; one at least where there are steps
+  std::vector<std::string> workers;  ///< the core of each; one at least where there are steps
   // Of one inference, the fastest of many, in which each worker was watched; empty where none was:
   std::vector<ReportStretch> stretches;
   std::vector<double> ends;  ///< of each step

@@ -40,7 +40,7 @@ double draw_plan(Svg& svg, const ReportPlan& plan, const char* name, double top,
     svg.text(kPlanLeft - 10, lane(form) + 4, form, "soft", Anchor::end);
   }
   double x = kPlanLeft;
-  double free_from = kPlanLeft;  // where the next label may stand
+  double free_from = kPlanLeft;  // where the next label may be
   for (const ReportKernel& kernel : plan.kernels) {
     const double width = kernel.seconds * px_a_second;
     if (width <= 0) continue;

@@ -52,7 +52,7 @@ struct TimingPolicy {
 
   CacheMode cache = CacheMode::network;
   std::int64_t network_bytes = 0;  ///< what one inference touches: packed weights and activations
-  bool guard = true;               ///< the first run stands between guard pages
+  bool guard = true;               ///< the first run is between guard pages
 };
 
 /// A kernel and what it works on.

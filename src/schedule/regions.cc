@@ -5,7 +5,7 @@
 namespace whet {
 namespace {
 
-/// The digits whose loops stand inside `at`, and for memory of a block those of its threads.
+/// The digits whose loops are inside `at`, and for memory of a block those of its threads.
 std::vector<bool> relaxed_digits(const LoopTree& tree, LoopId at, StoredIn stored_in = StoredIn::memory) {
   std::vector<bool> relaxed(tree.digits.size(), !at.valid());
   if (!at.valid()) return relaxed;

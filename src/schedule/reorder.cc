@@ -30,7 +30,7 @@ Status apply(LoopTree& tree, const Reorder& step) {
 
   WHET_RETURN_IF_ERROR(check_overlaps(tree, tree.loop(chain.front()).op, order));
 
-  // What stands outside of the first named loop stays as it is: other items may stand there too.
+  // Loops outside of the first named loop stay: other items may be there too.
   const auto first = static_cast<std::size_t>(std::find(chain.begin(), chain.end(), slots.front()) - chain.begin());
   const LoopId parent = tree.loop(chain[first]).parent;
   const std::vector<Item> innermost = tree.loop(chain.back()).children;

@@ -16,7 +16,7 @@ namespace whet {
 ///   errors     no such loop; other loops, extents, dtypes or expressions than the definition has; rows that are not
 ///              dense; a factored reduction, or one that begins inside the tile
 /// dp4a_s8 and dp4a_u8 have no axis but that of the sum: the loop is over four neighbours of both operands.
-/// A warp-wide intrinsic (mma_tf32, mma_f16, mma_bf16) is computed by the threads of a warp together. It stands under a loop
+/// A warp-wide intrinsic (mma_tf32, mma_f16, mma_bf16) is computed by the threads of a warp together. It is under a loop
 /// bound to warps, at which the op keeps its sums in registers (cache_write, or compute_at .. registers); no reduce loop is
 /// around the warps. Its operands are ops that are placed in block memory afterwards, with rows of whole 16 bytes. Their
 /// rounding becomes a part of what the op computes. Rows of the right operand lie along the columns or, unless it is of bytes,

@@ -75,7 +75,7 @@ class Legal::Trial {
   Trial(const Legal& legal, const Part& part) : legal_(legal), part_(part) {
     for (std::size_t d : part.decisions) slots_.push_back(&choices_[legal.sketch_.decisions[d].name]);
   }
-  /// Choices before the k'th decision of the part stand; whether its option `o` breaks nothing.
+  /// Choices before the k'th decision of the part are fixed; whether its option `o` breaks nothing.
   bool choose(std::size_t k, std::int64_t o) {
     *slots_[k] = legal_.sketch_.decisions[part_.decisions[k]].options[static_cast<std::size_t>(o)];
     return std::none_of(part_.asked[k].begin(), part_.asked[k].end(),

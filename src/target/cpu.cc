@@ -119,7 +119,7 @@ void derive(CpuTarget& target) {
   for (const std::string& attribute : target.mattr) {
     const std::string_view feature = std::string_view(attribute).substr(1);
     const bool on = attribute[0] == '+';
-    // As in LLVM, a feature brings what it stands on, and takes with it what stands on it.
+    // As in LLVM, a feature brings the features that it needs, and takes with it those that need it.
     if (feature == "avx" || feature == "avx2") simd = on ? std::max(simd, Simd::avx) : Simd::sse;
     if (feature == "avx512f") simd = on ? Simd::avx512 : std::min(simd, Simd::avx);
     if (feature == "fma") target.fma = on;

@@ -31,7 +31,7 @@ std::int64_t read_as(const char* bytes) {
   return static_cast<std::int64_t>(value);
 }
 
-/// Those that are written stand first.
+/// Those that are written come first.
 constexpr TypeCode kTypeCodes[] = {{"f4", DType::f32},
                                    {"f8", DType::f64},
                                    {"f2", DType::f16},

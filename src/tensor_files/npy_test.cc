@@ -146,7 +146,7 @@ void expect_survives(const std::string& bytes, Parse parse) {
   for (int round = 0; round < 3000; ++round) {
     std::string damaged = bytes;
     for (std::int64_t flips = rng.between(1, 4); flips > 0; --flips) {
-      // Half of the flips hit the first and last bytes, where the structure stands.
+      // Half of the flips hit the first and last bytes, where the structure is.
       const std::int64_t size = static_cast<std::int64_t>(bytes.size()), near = std::min<std::int64_t>(size, 150);
       const std::int64_t at = rng.chance(0.5)   ? rng.below(size)
                               : rng.chance(0.5) ? rng.below(near)

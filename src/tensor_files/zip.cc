@@ -40,7 +40,7 @@ struct CentralEntry {
   std::size_t length = 0;  ///< of the entry itself
 };
 
-/// Replaces sizes that stand in the zip64 extra field: those, in this order, whose 32-bit field is all ones.
+/// Replaces sizes that are in the zip64 extra field: those, in this order, whose 32-bit field is all ones.
 void read_zip64(std::string_view extra, CentralEntry& entry) {
   while (extra.size() >= 4) {
     const std::uint64_t id = number(extra, 0, 2), length = number(extra, 2, 2);
@@ -96,7 +96,7 @@ Status locate_data(std::string_view bytes, CentralEntry& entry, const std::strin
 }  // namespace
 
 Result<std::vector<ZipMember>> parse_zip(std::string_view bytes, const std::string& what) {
-  // The end record stands before a comment of at most 65535 bytes.
+  // The end record is before a comment of at most 65535 bytes.
   std::size_t end = std::string_view::npos;
   for (std::size_t back = kEndSize; back <= std::min<std::size_t>(bytes.size(), kEndSize + 65535); ++back) {
     if (number(bytes, bytes.size() - back, 4) == kEndOfDirectory) {

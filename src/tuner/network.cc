@@ -72,7 +72,7 @@ class Settling {
     if (!faster.ok()) return faster.error();
     WHET_TRY(NetworkTruth truth, conclude(rivals, *faster));
     truth.same_schedules = has_default_schedules(tasks_, file_.records(), target_, schedules());
-    // What was found out stands without it.
+    // The results hold without it.
     if (!time_tasks(truth, *faster ? std::nullopt : std::optional(tuned.file)).ok()) truth.tasks_seconds = 0;
     return truth;
   }
@@ -238,7 +238,7 @@ class Settling {
     return best.outcome.best_seconds() < ratio * start.outcome.best_seconds();
   }
 
-  /// The best schedules where they are that much faster than the default ones, which stand elsewhere.
+  /// The best schedules where they are that much faster than the default ones; elsewhere the default ones.
   ScheduleSource where_it_gains(const ScheduleSource& best, double ratio) const {
     ScheduleSource source = best;
     source.recorded = [this, recorded = best.recorded, ratio](const Task& task) -> std::optional<RecordedSchedule> {

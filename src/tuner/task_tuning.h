@@ -79,7 +79,7 @@ class TaskTuning {
   const TaskProgress& progress() const { return progress_; }
   /// Brings the best times in `progress` up to date.
   void refresh(const Records&);
-  /// Where it stands, its times as the clock said when they were measured last.
+  /// Its progress; the times are clock times of the last measurement.
   TaskProgress by_the_clock(const Records&) const;
 
  private:

@@ -38,7 +38,7 @@ struct TuneOptions {
   std::function<double()> clock;      ///< seconds, never backwards; empty: the machine's
 };
 
-/// Where one task stands. Times that are reported are by the clock; those that rank, in records, are at the pace of the
+/// The progress of one task. Times that are reported are by the clock; those that rank, in records, are at the pace of the
 /// task's first.
 struct TaskProgress {
   std::string name;

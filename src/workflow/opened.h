@@ -39,7 +39,7 @@ struct RunnableOptions {
   Tell tell;
 };
 
-/// What stands over the times of the emulated device.
+/// The heading of the times of the emulated device.
 inline constexpr const char* kEstimates = "Emulated: the times are estimates, no GPU was timed";
 
 /// A model ready to run.

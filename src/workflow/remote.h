@@ -42,7 +42,7 @@ std::string device_text(const DeviceDescription&);
 std::string device_lines(const DeviceDescription&);
 Json to_json(const DeviceDescription&);
 
-/// What stands over the times of such a device.
+/// The heading of the times of such a device.
 inline constexpr const char* kEmulatorTimes =
     "Emulated: an emulator ran the kernels, and its times say nothing of a processor";
 

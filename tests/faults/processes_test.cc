@@ -22,7 +22,7 @@ std::vector<std::string> tune(const std::vector<std::string>& more) {
 }
 RecordsRead records(const Folder& folder) { return read_records(folder / "r.jsonl").value(); }
 
-/// Every schedule of every task stands once.
+/// Every schedule of every task occurs once.
 void expect_nothing_twice(const Folder& folder) {
   std::set<std::pair<std::string, std::string>> seen;
   const RecordsRead read = records(folder);

@@ -1,4 +1,4 @@
-// Whatever stands in a TorchScript archive, import gives a graph or a sentence. The input is the archive's members with
+// Whatever is in a TorchScript archive, import gives a graph or a sentence. The input is the archive's members with
 // "=====" between them: the source, the pickle of the modules and that of the constants. Storages are zeros.
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Whatever stands in an archive of torch.export, import gives a graph or a sentence. The input is the archive's members
+// Whatever is in an archive of torch.export, import gives a graph or a sentence. The input is the archive's members
 // with a byte of 1 between them: the program, the table of weights, and the weights; so that checksums fit.
 
 #include <cstddef>

@@ -203,7 +203,7 @@ Tensor first_entries(const Tensor& x, std::size_t d, std::int64_t count) {
   return result;
 }
 
-/// Outputs whose number of results depends on values have padding behind those, and the numbers stand behind the model's own
+/// Outputs whose number of results depends on values have padding behind those, and the numbers are behind the model's own
 /// outputs: without both.
 std::vector<Tensor> without_padding(const Graph& graph, std::vector<Tensor> outputs,
                                     const std::vector<NamedTensor>& want) {

@@ -78,7 +78,7 @@ Relocated branch(char* bytes, std::int64_t distance, int at, int bits) {
   return Relocated::done;
 }
 
-/// ADR's distance: its two lowest bits stand apart.
+/// ADR's distance: its two lowest bits are a field of their own.
 Relocated address(char* bytes, std::int64_t distance) {
   if (!fits(distance, 21)) return Relocated::too_far;
   put(bytes, static_cast<std::uint64_t>(distance) & 3, 29, 2);

@@ -62,7 +62,7 @@ Emitter::Value* Emitter::emit_movable(ExprRef ref, const ExprInfo& info) {
   return value;
 }
 
-/// Loads that nothing in the kernel can change, and what is computed of them, stand before the outermost loop that does
+/// Loads that nothing in the kernel can change, and what is computed of them, are emitted before the outermost loop that does
 /// not change their address; not under a condition, which may be what makes them legal. Null: no such loop, or not
 /// known to be legal.
 Emitter::Value* Emitter::hoist_fixed(ExprRef ref, const ExprInfo& info) {

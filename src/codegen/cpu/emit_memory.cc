@@ -241,7 +241,7 @@ Emitter::Value* Emitter::load_lanes(BufferId buffer, Value* pointer, std::int64_
   return vector;
 }
 
-/// One element. Where `mask` is false nothing may be read at `pointer`; the buffer's beginning stands in.
+/// One element. Where `mask` is false nothing may be read at `pointer`; the buffer's beginning is read instead.
 Emitter::Value* Emitter::load_one(BufferId buffer, Value* pointer, Value* mask) {
   llvm::Type* type = memory_type(program_.buffer(buffer).dtype);
   const llvm::Align align(static_cast<std::uint64_t>(element_bytes(buffer)));

@@ -56,11 +56,11 @@ struct Level {
     int copy = 0;               ///< how often the same place has been loaded before
   };
   std::unordered_map<ExprRef, Loaded> loads;
-  std::unordered_map<ExprRef, llvm::Value*> hoisted;  ///< out of the loops in this level, to stand before them
+  std::unordered_map<ExprRef, llvm::Value*> hoisted;  ///< out of the loops in this level, emitted before them
 };
 
 /// Turns one Program into one LLVM function. Nothing is left to LLVM's IR optimiser: registers are SSA values from the
-/// start, addresses are pointers bumped once a loop level plus constants, and loop invariants stand before their loops.
+/// start, addresses are pointers bumped once a loop level plus constants, and loop invariants are computed before their loops.
 class Emitter : ValueEmitter {
  public:
   Emitter(const Program&, Analysis&, const Backend&, llvm::Module&);

@@ -192,7 +192,7 @@ GpuEmitter::Value* GpuEmitter::address(BufferId buffer, const Linear& index) {
   return index.constant == 0 ? varying : b_.CreatePtrAdd(varying, i64(index.constant * element_bytes(buffer)));
 }
 
-/// base + Σ terms. What changes in inner loops alone is added to a pointer that stands before them.
+/// base + Σ terms. What changes in inner loops alone is added to a pointer that is before them.
 GpuEmitter::Value* GpuEmitter::pointer(BufferId buffer, const Linear::Terms& terms) {
   if (terms.empty()) return base_pointer(buffer);
   std::size_t home = 0;

@@ -22,7 +22,7 @@ namespace whet {
 
 /// Turns the launches of a Program into functions of one LLVM module. What is not plain IR comes from the hooks, so that a
 /// device and its emulation run the same code. Indices that fit are computed in 32 bits; what does not change in a loop
-/// stands before it; addresses are a pointer that changes with few loops and a constant. Registers are stack slots of a
+/// is before it; addresses are a pointer that changes with few loops and a constant. Registers are stack slots of a
 /// constant address, which LLVM makes SSA values of.
 class GpuEmitter : ValueEmitter {
  public:

@@ -21,7 +21,7 @@ struct GpuLaunchShape {
 };
 
 /// What the emitter of a GPU's kernels cannot say in plain IR. One object makes one function after the other; each call
-/// emits where the builder stands.
+/// emits at the builder's insertion point.
 class GpuHooks {
  public:
   using Value = llvm::Value;

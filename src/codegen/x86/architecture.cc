@@ -14,9 +14,9 @@ constexpr const char* kLeftOutForX86[] = {
     // Our addresses are pointers bumped once a loop already; the result is slower and takes several times the time.
     "Canonicalize Freeze Instructions in Loops",
     "Loop Strength Reduction",
-    // Constants and addresses stand where they belong already.
+    // Constants and addresses are where they belong already.
     "Constant Hoisting",
-    // Each block's repetitions are gone by then, and what several blocks need stands before them.
+    // Each block's repetitions are gone by then, and values that several blocks need are computed before them.
     "Machine Common Subexpression Elimination",
     // They look for what kernels do not hold: lifetimes of stack slots, tiles, integers in vectors that would be masks,
     // comparisons of memory, exceptions, thread-local variables, funclets.

@@ -67,7 +67,7 @@ class Link : public ::testing::Test {
     return link_model(cpu_runtime_object(), {path("image.o"), WHET_TEST_KERNELS}, weights, path("model.so"),
                       scratch_->path(), 1);
   }
-  /// Links the test model and gives its path. Other weights may stand before its own.
+  /// Links the test model and gives its path. Other weights may be before its own.
   std::string link(std::int64_t other_weights = 0) {
     WeightTable weights;
     if (other_weights > 0) weights.add(Tensor(DType::f32, {other_weights / 4}));

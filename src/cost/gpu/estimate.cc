@@ -30,7 +30,7 @@ struct BlockWork {
   double tensor = 0;         ///< cycles of the SM's units for warp-wide intrinsics
   double passes = 0;         ///< cycles of access to memory
   double waits = 0;          ///< cycles from one thing to the next, without the slabs
-  double code = 0;           ///< instructions that stand in the code
+  double code = 0;           ///< instructions that are in the code
 };
 
 double slots_of(const OpWork& nest, const GpuCalibration& c) {

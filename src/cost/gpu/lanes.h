@@ -21,7 +21,7 @@ struct Lanes {
 /// The elements along an axis of the result that the buffer of a computed op holds; whole splits of what a guard cuts.
 std::int64_t buffer_extent(const LoopTree&, OpId op, std::size_t axis);
 
-/// Evaluates the indices of a loop tree's ops for 32 iterations of some loops at once. All other loops stand at 0. An index
+/// Evaluates the indices of a loop tree's ops for 32 iterations of some loops at once. All other loops have index 0. An index
 /// that is data counts as 0.
 class LaneValues {
  public:

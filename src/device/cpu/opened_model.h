@@ -17,7 +17,7 @@ namespace whet {
 /// How a compiled model is to be opened. Zero and empty are the defaults.
 struct OpenModelOptions {
   std::uint32_t threads = 0;         ///< 0: as many as it was tuned for, where there are as many cores
-  std::vector<std::uint32_t> cores;  ///< where they stand; empty: chosen
+  std::vector<std::uint32_t> cores;  ///< where the threads run; empty: chosen
   bool pin = true;
   bool map_weights = false;
   DeviceName device;               ///< of a model for a GPU
@@ -40,7 +40,7 @@ class OpenedModel {
     std::string name;
     TensorType type;
   };
-  /// What stands behind it. The functions are those of OpenedModel; inputs that are set have the model's number and types.
+  /// The implementation. The functions are those of OpenedModel; inputs that are set have the model's number and types.
   class Body {
    public:
     virtual ~Body() = default;

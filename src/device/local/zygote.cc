@@ -226,7 +226,7 @@ Error zygote_gone() { return Error{"the process that starts builders and runners
 bool alone_in_this_process() {
   // An emulator's own threads, which nothing here knows of, stand in /proc too.
   if (__libc_single_threaded) return true;
-  // A thread that was joined just now may still stand in the list for a moment.
+  // A thread that was joined just now may still be in the list for a moment.
   for (int attempt = 0; attempt < 50; ++attempt) {
     if (threads_of(getpid()) <= 1 + kSanitizerThreads) return true;
     usleep(1000);
@@ -248,7 +248,7 @@ Result<Zygote> Zygote::start() {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
     return Error{std::string("no socket for builders and runners: ") + std::strerror(errno)};
-  std::fflush(nullptr);  // or the child would write again what stands in buffers
+  std::fflush(nullptr);  // or the child would write again what the buffers hold
   const pid_t self = getpid(), pid = fork();
   if (pid == 0) become_zygote(ends[1], self);
   const int error = errno;

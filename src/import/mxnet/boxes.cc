@@ -161,7 +161,7 @@ Status import_box_nms(MxSite& site) {
     WHET_TRY(boxes.labels, labels_of(site, best.rows, plan.label));
   }
   WHET_TRY(const ValueId left, left_in_order(site, boxes));
-  // Those that are left stand beside each other.
+  // Those that are left are beside each other.
   WHET_TRY(const ValueId numbers, site.cast("left_numbers", left, DType::f32));
   WHET_TRY(const ValueId formed, with_form(site, best.rows, plan));
   WHET_TRY(const Ordered packed, best_rows(site, formed, numbers, left, plan.most));

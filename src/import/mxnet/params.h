@@ -10,7 +10,7 @@
 namespace whet::mxnet {
 
 /// The tensors of a .params file, of any of its versions, by their names without "arg:" and "aux:". Sparse ones, and types that
-/// whet does not have, are refused where they stand.
+/// whet does not have, are refused at their place in the file.
 Result<std::map<std::string, Tensor>> parse_params(std::string_view bytes, const std::string& what);
 
 }  // namespace whet::mxnet

@@ -8,7 +8,7 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-/// The network: layers of one or two directions, whose parameters stand in one list.
+/// The network: layers of one or two directions, whose parameters are in one list.
 struct Net {
   CellKind kind = CellKind::lstm;
   std::vector<std::string> activations;
@@ -96,7 +96,7 @@ Result<ValueId> side_by_side(MxSite& site, std::vector<ValueId> values) {
 
 }  // namespace
 
-/// (data [steps, N, features], parameters, state [layers * directions, N, H], cell): all weights of all layers stand before all
+/// (data [steps, N, features], parameters, state [layers * directions, N, H], cell): all weights of all layers are before all
 /// biases.
 Status import_rnn(MxSite& site) {
   WHET_TRY(const Net net, read_net(site));

@@ -439,7 +439,7 @@ Status import_one_hot(MxSite& site) {
   const ValueId values = site.add_constant("values", Tensor::of<double>(dtype, {2}, {off, on}));
   return site.give(one_hot(site, places, {depth, static_cast<std::int64_t>(site.rank(places)), values}));
 }
-/// What stands behind the end of each sequence becomes a number.
+/// The elements behind the end of each sequence become a number.
 Status import_sequence_mask(MxSite& site) {
   WHET_TRY(const bool by_lengths, site.flag("use_sequence_length", false));
   if (!by_lengths) return site.pass(site.in(0));

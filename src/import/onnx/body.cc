@@ -3,7 +3,7 @@
 #include "base/nearest.h"
 #include "import/onnx/site.h"
 
-// The bodies of branches, loops and functions, which become part of the graph where their node stands.
+// The bodies of branches, loops and functions, which become part of the graph where their node is.
 
 namespace whet {
 namespace {

@@ -285,7 +285,7 @@ Status import_scan(OnnxSite& site) {
   return give_all(site, results);
 }
 
-/// In operator set 8 states and sequences stand in batches: each is scanned alone.
+/// In operator set 8 states and sequences are in batches: each is scanned alone.
 Status import_scan_batches(OnnxSite& site) {
   if (site.has(0)) return site.error("gives the lengths of its sequences; only whole sequences are supported");
   WHET_TRY(Scan scan, read_scan(site, 1));

@@ -44,7 +44,7 @@ Status import_mean(OnnxSite& site) {
   return site.give(mean_of(site, values));
 }
 
-/// Before operator set 7 the second operand's dimensions stand at those of the first from `axis` on.
+/// Before operator set 7 the second operand's dimensions are at those of the first from `axis` on.
 Status import_aligned(OnnxSite& site, BinaryKind kind) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   if (site.opset() < 6) site.ignore({"consumed_inputs"});

@@ -333,7 +333,7 @@ TEST(CenterCropPad, KeepsTheMiddle) {
   EXPECT_EQ(computed("CenterCropPad", 18, {plane, ints({1})}), "n: has 1 extents for 2 axes");
 }
 
-/// Every block written where it stands, by the definition.
+/// Every block written at its place, by the definition.
 Tensor plain_col2im(const Tensor& x, const Ints& image, const Ints& block, const Ints& strides, const Ints& dilations,
                     const Ints& pads) {
   const std::int64_t planes = x.shape()[0] * x.shape()[1] / num_elements(block), count = x.shape()[2];

@@ -7,7 +7,7 @@
 #include "base/result.h"
 #include "import/onnx/site.h"
 
-/// One importer an operator of the standard, or of ONNX Runtime's optimizer; the families stand in one file each, the
+/// One importer an operator of the standard, or of ONNX Runtime's optimizer; the families are in one file each, the
 /// table in importers.cc.
 namespace whet {
 

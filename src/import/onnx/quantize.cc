@@ -60,7 +60,7 @@ Result<ValueId> centred_weights(OnnxSite& site, std::size_t i, std::size_t zero)
   return centred_input(site, i, zero, [&] { return along(site, "zero", operand(site, zero), site.shape(i), 0); });
 }
 
-/// What stands around the image is 0 after its zero point is taken away, and so the zero point.
+/// Padding around the image is 0 after its zero point is taken away: it is the zero point itself.
 Result<ValueId> centred_image(OnnxSite& site, std::size_t zero) {
   return centred_input(site, 0, zero, [&] { return of_all(site, "zero", operand(site, zero)); });
 }
@@ -111,7 +111,7 @@ Status give_requantized(OnnxSite& site, ValueId y, std::size_t scale) {
   return site.give(quantized(site, y, by, zero, to));
 }
 
-/// Inputs (x, its scale and zero point, the result's two), between which `compute` stands.
+/// `compute` between inputs (x, its scale and zero point) and the result's scale and zero point.
 template <typename Compute>
 Status give_between(OnnxSite& site, const Compute& compute) {
   WHET_RETURN_IF_ERROR(expect_given(site, {0, 1, 3}, 5));

@@ -42,7 +42,7 @@ struct OnnxNode {
   std::string overload;               ///< which one of several functions of the same name; mostly empty
 };
 
-/// The body of an If, a Loop, a Scan or a function. Its nodes stand in order.
+/// The body of an If, a Loop, a Scan or a function. Its nodes are in order.
 struct OnnxSubgraph {
   std::vector<OnnxNode> nodes;
   std::vector<NamedTensor> initializers;

@@ -16,7 +16,7 @@ Status expect_all_used(OnnxSite& site, const std::string& attribute, std::size_t
                     std::to_string(used));
 }
 
-/// "activations" and their parameters. The parameters stand in the order of the activations that have them.
+/// "activations" and their parameters. The parameters are in the order of the activations that have them.
 Status read_activations(OnnxSite& site, Recurrent& form) {
   const std::vector<std::string> usual = usual_activations(form.kind);
   const std::size_t count = usual.size() * static_cast<std::size_t>(form.directions());

@@ -2,7 +2,7 @@
 
 #include "import/onnx/importers.h"
 
-// A sequence is a list of values while importing; nothing of it is left in the graph. Where its elements stand must be
+// A sequence is a list of values while importing; nothing of it is left in the graph. Where its elements are must be
 // known.
 
 namespace whet {

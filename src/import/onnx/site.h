@@ -15,7 +15,7 @@ namespace whet {
 
 struct OnnxImporter;
 
-/// Where nodes stand: in the model itself, or in the body of a function that a node calls.
+/// Where nodes are: in the model itself, or in the body of a function that a node calls.
 struct OnnxScope {
   const OnnxModel& model;
   std::int64_t opset;                      ///< of the standard's operators here
@@ -27,7 +27,7 @@ struct OnnxScope {
 /// The site of an ONNX node: its inputs by their places, its attributes by type. Results and steps: see NodeSite.
 class OnnxSite : public NodeSite {
  public:
-  /// `name`: the node's, or its operator and position ("Conv_12"). All its inputs are defined. `is_inner`: the node stands
+  /// `name`: the node's, or its operator and position ("Conv_12"). All its inputs are defined. `is_inner`: the node is
   /// in a subgraph, whose names are not the graph's.
   OnnxSite(GrowingGraph& graph, const OnnxNode& node, std::string name, const OnnxScope& scope, bool is_inner = false);
 
@@ -90,7 +90,7 @@ class OnnxSite : public NodeSite {
   /// A required attribute is there.
   Status expect_attribute(std::string_view attribute) const;
 
-  /// Imports a subgraph where the node stands, its inputs being `inputs`, and gives its outputs.
+  /// Imports a subgraph where the node is, its inputs being `inputs`, and gives its outputs.
   Result<std::vector<ValueId>> inlined(const OnnxSubgraph&, const std::vector<ValueId>& inputs);
 
  private:

@@ -66,7 +66,7 @@ class Contraction {
  public:
   explicit Contraction(NodeSite& site) : site_(site) {}
 
-  /// A label that stands twice becomes one: the diagonal.
+  /// A label that occurs twice becomes one: the diagonal.
   Status take_diagonals(Term& x) {
     for (std::size_t i = 0; i < x.labels.size(); ++i) {
       for (std::size_t k = i + 1; k < x.labels.size(); ++k) {
@@ -213,7 +213,7 @@ class Contraction {
 
   Result<Term> matrix_product(const Term& a, const Term& b, const Labels& batch, const Labels& rows,
                               const Labels& columns, const Labels& inner, Term result) {
-    // As b stands where that spares a transpose.
+    // In b's order where that spares a transpose.
     const bool turned = b.labels == joined(batch, columns, inner);
     WHET_TRY(const ValueId left, matrix(a, batch, rows, inner));
     WHET_TRY(const ValueId right, turned ? matrix(b, batch, columns, inner) : matrix(b, batch, inner, columns));
@@ -251,7 +251,7 @@ Result<std::size_t> ellipsis_size(NodeSite& site, const std::vector<ValueId>& in
   return most;
 }
 
-/// Without "->": the dimensions of "...", then the letters that stand once, in the order of the alphabet.
+/// Without "->": the dimensions of "...", then the letters that occur once, in the order of the alphabet.
 Labels implied_output(const std::vector<Term>& operands, std::size_t ellipsis) {
   std::map<Label, int> counts;
   for (const Term& x : operands) {

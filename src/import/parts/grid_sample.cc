@@ -51,7 +51,7 @@ Result<ValueId> grid_sampled(NodeSite& site, ValueId images, ValueId places, con
   std::vector<std::vector<Tap>> taps;
   for (std::size_t d = 0; d < spatial; ++d) {
     SliceOperator column{std::vector<std::int64_t>(rank, 0), std::vector<std::int64_t>(rank, 1), grid};
-    column.starts.back() = static_cast<std::int64_t>(spatial - 1 - d);  // the last dimension's stands first
+    column.starts.back() = static_cast<std::int64_t>(spatial - 1 - d);  // the last dimension's is first
     column.shape.back() = 1;
     const double extent = static_cast<double>(pixels.extents[d]);
     WHET_TRY(ValueId place, site.add("column", column, {at}));

@@ -17,7 +17,7 @@ struct Listed {
   Ints perm;           ///< of x: the listed ones, then the others
   Shape places;        ///< the broadcast shape of the lists
   ValueId indices;     ///< [places..., number of listed dimensions]
-  std::size_t at = 0;  ///< where the places stand among the result's dimensions
+  std::size_t at = 0;  ///< where the places are among the result's dimensions
 };
 
 Result<Listed> listed_of(NodeSite& site, ValueId x, const PlaceLists& lists) {

@@ -10,7 +10,7 @@
 namespace whet {
 
 /// One entry for each of the first dimensions of x: integers, which broadcast to each other and may count from the end; none
-/// keeps the dimension. The lists' dimensions stand where the first listed one stood if the listed ones are neighbours, else
+/// keeps the dimension. The lists' dimensions go to the place of the first listed one if the listed ones are neighbours, else
 /// in front.
 using PlaceLists = std::vector<std::optional<ValueId>>;
 Result<ValueId> gather_by_lists(NodeSite&, ValueId x, const PlaceLists&);

@@ -183,7 +183,7 @@ Result<ValueId> Builder::inputs_of(std::int64_t d) {
     WHET_TRY(const ValueId both, direction("bias", *r.bias, d));
     const std::int64_t g = gates * r.hidden;
     WHET_TRY(ValueId bias, add("input_bias", SliceOperator{{0}, {1}, {g}}, {both}));
-    // A reset gate stands between the state's bias of the last gate and the rest.
+    // A reset gate is between the state's bias of the last gate and the rest.
     SliceOperator half{{g}, {1}, {r.linear_before_reset ? g - r.hidden : g}};
     WHET_TRY(ValueId other, add("state_bias", half, {both}));
     if (r.linear_before_reset) {

@@ -47,7 +47,7 @@ Result<ValueId> edge(NodeSite& site, const RoiAlign& plan, ValueId corners, std:
 
 /// The samples' places in dimension `d` (0: rows): [regions, rows, 1] or [regions, 1, columns].
 Result<ValueId> places(NodeSite& site, const RoiAlign& plan, ValueId corners, std::size_t d) {
-  const auto first = static_cast<std::int64_t>(1 - d);  // the column's stands before the row's
+  const auto first = static_cast<std::int64_t>(1 - d);  // the column's is before the row's
   WHET_TRY(const ValueId begin, edge(site, plan, corners, first));
   WHET_TRY(const ValueId end, edge(site, plan, corners, first + 2));
   WHET_TRY(ValueId length, site.add("length", BinaryOperator{B::sub}, {end, begin}));

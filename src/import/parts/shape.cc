@@ -43,7 +43,7 @@ std::int64_t elements_before(const Shape& shape, std::size_t d) {
   return num_elements(Shape(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(d)));
 }
 
-/// Where dimension `d` of x, whose results stand in front of padding, goes in a shape of which `open` dimensions may hold some:
+/// Where dimension `d` of x, whose results are in front of padding, goes in a shape of which `open` dimensions may hold some:
 /// the place and how many results each becomes, as a fraction.
 struct Moved {
   std::size_t to;

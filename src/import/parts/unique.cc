@@ -89,7 +89,7 @@ Result<Unique> unique_elements(NodeSite& site, ValueId x, bool sorted) {
   }
   WHET_TRY(const ValueId ones, site.cast("first_numbers", is_first, DType::i64));
   WHET_TRY(const ValueId count, site.add("count", ReduceOperator{ReduceKind::sum, {0}, false}, {ones}));
-  // The place of an element's value: how many values stand before it.
+  // The place of an element's value: how many values are before it.
   ValueId inverse;
   if (sorted) {
     WHET_TRY(inverse, less_before(site, list, is_first, n));

@@ -15,7 +15,7 @@ struct Unique {
 };
 /// `sorted`: the least value first and NaNs last; else in the order of their first elements. No NaN equals another. Where values
 /// decide how many elements of x are results, `inverse` is counted too. Errors: more than 4096 elements, or none; results that
-/// do not stand before all padding.
+/// are not before all padding.
 Result<Unique> unique_elements(NodeSite&, ValueId x, bool sorted);
 
 }  // namespace whet

@@ -30,7 +30,7 @@ TfShape shape_of(const proto::TensorShapeProto& proto) {
   return shape;
 }
 
-/// Numbers that stand one by one; fewer than the tensor has elements: the last one stands for the rest.
+/// Numbers one by one; fewer than the tensor has elements: the last one stands for the rest.
 template <typename Field>
 void fill(Tensor& tensor, const Field& field) {
   for (std::int64_t i = 0; i < tensor.size() && !field.empty(); ++i) {

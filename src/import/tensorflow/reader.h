@@ -18,7 +18,7 @@ Result<TfGraph> parse_saved_model(std::string_view bytes, const std::string& wha
 Result<TfGraph> parse_graph_json(const std::string& text, const std::string& what);
 Result<TfSignature> parse_signature_json(const std::string& text, const std::string& what);
 
-/// Where a variable of a checkpoint stands.
+/// The place of a variable in a checkpoint.
 struct BundleEntry {
   TfType type;
   TfShape shape;

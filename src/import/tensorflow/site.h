@@ -65,7 +65,7 @@ class TfSite : public NodeSite {
   void give_absent(std::size_t i) { graph_.define(outputs_[i], graph_.add_absent(outputs_[i])); }
   Bodies& bodies() const { return bodies_; }
 
-  /// Imports a function where the node stands, its arguments being `inputs`, and gives its results.
+  /// Imports a function where the node is, its arguments being `inputs`, and gives its results.
   Result<std::vector<ValueId>> inlined(const std::string& function, const std::vector<ValueId>& inputs);
 
  private:

@@ -83,7 +83,7 @@ TEST(TensorFlow, SamePaddingPutsTheOddPixelBehind) {
   EXPECT_EQ(answer(OneNode{"MaxPool", {1, 1, 4, 1}, {}, pool}.bytes(), {1, 2, 9, 3}), (Numbers{9, 9}));
   EXPECT_EQ(answer(OneNode{"AvgPool", {1, 1, 4, 1}, {}, pool}.bytes(), {1, 2, 9, 3}), (Numbers{4, 6}));
   const Attributes conv = {{"strides", of_integers({1, 1, 2, 1})}, {"padding", of_text("SAME")}};
-  // Weights [1, 3, 1, 1]; a window begins at each second pixel, and one pixel stands behind the image.
+  // Weights [1, 3, 1, 1]; a window begins at each second pixel, and one pixel is behind the image.
   EXPECT_EQ(answer(OneNode{"Conv2D", {1, 1, 4, 1}, {floats({1, 3, 1, 1}, {1, 10, 100})}, conv}.bytes(), {1, 2, 3, 4}),
             (Numbers{321, 43}));
 }

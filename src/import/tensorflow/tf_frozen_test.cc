@@ -316,7 +316,7 @@ void expect_combined(const Combined& d, std::uint64_t seed) {
       answers(g, {floats({d.images, d.boxes, d.own, 4}, boxes), floats({d.images, d.boxes, d.classes}, scores)});
   const auto wanted = plainly_combined(d, boxes, scores);
   ASSERT_EQ(found.size(), 4U);
-  // Outputs stand in the order of the nodes: boxes, scores, classes, number.
+  // Outputs are in the order of the nodes: boxes, scores, classes, number.
   constexpr const char* kNames[] = {"boxes", "scores", "classes", "number"};
   for (std::size_t i = 0; i < 4; ++i) expect_near(found[i], wanted[i], kNames[i]);
 }

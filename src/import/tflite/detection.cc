@@ -120,7 +120,7 @@ Status give_fast(TfliteSite& site, ValueId corners, ValueId scores, BestBoxes ho
   WHET_TRY(const ValueId best, site.add("best", GatherElementsOperator{1}, {rows, classes}));
   WHET_TRY(const ValueId table, site.add("table", ReshapeOperator{{n, 4}}, {corners}));
   WHET_TRY(const ValueId boxes, site.add("boxes", GatherOperator{0}, {table, places}));
-  // A box is repeated for each of its classes. Zeros stand where the model has fewer classes than are asked for.
+  // A box is repeated for each of its classes. Zeros fill up where the model has fewer classes than are asked for.
   const auto listed = [&](ValueId x, std::int64_t width, bool repeated) -> Result<ValueId> {
     const std::int64_t copies = repeated ? p.classes_of_each : 1, missing = repeated ? 0 : p.classes_of_each - each;
     WHET_TRY(x, site.add("apart", ReshapeOperator{{1, how.most, width}}, {x}));

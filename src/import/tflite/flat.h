@@ -48,7 +48,7 @@ class FlatTable {
 
  private:
   bool inside(std::size_t place, std::size_t size) const;
-  /// Where a field stands; 0 where it is absent.
+  /// Position of a field; 0 where it is absent.
   std::size_t place_of(int field) const;
   /// Where the field's offset leads; 0 where it is absent.
   std::size_t target_of(int field) const;

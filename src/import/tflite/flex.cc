@@ -98,7 +98,7 @@ class FlexReader {
     spend(end - place);
     return std::string(bytes_.substr(place, end - place));
   }
-  /// A number of `type`, which stands where the value does.
+  /// A number of `type` at the position of the value.
   double plain(unsigned type, std::size_t place, std::size_t width) {
     if (type == kFloat) return real_at(place, width);
     if (type == kInt) return static_cast<double>(signed_at(place, width));

@@ -151,7 +151,7 @@ class ModelParser {
     return info;
   }
 
-  /// A buffer's bytes, which stand behind the tables in large files.
+  /// A buffer's bytes, which are behind the tables in large files.
   std::string_view data_of(const FlatTable& buffer) {
     const auto offset = buffer.number<std::uint64_t>(1), size = buffer.number<std::uint64_t>(2);
     if (offset <= 1) return buffer.bytes(0);

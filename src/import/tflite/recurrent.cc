@@ -151,7 +151,7 @@ Status import_lstm(TfliteSite& site) {
   return site.give_real(squeezed(site, rows, Ints{0}), site.output_count() == 4 ? 3 : 0);
 }
 
-/// The inputs of the way back stand 17 behind those of the way forth.
+/// The inputs of the way back are 17 behind those of the way forth.
 Status import_bidirectional_lstm(TfliteSite& site) {
   constexpr std::size_t kBack = 17, kSecondInput = 39;
   WHET_RETURN_IF_ERROR(site.expect_inputs(1, 48));

@@ -61,7 +61,7 @@ class TfliteSite : public NodeSite {
   Result<ValueId> scales_of(const TensorInfo&, const Shape& shape, std::optional<std::size_t> dimension = std::nullopt);
   Result<std::optional<ValueId>> zeros_of(const TensorInfo&, const Shape& shape);
 
-  /// Imports a graph of the file where the operator stands, its inputs being `inputs`, and gives its outputs.
+  /// Imports a graph of the file where the operator is, its inputs being `inputs`, and gives its outputs.
   Result<std::vector<ValueId>> inlined(int graph, const std::vector<ValueId>& inputs);
 
   // ---- Fused activations: none, relu, relu_n1_to_1, relu6, tanh.

@@ -203,7 +203,7 @@ Status give_transposed(TfliteSite& site, const Transposed& inputs, const Slide& 
   if (image.size() != dims + 2 || given.size() != dims + 2 || num_elements(image) == 0 || num_elements(given) == 0 ||
       given[static_cast<std::size_t>(inputs.turn[0])] != image.back())
     return site.error("convolves " + to_string(site.type(x)) + " by weights " + to_string(given));
-  // The channels, which are last, stand behind the batch: and back.
+  // The channels, which are last, move behind the batch: and back.
   TransposeOperator first{{0, static_cast<std::int64_t>(dims) + 1}}, last{{0}};
   ConvTranspose form;
   form.window = {slide.strides, Ints(dims, 1), Ints(dims, 0), Ints(dims, 0)};

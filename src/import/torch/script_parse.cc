@@ -334,7 +334,7 @@ class ScriptParser {
     }
     return made;
   }
-  /// What stands in brackets that were just closed: one without a comma behind it is no tuple.
+  /// The content of brackets that were just closed: one without a comma behind it is no tuple.
   Expression single_or_tuple(Expression tuple) const {
     const Token& before = tokens_[at_ - 2];
     if (tuple.items.size() != 1 || (before.kind == TokenIs::symbol && before.text == ",")) return tuple;

@@ -14,7 +14,7 @@ struct Search {
   bool right = false;  ///< behind elements that are equal; else before them
   DType result = DType::i64;
 };
-/// At how many elements of a rising row [n] or rows [..., n] each of `values` [..., m] stands behind. NaN is behind all.
+/// At how many elements of a rising row [n] or rows [..., n] each of `values` [..., m] is behind. NaN is behind all.
 Status give_ranks(TorchSite& site, ValueId rows, ValueId values, const Search& search) {
   constexpr std::int64_t kMost = 4096;
   const Shape shape = site.shape(rows), wanted = site.shape(values);

@@ -83,7 +83,7 @@ class TorchSite : public NodeSite {
   /// Axes of x; no list, or an empty one, are all.
   Result<std::vector<std::int64_t>> axes(std::string_view name, ValueId x);
 
-  /// Imports a program where the node stands, its inputs being `inputs`, and gives its outputs.
+  /// Imports a program where the node is, its inputs being `inputs`, and gives its outputs.
   Result<std::vector<ValueId>> inlined(const TorchProgram&, const std::vector<ValueId>& inputs);
 
  private:

@@ -459,7 +459,7 @@ TEST(TorchCompose, TrianglesAreAsLargeAsTheirPlaces) {
   EXPECT_EQ(answer(p.said("y", {2147483647, 0}).output("z"), {f32({1}, {0})}), Numbers{0});
 }
 
-/// Frames have 6 samples, and begin 2 samples apart. The window has 4 numbers and stands in the middle of a frame.
+/// Frames have 6 samples, and begin 2 samples apart. The window has 4 numbers and is in the middle of a frame.
 struct Spectrogram {
   Tensor x = Tensor(DType::f32, {2, 10});
   Numbers window = {0.25, 1, 0.75, 0.5};

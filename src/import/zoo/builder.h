@@ -44,7 +44,7 @@ class ZooBuilder {
 };
 
 Graph make_resnet(int depth, const ZooOptions& options);
-/// Gluon's resnet18_v1: BN and relu stand behind each convolution.
+/// Gluon's resnet18_v1: BN and relu are behind each convolution.
 Graph make_gluon_resnet18(const ZooOptions& options);
 Graph make_mlp(const ZooOptions& options);
 

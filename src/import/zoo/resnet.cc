@@ -34,7 +34,7 @@ struct Unit {
   double branch_gain;  ///< of the branch's last convolution
 };
 
-/// Pre-activation: BN and relu stand before each convolution, and the sum is left as it is.
+/// Pre-activation: BN and relu are before each convolution, and the sum is left as it is.
 ValueId residual_unit(ZooBuilder& b, ValueId x, const Unit& u, bool bottleneck) {
   int count = 0;
   ValueId y = x, first_activation;

@@ -4,7 +4,7 @@
 
 namespace whet {
 
-/// Neighbouring stores of bytes to every fourth place, which code generation makes words of, stand in the two cases of one
+/// Neighbouring stores of bytes to every fourth place, which code generation makes words of, are in the two cases of one
 /// condition where some of them choose by it:
 ///   if c { A } else { B }; if c { C } else { D }; E   =>   if c { A; C; E } else { B; D; E }
 /// Needs:  unrolled loops already copied, indices flat.

@@ -14,7 +14,7 @@ std::vector<int> accesses_by_buffer(const Program&, const Stmt&);
 bool is_private(const Buffer&);
 
 /// The statements that all threads of a block run together, with a numbering of threads of their own, wherever they
-/// stand: the outermost ones that store to block memory and otherwise to memory that only they use, and groups of copies.
+/// are: the outermost ones that store to block memory and otherwise to memory that only they use, and groups of copies.
 class Collectives {
  public:
   Collectives(const Program&, const Stmt& launch);

@@ -60,7 +60,7 @@ BlockNest block_nest(const Stmt& root) {
   return nest;
 }
 
-/// Buffers of one thread whose accesses stand inside different threads, as far as loops bound to threads tell.
+/// Buffers of one thread whose accesses are inside different threads, as far as loops bound to threads tell.
 class PrivateUse {
  public:
   PrivateUse(const Program& program, const Stmt& launch)

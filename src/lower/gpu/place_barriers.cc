@@ -181,7 +181,7 @@ class BarrierPlacer {
       });
       if (waits) wait_here();
       out.push_back(inside(part, own, pending));
-      // What a thread has waited for, others see behind a barrier. It stands here, so that the copies that follow, into
+      // What a thread has waited for, others see behind a barrier. The barrier is here, so that the copies that follow, into
       // the place that was read last, need none of their own.
       if (is_wait(part) && !(k + 1 < parts.size() && is_block_barrier(parts[k + 1]))) wait_here();
     }

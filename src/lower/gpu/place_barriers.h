@@ -11,7 +11,7 @@ namespace whet {
 /// A barrier goes before the outermost statement that needs one; bodies of loops are walked until none is added.
 /// Needs:  launches; indices of one expression a dimension.
 /// Leaves: the same values computed, whatever the order of threads.
-/// Errors: name the buffer: a barrier would stand under a condition or bounds that differ between threads; blocks would
+/// Errors: name the buffer: a barrier would be under a condition or bounds that differ between threads; blocks would
 ///         have to wait for each other.
 Result<Program> place_barriers(Program);
 

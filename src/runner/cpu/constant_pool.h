@@ -23,7 +23,7 @@ class ConstantPool {
   /// Places for constants of these sizes, one after the other, 64-byte aligned.
   /// The first ones in the pool: always the same.
   std::vector<const std::byte*> at_start(const std::vector<std::size_t>& sizes) const;
-  /// The last ones: the end of the last stands against a page that may not be read.
+  /// The last ones: behind the end of the last is a page that may not be read.
   std::vector<const std::byte*> at_end(const std::vector<std::size_t>& sizes) const;
   /// Those behind the last call's, from the start again where the pool ends.
   void next(const std::vector<std::size_t>& sizes, const std::byte** places);

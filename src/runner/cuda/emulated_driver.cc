@@ -71,7 +71,7 @@ struct Exec {
   std::vector<std::size_t> order;
 };
 
-/// A pointer of the API, and what stands behind it.
+/// A pointer of the API, and the object that it points to.
 template <typename Handle, typename Thing>
 Handle handle_of(Thing* thing) {
   return reinterpret_cast<Handle>(thing);

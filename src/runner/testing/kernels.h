@@ -9,7 +9,7 @@ namespace whet::testing_kernels {
 
 constexpr std::int64_t kCount = 4096, kBytes = kCount * 4;
 
-/// One of the kernels of testing/kernels.c, whose object file stands at `path`.
+/// One of the kernels of testing/kernels.c, whose object file is at `path`.
 inline Kernel kernel(const std::string& path, const std::string& symbol) {
   std::ifstream file(path, std::ios::binary);
   Kernel k;

@@ -139,7 +139,7 @@ double find_quota() {
     ++controllers;
     if (*controllers == '\0') quota = min_quota(quota, quota_v2(group));
     if (strcmp(controllers, "cpu") == 0 || strcmp(controllers, "cpu,cpuacct") == 0) {
-      // Inside a container the group's path is often that of the host, and its files stand at the root.
+      // Inside a container the group's path is often that of the host, and its files are at the root.
       quota = min_quota(quota, min_quota(quota_v1(group), quota_v1("")));
     }
   }

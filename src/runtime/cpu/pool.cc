@@ -124,7 +124,7 @@ int with_mask(std::uint32_t core, Set set) {
   return failure;
 }
 
-/// The system may wake the caller on a worker's processor and leave it there, while the one that it came from stands empty or
+/// The system may wake the caller on a worker's processor and leave it there, while the one that it came from is empty or
 /// has another program alone. Then that worker, which may not be running to see it, is sent there.
 void make_way(Pool& pool) {
   if (!pool.settings.pinned) return;
@@ -374,7 +374,7 @@ std::uint32_t choose_threads(const whet_pool_options& options, std::uint32_t mos
   return threads;
 }
 
-/// Where the workers stand: the cores given, or the usable ones, turned so that the one under the caller comes first.
+/// The cores of the workers: those given, or the usable ones, turned so that the one under the caller comes first.
 void choose_cores(Pool& pool, const whet_pool_options& options, const UsableCores& usable) {
   if (options.core_count != 0) {
     memcpy(pool.cores, options.cores, pool.workers * sizeof *pool.cores);

@@ -30,7 +30,7 @@ bool reads_op(const ComputeDag& dag, OpId reader, OpId source) {
   return std::find(inputs.begin(), inputs.end(), source) != inputs.end();
 }
 
-/// The reductions and what stands between them; nothing where they are no chain.
+/// The reductions and what is between them; nothing where they are no chain.
 std::optional<Chain> split_into_stages(const ComputeDag& dag) {
   Chain chain;
   std::vector<OpId> pads;

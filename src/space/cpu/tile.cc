@@ -415,8 +415,8 @@ class TileBuilder {
   LoopId tiles_in_block_;                   ///< of channels, where a block has several
   std::vector<LoopId> leading_, trailing_;  ///< spatial loops that are not cut, before and after the vectorized one
   std::vector<LoopId> reduce_;
-  LoopId group_;   ///< over the tiles of a group of channels, where there are groups
-  LoopId column_;  ///< of taps whose bytes are joined: inside of the tile, where no border stands between them
+  LoopId group_;              ///< over the tiles of a group of channels, where there are groups
+  LoopId column_;             ///< of taps whose bytes are joined: inside of the tile, where no border is between them
   LoopId block_, unrolled_;   ///< of the reduction, where it is cut so
   LoopId vectors_, factors_;  ///< of products of bytes: the vectors of a tile, the factors of one instruction
   LoopId tile_;               ///< one of its iterations computes one tile

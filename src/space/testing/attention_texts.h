@@ -7,7 +7,7 @@
 
 namespace whet::testing {
 
-/// 20 queries of 4 heads, keys that stand behind each other, a mask, and results that are turned.
+/// 20 queries of 4 heads, keys that are behind each other, a mask, and results that are turned.
 inline std::string masked_heads_text(std::int64_t depth) {
   return fmt::format(R"(
 q = PLACEHOLDER [4, 20, {c}]
@@ -46,7 +46,7 @@ return y
                      fmt::arg("h", heads), fmt::arg("i", queries), fmt::arg("j", keys), fmt::arg("c", depth));
 }
 
-/// The same of f16, whose keys and values stand behind each other.
+/// The same of f16, whose keys and values are behind each other.
 inline std::string half_heads_text(std::int64_t heads, std::int64_t queries, std::int64_t keys, std::int64_t depth) {
   return fmt::format(R"(
 q = PLACEHOLDER [{h}, {i}, {c}] f16

@@ -97,7 +97,7 @@ class FlatWriter {
   std::size_t write(const FlatRecord::Field& value) {
     if (const auto* table = std::get_if<FlatRecord>(&value)) return write(*table);
     align();
-    bytes_.resize(bytes_.size() + 4, '\0');  // elements of 8 bytes stand at multiples of 8
+    bytes_.resize(bytes_.size() + 4, '\0');  // elements of 8 bytes are at multiples of 8
     const std::size_t at = bytes_.size();
     if (const auto* list = std::get_if<FlatRecord::List>(&value)) {
       put(list->count, 4);

@@ -83,7 +83,7 @@ class FlexWriter {
     put(bits);
   }
   void align() { bytes_.resize((bytes_.size() + width_ - 1) / width_ * width_, '\0'); }
-  /// Where the part of a value stands that its place in the map leads to; 0 for numbers, which stand there.
+  /// Position of the part that a value's place in the map points to; 0 for numbers, which lie in the place.
   std::size_t outside(const Value& value) {
     if (value.index() < 2) return 0;
     align();

@@ -12,7 +12,7 @@ std::optional<std::string> why_not_compute_location(const Derivation& d, OpId op
   return std::nullopt;
 }
 
-/// A copy stands where the tiles that read it begin: inside the block of the reduction.
+/// A copy is where the tiles that read it begin: inside the block of the reduction.
 void place_copy(Derivation& d, OpId op) {
   const OpId reader = d.only_reader(op);
   if (!reader.valid() || d.treatment(reader) != OpTreatment::tiled) {
