@@ -6,6 +6,7 @@
 
 #include "artifact/made_weights.h"
 #include "base/rng.h"
+#include "base/testing/golden_bytes.h"
 
 namespace whet::fleet_messages_test {
 namespace {
@@ -29,6 +30,18 @@ TEST(FleetMessages, GoThereAndBack) {
   EXPECT_EQ(encode(*decode_fleet_answer(answer)), answer);
   EXPECT_EQ(encode(*decode_fleet_part(part)), part);
   EXPECT_EQ(encode(*decode_presence(presence)), presence);
+}
+/// No two fields of a message have the same value.
+TEST(FleetMessages, HaveTheirGoldenBytes) {
+  Presence presence = sample_presence();
+  presence.why = "the link is lost";
+  presence.throttled = true;
+  expect_golden_bytes("src/fleet/testdata/messages.txt",
+                      {{"job", encode(FleetJob{3, "ann@laptop", "job", FleetJob::Kind::models})},
+                       {"answer", encode(sample_answer())},
+                       {"part", encode(FleetPart{7, 2, "bytes"})},
+                       {"presence", encode(presence)},
+                       {"piece", encode_file_piece("piece")}});
 }
 TEST(FleetMessages, OfAnotherVersionAreNone) {
   for (std::string bytes : {encode(FleetJob{1, "", "job"}), encode(sample_answer()), encode(FleetPart{7, 2, "bytes"}),

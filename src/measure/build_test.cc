@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/rng.h"
+#include "base/testing/golden_bytes.h"
 #include "codegen/gpu/ptxas.h"
 #include "runner/fill.h"
 
@@ -71,6 +72,21 @@ TEST(BuildMessages, GoThereAndBack) {
     const BuildRequest request{"dag", "steps", "target", {2, 3}, emulated, 13};
     EXPECT_EQ(*decode_build_request(encode(request)), request);
   }
+}
+/// No two fields of a message have the same value.
+TEST(BuildMessages, HaveTheirGoldenBytes) {
+  BuildResult result{OutcomeCode::rejected,
+                     "why",
+                     {CodeFormat::ptx, "code", {{"k", true, {1, 2, 3}, {4, 5, 6}, 7}}, 8, 9, {16, 32}},
+                     {124, 16, 49152, 3000}};
+  result.arguments = {{BuiltArgument::Kind::packed, 10, {ArgumentRole::constant, DType::f32, 16, 11, 12, -2, 3}},
+                      {BuiltArgument::Kind::output, 13, {ArgumentRole::output, DType::i8, 32}}};
+  result.tree_hash = "0123456789abcdef";
+  result.packing = "a dag";
+  result.seconds = 0.5;
+  expect_golden_bytes(
+      "src/measure/testdata/messages.txt",
+      {{"request", encode(BuildRequest{"dag", "steps", "target", {2, 3}, true, 13})}, {"result", encode(result)}});
 }
 TEST(BuildMessages, SurviveAnyBytes) {
   Rng rng(1);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/rng.h"
+#include "base/testing/golden_bytes.h"
 #include "runner/wire.h"
 
 namespace whet {
@@ -45,6 +46,26 @@ TEST(Messages, GoThereAndBack) {
   EXPECT_FALSE(decode_measure_reply(encode(MeasureReply{beyond, "", {}, false, 0})).has_value());
   EXPECT_FALSE(decode_check_reply(encode(CheckReply{beyond, "", {}})).has_value());
   EXPECT_EQ(encode(*decode_kernel_job(encode(sample_job()))), encode(sample_job()));
+}
+/// No two fields of a message have the same value.
+TEST(Messages, HaveTheirGoldenBytes) {
+  KernelJob job = sample_job();
+  job.kernel.format = CodeFormat::ptx;
+  job.kernel.launches = {{"first", true, {1, 2, 3}, {4, 5, 6}, 7}, {"second", false, {8, 9, 10}, {11, 12, 13}, 14}};
+  job.arguments.push_back({ArgumentRole::activation, DType::i64, 40, 0x0102030405060708, 9, -2.5, 3.5});
+  job.cpu = {{5, 6, 7}, true};
+  job.device = 3;
+  MeasureRequest measure{job, {}};
+  measure.policy = {true, 31, 0.25, 0.5, 0.75, 1.25, 32, 33, 1.5, CacheMode::cold, 34, false};
+  expect_golden_bytes(
+      "src/runner/testdata/messages.txt",
+      {{"kernel job", encode(job)},
+       {"measure request", encode(measure)},
+       {"measure reply", encode(MeasureReply{OutcomeCode::crash, "why", {1, 2.5}, true, 3})},
+       {"check request", encode(CheckRequest{job, {{0, std::string(16, 'x')}, {2, std::string(40, 'y')}}})},
+       {"check request with packing", encode(CheckRequest{sample_job(), {}, packing_job(), {{0, 1}}})},
+       {"check reply", encode(CheckReply{OutcomeCode::wrong_answer, "so", {"a", "bc"}})},
+       {"ticket", with_ticket(0x0123456789abcdef, "message")}});
 }
 TEST(Messages, ThatMakeNoSenseAreRefused) {
   const auto refused = [](auto change) {

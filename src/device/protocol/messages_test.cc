@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/rng.h"
+#include "base/testing/golden_bytes.h"
 #include "device/protocol/bounds.h"
 
 namespace whet::session_messages_test {
@@ -56,6 +57,37 @@ TEST(SessionMessages, GoThereAndBack) {
   const auto item = decode_session_item(encode(SessionItem{1, hot}));
   ASSERT_TRUE(item.has_value());
   EXPECT_EQ(std::get<MeasureReply>(item->reply).conditions, hot.conditions);
+}
+/// No two fields of a message have the same value.
+TEST(SessionMessages, HaveTheirGoldenBytes) {
+  DeviceDescription device{"pi5",     "0123456789abcdef", "cpu", "aarch64", "Linux 6.1", "cortex-a76",
+                           "a board", {"neon", "fp16"},   4096,  1 << 30};
+  device.l1_bytes = 1 << 16, device.l2_bytes = 1 << 19, device.l3_bytes = 1 << 21;
+  device.quota = 2.5;
+  device.cores = {{2, 3, 4, 1024, true, false, 0x410fd0b1}, {5, 6, 7, 400, false, true, 8}};
+  device.governors = {"schedutil"};
+  device.emulator = "qemu";
+  device.sandbox = {"rlimits", "seccomp"};
+  device.limits = {1000, 16, 4, 30};
+  SpotsRequest spots = sample_spots();
+  spots.outputs = {{DType::i32, 32, 16, 0, 0.5, {0, 3}}};
+  SpotsReply seen{OutcomeCode::runtime, "why", true, {{"12345678", 5, 0.5, 2, 3, 4}, {}}};
+  MeasureReply timed{OutcomeCode::ok, "", {1, 2}, true, 3};
+  timed.conditions = {"", {0, 1, 2}, "schedutil", 1.5, 82, true};
+  const CheckRequest check{sample_kernel(), {}, {}, {}};
+  expect_golden_bytes(
+      "src/device/protocol/testdata/messages.txt",
+      {{"description", encode(device)},
+       {"hello", encode(SessionHello{1, 4, "0.1.0", 2, encode(sample_device())})},
+       {"open", encode(SessionOpen{"ann@laptop", 3})},
+       {"job",
+        encode(SessionJob{
+            2.5, {MeasureRequest{sample_kernel(), {}}, check, spots, SpotsRequest{check, {}, spots.outputs}}, true})},
+       {"item of a measurement", encode(SessionItem{3, timed})},
+       {"item of a check", encode(SessionItem{4, CheckReply{OutcomeCode::crash, "why", {"out"}}})},
+       {"item of spots", encode(SessionItem{5, seen})},
+       {"waiting", encode(SessionWaiting{1.5, "bob"})},
+       {"number", encode_number(1ull << 40)}});
 }
 TEST(SessionMessages, SayHowManyItemsAnswerAJob) {
   SessionJob job{1, {MeasureRequest{}, CheckRequest{}}};

@@ -6,6 +6,7 @@
 
 #include "base/rng.h"
 #include "base/sha256.h"
+#include "base/testing/golden_bytes.h"
 
 namespace whet::model_messages_test {
 namespace {
@@ -59,6 +60,41 @@ TEST(ModelMessages, GoThereAndBack) {
     ASSERT_TRUE(again.has_value()) << static_cast<int>(answer.kind);
     EXPECT_EQ(encode(*again), encode(answer)) << static_cast<int>(answer.kind);
   }
+}
+/// No two fields of a message have the same value.
+TEST(ModelMessages, HaveTheirGoldenBytes) {
+  const ModelOrder order{20,   {blob("a"), blob("bc")}, {blob("x")}, 2, {3, 4}, false,
+                         true, ModelWork::time,         0.5,         5, 0.25,   6};
+  std::vector<ModelAnswer> answers = sample_answers();
+  answers[2].model = 7;
+  answers[2].opened = {"mlp",
+                       "cpu",
+                       "avx2",
+                       "a.jsonl",
+                       "whet 1",
+                       11,
+                       12,
+                       13,
+                       14,
+                       15.5,
+                       16.5,
+                       {{"größe", {DType::i8, {1, 784}}}},
+                       {{"y", {DType::i64, {}}}}};
+  answers[2].opened.threads = 2;
+  answers[2].opened.cores = {3, 4};
+  answers[2].opened.pool_note = "on a pool";
+  answers[2].opened.note = "a note";
+  answers[5].profile = {21, 22, 23, 24, 25, {{"Conv_0", "conv2d", 1e6, 1e3, 0.5, 7, 9, true}, {"b", "copy"}}};
+  answers[6].model = 8;
+  std::vector<std::pair<std::string, std::string>> messages = {
+      {"need", encode(SessionNeed{{blob("a"), blob("")}})},
+      {"have", encode(SessionHave{"", {1, 2}})},
+      {"refused", encode(SessionHave{"the disk is full", {}})},
+      {"blob", encode(SessionBlob{sha256("abc"), 1, "bc", 4096})},
+      {"order", encode(order)}};
+  for (const ModelAnswer& answer : answers)
+    messages.emplace_back("answer " + std::to_string(static_cast<int>(answer.kind)), encode(answer));
+  expect_golden_bytes("src/device/protocol/testdata/model_messages.txt", messages);
 }
 TEST(ModelMessages, AreBounded) {
   EXPECT_FALSE(decode_session_blob(encode(SessionBlob{sha256("a"), 0, std::string(kBlobPiece + 1, 'x')})).has_value());
