@@ -9,7 +9,7 @@
 namespace whet {
 
 /// The constants of the estimate. Those of time, slots and shares are fitted to candidates that an H200 timed (whet_estimates --fit, in
-/// bench/README.md; docs/gpu.md has the figures), `node`, `slab_slots` and `near_cycles` up to the bounds of the fit;
+/// bench/README.md; docs/gpu/results.md has the figures), `node`, `slab_slots` and `near_cycles` up to the bounds of the fit;
 /// `exchange_slots` and `schedulers` come from the architecture.
 struct GpuCalibration {
   double node = 0.5e-6;           ///< between two launches of a graph [s]
