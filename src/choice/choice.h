@@ -18,18 +18,18 @@ struct ChoiceProblem {
   std::vector<int> given;   ///< values that are there without an item: inputs
   std::vector<int> wanted;  ///< values that every plan writes, unless they are given: outputs
   std::vector<ChoiceItem> items;
-  /// One number a value: values of one number are forms of one tensor. The plans do not depend on it, but they are found sooner.
-  /// Empty: values that items lead from one to the other and back, each of which reads one value and writes one.
+  /// The tensor of each value: values of one tensor are its forms. The plans do not depend on it, but it makes the search faster.
+  /// Empty: two values are of one tensor where items that read and write one value each lead from one to the other and back.
   std::vector<int> tensors = {};
 };
 
 struct ChoiceOptions {
   std::vector<int> required, forbidden;  ///< items of every plan, and of no plan
-  /// Items of the plan that is used today. Of plans that take equally long, the best one has the fewest items that are not usual,
-  /// and then low numbers. A plan with n fewer unusual items may win although it takes longer by n * 1.5e-10 of its seconds.
+  /// Items of the usual plan. Of plans with equal seconds the best one has the fewest unusual items, and then the lowest numbers.
+  /// A plan with n fewer unusual items may win although it takes longer by n * 1.5e-10 of its seconds.
   std::vector<int> usual;
   int plans = 1;  ///< the best plans to find, at most
-  /// Each plan leaves out an item of each better plan; where this is not empty, an item among these.
+  /// Each plan leaves out at least one item of each better plan. If `distinct` is not empty, that item is one of these.
   std::vector<int> distinct;
   double seconds_limit = 10;  ///< of one run of a solver; the search ends with the first run that reaches it
 };
@@ -43,16 +43,17 @@ struct ChosenPlan {
 struct ChosenPlans {
   std::vector<ChosenPlan> plans;  ///< the best first; fewer than asked for where no more differ
   double bound = 0;               ///< no plan takes less, to 1e-7 of it [s]
-  double gap = 0;                 ///< how much of the best plan's seconds lies above the bound: 0 .. 1
-  int cuts = 0;                   ///< loops of values that were excluded because they were chosen without a start
+  double gap = 0;                 ///< (the best plan's seconds - bound) / these seconds: 0 .. 1
+  int cuts = 0;                   ///< sets of values that were excluded because they were written from each other alone
   bool optimal = false;           ///< each plan was proven to be the best one that differs from those before it
 };
 
-/// The best plans: sets of items that write every wanted value, and in which every item can run after items that wrote what it
-/// reads, with the least sum of seconds. Several items of a plan may write the same value. The same arguments give the same plans,
-/// unless the limit is reached.
-/// Errors: invalid_input for numbers out of range, for tensors that are not one a value, seconds that are negative or not finite, an item that is required and forbidden,
-/// a wanted value or a required item that cannot be computed from what is given.
+/// The best plans: sets of items with the least sum of seconds that write every wanted value, and that have an order in which each
+/// item runs behind items that write the values that it reads. Several items of a plan may write the same value. The same
+/// arguments give the same plans, unless the limit is reached.
+/// Errors: invalid_input for numbers out of range; a list of tensors whose length is not the number of values; seconds that are
+/// negative or not finite; an item that is required and forbidden; a wanted value or a required item that cannot be computed
+/// from the given values.
 Result<ChosenPlans> choose_plans(const ChoiceProblem&, const ChoiceOptions&);
 
 }  // namespace whet

@@ -14,11 +14,12 @@ namespace whet {
 ///   a column for each item (it is chosen), for each value and for each tensor (it is read, or wanted);
 ///   rows: an item's values are read; a value that is read is written by an item that does not read it itself; a tensor is read where
 ///     one of its values is;
-///   rows of sets: what is read of a set of values is written by an item that reads none of the set. In every order one item
-///     is the first that writes a value of the set, so these rows exclude no plan. Without them, a tensor would be made by transforms in a circle.
-///     The sets of tensors.h are there from the start; others become rows when a solution has such a circle.
-/// What each tensor needs (tensors.h) and the sets that a solution of the linear program breaks (separate.h) become rows, too. The linear
-/// program's solution is then mostly whole, or within a thousandth of the best plan.
+///   rows of sets: if a value of a set is read, an item that reads none of the set writes into the set. In every order one item
+///     is the first that writes a value of the set, so these rows exclude no plan. Without them transforms could make a tensor
+///     from itself in a circle. The sets of tensors.h are there from the start; others become rows when a solution has such a
+///     circle;
+///   rows of the tensors that each tensor needs (tensors.h), and of the sets that a solution of the linear program breaks
+///     (separate.h). With them the linear program's solution is mostly whole, or within a thousandth of the best plan.
 ///
 /// Costs: seconds, scaled so that the known plan costs 2^27, and 0.01 .. 0.02 for an item that is not usual. The solver
 /// tells costs apart that differ by 1e-5, and linear programs are solved to 1e-7. A thousand unusual items add less than 2^27 / 6e6.
@@ -34,17 +35,18 @@ class Formulation {
   const IntegerProgram& program() const { return program_; }
   double seconds_of(double cost) const { return cost / scale_; }
 
-  /// What the unusual items of a plan add to its cost, at most.
+  /// The most that the unusual items of a plan add to its cost.
   double perturbation() const { return perturbation_; }
 
   /// Adds rows of sets that a solution of the linear program breaks; false where it breaks none that Separation finds.
   bool add_broken_rows(const std::vector<double>& columns);
 
-  /// Excludes circles: false where all were excluded before.
+  /// Excludes circles. Returns false where all were excluded before.
   bool exclude(const std::vector<std::vector<int>>& sets);
   int circles() const { return circles_; }
 
-  /// The plans that follow leave out one of `items`, of the distinct ones if some are; false where none can.
+  /// Plans that are found from now on leave out one of `items`, a distinct one if there is one. Returns false where none can be
+  /// left out.
   bool differ_from(const std::vector<int>& items);
 
  private:
@@ -56,7 +58,7 @@ class Formulation {
   void add_tensor_rows();
   void add_needs();
   IntegerProgram::Row row_of_set(const std::vector<int>& values) const;
-  /// What is read of `values` (each of the columns `reads`) is written from outside.
+  /// Adds the row of a set: if one of `values` is read (the columns `reads`), an item from outside writes into the set.
   void add_set(const std::vector<int>& values, const std::vector<int>& reads);
   int column_of(int value) const { return static_cast<int>(problem_.items.size()) + value; }
 

@@ -29,7 +29,7 @@ struct LinearSolution {
   double cost = 0;              ///< no solution of the program costs less
   std::vector<double> columns;  ///< empty unless it is solved and feasible
   std::vector<double>
-      reduced;  ///< what a solution costs more, at least, that has a column at 1 which is 0 here; else 0
+      reduced;  ///< the least extra cost of a solution in which this column is 1, where it is 0 here; else 0
 
   bool is_whole() const;  ///< each column is 0 or 1
 };
@@ -51,7 +51,7 @@ class LinearSolver {
   /// For all calls of `solve` that follow.
   void limit(double seconds);
 
-  /// `program` is the constructor's, or has more rows: it starts from the solution that it has.
+  /// `program` is the constructor's, perhaps with more rows. The solver starts from its last solution.
   LinearSolution solve(const IntegerProgram& program);
 
  private:

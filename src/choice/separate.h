@@ -8,10 +8,11 @@
 
 namespace whet {
 
-/// Finds sets of values into which a solution of the linear program leads too little: less than is read of the set. What is read of
-/// a value or a tensor flows to it through items that are chosen in part or whole, and a smallest cut of that flow is such a set. The
-/// flow starts a few tensors before the sink, where everything is taken to be there. An item takes its flow from one of the values that it
-/// reads: this can miss sets, and finds none that is wrong.
+/// Finds sets of values whose row (formulate.h) a solution of the linear program breaks: the items that lead into the set are chosen
+/// to a smaller part than the set is read. The read part of a value or tensor is a flow to it through items that are chosen in part or
+/// whole. If the largest flow is smaller than that part, a smallest cut is such a set. The flow starts a few tensors before the
+/// sink; all values there count as written. An item takes its flow from one of the values that it reads. So some sets are
+/// missed, and every set that is found is broken.
 class Separation {
  public:
   struct Sink {
@@ -23,7 +24,7 @@ class Separation {
   Separation(const ChoiceProblem&, const Tensors&, const std::vector<std::vector<int>>& writers,
              const std::vector<double>& columns);
 
-  /// The sets with smallest cuts, for several ways to choose the read that an item has its flow from; none where enough flows.
+  /// The sets of smallest cuts, for several ways to choose the value that an item takes its flow from. None where the flow is enough.
   std::vector<std::vector<int>> broken_sets(const Sink& sink) const;
 
  private:

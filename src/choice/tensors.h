@@ -21,11 +21,11 @@ class Tensors {
   const std::vector<int>& values(int tensor) const { return values_[tensor]; }
   int of(int value) const { return of_value_[value]; }  ///< less than 0 for a given value
 
-  /// The tensors that every plan writes which writes `tensor`, itself among them: whichever item is the first to write it.
+  /// The tensors that every plan with `tensor` writes, `tensor` among them: they are needed whichever item writes it first.
   std::vector<int> needs(int tensor) const;
 
-  /// Sets of values: those of `tensor` alone, and of it with tensors that it may be computed from, up to those that it needs. One item at
-  /// least leads into each of them.
+  /// Sets of values: those of `tensor` alone, and those of it and of tensors that it may be computed from, up to those that it needs. In
+  /// every plan at least one item leads into each set.
   std::vector<std::vector<int>> sets_of(int tensor) const;
 
  private:

@@ -17,10 +17,10 @@ struct FeatureSet {
   std::vector<float> (*row)(const LoopTree&, const Target&);
   const std::vector<std::string>& (*names)();
   double (*seconds)(const LoopTree&, const Target&);
-  /// The device's rates, and what is known of its kind where they are zeros. Null: nothing is.
+  /// The device's rates; in place of zeros the rates of its kind. Null: the kind has none.
   MachineRates (*rates)(const MachineRates&, const Target&) = nullptr;
   double start_seconds = 0;  ///< that starting a kernel takes
-  /// How many times as many products of the DAG the device computes as multiply-adds of f32. Null: as many.
+  /// Products of the DAG that the device computes in the time of one multiply-add of f32. Null: one.
   double (*product_gain)(const ComputeDag&, const Target&) = nullptr;
 };
 /// One row for each kind of target.

@@ -12,8 +12,7 @@ struct Access {
   OpId tensor;
   bool store = false;
   const Load* load = nullptr;  ///< the first of them, valid as long as the tree; null: the store
-  bool packed =
-      false;  ///< stored in the order of the reader's loops, so that every cache line that is touched is used completely
+  bool packed = false;  ///< stored in the order of the reader's loops: every cache line that is touched is used whole
   double element_bytes = 4;
   double times = 1;                        ///< loads in the body that differ in constant offsets alone
   std::vector<double> sizes;               ///< extent of each dimension of the tensor

@@ -18,9 +18,9 @@ struct NetworkPlan {
 /// The best plans of a network.
 struct NetworkPlans {
   std::vector<NetworkPlan> best;  ///< the best first; at least one
-  NetworkPlan usual;              ///< today's kernels
+  NetworkPlan usual;              ///< the kernels of the fused graph as it is
   double bound = 0;               ///< no plan of these alternatives has a smaller sum of these prices
-  double gap = 0;                 ///< how much of the best one's sum lies above the bound
+  double gap = 0;                 ///< (the best plan's sum - bound) / that sum
   int cuts = 0;                   ///< as ChosenPlans has it
   bool optimal = false;
 };
@@ -29,12 +29,12 @@ struct PlanOptions {
   int plans = 1;  ///< the best to find, each different in a convolution's forms, where there are convolutions
   std::vector<int> required;   ///< alternatives of every plan
   std::vector<int> forbidden;  ///< and of none
-  bool bounds = false;         ///< prices are their bounds: what a plan can reach at best
+  bool bounds = false;         ///< true: the sum is of Price::bound, the least that a plan can take
   double seconds_limit = 10;   ///< of one run of the solver, as ChoiceOptions has it
 };
 
 /// Chooses exactly (choice/choice.h): the sum of the prices is least, every value is there in each form in which it is read,
-/// and a transform is paid once a value and form. Plans that cost the same give way to the usual one.
+/// and a transform counts once for each value and form. Of plans with equal sums the usual one is taken.
 /// Errors: a required alternative that no plan can have.
 Result<NetworkPlans> best_plans(const FusedGraph&, const Alternatives&, const std::vector<Price>&,
                                 const PlanOptions& = {});
@@ -42,22 +42,23 @@ Result<NetworkPlans> best_plans(const FusedGraph&, const Alternatives&, const st
 /// Names a fused graph in a record file: a hash of its text.
 std::string hash_of(const FusedGraph&);
 
-/// A plan as the record file keeps it, by names that are found again in the same graph.
+/// A plan as the record file keeps it: kernels by the names of their nodes.
 std::vector<PlannedKernel> kernels_of(const FusedGraph&, const Alternatives&, const NetworkPlan&);
-/// The forms that occur in a plan's kernels, nhwc excepted. An error names a kernel whose forms are none.
+/// The forms in a plan's kernels, without nhwc. An error names a kernel whose text is no form.
 Result<std::vector<Form>> forms_of(const std::vector<PlannedKernel>&);
-/// So that the plan is among the alternatives, whatever its blocks pad. Kernels whose forms are none add nothing.
+/// Adds the forms of a plan to the options, so that the plan is among the alternatives however much its blocks pad. Kernels
+/// whose text is no form add nothing.
 void add_forms_of(const std::vector<PlannedKernel>&, AlternativeOptions&);
 /// The alternatives of a plan: the usual ones where it names no other. An error names a kernel that the graph does not have.
 Result<NetworkPlan> find_plan(const FusedGraph&, const Alternatives&, const std::vector<PlannedKernel>&);
 
-/// A plan is taken when the network is faster with it than with the usual one by this much. The best of many owes a part to luck.
+/// A plan is taken when its time in the network is below this part of the usual plan's. The best of many plans is partly lucky.
 constexpr double kFasterPlan = 0.99;
-/// The same of the sums of a plan that no network has confirmed: times that were recorded beside other programs are wrong by more.
+/// The same for sums, where no network has confirmed the plan: times that were recorded beside other programs have larger errors.
 constexpr double kFasterUnconfirmedPlan = 0.95;
 
-/// The keys of all tasks of a network, those of its alternatives too, on the target's forms and those of the records' plan:
-/// whose records are no strangers.
+/// The keys of all tasks of a network and of its alternatives, in the forms of the target and of the records' plan. Records
+/// with other keys belong to other networks.
 Result<std::vector<std::string>> task_keys(const FusedGraph&, const Target&, const Records&);
 
 /// The network by a plan of a record file, or as it is where none is better for it and for this target.
@@ -68,8 +69,8 @@ struct PlannedNetwork {
   double seconds = 0, usual_seconds = 0;  ///< sums of the records' times, where a plan was solved from these
   std::string note;                       ///< why the records' plan does not count; "" otherwise
 };
-/// Applies the last plan of the records. Where they have none for the network, the best plan of kernels that were all measured is
-/// solved for again, and taken when its sum is shorter than the usual one's by `kFasterUnconfirmedPlan`.
+/// Applies the last plan of the records. Where they have none for the network, it computes the best plan whose kernels were all
+/// measured, and takes it when its sum is below `kFasterUnconfirmedPlan` of the usual one's.
 ///   schedules  only records that these permit count
 Result<PlannedNetwork> planned(const FusedGraph&, const Records&, const Target&, const SpaceOptions& schedules = {});
 

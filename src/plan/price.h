@@ -22,10 +22,10 @@ enum class PriceKind : std::uint8_t {
 /// What one run of an alternative costs.
 struct Price {
   PriceKind kind = PriceKind::free;
-  double seconds = 0;  ///< measured, or a guess, and `excess`
-  double bound = 0;    ///< it is hoped to take no less: the measured time, or see `hope`; and `excess`
-  double excess = 0;   ///< what the network takes longer, as far as it is laid on this kernel
-  /// Of the kernel timed alone.
+  double seconds = 0;  ///< the measured or guessed time, plus `excess`
+  double bound = 0;    ///< the least time that is hoped for, plus `excess`: the measured one, or by PriceOptions::hope
+  double excess = 0;   ///< this kernel's part of the time by which the network exceeds the sum of its kernels
+  /// The time of the kernel alone.
   double alone() const { return seconds - excess; }
 };
 
@@ -34,13 +34,13 @@ struct PriceOptions {
   std::string cache;               ///< and only those of this cache mode; "": of any
   MachineRates rates;              ///< zeros: the bounds are zeros
   std::int64_t network_bytes = 0;  ///< as limits_of has it
-  /// What the network takes longer than its kernels. It is part of each price. A kernel that is timed alone finds its code and
-  /// its activations in the caches.
+  /// The time by which the network exceeds the sum of its kernels. Each price has a part of it. A kernel that is timed alone has
+  /// its code and its activations in the caches; in the network it has not.
   NetworkExcess excess = {};
-  bool guess = true;  ///< false: what nobody has measured costs nothing, and has to be left out
-  /// A group on other forms is not hoped to take less than this part of its usual kernel: it computes the same.
+  bool guess = true;  ///< false: an alternative without a measurement costs 0, and the caller has to forbid it
+  /// The least time that is hoped for a group on other forms, as a part of its usual kernel's: it computes the same.
   double hope = 0.9;
-  /// The same for groups of one kind on the same forms (`hope_name`), where more is known of them.
+  /// The same by the name of groups of one kind on the same forms (`hope_name`), where such groups were measured.
   std::map<std::string, double> hope_of = {};
 };
 
@@ -51,9 +51,11 @@ std::string hope_name(const Alternative&);
 /// The bytes of activations that a kernel reads and writes.
 std::int64_t activation_bytes(const Task&);
 
-/// The price of each alternative. Bounds of what nobody has measured: the roofline of the task, and of a group on other forms
-/// `hope`. Guesses, which are no less: what an older code generator took; of a group on other forms the time of its usual
-/// kernel; otherwise the analytic estimate of the task's default schedule, by the factor that the estimates of the measured tasks are off in the median.
+/// The price of each alternative. For one that nobody has measured:
+///   bound    the roofline of the task; of a group on other forms at least `hope`
+///   seconds  the time by an older code generator; else, of a group on other forms, the time of its usual kernel; else the
+///            analytic estimate of the default schedule, times the median of measured / estimated over the measured tasks. Never
+///            below the bound
 std::vector<Price> prices_of(const Alternatives&, const Records&, const Target&, const PriceOptions&);
 
 }  // namespace whet

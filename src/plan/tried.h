@@ -7,8 +7,8 @@
 
 namespace whet {
 
-/// A model takes another one's place when it is faster in the median of this many comparisons, of which it may be no faster in a few.
-/// Fewer are made where that is decided before.
+/// A model replaces another one when it is faster in the median of kPlanComparisons comparisons, and slower in at most
+/// kPlanMayBeSlowerIn of them. Comparisons end as soon as that is decided.
 inline constexpr std::int64_t kPlanComparisons = 7, kPlanMayBeSlowerIn = 1;
 
 /// Why a plan that was tried in the network was not taken: "1% in the median of seven is asked; it had 0.4%". "" for one that

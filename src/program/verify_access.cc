@@ -10,7 +10,8 @@
 namespace whet {
 
 void AccessRules::store(const Store& n) {
-  if (!n.buffer.valid() || n.buffer.index() >= state_.program.buffers.size()) return state_.fail("a store names no buffer");
+  if (!n.buffer.valid() || n.buffer.index() >= state_.program.buffers.size())
+    return state_.fail("a store names no buffer");
   const Buffer& b = state_.program.buffer(n.buffer);
   const std::string what = "store to '" + b.name + "'";
   if (!n.value.defined()) return state_.fail(what + " has no value");
@@ -34,7 +35,8 @@ void AccessRules::store(const Store& n) {
 }
 
 void AccessRules::prefetch(const Prefetch& n) {
-  if (!n.buffer.valid() || n.buffer.index() >= state_.program.buffers.size()) return state_.fail("a prefetch names no buffer");
+  if (!n.buffer.valid() || n.buffer.index() >= state_.program.buffers.size())
+    return state_.fail("a prefetch names no buffer");
   const Buffer& b = state_.program.buffer(n.buffer);
   const std::string what = "prefetch of '" + b.name + "'";
   state_.need(b.scope != Scope::registers, [&] { return what + ", which is registers"; });
@@ -44,7 +46,8 @@ void AccessRules::prefetch(const Prefetch& n) {
   });
   for (const Expr& i : n.index) {
     index_scalar(i, "an index of the " + what);
-    if (!state_.failed()) state_.need(!has_load(i), [&] { return what + " at an index that is data: " + state_.text(i); });
+    if (!state_.failed())
+      state_.need(!has_load(i), [&] { return what + " at an index that is data: " + state_.text(i); });
   }
 }
 
@@ -71,7 +74,7 @@ void AccessRules::load(const Expr& e, const Load& n) {
 void AccessRules::mask(const Expr& m, int lanes, const std::string& what) {
   if (state_.failed()) return;
   state_.need(m->dtype == DType::boolean && m->lanes == lanes,
-       [&] { return what + " has a mask of other lanes or no booleans: " + state_.text(m); });
+              [&] { return what + " has a mask of other lanes or no booleans: " + state_.text(m); });
   if (lanes == 1) {
     enter_if(state_.facts, m);
   } else {
@@ -83,13 +86,13 @@ void AccessRules::access(const std::string& what, const Buffer& b, const std::ve
   if (state_.failed()) return;
   const bool flat = index.size() == 1 && b.extents.size() != 1;
   if (!flat && index.size() != b.extents.size())
-    return state_.fail(what + " has " + std::to_string(index.size()) + " indices for " + std::to_string(b.extents.size()) +
-                " extents");
+    return state_.fail(what + " has " + std::to_string(index.size()) + " indices for " +
+                       std::to_string(b.extents.size()) + " extents");
   int most = 1;
   for (std::size_t d = 0; d < index.size() && !state_.failed(); ++d) {
     if (!index[d].defined()) return state_.fail(what + " lacks an index");
     state_.need(index[d]->dtype == DType::i64 && (index[d]->lanes == 1 || index[d]->lanes == lanes),
-         [&] { return what + " has an index of other lanes, or no i64: " + state_.text(index[d]); });
+                [&] { return what + " has an index of other lanes, or no i64: " + state_.text(index[d]); });
     most = std::max(most, index[d]->lanes);
     if (!state_.failed()) inside(what, index[d], lanes, flat ? num_elements(b.extents) : b.extents[d]);
   }
@@ -108,11 +111,13 @@ void AccessRules::inside(const std::string& what, const Expr& index, int lanes, 
     }
   }
   const Affine at = to_affine(lane_of(index));
-  const bool proven = state_.facts.proves_nonnegative(at) && state_.facts.proves_nonnegative(sub(Affine{{}, extent - 1}, at));
+  const bool proven =
+      state_.facts.proves_nonnegative(at) && state_.facts.proves_nonnegative(sub(Affine{{}, extent - 1}, at));
   state_.facts.rewind(mark);
   if (!proven)
-    state_.fail(what + " at index " + state_.text(index) + ", which is not proven to be inside 0 .. " + std::to_string(extent),
-         ErrorKind::unsupported);
+    state_.fail(
+        what + " at index " + state_.text(index) + ", which is not proven to be inside 0 .. " + std::to_string(extent),
+        ErrorKind::unsupported);
 }
 
 void AccessRules::index_scalar(const Expr& e, const std::string& what) {
@@ -125,47 +130,49 @@ void AccessRules::expr(const Expr& e) {
   if (state_.failed()) return;
   if (!e.defined()) return state_.fail("an expression lacks an operand");
   auto like = [&](const Expr& x) { return x.defined() && x->dtype == e->dtype && x->lanes == e->lanes; };
-  auto agree = [&](bool condition) { state_.need(condition, [&] { return "dtypes or lanes do not agree in " + state_.text(e); }); };
-  std::visit(Match{
-                 [&](const IntConst&) { agree(!is_float(e->dtype)); },
-                 [&](const FloatConst&) { agree(is_float(e->dtype)); },
-                 [&](const Var& n) { variable(e, n); },
-                 [&](const Unary& n) {
-                   agree(like(n.a));
-                   expr(n.a);
-                 },
-                 [&](const Binary& n) {
-                   const bool gives_boolean = is_comparison(n.op) || is_logic(n.op);
-                   agree(n.a.defined() && n.b.defined() && n.a->lanes == e->lanes && n.b->lanes == e->lanes &&
-                         n.a->dtype == n.b->dtype);
-                   agree(state_.failed() || e->dtype == (gives_boolean ? DType::boolean : n.a->dtype));
-                   expr(n.a);
-                   expr(n.b);
-                   if (!state_.failed()) divisor(e, n);
-                 },
-                 [&](const Select& n) {
-                   agree(n.condition.defined() && n.condition->dtype == DType::boolean && like(n.if_true) &&
-                         like(n.if_false));
-                   if (!state_.failed()) choice(e, n);
-                 },
-                 [&](const Cast& n) {
-                   agree(n.a.defined() && n.a->lanes == e->lanes);
-                   expr(n.a);
-                 },
-                 [&](const Call& n) {
-                   for (const Expr& a : n.args) {
-                     agree(a.defined() && a->lanes == e->lanes);
-                     expr(a);
-                   }
-                 },
-                 [&](const Load& n) { load(e, n); },
-                 [&](const Ramp& n) { scalar_inside(n.base); },
-                 [&](const Broadcast& n) {
-                   agree(n.a.defined() && n.a->lanes == 1 && n.a->dtype == e->dtype);
-                   scalar_inside(n.a);
-                 },
-             },
-             e->kind);
+  auto agree = [&](bool condition) {
+    state_.need(condition, [&] { return "dtypes or lanes do not agree in " + state_.text(e); });
+  };
+  std::visit(
+      Match{
+          [&](const IntConst&) { agree(!is_float(e->dtype)); },
+          [&](const FloatConst&) { agree(is_float(e->dtype)); },
+          [&](const Var& n) { variable(e, n); },
+          [&](const Unary& n) {
+            agree(like(n.a));
+            expr(n.a);
+          },
+          [&](const Binary& n) {
+            const bool gives_boolean = is_comparison(n.op) || is_logic(n.op);
+            agree(n.a.defined() && n.b.defined() && n.a->lanes == e->lanes && n.b->lanes == e->lanes &&
+                  n.a->dtype == n.b->dtype);
+            agree(state_.failed() || e->dtype == (gives_boolean ? DType::boolean : n.a->dtype));
+            expr(n.a);
+            expr(n.b);
+            if (!state_.failed()) divisor(e, n);
+          },
+          [&](const Select& n) {
+            agree(n.condition.defined() && n.condition->dtype == DType::boolean && like(n.if_true) && like(n.if_false));
+            if (!state_.failed()) choice(e, n);
+          },
+          [&](const Cast& n) {
+            agree(n.a.defined() && n.a->lanes == e->lanes);
+            expr(n.a);
+          },
+          [&](const Call& n) {
+            for (const Expr& a : n.args) {
+              agree(a.defined() && a->lanes == e->lanes);
+              expr(a);
+            }
+          },
+          [&](const Load& n) { load(e, n); },
+          [&](const Ramp& n) { scalar_inside(n.base); },
+          [&](const Broadcast& n) {
+            agree(n.a.defined() && n.a->lanes == 1 && n.a->dtype == e->dtype);
+            scalar_inside(n.a);
+          },
+      },
+      e->kind);
 }
 
 /// Division by what memory holds is the data's own business; index arithmetic must be sound.
@@ -191,12 +198,12 @@ void AccessRules::variable(const Expr& e, const Var& n) {
     return state_.fail("variable " + std::to_string(n.id.value) + " '" + n.name + "' is used outside its binding");
   const VerifyState::Variable& v = state_.vars[n.id.index()];
   state_.need(v.dtype == e->dtype && v.lanes == e->lanes,
-       [&] { return "variable '" + n.name + "' is used with another dtype or number of lanes than it has"; });
+              [&] { return "variable '" + n.name + "' is used with another dtype or number of lanes than it has"; });
 }
 
 void AccessRules::choice(const Expr& e, const Select& n) {
   state_.need(n.condition->lanes == 1 || n.condition->lanes == e->lanes,
-       [&] { return "dtypes or lanes do not agree in " + state_.text(e); });
+              [&] { return "dtypes or lanes do not agree in " + state_.text(e); });
   expr(n.condition);
   for (const bool side : {true, false}) {
     const auto mark = state_.facts.mark();

@@ -47,7 +47,8 @@ TEST(AccessRules, ProveEachSideOfASelectByItsCondition) {
 TEST(AccessRules, NeedDivisorsOfIndicesOtherThanZero) {
   const AtAStatement here;
   EXPECT_EQ(here.fault(floordiv(int_const(24), here.i + 1)), "");
-  EXPECT_EQ(here.fault(floordiv(int_const(24), here.i)), "the divisor is not proven to be other than 0 in floordiv(24, i)");
+  EXPECT_EQ(here.fault(floordiv(int_const(24), here.i)),
+            "the divisor is not proven to be other than 0 in floordiv(24, i)");
 }
 
 TEST(AccessRules, ProveNothingWhereTheyAreTold) {

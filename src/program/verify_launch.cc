@@ -13,9 +13,9 @@ void residents(VerifyState& state, const LaunchNest& nest) {
   const std::int64_t threads = std::int64_t{limits.warps_per_sm} * kWarp;
   if (wanted * nest.size <= threads && wanted <= limits.blocks_per_sm) return;
   state.fail(std::to_string(wanted) + " blocks of " + std::to_string(nest.size) +
-           " threads are to be on an SM at once, which holds " + std::to_string(threads) + " threads and " +
-           std::to_string(limits.blocks_per_sm) + " blocks",
-       ErrorKind::limit);
+                 " threads are to be on an SM at once, which holds " + std::to_string(threads) + " threads and " +
+                 std::to_string(limits.blocks_per_sm) + " blocks",
+             ErrorKind::limit);
 }
 
 /// All buffers of the launch lie in a block's memory at once.
@@ -39,7 +39,7 @@ void block_memory(VerifyState& state, const LaunchNest& nest) {
   const std::int64_t limit = state.options.launches->block_memory_per_block;
   if (bytes > limit)
     state.fail("a block needs " + std::to_string(bytes) + " bytes of memory, of " + std::to_string(limit),
-         ErrorKind::limit);
+               ErrorKind::limit);
 }
 
 }  // namespace
@@ -67,7 +67,8 @@ std::optional<LaunchNest> verify_launch(VerifyState& state, const Stmt& s) {
 
 void verify_together(VerifyState& state, const std::string& what) {
   if (state.failed() || state.varying.empty()) return;
-  state.fail(what + " is under a condition or bound that differs between threads, or is data: " + state.text(state.varying.back()));
+  state.fail(what + " is under a condition or bound that differs between threads, or is data: " +
+             state.text(state.varying.back()));
 }
 
 void verify_group(VerifyState& state, const CopyGroup& n) {
@@ -80,14 +81,15 @@ void verify_copy(VerifyState& state, const Store& n, const std::string& what) {
   if (state.failed()) return;
   const Buffer& b = state.program.buffer(n.buffer);
   state.need(state.options.launches->async_copy, [&] {
-    return what + " is asynchronous, which compute capability " + std::to_string(state.options.launches->arch) + " cannot";
+    return what + " is asynchronous, which compute capability " + std::to_string(state.options.launches->arch) +
+           " cannot";
   });
   state.need(b.scope == Scope::block && copied_load(state.program, n.value),
-       [&] { return what + " is asynchronous, but no copy from an argument or workspace into block memory"; });
+             [&] { return what + " is asynchronous, but no copy from an argument or workspace into block memory"; });
   state.need(!n.mask.defined() || n.mask->lanes == 1, [&] { return what + " is asynchronous under a mask of lanes"; });
   const std::int64_t bytes = size_of(b.dtype) * n.value->lanes * state.vector;
   state.need(bytes == 4 || bytes == 8 || bytes == 16,
-       [&] { return what + " copies " + std::to_string(bytes) + " bytes asynchronously, not 4, 8 or 16"; });
+             [&] { return what + " copies " + std::to_string(bytes) + " bytes asynchronously, not 4, 8 or 16"; });
 }
 
 }  // namespace whet

@@ -48,7 +48,8 @@ bool same_in_warp(VerifyState& state, const Expr& e) {
           of_thread && !std::holds_alternative<Load>(x->kind) && (!v || is_thread || !state.vars[v->id.index()].varies);
       of_others = of_others || (v && !is_thread);
     });
-    if (!of_thread || !(of_others ? same_in_warp_by_terms(state, part) : same_in_warp_by_values(state, part))) return false;
+    if (!of_thread || !(of_others ? same_in_warp_by_terms(state, part) : same_in_warp_by_values(state, part)))
+      return false;
   }
   return true;
 }
@@ -92,15 +93,16 @@ void verify_exchange(VerifyState& state, const Store& n, const std::string& what
   if (state.failed()) return;
   const Buffer& b = state.program.buffer(n.buffer);
   state.need(n.cross > 0 && n.cross < kWarp,
-       [&] { return what + " takes the value of thread ^ " + std::to_string(n.cross) + ", of another warp"; });
+             [&] { return what + " takes the value of thread ^ " + std::to_string(n.cross) + ", of another warp"; });
   state.need(!n.async && (b.scope == Scope::registers || b.scope == Scope::local),
-       [&] { return what + " takes another thread's value, but is not into registers or local memory"; });
+             [&] { return what + " takes another thread's value, but is not into registers or local memory"; });
   state.need(!n.mask.defined() || n.mask->lanes == 1,
-       [&] { return what + " takes another thread's value under a mask of lanes"; });
+             [&] { return what + " takes another thread's value under a mask of lanes"; });
   if (state.failed()) return;
   const auto whole_warp = [&](const Expr& e) {
-    state.need(same_in_warp(state, e),
-         [&] { return what + " takes another thread's value where not the whole warp may be: " + state.text(e); });
+    state.need(same_in_warp(state, e), [&] {
+      return what + " takes another thread's value where not the whole warp may be: " + state.text(e);
+    });
   };
   for (const Expr& e : state.varying) whole_warp(e);
   if (n.mask.defined()) whole_warp(n.mask);
@@ -119,14 +121,16 @@ void verify_tile(VerifyState& state, const Loop& n) {
     const Buffer& b = state.buffer(operand->source);
     if (b.scope != Scope::block || b.extents.empty() || b.extents.back() * size_of(b.dtype) % kRowBytes != 0)
       return state.fail(what + " reads '" + b.name + "', which is no block memory with rows of whole " +
-                      std::to_string(kRowBytes) + " bytes",
-                  ErrorKind::unsupported);
+                            std::to_string(kRowBytes) + " bytes",
+                        ErrorKind::unsupported);
   }
   if (state.program.buffer(tile->store->buffer).scope != Scope::registers)
-    return state.fail(what + " adds to '" + state.program.buffer(tile->store->buffer).name + "', which is not in registers",
-                ErrorKind::unsupported);
+    return state.fail(
+        what + " adds to '" + state.program.buffer(tile->store->buffer).name + "', which is not in registers",
+        ErrorKind::unsupported);
   for (const Expr& e : state.varying)
-    state.need(same_in_warp(state, e), [&] { return what + " is computed where not the whole warp may be: " + state.text(e); });
+    state.need(same_in_warp(state, e),
+               [&] { return what + " is computed where not the whole warp may be: " + state.text(e); });
   if (!state.failed()) lanes_fit(state, *tile, what);
 }
 

@@ -21,14 +21,14 @@ class Judge {
   Judge(Measurer&, Ledger&, const TuneOptions&);
   ~Judge();
 
-  /// Measures trials and remembers those that were tried, which it gives. Those that would be the best wait until all
-  /// are measured (of a task's first, all do); then they have to beat the champion, timed alternately with it, and
+  /// Measures trials, remembers those that were tried, and returns these. A trial that would be the best waits until all
+  /// are measured (of a task's first trials, all wait). Then it has to beat the champion, timed alternately with it, and
   /// to give the right answers.
   Result<std::vector<Trial>> measure_and_judge(TaskTuning&, std::vector<Trial>&);
   /// Checks the answers of the best of the records, and of the next best where they are wrong.
   Status verify_best(TaskTuning&);
-  /// Times the `count` fastest of a task again, alternately with the champion and the default schedule; later figures
-  /// count. A winner by luck makes room for the others, which are then measured again.
+  /// Times the `count` fastest of a task again, alternately with the champion and the default schedule. The later figures
+  /// count. If the winner won by luck, the others are measured again.
   Status confirm(TaskTuning&, std::size_t count);
 
   /// Times the sentinel again where that many trials of the run ask for it: when it becomes slower, the deciding device

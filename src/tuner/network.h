@@ -44,15 +44,15 @@ struct TimedRival {
   double most_gain = std::numeric_limits<double>::infinity();  ///< it cannot be faster by more [s]
 };
 
-/// Devices are not trusted: as many times as were asked for, each one possible.
+/// Whether the device gave as many times as were asked for, each of them possible: devices are not trusted.
 bool make_sense(const std::vector<ModelTimes>&, std::size_t models, int bursts);
-/// True where times lie too far from what was predicted, or from each other, to conclude anything: the machine's doing.
+/// True where the times are too far from the prediction, or from each other, to conclude anything: the machine was disturbed.
 bool is_disturbed(const TimedModel&);
-/// The rival that should take the tuned one's place, because it is clearly faster and believably so; nothing where none
-/// is, or where the tuned one is disturbed.
+/// The rival that should replace the tuned model: it is faster by more than the error, and by no more than it can be. Nothing where
+/// there is none, or where the tuned model is disturbed.
 std::optional<std::size_t> faster_than(const TimedModel& tuned, const std::vector<TimedRival>&);
 
-/// The whole network, compiled and timed: what the sum of the tasks' times is held against.
+/// Times of the whole compiled network, with which the sum of the tasks' times is compared.
 struct NetworkTruth {
   double untuned_seconds = 0;  ///< of one inference; 0: not measured
   TimedModel tuned;            ///< as it is compiled from the records from now on
@@ -68,12 +68,13 @@ struct NetworkTruth {
     bool adopted = false;
   };
   std::vector<Swap> swaps;
-  /// Tasks whose default schedule is the best from now on, because the network was faster so: their gains were within
-  /// what a figure taken alone errs by.
+  /// Tasks whose default schedule is the best from now on, because the network was faster with it: their gains were smaller
+  /// than the error of a time that is measured alone.
   std::vector<std::string> back_to_default;
 };
 
-/// The records have no better schedule of any of these tasks than the default one: a network of them is the untuned one.
+/// True where the records have no better schedule than the default one for any of these tasks: the tuned network is the
+/// untuned one.
 bool has_default_schedules(const std::vector<Task>&, const Records&, const Target&, const SpaceOptions&);
 
 /// Compiles the network with the best records and with default schedules, and times both alternately. For the heaviest

@@ -12,7 +12,7 @@
 namespace whet {
 
 /// Ranks the candidates of one task: by the learned model as soon as there is one, before that by the analytic estimate.
-/// Keeps what it computed of a candidate, so that a pool can be ranked again after every fit.
+/// Keeps the features of each candidate, so that a pool can be ranked again after every fit.
 class Ranker {
  public:
   /// `task` numbers the task within the model, which all tasks of a run share.
@@ -24,7 +24,7 @@ class Ranker {
   std::vector<double> rank(const std::vector<Candidate>&);
   /// The model's expectation, 0 where there is none.
   double predicted(const Candidate&);
-  /// What a measurement teaches the model.
+  /// Adds a measurement to the model.
   void learn(const Candidate&, const Outcome&);
 
  private:

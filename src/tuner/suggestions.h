@@ -7,9 +7,11 @@
 
 namespace whet {
 
-/// Gives a task that begins what to measure early: what was best for itself under other settings (threads, processor, an
-/// older code generator, another whole), what was best for its twin (Task::twin), then the best of the nearest shapes of the same structure: other tasks of this
-/// network, whose spaces are known, and tasks of other models in the records.
+/// Suggests candidates to a task that begins, to be measured early. In this order:
+///   its own best under other settings: threads, processor, an older code generator, another `within`
+///   the best of its twin (Task::twin)
+///   the best of the nearest shapes of the same structure: other tasks of this network, whose spaces are known, and tasks of
+///   other models in the records
 void suggest_neighbours(TaskTuning&, const std::vector<TaskTuning>& tasks, const Records&);
 
 }  // namespace whet

@@ -33,7 +33,7 @@ class TaskTuning {
   static Result<TaskTuning> start(const Task&, int id, const Target&, const TuneOptions&, MeasureSetting,
                                   const Records&, std::shared_ptr<CostModel>);
 
-  /// Of this target and cache mode, by this code generator, with an algorithm that is allowed.
+  /// The record is of this target and cache mode, by this code generator, with an algorithm that is allowed.
   bool applies(const Record&) const;
 
   /// Candidates of other shapes to be measured early: the best of tasks of the same structure, fitted to this one.
@@ -42,22 +42,22 @@ class TaskTuning {
 
   /// Up to `n` trials that no record holds, schedules written out; none when the space is used up.
   std::vector<Trial> propose(int n);
-  /// Trials that were not tried: the next `propose` gives them again.
+  /// Takes back trials that were not tried: the next `propose` gives them again.
   void give_back(std::vector<Trial>);
-  /// What became of them, for the strategy and the counts.
+  /// Gives the outcomes of trials to the strategy and the counts.
   void learn(const std::vector<Trial>&);
 
   /// The fastest schedule known to run on exactly this target, in the records; null when there is none.
   const Record* incumbent(const Records&) const;
   /// The last record of the default schedule; null when there is none.
   const Record* default_record(const Records& records) const { return last_record(records, default_steps_); }
-  /// The last time that a schedule was measured and ran; null where it was not.
+  /// The record of the last time that a schedule was measured and ran; null where there is none.
   const Record* last_record(const Records&, const std::string& steps) const;
   const std::string& default_schedule() const { return default_steps_; }
   /// The fastest schedules known, at most `n`, none slower than `ratio` times the first; the fastest first.
   std::vector<const Record*> finalists(const Records&, std::size_t n, double ratio) const;
   const DesignSpace& space() const { return *space_; }
-  /// Rounds of earlier runs, as their records tell: trials, seconds of tuning, and the best time after each.
+  /// Rounds of earlier runs, by their records: trials, seconds of tuning, and the best time after each.
   struct Round {
     int trials = 0;
     double tuning_seconds = 0, best_seconds = 0;
@@ -84,7 +84,7 @@ class TaskTuning {
 
  private:
   TaskTuning(const Task&, int id, const Target&, const TuneOptions&, MeasureSetting, std::shared_ptr<CostModel>);
-  /// What becomes of a candidate that nothing can be built of.
+  /// The outcome of a candidate from which nothing can be built.
   Outcome refused(std::string why) const;
   void resume(const Records&);
   void resume_rounds(const std::vector<const Record*>&);

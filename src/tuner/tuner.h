@@ -19,7 +19,7 @@ namespace whet {
 struct TuneOptions {
   std::int64_t trials = 0;                ///< measured in this run, failed ones included; 0: no limit
   double minutes = 0;                     ///< wall time of this run; 0: no limit
-  int first_round = 8;                    ///< trials of each task before time is shared out by what they cost
+  int first_round = 8;                    ///< trials of each task before rounds are given out by their expected gain
   int round = 32;                         ///< trials of one task before the next round is given out
   int batch = 32;                         ///< trials that are built together; each is then timed and recorded alone
   std::string strategy = "evolutionary";  ///< one of known_strategies()
@@ -27,7 +27,7 @@ struct TuneOptions {
   /// A task rests when tuning it as much again promises less than this share of the network's latency; 0: never.
   double least_gain = 0.005;
   int early_stop = 0;  ///< a task ends after this many trials without a better candidate; 0: never
-  bool seeds = true;   ///< false: neither the default schedule nor seeds, to see what the search alone is worth
+  bool seeds = true;   ///< false: neither the default schedule nor seeds, to measure the search alone
   std::uint64_t seed = 0;
   int hopeless_after = 32;               ///< a task whose first trials all fail is given up
   std::vector<int> ids;                  ///< numbers of the tasks in the network; empty: 0, 1, ...
@@ -38,8 +38,7 @@ struct TuneOptions {
   std::function<double()> clock;      ///< seconds, never backwards; empty: the machine's
 };
 
-/// The progress of one task. Times that are reported are by the clock; those that rank, in records, are at the pace of the
-/// task's first.
+/// The progress of one task. Its times are clock times. The times by which records rank are divided by the pace.
 struct TaskProgress {
   std::string name;
   int id = 0;  ///< its number in the network
@@ -49,7 +48,7 @@ struct TaskProgress {
   std::int64_t trials = 0, failed = 0;           ///< of this and earlier runs
   std::int64_t reused = 0;                       ///< of earlier runs
   bool used_up = false;                          ///< no candidate is left
-  std::string given_up;                          ///< why no more is tried; "" where it is not so
+  std::string given_up;                          ///< the reason why the task was given up; "" where it was not
   bool rests = false;                            ///< more trials promise too little (`least_gain`, `early_stop`)
   std::int64_t stale = 0;                        ///< trials since the last better candidate
   std::int64_t measured = 0, allowed = 0;        ///< trials of this run; 0 allowed: no limit of its own
@@ -61,7 +60,7 @@ struct TaskProgress {
 struct TunePhases {
   double propose = 0, measure = 0, check = 0, confirm = 0, record = 0, learn = 0;
   double finals = 0;                 ///< comparisons when the search has ended; `confirm` has those before
-  double building = 0, running = 0;  ///< of the measured time, as the builders' and the runner's processes count it
+  double building = 0, running = 0;  ///< seconds of the builders' and of the runner's processes; part of `measure`
 };
 
 /// Sums of weight x latency over the same tasks: those that have a time by their default schedule and a best one.
@@ -78,12 +77,12 @@ struct TuneProgress {
   int task = -1, next_task = -1;                ///< whose round just ended, whose comes next; -1: none
   double round_best_seconds = 0;                ///< the best of the round; infinity where nothing ran
   bool interrupted = false;
-  double remaining_gain = 0;  ///< what tuning everything as much again may save in the network [s]
+  double remaining_gain = 0;  ///< time that as many trials again may save in the network [s]
   /// The sentinel, one schedule that is measured now and then, against its first time: 1.2 is a machine that has become
   /// 20% slower; 0: not measured again yet.
   double slowdown = 0;
-  /// Tasks with trials whose default and best were not measured alternately at the end, since the time was used up: their gains
-  /// are of different minutes of the machine.
+  /// Tasks with trials whose default and best schedules were not measured alternately at the end, because the time was used up:
+  /// their gains compare times of different minutes.
   std::int64_t uncompared = 0;
   TunePhases phases;
   int lanes = 1;                       ///< tasks that were tuned side by side: phases are the sum of all
@@ -96,8 +95,8 @@ struct TuneProgress {
   ComparedSums compared() const;
 };
 
-/// Tunes: proposes, measures, remembers (durably), learns, until trials or time are used up, every space is exhausted
-/// or the user interrupts. Resumes from what `file` holds; nothing in it is measured again. `on_round` sees the state
+/// Proposes, measures, writes records (durably) and learns, until trials or time are used up, every space is exhausted
+/// or the user interrupts. Resumes from the records of `file`; none of them is measured again. `on_round` gets the state
 /// after every round. Errors: an unknown strategy; a record that cannot be written.
 Result<TuneProgress> tune(const std::vector<Task>&, const Target&, Measurer&, RecordFile& file, const TuneOptions&,
                           const std::function<void(const TuneProgress&)>& on_round);

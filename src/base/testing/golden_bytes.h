@@ -16,7 +16,8 @@
 namespace whet {
 
 /// Holds messages against a file of the sources, which has their names and their bytes in hexadecimal digits, or writes it if WHET_RENEW_GOLDEN is set.
-inline void expect_golden_bytes(std::string_view path, const std::vector<std::pair<std::string, std::string>>& messages) {
+inline void expect_golden_bytes(std::string_view path,
+                                const std::vector<std::pair<std::string, std::string>>& messages) {
   std::string text;
   for (const auto& [name, bytes] : messages) {
     text += name;

@@ -8,10 +8,9 @@
 
 namespace whet {
 
-/// The columns are figures of the whole tree, then of its three costliest ops (by `cpu_seconds`): the division of the work
-/// (parallel extent, balance), the use of registers and ports by the innermost block (vectors, accumulators, loads for
-/// each multiply-add), the bytes that each cache level delivers, and for the four largest accesses the touched bytes, the
-/// strides and the reuse. After "Learning to Optimize Tensor Programs" (Chen et al. 2018) and
+/// The columns are figures of the whole tree, then of its three costliest ops (by `cpu_seconds`): the division of the work among
+/// workers (parallel extent, balance); the registers and ports of the innermost block (vectors, accumulators, loads for each
+/// multiply-add); the bytes from each cache level; and for the four largest accesses the touched bytes, strides and reuse. After "Learning to Optimize Tensor Programs" (Chen et al. 2018) and
 /// Ansor (Zheng et al. 2020), reduced to the figures that differ between candidates of one task.
 std::vector<float> cpu_features(const LoopTree&, const Target&);
 const std::vector<std::string>& cpu_feature_names();

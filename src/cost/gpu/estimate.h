@@ -14,17 +14,17 @@ namespace whet {
 struct GpuCalibration {
   double node = 0.5e-6;           ///< between two launches of a graph [s]
   double ramp = 0.33e-6;          ///< from a launch's start to its first full wave, and from the last to its end [s]
-  double wave = 440;              ///< cycles of a block's begin and end that nothing hides
+  double wave = 440;              ///< cycles at a block's begin and end during which no other work runs
   double slab = 220;              ///< cycles of a barrier and a wait, each time a block fills its memory
   double slab_slots = 1;          ///< instructions of that iteration beside work and copies
-  double code = 1.4;              ///< cycles until an instruction that did not run before is there
+  double code = 1.4;              ///< cycles to fetch an instruction that did not run before
   double copy_slots = 18;         ///< of one copy into block memory with its index
   double address_slots = 9;       ///< of the index of one access of global memory, each trip
   double trip_slots = 11;         ///< of counting and branching
   double function_slots = 8;      ///< of exp and the like
   double conversion_slots = 4.8;  ///< of a word of a tile that is rounded
   double exchange_slots = 2;      ///< of an exchange between threads of a warp
-  double exchange_cycles = 17;    ///< until it is there
+  double exchange_cycles = 17;    ///< until its value arrives
   double near_cycles = 15;        ///< until block memory or the SM's cache answers
   double far_cycles = 370;        ///< until L2 answers
   double memory_cycles = 1150;    ///< until memory answers
@@ -41,26 +41,26 @@ double products_per_cycle(int arch, Intrinsic);
 /// FeatureSet::product_gain: above 1 for products of f16 on GPUs with tensor cores.
 double gpu_product_gain(const ComputeDag&, const Target&);
 
-/// What one launch costs, taken apart. Times are of the SM that works longest, or of what all SMs share. [s]
+/// The cost of one launch by its parts [s]. Times are of the SM that works longest, or of units that all SMs share.
 struct LaunchCost {
   const LaunchWork* launch = nullptr;
   double issue = 0;    ///< instructions
   double near = 0;     ///< block memory and the SM's cache
-  double latency = 0;  ///< what a block waits for, one thing after the other
+  double latency = 0;  ///< waits of a block that follow each other
   double l2 = 0, memory = 0;
   double seconds = 0;  ///< the largest, with the start of a launch
   double bytes = 0;    ///< from L2
   double memory_bytes = 0;
   int resident_warps = 0;    ///< of an SM
-  double tail = 1;           ///< blocks that the waves have room for, by blocks
+  double tail = 1;           ///< blocks that fit into the waves / blocks of the launch
   double multiply_adds = 0;  ///< share of the instructions
 };
 /// One for each launch. `launches` must outlive the result.
 std::vector<LaunchCost> launch_costs(const LoopTree&, const std::vector<LaunchWork>& launches, const Target&,
                                      const MachineRates& rates = {}, const GpuCalibration& = kCalibration);
 
-/// The seconds of each launch of the kernel that the tree lowers to, in order: the largest of instruction issue, L2, memory
-/// and what a block does one thing after the other, and what starting a launch takes. Computed from the tree alone.
+/// The seconds of each launch of the kernel that the tree lowers to, in order: the largest of instruction issue, L2, memory and
+/// the waits of a block that follow each other, plus the start of a launch. Computed from the tree alone.
 ///   target  a GPU
 ///   rates   of the device; zeros: those of the nearest model's data sheet
 std::vector<double> estimate_launches(const LoopTree&, const Target& target, const MachineRates& rates = {});

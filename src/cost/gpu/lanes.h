@@ -18,7 +18,7 @@ struct Lanes {
   std::int32_t operator[](std::size_t lane) const { return value[uniform ? 0 : lane]; }
 };
 
-/// The elements along an axis of the result that the buffer of a computed op holds; whole splits of what a guard cuts.
+/// The elements along an axis of the result that the buffer of a computed op holds. Where a guard cuts a split, the whole split counts.
 std::int64_t buffer_extent(const LoopTree&, OpId op, std::size_t axis);
 
 /// Evaluates the indices of a loop tree's ops for 32 iterations of some loops at once. All other loops have index 0. An index
@@ -27,10 +27,9 @@ class LaneValues {
  public:
   explicit LaneValues(const LoopTree& tree) : tree_(tree), digits_(tree.digits.size()) {}
 
-  /// Lane k of `op` gets iteration `first` + k of the nest of `loops`, outermost first; behind the last iteration they begin
-  /// anew.
+  /// Lane k of `op` gets iteration `first` + k of the nest of `loops`, outermost first, modulo the number of iterations.
   void run_over(OpId op, std::span<const LoopId> loops, std::int64_t first = 0);
-  /// The place, in elements, that the op stores to or that one of its loads reads: in the tensor, or in the buffer of what is
+  /// Position [elements] that the op stores to, or that one of its loads reads: in the tensor, or in its buffer where it is
   /// computed at a loop.
   Lanes stored() const { return flat(op_, axes_); }
   Lanes loaded(const Load&) const;
@@ -38,7 +37,7 @@ class LaneValues {
  private:
   Lanes digit(DigitId) const;
   Lanes flat(OpId tensor, std::span<const Lanes> index) const;
-  /// `axes`: what variables are; empty: variables are digits.
+  /// `axes`: the values of variables; empty: variables are digits.
   Lanes value(const Expr&, std::span<const Lanes> axes) const;
 
   const LoopTree& tree_;
