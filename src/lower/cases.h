@@ -10,8 +10,8 @@ namespace whet {
 // Turns padding and choices into conditions of statements. Loops can be cut along such conditions.
 
 /// Takes the conditions of padding out of `body`: sum += select(g, x, 0) * w  becomes  if g: sum += x * w. Conditions
-/// that read data stay, since no loop can be cut along them and masked sums cost more than they save. An exception are
-/// conditions `at == i`, which choose one place.
+/// that read data stay, because no loop can be cut along them and masked sums cost more than they save. Conditions
+/// `at == i`, which choose one place, are taken out although they read data.
 Expr take_padding(const Expr& body, Reducer reducer, std::vector<Expr>& conditions);
 
 /// The store with the conditions of its selects as Ifs: `T = f(select(c, a, b))` becomes

@@ -8,7 +8,7 @@ namespace whet {
 struct MathSupport {
   bool round = false;         ///< floor, ceil and round
   bool multiply_add = false;  ///< x*y + z, rounded once
-  bool warp_tiles = false;    ///< products with the rounding of their operands, by the threads of a warp together
+  bool warp_tiles = false;    ///< products of a warp's threads together, which round their operands
   bool round_tf32 = false;    ///< rounding of an operand alone
 };
 
@@ -21,7 +21,7 @@ struct MathSupport {
 ///   Errors   at most 2 units in the last place, 4 for sigmoid, over all f32, infinities and NaN included; zeros have
 ///            the right sign. Results below 2^-126 are within 2^-149, those of sigmoid may be zero. sin and cos: for |x| <= 2^20; beyond, the absolute
 ///            error grows as |x| * 2^-50, and |x| >= 2^30 gives NaN.
-/// Runs after vectorization and unrolling as well as before; last is cheapest.
+/// May run before or after vectorization and unrolling; behind both it is cheapest.
 Program expand_math(const Program&, MathSupport);
 
 }  // namespace whet

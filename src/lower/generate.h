@@ -6,7 +6,7 @@ namespace whet {
 
 /// LoopTree -> loops, buffers and stores, with guards as Ifs.
 ///   Needs   a tree that the primitives made
-///   Leaves  one loop a loop of the tree (a fused one with a Let a digit);
+///   Leaves  one loop for each loop of the tree (a fused one with a Let for each digit);
 ///           indices of one expression a dimension;
 ///           a nest that sets the elements of a reduction before it;
 ///           loads and stores of register caches around their loops;

@@ -24,8 +24,8 @@ struct KernelArgument {
 struct Lowered {
   Program program;
   std::vector<KernelArgument> arguments;  ///< in the order of the Program's arguments
-  /// Its placeholders are all constant placeholders of the task's DAG, in order; its outputs are the packed constants.
-  /// No kernel contains it: whoever compiles or measures runs it once.
+  /// Computes the packed constants. Its placeholders are all constant placeholders of the task's DAG, in order; its outputs
+  /// are the packed constants. It is part of no kernel: the caller runs it once, when it compiles or measures.
   ComputeDag packing;
 };
 

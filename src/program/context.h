@@ -5,7 +5,7 @@
 
 namespace whet {
 
-/// Adds the facts that statements imply for their bodies. Memory changes, so values of loads are not kept.
+/// `enter` adds the facts that a statement implies for its body. Memory changes, so facts about loads are left out.
 
 bool has_load(const Expr&);
 /// Within the body the loop's index is within its bounds, and the loop runs at least once.

@@ -53,7 +53,7 @@ class Scratch {
 };
 
 /// Evaluates the expressions of a Program for a number of threads at once: a node is visited once, and its value has a
-/// cell for each lane of each thread. A program for a CPU has one thread. Who derives from it has the memory.
+/// cell for each lane of each thread. A program for a CPU has one thread. The derived class has the memory.
 /// Arithmetic is that of `interpret`. After an error, which `fail` notes, every value is 0.
 class ExprEvaluator {
  protected:
@@ -67,8 +67,8 @@ class ExprEvaluator {
     std::int64_t step;
     Cell at(std::int64_t thread, std::int64_t lane = 0) const { return cells[thread * step + lane]; }
   };
-  /// Who needs a value: these threads, and of their lanes these. Null: all. The cell of lane k of thread t is
-  /// t * lanes + k. Scalars have no `cells`. At least one thread needs it.
+  /// The threads, and their lanes, that need a value. Null: all. The cell of lane k of thread t is t * lanes + k. Scalars
+  /// have no `cells`. At least one thread needs it.
   struct Wanted {
     const std::uint8_t* threads = nullptr;
     const std::uint8_t* cells = nullptr;
@@ -89,7 +89,7 @@ class ExprEvaluator {
     }
   };
 
-  /// The wanted cells of a value, which stays valid until the next `bind` and the end of the frame of `scratch_`.
+  /// The wanted cells of a value. They are valid until the next `bind` or the end of the frame of `scratch_`.
   Value eval(const Expr&, const Wanted&);
   /// The value of a scalar where there is one thread.
   std::int64_t integer(const Expr& e) {
@@ -101,9 +101,9 @@ class ExprEvaluator {
   void bind(VarId, std::int64_t value);
   void bind(VarId, const std::int64_t* value_by_thread);
 
-  /// Takes away the cells where the mask is false. Whether any is left.
+  /// Removes the cells where the mask is false. Returns whether any is left.
   bool narrow(const Expr& mask, int lanes, Wanted&);
-  /// Puts the row-major element that each wanted cell accesses at `at`; false after an error. `access`: "store to".
+  /// Writes to `at` the row-major element that each wanted cell accesses; false after an error. `access`: "store to".
   bool locate(const char* access, BufferId, const std::vector<Expr>& index, int lanes, const Wanted&, std::int64_t* at);
 
   /// Loads the elements `at` into the wanted cells of `out`.
@@ -151,7 +151,7 @@ class ExprEvaluator {
   std::vector<Variable> vars_;
 };
 
-/// What a buffer's dtype keeps of a value, as a load gives it back.
+/// A value as a load returns it after a store to a buffer of that dtype: rounded, or wrapped around.
 Cell stored(DType, Cell);
 /// An element of padding, or of a copy that has not landed: NaN or -1.
 Cell poison(DType);

@@ -18,11 +18,11 @@ struct InterpretOptions {
 /// at place k, with the buffer's dtype and element count. Arguments that the program writes are written in place, so
 /// they must not share their bytes. Accesses may be flat (one index) or have one index for each dimension. Arithmetic
 /// of f32 is rounded to f32 after each operation (no contraction), f16 is computed as f32, and integers wrap around.
-/// A program whose first statement is a launch (interpret_launch.h) runs as launches, every other one as a CPU's, where
+/// A program whose first statement is a launch runs as launches (interpret_launch.h). Every other one runs as a CPU's:
 /// `workers` take contiguous shares of parallel loops, one worker after another.
 /// Errors: an access outside its buffer; a read of an element that nothing has written (except arguments; padding gives
 /// NaN or -1); a store to an argument that is not `written`; a division by zero; a read of a value that another worker
-/// has written since the last barrier, or a store of another value there; what `interpret_launches` refuses.
+/// has written since the last barrier, or a store of another value there; the errors of `interpret_launches`.
 Status interpret(const Program&, std::vector<Tensor>& arguments, const InterpretOptions& = {});
 
 }  // namespace whet

@@ -11,8 +11,8 @@ namespace whet {
 
 /// A computation on tiles of fixed extents for which a processor has a faster way than loops. A small ComputeDag of one
 /// op defines each intrinsic. A loop nest over its axes that computes the same may be marked with it
-/// (`Loop::intrinsic`). Code generation then takes the processor's way where the operands lie as it needs, and the
-/// loops elsewhere.
+/// (`Loop::intrinsic`). Code generation then uses the processor's way if the layout of the operands allows it, else the
+/// loops.
 ///   transpose8, transpose16   y(i, j) = x[j, i], f32: rows are loaded and stored whole, and turned in registers
 ///   dot4                      y(j) += i32(x[k]) * i32(w[j, k]), u8 by i8, 16 sums of 4 products
 ///   dp4a_s8, dp4a_u8          y() += i32(a[k]) * i32(b[k]), i8 by i8, u8 by i8, one sum of 4 products: a thread of a GPU
@@ -39,7 +39,7 @@ enum class Intrinsic : std::uint8_t {
 };
 /// The threads of a warp compute it together; for GPUs with tensor cores alone.
 constexpr bool is_warp_wide(Intrinsic intrinsic) { return intrinsic >= Intrinsic::mma_tf32; }
-/// Of tensor cores: products of bytes, with sums of i32; those of f16, rounded to it or not.
+/// Intrinsics of tensor cores: products of bytes, with sums of i32; products of f16, rounded to it or not.
 constexpr bool multiplies_bytes(Intrinsic intrinsic) {
   return intrinsic == Intrinsic::mma_s8 || intrinsic == Intrinsic::mma_u8;
 }
@@ -50,7 +50,7 @@ constexpr bool multiplies_halves(Intrinsic intrinsic) {
 constexpr bool is_dp4a(Intrinsic intrinsic) {
   return intrinsic == Intrinsic::dp4a_s8 || intrinsic == Intrinsic::dp4a_u8;
 }
-/// How a warp-wide intrinsic rounds its operands; nothing where they are taken as they are.
+/// The function by which a warp-wide intrinsic rounds its operands; nothing where it does not round.
 std::optional<MathFn> rounding_of(Intrinsic);
 
 std::string_view name_of(Intrinsic);
@@ -62,9 +62,9 @@ std::vector<Intrinsic> intrinsics();
 const ComputeDag& definition_of(Intrinsic);
 const Op& op_of(Intrinsic);
 
-/// Whether `found` computes the same as `defined`, except for the sources of its loads and for the rounding of operands. It may
-/// leave that to the intrinsic, or to what computed them: a load of f16 is one rounded by round_f16. Returns the loads in `found`
-/// that correspond to those of each of the `placeholders`; empty when it does not compute the same.
+/// Compares `found` with `defined`, except for the sources of loads and for the rounding of operands: `found` may leave the rounding
+/// to the intrinsic, or its operands are rounded already (a load of f16 counts as rounded by round_f16). Returns the loads in `found`
+/// that correspond to those of each of the `placeholders`; empty where `found` computes something else.
 std::vector<Expr> matching_loads(const Expr& defined, const Expr& found, std::size_t placeholders);
 
 }  // namespace whet

@@ -10,7 +10,7 @@ namespace whet {
 constexpr std::int64_t kMostThreads = 1024;            ///< of a block
 constexpr std::int64_t kMostBlocks = (1ll << 31) - 1;  ///< of a launch
 
-/// The two loops of a launch (program.h) and what every thread runs. Valid as long as the statement.
+/// The two loops of a launch (program.h) and the statements of a thread. Valid as long as the statement.
 struct LaunchNest {
   const Loop* blocks = nullptr;
   const Loop* threads = nullptr;

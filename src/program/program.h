@@ -35,7 +35,7 @@ struct Buffer {
   std::int64_t padding = 0;  ///< of the last extent: elements behind each row that may hold any value (registers)
   /// Partial results, one a value of the last index, which a loop bound to threads numbers (lower/gpu/thread_sums.h).
   bool partial = false;
-  /// GPU: elements that nothing has written may be read, and hold any value: what is computed of them is used nowhere
+  /// GPU: elements that nothing has written may be read and hold any value. No result that is stored depends on them
   /// (lower/gpu/unguard_registers.h).
   bool gaps = false;
 };
@@ -115,14 +115,14 @@ struct Prefetch {
   BufferId buffer;
   std::vector<Expr> index;  ///< scalars without loads
 };
-/// Those that run the program wait for each other.
+/// The workers or threads that run the program wait for each other.
 ///   grid   all workers of a CPU; on a GPU the border between two launches. At the top level alone, between phases.
 ///   block  all threads of a GPU's block. Inside a launch alone, under control flow that is the same for all threads.
 struct Barrier {
   enum class Reach : std::uint8_t { grid, block } reach = Reach::grid;
 };
 /// GPU: the asynchronous stores of a thread, in groups (PTX: cp.async.commit_group, cp.async.wait_group).
-///   commit  what the thread has issued since its last commit is a group, maybe an empty one
+///   commit  the copies that the thread has issued since its last commit are a group, maybe an empty one
 ///   wait    until at most `pending` of the thread's groups, the youngest, are under way. Other threads see the copies
 ///           behind the next barrier.
 struct CopyGroup {
@@ -141,10 +141,9 @@ Stmt block(std::vector<Stmt>);  ///< flattens nested blocks, drops undefined one
 /// On a CPU all workers run `body` together: a parallel loop is divided among them, and worker 0 alone runs every other
 /// top-level statement. There is a Barrier between two phases where the second reads results of another worker.
 /// On a GPU `body` is a list of launches with a Barrier between two that depend on each other. A launch is one block loop
-/// from 0 around one thread loop from 0, of constant extents, around what every thread of the block runs; the extent of
-/// the thread loop is a multiple of the warp's 32. Inside, loops are serial, vectorized or unrolled, and all digits of
-/// blocks, threads and warps are functions of the two indices. So a barrier, an idle thread and a lane of a warp are
-/// defined once.
+/// around one thread loop around the statements of a thread. Both loops begin at 0 and have constant extents; that of the
+/// thread loop is a multiple of the warp's 32. Inside, loops are serial, vectorized or unrolled, and all digits of blocks,
+/// threads and warps are functions of the two indices. So a barrier, an idle thread and a lane of a warp are defined once.
 struct Program {
   std::string name;
   std::vector<Buffer> buffers;

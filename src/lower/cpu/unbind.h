@@ -5,9 +5,8 @@
 
 namespace whet {
 
-/// Makes loops that are bound to blocks and threads serial ones, and memory of a block that of a worker; drops groups of
-/// asynchronous copies. A CPU has no
-/// blocks and threads.
+/// A CPU has no blocks and threads: loops that are bound to these become serial, memory of a block becomes memory of a worker,
+/// and groups of asynchronous copies are dropped.
 /// Leaves: no loop bound to a block, thread or virtual thread, no buffer of a block; the same values computed.
 Result<Program> unbind_loops(Program);
 

@@ -9,7 +9,7 @@ namespace whet {
 /// The index into the buffer of the tensor's element at `index`.
 std::vector<Expr> place_in(const LoopTree&, const Stored&, const std::vector<Expr>& index);
 
-/// What `reader` reads of the DAG, from the buffer that holds it for this reader.
+/// The load of `reader` from the buffer that holds the tensor for this reader.
 Expr lowered_load(const LoopTree&, const Storage&, OpId reader, const Load&, DType);
 
 /// An expression over the op's axes and the DAG's tensors as one over digit variables and buffers.

@@ -1,6 +1,6 @@
 #pragma once
 
-// Internal to generation: what the passes over a loop tree ask it.
+// Internal to generation: questions about a loop tree.
 
 #include <map>
 #include <vector>
@@ -36,12 +36,13 @@ std::vector<DigitId> reduce_digits_around(const LoopTree&, OpId, LoopId loop);
 /// A pipeline computes the op ahead.
 bool is_staged(const LoopTree&, OpId);
 
-/// The conditions under which an iteration of the op's nest counts, without those that always hold: inside tiles whose
-/// factor does not divide; new to a rolled op's window, where `only_new`; for placed ops, inside the tensor, unless warps
-/// read whole tiles of it.
+/// The conditions under which an iteration of the op's nest counts, without those that always hold. An iteration counts where it is
+///   inside the axis, for tiles whose factor does not divide it;
+///   new to the window of a rolled op, where `only_new`;
+///   inside the tensor, for placed ops, unless warps read whole tiles of it.
 ///   reduce  with the conditions of reduce axes
 std::vector<Expr> guards_of(const LoopTree&, OpId, bool reduce, bool only_new);
-/// Of a placed op: inside the tensor. What warps read of it beyond is zero.
+/// The conditions of a placed op that an element is inside the tensor. Beyond them warps read zeros.
 std::vector<Expr> ends_of(const LoopTree&, OpId);
 
 /// `body` where all conditions hold.

@@ -35,12 +35,12 @@ class Generator {
   bool is_windowed(const Item&) const;
   /// All elements in the first iteration of the loop that the op is rolled along, new ones in the others.
   void append_window(const Item&, std::vector<Stmt>& out);
-  /// Conditions under which an iteration of the loop computes anything of a rolled op's window. What is computed for it under its loops
-  /// is needed then only.
+  /// Conditions under which an iteration of the loop computes elements of a rolled op's window. Ops that are computed under its loops
+  /// are needed under these conditions only.
   std::vector<Expr> window_guards(LoopId) const;
   /// The nest of an op that the pipeline `loop` computes ahead.
   bool is_made_ahead(const Item&, LoopId loop) const;
-  /// Appends what the iteration computes ahead, and gives the loop that fills the pipeline before it. Undefined: the
+  /// Appends the nests that the iteration computes ahead, and returns the loop that fills the pipeline before it. Undefined: the
   /// loop is no pipeline.
   Stmt append_ahead(LoopId, std::vector<Stmt>& out);
   Stmt with_own_memory(const Stmt& nests, LoopId loop);

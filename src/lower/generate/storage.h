@@ -14,9 +14,9 @@ namespace whet {
 struct Stored {
   BufferId buffer;
   std::vector<Expr> base;   ///< where the buffer starts within the tensor, one an axis
-  Expr stage;               ///< of a pipeline: the first index; undefined elsewhere
-  std::size_t turning = 0;  ///< the axis along which the buffer is a sliding window
-  std::int64_t turn = 0;    ///< the window's length in elements; 0: no window
+  Expr stage;               ///< first index: the stage of a pipeline; undefined where there is none
+  std::size_t turning = 0;  ///< axis along which the buffer is a sliding window
+  std::int64_t turn = 0;    ///< length of the window in elements; 0: no window
 };
 
 /// The registers that hold the elements of an op while `loop` runs once.

@@ -10,11 +10,11 @@ namespace whet {
 /// How often each buffer of a program is loaded from and stored to, by BufferId.
 std::vector<int> accesses_by_buffer(const Program&, const Stmt&);
 
-/// Memory of one thread: what other threads cannot see.
+/// The buffer is memory of one thread, which other threads cannot see.
 bool is_private(const Buffer&);
 
-/// The statements that all threads of a block run together, with a numbering of threads of their own, wherever they
-/// are: the outermost ones that store to block memory and otherwise to memory that only they use, and groups of copies.
+/// The statements that all threads of a block run together, with a numbering of threads of their own: the outermost
+/// statements that store to block memory and otherwise only to memory that they alone use, and groups of copies.
 class Collectives {
  public:
   Collectives(const Program&, const Stmt& launch);

@@ -15,7 +15,7 @@ struct BufferAccess {
   std::vector<Expr> conditions;  ///< that hold where it is made
 };
 
-/// What is known of the variables that two accesses use. Both see the same block where `one_block`.
+/// Facts about the variables that two accesses use. With `one_block` both accesses are in the same block.
 struct AccessContext {
   VarId block, thread;
   std::int64_t blocks = 1, threads = 1;
@@ -24,14 +24,15 @@ struct AccessContext {
   RangeOf range;
 };
 
-/// Who can meet whom in an element that both accesses touch.
+/// The threads that can touch one element by the two accesses: the same thread, threads of one block, or any.
 enum class Meeting { one_thread, one_block, anybody };
-/// What is proven. Each index is read as a sum of digits of the block's and the thread's number and of loops. Where an index
-/// is equal for both, so is each digit whose factor exceeds what the others can add up to, or whose part is smaller than
-/// what divides all the others.
+/// The smallest case that is proven. Each index is read as a sum of digits: of the block's number, the thread's number and loops.
+/// Where an index is equal for both accesses, two kinds of digits are equal too: one whose factor exceeds the largest sum of all the
+/// others, and one whose largest part is smaller than a number that divides all the others.
 Meeting who_meets(const BufferAccess&, const BufferAccess&, const AccessContext&);
 
-/// Proves that no element is touched by both, whatever the threads: some dimension keeps them apart, as stages of a pipeline.
+/// Proves that no element is touched by both accesses, of whichever threads: in some dimension their indices always differ, as the
+/// stages of a pipeline do.
 bool are_disjoint(const BufferAccess&, const BufferAccess&, const AccessContext&);
 
 }  // namespace whet

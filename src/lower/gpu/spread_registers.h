@@ -7,9 +7,9 @@
 
 namespace whet {
 
-/// Memory of a thread that the threads of a launch fill together: each keeps the elements that it stores and reads itself.
+/// Divides memory of a thread that the threads of a launch fill together: each thread keeps only the elements that it stores and reads.
 ///   for q { e[q*32 + t % 32] = f(q) }; for q { y[..] = e[q*32 + t % 32] }   =>   the same of e[q], a 32nd as long
-/// A row of a softmax so stays in the registers of a warp or block.
+/// So a row of a softmax stays in the registers of a warp or block.
 ///   launch   as `map_threads` leaves it
 ///   buffers  memory of a thread, by BufferId
 /// Errors: name a buffer that is not accessed everywhere at the same digit of the thread's number.

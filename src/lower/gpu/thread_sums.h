@@ -6,8 +6,8 @@
 
 namespace whet {
 
-/// The sums across threads of a launch. `generate` leaves each as partial results that a loop bound to threads numbers, and
-/// as one more such loop, whose iterations all add to one value:
+/// The sums across threads of a launch. `generate` leaves each as two loops bound to threads: one that computes numbered partial
+/// results, and one whose iterations all add to one value:
 ///   thread l { p[.., l] = 0 }; for r { thread l { p[.., l] += x } }; total = 0; thread l { total += p[.., l] }
 /// `p` (Buffer::partial) and `total` are memory of a thread. Sums are those of any reducer.
 class ThreadSums {

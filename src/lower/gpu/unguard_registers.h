@@ -11,9 +11,11 @@ namespace whet {
 ///   if c(r) { acc[r] = 0 }                                 acc[r] = 0
 ///   for k { if c(r) { acc[r] = acc[r] + u[r, k] } }   =>   for k { acc[r] = acc[r] + u[r, k] }
 ///   if c(r) { y[r] = acc[r] }                              if c(r) { y[r] = acc[r] }
-/// A condition is dropped where every access to the buffer has it, as a function of the element and of the block's and the
-/// thread's number alone, where no store to it needs more than registers and block memory or divides integers by them, and where all accesses are proven to be
-/// inside their buffers without it. What these stores read has gaps (Buffer::gaps).
+/// A condition is dropped if
+///   every access to the buffer has it, as a function of the element and of the block's and the thread's number alone;
+///   stores to the buffer read only registers and block memory, and divide no integers by these;
+///   all accesses are proven to be inside their buffers without it.
+/// The buffers that these stores read get gaps (Buffer::gaps).
 /// Needs:  launches, indices of one expression a dimension.
 /// Leaves: the same values in memory.
 Program unguard_registers(Program, const GpuLimits&);
