@@ -24,7 +24,7 @@ constexpr std::size_t kHugePage = std::size_t{2} << 20;
 Pages allocate_pages(std::size_t bytes);
 void free_pages(Pages* pages);
 
-/// Gives the whole pages of [begin, end) back, of a mapped file. They are read from it again if they should be needed.
+/// Releases the whole pages of [begin, end), which are of a mapped file. The system reads them from the file again at the next access.
 void drop_pages(const char* begin, const char* end);
 
 }  // namespace whet

@@ -7,12 +7,12 @@
 
 namespace whet {
 
-/// A number of this process, never 0. A child after fork has another one than its parent had, also where the first
-/// process of a new namespace has its parent's id. It is this library's alone: another one numbers for itself.
+/// A number of this process, never 0. A child after fork has another number than its parent, also where the first process
+/// of a new namespace has its parent's id. The number is valid within this library only: each library numbers processes on its own.
 std::uint32_t process_number();
 
-/// A lock for short work that a child after fork finds free, whatever its parent's threads did: the thread that had it is
-/// not there. The data that it guards is whole between any two instructions of the work.
+/// A lock for short work. A child after fork finds it free, even if a thread of its parent had it: that thread is not in the
+/// child. The work must leave the data that it guards valid between any two instructions.
 class ForkLock {
  public:
   void lock() {
@@ -46,7 +46,7 @@ class Locked {
 /// Held by one thread of the process while it uses something that is one thread's at a time.
 class InUse {
  public:
-  /// Whether nobody of this process has it; then the caller does until `end`.
+  /// True if no thread of this process has it; then the caller has it until `end`.
   bool begin() {
     const std::uint32_t self = process_number();
     std::uint32_t user = user_.load(std::memory_order_relaxed);

@@ -4,10 +4,10 @@
 
 namespace whet {
 
-/// Where kernels read the weights of an image: a copy in huge pages, one for all that open the image at a time. Null where
-/// memory ends. From any thread.
+/// The copy of an image's weights in huge pages, which kernels read. All models that are open on the image share it. Null where
+/// there is no memory. From any thread.
 const char* take_weights_copy(const ModelImage&);
-/// The last one frees it.
+/// The last return frees the copy.
 void return_weights_copy(const char* copy);
 
 }  // namespace whet

@@ -14,8 +14,8 @@ struct AttentionForm {
   OpId masked;                  ///< what the softmax reads: `scores` themselves, or scaled, masked, biased
   OpId top, exp, sum, weights;  ///< of the softmax
   OpId mix;                     ///< the product with the values
-  OpId output;                  ///< `mix`, or where its elements are moved to
-  std::vector<OpId> inlined;    ///< everything else that is computed where it is read, in order
+  OpId output;                  ///< `mix`, or the op that moves its elements
+  std::vector<OpId> inlined;    ///< all other ops, which are computed where they are read, in order
   std::optional<OpId> queries;  ///< computed into a copy
   std::optional<OpId> keys;     ///< turned, or computed, into a copy
   std::optional<OpId> values;   ///< may be copied, must be where `copy_values`

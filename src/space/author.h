@@ -27,7 +27,7 @@ struct SpaceAuthor {
   const std::vector<const Rule*>& (*rules)();  ///< in the order in which they are asked
   /// The schedule that lowers whatever the DAG is; null: the naive one.
   void (*safe)(Scheduler&) = nullptr;
-  /// The template whose guess the estimate takes for the fastest gives the default schedule.
+  /// The template whose guess is fastest by the estimate gives the default schedule.
   bool ranked = false;
 };
 /// One row for each kind of target. For a kind without a row, the space of every task has the naive schedule only.

@@ -12,7 +12,7 @@ class Disturbance {
  public:
   using Clock = std::uint64_t (*)();
 
-  /// A worker has just waited so long for others, or had no processor for so long.
+  /// A worker has just waited `ns` for others, or had no processor for `ns`.
   void lost(std::int64_t ns, Clock clock = now_ns) {
     if (ns > kLostNs) until_.store(clock() + kLastsNs, std::memory_order_relaxed);
   }
@@ -27,11 +27,11 @@ class Disturbance {
   void reset() { until_.store(0, std::memory_order_relaxed); }
 
  private:
-  /// A scheduler takes a processor away for 1 to 4 ms. Workers that keep theirs wait less for each other, except where
-  /// a step of a long run is divided unevenly; there the other mode costs little against the wait.
+  /// A scheduler takes a processor away for 1 to 4 ms. Workers that keep their processors wait less for each other, except
+  /// where a step of a long run is divided unevenly. There the other mode costs little in comparison with the wait.
   static constexpr std::int64_t kLostNs = 500000;
-  /// A program that computes takes a processor every few milliseconds. When it has not for so long, the next run finds
-  /// out, and pays for it, if it still does.
+  /// A program that computes takes a processor every few milliseconds. After this time without a loss, the machine counts as
+  /// quiet. If the program still computes, the next run loses time once and notes it.
   static constexpr std::uint64_t kLastsNs = 100000000;
 
   std::atomic<std::uint64_t> until_{0};

@@ -6,9 +6,9 @@ namespace whet {
 
 enum class Subnormals : std::uint8_t { kept, zero };
 
-/// While a FloatMode exists, its thread computes as kernels expect, whatever its caller has set: to the nearest number,
-/// with no exception that stops it, and with subnormal numbers. Its destructor restores the thread's own mode, and the
-/// exceptions that the thread had noted. Runner and runtime use it alike, so that they measure and compute the same.
+/// While a FloatMode exists, its thread computes in the mode of kernels, whatever its caller has set: rounding to nearest, no
+/// trapping exceptions, subnormal numbers kept. Its destructor restores the thread's own mode and exception flags. Runner and
+/// runtime both use it, so that the code that is measured computes the same.
 class FloatMode {
  public:
   /// `zero`: subnormal numbers count as 0, as on GPUs; for measurements and tests.

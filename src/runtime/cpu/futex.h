@@ -33,7 +33,7 @@ inline void spin_pause() {
 /// A word that one thread changes and for which others wait, first spinning, then asleep.
 class WaitWord {
  public:
-  /// Sees all writes before the store whose value it gives. Loads and stores of all words have one order.
+  /// The reader sees all writes before the store of the value that it gets. Loads and stores of all words have one order.
   std::uint32_t load() const { return word_.load(std::memory_order_seq_cst); }
 
   /// Stores the value and wakes sleeping threads. A thread that sees the new value sees all earlier writes.
@@ -48,9 +48,9 @@ class WaitWord {
     if (before == 1) wake();
     return before;
   }
-  /// Returns when the word differs from `old`. Spins for `spin_ns`, then sleeps. After `polite_ns` of spinning it offers
-  /// the core to other threads at every look: the thread that changes the word may be among those that have no core.
-  /// Gives the nanoseconds that it waited, without those after its last look at the clock.
+  /// Returns when the word differs from `old`. Spins for `spin_ns`, then sleeps. After `polite_ns` of spinning it yields the
+  /// core at every look: the thread that changes the word may have no core. Returns the nanoseconds that it waited, without
+  /// those after its last look at the clock.
   std::uint64_t wait_while(std::uint32_t old, std::uint64_t spin_ns, std::uint64_t polite_ns = kPoliteAfterNs) {
     std::uint64_t waited = 0;
     if (spin(old, spin_ns, polite_ns, &waited)) return waited;

@@ -19,13 +19,13 @@ struct whet_pool {
   void (*barrier)(whet_pool*, std::uint32_t worker);
   void (*destroy)(whet_pool*);
   const whet_pool_info* info;
-  /// Since version 2. Runs the work on all workers and returns when it is done. Beside other programs, parts of a worker
-  /// that is late are run by others. The calling thread is worker 0, the mode is fixed, callers take turns and errors are
-  /// given as in `run`. For pools of two workers or more.
+  /// Since version 2. Runs the work on all workers and returns when it is done. Beside other programs, other workers run the
+  /// parts of a worker that is late. As in `run`, the calling thread is worker 0, workers compute in a FloatMode, one caller runs
+  /// at a time, and an errno is returned. For pools of two workers or more.
   int (*run_work)(whet_pool*, const whet_work*);
-  /// Since version 3. Memory as `allocate_pages` gives it, at least `bytes` of it, that runs may use while they have the
-  /// pool: the memory of sessions that take turns is the same, and stays in the caches. It belongs to the pool. From any
-  /// thread, null where memory ends.
+  /// Since version 3. Memory of at least `bytes`, as `allocate_pages` gives it, which a run may use while it has the pool. All
+  /// sessions of the pool use the same memory, which therefore stays in the caches. It belongs to the pool. From any thread. Null
+  /// where there is no memory.
   void* (*scratch)(whet_pool*, std::uint64_t bytes);
 };
 

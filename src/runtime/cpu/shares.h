@@ -8,24 +8,23 @@
 
 namespace whet {
 
-/// A worker's place in Shares, on cache lines of its own.
+/// A worker's state in Shares, on cache lines of its own.
 struct alignas(64) Seat {
-  /// The group whose parts were taken last from this worker's share in the upper half, how many of them in the lower.
+  /// Upper half: the group whose parts were taken last from this worker's share. Lower half: how many of them were taken.
   std::atomic<std::uint64_t> taken;
   WaitWord inside;  ///< 1 while the worker may touch what belongs to the job
 
-  // What the worker alone reads and writes, in nanoseconds of the clock.
+  // Only the worker reads and writes these. Nanoseconds of the clock.
   std::uint64_t turn_began;    ///< when it got the processor, as far as it knows
   std::uint64_t looked;        ///< when it last read the clock
   std::uint64_t shared_until;  ///< until then it counts on other programs beside it
 };
 
-/// Shares out the parts of a job's steps, where other programs use the machine. Each worker has the same share of every
-/// step at every run, which keeps data in its caches, and runs it in order. A worker that is done takes parts from the
-/// shares of the others. No worker waits for one that holds no part: a job goes on, and ends, without workers that have
-/// no processor.
-/// A worker that has run for a while offers its processor between two parts: it would lose it soon where another
-/// program wants it, and inside a part, for which all would wait.
+/// Divides the parts of a job's steps where other programs use the machine. Each worker has the same share of every step at
+/// every run, which keeps data in its caches, and runs it in order. A worker that is done takes parts from the shares of the
+/// others. No worker waits for one that holds no part: a job continues, and ends, without workers that have no processor.
+/// A worker that has run for a while yields its processor between two parts. Otherwise another program would take the processor
+/// soon, inside a part, and all workers would wait for that part.
 class Shares {
  public:
   /// Parts of a step in each worker's share.
@@ -38,7 +37,7 @@ class Shares {
 
   /// Worker 0: a job begins. Others may join from now on.
   void begin(const whet_work&);
-  /// Worker 0: runs the job with all workers that come, and returns when it is done and none touches it any more.
+  /// Worker 0: runs the job with all workers that join. Returns when it is done and no worker uses it any more.
   void run();
   /// The other workers: takes part in the job that is under way, if one is. Returns when it has ended.
   void join(std::uint32_t worker);
@@ -70,7 +69,7 @@ class Shares {
   std::uint64_t spin_ns_ = 0;
 
   alignas(64) std::atomic<std::uint32_t> active_{0};
-  alignas(64) WaitWord open_;  ///< the group that may be run; that behind the last one where the job is done
+  alignas(64) WaitWord open_;  ///< the group that may be run; when the job is done, the number behind its last group
   alignas(64) std::atomic<std::uint32_t> finished_{0};  ///< parts of the open group that have ended
 };
 

@@ -6,7 +6,7 @@
 
 namespace whet {
 
-/// What is known of a GPU before anything runs on it.
+/// The properties of a GPU that are known before anything runs on it.
 struct CudaDeviceInfo {
   char name[128];
   char uuid[48];  ///< "GPU-1f0e2d3c-..."
@@ -29,7 +29,7 @@ struct CudaContext {
 /// fork of an initialised process it is an error.
 int count_cuda_devices(const CudaDriver& driver, int* count, whet_error* error);
 
-/// Asks what there is to know of a device; `number` is below the count.
+/// Asks the driver for the properties of a device; `number` is below the count.
 int describe_cuda_device(const CudaDriver& driver, int number, CudaDeviceInfo* info, whet_error* error);
 
 /// Retains the primary context of a device, after count_cuda_devices. Close it in the same process.

@@ -8,7 +8,7 @@
 
 namespace whet {
 
-/// What is done about an error of the driver.
+/// The class of an error of the driver, which decides how it is treated.
 enum class CudaErrorClass : std::uint8_t {
   no_device,     ///< no driver or no device that can be used
   memory,        ///< of the device, used up

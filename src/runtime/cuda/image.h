@@ -15,9 +15,9 @@ const PlanImage* choose_image(const ModelView& view, int arch, bool emulated = f
 /// "PTX for sm_80"
 void write_image_name(const PlanImage& image, char* text, std::uint64_t bytes);
 
-/// Loads an image into the device's context, which is current. PTX is compiled by the driver, with as many threads as it
-/// likes where it can. `images` begins the section of images; PTX ends in a zero there. A refusal tells both sides'
-/// versions and the last line of the compiler's log.
+/// Loads an image into the device's context, which is current. The driver compiles PTX, with as many threads as it chooses
+/// where it can use several. `images` begins the section of images; PTX ends in a zero there. A refusal names the versions of the
+/// driver and the image, and the last line of the compiler's log.
 int load_image(const CudaContext& context, const PlanImage& image, const void* images, CUmodule* module,
                whet_error* error);
 

@@ -8,7 +8,7 @@
 
 namespace whet {
 
-/// Of the memory of arena, inputs and outputs on the device. What lies in it is aligned as the plan says.
+/// Alignment of the memory of arena, inputs and outputs on the device. Tensors inside it are aligned by the plan.
 constexpr std::uint64_t kDeviceAlignment = 256;
 
 /// A model compiled for CUDA, in memory. In a compiled library the linker fills one, named whet_cuda_image: the layout is
@@ -40,7 +40,7 @@ struct CudaModel {
   char driver_version[16], image_name[32];
 };
 
-/// The options as far as the program's struct goes, zeros behind it.
+/// The options: a copy of the program's struct as far as its size goes, with zeros behind it.
 whet_device_options read_options(const whet_device_options* given);
 
 /// See whet_api. `image` and `driver` outlive the model.

@@ -1,6 +1,6 @@
 #pragma once
 
-// Internal to sessions on a device: what a session is, and the graph of its operations.
+// Internal to sessions on a device: the state of a session, and the graph of its operations.
 
 #include <stdlib.h>
 

@@ -6,8 +6,8 @@
 
 namespace whet {
 
-/// Which steps of a plan wait for which. Step i waits for before[first[i]] .. before[first[i + 1] - 1], each smaller than
-/// i, and through them for all others that it depends on: no edge follows from the rest.
+/// The order of a plan's steps. Step i waits for before[first[i]] .. before[first[i + 1] - 1], each smaller than i, and through
+/// these for all other steps that it depends on. No edge follows from the others.
 struct StepOrder {
   std::uint32_t* first;  ///< steps + 1
   std::uint32_t* before;

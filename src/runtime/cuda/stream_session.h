@@ -7,8 +7,8 @@
 
 namespace whet {
 
-/// A session of a model on a device: one arena, one graph of its launches and copies, and pinned memory for what comes
-/// from the host and goes there. See whet_api for each function.
+/// A session of a model on a device: one arena, one graph of its launches and copies, and pinned memory for copies from and to
+/// the host. See whet_api for each function.
 ///
 /// The graph is built when the session is made. Edges follow the data, so that branches of the network run at the same
 /// time. A changed pointer changes the parameters of the nodes that have it; only a change of the kind of memory (host or

@@ -38,7 +38,7 @@ struct Tiling {
   std::int64_t column_bytes = 0, row_bytes = 0;
   std::int64_t cache_ways = 12;  ///< of the first level, `pipes.l1_sets` lines of 64 bytes each
   CpuPipes pipes = {};
-  std::int64_t input_lanes = 1;  ///< `pipes.input_lanes`, or 1 where the steps of the reduction do not come by as many
+  std::int64_t input_lanes = 1;  ///< `pipes.input_lanes`, or 1 where that does not divide the steps of the reduction
   bool whole_vectors = false;    ///< no tile has a part of a vector
   /// No reduce axis but taps: cheap tiles whose unrolled taps share their inputs.
   bool depthwise = false;
@@ -59,7 +59,7 @@ struct Tiling {
   std::int64_t accumulators(const Tile& t) const { return t.oh * t.ow * vectors(t.oc); }
   /// True where the accumulators, a row of weights and one broadcast input stay in registers.
   bool fits(const Tile&) const;
-  /// True where they stay in registers also when reduction steps are unrolled, whose loads LLVM moves up.
+  /// The same where reduction steps are unrolled: LLVM moves their loads up.
   bool fits_unrolled(const Tile&) const;
   bool divides(const Tile&) const;
   /// The largest number of inputs of a tile, read in one reduction step, that share a set of the first-level cache.

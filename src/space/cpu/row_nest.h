@@ -18,7 +18,7 @@ LoopId group_rows(Scheduler& s, OpId output, std::size_t axes, std::int64_t rows
 /// Makes one loop of the loops over `axes` (ascending) of `output` and over steps along its last axis; the other axes run
 /// inside.
 LoopId group_columns(Scheduler& s, OpId output, const std::vector<std::size_t>& axes, std::int64_t step);
-/// The own loops of `op` that may still change places: those inside of what is placed under them already.
+/// The own loops of `op` that may still be reordered: those inside of all ops that are placed under them already.
 std::vector<LoopId> free_loops(const Scheduler&, OpId op);
 /// Vectorizes the op in steps of `step` elements, of its innermost axis or of its innermost reduce axis. Up to `rows` rows
 /// are unrolled inside a step, so that their sums do not wait for one another.

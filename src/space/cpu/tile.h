@@ -10,7 +10,7 @@ namespace whet {
 /// axis is not reduced: a register tile of pixels x vectors, weights packed in the order in which the tiles read them,
 /// the epilogue on the tile.
 ///   decisions: oc (elements of the innermost axis in a tile), ow and oh (pixels), ic (unrolled reduction steps),
-///              k (reduction block), order (of the outer loops), parallel (how many outer loops are shared out),
+///              k (reduction block), order (of the outer loops), parallel (how many outer loops the workers divide),
 ///              group (tiles of channels that run inside of them), ahead (weights prefetched), taps (unrolled)
 /// Returns nothing where the DAG is not of this form.
 std::optional<Sketch> tile_sketch(const ComputeDag&, const Target&);

@@ -6,10 +6,10 @@
 
 namespace whet {
 
-/// The template of attention (space/attention_form.h) in one launch. A block has some queries of a head: their scores with all
-/// keys are in its memory, as products of register tiles with scale and mask in their epilogue. Some threads a query find the
-/// maximum and the sum of exponentials. The weights are a second product's left operand; values are copied a few keys at a
-/// time.
+/// The template of attention (space/attention_form.h) in one launch. A block has some queries of a head. Its memory holds their
+/// scores with all keys, which register tiles compute with scale and mask in their epilogue. For each query some threads compute
+/// the maximum and the sum of exponentials. The weights are the left operand of a second product; values are copied a few keys at
+/// a time.
 ///   decisions: queries of a block; score_rows and score_keys, the tile of a thread's scores; rows, the queries of a thread's
 ///   results; depth, the keys whose values are copied together; stages of that copy; keys, 1 where all keys of a head are
 ///   copied first; min_blocks

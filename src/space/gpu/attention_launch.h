@@ -15,7 +15,7 @@ namespace whet {
 
 constexpr std::int64_t kRowsOfATrip = 8;  ///< that a thread copies, unrolled: it may have hundreds
 
-/// The DAG when operands are copies and all but the form's ops is inlined.
+/// The DAG after operands have become copies and all other ops than the form's are inlined.
 struct GpuAttention {
   AttentionForm
       ops;  ///< with their ids there; of parts of the keys, `output` is what a part gives, and `sum` is of `weights`
@@ -26,7 +26,7 @@ struct GpuAttention {
   std::int64_t all_keys = 1;
   std::int64_t columns = 1;  ///< of `output`
   std::int64_t strip = 1;    ///< neighbouring results of a thread
-  bool turns_keys = false;   ///< a key's elements are neighbours in memory, and become a column
+  bool turns_keys = false;   ///< a key's elements are neighbours in memory, and become a column of the copy
   bool keys_by_row = false;  ///< they are neighbours in the copy too, which is (heads, key, depth)
   /// Elements behind a row of scores or keys: vectors are whole, and eight rows begin in different banks.
   std::int64_t pad = 0;
@@ -40,7 +40,7 @@ GpuAttentions find_gpu_attentions(const ComputeDag&, bool keys_by_row = false);
 /// A maximum or a sum of each query's row of scores at `block`, in block memory, by some of the `threads` a row.
 void add_up_rows(Scheduler&, const GpuAttention&, OpId op, LoopId block, std::int64_t queries, std::int64_t threads);
 
-/// The second launch, where keys are in parts: a thread has neighbouring results, and what all parts have of their row.
+/// The second launch, where keys are in parts: a thread has neighbouring results, and reads the results of all parts for their row.
 void add_attention_parts(Scheduler&, const GpuAttention&);
 
 /// The keys of a part that was chosen; 0 where none was.

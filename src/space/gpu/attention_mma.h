@@ -7,7 +7,7 @@ namespace whet {
 /// The template of attention (space/attention_form.h) on tensor cores: both products are sums of warps. A block has some queries
 /// of a head, and copies them and all keys of a part. Its warps compute the scores, whose scale and mask are their epilogue;
 /// its threads find the maximum and the sum of exponentials of a row and store the weights, which are the second product's left
-/// operand. Values are copied some keys at a time. What is not f16 in memory is rounded where warps read it.
+/// operand. Values are copied some keys at a time. Operands that are not f16 in memory are rounded where warps read them.
 ///   decisions: queries, warps by rows and the queries of each; columns, warps that share a row's keys and results; depth, the
 ///   keys whose values are copied together; stages of that copy; min_blocks; part, as that of gpu_attention_sketch
 /// Nothing where the DAG is of another form, has tensors of f16, or `precision` permits no rounding.

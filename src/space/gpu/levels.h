@@ -12,14 +12,14 @@ struct LaunchLevels {
 };
 /// `spatial`: outermost first. Both parts have a loop, unless `spatial` is empty, or a primitive was refused before.
 LaunchLevels cut_levels(Scheduler&, std::vector<LoopId> spatial, std::int64_t threads);
-/// Blocks, threads, `inside`: from the outside in. Fuses and binds the first two; gives the loop of the threads.
+/// Orders the loops: blocks, threads, `inside`, outermost first. Fuses and binds the first two; returns the loop of the threads.
 LoopId bind_levels(Scheduler&, const LaunchLevels&, const std::vector<LoopId>& inside);
 
-/// `loops` over what the threads of a block fill together, outermost first: vectors of `lanes`, as many iterations of each loop
-/// on `threads` as there is room for, from the innermost out, the others one after the other.
+/// Schedules `loops`, outermost first, over memory that the threads of a block fill together: vectors of `lanes`; from the innermost
+/// loop out, as many iterations on `threads` as there are threads left; the other iterations one after the other.
 void fill_together(Scheduler&, std::vector<LoopId> loops, std::int64_t lanes, std::int64_t threads);
 
-/// The last of `loops`, of which there is one at least, becomes a vector; the others are unrolled.
+/// The last of `loops`, which are not empty, becomes a vector; the others are unrolled.
 void unroll_vectors(Scheduler&, const std::vector<LoopId>& loops);
 
 /// The loops of an op that run over its result, outermost first, and those that run over its sum.

@@ -8,8 +8,8 @@
 
 namespace whet {
 
-/// What bounds the schedules of a GPU, one rule a function. Each gives nothing where the figures are legal, else a sentence
-/// that `whet space --why` shows.
+/// The rules that bound the schedules of a GPU, one rule a function. Each returns nothing where the figures are legal, else a
+/// sentence that `whet space --why` shows.
 using Objection = std::optional<std::string>;
 
 /// Whole warps, at least one and at most `most` threads.
@@ -32,7 +32,7 @@ constexpr std::int64_t kSmallAxis = 16;
 Objection blocks_fit(std::int64_t blocks, std::int64_t threads, const GpuLimits&);
 /// Terms of a sum that threads take at once.
 Objection terms_enough(std::int64_t terms, std::int64_t at_once);
-/// A sum of `terms` in `parts`: whole steps of `slab` terms, four at least, and terms enough to be worth a launch.
+/// A sum of `terms` in `parts`: a part has whole steps of `slab` terms, at least four, and enough terms to be worth a launch.
 Objection split_fits(std::int64_t terms, std::int64_t parts, std::int64_t slab);
 /// Of `depth` steps of a sum `unroll` are unrolled, 0: all of them; whole bodies, and fewer steps than there are.
 Objection unroll_fits(std::int64_t depth, std::int64_t unroll);

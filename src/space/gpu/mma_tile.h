@@ -8,7 +8,7 @@ constexpr std::int64_t kMmaRows = 16, kMmaColumns = 8;  ///< of a tile of the in
 /// Terms that one intrinsic adds up.
 inline std::int64_t step_of(Intrinsic i) { return op_of(i).element().reduce_axes.front().extent; }
 
-/// What multiplies operands that are rounded to it; nothing for f32.
+/// The intrinsic that multiplies operands of this precision; nothing for f32.
 std::optional<Intrinsic> mma_of(Precision);
 
 /// A tile that a block computes by warps, each with `warp_rows` by `warp_columns` of it.
@@ -32,7 +32,7 @@ struct MmaTile {
   std::int64_t operands() const { return warp_rows / kMmaRows * 4 + warp_columns / kMmaColumns * 2; }
 };
 
-/// Of block memory that holds both operands.
+/// Bytes of block memory that holds both operands.
 std::int64_t bytes_of(const ProductForm&, const MmaTile&);
 /// How a block copies the part of each operand that a step needs.
 TileCopy left_copy(const ProductForm&, const MmaTile&);
@@ -45,7 +45,7 @@ struct WarpSum {
   std::int64_t depth;
   bool has_outer = false;  ///< a reduce loop in front of that over the depth
 };
-/// Cuts what a warp has of the sum into tiles of the intrinsic. Gives the loop over steps.
+/// Cuts a warp's part of the sum into tiles of the intrinsic. Returns the loop over steps.
 ///   loops   (lead,) rows, columns(, outer) and depth of a warp
 ///   cache   the innermost loop of warps, where sums become registers there; invalid: they are already
 LoopId sum_by_warps(Scheduler&, const WarpSum&, std::vector<LoopId> loops, LoopId cache = LoopId());

@@ -6,8 +6,8 @@
 
 namespace whet {
 
-/// The choices that the estimate of launches (cost/gpu/estimate.h) takes for the fastest: the best of `starts`, then as long
-/// as it helps the best option of each decision in `then`, one decision after the other. Choices that the sketch's
+/// The choices that are fastest by the estimate of launches (cost/gpu/estimate.h). It begins with the best of `starts`. Then it takes
+/// the best option of each decision in `then`, one decision after the other, as long as that helps. Choices that the sketch's
 /// constraints forbid, or whose schedule is refused, do not count. Empty where none is left.
 /// Each try builds a schedule, so lists are kept short.
 Choices preferred_choices(const Sketch&, const ComputeDag&, const Target&, const std::vector<Choices>& starts,

@@ -15,13 +15,13 @@ Choice parts_for(const ProductForm&, std::int64_t rows, std::int64_t columns, st
 /// Each operand is copied by enough of a block's threads, a few vectors each.
 Objection copies_fit(const ProductForm&, const TileCopy& left, const TileCopy& right, std::int64_t threads);
 
-/// The cut of an axis that a choice means: its numbers are strips apart, threads and elements, as TileCut has them.
+/// The cut of an axis by a choice: its numbers are the members of TileCut, in order.
 TileCut cut_of(const Choice&);
-/// Tiles of at most the axis and 128 elements; what does not divide the axis is guarded.
+/// Tiles of at most 128 elements, and no longer than the axis. A tile that does not divide the axis is guarded.
 std::vector<Choice> cuts_of(std::int64_t extent, const std::vector<std::int64_t>& apart,
                             const std::vector<std::int64_t>& strips);
-/// The cut made smaller until it is one of the options and fits the axis: of several strips one, then fewer threads, then
-/// smaller strips.
+/// The cut, made smaller until it is one of the options and fits the axis: first one strip in place of several, then fewer
+/// threads, then smaller strips.
 Choice nearest_cut(TileCut, const std::vector<Choice>& options, std::int64_t extent);
 /// The tile is within the axis, and computes little beyond it.
 Objection cut_fits(std::int64_t extent, const TileCut&);
@@ -33,7 +33,8 @@ ProductTile tile_of(const Choices&);
 /// rows, columns, depth, stages, pad, split, min_blocks, unroll, raster.
 std::vector<Decision> product_decisions(const ProductForm&);
 std::vector<Constraint> product_constraints(const ProductForm&, const GpuTarget&);
-/// Those among which a default is chosen, each with its sum whole and in the fewest parts that give every SM a block.
+/// The choices among which a default is chosen. Each comes twice: with the sum in one part, and in the fewest parts that give every
+/// SM a block.
 std::vector<Choices> product_tiles(const ProductForm&, int sms);
 
 }  // namespace whet

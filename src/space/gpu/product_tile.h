@@ -43,7 +43,7 @@ void copy_tile(Scheduler&, LoopId rows, LoopId columns, const TileCopy&, std::in
 /// The launch that adds up the parts of the sum: neighbouring threads have neighbouring columns.
 void add_parts(Scheduler&, const ProductForm&);
 
-/// Of the part of each operand that a step needs.
+/// The copies of the parts of both operands that a step needs.
 TileCopy left_copy(const ProductForm&, const ProductTile&);
 TileCopy right_copy(const ProductForm&, const ProductTile&);
 
@@ -51,7 +51,7 @@ TileCopy right_copy(const ProductForm&, const ProductTile&);
 struct ProductLoops {
   LoopId depth, threads;
 };
-/// What is computed ahead of time becomes constants in the order in which tiles copy them. The last step.
+/// Makes the ops that are computed ahead of time constants in the order in which tiles copy them. It is the last step.
 void pack_weights(Scheduler&, const ProductForm&);
 
 /// Tiles the sum: in registers of the threads of `form.output`, where there is one and the sum is in one part.

@@ -15,7 +15,7 @@ struct TurnedRead {
 /// Nothing where no tensor is read so, or where a tile would not be filled.
 std::optional<TurnedRead> find_turned_read(const ComputeDag&);
 
-/// A block turns a tile of kTurnedTile by kTurnedTile elements in block memory, so that both sides go along their rows.
+/// A block transposes a tile of kTurnedTile by kTurnedTile elements in block memory, so that loads and stores are both contiguous.
 /// `s`: of the DAG, without a step.
 void build_turned(Scheduler& s, const TurnedRead&);
 constexpr std::int64_t kTurnedTile = 32;

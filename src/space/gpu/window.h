@@ -6,8 +6,8 @@
 
 namespace whet {
 
-/// Depthwise convolutions and pools: a thread computes a patch of outputs of a few channels, all in registers. What it
-/// reads of a padded input is copied to registers first, so that each element is tested and loaded once.
+/// The template of depthwise convolutions and pools: a thread computes a patch of outputs of a few channels, all in registers. The
+/// elements of a padded input are copied to registers first, so that each is tested and loaded once.
 ///   rows, columns  of the patch
 ///   vector         channels
 ///   threads        of a block
@@ -16,11 +16,11 @@ namespace whet {
 /// neighbouring channels.
 std::optional<Sketch> window_sketch(const ComputeDag&, const Target&);
 
-/// An axis of the result that a patch has a part of: its number, and what a window takes along it.
+/// An axis of the result along which a patch is cut: its number, and the step and taps of the window along it.
 struct PatchAxis {
   std::size_t axis = 0;
   std::int64_t extent = 1, step = 1, taps = 1;
-  /// Elements of the input for `outputs` of the result.
+  /// Elements of the input that `outputs` elements of the result read.
   std::int64_t reads(std::int64_t outputs) const { return (outputs - 1) * step + taps; }
 };
 
@@ -39,9 +39,9 @@ std::optional<GpuWindow> window_of(const ComputeDag&, OpId sum, std::optional<Op
 /// rows, columns, vector, threads, min_blocks.
 std::vector<Decision> window_decisions(const GpuWindow&, std::int64_t channels);
 std::vector<Constraint> window_constraints(const GpuWindow&, const GpuLimits&);
-/// Those among which a default is chosen.
+/// The choices among which a default is chosen.
 std::vector<Choices> window_starts(const std::vector<Decision>&);
-/// Writes the schedule, when all else is inlined.
+/// Writes the schedule, after all other ops are inlined.
 void build_window(Scheduler&, const GpuWindow&, const Choices&);
 
 }  // namespace whet

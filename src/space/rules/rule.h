@@ -80,7 +80,7 @@ class Derivation {
   OpId only_reader(OpId) const;
 
   void set_treatment(OpId op, OpTreatment treatment) { treatments_[op.index()] = treatment; }
-  /// Call it when ops have changed their numbers: all ops but the inputs are open again.
+  /// Call it when ops have changed their numbers: all ops except for the inputs are open again.
   void start_over();
   /// Call it when `count` ops have taken the numbers from `at` on, and those behind it moved up.
   void insert(OpId at, std::size_t count, OpTreatment);
@@ -88,10 +88,10 @@ class Derivation {
   std::string name_for(OpId op, const std::string& axis) const;
   void decide(Decision decision, Choice preferred);
   void constrain(Constraint constraint) { constraints_.push_back(std::move(constraint)); }
-  /// The decisions of an op begin with this: nothing for the first op that asks.
+  /// The prefix of the names of an op's decisions; empty for the first op that asks.
   std::string prefix_for(OpId op);
   bool decided_first(OpId op) const { return first_ == op; }
-  /// Of these choices the estimate is to take the fastest in place of the preferred ones.
+  /// The estimate takes the fastest of these choices in place of the preferred ones.
   void consider(std::vector<Choices> starts) { starts_.push_back(std::move(starts)); }
   const std::vector<std::vector<Choices>>& starts() const { return starts_; }
   /// Appends an action and runs it with the preferred choices.

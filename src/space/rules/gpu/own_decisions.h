@@ -14,7 +14,7 @@ struct OwnDecisions {
   /// look at one of them and at nothing undecided.
   void decide(Derivation&, const std::vector<Decision>& decisions, const std::vector<std::string>& names,
               const Choices& preferred, const std::vector<Constraint>& constraints) const;
-  /// Choices that the estimate is to judge; of each what is decided.
+  /// Gives choices to the estimate (Derivation::consider), of each only the decided ones.
   void consider(Derivation&, const std::vector<Choices>& starts) const;
 };
 
