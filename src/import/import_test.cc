@@ -11,7 +11,7 @@
 #include "import/load_tensors.h"
 #include "import/onnx/export.h"
 #include "import/onnx/import_onnx.h"
-#include "import/onnx/importers.h"
+#include "import/onnx/rows.h"
 #include "tensor_files/file.h"
 
 namespace whet {
@@ -354,7 +354,7 @@ void make_absurd(OnnxModel& model, Rng& rng) {
       }
       break;
     case 2: {
-      const OnnxImporter& row = rows[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(rows.size())))];
+      const OnnxRow& row = rows[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(rows.size())))];
       node.op = row.op, node.domain = row.domain;
       if (rng.chance(0.7)) node.attributes.clear();
       break;

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "import/onnx/importers.h"
+#include "import/onnx/rows.h"
 
 namespace whet {
 namespace {
@@ -36,10 +36,8 @@ Status check_key_counts(OnnxSite& site, std::int64_t batch, bool is_causal) {
                     std::to_string(batch) + " batches");
 }
 
-/// Input 0 turned by angles.
-Status give_rotated(OnnxSite& site, std::int64_t heads, Rotary form) {
-  WHET_TRY(form.interleaved, site.flag("interleaved", false));
-  WHET_TRY(form.turned, site.integer("rotary_embedding_dim", 0));
+/// x turned by angles.
+Status give_rotary_embedding(OnnxSite& site, std::int64_t heads, const Rotary& form) {
   const bool three = site.rank(0) == 3;
   WHET_TRY(const ValueId x, by_heads(site, 0, heads, "num_heads"));
   WHET_TRY(ValueId y, rotary_embedding(site, x, form));
@@ -49,17 +47,13 @@ Status give_rotated(OnnxSite& site, std::int64_t heads, Rotary form) {
   return site.pass(y);
 }
 
-}  // namespace
-
-Status import_attention(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(3, site.opset() >= 24 ? 7 : 6));
-  site.ignore({"softmax_precision"});
-  Attention form{.mask = site.if_given(3), .mask_ends_early = site.opset() >= 24, .key_counts = site.if_given(6)};
-  WHET_TRY(const std::int64_t q_heads, site.integer("q_num_heads", 0));
-  WHET_TRY(const std::int64_t kv_heads, site.integer("kv_num_heads", 0));
-  WHET_TRY(form.is_causal, site.flag("is_causal", false));
-  WHET_TRY(form.softcap, site.number("softcap", 0));
-  WHET_TRY(const std::int64_t shown, site.integer("qk_matmul_output_mode", 0));
+Status import_attention(OnnxSite& site, std::int64_t q_heads, std::int64_t kv_heads, bool is_causal, double softcap,
+                        std::int64_t shown) {
+  Attention form{.softcap = softcap,
+                 .mask = site.if_given(3),
+                 .mask_ends_early = site.opset() >= 24,
+                 .key_counts = site.if_given(6),
+                 .is_causal = is_causal};
   if (shown < 0 || shown > 3) return site.error("attribute \"qk_matmul_output_mode\" is " + std::to_string(shown));
   if (!is_float(site.dtype(0))) return site.error("the queries are " + to_string(site.type(site.in(0))));
   const bool three = site.rank(0) == 3;
@@ -81,33 +75,52 @@ Status import_attention(OnnxSite& site) {
   return site.shape(v)[1] == site.shape(q)[1] ? site.give(result.y) : site.pass(result.y);
 }
 
-Status import_rotary_embedding(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(3, 4));
-  WHET_TRY(const std::int64_t heads, site.integer("num_heads", 0));
-  return give_rotated(site, heads, {site.in(1), site.in(2), site.if_given(3)});
+Status import_rotary_embedding(OnnxSite& site, ValueId, ValueId cosine, ValueId sine, std::optional<ValueId> places,
+                               std::int64_t heads, bool interleaved, std::int64_t turned) {
+  return give_rotary_embedding(site, heads, {cosine, sine, places, interleaved, turned});
 }
 
 /// (x, places, cosines, sines): one place is that of the first row. As many heads as the angles leave room for.
-Status import_fused_rotary_embedding(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(4));
-  WHET_TRY(const bool packed, site.flag("is_packed_batching", false));
-  WHET_TRY(const double scale, site.number("scale", 1));
-  WHET_TRY(std::int64_t heads, site.integer("num_heads", 0));
+Status import_fused_rotary_embedding(OnnxSite& site, ValueId input, ValueId places, ValueId cosine, ValueId sine,
+                                     std::int64_t heads, bool interleaved, std::int64_t turned, bool packed,
+                                     double scale) {
   if (packed || scale != 1) return site.error("packed batches and scales are not supported");
-  const Shape x = site.shape(0), angles = site.shape(2);
+  const Shape x = site.shape(input), angles = site.shape(cosine);
   if (x.size() < 3 || angles.size() != 2 || angles[1] < 1) {
-    return site.error("turns " + to_string(site.type(site.in(0))) + " by " + to_string(site.type(site.in(2))) +
+    return site.error("turns " + to_string(site.type(input)) + " by " + to_string(site.type(cosine)) +
                       "; expected three or four dimensions, and the angles of each place");
   }
   if (heads == 0) heads = x.back() / (2 * angles[1]);
-  ValueId places = site.in(1);
-  if (num_elements(site.shape(1)) == 1) {
+  if (num_elements(site.shape(places)) == 1) {
     Tensor rows(DType::i64, {1, x[x.size() - 2]});
     for (std::int64_t i = 0; i < rows.size(); ++i) rows.set_integer(i, i);
     WHET_TRY(places, site.add("first", ReshapeOperator{{1, 1}}, {places}));
     WHET_TRY(places, site.add("places", BinaryOperator{BinaryKind::add}, {places, site.add_constant("rows", rows)}));
   }
-  return give_rotated(site, heads, {site.in(2), site.in(3), places});
+  return give_rotary_embedding(site, heads, {cosine, sine, places, interleaved, turned});
+}
+
+}  // namespace
+
+OnnxRows onnx_attention() {
+  static constexpr OnnxRow kRows[] = {
+      {"Attention", 23,
+       "@q_num_heads=0 @kv_num_heads=0 @is_causal=0 @softcap=0 @qk_matmul_output_mode=0 q k v mask? past_k? past_v? "
+       "@scale? "
+       "~softmax_precision",
+       call<import_attention>},
+      {"Attention", 24,
+       "@q_num_heads=0 @kv_num_heads=0 @is_causal=0 @softcap=0 @qk_matmul_output_mode=0 q k v mask? past_k? past_v? "
+       "key_counts? "
+       "@scale? ~softmax_precision",
+       call<import_attention>},
+      {"RotaryEmbedding", 23, "x cosine sine places? @num_heads=0 @interleaved=0 @rotary_embedding_dim=0",
+       call<import_rotary_embedding>},
+      {"RotaryEmbedding", 1,
+       "x places cosine sine @num_heads=0 @interleaved=0 @rotary_embedding_dim=0 @is_packed_batching=0 @scale=1",
+       call<import_fused_rotary_embedding>, kMicrosoft},
+  };
+  return kRows;
 }
 
 }  // namespace whet

@@ -88,8 +88,9 @@ Result<OnnxScope> OnnxSite::scope_of(const OnnxFunction& function) {
     const auto& own = function.attributes;
     const bool declared =
         scope.attributes.contains(attribute.name) || std::find(own.begin(), own.end(), attribute.name) != own.end();
-    if (!declared) continue;  // an error behind the call
-    if (const OnnxAttribute* given = find(attribute.name)) scope.attributes[attribute.name] = given;
+    const OnnxAttribute* given = resolved(attribute);
+    if (!declared && given != nullptr) return unknown(attribute);
+    if (given != nullptr) scope.attributes[attribute.name] = given;
   }
   for (const auto& [name, attribute] : scope.attributes) {
     // The names that a graph reads would be those of the body.

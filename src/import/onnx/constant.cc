@@ -1,31 +1,23 @@
 #include "import/parts/constant.h"
 
-#include "import/onnx/importers.h"
+#include "import/onnx/rows.h"
+#include "import/parts/shape.h"
 
 namespace whet {
-Status import_constant(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(0));
-  if (site.has_attribute("value_int")) {
-    WHET_TRY(const std::int64_t value, site.integer("value_int", 0));
+namespace {
+
+Status import_constant(OnnxSite& site, std::optional<Tensor> tensor, std::optional<std::int64_t> integer,
+                       std::optional<std::vector<std::int64_t>> integers, std::optional<double> number,
+                       std::optional<std::vector<double>> numbers) {
+  if (integer) {
     Tensor scalar(DType::i64, {});
-    scalar.set_integer(0, value);
+    scalar.set_integer(0, *integer);
     return site.give_constant(scalar);
   }
-  if (site.has_attribute("value_ints")) {
-    WHET_TRY(const std::vector<std::int64_t> values, site.integers("value_ints", {}));
-    Tensor list(DType::i64, {static_cast<std::int64_t>(values.size())});
-    for (std::size_t i = 0; i < values.size(); ++i) list.set_integer(static_cast<std::int64_t>(i), values[i]);
-    return site.give_constant(list);
-  }
-  if (site.has_attribute("value_float")) {
-    WHET_TRY(const double value, site.number("value_float", 0));
-    return site.give_constant(Tensor::of<double>(DType::f32, {}, {value}));
-  }
-  if (site.has_attribute("value_floats")) {
-    WHET_TRY(const std::vector<double> values, site.numbers("value_floats", {}));
-    return site.give_constant(Tensor::of(DType::f32, {static_cast<std::int64_t>(values.size())}, values));
-  }
-  WHET_TRY(const std::optional<Tensor> tensor, site.tensor("value"));
+  if (integers) return site.give_constant(integer_list(*integers));
+  if (number) return site.give_constant(Tensor::of<double>(DType::f32, {}, {*number}));
+  if (numbers)
+    return site.give_constant(Tensor::of(DType::f32, {static_cast<std::int64_t>(numbers->size())}, *numbers));
   if (tensor) return site.give_constant(*tensor);
   for (const char* other : {"sparse_value", "value_string", "value_strings"}) {
     if (!site.has_attribute(other)) continue;
@@ -34,21 +26,26 @@ Status import_constant(OnnxSite& site) {
   return site.error("has no attribute \"value\", \"value_int\", \"value_ints\", \"value_float\" or \"value_floats\"");
 }
 
-Status import_constant_of_shape(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  WHET_TRY(const std::vector<Size> shape, site.known_sizes(site.in(0), "shape"));
+Result<ValueId> import_constant_of_shape(OnnxSite& site, const std::vector<Size>& shape, std::optional<Tensor> value) {
   WHET_RETURN_IF_ERROR(check_shape(site.name() + ": the result", most_of(shape)));
-  WHET_TRY(const std::optional<Tensor> given, site.tensor("value"));
-  const Tensor value = given ? *given : Tensor(DType::f32, {1});
-  if (value.size() != 1) {
-    return site.error("attribute \"value\" is " + to_string(value.type()) + "; expected one element");
-  }
-  return site.give(filled(site, shape, value));
+  if (!value) value = Tensor(DType::f32, {1});
+  if (value->size() == 1) return filled(site, shape, *value);
+  return site.error("attribute \"value\" is " + to_string(value->type()) + "; expected one element");
 }
 
-Status import_range(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(3));
-  return site.give(range(site, site.in(0), site.in(1), site.in(2)));
+Result<ValueId> import_range(OnnxSite& site, ValueId start, ValueId limit, ValueId delta) {
+  return range(site, start, limit, delta);
+}
+
+}  // namespace
+
+OnnxRows onnx_constant() {
+  static constexpr OnnxRow kRows[] = {
+      {"Constant", 1, "@value? @value_int? @value_ints? @value_float? @value_floats?", call<import_constant>},
+      {"ConstantOfShape", 9, "shape @value?", call<import_constant_of_shape>},
+      {"Range", 11, "start limit delta", call<import_range>},
+  };
+  return kRows;
 }
 
 }  // namespace whet

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "import/onnx/importers.h"
+#include "import/onnx/rows.h"
 
 // Branches and loops vanish while importing.
 
@@ -9,6 +9,8 @@ namespace whet {
 namespace {
 
 constexpr std::int64_t kMostRounds = 4096;
+
+using Body = std::shared_ptr<const OnnxSubgraph>;
 
 Status give_all(OnnxSite& site, const std::vector<ValueId>& values) {
   if (values.size() < site.output_count()) {
@@ -20,11 +22,11 @@ Status give_all(OnnxSite& site, const std::vector<ValueId>& values) {
 }
 
 /// Both branches computed, and one of the two chosen; nothing when they differ in kind.
-Result<std::optional<std::vector<ValueId>>> both(OnnxSite& site, const OnnxSubgraph& then_branch,
+Result<std::optional<std::vector<ValueId>>> both(OnnxSite& site, ValueId which, const OnnxSubgraph& then_branch,
                                                  const OnnxSubgraph& else_branch) {
   const auto yes = site.inlined(then_branch, {}), no = site.inlined(else_branch, {});
   if (!yes.ok() || !no.ok() || yes->size() != no->size()) return std::optional<std::vector<ValueId>>();
-  WHET_TRY(const ValueId condition, site.add("condition", ReshapeOperator{Shape{}}, {site.in(0)}));
+  WHET_TRY(const ValueId condition, site.add("condition", ReshapeOperator{Shape{}}, {which}));
   std::vector<ValueId> chosen;
   for (std::size_t i = 0; i < yes->size(); ++i) {
     const bool lists = site.is_sequence((*yes)[i]) || site.is_sequence((*no)[i]);
@@ -42,22 +44,22 @@ struct Rounds {
   bool go_on = true;
 };
 
-Result<Rounds> read_rounds(OnnxSite& site) {
+Result<Rounds> read_rounds(OnnxSite& site, std::optional<ValueId> given_count, std::optional<ValueId> condition) {
   Rounds rounds;
-  if (site.has(0)) {
-    WHET_TRY(const std::vector<std::int64_t> count, site.known_integers(0, "number of rounds"));
+  if (given_count) {
+    WHET_TRY(const std::vector<std::int64_t> count, site.known_integers(*given_count, "number of rounds"));
     if (count.size() != 1) return site.error("its number of rounds is a list of " + std::to_string(count.size()));
     // The largest number is none, as torch writes `while`: the condition ends such a loop.
-    rounds.limited = count[0] != std::numeric_limits<std::int64_t>::max() || !site.has(1);
+    rounds.limited = count[0] != std::numeric_limits<std::int64_t>::max() || !condition;
     if (rounds.limited) rounds.most = std::max<std::int64_t>(count[0], 0);
     if (rounds.most > kMostRounds) {
       return site.error("has " + std::to_string(count[0]) + " rounds; at most " + std::to_string(kMostRounds) +
                         " are supported");
     }
   }
-  if (site.has(1)) {
-    WHET_TRY(const double condition, site.known_number(1, "condition"));
-    rounds.go_on = condition != 0;
+  if (condition) {
+    WHET_TRY(const double goes_on, site.known_number(*condition, "condition"));
+    rounds.go_on = goes_on != 0;
   }
   return rounds;
 }
@@ -135,12 +137,8 @@ Status read_axes(OnnxSite& site, const char* attribute, std::vector<Lane>& lanes
 }
 
 /// The body and the inputs from `first` on: states, and then "num_scan_inputs" sequences.
-Result<Scan> read_scan(OnnxSite& site, std::size_t first) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(0, 65536));
-  WHET_RETURN_IF_ERROR(site.expect_attribute("num_scan_inputs"));
-  Scan scan;
-  WHET_TRY(scan.body, site.subgraph("body"));
-  WHET_TRY(const std::int64_t count, site.integer("num_scan_inputs", 0));
+Result<Scan> read_scan(OnnxSite& site, std::size_t first, const Body& body, std::int64_t count) {
+  Scan scan{.body = body};
   const auto given = static_cast<std::int64_t>(site.input_count()) - static_cast<std::int64_t>(first);
   if (count < 1 || count > given) {
     return site.error("attribute \"num_scan_inputs\" is " + std::to_string(count) + "; the node has " +
@@ -216,17 +214,12 @@ Result<std::vector<ValueId>> scanned(OnnxSite& site, const Scan& scan) {
   return results;
 }
 
-}  // namespace
-
-Status import_if(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  WHET_TRY(const auto then_branch, site.subgraph("then_branch"));
-  WHET_TRY(const auto else_branch, site.subgraph("else_branch"));
-  if (site.dtype(0) != DType::boolean || num_elements(site.shape(0)) != 1) {
-    return site.error("its condition is " + to_string(site.type(site.in(0))) + "; expected one boolean");
+Status import_if(OnnxSite& site, ValueId which, const Body& then_branch, const Body& else_branch) {
+  if (site.dtype(which) != DType::boolean || num_elements(site.shape(which)) != 1) {
+    return site.error("its condition is " + to_string(site.type(which)) + "; expected one boolean");
   }
-  if (site.constant(0) == nullptr) {
-    WHET_TRY(const auto chosen, both(site, *then_branch, *else_branch));
+  if (site.constant(which) == nullptr) {
+    WHET_TRY(const auto chosen, both(site, which, *then_branch, *else_branch));
     if (chosen) return give_all(site, *chosen);
   }
   WHET_TRY(const double condition, site.known_number(0, "condition"));
@@ -235,15 +228,9 @@ Status import_if(OnnxSite& site) {
 }
 
 /// One copy of the body a round, where the number of rounds is known.
-Status import_loop(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(0, 65536));
-  WHET_TRY(const auto body, site.subgraph("body"));
-  WHET_TRY(Rounds rounds, read_rounds(site));
-  std::vector<ValueId> carried;
-  for (std::size_t i = 2; i < site.input_count(); ++i) {
-    if (!site.has(i)) return site.error("input " + std::to_string(i) + " is left out");
-    carried.push_back(site.in(i));
-  }
+Status import_loop(OnnxSite& site, const Body& body, std::optional<ValueId> count, std::optional<ValueId> condition,
+                   std::vector<ValueId> carried) {
+  WHET_TRY(Rounds rounds, read_rounds(site, count, condition));
   if (body->outputs.size() < carried.size() + 1) {
     return site.error("its body has " + std::to_string(body->outputs.size()) + " outputs; expected at least " +
                       std::to_string(carried.size() + 1));
@@ -271,8 +258,8 @@ Status import_loop(OnnxSite& site) {
   return give_all(site, results);
 }
 
-Status import_scan(OnnxSite& site) {
-  WHET_TRY(Scan scan, read_scan(site, 0));
+Status import_scan(OnnxSite& site, const Body& body, std::int64_t count) {
+  WHET_TRY(Scan scan, read_scan(site, 0, body, count));
   WHET_RETURN_IF_ERROR(read_axes(site, "scan_input_axes", scan.in));
   WHET_RETURN_IF_ERROR(read_axes(site, "scan_output_axes", scan.out));
   WHET_RETURN_IF_ERROR(read_directions(site, "scan_input_directions", scan.in));
@@ -286,9 +273,9 @@ Status import_scan(OnnxSite& site) {
 }
 
 /// In operator set 8 states and sequences are in batches: each is scanned alone.
-Status import_scan_batches(OnnxSite& site) {
+Status import_scan_batches(OnnxSite& site, const Body& body, std::int64_t count) {
   if (site.has(0)) return site.error("gives the lengths of its sequences; only whole sequences are supported");
-  WHET_TRY(Scan scan, read_scan(site, 1));
+  WHET_TRY(Scan scan, read_scan(site, 1, body, count));
   WHET_RETURN_IF_ERROR(read_directions(site, "directions", scan.in));
   const Shape& first = site.type(scan.sequences[0]).shape;
   const std::int64_t batch = first.empty() ? 0 : first[0];
@@ -318,6 +305,21 @@ Status import_scan_batches(OnnxSite& site) {
     results.push_back(all);
   }
   return give_all(site, results);
+}
+
+}  // namespace
+
+OnnxRows onnx_control() {
+  static constexpr OnnxRow kRows[] = {
+      {"If", 1, "condition @then_branch @else_branch", call<import_if>},
+      {"Loop", 1, "@body number_of_rounds? condition? carried[]...?", call<import_loop>},
+      {"Scan", 8, "@body @num_scan_inputs lengths? values...? @directions?", call<import_scan_batches>},
+      {"Scan", 9,
+       "@body @num_scan_inputs values...? @scan_input_axes? @scan_output_axes? @scan_input_directions? "
+       "@scan_output_directions?",
+       call<import_scan>},
+  };
+  return kRows;
 }
 
 }  // namespace whet

@@ -1,229 +1,217 @@
-#include <limits>
-
-#include "base/arithmetic.h"
 #include "import/onnx/held_types.h"
-#include "import/onnx/importers.h"
+#include "import/onnx/rows.h"
 #include "import/parts/activation.h"
 #include "import/parts/arithmetic.h"
 
 namespace whet {
 namespace {
 
-/// All inputs, of which none is left out.
-Result<std::vector<ValueId>> every_input(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1, 4096));
-  std::vector<ValueId> values;
-  for (std::size_t i = 0; i < site.input_count(); ++i) {
-    if (!site.has(i)) return site.error("input " + std::to_string(i) + " is left out");
-    values.push_back(site.in(i));
-  }
-  return values;
+template <UnaryKind kind>
+Status import_unary(NodeSite& site, ValueId x) {
+  return site.give(UnaryOperator{kind}, {x});
 }
 
-/// Input 0 and, where there is one, the bias.
-Result<ValueId> biased(OnnxSite& site) {
-  if (!site.has(1)) return site.in(0);
-  return site.add("biased", BinaryOperator{BinaryKind::add}, {site.in(0), site.in(1)});
+template <BinaryKind kind>
+Status import_binary(NodeSite& site, ValueId a, ValueId b) {
+  return site.give(BinaryOperator{kind}, {a, b});
 }
 
-/// How casts to 8-bit floats end, which are refused.
-void ignore_small_floats(OnnxSite& site) {
-  site.ignore({"saturate"});
-  if (site.opset() >= 24) site.ignore({"round_mode"});
+template <BinaryKind kind>
+Result<ValueId> import_bitwise(NodeSite& site, ValueId a, ValueId b) {
+  return bitwise(site, kind, a, b);
 }
 
-}  // namespace
-
-Status import_variadic(OnnxSite& site, BinaryKind kind) {
-  WHET_TRY(const std::vector<ValueId> values, every_input(site));
-  return site.give(chained(site, kind, values));
-}
-
-Status import_mean(OnnxSite& site) {
-  WHET_TRY(const std::vector<ValueId> values, every_input(site));
-  return site.give(mean_of(site, values));
+template <BinaryKind kind>
+Result<ValueId> import_chained(NodeSite& site, const std::vector<ValueId>& values) {
+  return chained(site, kind, values);
 }
 
 /// Before operator set 7 the second operand's dimensions are at those of the first from `axis` on.
-Status import_aligned(OnnxSite& site, BinaryKind kind) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
-  if (site.opset() < 6) site.ignore({"consumed_inputs"});
-  WHET_TRY(const bool broadcasts, site.flag("broadcast", false));
-  const Shape a = site.shape(0);
-  Shape b = site.shape(1);
+Status give_aligned(OnnxSite& site, BinaryKind kind, ValueId x, ValueId second, bool broadcasts) {
+  const Shape a = site.shape(x);
+  Shape b = site.shape(second);
   WHET_TRY(const std::int64_t axis,
            site.integer("axis", static_cast<std::int64_t>(a.size()) - static_cast<std::int64_t>(b.size())));
   const bool fits = axis >= 0 && axis + static_cast<std::int64_t>(b.size()) <= static_cast<std::int64_t>(a.size());
   if (broadcasts && fits) b.resize(a.size() - static_cast<std::size_t>(axis), 1);
   if (broadcasts ? !fits || broadcast(a, b) != a : a != b) {
-    return site.error("combines " + to_string(site.type(site.in(0))) + " and " + to_string(site.type(site.in(1))) +
+    return site.error("combines " + to_string(site.type(x)) + " and " + to_string(site.type(second)) +
                       (broadcasts ? " from axis " + std::to_string(axis) + " on; the second must fit into the first"
                                   : " without \"broadcast\"; expected equal shapes"));
   }
-  ValueId second = site.in(1);
-  if (b != site.shape(1)) {
+  if (b != site.shape(second)) {
     WHET_TRY(second, site.add("aligned", ReshapeOperator{b}, {second}));
   }
-  return site.give(BinaryOperator{kind}, {site.in(0), second});
+  return site.give(BinaryOperator{kind}, {x, second});
+}
+template <BinaryKind kind>
+Status import_aligned(OnnxSite& site, ValueId a, ValueId b, bool broadcasts) {
+  return give_aligned(site, kind, a, b, broadcasts);
 }
 
-/// Before operator set 7 a list of slopes is one a channel.
-Status import_prelu_channels(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
-  if (site.opset() < 6) site.ignore({"consumed_inputs"});
-  return site.give(prelu_of_channels(site, site.in(0), site.in(1)));
+Status import_mod(OnnxSite& site, ValueId a, ValueId b, bool fmod) {
+  if (fmod) return site.give(truncated_remainder(site, a, b));
+  if (!is_float(site.dtype(a))) return site.give(BinaryOperator{BinaryKind::mod}, {a, b});
+  return site.error("attribute \"fmod\" is 0 for " + to_string(site.type(a)) + "; expected 1 for floats");
 }
 
-Status import_pow(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
-  return site.give(power(site, site.in(0), site.in(1)));
+Status import_clip_attributes(OnnxSite& site, ValueId x, double low, double high) {
+  return site.give(ClipOperator{low, high}, {x});
 }
 
-Status import_mod(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
-  WHET_TRY(const bool fmod, site.flag("fmod", false));
-  if (fmod) return site.give(truncated_remainder(site, site.in(0), site.in(1)));
-  if (is_float(site.dtype(0))) {
-    return site.error("attribute \"fmod\" is 0 for " + to_string(site.type(site.in(0))) + "; expected 1 for floats");
-  }
-  return site.give(BinaryOperator{BinaryKind::mod}, {site.in(0), site.in(1)});
+Status import_hard_sigmoid(OnnxSite& site, ValueId x, double alpha, double beta) {
+  return site.give(HardSigmoidOperator{alpha, beta}, {x});
 }
 
-Status import_clip_attributes(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  WHET_TRY(const double low, site.number("min", -kInfinity));
-  WHET_TRY(const double high, site.number("max", kInfinity));
-  return site.give(ClipOperator{low, high}, {site.in(0)});
+Status import_leaky_relu(OnnxSite& site, ValueId x, double alpha) { return site.give(LeakyReluOperator{alpha}, {x}); }
+
+Result<ValueId> import_elu(OnnxSite& site, ValueId x, double alpha) { return elu(site, x, {.alpha = alpha}); }
+
+Result<ValueId> import_selu(OnnxSite& site, ValueId x, double alpha, double gamma) {
+  return elu(site, x, {.alpha = alpha, .gamma = gamma});
 }
 
-Status import_clip(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1, 3));
-  return site.give(clipped(site, site.in(0), site.if_given(1), site.if_given(2)));
-}
-
-Status import_hard_sigmoid(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  HardSigmoidOperator op;
-  WHET_TRY(op.alpha, site.number("alpha", 0.2));
-  WHET_TRY(op.beta, site.number("beta", 0.5));
-  return site.give(op, {site.in(0)});
-}
-
-Status import_leaky_relu(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  LeakyReluOperator op;
-  WHET_TRY(op.alpha, site.number("alpha", 0.01));
-  return site.give(op, {site.in(0)});
-}
-
-Status import_prelu(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
-  return site.give(prelu(site, site.in(0), site.in(1)));
-}
-
-Status import_elu(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  WHET_TRY(const double alpha, site.number("alpha", 1));
-  return site.give(elu(site, site.in(0), {.alpha = alpha}));
-}
-
-Status import_selu(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  WHET_TRY(const double alpha, site.number("alpha", 1.6732632423543772));
-  WHET_TRY(const double gamma, site.number("gamma", 1.0507009873554805));
-  return site.give(elu(site, site.in(0), {.alpha = alpha, .gamma = gamma}));
-}
-
-Status import_celu(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  WHET_TRY(const double alpha, site.number("alpha", 1));
+Result<ValueId> import_celu(OnnxSite& site, ValueId x, double alpha) {
   if (alpha == 0) return site.error("attribute \"alpha\" is 0; the operator divides by it");
-  return site.give(elu(site, site.in(0), {.alpha = alpha, .width = alpha}));
+  return elu(site, x, {.alpha = alpha, .width = alpha});
 }
 
-Status import_thresholded_relu(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  WHET_TRY(const double alpha, site.number("alpha", 1));
-  return site.give(thresholded(site, site.in(0), alpha, 0));
+Result<ValueId> import_thresholded_relu(OnnxSite& site, ValueId x, double alpha) {
+  return thresholded(site, x, alpha, 0);
 }
 
-Status import_mish(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  return site.give(mish(site, site.in(0)));
+/// GELU of x and a bias of the channels.
+template <Gelu form>
+Result<ValueId> import_biased_gelu(OnnxSite& site, ValueId x, std::optional<ValueId> bias) {
+  if (bias) {
+    WHET_TRY(x, site.add("biased", BinaryOperator{BinaryKind::add}, {x, *bias}));
+  }
+  return gelu(site, x, form);
 }
 
-Status import_swish(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  WHET_TRY(const double alpha, site.number("alpha", 1));
-  return site.give(swish(site, site.in(0), alpha));
-}
-Status import_quick_gelu(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  WHET_TRY(const double alpha, site.number("alpha", 1.702));
-  return site.give(swish(site, site.in(0), alpha));
+Result<ValueId> import_bit_shift(OnnxSite& site, ValueId x, ValueId count, std::int64_t direction) {
+  return bit_shift(site, x, count, direction == 0);
 }
 
-Status import_gelu(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  WHET_TRY(const std::size_t form, site.choice("approximate", "none", {"none", "tanh"}));
-  return site.give(gelu(site, site.in(0), static_cast<Gelu>(form)));
-}
-/// With a bias of the channels, which the second may do without.
-Status import_bias_gelu(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
-  WHET_TRY(const ValueId x, biased(site));
-  return site.give(gelu(site, x, Gelu::erf));
-}
-Status import_fast_gelu(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1, 2));
-  WHET_TRY(const ValueId x, biased(site));
-  return site.give(gelu(site, x, Gelu::tanh));
+Status import_where(OnnxSite& site, ValueId condition, ValueId a, ValueId b) {
+  return site.give(WhereOperator{}, {condition, a, b});
 }
 
-Status import_is_inf(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  WHET_TRY(const bool negative, site.flag("detect_negative", true));
-  WHET_TRY(const bool positive, site.flag("detect_positive", true));
-  return site.give(is_infinite(site, site.in(0), negative, positive));
-}
-
-Status import_shrink(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  WHET_TRY(const double lambda, site.number("lambd", 0.5));
-  WHET_TRY(const double bias, site.number("bias", 0));
-  return site.give(shrunk(site, site.in(0), lambda, bias));
-}
-
-Status import_where(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(3));
-  return site.give(WhereOperator{}, {site.in(0), site.in(1), site.in(2)});
-}
-
-static Status give_wrapped(OnnxSite& site, std::int64_t type) {
-  WHET_RETURN_IF_ERROR(site.give(wrapped(site, site.in(0), type)));
+Status give_wrapped(OnnxSite& site, ValueId x, std::int64_t type) {
+  WHET_RETURN_IF_ERROR(site.give(wrapped(site, x, type)));
   site.mark_held_result(type);
   return ok_status();
 }
 
-Status import_cast_like(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
-  ignore_small_floats(site);
-  const std::int64_t type = held_type(site.graph(), site.in(1));
-  if (wraps(type)) return give_wrapped(site, type);
-  return site.give(site.cast("cast", site.in(0), site.dtype(1)));
+Status import_cast_like(OnnxSite& site, ValueId x, ValueId like) {
+  const std::int64_t type = held_type(site.graph(), like);
+  return wraps(type) ? give_wrapped(site, x, type) : site.give(site.cast("cast", x, site.dtype(like)));
 }
 
-Status import_cast(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  WHET_RETURN_IF_ERROR(site.expect_attribute("to"));
-  ignore_small_floats(site);
-  WHET_TRY(const std::int64_t to, site.integer("to", 0));
-  const auto dtype = dtype_of_onnx(to);
-  if (!dtype) {
-    return site.error("casts to " + onnx_type_name(to) +
-                      "; expected FLOAT, DOUBLE, FLOAT16, INT8, UINT8, INT32, INT64 or BOOL");
-  }
-  return wraps(to) ? give_wrapped(site, to) : site.give(site.cast("cast", site.in(0), *dtype));
+Status import_cast(OnnxSite& site, ValueId x, std::int64_t to) {
+  if (wraps(to)) return give_wrapped(site, x, to);
+  if (const auto dtype = dtype_of_onnx(to)) return site.give(site.cast("cast", x, *dtype));
+  return site.error("casts to " + onnx_type_name(to) +
+                    "; expected FLOAT, DOUBLE, FLOAT16, INT8, UINT8, INT32, INT64 or BOOL");
+}
+
+}  // namespace
+
+OnnxRows onnx_elementwise() {
+  using U = UnaryKind;
+  using B = BinaryKind;
+  static constexpr std::string_view kAligned = "a b @broadcast=0 @axis?", kBinary = "a b";
+  static constexpr OnnxRow kRows[] = {
+      {"Abs", 1, "x", call<import_unary<U::abs>>},
+      {"Acos", 7, "x", call<import_unary<U::acos>>},
+      {"Acosh", 9, "x", call<import_unary<U::acosh>>},
+      {"Add", 1, kAligned, call<import_aligned<B::add>>},
+      {"Add", 7, kBinary, call<import_binary<B::add>>},
+      {"And", 1, kAligned, call<import_aligned<B::logical_and>>},
+      {"And", 7, kBinary, call<import_binary<B::logical_and>>},
+      {"Asin", 7, "x", call<import_unary<U::asin>>},
+      {"Asinh", 9, "x", call<import_unary<U::asinh>>},
+      {"Atan", 7, "x", call<import_unary<U::atan>>},
+      {"Atanh", 9, "x", call<import_unary<U::atanh>>},
+      {"BitShift", 11, "x count @direction:LEFT|RIGHT", call<import_bit_shift>},
+      {"BitwiseAnd", 18, kBinary, call<import_bitwise<B::logical_and>>},
+      {"BitwiseNot", 18, "x", call<bitwise_not>},
+      {"BitwiseOr", 18, kBinary, call<import_bitwise<B::logical_or>>},
+      {"BitwiseXor", 18, kBinary, call<import_bitwise<B::logical_xor>>},
+      {"Cast", 6, "x @to ~saturate", call<import_cast>},
+      {"Cast", 24, "x @to ~saturate ~round_mode", call<import_cast>},
+      {"CastLike", 15, "x like ~saturate", call<import_cast_like>},
+      {"CastLike", 24, "x like ~saturate ~round_mode", call<import_cast_like>},
+      {"Ceil", 1, "x", call<import_unary<U::ceil>>},
+      {"Celu", 12, "x @alpha=1", call<import_celu>},
+      {"Clip", 1, "x @min=-inf @max=inf", call<import_clip_attributes>},
+      {"Clip", 11, "x min? max?", call<clipped>},
+      {"Cos", 7, "x", call<import_unary<U::cos>>},
+      {"Cosh", 9, "x", call<import_unary<U::cosh>>},
+      {"Div", 1, kAligned, call<import_aligned<B::div>>},
+      {"Div", 7, kBinary, call<import_binary<B::div>>},
+      {"Elu", 1, "x @alpha=1", call<import_elu>},
+      {"Equal", 1, kAligned, call<import_aligned<B::equal>>},
+      {"Equal", 7, kBinary, call<import_binary<B::equal>>},
+      {"Erf", 9, "x", call<import_unary<U::erf>>},
+      {"Exp", 1, "x", call<import_unary<U::exp>>},
+      {"Floor", 1, "x", call<import_unary<U::floor>>},
+      {"Gelu", 20, "x @approximate:none|tanh=none", call<gelu>},
+      {"Greater", 1, kAligned, call<import_aligned<B::greater>>},
+      {"Greater", 7, kBinary, call<import_binary<B::greater>>},
+      {"GreaterOrEqual", 12, kBinary, call<import_binary<B::greater_equal>>},
+      {"HardSigmoid", 1, "x @alpha=0.2 @beta=0.5", call<import_hard_sigmoid>},
+      {"HardSwish", 14, "x", call<import_unary<U::hard_swish>>},
+      {"IsInf", 10, "x @detect_negative=1 @detect_positive=1", call<is_infinite>},
+      {"IsNaN", 9, "x", call<import_unary<U::is_nan>>},
+      {"LeakyRelu", 1, "x @alpha=0.01", call<import_leaky_relu>},
+      {"Less", 1, kAligned, call<import_aligned<B::less>>},
+      {"Less", 7, kBinary, call<import_binary<B::less>>},
+      {"LessOrEqual", 12, kBinary, call<import_binary<B::less_equal>>},
+      {"Log", 1, "x", call<import_unary<U::log>>},
+      {"Max", 6, "values...", call<import_chained<B::max>>},
+      {"Mean", 6, "values...", call<mean_of>},
+      {"Min", 6, "values...", call<import_chained<B::min>>},
+      {"Mish", 18, "x", call<mish>},
+      {"Mod", 10, "a b @fmod=0", call<import_mod>},
+      {"Mul", 1, kAligned, call<import_aligned<B::mul>>},
+      {"Mul", 7, kBinary, call<import_binary<B::mul>>},
+      {"Neg", 1, "x", call<import_unary<U::neg>>},
+      {"Not", 1, "x", call<import_unary<U::logical_not>>},
+      {"Or", 1, kAligned, call<import_aligned<B::logical_or>>},
+      {"Or", 7, kBinary, call<import_binary<B::logical_or>>},
+      {"PRelu", 1, "x slope", call<prelu_of_channels>},  // a list of slopes is one a channel
+      {"PRelu", 7, "x slope", call<prelu>},
+      {"Pow", 1, kAligned, call<import_aligned<B::pow>>},
+      {"Pow", 7, "base exponent", call<power>},
+      {"Reciprocal", 1, "x", call<import_unary<U::reciprocal>>},
+      {"Relu", 1, "x", call<import_unary<U::relu>>},
+      {"Round", 11, "x", call<import_unary<U::round>>},
+      {"Selu", 1, "x @alpha=1.6732632423543772 @gamma=1.0507009873554805", call<import_selu>},
+      {"Shrink", 9, "x @lambd=0.5 @bias=0", call<shrunk>},
+      {"Sigmoid", 1, "x", call<import_unary<U::sigmoid>>},
+      {"Sign", 9, "x", call<import_unary<U::sign>>},
+      {"Sin", 7, "x", call<import_unary<U::sin>>},
+      {"Sinh", 9, "x", call<import_unary<U::sinh>>},
+      {"Softplus", 1, "x", call<import_unary<U::softplus>>},
+      {"Softsign", 1, "x", call<import_unary<U::softsign>>},
+      {"Sqrt", 1, "x", call<import_unary<U::sqrt>>},
+      {"Sub", 1, kAligned, call<import_aligned<B::sub>>},
+      {"Sub", 7, kBinary, call<import_binary<B::sub>>},
+      {"Sum", 6, "values...", call<import_chained<B::add>>},
+      {"Swish", 24, "x @alpha=1", call<swish>},
+      {"Tan", 7, "x", call<import_unary<U::tan>>},
+      {"Tanh", 1, "x", call<import_unary<U::tanh>>},
+      {"ThresholdedRelu", 10, "x @alpha=1", call<import_thresholded_relu>},
+      {"Where", 9, "condition a b", call<import_where>},
+      {"Xor", 1, kAligned, call<import_aligned<B::logical_xor>>},
+      {"Xor", 7, kBinary, call<import_binary<B::logical_xor>>},
+      {"BiasGelu", 1, "x bias", call<import_biased_gelu<Gelu::erf>>, kMicrosoft},
+      {"FastGelu", 1, "x bias?", call<import_biased_gelu<Gelu::tanh>>, kMicrosoft},
+      {"Gelu", 1, "x @approximate:none|tanh=none", call<gelu>, kMicrosoft},
+      {"QuickGelu", 1, "x @alpha=1.702", call<swish>, kMicrosoft},
+  };
+  return kRows;
 }
 
 }  // namespace whet

@@ -1,58 +1,40 @@
 #include "import/parts/fourier.h"
 
-#include "import/onnx/importers.h"
+#include "import/onnx/rows.h"
 
 namespace whet {
 namespace {
 
 /// The length of a frame: as given, or that of the window.
-Result<std::int64_t> frame_length(OnnxSite& site) {
-  const bool lists = !site.has(2) || site.rank(2) == 1;
-  if (!site.has(2) && !site.has(3)) return site.error("has neither a window nor a frame length");
-  std::int64_t length = site.has(2) && lists ? site.shape(2)[0] : 0;
-  if (site.has(3)) {
-    WHET_TRY(length, site.known_integer(3, "frame length"));
-  }
-  if (!site.has(2) || (lists && site.shape(2)[0] == length)) return length;
-  return site.error("the window is " + to_string(site.type(site.in(2))) + "; expected one number for each of the " +
+Result<std::int64_t> frame_length(OnnxSite& site, std::optional<ValueId> window, std::optional<std::int64_t> given) {
+  if (!window && !given) return site.error("has neither a window nor a frame length");
+  const bool listed = window && site.rank(*window) == 1;
+  const std::int64_t own = listed ? site.shape(*window)[0] : 0, length = given.value_or(own);
+  if (!window || (listed && own == length)) return length;
+  return site.error("the window is " + to_string(site.type(*window)) + "; expected one number for each of the " +
                     std::to_string(length) + " of a frame");
 }
 
-/// `axis` may be an input (2) or was an attribute.
-Status give_dft(OnnxSite& site, std::int64_t axis) {
-  Dft form{.axis = axis};
-  WHET_TRY(form.inverse, site.flag("inverse", false));
-  WHET_TRY(form.onesided, site.flag("onesided", false));
-  if (site.has(1)) {
-    WHET_TRY(form.length, site.known_integer(1, "length"));
-  }
-  return site.give(dft(site, site.in(0), form));
+Result<ValueId> import_dft(OnnxSite& site, ValueId x, std::optional<std::int64_t> length, std::int64_t axis,
+                           bool inverse, bool onesided) {
+  return dft(site, x, {axis, length, inverse, onesided});
+}
+
+Result<ValueId> import_stft(OnnxSite& site, ValueId x, std::int64_t step, std::optional<ValueId> window,
+                            std::optional<std::int64_t> given, bool onesided) {
+  WHET_TRY(const std::int64_t length, frame_length(site, window, given));
+  return stft(site, x, {step, length, window, onesided});
 }
 
 }  // namespace
 
-Status import_dft_17(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1, 2));
-  WHET_TRY(const std::int64_t axis, site.integer("axis", 1));
-  return give_dft(site, axis);
-}
-
-Status import_dft(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1, 3));
-  std::int64_t axis = -2;
-  if (site.has(2)) {
-    WHET_TRY(axis, site.known_integer(2, "axis"));
-  }
-  return give_dft(site, axis);
-}
-
-Status import_stft(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2, 4));
-  Stft form{.window = site.if_given(2)};
-  WHET_TRY(form.onesided, site.flag("onesided", true));
-  WHET_TRY(form.step, site.known_integer(1, "frame step"));
-  WHET_TRY(form.length, frame_length(site));
-  return site.give(stft(site, site.in(0), form));
+OnnxRows onnx_fourier() {
+  static constexpr OnnxRow kRows[] = {
+      {"DFT", 17, "x length? @axis=1 @inverse=0 @onesided=0", call<import_dft>},
+      {"DFT", 20, "x length? axis=-2 @inverse=0 @onesided=0", call<import_dft>},
+      {"STFT", 17, "x frame_step window? frame_length? @onesided=1", call<import_stft>},
+  };
+  return kRows;
 }
 
 }  // namespace whet

@@ -2,9 +2,9 @@
 #include <optional>
 
 #include "base/arithmetic.h"
-#include "import/onnx/importers.h"
-#include "import/onnx/matrix.h"
+#include "import/onnx/rows.h"
 #include "import/onnx/window.h"
+#include "import/parts/matrix.h"
 
 // Convolutions and products with what ONNX Runtime's optimizer has put into them.
 
@@ -43,63 +43,73 @@ Status give_activated(OnnxSite& site, const Result<ValueId>& product, std::optio
   return site.give(activation, {y});
 }
 
-/// Matrices of at least two dimensions; `first_is_row`: the first one counts the rows, and the others are the batch.
-Result<ValueId> operand(OnnxSite& site, std::size_t i, bool first_is_row) {
-  const std::int64_t rank = static_cast<std::int64_t>(site.rank(i));
-  if (!first_is_row || rank < 3) return site.in(i);
-  TransposeOperator op;
-  for (std::int64_t d = 1; d < rank - 1; ++d) op.perm.push_back(d);
-  op.perm.push_back(0);
-  op.perm.push_back(rank - 1);
-  return site.add("rows", op, {site.in(i)});
-}
-
-}  // namespace
-
 /// (x, w, bias, what is added before the activation)
-Status import_fused_conv(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2, 4));
-  WHET_TRY(const ConvOperator op, read_conv(site, 1));
-  WHET_TRY(const std::vector<double> parameters, site.numbers("activation_params", {}));
-  return give_activated(site, convolved(site, site.in(0), site.in(1), site.if_given(2), op), site.if_given(3),
-                        parameters);
+Status import_fused_conv(OnnxSite& site, ValueId x, ValueId w, std::optional<ValueId> bias, std::optional<ValueId> more,
+                         const std::vector<double>& parameters) {
+  WHET_TRY(const ConvOperator op, read_conv(site, x, w));
+  return give_activated(site, convolved(site, x, w, bias, op), more, parameters);
 }
 
-Status import_fused_gemm(OnnxSite& site) {
+Status import_fused_gemm(OnnxSite& site, ValueId a, ValueId b, std::optional<ValueId> c, bool transpose_a,
+                         bool transpose_b, double alpha, double beta) {
   std::vector<double> parameters;
   for (const char* attribute : {"activation_alpha", "activation_beta", "activation_gamma"}) {
     if (!site.has_attribute(attribute)) break;
     WHET_TRY(const double parameter, site.number(attribute, 0));
     parameters.push_back(parameter);
   }
-  return give_activated(site, read_gemm(site), std::nullopt, parameters);
+  return give_activated(site, gemm(site, a, b, c, {transpose_a, transpose_b, alpha, beta}), std::nullopt, parameters);
+}
+
+/// Matrices of at least two dimensions; `first_is_row`: the first one counts the rows, and the others are the batch.
+Result<ValueId> with_rows(OnnxSite& site, ValueId x, bool first_is_row) {
+  const std::int64_t rank = static_cast<std::int64_t>(site.rank(x));
+  if (!first_is_row || rank < 3) return x;
+  TransposeOperator op;
+  for (std::int64_t d = 1; d < rank - 1; ++d) op.perm.push_back(d);
+  op.perm.push_back(0);
+  op.perm.push_back(rank - 1);
+  return site.add("rows", op, {x});
 }
 
 /// alpha * a * b. Vectors are not transposed.
-Status import_fused_matmul(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
-  MatMulOperator op;
-  WHET_TRY(op.transpose_a, site.flag("transA", false));
-  WHET_TRY(op.transpose_b, site.flag("transB", false));
-  WHET_TRY(const bool rows_a, site.flag("transBatchA", false));
-  WHET_TRY(const bool rows_b, site.flag("transBatchB", false));
-  WHET_TRY(const double alpha, site.number("alpha", 1));
-  if (!is_float(site.dtype(0)))
-    return site.error("multiplies " + to_string(site.type(site.in(0))) + "; expected floats");
+Status import_fused_matmul(OnnxSite& site, ValueId a, ValueId b, bool transpose_a, bool transpose_b, bool rows_a,
+                           bool rows_b, double alpha) {
+  const DType dtype = site.dtype(a);
+  if (!is_float(dtype)) return site.error("multiplies " + to_string(site.type(a)) + "; expected floats");
+  const MatMulOperator op{.transpose_a = transpose_a, .transpose_b = transpose_b};
   ValueId product;
-  if (site.rank(0) < 2 || site.rank(1) < 2) {
-    if ((site.rank(0) >= 2 && op.transpose_a) || (site.rank(1) >= 2 && op.transpose_b)) {
+  if (site.rank(a) < 2 || site.rank(b) < 2) {
+    if ((site.rank(a) >= 2 && transpose_a) || (site.rank(b) >= 2 && transpose_b)) {
       return site.error("transposes a matrix beside a vector, which is not supported");
     }
-    WHET_TRY(product, matmul(site, site.in(0), site.in(1)));
+    WHET_TRY(product, matmul(site, a, b));
   } else {
-    WHET_TRY(const ValueId a, operand(site, 0, rows_a));
-    WHET_TRY(const ValueId b, operand(site, 1, rows_b));
+    WHET_TRY(a, with_rows(site, a, rows_a));
+    WHET_TRY(b, with_rows(site, b, rows_b));
     if (alpha == 1) return site.give(op, {a, b});
     WHET_TRY(product, site.add("matmul", op, {a, b}));
   }
   if (alpha == 1) return site.pass(product);
-  return site.give(BinaryOperator{BinaryKind::mul}, {product, site.add_scalar("alpha", site.dtype(0), alpha)});
+  return site.give(BinaryOperator{BinaryKind::mul}, {product, site.add_scalar("alpha", dtype, alpha)});
+}
+
+}  // namespace
+
+OnnxRows onnx_fused() {
+  static constexpr OnnxRow kRows[] = {
+      {"FusedConv", 1,
+       "x w bias? more? @activation_params= @activation? @kernel_shape? @strides? @dilations? @pads? @auto_pad? "
+       "@group?",
+       call<import_fused_conv>, kMicrosoft},
+      {"FusedGemm", 1,
+       "a b c? @transA=0 @transB=0 @alpha=1 @beta=1 @activation? @activation_alpha? @activation_beta? "
+       "@activation_gamma?",
+       call<import_fused_gemm>, kMicrosoft},
+      {"FusedMatMul", 1, "a b @transA=0 @transB=0 @transBatchA=0 @transBatchB=0 @alpha=1", call<import_fused_matmul>,
+       kMicrosoft},
+  };
+  return kRows;
 }
 
 }  // namespace whet

@@ -1,5 +1,6 @@
 #include "import/parts/fused_attention.h"
-#include "import/onnx/importers.h"
+
+#include "import/onnx/rows.h"
 
 // Attention as ONNX Runtime's optimizer writes it: with the projections and a mask of integers in one node.
 
@@ -43,11 +44,8 @@ Status expect_plain(OnnxSite& site, std::initializer_list<const char*> flags, st
   return ok_status();
 }
 
-Result<std::int64_t> read_heads(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_attribute("num_heads"));
-  WHET_TRY(const std::int64_t heads, site.integer("num_heads", 1));
-  if (heads < 1) return site.error("attribute \"num_heads\" is " + std::to_string(heads));
-  return heads;
+Status expect_heads(OnnxSite& site, std::int64_t count) {
+  return count >= 1 ? ok_status() : site.error("attribute \"num_heads\" is " + std::to_string(count));
 }
 
 /// A bias of queries, keys and values one behind the other: those of `count` columns from `first` on are added.
@@ -57,14 +55,10 @@ Result<ValueId> with_bias(OnnxSite& site, ValueId x, std::int64_t first, std::in
   return site.add("biased", BinaryOperator{B::add}, {x, part});
 }
 
-}  // namespace
-
 /// (x, weights and bias of queries, keys and values side by side, mask, past, bias of the scores)
-Status import_fused_attention(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2, 7));
+Status import_fused_attention(OnnxSite& site, std::int64_t count) {
   WHET_RETURN_IF_ERROR(expect_plain(site, {"do_rotary", "past_present_share_buffer"}, 6));
-  site.ignore({"rotary_embedding_dim"});
-  WHET_TRY(const std::int64_t count, read_heads(site));
+  WHET_RETURN_IF_ERROR(expect_heads(site, count));
   const Shape x = site.shape(0), w = site.shape(1);
   if (x.size() != 3 || w.size() != 2 || x[2] != w[0] || !is_float(site.dtype(0))) {
     return site.error("projects " + to_string(site.type(site.in(0))) + " by " + to_string(site.type(site.in(1))) +
@@ -110,13 +104,11 @@ Status import_fused_attention(OnnxSite& site) {
 
 /// (queries, keys, values, bias of all three, mask, bias of the scores, past keys, past values). Keys and values may be by
 /// heads already, and have no bias then. (All three in one input, which other processors take, is not read.)
-Status import_multi_head_attention(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(3, 10));
+Status import_multi_head_attention(OnnxSite& site, ValueId q, ValueId k, ValueId v, std::int64_t count) {
   WHET_RETURN_IF_ERROR(expect_plain(site, {}, 8));
-  WHET_TRY(const std::int64_t count, read_heads(site));
+  WHET_RETURN_IF_ERROR(expect_heads(site, count));
   for (std::size_t i = 0; i < 3; ++i)
     if (!is_float(site.dtype(i))) return misfit(site, i, "floats");
-  const ValueId q = site.in(0), k = site.in(1), v = site.in(2);
   const bool by_heads = site.rank(1) == 4 && site.rank(2) == 4;
   const auto is_flat = [&](ValueId x) {
     const Shape& shape = site.type(x).shape;
@@ -146,6 +138,25 @@ Status import_multi_head_attention(OnnxSite& site) {
   if (site.wants_output(1)) WHET_RETURN_IF_ERROR(site.pass(heads.k, 1));
   if (site.wants_output(2)) WHET_RETURN_IF_ERROR(site.pass(heads.v, 2));
   return give_attention(site, heads, 4, 5);
+}
+
+}  // namespace
+
+/// Lengths of the past and indices into caches are refused.
+OnnxRows onnx_fused_attention() {
+  static constexpr OnnxRow kRows[] = {
+      {"Attention", 1,
+       "@num_heads x weights bias? mask? past? scores_bias? past_length? @qkv_hidden_sizes? @scale? "
+       "@mask_filter_value? "
+       "@unidirectional? @do_rotary? @past_present_share_buffer? ~rotary_embedding_dim",
+       call<import_fused_attention>, kMicrosoft},
+      {"MultiHeadAttention", 1,
+       "q k v @num_heads bias? mask? scores_bias? past_k? past_v? past_length? cache_indirection? @scale? "
+       "@mask_filter_value? "
+       "@unidirectional?",
+       call<import_multi_head_attention>, kMicrosoft},
+  };
+  return kRows;
 }
 
 }  // namespace whet

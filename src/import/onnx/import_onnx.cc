@@ -6,7 +6,7 @@
 #include <set>
 
 #include "import/onnx/held_types.h"
-#include "import/onnx/importers.h"
+#include "import/onnx/rows.h"
 #include "import/onnx/site.h"
 
 namespace whet {

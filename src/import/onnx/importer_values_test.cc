@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "import/onnx/import_onnx.h"
-#include "import/onnx/importers.h"
+#include "import/onnx/rows.h"
 #include "import/onnx/testing/one_node.h"
 #include "ops/evaluate_graph.h"
 

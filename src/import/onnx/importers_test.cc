@@ -1,4 +1,4 @@
-#include "import/onnx/importers.h"
+#include "import/onnx/rows.h"
 
 #include <gtest/gtest.h>
 
@@ -41,7 +41,7 @@ std::string imported(const std::string& op, int opset, const std::vector<In>& in
 
 TEST(Importers, AreTheOnesThatTheDocumentLists) {
   std::map<std::string, std::string> listed;
-  for (const OnnxImporter& row : onnx_importers()) {
+  for (const OnnxRow& row : onnx_importers()) {
     std::string& sets = listed[(row.domain.empty() ? "" : std::string(row.domain) + ".") + std::string(row.op)];
     sets += (sets.empty() ? "" : ", ") + std::to_string(row.since);
   }

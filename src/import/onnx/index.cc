@@ -1,223 +1,180 @@
 #include "import/parts/index.h"
+
+#include <algorithm>
+
+#include "import/onnx/rows.h"
+#include "import/parts/boxes.h"
 #include "import/parts/non_zero.h"
 #include "import/parts/shape.h"
 #include "import/parts/unique.h"
-
-#include "import/onnx/importers.h"
 
 // Operators that read, write or give places.
 
 namespace whet {
 namespace {
 
-/// The axis that an attribute or (known) input says, counted from 0.
-Result<std::int64_t> axis_of(OnnxSite& site, std::int64_t fallback) {
-  WHET_TRY(const std::int64_t given, site.integer("axis", fallback));
-  return site.resolve_axis(given, site.rank(0));
+template <bool largest>
+Status import_arg(OnnxSite& site, ValueId x, std::int64_t axis, bool keep_dims, bool last) {
+  return site.give(ArgReduceOperator{largest, axis, keep_dims, last}, {x});
 }
 
-Status import_arg(OnnxSite& site, bool largest) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  ArgReduceOperator op{.largest = largest};
-  WHET_TRY(op.axis, axis_of(site, 0));
-  WHET_TRY(op.keep_dims, site.flag("keepdims", true));
-  WHET_TRY(op.last, site.flag("select_last_index", false));
-  return site.give(op, {site.in(0)});
-}
-
-Status give_top_k(OnnxSite& site, std::int64_t k) {
-  TopKOperator op;
-  WHET_TRY(op.axis, axis_of(site, -1));
-  WHET_TRY(op.largest, site.flag("largest", true));
-  site.ignore({"sorted"});  // any order is right where it is 0
-  op.k = k;
-  WHET_TRY(const ValueId places, site.add("places", op, {site.in(0)}));
+Status import_top_k(OnnxSite& site, ValueId x, std::int64_t k, std::int64_t axis, bool largest) {
+  WHET_TRY(const ValueId places, site.add("places", TopKOperator{axis, k, largest}, {x}));
   WHET_RETURN_IF_ERROR(site.give(places, 1));
-  return site.give(GatherElementsOperator{op.axis}, {site.in(0), places}, 0);
+  return site.give(GatherElementsOperator{axis}, {x, places}, 0);
 }
 
-Result<ScatterKind> scatter_kind(OnnxSite& site) {
-  WHET_TRY(const std::size_t kind, site.choice("reduction", "none", {"none", "add", "mul", "max", "min"}));
-  return static_cast<ScatterKind>(kind);
+Status import_cumsum(OnnxSite& site, ValueId x, std::int64_t axis, bool exclusive, bool reverse) {
+  return site.give(CumSumOperator{axis, exclusive, reverse}, {x});
 }
 
-}  // namespace
-
-Status import_arg_max(OnnxSite& site) { return import_arg(site, true); }
-Status import_arg_min(OnnxSite& site) { return import_arg(site, false); }
-
-Status import_top_k_attribute(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  WHET_RETURN_IF_ERROR(site.expect_attribute("k"));
-  WHET_TRY(const std::int64_t k, site.integer("k", 0));
-  return give_top_k(site, k);
+Status import_gather_elements(OnnxSite& site, ValueId x, ValueId places, std::int64_t axis) {
+  return site.give(GatherElementsOperator{axis}, {x, places});
 }
 
-Status import_top_k(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
-  WHET_TRY(const std::int64_t k, site.known_integer(1, "number of elements"));
-  return give_top_k(site, k);
+Status import_gather_nd(OnnxSite& site, ValueId x, ValueId places, std::int64_t batch_dims) {
+  return site.give(GatherNdOperator{batch_dims}, {x, places});
 }
 
-Status import_cumsum(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
-  WHET_TRY(const std::int64_t axis, site.known_integer(1, "axis"));
-  CumSumOperator op;
-  WHET_TRY(op.axis, site.resolve_axis(axis, site.rank(0)));
-  WHET_TRY(op.exclusive, site.flag("exclusive", false));
-  WHET_TRY(op.reverse, site.flag("reverse", false));
-  return site.give(op, {site.in(0)});
-}
-
-Status import_gather_elements(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
-  WHET_TRY(const std::int64_t axis, axis_of(site, 0));
-  return site.give(GatherElementsOperator{axis}, {site.in(0), site.in(1)});
-}
-
-Status import_gather_nd(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
-  GatherNdOperator op;
-  WHET_TRY(op.batch_dims, site.integer("batch_dims", 0));
-  return site.give(op, {site.in(0), site.in(1)});
-}
-
-Status import_scatter_elements(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(3));
-  ScatterElementsOperator op;
-  WHET_TRY(op.axis, axis_of(site, 0));
-  WHET_TRY(op.kind, scatter_kind(site));
-  if (num_elements(site.shape(1)) == 0) return site.pass(site.in(0));
-  return site.give(op, {site.in(0), site.in(1), site.in(2)});
+Status import_scatter_elements(OnnxSite& site, ValueId x, ValueId places, ValueId updates, std::int64_t axis,
+                               ScatterKind kind) {
+  if (num_elements(site.shape(places)) == 0) return site.pass(x);
+  return site.give(ScatterElementsOperator{axis, kind}, {x, places, updates});
 }
 
 /// Rows of a cache are replaced from a place on that each batch entry has; "circular" goes on at the front.
-Status import_tensor_scatter(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2, 3));
-  WHET_TRY(const std::int64_t given, site.integer("axis", -2));
-  WHET_TRY(const std::int64_t axis, site.resolve_axis(given, site.rank(0)));
-  WHET_TRY(const std::size_t mode, site.choice("mode", "linear", {"linear", "circular"}));
-  const Shape update = site.shape(1);
-  const std::int64_t rows = site.shape(0)[static_cast<std::size_t>(axis)];
-  if (update.size() != site.rank(0) || axis == 0 || update[static_cast<std::size_t>(axis)] > rows)
-    return site.error("writes " + to_string(site.type(site.in(1))) + " into " + to_string(site.type(site.in(0))) +
+Status import_tensor_scatter(OnnxSite& site, ValueId x, ValueId updates, std::optional<ValueId> starts,
+                             std::int64_t axis, std::int64_t circular) {
+  const Shape update = site.shape(updates);
+  const auto d = static_cast<std::size_t>(axis);
+  const std::int64_t rows = site.shape(x)[d];
+  if (update.size() != site.rank(x) || axis == 0 || update[d] > rows)
+    return site.error("writes " + to_string(site.type(updates)) + " into " + to_string(site.type(x)) +
                       " along dimension " + std::to_string(axis));
   Shape along(update.size(), 1), each(update.size(), 1);
-  along[static_cast<std::size_t>(axis)] = update[static_cast<std::size_t>(axis)];
+  along[d] = update[d];
   each[0] = update[0];
   Tensor counted_rows(DType::i64, along);
   for (std::int64_t i = 0; i < counted_rows.size(); ++i) counted_rows.set_integer(i, i);
   ValueId places = site.add_constant("rows", counted_rows);
-  if (site.has(2)) {
-    WHET_TRY(const ValueId starts, site.add("starts", ReshapeOperator{each}, {site.in(2)}));
-    WHET_TRY(places, site.add("places", BinaryOperator{BinaryKind::add}, {places, starts}));
+  if (starts) {
+    WHET_TRY(const ValueId first, site.add("starts", ReshapeOperator{each}, {*starts}));
+    WHET_TRY(places, site.add("places", BinaryOperator{BinaryKind::add}, {places, first}));
   }
-  if (mode == 1) {
-    Tensor count(DType::i64, {});
-    count.set_integer(0, rows);
-    WHET_TRY(places,
-             site.add("circular", BinaryOperator{BinaryKind::mod}, {places, site.add_constant("count", count)}));
+  if (circular != 0) {
+    const ValueId count = site.add_constant("count", Tensor::of<std::int64_t>(DType::i64, {}, {rows}));
+    WHET_TRY(places, site.add("circular", BinaryOperator{BinaryKind::mod}, {places, count}));
   }
   WHET_TRY(places, expanded(site, places, update));
-  return site.give(ScatterElementsOperator{axis}, {site.in(0), places, site.in(1)});
+  return site.give(ScatterElementsOperator{axis}, {x, places, updates});
 }
 
-Status import_scatter_nd(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(3));
-  WHET_TRY(const ScatterKind kind, scatter_kind(site));
-  return site.give(scatter_nd(site, site.in(0), site.in(1), site.in(2), kind));
-}
-
-Status import_one_hot(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(3));
-  WHET_TRY(const Tensor depth, site.known(1, "depth"));
+Result<ValueId> import_one_hot(OnnxSite& site, ValueId x, const Tensor& depth, ValueId values, std::int64_t axis) {
   const bool counts = depth.size() == 1 && depth.get(0) >= 0 && depth.get(0) <= kMaxElements;
   if (!counts) return site.error("its depth is " + to_string(depth.type()) + "; expected one number of classes");
-  OneHot form{.depth = static_cast<std::int64_t>(depth.get(0)), .values = site.in(2), .from_end = true};
-  WHET_TRY(const std::int64_t given, site.integer("axis", -1));
-  WHET_TRY(form.axis, site.resolve_axis(given, site.rank(0) + 1));
-  return site.give(one_hot(site, site.in(0), form));
+  OneHot form{.depth = static_cast<std::int64_t>(depth.get(0)), .values = values, .from_end = true};
+  WHET_TRY(form.axis, site.resolve_axis(axis, site.rank(x) + 1));
+  return one_hot(site, x, form);
 }
 
-Status import_trilu(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1, 2));
-  WHET_TRY(const bool upper, site.flag("upper", true));
-  std::int64_t k = 0;
-  if (site.has(1)) {
-    WHET_TRY(k, site.known_integer(1, "diagonal"));
+Status import_eye_like(OnnxSite& site, ValueId x, std::int64_t k) {
+  WHET_TRY(const DType dtype, site.type("dtype", site.dtype(x)));
+  if (site.rank(x) != 2) return site.error("the input is " + to_string(site.type(x)) + "; expected a matrix");
+  WHET_RETURN_IF_ERROR(expect_small(site, site.shape(x), "the result"));
+  return site.give_constant(eye(dtype, site.shape(x)[0], site.shape(x)[1], k));
+}
+
+Status import_non_zero(OnnxSite& site, ValueId x) {
+  if (const Tensor* known = site.constant(x)) return site.give_constant(non_zero(*known));
+  return site.give(counted_non_zero(site, x));
+}
+
+/// Everything from `axis` on is one dimension.
+Result<ValueId> import_hardmax_flattened(OnnxSite& site, ValueId x, std::int64_t axis) {
+  const Shape shape = site.shape(x);
+  const auto middle = shape.begin() + axis;
+  const Shape flat = {num_elements(Shape(shape.begin(), middle)), num_elements(Shape(middle, shape.end()))};
+  WHET_TRY(const ValueId rows, site.add("rows", ReshapeOperator{flat}, {x}));
+  return hardmax(site, rows, 1, shape);
+}
+
+Result<ValueId> import_hardmax(OnnxSite& site, ValueId x, std::int64_t axis) {
+  return hardmax(site, x, axis, site.shape(x));
+}
+
+Result<ValueId> import_compress(OnnxSite& site, ValueId x, ValueId condition, std::optional<std::int64_t> axis) {
+  if (!axis) {
+    WHET_TRY(x, site.add("flat", ReshapeOperator{{num_elements(site.shape(x))}}, {x}));
   }
-  return site.give(trilu(site, site.in(0), k, upper));
+  const Tensor* known = site.constant(condition);
+  return known != nullptr ? compress(site, x, *known, axis.value_or(0))
+                          : counted_where(site, x, condition, axis.value_or(0));
 }
 
-Status import_eye_like(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  WHET_TRY(const std::int64_t k, site.integer("k", 0));
-  const bool typed = site.has_attribute("dtype");
-  WHET_TRY(const std::int64_t number, site.integer("dtype", onnx_type(site.dtype(0))));
-  const auto dtype = dtype_of_onnx(typed ? number : onnx_type(site.dtype(0)));
-  if (!dtype) return site.error("attribute \"dtype\" is " + onnx_type_name(number) + ", which is not supported");
-  if (site.rank(0) != 2) return site.error("the input is " + to_string(site.type(site.in(0))) + "; expected a matrix");
-  WHET_RETURN_IF_ERROR(expect_small(site, site.shape(0), "the result"));
-  return site.give_constant(eye(*dtype, site.shape(0)[0], site.shape(0)[1], k));
-}
-
-Status import_non_zero(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  if (const Tensor* x = site.constant(0)) return site.give_constant(non_zero(*x));
-  return site.give(counted_non_zero(site, site.in(0)));
-}
-
-/// Before operator set 13, everything from `axis` on is one dimension.
-Status import_hardmax(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  WHET_TRY(const std::int64_t axis, axis_of(site, site.opset() >= 13 ? -1 : 1));
-  const Shape x = site.shape(0);
-  if (site.opset() >= 13) return site.give(hardmax(site, site.in(0), axis, x));
-  const Shape flat = {num_elements(Shape(x.begin(), x.begin() + axis)), num_elements(Shape(x.begin() + axis, x.end()))};
-  WHET_TRY(const ValueId rows, site.add("rows", ReshapeOperator{flat}, {site.in(0)}));
-  return site.give(hardmax(site, rows, 1, x));
-}
-
-Status import_compress(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
-  ValueId x = site.in(0);
-  std::int64_t axis = 0;
-  if (site.has_attribute("axis")) {
-    WHET_TRY(axis, axis_of(site, 0));
-  } else {
-    WHET_TRY(x, site.add("flat", ReshapeOperator{{num_elements(site.shape(0))}}, {x}));
-  }
-  if (const Tensor* condition = site.constant(1)) return site.give(compress(site, x, *condition, axis));
-  return site.give(counted_where(site, x, site.in(1), axis));
-}
-
-Status import_reverse_sequence(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
-  WHET_TRY(const std::int64_t time, site.integer("time_axis", 0));
-  WHET_TRY(const std::int64_t batch, site.integer("batch_axis", 1));
-  if (!(time == 0 && batch == 1) && !(time == 1 && batch == 0)) {
-    return site.error("attributes \"time_axis\" and \"batch_axis\" are " + std::to_string(time) + " and " +
-                      std::to_string(batch) + "; expected 0 and 1, or 1 and 0");
-  }
-  return site.give(reverse_sequence(site, site.in(0), site.in(1), static_cast<std::size_t>(time)));
+Result<ValueId> import_reverse_sequence(OnnxSite& site, ValueId x, ValueId lengths, std::int64_t time,
+                                        std::int64_t batch) {
+  if ((time == 0 && batch == 1) || (time == 1 && batch == 0))
+    return reverse_sequence(site, x, lengths, static_cast<std::size_t>(time));
+  return site.error("attributes \"time_axis\" and \"batch_axis\" are " + std::to_string(time) + " and " +
+                    std::to_string(batch) + "; expected 0 and 1, or 1 and 0");
 }
 
 /// The different elements of a list; without an axis of any tensor.
-Status import_unique(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  WHET_TRY(const bool sorted, site.flag("sorted", true));
-  if (site.has_attribute("axis")) {
-    WHET_TRY(const std::int64_t axis, site.integer("axis", 0));
-    WHET_TRY(const std::int64_t resolved, site.resolve_axis(axis, site.rank(0)));
-    if (site.rank(0) != 1)
-      return site.error("finds the different parts of " + to_string(site.type(site.in(0))) + " along axis " +
-                        std::to_string(resolved) + "; only elements are supported");
+Status import_unique(OnnxSite& site, ValueId x, bool sorted, std::optional<std::int64_t> axis) {
+  if (axis && site.rank(x) != 1)
+    return site.error("finds the different parts of " + to_string(site.type(x)) + " along axis " +
+                      std::to_string(*axis) + "; only elements are supported");
+  WHET_TRY(const Unique found, unique_elements(site, x, sorted));
+  const ValueId results[] = {found.values, found.firsts, found.inverse, found.counts};
+  for (std::size_t i = 0; i < 4; ++i) WHET_RETURN_IF_ERROR(site.give(results[i], i));
+  return ok_status();
+}
+
+/// The maximum of a class is the file's; that of all is as many times the images and classes.
+Status import_non_max_suppression(OnnxSite& site, ValueId boxes, ValueId scores, std::int64_t most,
+                                  std::optional<ValueId> overlap, std::optional<ValueId> score, bool centres) {
+  const bool lists = site.rank(boxes) == 3 && site.rank(scores) == 3 && site.shape(boxes)[2] == 4;
+  if (!lists) {
+    return site.error("chooses among boxes " + to_string(site.type(boxes)) + " by scores " +
+                      to_string(site.type(scores)) + "; expected [N, boxes, 4] and [N, classes, boxes]");
   }
-  WHET_TRY(const Unique found, unique_elements(site, site.in(0), sorted));
-  WHET_RETURN_IF_ERROR(site.give(found.values, 0));
-  if (site.wants_output(1)) WHET_RETURN_IF_ERROR(site.give(found.firsts, 1));
-  if (site.wants_output(2)) WHET_RETURN_IF_ERROR(site.give(found.inverse, 2));
-  return site.wants_output(3) ? site.give(found.counts, 3) : ok_status();
+  if (most <= 0 || num_elements(site.shape(scores)) == 0) return site.give_constant(Tensor(DType::i64, {0, 3}));
+  const BestBoxes how{std::min(most, site.shape(scores)[2]), overlap, score};
+  WHET_TRY(const ValueId corners, centres ? corners_of_centres(site, boxes) : ordered_corners(site, boxes));
+  WHET_TRY(const ChosenBoxes chosen, non_max_suppression(site, corners, scores, how));
+  return site.give(rows_of_boxes(site, chosen));
+}
+
+}  // namespace
+
+OnnxRows onnx_index() {
+  static constexpr std::string_view kArg = "x @axis(x)=0 @keepdims=1 @select_last_index=0";
+  static constexpr std::string_view kScatter = "x places updates @axis(x)=0 @reduction:none|add|mul|max|min=none";
+  static constexpr OnnxRow kRows[] = {
+      {"ArgMax", 1, kArg, call<import_arg<true>>},
+      {"ArgMin", 1, kArg, call<import_arg<false>>},
+      {"Compress", 9, "x condition @axis(x)?", call<import_compress>},
+      {"CumSum", 11, "x axis(x) @exclusive=0 @reverse=0", call<import_cumsum>},
+      {"EyeLike", 9, "x @k=0 @dtype?", call<import_eye_like>},
+      {"GatherElements", 11, "x places @axis(x)=0", call<import_gather_elements>},
+      {"GatherND", 11, "x places @batch_dims=0", call<import_gather_nd>},
+      {"Hardmax", 1, "x @axis(x)=1", call<import_hardmax_flattened>},
+      {"Hardmax", 13, "x @axis(x)=-1", call<import_hardmax>},
+      {"NonMaxSuppression", 10, "boxes scores number_of_boxes_of_a_class=0 overlap? score? @center_point_box=0",
+       call<import_non_max_suppression>},
+      {"NonZero", 9, "x", call<import_non_zero>},
+      {"OneHot", 9, "x depth values @axis=-1", call<import_one_hot>},
+      {"ReverseSequence", 10, "x lengths @time_axis=0 @batch_axis=1", call<import_reverse_sequence>},
+      {"Scatter", 9, kScatter, call<import_scatter_elements>},
+      {"ScatterElements", 11, kScatter, call<import_scatter_elements>},
+      {"ScatterND", 11, "x places updates @reduction:none|add|mul|max|min=none", call<scatter_nd>},
+      {"TensorScatter", 24, "x updates starts? @axis(x)=-2 @mode:linear|circular=linear", call<import_tensor_scatter>},
+      {"TopK", 1, "x @k @axis(x)=-1 @largest=1 ~sorted", call<import_top_k>},
+      {"TopK", 10, "x number_of_elements @axis(x)=-1 @largest=1 ~sorted", call<import_top_k>},
+      {"Trilu", 14, "x diagonal=0 @upper=1", call<trilu>},
+      {"Unique", 11, "x @sorted=1 @axis(x)?", call<import_unique>},
+  };
+  return kRows;
 }
 
 }  // namespace whet

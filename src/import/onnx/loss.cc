@@ -1,35 +1,34 @@
 #include "import/parts/loss.h"
 
-#include "import/onnx/importers.h"
+#include "import/onnx/rows.h"
 
 namespace whet {
 namespace {
 
-/// The loss of logarithms x; targets are input 1, weights input 2.
-Status give_loss(OnnxSite& site, ValueId x) {
-  LikelihoodLoss form{.weights = site.if_given(2)};
-  WHET_TRY(const std::size_t reduction, site.choice("reduction", "mean", {"none", "sum", "mean"}));
-  form.reduction = static_cast<LossReduction>(reduction);
-  if (site.has_attribute("ignore_index")) {
-    WHET_TRY(form.ignored, site.integer("ignore_index", 0));
-  }
-  const Result<ValueId> loss = likelihood_loss(site, x, site.in(1), form);
-  return form.reduction == LossReduction::none ? site.pass(loss) : site.give(loss);
+/// The loss of logarithms x.
+Status import_likelihood_loss(OnnxSite& site, ValueId x, ValueId targets, std::optional<ValueId> weights,
+                              LossReduction reduction, std::optional<std::int64_t> ignored) {
+  const Result<ValueId> loss = likelihood_loss(site, x, targets, {reduction, weights, ignored});
+  return reduction == LossReduction::none ? site.pass(loss) : site.give(loss);
+}
+
+Status import_softmax_loss(OnnxSite& site, ValueId x, ValueId targets, std::optional<ValueId> weights,
+                           LossReduction reduction, std::optional<std::int64_t> ignored) {
+  if (site.rank(x) < 2) return site.error("the scores are " + to_string(site.type(x)));
+  WHET_TRY(const ValueId logs, site.add("log_softmax", SoftmaxOperator{1, true}, {x}));
+  WHET_RETURN_IF_ERROR(site.pass(logs, 1));
+  return import_likelihood_loss(site, logs, targets, weights, reduction, ignored);
 }
 
 }  // namespace
 
-Status import_negative_log_likelihood(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2, 3));
-  return give_loss(site, site.in(0));
-}
-
-Status import_softmax_cross_entropy(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2, 3));
-  if (site.rank(0) < 2) return site.error("the scores are " + to_string(site.type(site.in(0))));
-  WHET_TRY(const ValueId logs, site.add("log_softmax", SoftmaxOperator{1, true}, {site.in(0)}));
-  WHET_RETURN_IF_ERROR(site.pass(logs, 1));
-  return give_loss(site, logs);
+OnnxRows onnx_loss() {
+  static constexpr std::string_view kLoss = "x targets weights? @reduction:none|sum|mean=mean @ignore_index?";
+  static constexpr OnnxRow kRows[] = {
+      {"NegativeLogLikelihoodLoss", 12, kLoss, call<import_likelihood_loss>},
+      {"SoftmaxCrossEntropyLoss", 12, kLoss, call<import_softmax_loss>},
+  };
+  return kRows;
 }
 
 }  // namespace whet

@@ -1,32 +1,39 @@
-#include "import/onnx/matrix.h"
+#include "import/parts/matrix.h"
 
-#include "import/onnx/importers.h"
+#include "import/onnx/rows.h"
+#include "import/parts/einsum.h"
 
 namespace whet {
+namespace {
 
-Result<ValueId> read_gemm(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2, 3));
-  if (site.opset() < 7) site.ignore({"broadcast"});
-  Gemm form;
-  WHET_TRY(form.transpose_a, site.flag("transA", false));
-  WHET_TRY(form.transpose_b, site.flag("transB", false));
-  WHET_TRY(form.alpha, site.number("alpha", 1));
-  WHET_TRY(form.beta, site.number("beta", 1));
-  return gemm(site, site.in(0), site.in(1), site.if_given(2), form);
+Result<ValueId> import_gemm(OnnxSite& site, ValueId a, ValueId b, std::optional<ValueId> c, bool transpose_a,
+                            bool transpose_b, double alpha, double beta) {
+  return gemm(site, a, b, c, {transpose_a, transpose_b, alpha, beta});
 }
 
-Status import_gemm(OnnxSite& site) { return site.give(read_gemm(site)); }
-
-Status import_matmul(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
-  const bool has_vector = site.rank(0) == 1 || site.rank(1) == 1;
-  const Result<ValueId> product = matmul(site, site.in(0), site.in(1));
+Status import_matmul(OnnxSite& site, ValueId a, ValueId b) {
+  const bool has_vector = site.rank(a) == 1 || site.rank(b) == 1;
+  const Result<ValueId> product = matmul(site, a, b);
   return has_vector ? site.pass(product) : site.give(product);
 }
 
-Status import_det(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  return site.give(determinant(site, site.in(0)));
+Status import_einsum(OnnxSite& site, const std::vector<ValueId>& values, const std::string& equation) {
+  const Einsum form{.equation = equation, .what = "attribute \"equation\""};
+  WHET_RETURN_IF_ERROR(site.expect_inputs(operand_count(form)));
+  return site.pass(einsum(site, values, form));
+}
+
+}  // namespace
+
+OnnxRows onnx_matrix() {
+  static constexpr OnnxRow kRows[] = {
+      {"Det", 11, "x", call<determinant>},
+      {"Einsum", 12, "values... @equation", call<import_einsum>},
+      {"Gemm", 1, "a b c? @transA=0 @transB=0 @alpha=1 @beta=1 ~broadcast", call<import_gemm>},
+      {"Gemm", 7, "a b c? @transA=0 @transB=0 @alpha=1 @beta=1", call<import_gemm>},
+      {"MatMul", 1, "a b", call<import_matmul>},
+  };
+  return kRows;
 }
 
 }  // namespace whet

@@ -1,40 +1,21 @@
 #include "import/parts/normalize.h"
 
-#include "import/onnx/importers.h"
+#include "import/onnx/rows.h"
 
 namespace whet {
 namespace {
 
-Status give_softmax(OnnxSite& site, bool log) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  WHET_TRY(const std::int64_t given, site.integer("axis", -1));
-  WHET_TRY(const std::int64_t axis, site.resolve_axis(given, site.rank(0)));
-  return site.give(SoftmaxOperator{axis, log}, {site.in(0)});
+using Ints = std::vector<std::int64_t>;
+
+template <bool log>
+Status import_softmax(OnnxSite& site, ValueId x, std::int64_t axis) {
+  return site.give(SoftmaxOperator{axis, log}, {x});
 }
 
-/// Before operator set 13, everything from `axis` on is one dimension.
-Status give_softmax_flattened(OnnxSite& site, bool log) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  WHET_TRY(const std::int64_t given, site.integer("axis", 1));
-  WHET_TRY(const std::int64_t axis, site.resolve_axis(given, site.rank(0)));
-  return site.give(softmax_flattened(site, site.in(0), axis, log));
-}
-
-/// Over the dimensions from "axis" on; scale and bias are inputs 1 and 2.
-Result<LayerNorm> read_layer_norm(OnnxSite& site) {
-  site.ignore({"stash_type"});
-  WHET_TRY(const std::int64_t given, site.integer("axis", -1));
-  WHET_TRY(const std::int64_t axis, site.resolve_axis(given, site.rank(0)));
-  WHET_TRY(const double epsilon, site.number("epsilon", 1e-5));
-  return LayerNorm{axes_from(axis, site.rank(0)), epsilon, site.if_given(1), site.if_given(2)};
-}
-/// Over the last dimension of x, as the fused forms have it.
-Result<LayerNorm> read_last_axis(OnnxSite& site, ValueId x, std::size_t scale, std::size_t bias) {
-  const std::size_t rank = site.rank(x);
-  if (rank == 0) return site.error("normalizes " + to_string(site.type(x)));
-  WHET_TRY(const double epsilon, site.number("epsilon", 1e-12));
-  return LayerNorm{axes_from(static_cast<std::int64_t>(rank) - 1, rank), epsilon, site.if_given(scale),
-                   site.if_given(bias)};
+/// Everything from `axis` on is one dimension.
+template <bool log>
+Result<ValueId> import_softmax_flattened(OnnxSite& site, ValueId x, std::int64_t axis) {
+  return softmax_flattened(site, x, axis, log);
 }
 
 /// Outputs 1 and 2 are the mean and 1 / deviation.
@@ -51,11 +32,19 @@ Status give_layer_norm(OnnxSite& site, ValueId x, const LayerNorm& form) {
   return site.give(scaled_and_shifted(site, n.y, form.scale, form.bias));
 }
 
-/// Inputs 0 and 1 and, where there is one, the bias; the sum is output 3.
-Result<ValueId> sum_with_skip(OnnxSite& site, std::size_t bias) {
-  WHET_TRY(ValueId sum, site.add("sum", BinaryOperator{BinaryKind::add}, {site.in(0), site.in(1)}));
-  if (site.has(bias)) {
-    WHET_TRY(sum, site.add("sum", BinaryOperator{BinaryKind::add}, {sum, site.in(bias)}));
+/// Over the last dimension of x, as the fused forms have it.
+Result<LayerNorm> over_last_axis(OnnxSite& site, ValueId x, double epsilon, std::optional<ValueId> scale,
+                                 std::optional<ValueId> bias) {
+  const std::size_t rank = site.rank(x);
+  if (rank == 0) return site.error("normalizes " + to_string(site.type(x)));
+  return LayerNorm{axes_from(static_cast<std::int64_t>(rank) - 1, rank), epsilon, scale, bias};
+}
+
+/// x and what went around it and, where there is one, a bias; the sum is output 3.
+Result<ValueId> sum_with_skip(OnnxSite& site, ValueId x, ValueId skip, std::optional<ValueId> bias) {
+  WHET_TRY(ValueId sum, site.add("sum", BinaryOperator{BinaryKind::add}, {x, skip}));
+  if (bias) {
+    WHET_TRY(sum, site.add("sum", BinaryOperator{BinaryKind::add}, {sum, *bias}));
   }
   if (site.wants_output(3)) WHET_RETURN_IF_ERROR(site.pass(sum, 3));
   return sum;
@@ -77,40 +66,32 @@ Status give_trained_batch_norm(OnnxSite& site, double momentum, double epsilon) 
   return ok_status();
 }
 
-}  // namespace
-
-Status import_layer_norm(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2, 3));
-  WHET_TRY(const LayerNorm form, read_layer_norm(site));
-  return give_layer_norm(site, site.in(0), form);
-}
-Status import_rms_norm(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
-  WHET_TRY(const LayerNorm form, read_layer_norm(site));
-  return site.give(rms_norm(site, site.in(0), form));
+Status import_layer_norm(OnnxSite& site, ValueId x, ValueId scale, std::optional<ValueId> bias, std::int64_t axis,
+                         double epsilon) {
+  return give_layer_norm(site, x, {axes_from(axis, site.rank(x)), epsilon, scale, bias});
 }
 
-/// Layer norm of the sum of the input, the skip connection and a bias. The sum is a result, too.
-Status import_skip_layer_norm(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(3, 5));
-  WHET_TRY(const ValueId sum, sum_with_skip(site, 4));
-  WHET_TRY(const LayerNorm form, read_last_axis(site, sum, 2, 3));
+Result<ValueId> import_rms_norm(OnnxSite& site, ValueId x, ValueId scale, std::int64_t axis, double epsilon) {
+  return rms_norm(site, x, {axes_from(axis, site.rank(x)), epsilon, scale});
+}
+
+/// Layer norm of the sum of the input, the skip connection and a bias.
+Status import_skip_layer_norm(OnnxSite& site, ValueId x, ValueId skip, ValueId scale, std::optional<ValueId> shift,
+                              std::optional<ValueId> bias, double epsilon) {
+  WHET_TRY(const ValueId sum, sum_with_skip(site, x, skip, bias));
+  WHET_TRY(const LayerNorm form, over_last_axis(site, sum, epsilon, scale, shift));
   return give_layer_norm(site, sum, form);
 }
-Status import_skip_rms_norm(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(3, 4));
-  WHET_TRY(const ValueId sum, sum_with_skip(site, 3));
-  WHET_TRY(LayerNorm form, read_last_axis(site, sum, 2, 3));
-  form.bias.reset();  // input 3 is the sum's
-  return site.give(rms_norm(site, sum, form));
+
+Result<ValueId> import_skip_rms_norm(OnnxSite& site, ValueId x, ValueId skip, ValueId scale,
+                                     std::optional<ValueId> bias, double epsilon) {
+  WHET_TRY(const ValueId sum, sum_with_skip(site, x, skip, bias));
+  WHET_TRY(const LayerNorm form, over_last_axis(site, sum, epsilon, scale, std::nullopt));
+  return rms_norm(site, sum, form);
 }
 
 /// Words, places and segments looked up in their tables, their sum normalized; and how many words the mask leaves.
-Status import_embed_layer_norm(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1, 9));
-  site.ignore({"mask_index_type"});
-  for (std::size_t i : {2, 3, 5, 6})
-    if (!site.has(i)) return site.error("input " + std::to_string(i) + " is left out");
+Result<ValueId> import_embed_layer_norm(OnnxSite& site, ValueId words, double epsilon) {
   if (site.rank(0) != 2 || site.rank(2) != 2 || site.rank(3) != 2 || !is_float(site.dtype(2))) {
     return site.error("looks up " + to_string(site.type(site.in(0))) + " in tables " +
                       to_string(site.type(site.in(2))) + " and " + to_string(site.type(site.in(3))) +
@@ -121,7 +102,7 @@ Status import_embed_layer_norm(OnnxSite& site) {
     return site.error("has " + std::to_string(places) + " words a batch and " + to_string(site.type(site.in(3))) +
                       " for their places");
   }
-  WHET_TRY(ValueId sum, site.add("words", GatherOperator{0}, {site.in(2), site.in(0)}));
+  WHET_TRY(ValueId sum, site.add("words", GatherOperator{0}, {site.in(2), words}));
   const auto add = [&](const Result<ValueId>& part) -> Status {
     WHET_RETURN_IF_ERROR(part);
     WHET_TRY(sum, site.add("sum", BinaryOperator{BinaryKind::add}, {sum, *part}));
@@ -141,73 +122,67 @@ Status import_embed_layer_norm(OnnxSite& site) {
       WHET_RETURN_IF_ERROR(site.give_constant(Tensor(DType::i32, {batch}), 1));
   }
   if (site.wants_output(2)) WHET_RETURN_IF_ERROR(site.pass(sum, 2));
-  WHET_TRY(const LayerNorm form, read_last_axis(site, sum, 5, 6));
-  return site.give(layer_norm(site, sum, form));
-}
-
-Status import_instance_norm(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(3));
-  WHET_TRY(const double epsilon, site.number("epsilon", 1e-5));
-  return site.give(instance_norm(site, site.in(0), site.in(1), site.in(2), epsilon));
-}
-
-/// Scale and bias are one a group, or (from operator set 21 on) one a channel; either is taken, whatever the set says.
-Status import_group_norm(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(3));
-  WHET_RETURN_IF_ERROR(site.expect_attribute("num_groups"));
-  site.ignore({"stash_type"});
-  WHET_TRY(const std::int64_t groups, site.integer("num_groups", 1));
-  WHET_TRY(const double epsilon, site.number("epsilon", 1e-5));
-  return site.give(group_norm(site, site.in(0), groups, site.in(1), site.in(2), epsilon));
+  WHET_TRY(const LayerNorm form, over_last_axis(site, sum, epsilon, site.if_given(5), site.if_given(6)));
+  return layer_norm(site, sum, form);
 }
 
 /// Over the axes given: all except the channels.
-Status import_mean_variance_norm(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  WHET_TRY(std::vector<std::int64_t> axes, site.integers("axes", {0, 2, 3}));
-  WHET_TRY(axes, site.resolve_axes(axes, site.rank(0)));
-  WHET_TRY(const Normalized n, normalized(site, site.in(0), axes, 1e-18));
+Status import_mean_variance_norm(OnnxSite& site, ValueId x, const Ints& axes) {
+  WHET_TRY(const Normalized n, normalized(site, x, axes, 1e-18));
   return site.pass(n.y);
 }
 
-Status import_lp_norm(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  WHET_TRY(const std::int64_t given, site.integer("axis", -1));
-  WHET_TRY(const std::int64_t axis, site.resolve_axis(given, site.rank(0)));
-  WHET_TRY(const std::int64_t p, site.integer("p", 2));
+Result<ValueId> import_lp_norm(OnnxSite& site, ValueId x, std::int64_t axis, std::int64_t p) {
   if (p != 1 && p != 2) return site.error("attribute \"p\" is " + std::to_string(p) + "; expected 1 or 2");
-  return site.give(lp_normalized(site, site.in(0), axis, p));
+  return lp_normalized(site, x, axis, p);
 }
 
-Status import_lrn(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  WHET_RETURN_IF_ERROR(site.expect_attribute("size"));
-  Lrn form;
-  WHET_TRY(form.size, site.integer("size", 1));
-  WHET_TRY(form.alpha, site.number("alpha", 0.0001));
-  WHET_TRY(form.beta, site.number("beta", 0.75));
-  WHET_TRY(form.bias, site.number("bias", 1));
-  return site.give(lrn(site, site.in(0), form));
+Result<ValueId> import_lrn(OnnxSite& site, ValueId x, std::int64_t size, double alpha, double beta, double bias) {
+  return lrn(site, x, {size, alpha, beta, bias});
 }
 
-Status import_batch_norm(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(5));
-  if (site.opset() < 7) site.ignore({"is_test", "consumed_inputs"});
-  BatchNormOperator op;
-  WHET_TRY(const double momentum, site.number("momentum", 0.9));
-  WHET_TRY(op.epsilon, site.number("epsilon", 1e-5));
-  WHET_TRY(bool training, site.flag("training_mode", false));
-  WHET_TRY(const bool spatial, site.flag("spatial", true));
+Status import_batch_norm(OnnxSite& site, ValueId x, ValueId scale, ValueId bias, ValueId mean, ValueId variance,
+                         double momentum, double epsilon, bool training, bool spatial) {
   if (!spatial) return site.error("attribute \"spatial\" is 0; only one scale a channel is supported");
   // Before operator set 14 the results of training say that it is meant.
   training = training || (site.opset() < 14 && site.output_count() > 1);
-  if (training) return give_trained_batch_norm(site, momentum, op.epsilon);
-  return site.give(batch_norm(site, site.in(0), {site.in(1), site.in(2), site.in(3), site.in(4)}, op));
+  if (training) return give_trained_batch_norm(site, momentum, epsilon);
+  return site.give(batch_norm(site, x, {scale, bias, mean, variance}, BatchNormOperator{epsilon}));
 }
 
-Status import_softmax(OnnxSite& site) { return give_softmax(site, false); }
-Status import_log_softmax(OnnxSite& site) { return give_softmax(site, true); }
-Status import_softmax_flattened(OnnxSite& site) { return give_softmax_flattened(site, false); }
-Status import_log_softmax_flattened(OnnxSite& site) { return give_softmax_flattened(site, true); }
+}  // namespace
+
+OnnxRows onnx_normalize() {
+  static constexpr std::string_view kRms = "x scale @axis(x)=-1 @epsilon=1e-5 ~stash_type";
+  static constexpr OnnxRow kRows[] = {
+      {"BatchNormalization", 1,
+       "x scale bias mean variance @momentum=0.9 @epsilon=1e-5 @training_mode=0 @spatial=1 ~is_test ~consumed_inputs",
+       call<import_batch_norm>},
+      {"BatchNormalization", 7, "x scale bias mean variance @momentum=0.9 @epsilon=1e-5 @training_mode=0 @spatial=1",
+       call<import_batch_norm>},
+      // Scale and bias are one a group, or (from operator set 21 on) one a channel; either is taken.
+      {"GroupNormalization", 18, "x @num_groups scale bias @epsilon=1e-5 ~stash_type", call<group_norm>},
+      {"InstanceNormalization", 1, "x scale bias @epsilon=1e-5", call<instance_norm>},
+      {"LRN", 1, "x @size @alpha=0.0001 @beta=0.75 @bias=1", call<import_lrn>},
+      {"LayerNormalization", 1, "x scale bias? @axis(x)=-1 @epsilon=1e-5 ~stash_type", call<import_layer_norm>},
+      {"LogSoftmax", 1, "x @axis(x)=1", call<import_softmax_flattened<true>>},
+      {"LogSoftmax", 13, "x @axis(x)=-1", call<import_softmax<true>>},
+      {"LpNormalization", 1, "x @axis(x)=-1 @p=2", call<import_lp_norm>},
+      {"MeanVarianceNormalization", 9, "x @axes(x)=0,2,3", call<import_mean_variance_norm>},
+      {"RMSNormalization", 23, kRms, call<import_rms_norm>},
+      {"SimplifiedLayerNormalization", 1, kRms, call<import_rms_norm>},
+      {"Softmax", 1, "x @axis(x)=1", call<import_softmax_flattened<false>>},
+      {"Softmax", 13, "x @axis(x)=-1", call<import_softmax<false>>},
+      {"EmbedLayerNormalization", 1,
+       "words @epsilon=1e-12 segments? word_table place_table segment_table? scale shift mask? places? "
+       "~mask_index_type",
+       call<import_embed_layer_norm>, kMicrosoft},
+      {"SkipLayerNormalization", 1, "x skip scale shift? bias? @epsilon=1e-12", call<import_skip_layer_norm>,
+       kMicrosoft},
+      {"SkipSimplifiedLayerNormalization", 1, "x skip scale bias? @epsilon=1e-12", call<import_skip_rms_norm>,
+       kMicrosoft},
+  };
+  return kRows;
+}
 
 }  // namespace whet

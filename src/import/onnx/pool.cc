@@ -1,39 +1,38 @@
 #include <algorithm>
 
-#include "import/onnx/importers.h"
+#include "import/onnx/rows.h"
 #include "import/onnx/window.h"
 #include "import/parts/roi_align.h"
 
 namespace whet {
 
-Result<Pooling> read_pooling(OnnxSite& site, PoolKind kind) {
-  if (site.rank(0) < 3) {
-    return site.error("the input is " + to_string(site.type(site.in(0))) +
+Result<Pooling> read_pooling(OnnxSite& site, ValueId x, PoolKind kind) {
+  if (site.rank(x) < 3) {
+    return site.error("the input is " + to_string(site.type(x)) +
                       "; expected a batch, channels and one to three spatial dimensions");
   }
-  WHET_RETURN_IF_ERROR(site.expect_attribute("kernel_shape"));
   Pooling pooling{.kind = kind};
-  WHET_TRY(pooling.kernel, site.entries("kernel_shape", site.rank(0) - 2, 1, 1));
-  WHET_TRY(pooling.window, read_window(site, pooling.kernel));
+  WHET_TRY(pooling.kernel, site.entries("kernel_shape", site.rank(x) - 2, 1, 1));
+  WHET_TRY(pooling.window, read_window(site, x, pooling.kernel));
   WHET_TRY(pooling.ceil_mode, site.flag("ceil_mode", false));
   return pooling;
 }
 
 namespace {
 
-Result<std::int64_t> read_p(OnnxSite& site) {
-  WHET_TRY(const std::int64_t p, site.integer("p", 2));
-  if (p >= 1 && p <= 1024) return p;
+using Ints = std::vector<std::int64_t>;
+
+Status expect_norm(OnnxSite& site, std::int64_t p) {
+  if (p >= 1 && p <= 1024) return ok_status();
   return site.error("attribute \"p\" is " + std::to_string(p) + "; expected 1 to 1024");
 }
 
 /// The extents of MaxUnpool's result where they are not given: those whose windows have the input's positions.
-Result<Shape> unpooled_shape(OnnxSite& site) {
-  const Shape x = site.shape(0);
+Result<Shape> unpooled_shape(OnnxSite& site, const Shape& x) {
   const std::size_t spatial = x.size() - std::min<std::size_t>(x.size(), 2);
-  WHET_TRY(const std::vector<std::int64_t> kernel, site.entries("kernel_shape", spatial, 1, 1));
-  WHET_TRY(const std::vector<std::int64_t> strides, site.entries("strides", spatial, 1, 1));
-  WHET_TRY(const std::vector<std::int64_t> pads, site.entries("pads", 2 * spatial, 0, 0));
+  WHET_TRY(const Ints kernel, site.entries("kernel_shape", spatial, 1, 1));
+  WHET_TRY(const Ints strides, site.entries("strides", spatial, 1, 1));
+  WHET_TRY(const Ints pads, site.entries("pads", 2 * spatial, 0, 0));
   Shape y(x.begin(), x.end() - static_cast<std::ptrdiff_t>(spatial));
   for (std::size_t d = 0; d < spatial; ++d) {
     WHET_RETURN_IF_ERROR(check_shape(site.name() + ": the result", {x[d + 2], strides[d]}));
@@ -42,76 +41,77 @@ Result<Shape> unpooled_shape(OnnxSite& site) {
   return y;
 }
 
-}  // namespace
-
-Status import_max_pool(OnnxSite& site) {
-  WHET_TRY(const bool by_columns, site.flag("storage_order", false));
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  WHET_TRY(const Pooling pooling, read_pooling(site, PoolKind::max));
-  WHET_TRY(const ValueId top, pooled(site, site.in(0), pooling));
+Status import_max_pool(OnnxSite& site, ValueId x, bool by_columns) {
+  WHET_TRY(const Pooling pooling, read_pooling(site, x, PoolKind::max));
+  WHET_TRY(const ValueId top, pooled(site, x, pooling));
   if (!site.wants_output(1)) return site.give(top);
-  WHET_RETURN_IF_ERROR(site.give(max_pool_indices(site, site.in(0), pooling, top, by_columns), 1));
+  WHET_RETURN_IF_ERROR(site.give(max_pool_indices(site, x, pooling, top, by_columns), 1));
   return site.pass(top);
 }
 
 /// The largest pixels of cells of regions (the number of an image and two corners).
-Status import_max_roi_pool(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
-  WHET_RETURN_IF_ERROR(site.expect_attribute("pooled_shape"));
-  WHET_TRY(const std::vector<std::int64_t> cells, site.entries("pooled_shape", 2, 1, 1));
+Result<ValueId> import_max_roi_pool(OnnxSite& site, ValueId x, ValueId regions, double scale) {
+  WHET_TRY(const Ints cells, site.entries("pooled_shape", 2, 1, 1));
   RoiAlign plan;
   plan.cells[0] = cells[0], plan.cells[1] = cells[1];
-  WHET_TRY(plan.scale, site.number("spatial_scale", 1));
-  const Shape rois = site.shape(1);
+  plan.scale = scale;
+  const Shape rois = site.shape(regions);
   if (rois.size() != 2 || rois[1] != 5)
-    return site.error("its regions are " + to_string(site.type(site.in(1))) + "; expected five numbers each");
-  WHET_TRY(ValueId image, site.add("number", SliceOperator{{0, 0}, {1, 1}, {rois[0], 1}}, {site.in(1)}));
+    return site.error("its regions are " + to_string(site.type(regions)) + "; expected five numbers each");
+  WHET_TRY(ValueId image, site.add("number", SliceOperator{{0, 0}, {1, 1}, {rois[0], 1}}, {regions}));
   WHET_TRY(image, site.add("numbers", ReshapeOperator{{rois[0]}}, {image}));
   WHET_TRY(image, site.cast("images", image, DType::i32));
-  WHET_TRY(const ValueId corners, site.add("corners", SliceOperator{{0, 1}, {1, 1}, {rois[0], 4}}, {site.in(1)}));
-  return site.give(roi_pooled(site, {site.in(0), corners, image}, plan));
+  WHET_TRY(const ValueId corners, site.add("corners", SliceOperator{{0, 1}, {1, 1}, {rois[0], 4}}, {regions}));
+  return roi_pooled(site, {x, corners, image}, plan);
 }
 
-Status import_average_pool(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  WHET_TRY(Pooling pooling, read_pooling(site, PoolKind::average));
-  WHET_TRY(pooling.count_include_pad, site.flag("count_include_pad", false));
-  return site.give(pooled(site, site.in(0), pooling));
+Result<ValueId> import_average_pool(OnnxSite& site, ValueId x, bool count_include_pad) {
+  WHET_TRY(Pooling pooling, read_pooling(site, x, PoolKind::average));
+  pooling.count_include_pad = count_include_pad;
+  return pooled(site, x, pooling);
 }
 
-Status import_lp_pool(OnnxSite& site) {
-  WHET_TRY(const std::int64_t p, read_p(site));
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  WHET_TRY(const Pooling pooling, read_pooling(site, PoolKind::average));
-  site.ignore({"count_include_pad"});  // zeros add nothing
-  return site.give(lp_pooled(site, site.in(0), pooling, p));
+Result<ValueId> import_lp_pool(OnnxSite& site, ValueId x, std::int64_t p) {
+  WHET_RETURN_IF_ERROR(expect_norm(site, p));
+  WHET_TRY(const Pooling pooling, read_pooling(site, x, PoolKind::average));
+  return lp_pooled(site, x, pooling, p);
 }
 
-Status import_global_lp_pool(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  WHET_TRY(const std::int64_t p, read_p(site));
-  return site.give(lp_pooled_whole(site, site.in(0), p));
+Result<ValueId> import_global_lp_pool(OnnxSite& site, ValueId x, std::int64_t p) {
+  WHET_RETURN_IF_ERROR(expect_norm(site, p));
+  return lp_pooled_whole(site, x, p);
 }
 
-Status import_global_average_pool(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  return site.give(pooled_whole(site, site.in(0), ReduceKind::mean));
-}
-
-Status import_global_max_pool(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  return site.give(pooled_whole(site, site.in(0), ReduceKind::max));
+template <ReduceKind kind>
+Result<ValueId> import_global_pool(OnnxSite& site, ValueId x) {
+  return pooled_whole(site, x, kind);
 }
 
 /// Places count through the whole result, whose shape may be given.
-Status import_max_unpool(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2, 3));
-  WHET_RETURN_IF_ERROR(site.expect_attribute("kernel_shape"));
-  WHET_TRY(Shape y, unpooled_shape(site));
-  if (site.has(2)) {
-    WHET_TRY(y, site.known_integers(2, "shape"));
-  }
-  return site.give(max_unpool(site, site.in(0), site.in(1), y));
+Result<ValueId> import_max_unpool(OnnxSite& site, ValueId x, ValueId places, const std::optional<Ints>& shape) {
+  WHET_TRY(const Shape y, unpooled_shape(site, site.shape(x)));
+  return max_unpool(site, x, places, shape.value_or(y));
+}
+
+}  // namespace
+
+/// What `read_pooling` reads is behind the parameters.
+OnnxRows onnx_pool() {
+  static constexpr OnnxRow kRows[] = {
+      {"AveragePool", 1, "x @count_include_pad=0 @kernel_shape @strides? @dilations? @pads? @auto_pad? @ceil_mode?",
+       call<import_average_pool>},
+      {"GlobalAveragePool", 1, "x", call<import_global_pool<ReduceKind::mean>>},
+      {"GlobalLpPool", 2, "x @p=2", call<import_global_lp_pool>},
+      {"GlobalMaxPool", 1, "x", call<import_global_pool<ReduceKind::max>>},
+      // Zeros that are counted add nothing.
+      {"LpPool", 2, "x @p=2 @kernel_shape @strides? @dilations? @pads? @auto_pad? @ceil_mode? ~count_include_pad",
+       call<import_lp_pool>},
+      {"MaxPool", 1, "x @storage_order=0 @kernel_shape @strides? @dilations? @pads? @auto_pad? @ceil_mode?",
+       call<import_max_pool>},
+      {"MaxRoiPool", 1, "x regions @spatial_scale=1 @pooled_shape", call<import_max_roi_pool>},
+      {"MaxUnpool", 9, "x places shape? @kernel_shape @strides? @pads?", call<import_max_unpool>},
+  };
+  return kRows;
 }
 
 }  // namespace whet

@@ -1,8 +1,8 @@
 #include "import/parts/quantize.h"
 
-#include "import/onnx/importers.h"
-#include "import/onnx/matrix.h"
+#include "import/onnx/rows.h"
 #include "import/onnx/window.h"
+#include "import/parts/matrix.h"
 
 namespace whet {
 namespace {
@@ -74,14 +74,6 @@ Status give_rescaled(OnnxSite& site, ValueId sum, const Scales& scales, std::siz
   return site.give(rescaled(site, sum, scales, zero, to));
 }
 
-/// Zero points may be left out between the inputs that may not.
-Status expect_given(OnnxSite& site, std::initializer_list<std::size_t> required, std::size_t most) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1, most));
-  for (const std::size_t i : required)
-    if (!site.has(i)) return site.error("input " + std::to_string(i) + " is left out");
-  return ok_status();
-}
-
 /// Input `i`, a scale of a whole tensor.
 Result<ValueId> whole_scale(OnnxSite& site, std::size_t i) {
   if (!is_float(site.dtype(i))) {
@@ -114,19 +106,14 @@ Status give_requantized(OnnxSite& site, ValueId y, std::size_t scale) {
 /// `compute` between inputs (x, its scale and zero point) and the result's scale and zero point.
 template <typename Compute>
 Status give_between(OnnxSite& site, const Compute& compute) {
-  WHET_RETURN_IF_ERROR(expect_given(site, {0, 1, 3}, 5));
   WHET_TRY(const ValueId x, dequantized_input(site, 0));
   WHET_TRY(const ValueId y, compute(x));
   return give_requantized(site, y, 3);
 }
 
-}  // namespace
-
 /// x / scale in the type that "precision" names, else in that of the scale; to u8 or i8, as "output_dtype" or the zero
 /// point says.
 Status import_quantize_linear(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2, 3));
-  site.ignore({"saturate", "block_size"});
   WHET_TRY(ValueId scale, along_axis(site, "scale", 1));
   WHET_TRY(const DType compute, type_attribute(site, "precision", site.dtype(1)));
   WHET_TRY(const DType to, type_attribute(site, "output_dtype", site.has(2) ? site.dtype(2) : DType::u8));
@@ -146,8 +133,6 @@ Status import_quantize_linear(OnnxSite& site) {
 }
 
 Status import_dequantize_linear(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2, 3));
-  site.ignore({"block_size"});
   WHET_TRY(const ValueId scale, along_axis(site, "scale", 1));
   WHET_TRY(const DType to, type_attribute(site, "output_dtype", site.dtype(1)));
   if (!is_float(to)) return site.error("gives " + std::string(name_of(to)) + "; expected floats");
@@ -158,16 +143,14 @@ Status import_dequantize_linear(OnnxSite& site) {
   return site.give(dequantized(site, site.in(0), scale, zero, to));
 }
 
-Status import_dynamic_quantize_linear(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  WHET_TRY(const ByItself by, quantization_of(site, site.in(0)));
+Status import_dynamic_quantize_linear(OnnxSite& site, ValueId x) {
+  WHET_TRY(const ByItself by, quantization_of(site, x));
   WHET_RETURN_IF_ERROR(site.pass(by.scale, 1));
   WHET_RETURN_IF_ERROR(site.pass(by.zero, 2));
-  return site.give(quantized(site, site.in(0), by.scale, by.zero, DType::u8));
+  return site.give(quantized(site, x, by.scale, by.zero, DType::u8));
 }
 
 Status import_matmul_integer(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2, 4));
   WHET_TRY(const ValueId a, centred_matrix(site, 0, 2, false));
   WHET_TRY(const ValueId b, centred_matrix(site, 1, 3, true));
   WHET_TRY(const ValueId product, matmul(site, a, b));
@@ -175,8 +158,7 @@ Status import_matmul_integer(OnnxSite& site) {
 }
 
 Status import_conv_integer(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2, 4));
-  WHET_TRY(const ConvOperator op, read_conv(site, 1));
+  WHET_TRY(const ConvOperator op, read_conv(site, site.in(0), site.in(1)));
   WHET_TRY(const ValueId x, centred_image(site, 2));
   WHET_TRY(const ValueId w, centred_weights(site, 1, 3));
   return site.give(op, {x, w});
@@ -184,7 +166,6 @@ Status import_conv_integer(OnnxSite& site) {
 
 /// (a, its scale and zero point, b, the same two, the result's scale and zero point)
 Status import_qlinear_matmul(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(8));
   WHET_TRY(const ValueId a, centred_matrix(site, 0, 2, false));
   WHET_TRY(const ValueId b, centred_matrix(site, 3, 5, true));
   Scales scales;
@@ -199,8 +180,7 @@ Status import_qlinear_matmul(OnnxSite& site) {
 
 /// (x, its scale and zero point, w, the same two, the result's scale and zero point, a bias of the sums' scale)
 Status import_qlinear_conv(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(8, 9));
-  WHET_TRY(const ConvOperator op, read_conv(site, 3));
+  WHET_TRY(const ConvOperator op, read_conv(site, site.in(0), site.in(3)));
   WHET_TRY(const ValueId x, centred_image(site, 2));
   WHET_TRY(const ValueId w, centred_weights(site, 3, 5));
   std::vector<ValueId> inputs = {x, w};
@@ -216,8 +196,8 @@ Status import_qlinear_conv(OnnxSite& site) {
 
 // ---- ONNX Runtime's own
 
-Status import_qlinear_binary(OnnxSite& site, BinaryKind kind) {
-  WHET_RETURN_IF_ERROR(expect_given(site, {0, 1, 3, 4, 6}, 8));
+template <BinaryKind kind>
+Status import_qlinear_binary(OnnxSite& site) {
   WHET_TRY(const ValueId a, dequantized_input(site, 0));
   WHET_TRY(const ValueId b, dequantized_input(site, 3));
   WHET_TRY(const ValueId y, site.add("result", BinaryOperator{kind}, {a, b}));
@@ -228,16 +208,13 @@ Status import_qlinear_sigmoid(OnnxSite& site) {
   return give_between(site, [&](ValueId x) { return site.add("sigmoid", UnaryOperator{UnaryKind::sigmoid}, {x}); });
 }
 
-Status import_qlinear_leaky_relu(OnnxSite& site) {
-  WHET_TRY(const double alpha, site.number("alpha", 0.01));
+Status import_qlinear_leaky_relu(OnnxSite& site, double alpha) {
   return give_between(site, [&](ValueId x) { return site.add("leaky_relu", LeakyReluOperator{alpha}, {x}); });
 }
 
 /// Over one axis, as the standard has it from operator set 13 on.
-Status import_qlinear_softmax(OnnxSite& site) {
-  WHET_TRY(const std::int64_t opset, site.integer("opset", 13));
+Status import_qlinear_softmax(OnnxSite& site, std::int64_t opset) {
   WHET_TRY(const std::int64_t given, site.integer("axis", opset < 13 ? 1 : -1));
-  WHET_RETURN_IF_ERROR(expect_given(site, {0, 1, 3}, 5));
   WHET_TRY(const std::int64_t axis, site.resolve_axis(given, site.rank(0)));
   if (opset < 13 && axis + 1 != static_cast<std::int64_t>(site.rank(0))) {
     return site.error("softmax over several dimensions is not supported");
@@ -245,9 +222,7 @@ Status import_qlinear_softmax(OnnxSite& site) {
   return give_between(site, [&](ValueId x) { return site.add("softmax", SoftmaxOperator{axis, false}, {x}); });
 }
 
-Status import_qlinear_global_average_pool(OnnxSite& site) {
-  WHET_TRY(const bool channels_last, site.flag("channels_last", false));
-  WHET_RETURN_IF_ERROR(expect_given(site, {0, 1, 3}, 5));
+Status import_qlinear_global_average_pool(OnnxSite& site, bool channels_last) {
   const auto rank = static_cast<std::int64_t>(site.rank(0));
   if (rank < 3) return site.error("the input is " + to_string(site.type(site.in(0))) + "; expected an image");
   ReduceOperator mean{ReduceKind::mean, {}, true};
@@ -255,18 +230,15 @@ Status import_qlinear_global_average_pool(OnnxSite& site) {
   return give_between(site, [&](ValueId x) { return site.add("mean", mean, {x}); });
 }
 
-Status import_qlinear_average_pool(OnnxSite& site) {
-  WHET_TRY(const bool channels_last, site.flag("channels_last", false));
-  WHET_RETURN_IF_ERROR(expect_given(site, {0, 1, 3}, 5));
+Status import_qlinear_average_pool(OnnxSite& site, bool channels_last, bool count_include_pad) {
   if (channels_last) return site.error("has channels last, which is not supported");
-  WHET_TRY(Pooling pooling, read_pooling(site, PoolKind::average));
-  WHET_TRY(pooling.count_include_pad, site.flag("count_include_pad", false));
+  WHET_TRY(Pooling pooling, read_pooling(site, site.in(0), PoolKind::average));
+  pooling.count_include_pad = count_include_pad;
   return give_between(site, [&](ValueId x) { return pooled(site, x, pooling); });
 }
 
 /// (condition, then two operands with their scales and zero points, the result's scale and zero point)
 Status import_qlinear_where(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(expect_given(site, {0, 1, 2, 4, 5, 7}, 9));
   WHET_TRY(const ValueId x, dequantized_input(site, 1));
   WHET_TRY(const ValueId y, dequantized_input(site, 4));
   WHET_TRY(const ValueId chosen, site.add("chosen", WhereOperator{}, {site.in(0), x, y}));
@@ -274,12 +246,7 @@ Status import_qlinear_where(OnnxSite& site) {
 }
 
 /// (the result's scale and zero point, then each part with its own)
-Status import_qlinear_concat(OnnxSite& site) {
-  const std::size_t parts = site.input_count() / 3;
-  WHET_RETURN_IF_ERROR(expect_given(site, {0, 2, 3}, 2 + 3 * std::max<std::size_t>(parts, 1)));
-  WHET_RETURN_IF_ERROR(site.expect_attribute("axis"));
-  WHET_TRY(const std::int64_t given, site.integer("axis", 0));
-  WHET_TRY(const std::int64_t axis, site.resolve_axis(given, site.rank(2)));
+Status import_qlinear_concat(OnnxSite& site, std::int64_t axis) {
   std::vector<ValueId> list;
   for (std::size_t i = 2; i < site.input_count(); i += 3) {
     if (!site.has(i) || !site.has(i + 1)) return site.error("input " + std::to_string(i) + " or its scale is left out");
@@ -291,12 +258,8 @@ Status import_qlinear_concat(OnnxSite& site) {
 }
 
 /// alpha * a * b + c, where c counts in units of the product of the scales; f32 where the result has no scale.
-Status import_qgemm(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(expect_given(site, {0, 1, 3, 4}, 9));
-  MatMulOperator op;
-  WHET_TRY(op.transpose_a, site.flag("transA", false));
-  WHET_TRY(op.transpose_b, site.flag("transB", false));
-  WHET_TRY(const double alpha, site.number("alpha", 1));
+Status import_qgemm(OnnxSite& site, bool transpose_a, bool transpose_b, double alpha) {
+  const MatMulOperator op{.transpose_a = transpose_a, .transpose_b = transpose_b};
   if (site.rank(0) != 2 || site.rank(3) != 2) {
     return site.error("multiplies " + to_string(site.type(site.in(0))) + " and " + to_string(site.type(site.in(3))) +
                       "; expected two matrices");
@@ -327,7 +290,6 @@ Status import_qgemm(OnnxSite& site) {
 
 /// (a, b, their scales, their zero points, a bias)
 Status import_matmul_integer_to_float(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(4, 7));
   WHET_TRY(const ValueId a, centred_matrix(site, 0, 4, false));
   WHET_TRY(const ValueId b, centred_matrix(site, 1, 5, true));
   WHET_TRY(const ValueId left, along_matrix(site, "a_scale", operand(site, 2), site.shape(0), false));
@@ -337,19 +299,63 @@ Status import_matmul_integer_to_float(OnnxSite& site) {
 }
 
 /// (a in floats, b, its scale and zero point, a bias): a is quantized by the values that it has.
-Status import_dynamic_quantize_matmul(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(3, 5));
-  if (site.dtype(0) != DType::f32) {
-    return site.error("the input is " + to_string(site.type(site.in(0))) + "; expected f32");
-  }
-  WHET_TRY(const ByItself by, quantization_of(site, site.in(0)));
-  WHET_TRY(ValueId a, site.add("divided", BinaryOperator{BinaryKind::div}, {site.in(0), by.scale}));
+Status import_dynamic_quantize_matmul(OnnxSite& site, ValueId a) {
+  if (site.dtype(a) != DType::f32) return site.error("the input is " + to_string(site.type(a)) + "; expected f32");
+  WHET_TRY(const ByItself by, quantization_of(site, a));
+  WHET_TRY(a, site.add("divided", BinaryOperator{BinaryKind::div}, {a, by.scale}));
   WHET_TRY(a, saturated(site, a, by.zero, DType::u8));
   WHET_TRY(a, centred(site, a, by.zero));
   WHET_TRY(const ValueId b, centred_matrix(site, 1, 3, true));
   WHET_TRY(const ValueId right, along_matrix(site, "b_scale", operand(site, 2), site.shape(1), true));
   WHET_TRY(const ValueId product, matmul(site, a, b));
   return site.give(in_floats(site, product, by.scale, right, site.if_given(4)));
+}
+
+}  // namespace
+
+OnnxRows onnx_quantize() {
+  using B = BinaryKind;
+  static constexpr std::string_view kQuantize = "x scale zero? @axis? @precision? @output_dtype? ~saturate ~block_size";
+  static constexpr std::string_view kDequantize = "x scale zero? @axis? @output_dtype? ~block_size";
+  static constexpr std::string_view kBinary = "a a_scale a_zero? b b_scale b_zero? y_scale y_zero?";
+  static constexpr OnnxRow kRows[] = {
+      {"ConvInteger", 10, "x w x_zero? w_zero? @kernel_shape? @strides? @dilations? @pads? @auto_pad? @group?",
+       call<import_conv_integer>},
+      {"DequantizeLinear", 10, kDequantize, call<import_dequantize_linear>},
+      {"DynamicQuantizeLinear", 11, "x", call<import_dynamic_quantize_linear>},
+      {"MatMulInteger", 10, "a b a_zero? b_zero?", call<import_matmul_integer>},
+      {"QLinearConv", 10,
+       "x x_scale x_zero w w_scale w_zero y_scale y_zero bias? @kernel_shape? @strides? @dilations? @pads? @auto_pad? "
+       "@group?",
+       call<import_qlinear_conv>},
+      {"QLinearMatMul", 10, "a a_scale a_zero b b_scale b_zero y_scale y_zero", call<import_qlinear_matmul>},
+      {"QuantizeLinear", 10, kQuantize, call<import_quantize_linear>},
+      {"DequantizeLinear", 1, kDequantize, call<import_dequantize_linear>, kMicrosoft},
+      {"DynamicQuantizeMatMul", 1, "a b b_scale b_zero? bias?", call<import_dynamic_quantize_matmul>, kMicrosoft},
+      {"MatMulIntegerToFloat", 1, "a b a_scale b_scale a_zero? b_zero? bias?", call<import_matmul_integer_to_float>,
+       kMicrosoft},
+      {"QGemm", 1, "@transA=0 @transB=0 @alpha=1 a a_scale a_zero? b b_scale b_zero? c? y_scale? y_zero?",
+       call<import_qgemm>, kMicrosoft},
+      {"QLinearAdd", 1, kBinary, call<import_qlinear_binary<B::add>>, kMicrosoft},
+      {"QLinearAveragePool", 1,
+       "@channels_last=0 @count_include_pad=0 x x_scale x_zero? y_scale y_zero? @kernel_shape @strides? @dilations? "
+       "@pads? @auto_pad? "
+       "@ceil_mode?",
+       call<import_qlinear_average_pool>, kMicrosoft},
+      {"QLinearConcat", 1, "@axis(x) y_scale y_zero? x x_scale others...?", call<import_qlinear_concat>, kMicrosoft},
+      {"QLinearGlobalAveragePool", 1, "@channels_last=0 x x_scale x_zero? y_scale y_zero?",
+       call<import_qlinear_global_average_pool>, kMicrosoft},
+      {"QLinearLeakyRelu", 1, "@alpha=0.01 x x_scale x_zero? y_scale y_zero?", call<import_qlinear_leaky_relu>,
+       kMicrosoft},
+      {"QLinearMul", 1, kBinary, call<import_qlinear_binary<B::mul>>, kMicrosoft},
+      {"QLinearSigmoid", 1, "x x_scale x_zero? y_scale y_zero?", call<import_qlinear_sigmoid>, kMicrosoft},
+      {"QLinearSoftmax", 1, "@opset=13 @axis? x x_scale x_zero? y_scale y_zero?", call<import_qlinear_softmax>,
+       kMicrosoft},
+      {"QLinearWhere", 1, "condition a a_scale a_zero? b b_scale b_zero? y_scale y_zero?", call<import_qlinear_where>,
+       kMicrosoft},
+      {"QuantizeLinear", 1, kQuantize, call<import_quantize_linear>, kMicrosoft},
+  };
+  return kRows;
 }
 
 }  // namespace whet

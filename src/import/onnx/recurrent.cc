@@ -1,6 +1,6 @@
 #include "import/parts/recurrent.h"
 
-#include "import/onnx/importers.h"
+#include "import/onnx/rows.h"
 
 namespace whet {
 namespace {
@@ -17,14 +17,12 @@ Status expect_all_used(OnnxSite& site, const std::string& attribute, std::size_t
 }
 
 /// "activations" and their parameters. The parameters are in the order of the activations that have them.
-Status read_activations(OnnxSite& site, Recurrent& form) {
+Status name_activations(OnnxSite& site, Recurrent& form, std::vector<std::string> names,
+                        const std::vector<double>& alpha, const std::vector<double>& beta) {
   const std::vector<std::string> usual = usual_activations(form.kind);
   const std::size_t count = usual.size() * static_cast<std::size_t>(form.directions());
-  std::vector<std::string> names;
-  for (std::size_t i = 0; i < count; ++i) names.push_back(usual[i % usual.size()]);
-  WHET_TRY(names, site.texts("activations", names));
-  WHET_TRY(const std::vector<double> alpha, site.numbers("activation_alpha", {}));
-  WHET_TRY(const std::vector<double> beta, site.numbers("activation_beta", {}));
+  for (std::size_t i = 0; !site.has_attribute("activations") && i < count; ++i)
+    names.push_back(usual[i % usual.size()]);
   if (names.size() != count) {
     return site.error("attribute \"activations\" has " + std::to_string(names.size()) + " entries; expected " +
                       std::to_string(count));
@@ -40,33 +38,31 @@ Status read_activations(OnnxSite& site, Recurrent& form) {
   return expect_all_used(site, "activation_beta", beta.size(), betas);
 }
 
-Status give_recurrent(OnnxSite& site, CellKind kind) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(3, kind == CellKind::lstm ? 8 : 6));
-  Recurrent form{.kind = kind, .x = site.in(0), .weights = site.in(1), .state_weights = site.in(2)};
+enum class Direction : std::uint8_t { forward, reverse, both };
+
+template <CellKind kind>
+Status import_recurrent(OnnxSite& site, ValueId x, ValueId weights, ValueId state_weights, Direction direction,
+                        double clip, std::int64_t layout, const std::vector<std::string>& names,
+                        const std::vector<double>& alpha, const std::vector<double>& beta) {
+  Recurrent form{.kind = kind, .x = x, .weights = weights, .state_weights = state_weights};
   form.bias = site.if_given(3);
   form.lengths = site.if_given(4);
   form.first_state = site.if_given(5);
   form.first_cell = site.if_given(6);
   form.peepholes = site.if_given(7);
-  WHET_TRY(const std::int64_t layout, site.integer("layout", 0));
   form.batch_first = layout != 0;
-  WHET_TRY(form.hidden, site.integer("hidden_size", site.rank(2) == 3 ? site.shape(2)[2] : 0));
-  WHET_TRY(const std::size_t direction, site.choice("direction", "forward", {"forward", "reverse", "bidirectional"}));
-  form.bidirectional = direction == 2;
-  form.reversed = direction == 1;
-  WHET_TRY(form.clip, site.number("clip", 0));
-  if (kind == CellKind::lstm) {
-    WHET_TRY(form.input_forget, site.flag("input_forget", false));
-  }
-  if (kind == CellKind::gru) {
-    WHET_TRY(form.linear_before_reset, site.flag("linear_before_reset", false));
-  }
-  WHET_RETURN_IF_ERROR(read_activations(site, form));
+  form.bidirectional = direction == Direction::both;
+  form.reversed = direction == Direction::reverse;
+  form.clip = clip;
+  WHET_TRY(form.hidden, site.integer("hidden_size", site.rank(state_weights) == 3 ? site.shape(state_weights)[2] : 0));
+  WHET_TRY(form.input_forget, site.flag("input_forget", false));
+  WHET_TRY(form.linear_before_reset, site.flag("linear_before_reset", false));
+  WHET_RETURN_IF_ERROR(name_activations(site, form, names, alpha, beta));
   form.wants_rows = site.wants_output(0);
   WHET_TRY(const RecurrentResult result, recurrent(site, form));
   // What one step or one direction gives keeps the names of that.
   const bool one_direction = form.directions() == 1;
-  const bool one_row = one_direction && site.shape(0)[form.batch_first ? 1 : 0] == 1;
+  const bool one_row = one_direction && site.shape(x)[form.batch_first ? 1 : 0] == 1;
   if (result.rows) WHET_RETURN_IF_ERROR(one_row ? site.pass(*result.rows) : site.give(*result.rows));
   WHET_RETURN_IF_ERROR(one_direction ? site.pass(result.state, 1) : site.give(result.state, 1));
   if (!result.cell) return ok_status();
@@ -75,8 +71,26 @@ Status give_recurrent(OnnxSite& site, CellKind kind) {
 
 }  // namespace
 
-Status import_lstm(OnnxSite& site) { return give_recurrent(site, CellKind::lstm); }
-Status import_gru(OnnxSite& site) { return give_recurrent(site, CellKind::gru); }
-Status import_rnn(OnnxSite& site) { return give_recurrent(site, CellKind::rnn); }
+OnnxRows onnx_recurrent() {
+  // The words behind the parameters are read by their places and names.
+  static constexpr OnnxRow kRows[] = {
+      {"GRU", 7,
+       "x weights state_weights @direction:forward|reverse|bidirectional=forward @clip=0 @layout=0 @activations? "
+       "@activation_alpha? "
+       "@activation_beta? bias? lengths? first_state? @hidden_size? @linear_before_reset?",
+       call<import_recurrent<CellKind::gru>>},
+      {"LSTM", 7,
+       "x weights state_weights @direction:forward|reverse|bidirectional=forward @clip=0 @layout=0 @activations? "
+       "@activation_alpha? "
+       "@activation_beta? bias? lengths? first_state? first_cell? peepholes? @hidden_size? @input_forget?",
+       call<import_recurrent<CellKind::lstm>>},
+      {"RNN", 7,
+       "x weights state_weights @direction:forward|reverse|bidirectional=forward @clip=0 @layout=0 @activations? "
+       "@activation_alpha? "
+       "@activation_beta? bias? lengths? first_state? @hidden_size?",
+       call<import_recurrent<CellKind::rnn>>},
+  };
+  return kRows;
+}
 
 }  // namespace whet

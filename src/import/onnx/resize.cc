@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <utility>
 
-#include "import/onnx/importers.h"
+#include "import/onnx/rows.h"
 #include "import/parts/resize.h"
+#include "import/parts/shape.h"
 
 namespace whet {
 namespace {
@@ -23,31 +23,6 @@ Result<std::vector<T>> spread(OnnxSite& site, const std::vector<T>& values, cons
     rest[static_cast<std::size_t>(axis)] = values[i];
   }
   return rest;
-}
-
-/// Operator set 10 and Upsample: positions are divided by the scale, and the nearest one is below.
-Result<ResizeOperator> simple_resize(OnnxSite& site) {
-  WHET_TRY(const std::size_t mode, site.choice("mode", "nearest", {"nearest", "linear"}));
-  return ResizeOperator{static_cast<ResizeMode>(mode), CoordinateMode::asymmetric, NearestMode::floor};
-}
-
-Result<ResizeOperator> read_attributes(OnnxSite& site) {
-  ResizeOperator op;
-  WHET_TRY(const std::size_t mode, site.choice("mode", "nearest", {"nearest", "linear", "cubic"}));
-  WHET_TRY(const std::size_t coordinates,
-           site.choice("coordinate_transformation_mode", "half_pixel",
-                       {"half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel", "half_pixel_symmetric",
-                        "tf_half_pixel_for_nn", "tf_crop_and_resize"}));
-  WHET_TRY(const std::size_t nearest, site.choice("nearest_mode", "round_prefer_floor",
-                                                  {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"}));
-  op.mode = static_cast<ResizeMode>(mode);
-  op.coordinates = static_cast<CoordinateMode>(coordinates);
-  op.nearest = static_cast<NearestMode>(nearest);
-  WHET_TRY(op.cubic_a, site.number("cubic_coeff_a", -0.75));
-  WHET_TRY(op.exclude_outside, site.flag("exclude_outside", false));
-  WHET_TRY(const double extrapolation, site.number("extrapolation_value", 0));
-  if (op.coordinates == CoordinateMode::tf_crop_and_resize) op.extrapolation = extrapolation;
-  return op;
 }
 
 /// The region of interest: the first places of all axes, then the last.
@@ -83,18 +58,18 @@ Result<std::vector<std::int64_t>> read_sizes(OnnxSite& site, const std::vector<s
   return most_of(sizes);
 }
 
+enum class AspectRatio : std::uint8_t { stretch, not_larger, not_smaller };
+
 /// One scale for all axes, so that the sizes are kept within, or cover, those that are asked for.
-Status keep_aspect_ratio(OnnxSite& site, const std::vector<std::int64_t>& axes, std::vector<std::int64_t>& sizes,
-                         ResizeOperator& op) {
-  WHET_TRY(const std::size_t policy,
-           site.choice("keep_aspect_ratio_policy", "stretch", {"stretch", "not_larger", "not_smaller"}));
-  if (policy == 0) return ok_status();
+Status keep_aspect_ratio(OnnxSite& site, AspectRatio policy, const std::vector<std::int64_t>& axes,
+                         std::vector<std::int64_t>& sizes, ResizeOperator& op) {
+  if (policy == AspectRatio::stretch) return ok_status();
   const Shape& x = site.shape(0);
   double scale = 0;
   for (std::size_t k = 0; k < axes.size() && k < sizes.size(); ++k) {
     WHET_TRY(const std::int64_t axis, site.resolve_axis(axes[k], x.size()));
     const double own = static_cast<double>(sizes[k]) / static_cast<double>(std::max<std::int64_t>(x[axis], 1));
-    scale = k == 0 ? own : policy == 1 ? std::min(scale, own) : std::max(scale, own);
+    scale = k == 0 ? own : policy == AspectRatio::not_larger ? std::min(scale, own) : std::max(scale, own);
   }
   for (std::size_t k = 0; k < axes.size() && k < sizes.size(); ++k) {
     WHET_TRY(const std::int64_t axis, site.resolve_axis(axes[k], x.size()));
@@ -112,16 +87,14 @@ Status keep_aspect_ratio(OnnxSite& site, const std::vector<std::int64_t>& axes, 
   return ok_status();
 }
 
-}  // namespace
-
-Status import_resize(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1, 4));
-  WHET_TRY(ResizeOperator op, read_attributes(site));
-  const Shape& x = site.shape(0);
-  const bool some_axes = site.has_attribute("axes");
-  std::vector<std::int64_t> every(x.size());
-  std::iota(every.begin(), every.end(), 0);
-  WHET_TRY(const std::vector<std::int64_t> axes, site.integers("axes", every));
+Status import_resize(OnnxSite& site, ValueId x, ResizeMode mode, CoordinateMode coordinates, NearestMode nearest,
+                     double cubic_a, bool exclude_outside, double extrapolation,
+                     const std::optional<std::vector<std::int64_t>>& some_axes, AspectRatio policy, bool antialias) {
+  ResizeOperator op{mode, coordinates, nearest};
+  op.cubic_a = cubic_a, op.exclude_outside = exclude_outside;
+  if (coordinates == CoordinateMode::tf_crop_and_resize) op.extrapolation = extrapolation;
+  const Shape extents = site.shape(x);
+  const std::vector<std::int64_t> axes = some_axes.value_or(every_axis(extents.size()));
   WHET_RETURN_IF_ERROR(read_region(site, axes, op));
   const auto given = [&](std::size_t i) {  // an empty list means "left out"
     return site.has(i) && !(site.rank(i) == 1 && site.shape(i)[0] == 0);
@@ -129,46 +102,50 @@ Status import_resize(OnnxSite& site) {
   if (given(3) == given(2)) return site.error("needs either scales or sizes");
   if (given(3)) {
     WHET_TRY(std::vector<std::int64_t> sizes, read_sizes(site, axes));
-    WHET_RETURN_IF_ERROR(keep_aspect_ratio(site, axes, sizes, op));
+    WHET_RETURN_IF_ERROR(keep_aspect_ratio(site, policy, axes, sizes, op));
     if (some_axes) {
-      WHET_TRY(sizes, spread(site, sizes, axes, x));
+      WHET_TRY(sizes, spread(site, sizes, axes, extents));
     }
     const std::vector<double> one_scale = std::exchange(op.scales, {});
-    WHET_RETURN_IF_ERROR(scale_to(site, site.in(0), sizes, op));
+    WHET_RETURN_IF_ERROR(scale_to(site, x, sizes, op));
     if (!one_scale.empty()) op.scales = one_scale;
   } else {
     WHET_TRY(std::vector<double> scales, site.known_numbers(2, "list of scales"));
     if (some_axes) {
-      WHET_TRY(scales, spread(site, scales, axes, std::vector<double>(x.size(), 1)));
+      WHET_TRY(scales, spread(site, scales, axes, std::vector<double>(extents.size(), 1)));
     }
-    WHET_RETURN_IF_ERROR(scale_by(site, site.in(0), scales, op));
-    site.ignore({"keep_aspect_ratio_policy"});  // of sizes
+    WHET_RETURN_IF_ERROR(scale_by(site, x, scales, op));
   }
-  WHET_TRY(const bool antialias, site.flag("antialias", false));
-  if (antialias && op.mode != ResizeMode::nearest) return site.pass(antialiased(site, site.in(0), op));
-  return site.give(op, {site.in(0)});
+  if (antialias && mode != ResizeMode::nearest) return site.pass(antialiased(site, x, op));
+  return site.give(op, {x});
 }
 
-Status import_resize_10(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
-  WHET_TRY(ResizeOperator op, simple_resize(site));
-  WHET_TRY(const std::vector<double> scales, site.known_numbers(1, "list of scales"));
-  WHET_RETURN_IF_ERROR(scale_by(site, site.in(0), scales, op));
-  return site.give(op, {site.in(0)});
+/// Operator set 10 and Upsample: positions are divided by the scale, and the nearest one is below.
+Status import_simple_resize(OnnxSite& site, ValueId x, const std::vector<double>& scales, ResizeMode mode) {
+  ResizeOperator op{mode, CoordinateMode::asymmetric, NearestMode::floor};
+  WHET_RETURN_IF_ERROR(scale_by(site, x, scales, op));
+  return site.give(op, {x});
 }
 
-Status import_upsample(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1, site.opset() >= 9 ? 2 : 1));
-  WHET_TRY(ResizeOperator op, simple_resize(site));
-  std::vector<double> scales;
-  if (site.opset() >= 9) {
-    WHET_RETURN_IF_ERROR(site.expect_inputs(2));
-    WHET_TRY(scales, site.known_numbers(1, "list of scales"));
-  } else {
-    WHET_TRY(scales, site.numbers("scales", {}));
-  }
-  WHET_RETURN_IF_ERROR(scale_by(site, site.in(0), scales, op));
-  return site.give(op, {site.in(0)});
+}  // namespace
+
+OnnxRows onnx_resize() {
+  static constexpr OnnxRow kRows[] = {
+      {"Resize", 10, "x list_of_scales @mode:nearest|linear=nearest", call<import_simple_resize>},
+      {"Resize", 11,
+       "x @mode:nearest|linear|cubic=nearest "
+       "@coordinate_transformation_mode:half_pixel|asymmetric|align_corners|pytorch_half_pixel|half_pixel_symmetric|"
+       "tf_half_pixel_for_nn|tf_crop_and_resize=half_pixel "
+       "@nearest_mode:round_prefer_floor|round_prefer_ceil|floor|ceil=round_prefer_floor @cubic_coeff_a=-0.75 "
+       "@exclude_outside=0 "
+       "@extrapolation_value=0 @axes? @keep_aspect_ratio_policy:stretch|not_larger|not_smaller=stretch @antialias=0 "
+       "region? scales? "
+       "sizes?",
+       call<import_resize>},
+      {"Upsample", 7, "x @scales= @mode:nearest|linear=nearest", call<import_simple_resize>},
+      {"Upsample", 9, "x list_of_scales @mode:nearest|linear=nearest", call<import_simple_resize>},
+  };
+  return kRows;
 }
 
 }  // namespace whet

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "import/onnx/importers.h"
+#include "import/onnx/rows.h"
 
 // A sequence is a list of values while importing; nothing of it is left in the graph. Where its elements are must be
 // known.
@@ -39,35 +39,23 @@ Result<std::vector<std::int64_t>> part_extents(OnnxSite& site, std::int64_t exte
   return parts;
 }
 
-}  // namespace
-
 Status import_sequence_empty(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(0));
-  WHET_TRY(const std::int64_t number, site.integer("dtype", onnx_type(DType::f32)));
-  const auto dtype = dtype_of_onnx(number);
-  if (!dtype) return site.error("attribute \"dtype\" is " + onnx_type_name(number) + ", which is not supported");
-  return site.give_sequence(*dtype, {});
+  WHET_TRY(const DType dtype, site.type("dtype", DType::f32));
+  return site.give_sequence(dtype, {});
 }
 
-Status import_sequence_construct(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1, 65536));
-  std::vector<ValueId> values;
-  for (std::size_t i = 0; i < site.input_count(); ++i) {
-    if (!site.has(i)) return site.error("input " + std::to_string(i) + " is left out");
-    if (site.dtype(i) != site.dtype(0)) {
-      return site.error("input " + std::to_string(i) + " is " + to_string(site.type(site.in(i))) + " beside " +
-                        to_string(site.type(site.in(0))));
-    }
-    values.push_back(site.in(i));
+Status import_sequence_construct(OnnxSite& site, const std::vector<ValueId>& values) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (site.dtype(i) == site.dtype(0)) continue;
+    return site.error("input " + std::to_string(i) + " is " + to_string(site.type(values[i])) + " beside " +
+                      to_string(site.type(values[0])));
   }
   return site.give_sequence(site.dtype(0), values);
 }
 
-Status import_sequence_insert(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2, 3));
-  WHET_TRY(std::vector<ValueId> values, site.sequence(0));
-  if (site.is_sequence(site.in(1)) || site.dtype(1) != site.dtype(0)) {
-    return site.error("inserts " + (site.is_sequence(site.in(1)) ? "a sequence" : to_string(site.type(site.in(1)))) +
+Status import_sequence_insert(OnnxSite& site, std::vector<ValueId> values, ValueId x) {
+  if (site.is_sequence(x) || site.dtype(x) != site.dtype(0)) {
+    return site.error("inserts " + (site.is_sequence(x) ? "a sequence" : to_string(site.type(x))) +
                       " into a sequence of " + std::string(name_of(site.dtype(0))));
   }
   std::size_t at = values.size();
@@ -81,13 +69,11 @@ Status import_sequence_insert(OnnxSite& site) {
     }
     at = static_cast<std::size_t>(given[0] < 0 ? given[0] + count : given[0]);
   }
-  values.insert(values.begin() + static_cast<std::ptrdiff_t>(at), site.in(1));
+  values.insert(values.begin() + static_cast<std::ptrdiff_t>(at), x);
   return site.give_sequence(site.dtype(0), values);
 }
 
-Status import_sequence_erase(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1, 2));
-  WHET_TRY(std::vector<ValueId> values, site.sequence(0));
+Status import_sequence_erase(OnnxSite& site, std::vector<ValueId> values) {
   if (values.empty()) return site.error("erases from an empty sequence");
   std::size_t at = values.size() - 1;
   if (site.has(1)) {
@@ -97,26 +83,18 @@ Status import_sequence_erase(OnnxSite& site) {
   return site.give_sequence(site.dtype(0), values);
 }
 
-Status import_sequence_at(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
-  WHET_TRY(const std::vector<ValueId> values, site.sequence(0));
+Status import_sequence_at(OnnxSite& site, const std::vector<ValueId>& values) {
   WHET_TRY(const std::size_t at, position(site, 1, values.size()));
   return site.pass(values[at]);
 }
 
-Status import_sequence_length(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  WHET_TRY(const std::vector<ValueId> values, site.sequence(0));
+Status import_sequence_length(OnnxSite& site, const std::vector<ValueId>& values) {
   return site.give_constant(Tensor::of<std::int64_t>(DType::i64, {}, {static_cast<std::int64_t>(values.size())}));
 }
 
-Status import_split_to_sequence(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1, 2));
-  WHET_TRY(const std::int64_t given, site.integer("axis", 0));
-  WHET_TRY(const std::int64_t axis, site.resolve_axis(given, site.rank(0)));
-  WHET_TRY(const bool keep, site.flag("keepdims", true));
+Status import_split_to_sequence(OnnxSite& site, ValueId whole, std::int64_t axis, bool keep) {
   const auto d = static_cast<std::size_t>(axis);
-  const Shape x = site.shape(0);
+  const Shape x = site.shape(whole);
   WHET_TRY(const std::vector<std::int64_t> parts, part_extents(site, x[d]));
   SliceOperator op{std::vector<std::int64_t>(x.size(), 0), std::vector<std::int64_t>(x.size(), 1), x};
   std::vector<ValueId> values;
@@ -125,7 +103,7 @@ Status import_split_to_sequence(OnnxSite& site) {
       return site.error("its parts do not add up to an extent of " + std::to_string(x[d]));
     }
     op.shape[d] = part;
-    WHET_TRY(ValueId value, site.add("part", op, {site.in(0)}));
+    WHET_TRY(ValueId value, site.add("part", op, {whole}));
     op.starts[d] += part;
     if (!keep && !site.has(1)) {
       Shape without = x;
@@ -138,12 +116,7 @@ Status import_split_to_sequence(OnnxSite& site) {
   return site.give_sequence(site.dtype(0), values);
 }
 
-Status import_concat_from_sequence(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  WHET_RETURN_IF_ERROR(site.expect_attribute("axis"));
-  WHET_TRY(const std::int64_t given, site.integer("axis", 0));
-  WHET_TRY(const bool new_axis, site.flag("new_axis", false));
-  WHET_TRY(std::vector<ValueId> values, site.sequence(0));
+Status import_concat_from_sequence(OnnxSite& site, std::vector<ValueId> values, std::int64_t given, bool new_axis) {
   if (values.empty()) return site.error("concatenates an empty sequence");
   WHET_TRY(const std::int64_t axis, site.resolve_axis(given, site.type(values[0]).shape.size() + (new_axis ? 1 : 0)));
   for (ValueId& value : values) {
@@ -158,10 +131,8 @@ Status import_concat_from_sequence(OnnxSite& site) {
 }
 
 /// A body for each element of the first sequence; of other sequences the elements at the same place, of tensors the whole.
-Status import_sequence_map(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1, 65536));
-  WHET_TRY(const auto body, site.subgraph("body"));
-  WHET_TRY(const std::vector<ValueId> first, site.sequence(0));
+Status import_sequence_map(OnnxSite& site, const std::vector<ValueId>& first,
+                           const std::shared_ptr<const OnnxSubgraph>& body) {
   std::vector<std::vector<ValueId>> results(site.output_count());
   for (std::size_t k = 0; k < first.size(); ++k) {
     std::vector<ValueId> inputs;
@@ -195,22 +166,35 @@ Status import_sequence_map(OnnxSite& site) {
 // ---- Optional values: whether one is there is known while importing.
 
 /// Without an operand, a value that is not there; the type that it would have is an attribute.
-Status import_optional(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(0, 1));
-  site.ignore({"type"});
-  return site.has(0) ? site.pass(site.in(0)) : site.give_absent();
-}
+Status import_optional(OnnxSite& site) { return site.has(0) ? site.pass(site.in(0)) : site.give_absent(); }
 
 Status import_optional_has_element(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(0, 1));
   const bool there = site.has(0) && !site.graph().is_absent(site.in(0));
   return site.give_constant(Tensor::of<std::int64_t>(DType::boolean, {}, {there ? 1 : 0}));
 }
 
-Status import_optional_get_element(OnnxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  if (site.graph().is_absent(site.in(0))) return site.error("takes an optional value that is not there");
-  return site.pass(site.in(0));
+Status import_optional_get_element(OnnxSite& site, ValueId x) {
+  return site.graph().is_absent(x) ? site.error("takes an optional value that is not there") : site.pass(x);
+}
+
+}  // namespace
+
+OnnxRows onnx_sequence() {
+  static constexpr OnnxRow kRows[] = {
+      {"ConcatFromSequence", 11, "values[] @axis @new_axis=0", call<import_concat_from_sequence>},
+      {"Optional", 15, "x[]? ~type", call<import_optional>},
+      {"OptionalGetElement", 15, "x[]", call<import_optional_get_element>},
+      {"OptionalHasElement", 15, "x[]?", call<import_optional_has_element>},
+      {"SequenceAt", 11, "values[] position", call<import_sequence_at>},
+      {"SequenceConstruct", 11, "values...", call<import_sequence_construct>},
+      {"SequenceEmpty", 11, "@dtype?", call<import_sequence_empty>},
+      {"SequenceErase", 11, "values[] position?", call<import_sequence_erase>},
+      {"SequenceInsert", 11, "values[] x[] position?", call<import_sequence_insert>},
+      {"SequenceLength", 11, "values[]", call<import_sequence_length>},
+      {"SequenceMap", 17, "values[] @body others[]...?", call<import_sequence_map>},
+      {"SplitToSequence", 11, "x @axis(x)=0 @keepdims=1 parts?", call<import_split_to_sequence>},
+  };
+  return kRows;
 }
 
 }  // namespace whet

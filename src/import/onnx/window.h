@@ -8,11 +8,11 @@
 
 namespace whet {
 
-/// Reads "strides", "dilations", "pads" and "auto_pad" for windows of `kernel` over input 0 (channels first).
-Result<Window> read_window(OnnxSite&, const std::vector<std::int64_t>& kernel);
-/// Reads the attributes of a pool over input 0. Callers read "count_include_pad".
-Result<Pooling> read_pooling(OnnxSite&, PoolKind);
-/// Reads all attributes of a convolution whose weights are input `weights`.
-Result<ConvOperator> read_conv(OnnxSite&, std::size_t weights);
+/// Reads "strides", "dilations", "pads" and "auto_pad" for windows of `kernel` over `x` (channels first).
+Result<Window> read_window(OnnxSite&, ValueId x, const std::vector<std::int64_t>& kernel);
+/// Reads the attributes of a pool over `x`. Callers read "count_include_pad".
+Result<Pooling> read_pooling(OnnxSite&, ValueId x, PoolKind);
+/// Reads all attributes of a convolution of `x`.
+Result<ConvOperator> read_conv(OnnxSite&, ValueId x, ValueId weights);
 
 }  // namespace whet
