@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "bursts.h"
-#include "codegen/compile.h"
 #include "measure/reference.h"
 #include "runner/fill.h"
 
@@ -18,7 +17,7 @@ std::size_t bytes_of(const TensorType& type) {
 
 /// What the packing makes of the constants among `inputs`.
 Result<std::vector<Tensor>> packed_constants(const CompiledKernel& compiled, const std::vector<ArgumentSpec>& inputs) {
-  if (compiled.lowered.packing.outputs.empty()) return std::vector<Tensor>();
+  if (compiled.built.lowered.packing.outputs.empty()) return std::vector<Tensor>();
   std::vector<Tensor> constants;
   std::size_t k = 0;
   for (const Op& op : compiled.dag.ops) {
@@ -26,7 +25,7 @@ Result<std::vector<Tensor>> packed_constants(const CompiledKernel& compiled, con
     if (std::get<Placeholder>(op.def).constant) constants.push_back(make_tensor(inputs[k], op.shape));
     ++k;
   }
-  return evaluate(compiled.lowered.packing, constants);
+  return evaluate(compiled.built.lowered.packing, constants);
 }
 
 /// The rounds of a burst, all inside one job of the pool, so that no worker goes to sleep between them.
@@ -75,21 +74,13 @@ Status make_team(Team& team, const std::vector<int>& cpus) {
 }
 
 Result<CompiledKernel> compile_schedule(const ComputeDag& dag, const Steps& steps, const Target& target) {
-  WHET_TRY(const LoopTree tree, replay(dag, steps));
-  CompiledKernel compiled{dag, {}, {}, {}};
-  const double start = bench::now();
-  WHET_TRY(compiled.lowered, lower(tree, target));
-  const double lowered = bench::now();
-  WHET_TRY(compiled.kernel, compile_kernel(compiled.lowered.program, target));
-  compiled.codegen_seconds = bench::now() - lowered;
-  compiled.lower_seconds = lowered - start;
-  WHET_TRY(LoadedKernel loaded, LoadedKernel::load(compiled.kernel));
-  compiled.loaded = std::make_shared<LoadedKernel>(std::move(loaded));
-  return compiled;
+  WHET_TRY(Built built, build(dag, steps, target));
+  WHET_TRY(LoadedKernel loaded, LoadedKernel::load(built.kernel));
+  return CompiledKernel{dag, std::move(built), std::make_shared<LoadedKernel>(std::move(loaded))};
 }
 
 PlacedKernel::PlacedKernel(const CompiledKernel& compiled, const Team& team)
-    : compiled_(compiled), call_(*compiled.loaded, compiled.lowered.arguments.size(), team) {}
+    : compiled_(compiled), call_(*compiled.loaded, compiled.built.lowered.arguments.size(), team) {}
 
 PlacedKernel::~PlacedKernel() { free_pages(&arena_); }
 
@@ -109,7 +100,7 @@ Status PlacedKernel::place_arguments(const std::vector<ArgumentSpec>& inputs, bo
   if (right) {
     WHET_TRY(packed, packed_constants(compiled_, inputs));
   }
-  const auto& arguments = compiled_.lowered.arguments;
+  const auto& arguments = compiled_.built.lowered.arguments;
   const auto is_constant = [&](const KernelArgument& a) {
     return a.kind == KernelArgument::Kind::packed ||
            (a.kind == KernelArgument::Kind::input &&
@@ -152,8 +143,8 @@ Status PlacedKernel::place_arguments(const std::vector<ArgumentSpec>& inputs, bo
 
 Status PlacedKernel::place_workspaces() {
   const std::uint32_t workers = call_.team().workers();
-  if (!workspaces_.reserve(compiled_.kernel, workers)) return Error{"no memory for the workspaces"};
-  call_.set_workspaces(workspaces_.common(), workspaces_.own(compiled_.kernel, workers));
+  if (!workspaces_.reserve(compiled_.built.kernel, workers)) return Error{"no memory for the workspaces"};
+  call_.set_workspaces(workspaces_.common(), workspaces_.own(compiled_.built.kernel, workers));
   return ok_status();
 }
 
@@ -164,7 +155,7 @@ void PlacedKernel::next() {
 
 std::vector<std::string> PlacedKernel::outputs() const {
   std::vector<std::string> all(compiled_.dag.outputs.size());
-  const auto& arguments = compiled_.lowered.arguments;
+  const auto& arguments = compiled_.built.lowered.arguments;
   for (std::size_t i = 0; i < arguments.size(); ++i)
     if (arguments[i].kind == KernelArgument::Kind::output)
       all[static_cast<std::size_t>(arguments[i].index)].assign(static_cast<const char*>(buffers_[0][i]),

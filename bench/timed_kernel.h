@@ -4,12 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "lower/lower.h"
+#include "codegen/build.h"
 #include "runner/cpu/kernel_call.h"
 #include "runner/cpu/team.h"
 #include "runner/messages.h"
 #include "runtime/memory.h"
-#include "schedule/steps.h"
 
 namespace whet {
 
@@ -19,10 +18,8 @@ Status make_team(Team& team, const std::vector<int>& cpus);
 /// A compiled schedule: what is kept of each candidate.
 struct CompiledKernel {
   ComputeDag dag;  ///< what it computes
-  Lowered lowered;
-  Kernel kernel;
+  Built built;
   std::shared_ptr<LoadedKernel> loaded;
-  double lower_seconds = 0, codegen_seconds = 0;
 };
 Result<CompiledKernel> compile_schedule(const ComputeDag&, const Steps&, const Target&);
 

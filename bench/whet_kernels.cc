@@ -136,8 +136,8 @@ class Contest {
       note(proposal, compiled.error().message);
       return;
     }
-    tally_.lower_seconds.push_back(compiled->lower_seconds);
-    tally_.codegen_seconds.push_back(compiled->codegen_seconds);
+    tally_.lower_seconds.push_back(compiled->built.lower_seconds);
+    tally_.codegen_seconds.push_back(compiled->built.codegen_seconds);
     Contender contender{proposal.text, std::move(*compiled)};
     double& fastest = fastest_.emplace(proposal.algorithm, kInfinity).first->second;
     // An interrupt makes any kernel of microseconds look hopeless for a run.
@@ -148,8 +148,9 @@ class Contest {
     if (!list.empty() && contender.seconds < kInfinity)
       contender.seconds *= list.front().seconds / time(list.front(), kLook, kInfinity);
     fastest = std::min(fastest, contender.seconds);
-    note(proposal, fmt::format("{:.2f} us\tlower {:.3f} ms\tcodegen {:.3f} ms", contender.seconds * 1e6,
-                               contender.compiled.lower_seconds * 1e3, contender.compiled.codegen_seconds * 1e3));
+    note(proposal,
+         fmt::format("{:.2f} us\tlower {:.3f} ms\tcodegen {:.3f} ms", contender.seconds * 1e6,
+                     contender.compiled.built.lower_seconds * 1e3, contender.compiled.built.codegen_seconds * 1e3));
     if (contender.seconds < kInfinity) list.push_back(std::move(contender));
   }
 

@@ -11,9 +11,8 @@
 #include <cstdlib>
 #include <span>
 
-#include "codegen/compile.h"
+#include "codegen/build.h"
 #include "codegen/machine_loops.h"
-#include "lower/lower.h"
 #include "passes/optimize.h"
 #include "problem_graph.h"
 #include "space/space.h"
@@ -41,10 +40,9 @@ Result<std::vector<MachineLoop>> loops_of(const std::string& target_text, const 
       return Error{change + ": expected DECISION=CHOICE, with a decision of " + to_json(candidate)};
     decision->second = {std::strtoll(change.c_str() + equals + 1, nullptr, 10)};
   }
-  WHET_TRY(const Scheduled scheduled, space.schedule(candidate));
-  WHET_TRY(const Lowered lowered, lower(scheduled.tree, target));
-  WHET_TRY(const Kernel kernel, compile_kernel(lowered.program, target));
-  WHET_TRY(std::vector<MachineLoop> innermost, innermost_loops(kernel, target));
+  WHET_TRY(const Steps steps, space.steps(candidate));
+  WHET_TRY(const Built built, build(tasks[0].dag, steps, target));
+  WHET_TRY(std::vector<MachineLoop> innermost, innermost_loops(built.kernel, target));
   std::vector<MachineLoop> loops = main_loops(std::move(innermost));
   std::stable_sort(loops.begin(), loops.end(),
                    [](const MachineLoop& a, const MachineLoop& b) { return a.multiply_adds > b.multiply_adds; });

@@ -7,10 +7,8 @@
 
 #include "base/counted.h"
 #include "cli/table.h"
-#include "codegen/compile.h"
 #include "codegen/gpu/ptxas.h"
 #include "cost/gpu/estimate.h"
-#include "lower/lower.h"
 #include "target/gpu.h"
 
 namespace whet {
@@ -60,17 +58,14 @@ void print_launches(const LoopTree& tree, const Target& target) {
              table.to_text());
 }
 
-void print_assembled(const LoopTree& tree, const Target& target, const Shape& within) {
+void print_assembled(const Result<Built>& built, const Target& target) {
   const Ptxas& ptxas = installed_ptxas();
   if (ptxas.path.empty()) {
     fmt::print("Registers are estimates: ptxas, which would tell, is not installed\n");
     return;
   }
-  const Result<Lowered> lowered = lower(tree, target, within);
-  const Result<Kernel> kernel =
-      lowered.ok() ? compile_kernel(lowered->program, target) : Result<Kernel>(lowered.error());
   const Result<AssembledPtx> assembled =
-      kernel.ok() ? assemble_ptx(ptxas, kernel->code, target.gpu().arch) : Result<AssembledPtx>(kernel.error());
+      built.ok() ? assemble_ptx(ptxas, built->kernel.code, target.gpu().arch) : Result<AssembledPtx>(built.error());
   if (!assembled.ok()) {
     fmt::print("It does not assemble: {}\n", assembled.error().message);
     return;

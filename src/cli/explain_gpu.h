@@ -1,7 +1,6 @@
 #pragma once
 
-#include "schedule/loop_tree.h"
-#include "target/target.h"
+#include "codegen/build.h"
 
 namespace whet {
 
@@ -9,7 +8,7 @@ namespace whet {
 /// and what limits them, and what bounds the time.
 void print_launches(const LoopTree&, const Target&);
 
-/// Prints what the assembler gives the schedule's kernel, or why it says nothing. `within`: as `lower` has it.
-void print_assembled(const LoopTree&, const Target&, const Shape& within);
+/// Prints what the assembler gives the kernel, or why it says nothing.
+void print_assembled(const Result<Built>&, const Target&);
 
 }  // namespace whet

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <optional>
 #include <set>
 
 #include "base/counted.h"
@@ -14,7 +15,7 @@
 #include "cli/explain_gpu.h"
 #include "cli/explain_passes.h"
 #include "cli/table.h"
-#include "codegen/compile.h"
+#include "codegen/build.h"
 #include "codegen/machine_loops.h"
 #include "lower/lower.h"
 #include "records/record_file.h"
@@ -146,16 +147,13 @@ int print_pass(const LoweringTrace& trace, const std::string& pass) {
                                 did_you_mean(pass, names))});
 }
 
-void print_code(const LoopTree& tree, const Target& target, const Shape& within) {
-  const Result<Lowered> lowered = lower(tree, target, within);
-  const Result<Kernel> kernel =
-      lowered.ok() ? compile_kernel(lowered->program, target) : Result<Kernel>(lowered.error());
-  if (kernel.ok() && target.is_gpu()) {
-    fmt::print("\n{}", kernel->code);
+void print_code(const Result<Built>& built, const Target& target) {
+  if (built.ok() && target.is_gpu()) {
+    fmt::print("\n{}", built->kernel.code);
     return;
   }
   const Result<std::vector<MachineLoop>> loops =
-      kernel.ok() ? innermost_loops(*kernel, target) : Result<std::vector<MachineLoop>>(kernel.error());
+      built.ok() ? innermost_loops(built->kernel, target) : Result<std::vector<MachineLoop>>(built.error());
   if (!loops.ok()) {
     fmt::print("It does not compile: {}\n", loops.error().message);
     return;
@@ -164,8 +162,9 @@ void print_code(const LoopTree& tree, const Target& target, const Shape& within)
     return a.multiply_adds < b.multiply_adds;
   });
   const MachineLoop shown = fullest == loops->end() ? MachineLoop() : *fullest;
-  fmt::print("\n{} bytes of code, {}. The one with most multiply-adds ({}; {} use the stack):\n{}", kernel->code.size(),
-             counted(std::ssize(*loops), "innermost loop"), shown.multiply_adds, shown.spills.size(), shown.text);
+  fmt::print("\n{} bytes of code, {}. The one with most multiply-adds ({}; {} use the stack):\n{}",
+             built->kernel.code.size(), counted(std::ssize(*loops), "innermost loop"), shown.multiply_adds,
+             shown.spills.size(), shown.text);
 }
 
 bool fits(const Record& record, const Task& task, const std::string& id) {
@@ -209,12 +208,6 @@ void print_record(const Record& record, const Task& task) {
   fmt::print("  choices    {}\n  steps      {}\n\n", to_json(record.candidate), record.steps);
 }
 
-/// The tree that the record's steps make of the task.
-Result<LoopTree> tree_of(const Record& record, const Task& task) {
-  WHET_TRY(const Steps steps, parse_steps(record.steps));
-  return replay(task.dag, steps);
-}
-
 /// Of an ID that several begin with.
 int refuse_several(const std::string& id, const std::vector<std::string>& candidates) {
   constexpr std::size_t kMost = 12;
@@ -231,7 +224,8 @@ int print_candidate(const Opened& opened, const TuningQuestion& question) {
   for (const Task& task : opened.tasks) {
     const Record* record = find_candidate(opened.read.records, task, opened.place.target, question.what);
     if (!record) continue;
-    const Result<LoopTree> tree = tree_of(*record, task);
+    const Result<Steps> steps = parse_steps(record->steps);
+    const Result<LoopTree> tree = steps.ok() ? replay(task.dag, *steps) : Result<LoopTree>(steps.error());
     const Target& target = opened.place.target;
     if (!question.pass.empty() && tree.ok())
       return print_pass(trace_lowering(*tree, target, record->within), question.pass);
@@ -241,12 +235,14 @@ int print_candidate(const Opened& opened, const TuningQuestion& question) {
       return kDone;
     }
     fmt::print("{}", to_text(*tree));
+    std::optional<Result<Built>> built;
+    if (target.is_gpu() || question.code) built = build(task.dag, *steps, target, {.within = record->within});
     if (target.is_gpu()) {
       print_launches(*tree, target);
-      print_assembled(*tree, target, record->within);
+      print_assembled(*built, target);
     }
     if (question.passes) fmt::print("\n{}", to_text(trace_lowering(*tree, target, record->within)));
-    if (question.code) print_code(*tree, target, record->within);
+    if (question.code) print_code(*built, target);
     return kDone;
   }
   return wrong_use(

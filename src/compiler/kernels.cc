@@ -4,8 +4,6 @@
 #include <optional>
 
 #include "base/parallel.h"
-#include "codegen/compile.h"
-#include "codegen/gpu/compile.h"
 #include "compute/round.h"
 #include "cost/gpu/estimate.h"
 #include "space/space.h"
@@ -35,17 +33,15 @@ std::vector<Attempt> attempts(const Task& task, const ScheduleSource& source, co
 
 Status compile(const Task& task, const Steps& steps, const std::string& name, const Target& target, bool emulated,
                CompiledTask& out) {
-  const double begin = seconds_now();
-  WHET_TRY(const LoopTree tree, replay(task.dag, steps));
-  WHET_TRY(out.lowered, lower(tree, target, task.within));
-  out.lowered.program.name = name;
-  const double lowered = seconds_now();
-  WHET_TRY(out.kernel, compile_kernel(out.lowered.program, target));
-  if (emulated) {
-    WHET_TRY(out.emulated, compile_emulated(out.lowered.program, target, estimate_launches(tree, target)));
-  }
-  out.report.lower_seconds += lowered - begin;
-  out.report.codegen_seconds += seconds_now() - lowered;
+  BuildOptions options{.within = task.within, .name = name};
+  if (emulated)
+    options.emulated_seconds = [](const LoopTree& tree, const Target& t) { return estimate_launches(tree, t); };
+  WHET_TRY(Built built, build(task.dag, steps, target, options));
+  out.lowered = std::move(built.lowered);
+  out.kernel = std::move(built.kernel);
+  out.emulated = std::move(built.emulated);
+  out.report.lower_seconds = built.replay_seconds + built.lower_seconds;
+  out.report.codegen_seconds = built.codegen_seconds;
   out.report.object_bytes = static_cast<std::int64_t>(out.kernel.code.size());
   return ok_status();
 }
@@ -60,8 +56,7 @@ Status compile_first(const Task& task, const std::vector<Attempt>& list, const s
     if (done.ok()) {
       out.report.source = attempt.source;
       out.report.predicted_seconds = attempt.seconds;
-      out.report.precision =
-          multiplies_halves(task.dag) ? Precision::f16 : precision_of(to_text(attempt.steps.value()));
+      out.report.precision = multiplies_halves(task.dag) ? Precision::f16 : precision_of(attempt.steps.value());
       out.report.note = attempt.reason + failed;
       return ok_status();
     }

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "artifact/kernel.h"
+#include "codegen/build.h"
 #include "compiler/compile.h"
-#include "lower/lower.h"
 
 namespace whet {
 

@@ -1,17 +1,13 @@
 #include <chrono>
 #include <cstdio>
-#include <map>
 
-#include "codegen/compile.h"
-#include "codegen/gpu/compile.h"
+#include "codegen/build.h"
 #include "codegen/gpu/ptxas.h"
 #include "compute/dag.h"
 #include "cost/gpu/estimate.h"
-#include "lower/lower.h"
 #include "measure/build.h"
 #include "measure/part.h"
 #include "measure/reference.h"
-#include "schedule/steps.h"
 
 namespace whet {
 namespace {
@@ -61,6 +57,18 @@ std::vector<BuiltArgument> built_arguments(const ComputeDag& dag, const std::vec
   return out;
 }
 
+std::string digits_of(std::uint64_t hash) {
+  char digits[17];
+  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(hash));
+  return digits;
+}
+
+OutcomeCode code_of(BuildPart failed, const Error& error) {
+  if (failed != BuildPart::codegen) return OutcomeCode::instantiation;
+  // The generator's estimate of code size is a check before anything is built; all else is its failure.
+  return error.kind == ErrorKind::limit ? OutcomeCode::rejected : OutcomeCode::compile_host;
+}
+
 /// A kernel that spills more is not among the fast ones.
 constexpr std::int64_t kMostSpillBytes = 256;
 
@@ -75,33 +83,24 @@ Status assemble(const Target& target, int driver, BuildResult& result) {
   return ok_status();
 }
 
-BuildResult build(const BuildRequest& request) {
+BuildResult build_request(const BuildRequest& request) {
   auto dag = parsed(request.dag);
   if (!dag.ok()) return refused(OutcomeCode::instantiation, dag.error().message);
   auto target = parse_target(request.target);
   if (!target.ok()) return refused(OutcomeCode::instantiation, target.error().message);
   auto steps = parse_steps(request.steps);
   if (!steps.ok()) return refused(OutcomeCode::instantiation, steps.error().message);
-  auto tree = replay(**dag, *steps);
-  if (!tree.ok()) return refused(OutcomeCode::instantiation, tree.error().message);
-  BuildResult result;
-  char digits[17];
-  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(hash(*tree)));
-  result.tree_hash = digits;
   if (!request.within.empty() && !is_part(**dag, request.within))
-    return refused(OutcomeCode::instantiation, "the task's output is no part of " + to_string(request.within), result);
-  auto lowered = lower(*tree, *target, request.within);
-  if (!lowered.ok()) return refused(OutcomeCode::instantiation, lowered.error().message, result);
-  auto kernel = compile_kernel(lowered->program, *target);
-  // What the GPU's generator refuses is refused for the emulated device too.
-  if (kernel.ok() && request.emulated)
-    kernel = compile_emulated(lowered->program, *target, estimate_launches(*tree, *target));
-  if (!kernel.ok()) {
-    // The generator's estimate of code size is a check before anything is built; all else is its failure.
-    const bool too_long = kernel.error().kind == ErrorKind::limit;
-    return refused(too_long ? OutcomeCode::rejected : OutcomeCode::compile_host, kernel.error().message, result);
-  }
-  result.kernel = std::move(*kernel);
+    return refused(OutcomeCode::instantiation, "the task's output is no part of " + to_string(request.within));
+  BuildOptions options{.within = request.within};
+  if (request.emulated)
+    options.emulated_seconds = [](const LoopTree& tree, const Target& t) { return estimate_launches(tree, t); };
+  BuildProgress reached;
+  auto built = build(**dag, *steps, *target, options, &reached);
+  BuildResult result;
+  if (reached.part > BuildPart::replay) result.tree_hash = digits_of(reached.tree_hash);
+  if (!built.ok()) return refused(code_of(reached.part, built.error()), built.error().message, result);
+  result.kernel = std::move(built->emulated ? *built->emulated : built->kernel);
   if (result.kernel.format == CodeFormat::ptx)
     if (const Status done = assemble(*target, request.driver, result); !done.ok())
       return refused(OutcomeCode::compile_device, done.error().message, result);
@@ -110,8 +109,8 @@ BuildResult build(const BuildRequest& request) {
                    "a thread spills " + std::to_string(result.report.spill_bytes) + " bytes of registers; " +
                        std::to_string(kMostSpillBytes) + " are the most that is measured",
                    result);
-  result.arguments = built_arguments(**dag, lowered->arguments, request.within);
-  if (!lowered->packing.outputs.empty()) result.packing = to_text(lowered->packing);
+  result.arguments = built_arguments(**dag, built->lowered.arguments, request.within);
+  if (!built->lowered.packing.outputs.empty()) result.packing = to_text(built->lowered.packing);
   result.code = OutcomeCode::ok;
   return result;
 }
@@ -120,7 +119,7 @@ BuildResult build(const BuildRequest& request) {
 
 BuildResult build_candidate(const BuildRequest& request) {
   const auto start = std::chrono::steady_clock::now();
-  BuildResult result = build(request);
+  BuildResult result = build_request(request);
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return result;
 }

@@ -310,11 +310,21 @@ Precision precision_of(const Step& step) {
 
 }  // namespace
 
+bool is_exact(const Steps& steps) {
+  return std::ranges::none_of(steps, [](const Step& step) {
+    return std::holds_alternative<Winograd>(step) || precision_of(step) != Precision::f32;
+  });
+}
+
 bool is_exact(std::string_view text) {
   const Result<Steps> steps = parse_steps(text);
-  return steps.ok() && std::none_of(steps->begin(), steps->end(), [](const Step& step) {
-           return std::holds_alternative<Winograd>(step) || precision_of(step) != Precision::f32;
-         });
+  return steps.ok() && is_exact(*steps);
+}
+
+Precision precision_of(const Steps& steps) {
+  Precision least = Precision::f32;
+  for (const Step& step : steps) least = std::max(least, precision_of(step));
+  return least;
 }
 
 Precision precision_of(std::string_view text) {
@@ -322,9 +332,7 @@ Precision precision_of(std::string_view text) {
   // A search asks this of each record, again and again: most round nothing.
   if (text.find("tensorize") == text.npos && text.find("round") == text.npos) return least;
   const Result<Steps> steps = parse_steps(text);
-  if (!steps.ok()) return least;
-  for (const Step& step : *steps) least = std::max(least, precision_of(step));
-  return least;
+  return steps.ok() ? precision_of(*steps) : least;
 }
 
 bool allows(Precision asked, Precision precision) {

@@ -6,9 +6,8 @@
 #include <sstream>
 
 #include "base/hash.h"
-#include "codegen/compile.h"
+#include "codegen/build.h"
 #include "cost/features.h"
-#include "lower/lower.h"
 #include "search/strategy.h"
 #include "space/space.h"
 
@@ -126,13 +125,11 @@ Result<Schedule> replayed(const std::string& dag_text, Schedule s) {
   WHET_TRY(const ComputeDag dag, parse_dag(dag_text));
   WHET_TRY(const Target target, parse_target(s.target));
   WHET_TRY(const Steps steps, parse_steps(s.steps));
-  WHET_TRY(const LoopTree tree, replay(dag, steps));
-  WHET_TRY(const Lowered lowered, lower(tree, target));
-  WHET_TRY(const Kernel kernel, compile_kernel(lowered.program, target));
-  s.tree = hash(tree);
-  s.features = hash_features(tree, target);
-  s.text = hash_text(to_text(lowered.program) + to_text(lowered.packing));
-  s.code = hash_bytes(kernel.code);
+  WHET_TRY(const Built built, build(dag, steps, target));
+  s.tree = hash(built.tree);
+  s.features = hash_features(built.tree, target);
+  s.text = hash_text(to_text(built.lowered.program) + to_text(built.lowered.packing));
+  s.code = hash_bytes(built.kernel.code);
   return s;
 }
 
