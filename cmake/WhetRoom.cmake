@@ -1,7 +1,9 @@
 # One room = one folder = one static library `whet_<room>`; its tests are one executable `<room>_test`.
 #
-#   whet_room(NAME SOURCES a.cc b.cc DEPENDS base tensor [LINK LLVM] [TESTS a_test.cc] [ALONE b.cc])
+#   whet_room(NAME SOURCES a.cc b.cc DEPENDS base tensor [LINK LLVM] [TESTS a_test.cc] [ALONE b.cc] [COLD] [SLOW Suite.Test:Suite.*])
 #
+# COLD: its code runs once a command. It is compiled with -O1 where others are with -O2, which takes two thirds of the time.
+# SLOW: tests that take long. They are a test of their own, `<room>_slow`; `<room>` is the rest and has the label quick.
 # ALONE: sources that are never compiled together with others, because a test links a file of its own in their place, or
 # because they have names that others must not see.
 # DEPENDS names rooms of lower layers; scripts/check_layers holds the `#include`s against the list in ARCHITECTURE.md.
@@ -130,7 +132,7 @@ if(NOT WHET_JOIN EQUAL 0 AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
 endif()
 
 function(whet_room name)
-  cmake_parse_arguments(ROOM "" "" "SOURCES;DEPENDS;LINK;TESTS;TEST_LINK;ALONE" ${ARGN})
+  cmake_parse_arguments(ROOM "COLD" "SLOW" "SOURCES;DEPENDS;LINK;TESTS;TEST_LINK;ALONE" ${ARGN})
   list(TRANSFORM ROOM_DEPENDS PREPEND whet_)
   whet_join(ROOM_SOURCES ${name} "${ROOM_ALONE}" ${WHET_JOIN})
   if(ROOM_SOURCES)
@@ -138,6 +140,9 @@ function(whet_room name)
     target_include_directories(whet_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
     target_link_libraries(whet_${name} PUBLIC ${ROOM_DEPENDS} PRIVATE ${ROOM_LINK})
     whet_reuse_precompiled(whet_${name} whet_precompiled)
+    if(ROOM_COLD AND CMAKE_BUILD_TYPE STREQUAL Release)
+      target_compile_options(whet_${name} PRIVATE -O1)
+    endif()
     if(WHET_SANITIZE AND name IN_LIST WHET_BYTE_ROOMS)
       target_compile_options(whet_${name} PRIVATE -fsanitize=alignment -fno-sanitize-recover=alignment)
     endif()
@@ -157,15 +162,22 @@ function(whet_room name)
     add_executable(${name}_test ${ROOM_TESTS})
     target_link_libraries(${name}_test PRIVATE whet_${name} ${ROOM_TEST_LINK} GTest::gtest GTest::gtest_main)
     whet_compile_as_test(${name}_test)
-    add_test(NAME ${name} COMMAND ${name}_test)
-    set_tests_properties(${name} PROPERTIES TIMEOUT 600)
-    if(name IN_LIST WHET_LONG_ROOMS)
-      set_tests_properties(${name} PROPERTIES COST 100)
+    set(tests ${name})
+    if(ROOM_SLOW)
+      add_test(NAME ${name} COMMAND ${name}_test --gtest_filter=-${ROOM_SLOW})
+      add_test(NAME ${name}_slow COMMAND ${name}_test --gtest_filter=${ROOM_SLOW})
+      set_tests_properties(${name}_slow PROPERTIES COST 100)
+      list(APPEND tests ${name}_slow)
+    else()
+      add_test(NAME ${name} COMMAND ${name}_test)
     endif()
+    set_tests_properties(${tests} PROPERTIES TIMEOUT 600)
+    set_tests_properties(${name} PROPERTIES LABELS quick)
     if(name IN_LIST WHET_THREADED_ROOMS)
       add_dependencies(threaded_tests ${name}_test)
+      set_property(TEST ${tests} APPEND PROPERTY LABELS threads)
       # After a fork with threads, tests start threads again, which ThreadSanitizer refuses unless told otherwise.
-      set_tests_properties(${name} PROPERTIES LABELS threads
+      set_tests_properties(${tests} PROPERTIES
         ENVIRONMENT "TSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/cmake/tsan.suppressions:die_after_fork=0")
     endif()
   endif()
