@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "compute/expr.h"
+#include "compute/interval.h"
 
 namespace whet {
 
@@ -35,13 +35,6 @@ Affine sub(const Affine&, const Affine&);
 Affine scale(const Affine&, std::int64_t factor);
 bool same(const Affine&, const Affine&);
 
-/// All integers x with min <= x <= max. A missing end is infinite. An empty interval has min > max.
-struct Interval {
-  std::optional<std::int64_t> min, max;
-
-  static Interval point(std::int64_t v) { return {v, v}; }
-  friend bool operator==(const Interval&, const Interval&) = default;
-};
 using RangeOf = std::function<Interval(VarId)>;
 
 /// The facts about variables at one place of a program: a stack of bindings and conditions.

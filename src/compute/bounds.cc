@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <limits>
 #include <numeric>
 
 #include "base/hash.h"
@@ -9,82 +8,12 @@
 namespace whet {
 namespace {
 
-using Bound = std::optional<std::int64_t>;
-
-Bound plus(Bound a, Bound b) {
-  std::int64_t sum;
-  if (!a || !b || __builtin_add_overflow(*a, *b, &sum)) return {};
-  return sum;
-}
-
-Bound times(Bound a, std::int64_t factor) {
-  std::int64_t product;
-  if (!a || __builtin_mul_overflow(*a, factor, &product)) return {};
-  return product;
-}
-
-/// The smaller upper bound; a missing one is infinite.
-Bound tighter_upper(Bound a, Bound b) { return !a ? b : !b ? a : std::min(*a, *b); }
-Bound tighter_lower(Bound a, Bound b) { return !a ? b : !b ? a : std::max(*a, *b); }
-Bound looser_upper(Bound a, Bound b) { return a && b ? Bound(std::max(*a, *b)) : Bound(); }
-Bound looser_lower(Bound a, Bound b) { return a && b ? Bound(std::min(*a, *b)) : Bound(); }
-
-Interval scaled(const Interval& x, std::int64_t factor) {
-  if (factor == 0) return Interval::point(0);
-  if (factor > 0) return {times(x.min, factor), times(x.max, factor)};
-  return {times(x.max, factor), times(x.min, factor)};
-}
-
-Interval sum(const Interval& a, const Interval& b) { return {plus(a.min, b.min), plus(a.max, b.max)}; }
-Interval hull(const Interval& a, const Interval& b) { return {looser_lower(a.min, b.min), looser_upper(a.max, b.max)}; }
-
-Interval product(const Interval& a, const Interval& b) {
-  if (a.min && a.min == a.max) return scaled(b, *a.min);
-  if (b.min && b.min == b.max) return scaled(a, *b.min);
-  if (!a.min || !a.max || !b.min || !b.max) {
-    const bool positive = a.min && *a.min >= 0 && b.min && *b.min >= 0;
-    return positive ? Interval{times(a.min, *b.min), {}} : Interval{};
-  }
-  Interval out = hull(scaled(a, *b.min), scaled(a, *b.max));
-  return out;
-}
-
-Interval quotient(const Interval& x, std::int64_t divisor) {
-  auto divide = [&](Bound b) { return b ? Bound(floor_div(*b, divisor)) : Bound(); };
-  if (divisor > 0) return {divide(x.min), divide(x.max)};
-  if (divisor < 0) return {divide(x.max), divide(x.min)};
-  return {};
-}
-
-Interval remainder(const Interval& x, std::int64_t divisor) {
-  if (divisor == 0) return {};
-  if (divisor < 0) return {divisor + 1, 0};
-  if (x.min && x.max && floor_div(*x.min, divisor) == floor_div(*x.max, divisor)) {
-    return {floor_mod(*x.min, divisor), floor_mod(*x.max, divisor)};
-  }
-  return {0, divisor - 1};
-}
-
-Interval of_dtype(DType dtype) {
-  switch (dtype) {
-    case DType::i8:
-      return {-128, 127};
-    case DType::u8:
-      return {0, 255};
-    case DType::i32:
-      return {std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()};
-    case DType::boolean:
-      return {0, 1};
-    default:
-      return {};
-  }
-}
+using Bound = Interval::End;
 
 /// Arithmetic of narrow integers wraps around: what leaves the dtype's range could be anything.
 Interval within(const Interval& x, DType dtype) {
-  const Interval all = of_dtype(dtype);
-  if (!all.min || (x.min && x.max && *x.min >= *all.min && *x.max <= *all.max)) return x;
-  return all;
+  const Interval all = Interval::of(dtype);
+  return x.inside(all) ? x : all;
 }
 
 bool is_index(const Expr& e) { return e->dtype == DType::i64; }
@@ -285,61 +214,40 @@ void Facts::assume_not(const Expr& condition, bool of_lanes) {
 }
 
 Interval Facts::binary_bounds(const Binary& n) const {
-  if (is_float(n.a->dtype)) return {};
-  auto a = [&] { return is_index(n.a) ? term_bounds(to_affine(n.a)) : atom_bounds(n.a); };
-  auto b = [&] { return is_index(n.b) ? term_bounds(to_affine(n.b)) : atom_bounds(n.b); };
-  switch (n.op) {
-    case BinaryOp::add:
-      return sum(a(), b());
-    case BinaryOp::sub:
-      return sum(a(), scaled(b(), -1));
-    case BinaryOp::mul:
-      return product(a(), b());
-    case BinaryOp::floordiv:
-    case BinaryOp::floormod: {
-      if (!as_int(n.b)) return {};
-      const Interval plain = n.op == BinaryOp::floordiv ? quotient(a(), *as_int(n.b)) : remainder(a(), *as_int(n.b));
-      return narrowed(plain, [&](const Expr& atom) {
-        const Binary* other = as_binary(atom, n.op);
-        return other && same(other->a, n.a) && same(other->b, n.b);
-      });
-    }
-    case BinaryOp::min: {
-      const Interval x = a(), y = b();
-      return {looser_lower(x.min, y.min), tighter_upper(x.max, y.max)};
-    }
-    case BinaryOp::max: {
-      const Interval x = a(), y = b();
-      return {tighter_lower(x.min, y.min), looser_upper(x.max, y.max)};
-    }
-    default:
-      return {};
-  }
+  const bool divides = n.op == BinaryOp::floordiv || n.op == BinaryOp::floormod;
+  if (is_float(n.a->dtype) || (divides && !as_int(n.b))) return {};
+  const auto side = [&](const Expr& e) { return is_index(e) ? term_bounds(to_affine(e)) : atom_bounds(e); };
+  const Interval plain = binary(n.op, side(n.a), side(n.b));
+  if (!divides) return plain;
+  return narrowed(plain, [&](const Expr& atom) {
+    const Binary* other = as_binary(atom, n.op);
+    return other && same(other->a, n.a) && same(other->b, n.b);
+  });
 }
 
 /// Of one atom of any integer dtype, by interval arithmetic alone.
 Interval Facts::atom_bounds(const Expr& e) const {
-  const Interval found = std::visit(
-      Match{
-          [&](const IntConst& n) { return Interval::point(n.value); },
-          [&](const FloatConst&) { return Interval{}; },
-          [&](const Var& n) { return range_of(n.id); },
-          [&](const Unary& n) { return n.op == UnaryOp::neg ? scaled(atom_bounds(n.a), -1) : Interval{0, 1}; },
-          [&](const Binary& n) { return e->dtype == DType::boolean ? Interval{0, 1} : binary_bounds(n); },
-          [&](const Select& n) { return hull(atom_bounds(n.if_true), atom_bounds(n.if_false)); },
-          [&](const Cast& n) { return is_float(n.a->dtype) ? Interval{} : atom_bounds(n.a); },
-          [&](const Call&) { return Interval{}; },
-          [&](const Load&) { return Interval{}; },
-          [&](const Ramp&) { return Interval{}; },
-          [&](const Broadcast& n) { return atom_bounds(n.a); },
-      },
-      e->kind);
+  const Interval found =
+      std::visit(Match{
+                     [&](const IntConst& n) { return Interval::point(n.value); },
+                     [&](const FloatConst&) { return Interval{}; },
+                     [&](const Var& n) { return range_of(n.id); },
+                     [&](const Unary& n) { return n.op == UnaryOp::neg ? -atom_bounds(n.a) : Interval{0, 1}; },
+                     [&](const Binary& n) { return e->dtype == DType::boolean ? Interval{0, 1} : binary_bounds(n); },
+                     [&](const Select& n) { return hull(atom_bounds(n.if_true), atom_bounds(n.if_false)); },
+                     [&](const Cast& n) { return is_float(n.a->dtype) ? Interval{} : atom_bounds(n.a); },
+                     [&](const Call&) { return Interval{}; },
+                     [&](const Load&) { return Interval{}; },
+                     [&](const Ramp&) { return Interval{}; },
+                     [&](const Broadcast& n) { return atom_bounds(n.a); },
+                 },
+                 e->kind);
   return within(found, e->dtype);
 }
 
 Interval Facts::term_bounds(const Affine& a) const {
   Interval total = Interval::point(a.constant);
-  for (const auto& [atom, coefficient] : a.terms) total = sum(total, scaled(atom_bounds(atom), coefficient));
+  for (const auto& [atom, coefficient] : a.terms) total = total + atom_bounds(atom) * coefficient;
   return total;
 }
 

@@ -119,13 +119,10 @@ class SpotEvaluator {
   }
 
   static Interval sum_bounds(const Affine& sum, const RangeOf& range) {
-    std::int64_t least = sum.constant, most = sum.constant;
-    for (const auto& [variable, coefficient] : sum.terms) {
-      const Interval of = range(std::get<Var>(variable->kind).id);
-      least += coefficient * (coefficient > 0 ? *of.min : *of.max);
-      most += coefficient * (coefficient > 0 ? *of.max : *of.min);
-    }
-    return {least, most};
+    Interval all = Interval::point(sum.constant);
+    for (const auto& [variable, coefficient] : sum.terms)
+      all = all + range(std::get<Var>(variable->kind).id) * coefficient;
+    return all;
   }
 
   const ComputeDag& dag_;

@@ -9,63 +9,7 @@
 namespace whet {
 namespace {
 
-constexpr std::int64_t kFar = std::int64_t{1} << 62;  ///< stands for infinity
-constexpr IntegerRange kAnything = {-kFar, kFar};
 constexpr std::int64_t kMaxBufferBytes = std::int64_t{1} << 31;  ///< indices have 31 bits
-
-std::int64_t bounded(__int128 value) { return static_cast<std::int64_t>(std::clamp<__int128>(value, -kFar, kFar)); }
-
-IntegerRange sum(IntegerRange a, IntegerRange b) {
-  return {bounded(__int128{a.min} + b.min), bounded(__int128{a.max} + b.max)};
-}
-
-IntegerRange product(IntegerRange a, IntegerRange b) {
-  const auto [least, most] =
-      std::minmax({__int128{a.min} * b.min, __int128{a.min} * b.max, __int128{a.max} * b.min, __int128{a.max} * b.max});
-  return {bounded(least), bounded(most)};
-}
-
-IntegerRange hull(IntegerRange a, IntegerRange b) { return {std::min(a.min, b.min), std::max(a.max, b.max)}; }
-
-IntegerRange range_of(BinaryOp op, IntegerRange a, IntegerRange b) {
-  switch (op) {
-    case BinaryOp::add:
-      return sum(a, b);
-    case BinaryOp::sub:
-      return sum(a, {-b.max, -b.min});
-    case BinaryOp::mul:
-      return product(a, b);
-    case BinaryOp::floordiv:
-      if (b.min < 1) return kAnything;
-      return hull({floor_div(a.min, b.min), floor_div(a.max, b.min)},
-                  {floor_div(a.min, b.max), floor_div(a.max, b.max)});
-    case BinaryOp::floormod:
-      if (b.min < 1) return kAnything;
-      return a.min >= 0 && a.max < b.min ? a : IntegerRange{0, b.max - 1};
-    case BinaryOp::min:
-      return {std::min(a.min, b.min), std::min(a.max, b.max)};
-    case BinaryOp::max:
-      return {std::max(a.min, b.min), std::max(a.max, b.max)};
-    default:
-      return kAnything;
-  }
-}
-
-/// The values that a dtype has.
-IntegerRange range_of(DType dtype) {
-  switch (dtype) {
-    case DType::boolean:
-      return {0, 1};
-    case DType::u8:
-      return {0, 255};
-    case DType::i8:
-      return {-128, 127};
-    case DType::i32:
-      return {INT32_MIN, INT32_MAX};
-    default:
-      return kAnything;
-  }
-}
 
 bool has_instruction(MathFn fn, DType dtype) {
   switch (fn) {
@@ -211,18 +155,17 @@ struct GpuAnalysis::Walk {
   // ---- Inside of a launch
 
   /// Unrolled copies of a loop may bind a variable again.
-  void bind(VarId var, IntegerRange values) {
+  void bind(VarId var, Interval values) {
     const auto [known, fresh] = out.variables_.emplace(var, values);
-    if (fresh || (known->second.min <= values.min && known->second.max >= values.max)) return;
+    if (fresh || values.inside(known->second)) return;
     known->second = hull(known->second, values);
     out.ranges_.clear();
   }
 
   void bind(const Loop& n) {
     const ExprRef min = expr(n.min), extent = expr(n.extent);
-    const IntegerRange from = out.range(min), times = out.range(extent);
-    const IntegerRange indices = {from.min, bounded(__int128{from.max} + std::max<std::int64_t>(times.max, 1) - 1)};
-    bind(n.index, indices);
+    const Interval first = out.range(min), count = out.range(extent);
+    bind(n.index, {first.min, plus(first.max, plus(looser_upper(count.max, 1), -1))});
     const bool launched = n.kind == LoopKind::block || n.kind == LoopKind::thread;
     if (!launched && is_const(n.extent, 1) && bindings[n.index] == 1 && table()[min].movable())
       table().alias(n.index, min);
@@ -349,45 +292,39 @@ Result<GpuAnalysis> GpuAnalysis::of(const Program& program, const GpuLimits& lim
   return out;
 }
 
-IntegerRange GpuAnalysis::range(ExprRef ref) {
+Interval GpuAnalysis::range(ExprRef ref) {
   if (ranges_.size() < table_->size()) ranges_.resize(table_->size());
   if (!ranges_[ref.index()]) {
-    const IntegerRange found = compute_range(ref);
+    const Interval found = compute_range(ref);
     if (ranges_.size() < table_->size()) ranges_.resize(table_->size());
     ranges_[ref.index()] = found;
   }
   return *ranges_[ref.index()];
 }
 
-IntegerRange GpuAnalysis::range(const Linear::Terms& terms) {
-  IntegerRange all = {0, 0};
-  for (const auto& [atom, coefficient] : terms) all = sum(all, product(range(atom), {coefficient, coefficient}));
+Interval GpuAnalysis::range(const Linear::Terms& terms) {
+  Interval all = Interval::point(0);
+  for (const auto& [atom, coefficient] : terms) all = all + range(atom) * coefficient;
   return all;
 }
 
-IntegerRange GpuAnalysis::compute_range(ExprRef ref) {
+Interval GpuAnalysis::compute_range(ExprRef ref) {
   const ExprInfo& info = (*table_)[ref];
-  if (info.expr->dtype != DType::i64) return range_of(info.expr->dtype);
+  if (info.expr->dtype != DType::i64) return Interval::of(info.expr->dtype);
   const auto child = [&](std::size_t i) { return range(info.children[i]); };
   return std::visit(Match{
-                        [&](const IntConst& n) { return IntegerRange{n.value, n.value}; },
+                        [&](const IntConst& n) { return Interval::point(n.value); },
                         [&](const Var& n) {
                           const auto found = variables_.find(n.id);
-                          return found == variables_.end() ? kAnything : found->second;
+                          return found == variables_.end() ? Interval{} : found->second;
                         },
-                        [&](const Unary& n) {
-                          const IntegerRange a = child(0);
-                          return n.op == UnaryOp::neg ? IntegerRange{-a.max, -a.min} : kAnything;
-                        },
-                        [&](const Binary& n) { return range_of(n.op, child(0), child(1)); },
+                        [&](const Unary& n) { return n.op == UnaryOp::neg ? -child(0) : Interval{}; },
+                        [&](const Binary& n) { return binary(n.op, child(0), child(1)); },
                         [&](const Select&) { return hull(child(1), child(2)); },
                         [&](const Cast&) { return child(0); },
-                        [&](const Ramp& n) {
-                          const std::int64_t last = n.stride * (info.expr->lanes - 1);
-                          return sum(child(0), {std::min<std::int64_t>(last, 0), std::max<std::int64_t>(last, 0)});
-                        },
+                        [&](const Ramp& n) { return child(0) + Interval{0, info.expr->lanes - 1} * n.stride; },
                         [&](const Broadcast&) { return child(0); },
-                        [&](const auto&) { return kAnything; },
+                        [&](const auto&) { return Interval{}; },
                     },
                     info.expr->kind);
 }

@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "codegen/expr_table.h"
 #include "codegen/register_slots.h"
+#include "compute/interval.h"
 #include "program/launch.h"
 #include "target/gpu.h"
 
@@ -27,11 +28,8 @@ struct GpuLaunch {
   std::int64_t block_memory = 0;           ///< bytes
 };
 
-/// All integers from `min` to `max`.
-struct IntegerRange {
-  std::int64_t min, max;
-  bool in_32_bits() const { return min >= INT32_MIN && max <= INT32_MAX; }
-};
+/// Whether 32 bits hold all of them.
+inline bool in_32_bits(const Interval& range) { return range.inside(Interval::of(DType::i32)); }
 
 /// Facts about a Program for a GPU that code generation needs before it starts.
 /// Lets of movable values and loops of one iteration become aliases in the table.
@@ -46,21 +44,21 @@ class GpuAnalysis {
   /// A thread has memory of its own, which is as slow as the device's: for buffers of scope local, and registers whose
   /// indices are not all constants.
   bool has_local_memory() const { return local_memory_; }
-  /// The values of an i64 expression; very large bounds where nothing is known.
-  IntegerRange range(ExprRef);
+  /// The values of an integer expression.
+  Interval range(ExprRef);
   /// Those of a sum of terms.
-  IntegerRange range(const Linear::Terms&);
+  Interval range(const Linear::Terms&);
 
  private:
   struct Walk;
-  IntegerRange compute_range(ExprRef);
+  Interval compute_range(ExprRef);
 
   std::shared_ptr<ExprTable> table_;
   std::shared_ptr<RegisterSlots> slots_;
   std::vector<GpuLaunch> launches_;
   bool local_memory_ = false;
-  std::unordered_map<VarId, IntegerRange> variables_;
-  std::vector<std::optional<IntegerRange>> ranges_;  ///< by ExprRef
+  std::unordered_map<VarId, Interval> variables_;
+  std::vector<std::optional<Interval>> ranges_;  ///< by ExprRef
 };
 
 }  // namespace whet

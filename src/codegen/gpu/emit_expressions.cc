@@ -112,8 +112,8 @@ GpuEmitter::Value* GpuEmitter::binary(ExprRef ref, const ExprInfo& info, const B
     if (Value* mask = effective_mask(nullptr, info.expr->lanes))
       b = b_.CreateSelect(mask, b, llvm::ConstantInt::get(b->getType(), 1));
   }
-  const bool counts = indices && divides(n.op) && analysis_.range(info.children[0]).min >= 0 &&
-                      analysis_.range(info.children[1]).min > 0;
+  const bool counts = indices && divides(n.op) && analysis_.range(info.children[0]).inside({0, {}}) &&
+                      analysis_.range(info.children[1]).inside({1, {}});
   Value* const value = !counts                      ? integer_binary(n.op, n.a->dtype, a, b, n.b)
                        : n.op == BinaryOp::floormod ? b_.CreateURem(a, b)
                                                     : b_.CreateUDiv(a, b);

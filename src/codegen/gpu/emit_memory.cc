@@ -223,10 +223,10 @@ GpuEmitter::Value* GpuEmitter::pointer(BufferId buffer, const Linear::Terms& ter
 
 /// Σ terms in elements, as an i64.
 GpuEmitter::Value* GpuEmitter::offset(const Linear::Terms& terms) {
-  const IntegerRange range = analysis_.range(terms);
-  bool narrow = range.in_32_bits();
+  const Interval range = analysis_.range(terms);
+  bool narrow = in_32_bits(range);
   for (const auto& [atom, coefficient] : terms)
-    narrow = narrow && is_narrow(atom) && IntegerRange{coefficient, coefficient}.in_32_bits();
+    narrow = narrow && is_narrow(atom) && in_32_bits(Interval::point(coefficient));
   Value* sum = nullptr;
   for (const auto& [atom, coefficient] : terms) {
     Value* value = resize(emit(atom), narrow);
@@ -234,7 +234,7 @@ GpuEmitter::Value* GpuEmitter::offset(const Linear::Terms& terms) {
     sum = sum == nullptr ? value : b_.CreateAdd(sum, value);
   }
   if (!narrow) return sum;
-  return range.min >= 0 ? b_.CreateZExt(sum, b_.getInt64Ty(), "", true) : b_.CreateSExt(sum, b_.getInt64Ty());
+  return range.inside({0, {}}) ? b_.CreateZExt(sum, b_.getInt64Ty(), "", true) : b_.CreateSExt(sum, b_.getInt64Ty());
 }
 
 GpuEmitter::Value* GpuEmitter::base_pointer(BufferId id) {

@@ -177,13 +177,13 @@ void GpuEmitter::loop(const Loop& n) {
   const ExprRef from = table_.intern(n.min), times = table_.intern(n.extent);
   Value *min = emit(from), *extent = emit(times);
   memo_.pop_back();
-  const IntegerRange first = analysis_.range(from), count = analysis_.range(times);
-  if (count.max < 1) return;
-  const bool narrow = first.in_32_bits() && count.in_32_bits() &&
-                      IntegerRange{first.min, first.max + std::max<std::int64_t>(count.max, 0)}.in_32_bits();
+  const Interval first = analysis_.range(from), count = analysis_.range(times);
+  if (count.inside({{}, 0})) return;
+  const Interval counter = {first.min, plus(first.max, looser_upper(count.max, 0))};
+  const bool narrow = in_32_bits(first) && in_32_bits(count) && in_32_bits(counter);
   min = resize(min, narrow);
   Value* const end = b_.CreateAdd(min, resize(extent, narrow));
-  if (count.min >= 1) return do_while(n, min, end);
+  if (count.inside({1, {}})) return do_while(n, min, end);
   llvm::BasicBlock* const body = make_block("some");
   llvm::BasicBlock* const join = make_block("join");
   b_.CreateCondBr(b_.CreateICmpSLT(min, end), body, join);

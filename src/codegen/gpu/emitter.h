@@ -110,7 +110,7 @@ class GpuEmitter : ValueEmitter {
   std::size_t home_of(const std::vector<VarId>&) const;
 
   // Integers: an i64 expression whose values fit is an i32.
-  bool is_narrow(ExprRef ref) { return table_[ref].expr->dtype == DType::i64 && analysis_.range(ref).in_32_bits(); }
+  bool is_narrow(ExprRef ref) { return table_[ref].expr->dtype == DType::i64 && in_32_bits(analysis_.range(ref)); }
   Value* resize(Value*, bool narrow);  ///< to 32 or 64 bits a lane
 
   // emit_memory.cc

@@ -59,20 +59,6 @@ struct IndexParts {
   std::vector<Term> terms;
 };
 
-Interval plus(Interval a, Interval b) {
-  Interval sum;
-  if (a.min && b.min) sum.min = *a.min + *b.min;
-  if (a.max && b.max) sum.max = *a.max + *b.max;
-  return sum;
-}
-
-Interval times(Interval a, std::int64_t factor) {
-  if (factor < 0) std::swap(a.min, a.max);
-  if (a.min) *a.min *= factor;
-  if (a.max) *a.max *= factor;
-  return a;
-}
-
 bool is_common(const Expr& e, const AccessContext& context) {
   bool all = !has_load(e);
   for_each(e, [&](const Expr& part) {
@@ -212,7 +198,7 @@ Meeting who_meets(const BufferAccess& a, const BufferAccess& b, const AccessCont
   }
   if (!context.one_block && !cover(of_block, context.blocks)) return Meeting::anybody;
   const Interval x = threads_of(a, context), y = threads_of(b, context);
-  if (x.min && x.min == x.max && x.min == y.min && x.min == y.max) return Meeting::one_thread;
+  if (x.is_point() && x == y) return Meeting::one_thread;
   // Where a nest has fewer threads than the launch, the digits need not tell the others apart.
   std::int64_t threads = context.threads;
   if (x.max && y.max) threads = std::min(threads, std::max(*x.max, *y.max) + 1);
@@ -235,8 +221,8 @@ bool are_disjoint(const BufferAccess& a, const BufferAccess& b, const AccessCont
     const Affine distance = sub(s.common, t.common);
     if (!distance.is_constant()) continue;
     Interval apart = Interval::point(distance.constant);
-    for (const IndexParts::Term& term : s.terms) apart = plus(apart, times(term.range, term.factor));
-    for (const IndexParts::Term& term : t.terms) apart = plus(apart, times(term.range, -term.factor));
+    for (const IndexParts::Term& term : s.terms) apart = apart + term.range * term.factor;
+    for (const IndexParts::Term& term : t.terms) apart = apart + term.range * -term.factor;
     if ((apart.min && *apart.min > 0) || (apart.max && *apart.max < 0)) return true;
   }
   return false;
