@@ -29,10 +29,10 @@ struct Decided {
 };
 
 Result<Decided> decide(Graph graph) {
-  for (const Pass& pass : graph_passes()) {
-    if (pass.run == convert_to_channels_last) break;
-    WHET_TRY(graph, pass.run(graph));
-  }
+  const std::span<const Pass> all = graph_passes();
+  const auto layout =
+      std::find_if(all.begin(), all.end(), [](const Pass& p) { return p.run == convert_to_channels_last; });
+  WHET_TRY(graph, run_graph_passes(std::move(graph), {all.begin(), layout}));
   Decided decided{std::move(graph), {}};
   WHET_TRY(decided.orders, stored_orders(decided.graph));
   return decided;

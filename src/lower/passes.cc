@@ -20,15 +20,8 @@ Result<std::span<const LoweringPass>> lowering_passes(const Target& target) {
 
 Result<Program> run_passes(Program program, std::span<const LoweringPass> passes, const Target& target,
                            const PassObserver& observer) {
-  for (const LoweringPass& pass : passes) {
-    Result<Program> next = pass.run(std::move(program), target);
-    if (!next.ok()) return next.error().at(std::string(pass.name));
-    program = std::move(next).value();
-    if (!observer) continue;
-    if (const Status status = observer(pass.name, program); !status.ok())
-      return status.error().at(std::string(pass.name));
-  }
-  return program;
+  return run_pass_list(std::move(program), passes, observer,
+                       [&](const LoweringPass& pass, Program now) { return pass.run(std::move(now), target); });
 }
 
 }  // namespace whet

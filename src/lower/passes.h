@@ -1,9 +1,9 @@
 #pragma once
 
-#include <functional>
 #include <span>
 #include <string_view>
 
+#include "base/pass_list.h"
 #include "base/result.h"
 #include "program/program.h"
 #include "target/target.h"
@@ -31,10 +31,10 @@ std::span<const PassTable> pass_tables();
 /// The passes for a target. Errors: its kind has none.
 Result<std::span<const LoweringPass>> lowering_passes(const Target&);
 
-/// Sees the program that each pass leaves, the first time with "generate". An error that it gives ends lowering.
-using PassObserver = std::function<Status(std::string_view pass, const Program&)>;
+/// Sees the program that each pass leaves, the first time with "generate".
+using PassObserver = ObserverOf<Program>;
 
-/// Runs the passes one after the other. Errors are a pass's or the observer's, behind the name of the pass.
+/// As `run_pass_list`.
 Result<Program> run_passes(Program, std::span<const LoweringPass>, const Target&, const PassObserver& observer = {});
 
 }  // namespace whet

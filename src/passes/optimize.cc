@@ -14,50 +14,50 @@
 
 namespace whet {
 
-const std::vector<Pass>& graph_passes() {
-  static const std::vector<Pass> kPasses = {
-      {"dead code", remove_dead_code},
-      {"unsigned bytes", drop_signs},
-      {"move to bytes", move_to_bytes},
-      {"integer products", form_integer_products},
-      {"move to bytes", move_to_bytes},
-      {"clip bytes once", clip_bytes_once},
-      {"dead code", remove_dead_code},
-      {"split batch norm", split_batch_norm},
-      {"fold constants", fold_constants},
-      {"simplify", simplify_graph},
-      {"common subexpressions", share_common_subexpressions},
-      {"channel groups", spread_channel_groups},
-      {"channels last", convert_to_channels_last},
-      {"simplify", simplify_graph},
-      {"dead code", remove_dead_code},
-      {"fold scale and shift", fold_scale_shift},
-      {"dead code", remove_dead_code},
-      {"fold scale and shift", fold_scale_shift},  // x*s + b before a convolution goes in two steps
-      {"fold constants", fold_constants},
-      {"simplify", simplify_graph},
-      {"common subexpressions", share_common_subexpressions},
-      {"tables of bytes", tabulate_bytes},
-      {"dead code", remove_dead_code},
-      {"dequantize at readers", dequantize_at_readers},
-      {"numbers apart", give_numbers_apart},
-      {"dead code", remove_dead_code},
-  };
-  return kPasses;
+namespace {
+
+constexpr Pass kPasses[] = {
+    {"dead code", remove_dead_code},
+    {"unsigned bytes", drop_signs},
+    {"move to bytes", move_to_bytes},
+    {"integer products", form_integer_products},
+    {"move to bytes", move_to_bytes},
+    {"clip bytes once", clip_bytes_once},
+    {"split batch norm", split_batch_norm},
+    {"fold constants", fold_constants},
+    {"simplify", simplify_graph},
+    {"common subexpressions", share_common_subexpressions},
+    {"channel groups", spread_channel_groups},
+    {"channels last", convert_to_channels_last, &PassOptions::channels_last},
+    {"simplify", simplify_graph},
+    {"fold scale and shift", fold_scale_shift},
+    {"fold scale and shift", fold_scale_shift},  // x*s + b before a convolution goes in two steps
+    {"fold constants", fold_constants},
+    {"simplify", simplify_graph},
+    {"common subexpressions", share_common_subexpressions},
+    {"tables of bytes", tabulate_bytes},
+    {"dequantize at readers", dequantize_at_readers},
+    {"numbers apart", give_numbers_apart},
+    {"halves", store_halves, &PassOptions::halves},
+};
+
+}  // namespace
+
+std::span<const Pass> graph_passes() { return kPasses; }
+
+Result<Graph> run_graph_passes(Graph graph, std::span<const Pass> passes, const GraphObserver& observer) {
+  return run_pass_list(std::move(graph), passes, observer, [](const Pass& pass, const Graph& now) -> Result<Graph> {
+    WHET_TRY(const Graph next, pass.run(now));
+    return remove_dead_code(next);
+  });
 }
 
-Result<Graph> run_passes(Graph graph, const PassOptions& options) {
-  const Graph original = graph;
-  for (const Pass& pass : graph_passes()) {
-    if (pass.run == convert_to_channels_last && !options.channels_last) continue;
-    auto result = pass.run(graph);
-    if (!result.ok()) return result.error();
-    graph = std::move(result).value();
-  }
-  if (options.halves) {
-    WHET_TRY(graph, store_halves(graph));
-  }
-  return keep_output_names(std::move(graph), original);
+Result<Graph> run_passes(Graph graph, const PassOptions& options, const GraphObserver& observer) {
+  std::vector<Pass> wanted;
+  for (const Pass& pass : kPasses)
+    if (pass.option == nullptr || options.*pass.option) wanted.push_back(pass);
+  WHET_TRY(Graph optimized, run_graph_passes(graph, wanted, observer));
+  return keep_output_names(std::move(optimized), graph);
 }
 
 Result<FusedGraph> optimize(Graph graph, const PassOptions& options) {

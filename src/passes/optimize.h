@@ -1,7 +1,9 @@
 #pragma once
 
+#include <span>
 #include <string_view>
 
+#include "base/pass_list.h"
 #include "base/result.h"
 #include "graph/graph.h"
 #include "passes/fuse.h"
@@ -17,14 +19,21 @@ struct PassOptions {
 struct Pass {
   std::string_view name;
   Result<Graph> (*run)(const Graph&);
+  bool PassOptions::* option = nullptr;  ///< without it the pass is left out; null: it always runs
 };
 
 /// The passes that run before fusion, in order; some run more than once.
-const std::vector<Pass>& graph_passes();
+std::span<const Pass> graph_passes();
+
+/// Sees the graph that each pass leaves.
+using GraphObserver = ObserverOf<Graph>;
+
+/// As `run_pass_list`. Dead code is removed after each pass.
+Result<Graph> run_graph_passes(Graph, std::span<const Pass>, const GraphObserver& observer = {});
 
 /// Runs the passes of the table. The graph computes the same outputs (same names, types and order) from the same
 /// inputs, up to rounding.
-Result<Graph> run_passes(Graph, const PassOptions&);
+Result<Graph> run_passes(Graph, const PassOptions&, const GraphObserver& observer = {});
 
 /// Runs the passes, then fuses the graph into groups. Each group becomes one kernel.
 Result<FusedGraph> optimize(Graph, const PassOptions&);

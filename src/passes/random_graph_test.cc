@@ -33,20 +33,18 @@ void expect_same_outputs(const std::vector<Tensor>& got, const std::vector<Tenso
 TEST(EveryPass, KeepsTheMeaningOfRandomGraphs) {
   for (int k = 0; k < testing::random_cases(300) && !::testing::Test::HasFailure(); ++k) {
     const auto seed = static_cast<std::uint64_t>(k);
-    Graph graph = random_graph(seed);
+    const Graph graph = random_graph(seed);
     ASSERT_TRUE(verify(graph).ok());
     const std::vector<Tensor> inputs = random_inputs(graph, seed);
     const std::vector<Tensor> want = outputs_of(graph, inputs);
-    for (const Pass& pass : graph_passes()) {
-      auto result = pass.run(graph);
-      const std::string where = "seed " + std::to_string(seed) + ", " + std::string(pass.name);
-      ASSERT_TRUE(result.ok()) << where << ": " << result.error().message << "\n" << to_text(graph);
-      const Status status = verify(*result);
-      ASSERT_TRUE(status.ok()) << where << ": " << status.error().message << "\n" << to_text(*result);
-      expect_same_outputs(outputs_of(*result, inputs), want, where);
-      if (::testing::Test::HasFailure()) GTEST_FAIL() << to_text(graph) << "became\n" << to_text(*result);
-      graph = std::move(*result);
-    }
+    const auto check = [&](std::string_view pass, const Graph& left) -> Status {
+      WHET_RETURN_IF_ERROR(verify(left));
+      expect_same_outputs(outputs_of(left, inputs), want, "seed " + std::to_string(seed) + ", " + std::string(pass));
+      if (::testing::Test::HasFailure()) return Error{"became\n" + to_text(left)};
+      return ok_status();
+    };
+    const Result<Graph> last = run_passes(graph, {}, check);
+    ASSERT_TRUE(last.ok()) << "seed " << seed << ", " << last.error().message << "\n" << to_text(graph);
   }
 }
 
