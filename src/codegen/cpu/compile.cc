@@ -43,7 +43,7 @@ Result<Kernel> compile_for_cpu(const Program& program, const Target& target) {
   const std::string symbol = symbol_of(program.name);
   const std::unique_ptr<llvm::Module> module = backend->make_module(symbol);
   Emitter emitter(program, analysis, *backend, *module);
-  emitter.emit(symbol);
+  emitter.emit_function(symbol);
   kernel.code = backend->emit_object(*module);
   kernel.worker_workspace = emitter.worker_workspace();
   kernel.workspace = emitter.workspace();

@@ -36,66 +36,39 @@ bool is_clipped_to_byte(const Expr& e, DType to) {
 
 // ---- Where a value is computed
 
-Emitter::Value* Emitter::emit(ExprRef ref) {
-  const ExprInfo& info = table_[ref];
-  if (is_constant_kind(*info.expr)) return constant(*info.expr);
-  if (const auto* var = std::get_if<Var>(&info.expr->kind)) {
-    const auto found = bindings_.find(var->id);
-    WHET_CHECK(found != bindings_.end(), "a variable is used outside its loop or let");
-    return found->second.value;
-  }
-  if (info.movable()) return emit_movable(ref, info);
-  for (auto frame = memo_.rbegin(); frame != memo_.rend(); ++frame)
-    if (const auto found = frame->find(ref); found != frame->end()) return found->second;
-  Value* value = hoist_fixed(ref, info);
-  if (value == nullptr) value = compute(ref, info);
-  memo_.back()[ref] = value;
-  return value;
-}
-
 Emitter::Value* Emitter::emit_movable(ExprRef ref, const ExprInfo& info) {
-  Level& level = level_of(info.vars);
-  if (const auto found = level.values.find(ref); found != level.values.end()) return found->second;
-  EmitAt at(b_, level.marker);
+  const std::size_t home = home_of(info.vars);
+  auto& values = levels_[home]->values;
+  if (const auto found = values.find(ref); found != values.end()) return found->second;
+  const At at = at_start_of(home);
   Value* value = compute(ref, info);
-  level.values[ref] = value;
-  return value;
+  return values[ref] = value;
 }
 
 /// Loads that nothing in the kernel can change, and what is computed of them, are emitted before the outermost loop that does
 /// not change their address; not under a condition, which may be what makes them legal. Null: no such loop, or not
 /// known to be legal.
-Emitter::Value* Emitter::hoist_fixed(ExprRef ref, const ExprInfo& info) {
+Emitter::Value* Emitter::hoisted(ExprRef ref, const ExprInfo& info) {
   if (!info.fixed || info.traps || info.lazy || guard_ != nullptr || lane_mask_ != nullptr) return nullptr;
-  const Level& natural = level_of(info.vars);
-  int depth = current().depth;
-  Level* outermost = nullptr;
-  while (depth > natural.depth && !levels_[depth]->conditional) {
-    if (levels_[depth]->preheader != nullptr) outermost = levels_[depth].get();
-    --depth;
-  }
-  for (int d = current().depth; d >= depth; --d)
+  const std::size_t natural = home_of(info.vars);
+  std::size_t end = depth_, outermost = 0;
+  for (; end > natural && !levels_[end]->conditional; --end)
+    if (levels_[end]->preheader != nullptr) outermost = end;
+  for (std::size_t d = depth_ + 1; d-- > end;)
     if (const auto found = levels_[d]->hoisted.find(ref); found != levels_[d]->hoisted.end()) return found->second;
-  if (outermost == nullptr) return nullptr;
+  if (outermost == 0) return nullptr;
+  Level& loop = *levels_[outermost];
   const bool wide = info.expr->lanes > 1;
-  if (wide && outermost->hoisted_vectors >= target_.cpu().vector_registers / 2) return nullptr;
-  outermost->hoisted_vectors += wide;
-  // While computing, the place outside the loop is the current one.
-  std::vector<std::unique_ptr<Level>> inside;
-  while (levels_.size() > static_cast<std::size_t>(outermost->depth)) {
-    inside.push_back(std::move(levels_.back()));
-    levels_.pop_back();
-  }
+  if (wide && loop.hoisted_vectors >= target_.cpu().vector_registers / 2) return nullptr;
+  loop.hoisted_vectors += wide;
   std::vector<std::unordered_map<ExprRef, Value*>> memo(1);
   std::swap(memo, memo_);
   Value* value;
   {
-    EmitAt at(b_, outermost->preheader->getTerminator());
-    value = compute(ref, info);
+    const At at(*this, outermost - 1, loop.preheader->getTerminator());
+    value = current().hoisted[ref] = compute(ref, info);
   }
   std::swap(memo, memo_);
-  current().hoisted[ref] = value;
-  for (; !inside.empty(); inside.pop_back()) levels_.push_back(std::move(inside.back()));
   return value;
 }
 
@@ -111,44 +84,18 @@ Emitter::Value* Emitter::nearest_integers(const Expr& clipped) {
   return architecture_.nearest_integers(b_, features_, float_binary(outer.op, value, expr(outer.b)));
 }
 
-Emitter::Value* Emitter::compute(ExprRef ref, const ExprInfo& info) {
-  return std::visit(Match{
-                        [&](const IntConst&) { return constant(*info.expr); },
-                        [&](const FloatConst&) { return constant(*info.expr); },
-                        [&](const Var&) { return emit(ref); },
-                        [&](const Unary& n) { return unary(info, n); },
-                        [&](const Binary& n) { return binary(info, n); },
-                        [&](const Select&) { return select(info); },
-                        [&](const Cast& cast) {
-                          const ExprNode& from = *table_[info.children[0]].expr;
-                          const bool clipped = is_clipped_to_byte(cast.a, info.expr->dtype);
-                          if (Value* whole = clipped ? nearest_integers(cast.a) : nullptr)
-                            return b_.CreateTrunc(whole, value_type(info.expr->dtype, info.expr->lanes));
-                          if (clipped)
-                            return clipped_to_byte(emit(info.children[0]), info.expr->dtype, info.expr->lanes);
-                          return convert(emit(info.children[0]), from.dtype, info.expr->dtype, info.expr->lanes);
-                        },
-                        [&](const Call& n) { return call(info, n); },
-                        [&](const Load& n) { return load(ref, info, n); },
-                        [&](const Ramp& n) {
-                          Value* base = splat(emit(info.children[0]), info.expr->lanes);
-                          llvm::Type* element = value_type(info.expr->dtype);
-                          return b_.CreateAdd(base, iota(element, n.stride, info.expr->lanes));
-                        },
-                        [&](const Broadcast&) { return splat(emit(info.children[0]), info.expr->lanes); },
-                    },
-                    info.expr->kind);
+Emitter::Value* Emitter::cast(ExprRef, const ExprInfo& info, const Cast& n) {
+  const DType from = n.a->dtype, to = info.expr->dtype;
+  const int lanes = info.expr->lanes;
+  const bool clipped = is_clipped_to_byte(n.a, to);
+  if (Value* whole = clipped ? nearest_integers(n.a) : nullptr) return b_.CreateTrunc(whole, value_type(to, lanes));
+  Value* const value = emit(info.children[0]);
+  return clipped ? clipped_to_byte(value, to, lanes) : convert(value, from, to, lanes);
 }
 
 // ---- Arithmetic
 
-Emitter::Value* Emitter::unary(const ExprInfo& info, const Unary& n) {
-  Value* a = emit(info.children[0]);
-  if (n.op == UnaryOp::logical_not) return b_.CreateNot(a);
-  return is_float(info.expr->dtype) ? b_.CreateFNeg(a) : b_.CreateNeg(a);
-}
-
-Emitter::Value* Emitter::binary(const ExprInfo& info, const Binary& n) {
+Emitter::Value* Emitter::binary(ExprRef, const ExprInfo& info, const Binary& n) {
   const ExprInfo &x = table_[info.children[0]], &y = table_[info.children[1]];
   if (is_comparison(n.op) && info.expr->lanes > 1 && x.is_linear && y.is_linear && x.movable() && y.movable())
     return compare_evenly_spaced(n.op, x, y, info.expr->lanes);
@@ -198,17 +145,14 @@ Emitter::Value* Emitter::add_terms(Value* base, const Linear::Terms& terms, std:
 
 Emitter::Value* Emitter::sum(const Linear::Terms& terms) {
   if (terms.empty()) return i64(0);
-  Level* deepest = levels_.front().get();
-  for (const auto& [atom, coefficient] : terms) {
-    Level& level = level_of(table_[atom].vars);
-    if (level.depth > deepest->depth) deepest = &level;
-  }
-  if (const auto found = deepest->sums.find(terms); found != deepest->sums.end()) return found->second;
+  const std::size_t home = home_of(terms);
+  auto& sums = levels_[home]->sums;
+  if (const auto found = sums.find(terms); found != sums.end()) return found->second;
   Linear::Terms outer, here;
-  for (const auto& term : terms) (&level_of(table_[term.first].vars) == deepest ? here : outer).push_back(term);
+  for (const auto& term : terms) (home_of(table_[term.first].vars) == home ? here : outer).push_back(term);
   Value* base = outer.empty() ? nullptr : sum(outer);
-  EmitAt at(b_, deepest->marker);
-  return deepest->sums[terms] = add_terms(base, here, 1);
+  const At at = at_start_of(home);
+  return sums[terms] = add_terms(base, here, 1);
 }
 
 // ---- Select
@@ -216,7 +160,7 @@ Emitter::Value* Emitter::sum(const Linear::Terms& terms) {
 /// A plain select computes both sides. When a side reads memory or divides, it does so only where it is chosen: lanes
 /// by a mask, scalars through an address that is always legal, vectors on machines without masked loads behind a
 /// branch.
-Emitter::Value* Emitter::select(const ExprInfo& info) {
+Emitter::Value* Emitter::select(ExprRef, const ExprInfo& info) {
   const ExprInfo &if_true = table_[info.children[1]], &if_false = table_[info.children[2]];
   Value* condition = emit(info.children[0]);
   const bool plain = if_true.movable() && if_false.movable();
@@ -228,23 +172,6 @@ Emitter::Value* Emitter::select(const ExprInfo& info) {
   return b_.CreateSelect(condition, a, b);
 }
 
-Emitter::Value* Emitter::guarded_side(ExprRef side, Value* condition, bool negate) {
-  if (table_[side].movable()) return emit(side);
-  if (negate) condition = b_.CreateNot(condition);
-  Value *const guard = guard_, *const mask = lane_mask_;
-  if (condition->getType()->isVectorTy()) {
-    lane_mask_ = mask == nullptr ? condition : b_.CreateAnd(mask, condition);
-  } else {
-    guard_ = guard == nullptr ? condition : b_.CreateAnd(guard, condition);
-  }
-  memo_.emplace_back();
-  Value* value = emit(side);
-  memo_.pop_back();
-  guard_ = guard;
-  lane_mask_ = mask;
-  return value;
-}
-
 Emitter::Value* Emitter::branching_select(const ExprInfo& info, Value* condition) {
   Value* sides[2];
   llvm::BasicBlock* ends[2];
@@ -253,11 +180,12 @@ Emitter::Value* Emitter::branching_select(const ExprInfo& info, Value* condition
   b_.CreateCondBr(condition, starts[0], starts[1]);
   for (int i = 0; i < 2; ++i) {
     b_.SetInsertPoint(starts[i]);
-    push_level(true);
-    memo_.emplace_back();
-    sides[i] = emit(info.children[1 + i]);
-    memo_.pop_back();
-    pop_level();
+    begin_level(true);
+    {
+      const Frame frame(*this);
+      sides[i] = emit(info.children[1 + i]);
+    }
+    end_level();
     ends[i] = b_.GetInsertBlock();
     b_.CreateBr(join);
   }

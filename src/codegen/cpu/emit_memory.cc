@@ -27,9 +27,9 @@ Emitter::Value* Emitter::load(ExprRef ref, const ExprInfo& info, const Load& n) 
   // A value that was loaded long ago would be kept in a register that accumulators need: it is loaded again.
   const std::int64_t reach = target_.cpu().vector_registers / 4;
   copy_ = 0;
-  for (auto level = levels_.rbegin(); reusable && level != levels_.rend(); ++level) {
-    const auto found = (*level)->loads.find(ref);
-    if (found == (*level)->loads.end() || found->second.version != version) continue;
+  for (std::size_t d = depth_ + 1; reusable && d-- > 0;) {
+    const auto found = levels_[d]->loads.find(ref);
+    if (found == levels_[d]->loads.end() || found->second.version != version) continue;
     if (loads_ - found->second.last_use <= reach) {
       found->second.last_use = loads_;
       return found->second.value;
@@ -50,7 +50,7 @@ Emitter::Value* Emitter::load(ExprRef ref, const ExprInfo& info, const Load& n) 
 Emitter::Value* Emitter::lane_of_quad(ExprRef load) {
   const auto found = quads_.lanes.find(load);
   // Before a loop around the run, and under a condition, a scalar is loaded alone.
-  if (found == quads_.lanes.end() || levels_.size() != quad_depth_ || guard_ != nullptr || lane_mask_ != nullptr)
+  if (found == quads_.lanes.end() || depth_ != quad_depth_ || guard_ != nullptr || lane_mask_ != nullptr)
     return nullptr;
   const Quad& quad = quads_.all[found->second.quad];
   Value*& value = quad_values_[found->second.quad];
@@ -63,9 +63,7 @@ Emitter::Value* Emitter::load_slot(SlotPlace place, DType dtype, int lanes) {
   const Slot& slot = analysis_.slots()[place.slot];
   Value* whole = slots_[place.slot];
   if (whole == nullptr) return llvm::PoisonValue::get(value_type(dtype, lanes));
-  if (place.lanes == slot.lanes) return place.lanes == lanes ? whole : splat(whole, lanes);
-  if (place.lanes > 1) return lanes_of(whole, place.first, place.lanes);
-  return splat(b_.CreateExtractElement(whole, i64(place.first)), lanes);
+  return lanes_at(place, slot, whole, lanes);
 }
 
 Emitter::Value* Emitter::load_memory(const ExprInfo& info, const Load& n, const Linear* index, Value* mask) {
@@ -168,8 +166,7 @@ Emitter::Value* Emitter::load_permuted(BufferId buffer, ExprRef index, int lanes
   // All of the vector that they lie in is read where buffer and index consist of such; else what lies behind the last of
   // them may lie behind the buffer too.
   const std::int64_t within = floor_mod(linear.constant, lanes);
-  const std::vector<std::int64_t>& extents = program_.buffer(buffer).extents;
-  const std::int64_t elements = std::accumulate(extents.begin(), extents.end(), std::int64_t{1}, std::multiplies<>());
+  const std::int64_t elements = num_elements(program_.buffer(buffer).extents);
   const bool whole =
       within + span <= lanes && elements % lanes == 0 &&
       std::all_of(linear.terms.begin(), linear.terms.end(), [&](const auto& term) { return term.second % lanes == 0; });
@@ -187,8 +184,7 @@ Emitter::Value* Emitter::load_permuted(BufferId buffer, ExprRef index, int lanes
 /// Every index lies in the table, so that masked lanes may read as well.
 Emitter::Value* Emitter::load_from_table(BufferId buffer, ExprRef index, int lanes) {
   constexpr std::int64_t kTable = 256;
-  const std::vector<std::int64_t>& extents = program_.buffer(buffer).extents;
-  const std::int64_t elements = std::accumulate(extents.begin(), extents.end(), std::int64_t{1}, std::multiplies<>());
+  const std::int64_t elements = num_elements(program_.buffer(buffer).extents);
   if (lanes == 1 || element_bytes(buffer) != 1 || elements != kTable || !is_fixed(buffer)) return nullptr;
   Expr bytes = table_[index].expr;
   for (const Cast* cast = std::get_if<Cast>(&bytes->kind); cast && bytes->dtype != DType::u8;
@@ -328,9 +324,8 @@ void Emitter::store_every(BufferId buffer, const Linear& index, Value* value, in
 
 /// Into the nearest cache, for reading.
 void Emitter::prefetch(const Prefetch& n) {
-  memo_.emplace_back();
+  const Frame frame(*this);
   Value* at = address(n.buffer, table_[table_.intern(n.index[0])].linear);
-  memo_.pop_back();
   b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()}, {at, b_.getInt32(0), b_.getInt32(3), b_.getInt32(1)});
 }
 
@@ -349,30 +344,26 @@ Emitter::Value* Emitter::address(BufferId buffer, const Linear& index) {
 Emitter::Value* Emitter::pointer(const PointerKey& key) {
   const auto& [buffer, terms, far] = key;
   if (terms.empty() && far == 0) return base_pointer(buffer);
-  Level* deepest = levels_.front().get();
-  bool movable = true;
-  for (const auto& [atom, coefficient] : terms) {
-    const ExprInfo& info = table_[atom];
-    movable &= info.movable();
-    Level& level = level_of(info.vars);
-    if (level.depth > deepest->depth) deepest = &level;
-  }
-  if (!movable) {
+  const auto is_movable = [&](const auto& term) { return table_[term.first].movable(); };
+  if (!std::all_of(terms.begin(), terms.end(), is_movable)) {
     Linear::Terms known, loaded;
-    for (const auto& term : terms) (table_[term.first].movable() ? known : loaded).push_back(term);
+    for (const auto& term : terms) (is_movable(term) ? known : loaded).push_back(term);
     Value* base = pointer({buffer, known, far});
     return b_.CreatePtrAdd(base, add_terms(nullptr, loaded, element_bytes(buffer)));
   }
-  if (const auto found = deepest->pointers.find(key); found != deepest->pointers.end()) return found->second;
-  Value* made = bumped_pointer(key, *deepest);
-  return deepest->pointers[key] = made;
+  const std::size_t home = home_of(terms);
+  auto& pointers = levels_[home]->pointers;
+  if (const auto found = pointers.find(key); found != pointers.end()) return found->second;
+  Value* made = bumped_pointer(key, home);
+  return pointers[key] = made;
 }
 
-Emitter::Value* Emitter::bumped_pointer(const PointerKey& key, Level& level) {
+Emitter::Value* Emitter::bumped_pointer(const PointerKey& key, std::size_t home) {
+  Level& level = *levels_[home];
   const auto& [buffer, terms, far] = key;
   if (terms.empty()) {
     Value* base = base_pointer(buffer);
-    EmitAt at(b_, level.marker);
+    const At at = at_start_of(home);
     return b_.CreatePtrAdd(base, i64(far));
   }
   Linear::Terms outer, here;
@@ -383,14 +374,14 @@ Emitter::Value* Emitter::bumped_pointer(const PointerKey& key, Level& level) {
     if (level.preheader != nullptr && var != nullptr && var->id == level.loop_var) {
       step = term.second * element_bytes(buffer);
     } else {
-      (&level_of(info.vars) == &level ? here : outer).push_back(term);
+      (home_of(info.vars) == home ? here : outer).push_back(term);
     }
   }
   Value* base = pointer({buffer, outer, far});
   if (step != 0) {
     llvm::PHINode* phi;
     {
-      EmitAt at(b_, level.preheader->getTerminator());
+      const At at(*this, home, level.preheader->getTerminator());
       base = b_.CreatePtrAdd(base, b_.CreateMul(level.loop_min, i64(step)));
       b_.SetInsertPoint(level.marker->getParent(), level.marker->getParent()->begin());
       phi = b_.CreatePHI(b_.getPtrTy(), 2);
@@ -400,7 +391,7 @@ Emitter::Value* Emitter::bumped_pointer(const PointerKey& key, Level& level) {
     base = phi;
   }
   if (here.empty()) return base;
-  EmitAt at(b_, level.marker);
+  const At at = at_start_of(home);
   return b_.CreatePtrAdd(base, add_terms(nullptr, here, element_bytes(buffer)));
 }
 
@@ -410,7 +401,7 @@ Emitter::Value* Emitter::base_pointer(BufferId id) {
   const PointerKey key = {id, {}, 0};
   Level& function = *levels_.front();
   if (const auto found = function.pointers.find(key); found != function.pointers.end()) return found->second;
-  EmitAt at(b_, function.marker);
+  const At at = at_start_of(0);
   auto load = [&](Value* base, std::size_t offset) {
     auto* pointer = b_.CreateLoad(b_.getPtrTy(), b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), base, offset));
     pointer->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context_, {}));
@@ -432,10 +423,8 @@ Emitter::Value* Emitter::allocate(BufferId id) {
   Value*& memory = allocas_[id.index()];
   if (memory != nullptr) return memory;
   const Buffer& buffer = program_.buffer(id);
-  std::int64_t elements = 1;
-  for (std::int64_t extent : buffer.extents) elements *= extent;
-  EmitAt at(b_, &*function_->getEntryBlock().begin());
-  auto* stack = b_.CreateAlloca(memory_type(buffer.dtype), i64(elements));
+  const At at(*this, 0, &*function_->getEntryBlock().begin());
+  auto* stack = b_.CreateAlloca(memory_type(buffer.dtype), i64(num_elements(buffer.extents)));
   stack->setAlignment(llvm::Align(64));
   return memory = stack;
 }

@@ -1,5 +1,3 @@
-#include <llvm/IR/Verifier.h>
-#include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 
 #include <algorithm>
@@ -11,12 +9,6 @@ namespace whet {
 namespace {
 
 std::int64_t align_up(std::int64_t bytes) { return (bytes + 63) & ~std::int64_t{63}; }
-
-std::int64_t bytes_of(const Buffer& buffer) {
-  std::int64_t elements = 1;
-  for (std::int64_t extent : buffer.extents) elements *= extent;
-  return elements * size_of(buffer.dtype);
-}
 
 /// Something inside concerns all workers.
 bool holds_phases(const Stmt& s) {
@@ -34,10 +26,8 @@ bool holds_phases(const Stmt& s) {
 }  // namespace
 
 Emitter::Emitter(const Program& program, Analysis& analysis, const Backend& backend, llvm::Module& module)
-    : ValueEmitter(module.getContext(), backend.features().half),
-      program_(program),
+    : StructuredEmitter(program, analysis.table(), module.getContext(), backend.features().half),
       analysis_(analysis),
-      table_(analysis.table()),
       architecture_(backend.architecture()),
       features_(backend.features()),
       target_(backend.target()),
@@ -47,18 +37,15 @@ Emitter::Emitter(const Program& program, Analysis& analysis, const Backend& back
       feature_string_(backend.feature_string()),
       workspace_offset_(program.buffers.size(), 0),
       slots_(analysis.slots().size(), nullptr),
-      allocas_(program.buffers.size(), nullptr),
-      versions_(program.buffers.size(), 0) {}
+      allocas_(program.buffers.size(), nullptr) {}
 
-void Emitter::emit(const std::string& symbol) {
+void Emitter::emit_function(const std::string& symbol) {
   lay_out_workspaces();
   begin_function(symbol);
   top_level(program_.body);
   b_.CreateRet(b_.getInt32(0));
-  for (const auto& level : levels_) level->marker->eraseFromParent();
-  std::string problem;
-  llvm::raw_string_ostream stream(problem);
-  WHET_CHECK(!llvm::verifyFunction(*function_, &stream), problem.c_str());
+  end_level();
+  check_function();
 }
 
 void Emitter::lay_out_workspaces() {
@@ -67,7 +54,7 @@ void Emitter::lay_out_workspaces() {
     if (buffer.scope != Scope::local && buffer.scope != Scope::workspace) continue;
     std::int64_t& end = buffer.scope == Scope::local ? worker_workspace_ : workspace_;
     workspace_offset_[b] = end;
-    end = align_up(end + bytes_of(buffer));
+    end = align_up(end + num_elements(buffer.extents) * size_of(buffer.dtype));
   }
 }
 
@@ -83,8 +70,8 @@ void Emitter::begin_function(const std::string& symbol) {
   function_->addFnAttr("frame-pointer", "none");
   args_ = function_->getArg(0);
   b_.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", function_));
-  push_level(false);
-  EmitAt at(b_, current().marker);
+  begin_level(false);
+  const At at = at_start_of(0);
   auto field = [&](std::size_t offset) {
     auto* load = b_.CreateLoad(b_.getInt32Ty(), b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), args_, offset));
     load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context_, {}));
@@ -94,39 +81,23 @@ void Emitter::begin_function(const std::string& symbol) {
   workers_ = field(offsetof(whet_kernel_args, workers));
 }
 
-llvm::BasicBlock* Emitter::make_block(const char* name) { return llvm::BasicBlock::Create(context_, name, function_); }
-
 // ---- Levels
 
-Level& Emitter::push_level(bool conditional) {
-  auto level = std::make_unique<Level>();
-  level->depth = static_cast<int>(levels_.size());
-  level->conditional = conditional;
+Level& Emitter::begin_level(bool conditional) {
+  Level& level = push_level();
+  level.conditional = conditional;
   // Stands for the place until the function is complete; never executed.
-  level->marker = b_.Insert(new llvm::FreezeInst(llvm::PoisonValue::get(b_.getInt1Ty())));
-  levels_.push_back(std::move(level));
-  return current();
+  level.marker = b_.Insert(new llvm::FreezeInst(llvm::PoisonValue::get(b_.getInt1Ty())));
+  return level;
 }
 
-void Emitter::pop_level() {
+void Emitter::end_level() {
   current().marker->eraseFromParent();
-  levels_.pop_back();
+  pop_level();
 }
 
-Level& Emitter::level_of(const std::vector<VarId>& vars) {
-  Level* deepest = levels_.front().get();
-  for (VarId var : vars) {
-    const auto found = bindings_.find(var);
-    WHET_CHECK(found != bindings_.end(), "a variable is used outside its loop or let");
-    if (found->second.level->depth > deepest->depth) deepest = found->second.level;
-  }
-  return *deepest;
-}
-
-void Emitter::bind(VarId var, Value* value, Level& level) { bindings_[var] = {value, &level}; }
-
-void Emitter::bump_versions(const Effects& effects) {
-  for (BufferId buffer : effects.buffers) versions_[buffer.index()] = ++last_version_;
+void Emitter::changed_by(const Effects& effects) {
+  for (BufferId buffer : effects.buffers) changed(buffer);
 }
 
 void Emitter::branch(Value* condition, llvm::function_ref<void()> then, llvm::function_ref<void()> otherwise) {
@@ -138,9 +109,9 @@ void Emitter::branch(Value* condition, llvm::function_ref<void()> then, llvm::fu
   auto side = [&](llvm::BasicBlock* block, llvm::function_ref<void()> body) {
     b_.SetInsertPoint(block);
     slots_ = before;
-    push_level(true);
+    begin_level(true);
     body();
-    pop_level();
+    end_level();
     llvm::BasicBlock* const end = b_.GetInsertBlock();
     b_.CreateBr(join);
     return std::make_pair(slots_, end);
@@ -174,14 +145,12 @@ void Emitter::top_level(const Stmt& body) {
         self(self, n->body);
         flush_serial(serial);
       } else {
-        memo_.emplace_back();
-        Value* value = expr(n->value);
-        memo_.pop_back();
-        Level& level = push_level(false);
-        bind(n->var, value, level);
+        Value* value = expr_alone(n->value);
+        begin_level(false);
+        bind(n->var, value);
         self(self, n->body);
         flush_serial(serial);
-        pop_level();
+        end_level();
       }
     } else if (std::holds_alternative<Barrier>(s->kind)) {
       flush_serial(serial);
@@ -207,11 +176,10 @@ void Emitter::flush_serial(std::vector<Stmt>& serial) {
       },
       [] {});
   for (const Stmt& s : serial) {
-    if (const auto* store = std::get_if<Store>(&s->kind)) {
-      versions_[store->buffer.index()] = ++last_version_;
-    } else {
-      bump_versions(analysis_.effects(s));
-    }
+    if (const auto* store = std::get_if<Store>(&s->kind))
+      changed(store->buffer);
+    else
+      changed_by(analysis_.effects(s));
   }
   std::fill(slots_.begin(), slots_.end(), nullptr);
   serial.clear();
@@ -219,9 +187,7 @@ void Emitter::flush_serial(std::vector<Stmt>& serial) {
 
 void Emitter::parallel_loop(const Stmt& s) {
   const auto& n = std::get<Loop>(s->kind);
-  memo_.emplace_back();
-  Value *min = expr(n.min), *extent = expr(n.extent);
-  memo_.pop_back();
+  const auto [min, extent] = range_of(n);
   Value* begin = b_.CreateSDiv(b_.CreateMul(extent, worker_), workers_);
   Value* end = b_.CreateSDiv(b_.CreateMul(extent, b_.CreateAdd(worker_, i64(1))), workers_);
   counted_loop(n, analysis_.effects(s), b_.CreateAdd(min, begin), b_.CreateAdd(min, end), false);
@@ -237,8 +203,7 @@ void Emitter::barrier() {
   Value* function = load(runtime, offsetof(whet_kernel_runtime, barrier));
   auto* type = llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy(), b_.getInt32Ty()}, false);
   b_.CreateCall(type, function, {team, b_.CreateTrunc(worker_, b_.getInt32Ty())});
-  for (std::size_t b = 0; b < versions_.size(); ++b)
-    if (!is_fixed(BufferId(static_cast<std::int64_t>(b)))) versions_[b] = ++last_version_;
+  forget_shared();
 }
 
 // ---- Statements
@@ -293,7 +258,7 @@ void Emitter::statements(const Block& block) {
     if (run.size() > 1) byte_words_ = find_byte_words(run, analysis_, program_);
     bytes_of_words_.assign(byte_words_.all.size(), {});
     quad_values_.assign(quads_.all.size(), nullptr);
-    quad_depth_ = levels_.size();
+    quad_depth_ = depth_;
     for (; i < end; ++i) stmt(*list[i]);
     quads_ = {}, byte_sums_ = {}, byte_words_ = {};
     joined_.clear();
@@ -309,95 +274,61 @@ ByteSums Emitter::sums_of_bytes(const std::vector<const Store*>& run) {
 
 void Emitter::let(const Let& n) {
   if (table_.is_alias(n.var)) return stmt(n.body);
-  memo_.emplace_back();
-  Value* value = expr(n.value);
-  memo_.pop_back();
-  Level& level = push_level(false);
-  bind(n.var, value, level);
+  Value* value = expr_alone(n.value);
+  begin_level(false);
+  bind(n.var, value);
   stmt(n.body);
-  pop_level();
+  end_level();
 }
 
 void Emitter::if_stmt(const Stmt& s) {
   const auto& n = std::get<If>(s->kind);
-  memo_.emplace_back();
-  Value* condition = expr(n.condition);
-  memo_.pop_back();
-  branch(condition, [&] { stmt(n.then_body); }, [&] { stmt(n.else_body); });
-  bump_versions(analysis_.effects(s));
+  branch(expr_alone(n.condition), [&] { stmt(n.then_body); }, [&] { stmt(n.else_body); });
+  changed_by(analysis_.effects(s));
 }
 
 void Emitter::store(const Store& n) {
   if (const auto found = byte_sums_.of.find(&n); found != byte_sums_.of.end())
     return byte_sum(n, byte_sums_.all[found->second]);
   if (const auto found = byte_words_.of.find(&n); found != byte_words_.of.end()) return byte_word(n, found->second);
-  memo_.emplace_back();
+  const Frame frame(*this);
   const ExprRef index = table_.intern(n.index[0]);
-  const int lanes = std::max(n.index[0]->lanes, n.value->lanes);
-  const Linear& linear = table_[index].linear;
   // What no lane stores is not read either: only the stored lanes' loads are known to be legal.
-  Value* value = n.mask.defined() ? guarded_side(table_.intern(n.value), expr(n.mask), false) : expr(n.value);
-  const bool one_element = table_[index].is_linear && linear.lane_stride == 0 && lanes > 1 && !n.mask.defined();
-  if (one_element && value->getType()->isVectorTy())
-    value = b_.CreateExtractElement(value, i64(lanes - 1));  // the last
-  if (!one_element && n.value->lanes != lanes) value = splat(value, lanes);
-  const int stored = one_element ? 1 : lanes;
-  if (program_.buffer(n.buffer).scope == Scope::registers && analysis_.in_slots(n.buffer)) {
-    store_slot(analysis_.place(n.buffer, linear, stored), value, n.mask.defined() ? expr(n.mask) : nullptr);
-  } else {
-    store_memory(n, index, value, n.mask.defined() ? expr(n.mask) : nullptr, stored);
-    versions_[n.buffer.index()] = ++last_version_;
-  }
-  memo_.pop_back();
+  Value* all = n.mask.defined() ? guarded_side(table_.intern(n.value), expr(n.mask), false) : expr(n.value);
+  const auto [value, lanes] = stored(n, table_[index], all);
+  Value* const mask = n.mask.defined() ? expr(n.mask) : nullptr;
+  if (program_.buffer(n.buffer).scope == Scope::registers && analysis_.in_slots(n.buffer))
+    return store_slot(analysis_.place(n.buffer, table_[index].linear, lanes), value, mask);
+  store_memory(n, index, value, mask, lanes);
+  changed(n.buffer);
 }
 
 void Emitter::store_slot(SlotPlace place, Value* value, Value* mask) {
   const Slot& slot = analysis_.slots()[place.slot];
   Value*& whole = slots_[place.slot];
-  const bool is_part = place.lanes != slot.lanes;
-  llvm::Type* const type = value_type(slot.dtype, slot.lanes);
-  if (whole == nullptr && (is_part || mask != nullptr)) whole = llvm::PoisonValue::get(type);
-  if (mask != nullptr) {
-    Value* old = whole;
-    if (is_part && place.lanes == 1) old = b_.CreateExtractElement(whole, i64(place.first));
-    if (is_part && place.lanes > 1) old = lanes_of(whole, place.first, place.lanes);
-    value = b_.CreateSelect(mask, value, old);
-  }
-  if (!is_part) {
-    whole = value;
-  } else if (place.lanes == 1) {
-    whole = b_.CreateInsertElement(whole, value, i64(place.first));
-  } else {
-    std::vector<int> widen(slot.lanes, -1), blend(slot.lanes);
-    for (int i = 0; i < slot.lanes; ++i) {
-      const bool inside = i >= place.first && i < place.first + place.lanes;
-      widen[i] = inside ? i - place.first : -1;
-      blend[i] = inside ? slot.lanes + i : i;
-    }
-    whole = b_.CreateShuffleVector(whole, b_.CreateShuffleVector(value, widen), blend);
-  }
+  if (whole == nullptr) whole = llvm::PoisonValue::get(value_type(slot.dtype, slot.lanes));
+  if (mask != nullptr) value = b_.CreateSelect(mask, value, part_of(whole, place.first, place.lanes));
+  whole = join(whole, value, place.first, place.lanes, slot.lanes);
 }
 
 void Emitter::loop(const Stmt& s) {
   const auto& n = std::get<Loop>(s->kind);
   if (const IntrinsicTile* found = analysis_.tile(s)) return tile(*found);
   if (table_.is_alias(n.index)) return stmt(n.body);
-  memo_.emplace_back();
-  Value *min = expr(n.min), *extent = expr(n.extent);
-  memo_.pop_back();
+  const auto [min, extent] = range_of(n);
   const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(extent);
   if (constant != nullptr && constant->getSExtValue() < 1) return;
   counted_loop(n, analysis_.effects(s), min, b_.CreateAdd(min, extent), constant != nullptr);
 }
 
 void Emitter::counted_loop(const Loop& n, const Effects& effects, Value* min, Value* end, bool never_empty) {
-  bump_versions(effects);
+  changed_by(effects);
   if (never_empty) {
     do_while(n, effects, min, end);
   } else {
     branch(b_.CreateICmpSLT(min, end), [&] { do_while(n, effects, min, end); }, [] {});
   }
-  bump_versions(effects);
+  changed_by(effects);
 }
 
 void Emitter::do_while(const Loop& n, const Effects& effects, Value* min, Value* end) {
@@ -419,18 +350,18 @@ void Emitter::do_while(const Loop& n, const Effects& effects, Value* min, Value*
     slots_[slot] = phi;
     carried.emplace_back(slot, phi);
   }
-  Level& level = push_level(false);
+  Level& level = begin_level(false);
   level.loop_var = n.index;
   level.preheader = preheader;
   level.loop_min = min;
-  bind(n.index, index, level);
+  bind(n.index, index);
   stmt(n.body);
   Value* next = b_.CreateAdd(index, i64(1));
   index->addIncoming(next, b_.GetInsertBlock());
   for (const auto& [phi, step] : level.bumped) phi->addIncoming(b_.CreatePtrAdd(phi, i64(step)), b_.GetInsertBlock());
   finish_slot_phis(carried, before, b_.GetInsertBlock());
   b_.CreateCondBr(b_.CreateICmpSLT(next, end), header, exit);
-  pop_level();
+  end_level();
   b_.SetInsertPoint(exit);
 }
 

@@ -15,7 +15,7 @@ Linear row_at(const Linear& base, std::int64_t elements) {
 }  // namespace
 
 void Emitter::tile(const IntrinsicTile& tile) {
-  memo_.emplace_back();
+  const Frame frame(*this);
   switch (tile.intrinsic) {
     case Intrinsic::transpose8:
       transpose(tile, 8);
@@ -29,8 +29,7 @@ void Emitter::tile(const IntrinsicTile& tile) {
     default:
       break;
   }
-  memo_.pop_back();
-  versions_[tile.operands[0].buffer.index()] = ++last_version_;
+  changed(tile.operands[0].buffer);
 }
 
 Emitter::Value* Emitter::load_row(const TileOperand& operand, std::int64_t offset, int lanes) {
@@ -116,7 +115,7 @@ void Emitter::dot4(const IntrinsicTile& tile) {
 
 void Emitter::byte_sum(const Store& store, const ByteSum& sum) {
   if (&store != sum.last) return;
-  memo_.emplace_back();
+  const Frame frame(*this);
   const Linear& at = table_[table_.intern(store.index[0])].linear;
   const SlotPlace place = analysis_.place(store.buffer, at, store.value->lanes);
   Value* sums = load_slot(place, DType::i32, store.value->lanes);
@@ -127,13 +126,12 @@ void Emitter::byte_sum(const Store& store, const ByteSum& sum) {
   else
     sums = architecture_.product(b_, sums, halves(sum.x[0], false), halves(sum.w[0], true));
   store_slot(place, sums, nullptr);
-  memo_.pop_back();
 }
 
 void Emitter::byte_word(const Store& store, const ByteWords::Part& part) {
   const ByteWord& word = byte_words_.all[part.word];
   std::array<Value*, 4>& bytes = bytes_of_words_[part.word];
-  memo_.emplace_back();
+  const Frame frame(*this);
   Value* value = expr(store.value);
   if (store.value->lanes != word.lanes) value = splat(value, word.lanes);
   bytes[static_cast<std::size_t>(part.byte)] = to_memory(value, program_.buffer(store.buffer).dtype, word.lanes);
@@ -143,9 +141,8 @@ void Emitter::byte_word(const Store& store, const ByteWords::Part& part) {
     for (std::uint64_t k = 1; k < 4; ++k)
       words = b_.CreateOr(words, b_.CreateShl(b_.CreateZExt(bytes[k], type), llvm::ConstantInt::get(type, 8 * k)));
     b_.CreateAlignedStore(words, address(store.buffer, word.first), llvm::Align(1));
-    versions_[store.buffer.index()] = ++last_version_;
+    changed(store.buffer);
   }
-  memo_.pop_back();
 }
 
 Emitter::Value* Emitter::joined_bytes(const std::vector<ExprRef>& loads) {
@@ -154,7 +151,7 @@ Emitter::Value* Emitter::joined_bytes(const std::vector<ExprRef>& loads) {
   std::vector<Value*> rows;
   for (const ExprRef load : loads) rows.push_back(emit(load));
   if (byte_order_ == nullptr) {
-    EmitAt at(b_, levels_.front()->marker);
+    const At at = at_start_of(0);
     byte_order_ = architecture_.byte_order(b_, features_);
   }
   return words = architecture_.join_bytes(b_, features_, byte_order_, rows);

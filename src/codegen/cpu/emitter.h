@@ -17,7 +17,7 @@
 #include "codegen/cpu/byte_words.h"
 #include "codegen/cpu/quads.h"
 #include "codegen/llvm/backend.h"
-#include "codegen/llvm/value_emitter.h"
+#include "codegen/llvm/structured_emitter.h"
 #include "program/program.h"
 
 namespace whet {
@@ -30,23 +30,20 @@ struct PointerKey {
   friend auto operator<=>(const PointerKey&, const PointerKey&) = default;
 };
 
-/// A place of the program that runs as a whole: the function, the body of a loop, a side of a condition, what follows a
-/// let. Code that depends on nothing inside a level is put at its beginning, before `marker`, and found again here.
-struct Level {
-  int depth = 0;
+/// Code that depends on nothing inside a level is put at its beginning, before `marker`, and found again here. What follows a
+/// let is a level too.
+struct Level : EmittedLevel {
   llvm::Instruction* marker = nullptr;
   bool conditional = false;  ///< may be skipped while the level around it runs
 
   // Loops.
   VarId loop_var;
-  llvm::BasicBlock* preheader = nullptr;
   llvm::Value* loop_min = nullptr;
   std::vector<std::pair<llvm::PHINode*, std::int64_t>>
       bumped;               ///< pointers, and the bytes that each moves an iteration
   int hoisted_vectors = 0;  ///< loads kept in registers through this loop
 
   // Values that are known throughout the level.
-  std::unordered_map<ExprRef, llvm::Value*> values;
   std::map<PointerKey, llvm::Value*> pointers;
   std::map<Linear::Terms, llvm::Value*> sums;
   struct Loaded {
@@ -61,11 +58,11 @@ struct Level {
 
 /// Turns one Program into one LLVM function. Nothing is left to LLVM's IR optimiser: registers are SSA values from the
 /// start, addresses are pointers bumped once a loop level plus constants, and loop invariants are computed before their loops.
-class Emitter : ValueEmitter {
+class Emitter final : StructuredEmitter<Level> {
  public:
   Emitter(const Program&, Analysis&, const Backend&, llvm::Module&);
   /// The function; its verifier has been run.
-  void emit(const std::string& symbol);
+  void emit_function(const std::string& symbol);
 
   std::int64_t worker_workspace() const { return worker_workspace_; }
   std::int64_t workspace() const { return workspace_; }
@@ -113,34 +110,27 @@ class Emitter : ValueEmitter {
   void branch(Value* condition, llvm::function_ref<void()> then, llvm::function_ref<void()> otherwise);
 
   // Levels.
-  Level& push_level(bool conditional);
-  void pop_level();
-  Level& current() { return *levels_.back(); }
-  Level& level_of(const std::vector<VarId>&);
-  void bind(VarId, Value*, Level&);
-  void bump_versions(const Effects&);
-  llvm::BasicBlock* make_block(const char* name);
+  Level& begin_level(bool conditional);
+  void end_level();
+  At at_start_of(std::size_t depth) { return At(*this, depth, levels_[depth]->marker); }
+  void changed_by(const Effects&);
 
   // emit_expressions.cc
-  Value* expr(const Expr& e) { return emit(table_.intern(e)); }
-  Value* emit(ExprRef);
-  Value* emit_movable(ExprRef, const ExprInfo&);
-  Value* hoist_fixed(ExprRef, const ExprInfo&);
-  Value* compute(ExprRef, const ExprInfo&);
+  Value* emit_movable(ExprRef, const ExprInfo&) override;
+  Value* hoisted(ExprRef, const ExprInfo&) override;
   Value* nearest_integers(const Expr& clipped);
-  Value* unary(const ExprInfo&, const Unary&);
-  Value* binary(const ExprInfo&, const Binary&);
+  Value* cast(ExprRef, const ExprInfo&, const Cast&) override;
+  Value* binary(ExprRef, const ExprInfo&, const Binary&) override;
   Value* compare_evenly_spaced(BinaryOp, const ExprInfo& a, const ExprInfo& b, int lanes);
-  Value* select(const ExprInfo&);
-  Value* guarded_side(ExprRef, Value* condition, bool negate);
+  Value* select(ExprRef, const ExprInfo&) override;
   Value* branching_select(const ExprInfo&, Value* condition);
-  Value* call(const ExprInfo&, const Call&);
+  Value* call(const ExprInfo&, const Call&) override;
   /// Σ terms, without a constant: an i64 known at the deepest level of its atoms.
   Value* sum(const Linear::Terms&);
   Value* add_terms(Value* base, const Linear::Terms&, std::int64_t scale);
 
   // emit_memory.cc
-  Value* load(ExprRef, const ExprInfo&, const Load&);
+  Value* load(ExprRef, const ExprInfo&, const Load&) override;
   /// The lane of a quad of this run of stores that the load is; null: none.
   Value* lane_of_quad(ExprRef load);
   Value* load_slot(SlotPlace, DType, int lanes);
@@ -160,47 +150,34 @@ class Emitter : ValueEmitter {
   /// The address of the element at `index` (its first lane).
   Value* address(BufferId, const Linear& index);
   Value* pointer(const PointerKey&);
-  Value* bumped_pointer(const PointerKey&, Level&);
+  Value* bumped_pointer(const PointerKey&, std::size_t home);
   Value* base_pointer(BufferId);
   Value* allocate(BufferId);
   /// The lanes that may be read: the load's own mask and the conditions around it. Null: all.
   Value* effective_mask(Value* own, int lanes);
   llvm::Instruction* mark(llvm::Instruction* load, BufferId);
 
-  /// Nothing in the kernel changes it.
-  bool is_fixed(BufferId id) const {
+  bool is_fixed(BufferId id) const override {
     const Buffer& buffer = program_.buffer(id);
     return buffer.scope == Scope::argument && !buffer.written;
   }
-  std::int64_t element_bytes(BufferId buffer) const { return size_of(program_.buffer(buffer).dtype); }
 
-  const Program& program_;
   Analysis& analysis_;
-  ExprTable& table_;
   const Architecture& architecture_;
   const CpuFeatures features_;
   const Target target_;
   llvm::LLVMContext& context_;
   llvm::Module& module_;
-  llvm::Function* function_ = nullptr;
   std::string processor_, feature_string_;
 
   Value *args_ = nullptr, *worker_ = nullptr, *workers_ = nullptr;
   std::vector<std::int64_t> workspace_offset_;  // by buffer
   std::int64_t worker_workspace_ = 0, workspace_ = 0;
 
-  std::vector<std::unique_ptr<Level>> levels_;
-  struct Binding {
-    Value* value = nullptr;
-    Level* level = nullptr;
-  };
-  std::unordered_map<VarId, Binding> bindings_;
   SlotValues slots_;
-  std::vector<Value*> allocas_;         // by buffer; register buffers that are not in slots
-  std::vector<std::int64_t> versions_;  // by buffer: raised by every store
-  std::int64_t last_version_ = 0;
-  std::int64_t loads_ = 0;  // emitted so far
-  int copy_ = 0;            // of the load that is being emitted
+  std::vector<Value*> allocas_;  // by buffer; register buffers that are not in slots
+  std::int64_t loads_ = 0;       // emitted so far
+  int copy_ = 0;                 // of the load that is being emitted
 
   // While a run of stores is emitted that reads some scalars by four.
   Quads quads_;
@@ -215,20 +192,6 @@ class Emitter : ValueEmitter {
   // While a run of stores is emitted that write every fourth byte.
   ByteWords byte_words_;
   std::vector<std::array<Value*, 4>> bytes_of_words_;
-
-  // While an expression is emitted: values of this statement, innermost condition last; the conditions around it.
-  std::vector<std::unordered_map<ExprRef, Value*>> memo_;
-  Value* guard_ = nullptr;      // i1
-  Value* lane_mask_ = nullptr;  // <n x i1>
-};
-
-/// Emits at another place for a while.
-class EmitAt {
- public:
-  EmitAt(llvm::IRBuilder<>& builder, llvm::Instruction* before) : guard_(builder) { builder.SetInsertPoint(before); }
-
- private:
-  llvm::IRBuilderBase::InsertPointGuard guard_;
 };
 
 }  // namespace whet

@@ -88,7 +88,7 @@ Result<Kernel> compile(const Program& program, const Target& target, CodeFormat 
   }
   const std::unique_ptr<llvm::Module> module = compiler.make_module(symbol);
   GpuEmitter emitter(program, analysis, hooks, *module);
-  WHET_RETURN_IF_ERROR(emitter.emit(entries));
+  WHET_RETURN_IF_ERROR(emitter.emit_launches(entries));
   const std::int64_t instructions = instructions_of(*module);
   const std::int64_t most = format == CodeFormat::ptx ? kMaxGpuInstructions : kMaxEmulatedInstructions;
   if (instructions > most)

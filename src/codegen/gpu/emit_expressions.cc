@@ -11,80 +11,23 @@ bool divides(BinaryOp op) { return op == BinaryOp::div || op == BinaryOp::floord
 
 // ---- Where a value is computed
 
-GpuEmitter::Value* GpuEmitter::emit(ExprRef ref) {
-  const ExprInfo& info = table_[ref];
-  if (is_constant_kind(*info.expr)) {
-    Value* const value = constant(*info.expr);
-    return info.expr->dtype == DType::i64 ? resize(value, is_narrow(ref)) : value;
-  }
-  if (const auto* var = std::get_if<Var>(&info.expr->kind)) {
-    const auto found = bindings_.find(var->id);
-    WHET_CHECK(found != bindings_.end(), "a variable is used outside its loop or let");
-    return found->second.value;
-  }
-  if (info.movable()) return emit_movable(ref, info);
-  for (auto frame = memo_.rbegin(); frame != memo_.rend(); ++frame)
-    if (const auto found = frame->find(ref); found != frame->end()) return found->second;
-  Value* value = compute(ref, info);
-  memo_.back()[ref] = value;
-  return value;
+GpuEmitter::At GpuEmitter::before_loops(std::size_t home) {
+  std::size_t outermost = home + 1;
+  while (outermost <= depth_ && levels_[outermost]->preheader == nullptr) ++outermost;
+  if (outermost > depth_) return At(*this, depth_, nullptr);
+  return At(*this, outermost - 1, levels_[outermost]->preheader->getTerminator());
 }
 
-std::size_t GpuEmitter::home_of(const std::vector<VarId>& vars) const {
-  std::size_t home = 0;
-  for (VarId var : vars) {
-    const auto found = bindings_.find(var);
-    WHET_CHECK(found != bindings_.end(), "a variable is used outside its loop or let");
-    home = std::max(home, found->second.depth);
-  }
-  return home;
-}
-
-/// Before the outermost loop that does not change it; where no loop is around, right here: what is needed behind a loop
-/// alone shall not hold a register through it.
 GpuEmitter::Value* GpuEmitter::emit_movable(ExprRef ref, const ExprInfo& info) {
   const std::size_t home = home_of(info.vars);
   for (std::size_t d = depth_ + 1; d-- > home;)
     if (const auto found = levels_[d]->values.find(ref); found != levels_[d]->values.end()) return found->second;
-  std::size_t outermost = home + 1;
-  while (outermost <= depth_ && levels_[outermost]->preheader == nullptr) ++outermost;
-  if (outermost > depth_) return levels_[depth_]->values[ref] = compute(ref, info);
-  At at(*this, outermost - 1, levels_[outermost]->preheader->getTerminator());
-  return levels_[depth_]->values[ref] = compute(ref, info);
+  const At at = before_loops(home);
+  return current().values[ref] = compute(ref, info);
 }
 
-GpuEmitter::Value* GpuEmitter::compute(ExprRef ref, const ExprInfo& info) {
-  const int lanes = info.expr->lanes;
-  const bool narrow = is_narrow(ref);
-  const auto child = [&](std::size_t i) {
-    Value* const value = emit(info.children[i]);
-    return info.expr->dtype == DType::i64 ? resize(value, narrow) : value;
-  };
-  return std::visit(Match{
-                        [&](const IntConst&) { return emit(ref); },
-                        [&](const FloatConst&) { return emit(ref); },
-                        [&](const Var&) { return emit(ref); },
-                        [&](const Unary& n) -> Value* {
-                          Value* a = child(0);
-                          if (n.op == UnaryOp::logical_not) return b_.CreateNot(a);
-                          return is_float(info.expr->dtype) ? b_.CreateFNeg(a) : b_.CreateNeg(a);
-                        },
-                        [&](const Binary& n) { return binary(ref, info, n); },
-                        [&](const Select&) { return select(ref, info); },
-                        [&](const Cast&) {
-                          const DType from = table_[info.children[0]].expr->dtype;
-                          Value* value = convert(emit(info.children[0]), from, info.expr->dtype, lanes);
-                          return info.expr->dtype == DType::i64 ? resize(value, narrow) : value;
-                        },
-                        [&](const Call& n) { return call(info, n); },
-                        [&](const Load& n) { return load(ref, info, n); },
-                        [&](const Ramp& n) {
-                          Value* base = splat(child(0), lanes);
-                          return b_.CreateAdd(base, iota(base->getType()->getScalarType(), n.stride, lanes));
-                        },
-                        [&](const Broadcast&) { return splat(child(0), lanes); },
-                    },
-                    info.expr->kind);
+GpuEmitter::Value* GpuEmitter::cast(ExprRef ref, const ExprInfo& info, const Cast& n) {
+  return sized(ref, convert(emit(info.children[0]), n.a->dtype, info.expr->dtype, info.expr->lanes));
 }
 
 GpuEmitter::Value* GpuEmitter::resize(Value* value, bool narrow) {
@@ -117,7 +60,7 @@ GpuEmitter::Value* GpuEmitter::binary(ExprRef ref, const ExprInfo& info, const B
   Value* const value = !counts                      ? integer_binary(n.op, n.a->dtype, a, b, n.b)
                        : n.op == BinaryOp::floormod ? b_.CreateURem(a, b)
                                                     : b_.CreateUDiv(a, b);
-  return gives_index ? resize(value, is_narrow(ref)) : value;
+  return sized(ref, value);
 }
 
 /// As logic: NVPTX has no comparisons of bits. Null for other operations.
@@ -149,28 +92,12 @@ GpuEmitter::Value* GpuEmitter::bits_binary(BinaryOp op, Value* a, Value* b) {
 GpuEmitter::Value* GpuEmitter::select(ExprRef ref, const ExprInfo& info) {
   const bool plain = table_[info.children[1]].movable() && table_[info.children[2]].movable();
   Value* const condition = emit(info.children[0]);
-  Value* a = plain ? emit(info.children[1]) : guarded_side(info.children[1], condition, false);
-  Value* b = plain ? emit(info.children[2]) : guarded_side(info.children[2], condition, true);
-  if (info.expr->dtype == DType::i64) a = resize(a, is_narrow(ref)), b = resize(b, is_narrow(ref));
+  Value* const same = splatted(condition);
+  Value* const guard = same != nullptr ? same : condition;
+  Value* a = plain ? emit(info.children[1]) : guarded_side(info.children[1], guard, false);
+  Value* b = plain ? emit(info.children[2]) : guarded_side(info.children[2], guard, true);
+  a = sized(ref, a), b = sized(ref, b);
   return b_.CreateSelect(condition, a, b);
-}
-
-GpuEmitter::Value* GpuEmitter::guarded_side(ExprRef side, Value* condition, bool negate) {
-  if (table_[side].movable()) return emit(side);
-  if (Value* same = splatted(condition)) condition = same;
-  if (negate) condition = b_.CreateNot(condition);
-  Value *const guard = guard_, *const mask = lane_mask_;
-  if (condition->getType()->isVectorTy()) {
-    lane_mask_ = mask == nullptr ? condition : b_.CreateAnd(mask, condition);
-  } else {
-    guard_ = guard == nullptr ? condition : b_.CreateAnd(guard, condition);
-  }
-  memo_.emplace_back();
-  Value* value = emit(side);
-  memo_.pop_back();
-  guard_ = guard;
-  lane_mask_ = mask;
-  return value;
 }
 
 GpuEmitter::Value* GpuEmitter::by_lane(Value* value, int lanes, llvm::function_ref<Value*(Value*)> one) {

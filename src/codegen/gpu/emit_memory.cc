@@ -19,25 +19,6 @@ GpuEmitter::Value* GpuEmitter::splatted(Value* mask) {
   return mask->getType()->isVectorTy() ? llvm::getSplatValue(mask) : mask;
 }
 
-GpuEmitter::Value* GpuEmitter::part_of(Value* whole, int first, int lanes) {
-  const auto* type = llvm::dyn_cast<llvm::FixedVectorType>(whole->getType());
-  if (type == nullptr || static_cast<int>(type->getNumElements()) == lanes) return whole;
-  return lanes == 1 ? b_.CreateExtractElement(whole, i64(first)) : lanes_of(whole, first, lanes);
-}
-
-GpuEmitter::Value* GpuEmitter::join(Value* whole, Value* part, int first, int lanes, int all) {
-  if (lanes == all) return part;
-  if (whole == nullptr) whole = llvm::PoisonValue::get(widen(part->getType()->getScalarType(), all));
-  if (lanes == 1) return b_.CreateInsertElement(whole, part, i64(first));
-  std::vector<int> wider(static_cast<std::size_t>(all), -1), blend(static_cast<std::size_t>(all));
-  for (int i = 0; i < all; ++i) {
-    const bool inside = i >= first && i < first + lanes;
-    if (inside) wider[i] = i - first;
-    blend[i] = inside ? all + i : i;
-  }
-  return b_.CreateShuffleVector(whole, b_.CreateShuffleVector(part, wider), blend);
-}
-
 GpuEmitter::Value* GpuEmitter::mask_of(Value* mask, int first, int lanes) {
   if (mask == nullptr) return nullptr;
   Value* const same = splatted(mask);
@@ -77,8 +58,8 @@ GpuEmitter::Value* GpuEmitter::load(ExprRef ref, const ExprInfo& info, const Loa
   Value* value = load_memory(buffer, info.children[0], lanes, effective_mask(own, lanes));
   value = from_memory(value, dtype, lanes);
   if (own != nullptr) value = b_.CreateSelect(own, value, llvm::Constant::getNullValue(value->getType()));
-  if (dtype == DType::i64) value = resize(value, is_narrow(ref));
-  if (reusable) levels_[depth_]->loads[ref] = {value, version};
+  value = sized(ref, value);
+  if (reusable) current().loads[ref] = {value, version};
   return value;
 }
 
@@ -86,9 +67,7 @@ GpuEmitter::Value* GpuEmitter::load_slot(SlotPlace place, DType dtype, int lanes
   const Slot& slot = analysis_.slots().all()[static_cast<std::size_t>(place.slot)];
   Value* const whole = b_.CreateLoad(value_type(slot.dtype, slot.lanes), slots_[static_cast<std::size_t>(place.slot)]);
   WHET_CHECK(dtype == slot.dtype);
-  if (place.lanes == slot.lanes) return place.lanes == lanes ? whole : splat(whole, lanes);
-  if (place.lanes > 1) return lanes_of(whole, place.first, place.lanes);
-  return splat(b_.CreateExtractElement(whole, i64(place.first)), lanes);
+  return lanes_at(place, slot, whole, lanes);
 }
 
 GpuEmitter::Value* GpuEmitter::load_memory(BufferId buffer, ExprRef index, int lanes, Value* mask) {
@@ -195,12 +174,6 @@ GpuEmitter::Value* GpuEmitter::address(BufferId buffer, const Linear& index) {
 /// base + Σ terms. What changes in inner loops alone is added to a pointer that is before them.
 GpuEmitter::Value* GpuEmitter::pointer(BufferId buffer, const Linear::Terms& terms) {
   if (terms.empty()) return base_pointer(buffer);
-  std::size_t home = 0;
-  bool movable = true;
-  for (const auto& [atom, coefficient] : terms) {
-    movable &= table_[atom].movable();
-    home = std::max(home, home_of(table_[atom].vars));
-  }
   llvm::Type* const element = memory_type(program_.buffer(buffer).dtype);
   const auto make = [&](const auto& is_inner) {
     Linear::Terms outer, inner;
@@ -208,17 +181,15 @@ GpuEmitter::Value* GpuEmitter::pointer(BufferId buffer, const Linear::Terms& ter
     Value* const base = pointer(buffer, outer);
     return b_.CreateGEP(element, base, offset(inner));
   };
-  if (!movable) return make([&](ExprRef atom) { return !table_[atom].movable(); });
+  const auto is_loaded = [&](ExprRef atom) { return !table_[atom].movable(); };
+  if (std::any_of(terms.begin(), terms.end(), [&](const auto& term) { return is_loaded(term.first); }))
+    return make(is_loaded);
+  const std::size_t home = home_of(terms);
   const auto key = std::make_pair(buffer.value, terms);
   for (std::size_t d = depth_ + 1; d-- > home;)
     if (const auto found = levels_[d]->pointers.find(key); found != levels_[d]->pointers.end()) return found->second;
-  // As emit_movable.
-  std::size_t outermost = home + 1;
-  while (outermost <= depth_ && levels_[outermost]->preheader == nullptr) ++outermost;
-  const auto at_home = [&](ExprRef atom) { return home_of(table_[atom].vars) == home; };
-  if (outermost > depth_) return levels_[depth_]->pointers[key] = make(at_home);
-  At at(*this, outermost - 1, levels_[outermost]->preheader->getTerminator());
-  return levels_[depth_]->pointers[key] = make(at_home);
+  const At at = before_loops(home);
+  return current().pointers[key] = make([&](ExprRef atom) { return home_of(table_[atom].vars) == home; });
 }
 
 /// Σ terms in elements, as an i64.
@@ -255,10 +226,8 @@ GpuEmitter::Value* GpuEmitter::base_pointer(BufferId id) {
     default:
       break;
   }
-  std::int64_t elements = 1;
-  for (std::int64_t extent : buffer.extents) elements *= extent;
-  auto* const memory =
-      b_.CreateAlloca(llvm::ArrayType::get(memory_type(buffer.dtype), static_cast<std::uint64_t>(elements)));
+  const auto elements = static_cast<std::uint64_t>(num_elements(buffer.extents));
+  auto* const memory = b_.CreateAlloca(llvm::ArrayType::get(memory_type(buffer.dtype), elements));
   memory->setAlignment(llvm::Align(kAccessBytes));
   return base = memory;
 }

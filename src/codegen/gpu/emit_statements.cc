@@ -1,5 +1,3 @@
-#include <llvm/IR/Verifier.h>
-#include <llvm/Support/raw_ostream.h>
 
 #include <algorithm>
 
@@ -8,10 +6,8 @@
 namespace whet {
 
 GpuEmitter::GpuEmitter(const Program& program, GpuAnalysis& analysis, GpuHooks& hooks, llvm::Module& module)
-    : ValueEmitter(module.getContext(), hooks.has_half()),
-      program_(program),
+    : StructuredEmitter(program, analysis.table(), module.getContext(), hooks.has_half()),
       analysis_(analysis),
-      table_(analysis.table()),
       hooks_(hooks),
       module_(module),
       workspace_offset_(program.buffers.size(), 0) {
@@ -19,7 +15,7 @@ GpuEmitter::GpuEmitter(const Program& program, GpuAnalysis& analysis, GpuHooks& 
     if (buffer.scope == Scope::argument) arguments_ = std::max(arguments_, buffer.argument + 1);
 }
 
-Status GpuEmitter::emit(const std::vector<std::string>& entries) {
+Status GpuEmitter::emit_launches(const std::vector<std::string>& entries) {
   lay_out_workspace();
   for (std::size_t i = 0; i < entries.size(); ++i) launch(analysis_.launches()[i], entries[i]);
   if (error_) return *error_;
@@ -35,8 +31,7 @@ void GpuEmitter::lay_out_workspace() {
     const Buffer& buffer = program_.buffers[b];
     if (buffer.scope != Scope::workspace) continue;
     workspace_offset_[b] = workspace_;
-    std::int64_t bytes = element_bytes(BufferId(static_cast<std::int64_t>(b)));
-    for (std::int64_t extent : buffer.extents) bytes *= extent;
+    const std::int64_t bytes = num_elements(buffer.extents) * size_of(buffer.dtype);
     workspace_ += (bytes + kArgumentAlign - 1) / kArgumentAlign * kArgumentAlign;
   }
 }
@@ -46,8 +41,7 @@ void GpuEmitter::launch(const GpuLaunch& launch, const std::string& entry) {
   function_ = hooks_.begin(b_, module_,
                            {entry, launch.nest.grid, launch.nest.size, arguments_, launch.nest.blocks->min_blocks});
   levels_.clear();
-  levels_.push_back(std::make_unique<Level>());
-  depth_ = 0;
+  push_level();
   bindings_.clear();
   bases_.assign(program_.buffers.size(), nullptr);
   versions_.assign(program_.buffers.size(), ++last_version_);
@@ -58,33 +52,21 @@ void GpuEmitter::launch(const GpuLaunch& launch, const std::string& entry) {
   bind(launch.nest.threads->index, hooks_.thread(b_));
   stmt(launch.nest.body);
   hooks_.end(b_);
-  std::string problem;
-  llvm::raw_string_ostream stream(problem);
-  WHET_CHECK(!llvm::verifyFunction(*function_, &stream), problem.c_str());
-}
-
-llvm::BasicBlock* GpuEmitter::make_block(const char* name) {
-  return llvm::BasicBlock::Create(b_.getContext(), name, function_);
+  check_function();
 }
 
 // ---- What memory holds
 
-void GpuEmitter::forget(const Stmt& changed) {
+void GpuEmitter::changed_by(const Stmt& s) {
   bool meets = false;
   for_each(
-      changed,
-      [&](const Stmt& s) {
-        if (const auto* store = std::get_if<Store>(&s->kind)) versions_[store->buffer.index()] = ++last_version_;
-        meets = meets || std::holds_alternative<Barrier>(s->kind) || std::holds_alternative<CopyGroup>(s->kind);
+      s,
+      [&](const Stmt& part) {
+        if (const auto* store = std::get_if<Store>(&part->kind)) changed(store->buffer);
+        meets = meets || std::holds_alternative<Barrier>(part->kind) || std::holds_alternative<CopyGroup>(part->kind);
       },
       nullptr);
-  if (meets) forget_shared();
-}
-
-/// Other threads, or copies that land, may have changed it.
-void GpuEmitter::forget_shared() {
-  for (std::size_t b = 0; b < versions_.size(); ++b)
-    if (!is_fixed(BufferId(static_cast<std::int64_t>(b)))) versions_[b] = ++last_version_;
+  if (meets) forget_shared();  // other threads, or copies that land
 }
 
 // ---- Statements
@@ -93,15 +75,15 @@ void GpuEmitter::stmt(const Stmt& s) {
   if (!s.defined()) return;
   std::visit(Match{
                  [&](const Loop& n) {
-                   forget(n.body);
+                   changed_by(n.body);
                    loop(n);
-                   forget(n.body);
+                   changed_by(n.body);
                  },
                  [&](const Let& n) { let(n); },
                  [&](const Store& n) { store(n); },
                  [&](const If& n) {
                    if_stmt(n);
-                   forget(s);
+                   changed_by(s);
                  },
                  [&](const Block& n) {
                    for (const Stmt& inner : n.body) stmt(inner);
@@ -116,41 +98,32 @@ void GpuEmitter::stmt(const Stmt& s) {
                    forget_shared();
                  },
                  [&](const Prefetch& n) {
-                   memo_.emplace_back();
+                   const Frame frame(*this);
                    const ExprInfo& index = table_[table_.intern(n.index[0])];
                    const Scope scope = program_.buffer(n.buffer).scope;
                    if (index.is_linear && (scope == Scope::argument || scope == Scope::workspace))
                      hooks_.prefetch(b_, address(n.buffer, index.linear));
-                   memo_.pop_back();
                  },
              },
              s->kind);
 }
 
 void GpuEmitter::let(const Let& n) {
-  if (!table_.is_alias(n.var)) {
-    memo_.emplace_back();
-    bind(n.var, expr(n.value));
-    memo_.pop_back();
-  }
+  if (!table_.is_alias(n.var)) bind(n.var, expr_alone(n.value));
   stmt(n.body);
 }
 
 void GpuEmitter::if_stmt(const If& n) {
-  memo_.emplace_back();
-  Value* const condition = expr(n.condition);
-  memo_.pop_back();
+  Value* const condition = expr_alone(n.condition);
   llvm::BasicBlock* const then_block = make_block("then");
   llvm::BasicBlock* const else_block = n.else_body.defined() ? make_block("else") : nullptr;
   llvm::BasicBlock* const join = make_block("join");
   b_.CreateCondBr(condition, then_block, else_block != nullptr ? else_block : join);
   const auto side = [&](llvm::BasicBlock* start, const Stmt& body) {
     b_.SetInsertPoint(start);
-    levels_.push_back(std::make_unique<Level>());
-    ++depth_;
+    push_level();
     stmt(body);
-    --depth_;
-    levels_.pop_back();
+    pop_level();
     b_.CreateBr(join);
   };
   side(then_block, n.then_body);
@@ -173,11 +146,8 @@ void GpuEmitter::loop(const Loop& n) {
   if (const std::optional<WarpTile> found = warp_tile(n)) return tile(*found);
   if (const std::optional<ThreadDot> found = thread_dot(n); found && dot(*found)) return;
   if (table_.is_alias(n.index)) return stmt(n.body);
-  memo_.emplace_back();
-  const ExprRef from = table_.intern(n.min), times = table_.intern(n.extent);
-  Value *min = emit(from), *extent = emit(times);
-  memo_.pop_back();
-  const Interval first = analysis_.range(from), count = analysis_.range(times);
+  auto [min, extent] = range_of(n);
+  const Interval first = analysis_.range(table_.intern(n.min)), count = analysis_.range(table_.intern(n.extent));
   if (count.inside({{}, 0})) return;
   const Interval counter = {first.min, plus(first.max, looser_upper(count.max, 0))};
   const bool narrow = in_32_bits(first) && in_32_bits(count) && in_32_bits(counter);
@@ -188,11 +158,9 @@ void GpuEmitter::loop(const Loop& n) {
   llvm::BasicBlock* const join = make_block("join");
   b_.CreateCondBr(b_.CreateICmpSLT(min, end), body, join);
   b_.SetInsertPoint(body);
-  levels_.push_back(std::make_unique<Level>());
-  ++depth_;
+  push_level();
   do_while(n, min, end);
-  --depth_;
-  levels_.pop_back();
+  pop_level();
   b_.CreateBr(join);
   b_.SetInsertPoint(join);
 }
@@ -208,13 +176,10 @@ void GpuEmitter::do_while(const Loop& n, Value* min, Value* end) {
   b_.SetInsertPoint(header);
   llvm::PHINode* const index = b_.CreatePHI(min->getType(), 2);
   index->addIncoming(min, preheader);
-  levels_.push_back(std::make_unique<Level>());
-  ++depth_;
-  levels_.back()->preheader = preheader;
+  push_level().preheader = preheader;
   bind(n.index, resize(index, is_narrow(table_.keep(var(n.index, n.name)))));
   stmt(n.body);
-  --depth_;
-  levels_.pop_back();
+  pop_level();
   Value* const next = b_.CreateAdd(index, llvm::ConstantInt::get(index->getType(), 1));
   index->addIncoming(next, b_.GetInsertBlock());
   hooks_.keep_loop(b_.CreateCondBr(b_.CreateICmpSLT(next, end), header, exit));
@@ -224,15 +189,9 @@ void GpuEmitter::do_while(const Loop& n, Value* min, Value* end) {
 // ---- Stores
 
 void GpuEmitter::store(const Store& n) {
-  memo_.emplace_back();
-  if (n.async && copy(n)) {
-    memo_.pop_back();
-    versions_[n.buffer.index()] = ++last_version_;
-    return;
-  }
+  const Frame frame(*this);
+  if (n.async && copy(n)) return changed(n.buffer);
   const ExprRef index = table_.intern(n.index[0]);
-  const ExprInfo& place = table_[index];
-  const int lanes = std::max(n.index[0]->lanes, n.value->lanes);
   Value* mask = n.mask.defined() ? expr(n.mask) : nullptr;
   if (mask != nullptr && splatted(mask) != nullptr) mask = splatted(mask);
   // What no lane stores is not read either: only the stored lanes' loads are known to be legal. What another thread takes
@@ -245,18 +204,11 @@ void GpuEmitter::store(const Store& n) {
   Value* value = guarded ? guarded_side(table_.intern(kept), mask, false) : expr(kept);
   if (n.value->dtype == DType::i64) value = resize(value, false);
   if (n.cross != 0) value = exchanged(value, n.cross, n.value->lanes);
-  const bool one_element = place.is_linear && place.linear.lane_stride == 0 && lanes > 1 && mask == nullptr;
-  if (one_element && value->getType()->isVectorTy())
-    value = b_.CreateExtractElement(value, i64(lanes - 1));  // the last
-  if (!one_element && n.value->lanes != lanes) value = splat(value, lanes);
-  const int stored = one_element ? 1 : lanes;
-  if (analysis_.slots().holds(n.buffer)) {
-    store_slot(analysis_.slots().place(n.buffer, place.linear, stored), value, mask);
-  } else {
-    store_memory(n.buffer, index, value, mask, stored);
-    versions_[n.buffer.index()] = ++last_version_;
-  }
-  memo_.pop_back();
+  const Stored lanes = stored(n, table_[index], value);
+  if (analysis_.slots().holds(n.buffer))
+    return store_slot(analysis_.slots().place(n.buffer, table_[index].linear, lanes.lanes), lanes.value, mask);
+  store_memory(n.buffer, index, lanes.value, mask, lanes.lanes);
+  changed(n.buffer);
 }
 
 void GpuEmitter::store_slot(SlotPlace place, Value* value, Value* mask) {

@@ -24,7 +24,7 @@ Expr at(const Load& load, VarId across, const Expr& place, const Loop& depth, co
 }  // namespace
 
 void GpuEmitter::tile(const WarpTile& t) {
-  memo_.emplace_back();
+  const Frame frame(*this);
   const GpuHooks::Words left = fragment(t, true), right = fragment(t, false);
   GpuHooks::Words sums;
   std::array<SlotPlace, 4> places;
@@ -37,7 +37,6 @@ void GpuEmitter::tile(const WarpTile& t) {
   }
   sums = hooks_.multiply(b_, t.intrinsic, left, {right[0], right[1]}, sums);
   for (std::size_t k = 0; k < sums.size(); ++k) store_slot(places[k], sums[k], nullptr);
-  memo_.pop_back();
 }
 
 GpuHooks::Words GpuEmitter::fragment(const WarpTile& t, bool left) {
@@ -52,7 +51,7 @@ GpuHooks::Words GpuEmitter::fragment(const WarpTile& t, bool left) {
     if (found != levels_[d]->fragments.end() && found->second.version == version) return found->second.words;
   }
   const GpuHooks::Words words = load_fragment(t, left);
-  levels_[depth_]->fragments[key] = {words, version};
+  current().fragments[key] = {words, version};
   return words;
 }
 
@@ -153,7 +152,7 @@ GpuEmitter::Value* GpuEmitter::word_of(const WarpTile& t, bool left, DType dtype
 }
 
 bool GpuEmitter::dot(const ThreadDot& t) {
-  memo_.emplace_back();
+  const Frame frame(*this);
   const auto word_at = [&](const Load& load) {
     const std::pair<VarId, Expr> first[] = {{t.depth->index, int_const(0)}};
     return load_word(load, substitute(load.index[0], first), factor_of(load, t.depth->index), 4);
@@ -169,10 +168,9 @@ bool GpuEmitter::dot(const ThreadDot& t) {
       store_slot(analysis_.slots().place(sums, table_[place].linear, 1), sum, nullptr);
     } else {
       store_memory(sums, place, sum, nullptr, 1);
-      versions_[sums.index()] = ++last_version_;
+      changed(sums);
     }
   }
-  memo_.pop_back();
   return right != nullptr;
 }
 

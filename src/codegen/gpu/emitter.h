@@ -14,48 +14,40 @@
 #include "base/result.h"
 #include "codegen/gpu/analysis.h"
 #include "codegen/gpu/hooks.h"
-#include "codegen/llvm/value_emitter.h"
+#include "codegen/llvm/structured_emitter.h"
 #include "program/program.h"
 #include "program/warp_tile.h"
 
 namespace whet {
 
+/// Values are kept where they were computed, and hold for what follows in that level.
+struct GpuLevel : EmittedLevel {
+  std::map<std::pair<std::int32_t, Linear::Terms>, llvm::Value*> pointers;  ///< by buffer and varying part
+  struct Loaded {
+    llvm::Value* value;
+    std::int64_t version;  ///< of the buffer
+  };
+  std::unordered_map<ExprRef, Loaded> loads;
+  struct Fragment {
+    GpuHooks::Words words;
+    std::int64_t version;
+  };
+  /// Of operands of tiles, by buffer and the index of the tile's first element.
+  std::map<std::pair<std::int32_t, std::int32_t>, Fragment> fragments;
+};
+
 /// Turns the launches of a Program into functions of one LLVM module. What is not plain IR comes from the hooks, so that a
 /// device and its emulation run the same code. Indices that fit are computed in 32 bits; what does not change in a loop
 /// is before it; addresses are a pointer that changes with few loops and a constant. Registers are stack slots of a
 /// constant address, which LLVM makes SSA values of.
-class GpuEmitter : ValueEmitter {
+class GpuEmitter final : StructuredEmitter<GpuLevel> {
  public:
   GpuEmitter(const Program&, GpuAnalysis&, GpuHooks&, llvm::Module&);
   /// One function a launch, of these names. Errors: an access that the device has no instruction for.
-  Status emit(const std::vector<std::string>& entries);
+  Status emit_launches(const std::vector<std::string>& entries);
   std::int64_t workspace() const { return workspace_; }  ///< bytes
 
  private:
-  /// A part of the launch that runs as a whole: the function, the body of a loop, a side of a condition. Values are kept
-  /// where they were computed, and hold for what follows in that part.
-  struct Level {
-    llvm::BasicBlock* preheader = nullptr;  ///< of a loop
-    std::unordered_map<ExprRef, Value*> values;
-    std::map<std::pair<std::int32_t, Linear::Terms>, Value*> pointers;  ///< by buffer and varying part
-    struct Loaded {
-      Value* value;
-      std::int64_t version;  ///< of the buffer
-    };
-    std::unordered_map<ExprRef, Loaded> loads;
-    struct Fragment {
-      GpuHooks::Words words;
-      std::int64_t version;
-    };
-    /// Of operands of tiles, by buffer and the index of the tile's first element.
-    std::map<std::pair<std::int32_t, std::int32_t>, Fragment> fragments;
-  };
-  struct Binding {
-    Value* value = nullptr;
-    std::size_t depth = 0;  ///< of the level where it was bound
-  };
-  class At;
-
   // emit_statements.cc
   void lay_out_workspace();
   void launch(const GpuLaunch&, const std::string& entry);
@@ -70,10 +62,7 @@ class GpuEmitter : ValueEmitter {
   Value* exchanged(Value*, int mask, int lanes);
   /// Runs `body` where the i1 is true.
   void when(Value* condition, llvm::function_ref<void()> body);
-  void forget(const Stmt& changed);
-  void forget_shared();
-  void bind(VarId var, Value* value) { bindings_[var] = {value, depth_}; }
-  llvm::BasicBlock* make_block(const char* name);
+  void changed_by(const Stmt&);
 
   // emit_tile.cc
   void tile(const WarpTile&);
@@ -94,27 +83,28 @@ class GpuEmitter : ValueEmitter {
   Value* word_of(const WarpTile&, bool left, DType, const std::vector<Value*>& elements);
 
   // emit_expressions.cc
-  Value* expr(const Expr& e) { return emit(table_.intern(e)); }
-  Value* emit(ExprRef);
-  Value* emit_movable(ExprRef, const ExprInfo&);
-  Value* compute(ExprRef, const ExprInfo&);
-  Value* binary(ExprRef, const ExprInfo&, const Binary&);
+  Value* emit_movable(ExprRef, const ExprInfo&) override;
+  /// Before the outermost loop that does not change what changes in the level `home`; where no loop is around, right here: what is
+  /// needed behind a loop alone shall not hold a register through it.
+  At before_loops(std::size_t home);
+  Value* cast(ExprRef, const ExprInfo&, const Cast&) override;
+  Value* binary(ExprRef, const ExprInfo&, const Binary&) override;
   Value* bits_binary(BinaryOp, Value* a, Value* b);
-  Value* select(ExprRef, const ExprInfo&);
-  Value* guarded_side(ExprRef, Value* condition, bool negate);
-  Value* call(const ExprInfo&, const Call&);
+  Value* select(ExprRef, const ExprInfo&) override;
+  Value* call(const ExprInfo&, const Call&) override;
   Value* exp(Value*);
   /// Each lane alone.
   Value* by_lane(Value*, int lanes, llvm::function_ref<Value*(Value*)> one);
-  /// The depth of the deepest level that one of them is bound in.
-  std::size_t home_of(const std::vector<VarId>&) const;
 
   // Integers: an i64 expression whose values fit is an i32.
   bool is_narrow(ExprRef ref) { return table_[ref].expr->dtype == DType::i64 && in_32_bits(analysis_.range(ref)); }
   Value* resize(Value*, bool narrow);  ///< to 32 or 64 bits a lane
+  Value* sized(ExprRef ref, Value* value) override {
+    return table_[ref].expr->dtype == DType::i64 ? resize(value, is_narrow(ref)) : value;
+  }
 
   // emit_memory.cc
-  Value* load(ExprRef, const ExprInfo&, const Load&);
+  Value* load(ExprRef, const ExprInfo&, const Load&) override;
   Value* load_slot(SlotPlace, DType, int lanes);
   Value* load_memory(BufferId, ExprRef index, int lanes, Value* mask);
   Value* load_at(BufferId, llvm::Type*, Value* pointer, std::int64_t align, Value* mask);
@@ -136,16 +126,11 @@ class GpuEmitter : ValueEmitter {
   static Value* splatted(Value* mask);  ///< the bit that all lanes are, else null
   /// Both of two masks, of which either may be one bit for all lanes, or null: true.
   Value* both(Value* a, Value* b, int lanes);
-  Value* join(Value* whole, Value* part, int first, int lanes, int all);
-  Value* part_of(Value* whole, int first, int lanes);
 
-  bool is_fixed(BufferId) const;  ///< nothing changes it from this launch's start to its end
-  std::int64_t element_bytes(BufferId buffer) const { return size_of(program_.buffer(buffer).dtype); }
+  bool is_fixed(BufferId) const override;  ///< nothing changes it from this launch's start to its end
   void fail(const std::string& message);
 
-  const Program& program_;
   GpuAnalysis& analysis_;
-  ExprTable& table_;
   GpuHooks& hooks_;
   llvm::Module& module_;
   std::vector<std::int64_t> workspace_offset_;  // by buffer
@@ -155,34 +140,8 @@ class GpuEmitter : ValueEmitter {
 
   // Of the launch that is emitted.
   const GpuLaunch* launch_ = nullptr;
-  llvm::Function* function_ = nullptr;
-  std::vector<std::unique_ptr<Level>> levels_;
-  std::size_t depth_ = 0;  ///< of the level where code is emitted
-  std::unordered_map<VarId, Binding> bindings_;
-  std::vector<Value*> slots_;           // stack slots, by slot
-  std::vector<Value*> bases_;           // by buffer
-  std::vector<std::int64_t> versions_;  // by buffer: raised by every change
-  std::int64_t last_version_ = 0;
-
-  // While an expression is emitted: values of this statement, innermost condition last; the conditions around it.
-  std::vector<std::unordered_map<ExprRef, Value*>> memo_;
-  Value* guard_ = nullptr;      // i1
-  Value* lane_mask_ = nullptr;  // <n x i1>
-};
-
-/// Emits at another place for a while: in the level of `depth`, before the instruction.
-class GpuEmitter::At {
- public:
-  At(GpuEmitter& emitter, std::size_t depth, llvm::Instruction* before)
-      : emitter_(emitter), guard_(emitter.b_), depth_(std::exchange(emitter.depth_, depth)) {
-    if (before != nullptr) emitter.b_.SetInsertPoint(before);
-  }
-  ~At() { emitter_.depth_ = depth_; }
-
- private:
-  GpuEmitter& emitter_;
-  llvm::IRBuilderBase::InsertPointGuard guard_;
-  std::size_t depth_;
+  std::vector<Value*> slots_;  // stack slots, by slot
+  std::vector<Value*> bases_;  // by buffer
 };
 
 }  // namespace whet

@@ -69,6 +69,25 @@ ValueEmitter::Value* ValueEmitter::lanes_of(Value* vector, int first, int lanes)
   return b_.CreateShuffleVector(vector, picked);
 }
 
+ValueEmitter::Value* ValueEmitter::part_of(Value* whole, int first, int lanes) {
+  const auto* type = llvm::dyn_cast<llvm::FixedVectorType>(whole->getType());
+  if (type == nullptr || static_cast<int>(type->getNumElements()) == lanes) return whole;
+  return lanes == 1 ? b_.CreateExtractElement(whole, i64(first)) : lanes_of(whole, first, lanes);
+}
+
+ValueEmitter::Value* ValueEmitter::join(Value* whole, Value* part, int first, int lanes, int all) {
+  if (lanes == all) return part;
+  if (whole == nullptr) whole = llvm::PoisonValue::get(widen(part->getType()->getScalarType(), all));
+  if (lanes == 1) return b_.CreateInsertElement(whole, part, i64(first));
+  std::vector<int> wider(static_cast<std::size_t>(all), -1), blend(static_cast<std::size_t>(all));
+  for (int i = 0; i < all; ++i) {
+    const bool inside = i >= first && i < first + lanes;
+    if (inside) wider[i] = i - first;
+    blend[i] = inside ? all + i : i;
+  }
+  return b_.CreateShuffleVector(whole, b_.CreateShuffleVector(part, wider), blend);
+}
+
 // ---- Arithmetic
 
 llvm::CmpInst::Predicate ValueEmitter::integer_predicate(BinaryOp op, bool is_unsigned) {

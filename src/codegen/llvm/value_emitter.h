@@ -29,6 +29,10 @@ class ValueEmitter {
   Value* iota(llvm::Type* element, std::int64_t stride, int lanes);
   Value* splat(Value*, int lanes);  ///< one lane: the value itself
   Value* lanes_of(Value* vector, int first, int lanes);
+  /// As `lanes_of`; of one lane a scalar, of all of them the value itself.
+  Value* part_of(Value* whole, int first, int lanes);
+  /// `whole`, or where it is null nothing yet, of `all` lanes, with `part` as the lanes from `first` on.
+  Value* join(Value* whole, Value* part, int first, int lanes, int all);
 
   // Arithmetic.
   static llvm::CmpInst::Predicate integer_predicate(BinaryOp, bool is_unsigned);
