@@ -6,6 +6,7 @@
 #include <set>
 
 #include "passes/host_tensor.h"
+#include "passes/operator_class.h"
 #include "passes/permutation.h"
 
 namespace whet {
@@ -263,13 +264,6 @@ class Conversion {
     }
     return computed(node, node.op, inputs);
   }
-  Result<Maybe> convert(const Node& node, const UnaryOperator&) { return elementwise(node); }
-  Result<Maybe> convert(const Node& node, const ClipOperator&) { return elementwise(node); }
-  Result<Maybe> convert(const Node& node, const HardSigmoidOperator&) { return elementwise(node); }
-  Result<Maybe> convert(const Node& node, const LeakyReluOperator&) { return elementwise(node); }
-  Result<Maybe> convert(const Node& node, const CastOperator&) { return elementwise(node); }
-  Result<Maybe> convert(const Node& node, const BinaryOperator&) { return elementwise(node); }
-  Result<Maybe> convert(const Node& node, const WhereOperator&) { return elementwise(node); }
 
   Result<Maybe> convert(const Node& node, const ConvOperator& op) {
     const Shape x = graph_.value(node.inputs[0]).type.shape, y = graph_.value(node.output).type.shape;
@@ -386,10 +380,10 @@ class Conversion {
     return computed(node, ReshapeOperator{*shape}, {turned});
   }
 
-  /// Everything else works on its own order.
+  /// Operators that are not elementwise work on their own order.
   template <typename Op>
-  Result<Maybe> convert(const Node&, const Op&) {
-    return Maybe();
+  Result<Maybe> convert(const Node& node, const Op&) {
+    return class_of(node.op) == OperatorClass::elementwise ? elementwise(node) : Result<Maybe>(Maybe());
   }
 
   const Graph& graph_;

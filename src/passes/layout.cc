@@ -1,6 +1,7 @@
 #include "passes/layout.h"
 
 #include <algorithm>
+#include <concepts>
 #include <map>
 #include <numeric>
 
@@ -18,8 +19,40 @@ struct Form {
   Permutation order;
 };
 
-std::size_t position_of(const Permutation& order, std::int64_t dimension) {
-  return static_cast<std::size_t>(std::find(order.begin(), order.end(), dimension) - order.begin());
+template <typename Op, typename... Ops>
+concept OneOf = (std::same_as<Op, Ops> || ...);
+
+std::int64_t position_of(const Permutation& order, std::int64_t dimension) {
+  return std::find(order.begin(), order.end(), dimension) - order.begin();
+}
+
+// `reorder` makes an operator one on operands whose dimension i is what dimension order[i] was. Operators without it need the
+// file's order, or make another one.
+template <OneOf<UnaryOperator, ClipOperator, HardSigmoidOperator, LeakyReluOperator, CastOperator> Op>
+void reorder(Op&, const Permutation&) {}
+template <OneOf<SoftmaxOperator, ConcatOperator, GatherOperator, GatherElementsOperator, ScatterElementsOperator,
+                ArgReduceOperator, TopKOperator, CumSumOperator>
+              Op>
+void reorder(Op& op, const Permutation& order) {
+  op.axis = position_of(order, op.axis);
+}
+void reorder(ReduceOperator& op, const Permutation& order) {
+  for (std::int64_t& axis : op.axes) axis = position_of(order, axis);
+  std::sort(op.axes.begin(), op.axes.end());
+}
+void reorder(SliceOperator& op, const Permutation& order) {
+  for (auto* list : {&op.starts, &op.steps, &op.shape}) *list = permuted(*list, order);
+}
+void reorder(PadOperator& op, const Permutation& order) {
+  for (auto* list : {&op.begin, &op.end}) *list = permuted(*list, order);
+}
+void reorder(ExpandOperator& op, const Permutation& order) { op.shape = permuted(op.shape, order); }
+void reorder(ResizeOperator& op, const Permutation& order) {
+  op.shape = permuted(op.shape, order);
+  for (auto* list : {&op.scales, &op.roi_begin, &op.roi_end}) {
+    const std::vector<double> old = *list;
+    for (std::size_t d = 0; d < list->size(); ++d) (*list)[d] = old[static_cast<std::size_t>(order[d])];
+  }
 }
 
 class Conversion {
@@ -61,7 +94,7 @@ class Conversion {
       if (form.order == order) return form.value;
     }
     Permutation perm;
-    for (std::int64_t d : order) perm.push_back(static_cast<std::int64_t>(position_of(first.order, d)));
+    for (std::int64_t d : order) perm.push_back(position_of(first.order, d));
     WHET_TRY(const ValueId value, turned(first.value, perm, name(old)));
     if (value != first.value && rewriter_.producer_as<TransposeOperator>(value)) stored_.back().turned.push_back(old);
     forms_[old.index()].push_back({value, order});
@@ -129,7 +162,7 @@ class Conversion {
     return reshaped(value, aligned, name(old));
   }
 
-  Status convert_broadcast(const Node& node, const Operator& op) {
+  Status convert_broadcast(const Node& node) {
     const std::size_t rank = shape(node.output).size();
     const Permutation order = majority(node.inputs, rank);
     std::vector<ValueId> operands;
@@ -143,7 +176,7 @@ class Conversion {
       // Leading ones were dropped everywhere: the first operand brings them back.
       WHET_TRY(operands[0], reshaped_to_rank(operands[0], rank, name(node.inputs[0])));
     }
-    return write(node, op, operands, order);
+    return write(node, node.op, operands, order);
   }
 
   Result<ValueId> reshaped_to_rank(ValueId now, std::size_t rank, const std::string& label) {
@@ -201,8 +234,10 @@ class Conversion {
            std::all_of(op.pads_end.begin(), op.pads_end.end(), is_zero);
   }
 
-  Status convert(const Node& node, const MatMulOperator&) { return convert_in_file_order(node); }
-  Status convert(const Node& node, const BatchNormOperator&) { return convert_in_file_order(node); }
+  template <OneOf<MatMulOperator, BatchNormOperator, GatherNdOperator, ScatterNdOperator> Op>
+  Status convert(const Node& node, const Op&) {
+    return convert_in_file_order(node);
+  }
 
   Status convert_in_file_order(const Node& node) {
     stored_.back().reason = OrderReason::file;
@@ -216,31 +251,39 @@ class Conversion {
 
   // ---- Operators that follow their operands.
 
-  Status follow(const Node& node, const Operator& op) {
-    const Form x = natural(node.inputs[0]);
-    return write(node, op, {x.value}, x.order);
+  /// All operands have one rank. The result does not have the dimensions `dropped`.
+  template <typename Op>
+  Status follow(const Node& node, Op op, Permutation order, const std::vector<std::int64_t>& dropped = {}) {
+    std::vector<ValueId> inputs;
+    for (ValueId id : node.inputs) {
+      WHET_TRY(const ValueId value, in_order(id, order));
+      inputs.push_back(value);
+    }
+    reorder(op, order);
+    return write(node, op, inputs, without(order, dropped));
   }
-  Status convert(const Node& node, const UnaryOperator& op) { return follow(node, op); }
-  Status convert(const Node& node, const ClipOperator& op) { return follow(node, op); }
-  Status convert(const Node& node, const HardSigmoidOperator& op) { return follow(node, op); }
-  Status convert(const Node& node, const LeakyReluOperator& op) { return follow(node, op); }
-  Status convert(const Node& node, const CastOperator& op) { return follow(node, op); }
-  Status convert(const Node& node, const BinaryOperator& op) { return convert_broadcast(node, op); }
-  Status convert(const Node& node, const WhereOperator& op) { return convert_broadcast(node, op); }
+  Permutation first_order(const Node& node) { return natural(node.inputs[0]).order; }
 
-  Status convert(const Node& node, const SoftmaxOperator& op) {
-    const Form x = natural(node.inputs[0]);
-    SoftmaxOperator converted = op;
-    converted.axis = static_cast<std::int64_t>(position_of(x.order, op.axis));
-    return write(node, converted, {x.value}, x.order);
+  template <typename Op>
+  Status convert(const Node& node, const Op& op) {
+    return follow(node, op, first_order(node));
   }
-
+  template <OneOf<BinaryOperator, WhereOperator> Op>
+  Status convert(const Node& node, const Op&) {
+    return convert_broadcast(node);
+  }
+  Status convert(const Node& node, const ConcatOperator& op) {
+    return follow(node, op, majority(node.inputs, shape(node.output).size()));
+  }
   Status convert(const Node& node, const ReduceOperator& op) {
-    const Form x = natural(node.inputs[0]);
-    ReduceOperator converted = op;
-    for (std::int64_t& axis : converted.axes) axis = static_cast<std::int64_t>(position_of(x.order, axis));
-    std::sort(converted.axes.begin(), converted.axes.end());
-    return write(node, converted, {x.value}, op.keep_dims ? x.order : without(x.order, op.axes));
+    return follow(node, op, first_order(node), op.keep_dims ? std::vector<std::int64_t>() : op.axes);
+  }
+  Status convert(const Node& node, const ArgReduceOperator& op) {
+    return follow(node, op, first_order(node), std::vector(op.keep_dims ? 0 : 1, op.axis));
+  }
+  Status convert(const Node& node, const ExpandOperator& op) {
+    if (shape(node.inputs[0]).size() != op.shape.size()) return convert_in_file_order(node);
+    return follow(node, op, first_order(node));
   }
 
   /// The order of what is left when the file's dimensions `dropped` (sorted) go.
@@ -253,83 +296,13 @@ class Conversion {
     return left;
   }
 
-  Status convert(const Node& node, const ConcatOperator& op) {
-    const Permutation order = majority(node.inputs, shape(node.output).size());
-    std::vector<ValueId> parts;
-    for (ValueId id : node.inputs) {
-      WHET_TRY(const ValueId part, in_order(id, order));
-      parts.push_back(part);
-    }
-    return write(node, ConcatOperator{static_cast<std::int64_t>(position_of(order, op.axis))}, parts, order);
-  }
-
-  Status convert(const Node& node, const SliceOperator& op) {
-    const Form x = natural(node.inputs[0]);
-    const SliceOperator converted{permuted(op.starts, x.order), permuted(op.steps, x.order),
-                                  permuted(op.shape, x.order)};
-    return write(node, converted, {x.value}, x.order);
-  }
-
-  Status convert(const Node& node, const PadOperator& op) {
-    const Form x = natural(node.inputs[0]);
-    PadOperator converted = op;
-    converted.begin = permuted(op.begin, x.order);
-    converted.end = permuted(op.end, x.order);
-    return write(node, converted, {x.value}, x.order);
-  }
-
-  Status convert(const Node& node, const ResizeOperator& op) {
-    const Form x = natural(node.inputs[0]);
-    ResizeOperator converted = op;
-    converted.shape = permuted(op.shape, x.order);
-    for (std::size_t d = 0; d < x.order.size(); ++d) {
-      const auto from = static_cast<std::size_t>(x.order[d]);
-      converted.scales[d] = op.scales[from];
-      if (!op.roi_begin.empty()) converted.roi_begin[d] = op.roi_begin[from];
-      if (!op.roi_end.empty()) converted.roi_end[d] = op.roi_end[from];
-    }
-    return write(node, converted, {x.value}, x.order);
-  }
-
-  Status convert(const Node& node, const GatherNdOperator&) { return convert_in_file_order(node); }
-  Status convert(const Node& node, const ScatterNdOperator&) { return convert_in_file_order(node); }
-
-  /// All operands have one rank: they follow the first.
-  template <typename Op>
-  Status convert_along_axis(const Node& node, Op op) {
-    const Permutation order = natural(node.inputs[0]).order;
-    std::vector<ValueId> inputs;
-    for (ValueId id : node.inputs) {
-      WHET_TRY(const ValueId value, in_order(id, order));
-      inputs.push_back(value);
-    }
-    op.axis = static_cast<std::int64_t>(position_of(order, op.axis));
-    return write(node, op, inputs, order);
-  }
-  Status convert(const Node& node, const GatherElementsOperator& op) { return convert_along_axis(node, op); }
-  Status convert(const Node& node, const ScatterElementsOperator& op) { return convert_along_axis(node, op); }
-  Status convert(const Node& node, const TopKOperator& op) { return convert_along_axis(node, op); }
-  Status convert(const Node& node, const CumSumOperator& op) { return convert_along_axis(node, op); }
-
-  Status convert(const Node& node, const ArgReduceOperator& op) {
-    const Form x = natural(node.inputs[0]);
-    ArgReduceOperator converted = op;
-    converted.axis = static_cast<std::int64_t>(position_of(x.order, op.axis));
-    return write(node, converted, {x.value}, op.keep_dims ? x.order : without(x.order, {op.axis}));
-  }
-
-  Status convert(const Node& node, const ExpandOperator& op) {
-    if (shape(node.inputs[0]).size() != op.shape.size()) return convert_in_file_order(node);
-    const Form x = natural(node.inputs[0]);
-    return write(node, ExpandOperator{permuted(op.shape, x.order)}, {x.value}, x.order);
-  }
-
   Status convert(const Node& node, const GatherOperator& op) {
     if (shape(node.inputs[1]).size() > 1) return convert_in_file_order(node);
     const Form x = natural(node.inputs[0]);
     WHET_TRY(const ValueId indices, in_order(node.inputs[1], identity_permutation(shape(node.inputs[1]).size())));
-    const GatherOperator converted{static_cast<std::int64_t>(position_of(x.order, op.axis))};
     const bool drops = shape(node.inputs[1]).empty();
+    GatherOperator converted = op;
+    reorder(converted, x.order);
     return write(node, converted, {x.value, indices}, drops ? without(x.order, {op.axis}) : x.order);
   }
 
@@ -344,9 +317,10 @@ class Conversion {
   /// Where a part ends as stored, by its long dimensions: a pixel's share of an upsampled row (2 of [C, 2, 2] channels)
   /// goes where the row is. Short ones, and then those of 1, decide only when there is nothing else, and a part that
   /// reads no dimension stays behind the one before it.
-  static std::size_t place_of(const ReshapePart& part, const Shape& in, const Permutation& order, std::size_t before) {
+  static std::int64_t place_of(const ReshapePart& part, const Shape& in, const Permutation& order,
+                               std::int64_t before) {
     constexpr std::int64_t kLong = 5;
-    std::optional<std::size_t> place;
+    std::optional<std::int64_t> place;
     for (const std::int64_t least : {kLong, std::int64_t{2}, std::int64_t{1}}) {
       for (std::size_t d = part.in_begin; d < part.in_end; ++d)
         if (in[d] >= least) place = std::max(place.value_or(0), position_of(order, static_cast<std::int64_t>(d)));
@@ -361,7 +335,7 @@ class Conversion {
     const Shape in = shape(node.inputs[0]);
     if (num_elements(in) == 0) return convert_in_file_order(node);
     const Form x = natural(node.inputs[0]);
-    std::vector<std::pair<std::size_t, ReshapePart>> placed;
+    std::vector<std::pair<std::int64_t, ReshapePart>> placed;
     for (const ReshapePart& part : reshape_parts(in, op.shape)) {
       placed.emplace_back(place_of(part, in, x.order, placed.empty() ? 0 : placed.back().first), part);
     }
