@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "base/check.h"
+#include "base/nearest.h"
 
 namespace whet {
 namespace {
@@ -50,6 +51,16 @@ Word word_of(std::string_view text) {
   return word;
 }
 
+/// "a, b or c"
+std::string alternatives(const std::vector<std::string_view>& choices) {
+  std::string text;
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    if (i > 0) text += i + 1 == choices.size() ? " or " : ", ";
+    text += choices[i];
+  }
+  return text;
+}
+
 }  // namespace
 
 std::vector<Word> words_of(std::string_view row) {
@@ -77,6 +88,133 @@ std::vector<std::int64_t> Word::usual_integers() const {
   for (std::string_view rest = usual.value_or(""); !rest.empty();)
     values.push_back(parsed<std::int64_t>(cut(rest, ',')));
   return values;
+}
+
+CallSite::CallSite(GrowingGraph& graph, std::string name, std::string op, ValueIds inputs, Texts outputs, bool is_inner)
+    : NodeSite(graph, std::move(name), std::move(outputs), is_inner), op_(std::move(op)), inputs_(std::move(inputs)) {
+  while (!inputs_.empty() && !inputs_.back().valid()) inputs_.pop_back();
+}
+
+Status CallSite::bind(std::string_view row) {
+  constexpr std::size_t kMostInputs = 65536;
+  words_ = words_of(row);
+  std::size_t low = 0, high = 0;
+  for (const Word& word : words_) {
+    if (!word.is_operand) continue;
+    if (word.must_be_given() && low == word.place) ++low;
+    high = word.is_rest ? kMostInputs : word.place + 1;
+  }
+  WHET_RETURN_IF_ERROR(expect_inputs(low, high));
+  for (const Word& word : words_) {
+    if (word.must_be_given() && !is_given(word))
+      return word.is_operand ? error("input " + std::to_string(word.place) + " of " + op_ + " is left out")
+                             : error("attribute " + in_quotes(word.name) + " is missing");
+    const std::size_t end = !word.is_operand ? 0 : word.is_rest ? input_count() : word.place + 1;
+    for (std::size_t i = word.place; i < end; ++i)
+      if (has(i) && !word.may_be_sequence && is_sequence(inputs_[i]))
+        return error("input " + std::to_string(i) + " of " + op_ + " is " + kind_of_list(i) + "; expected a tensor");
+  }
+  return ok_status();
+}
+
+std::string CallSite::kind_of_list(std::size_t i) const {
+  return graph_.is_absent(in(i)) ? "an optional value that is not there" : "a sequence";
+}
+
+ValueId CallSite::in(std::size_t i) const {
+  WHET_CHECK(has(i), name_.c_str());
+  return inputs_[i];
+}
+
+ValueId CallSite::operand(std::string_view name) const {
+  const auto found = std::find_if(words_.begin(), words_.end(), [&](const Word& word) { return word.name == name; });
+  WHET_CHECK(found != words_.end(), name_.c_str());
+  return in(found->place);
+}
+
+Status CallSite::expect_inputs(std::size_t low, std::size_t high) const {
+  const std::string wanted = low == high ? std::to_string(low) : std::to_string(low) + " to " + std::to_string(high);
+  if (input_count() < low || input_count() > high) {
+    return error("has " + std::to_string(input_count()) + (input_count() == 1 ? " input" : " inputs") + "; " + op_ +
+                 " takes " + wanted);
+  }
+  for (std::size_t i = 0; i < low; ++i) {
+    if (!has(i)) return error("input " + std::to_string(i) + " of " + op_ + " is left out");
+  }
+  return ok_status();
+}
+
+Result<std::int64_t> CallSite::known_integer(std::size_t i, const std::string& what) {
+  WHET_TRY(const Ints values, known_integers(i, what));
+  if (values.size() == 1) return values[0];
+  return error("its " + what + " is a list of " + std::to_string(values.size()));
+}
+
+Result<ValueIds> CallSite::sequence(std::size_t i) const {
+  const ValueIds* values = graph_.sequence(in(i));
+  if (values != nullptr && !graph_.is_absent(in(i))) return *values;
+  return error("input " + std::to_string(i) + " of " + op_ + " is " +
+               (values == nullptr ? to_string(type(in(i))) : kind_of_list(i)) + "; expected a sequence");
+}
+
+bool CallSite::is_given(const Word& word) const { return word.is_operand ? has(word.place) : has_attribute(word.name); }
+
+Result<std::int64_t> CallSite::choice(std::string_view name, const std::string& fallback,
+                                      const std::vector<std::string_view>& choices) const {
+  WHET_TRY(const std::string value, text(name, fallback));
+  const auto found = std::find(choices.begin(), choices.end(), value);
+  if (found != choices.end()) return found - choices.begin();
+  return error("attribute " + in_quotes(name) + " is " + in_quotes(value) + "; expected " + alternatives(choices));
+}
+
+Result<Ints> CallSite::entries(std::string_view name, std::size_t count, std::int64_t fallback,
+                               std::int64_t low) const {
+  WHET_TRY(Ints values, integers(name, Ints(count, fallback)));
+  if (values.size() != count) {
+    return error("attribute " + in_quotes(name) + " has " + std::to_string(values.size()) + " entries; expected " +
+                 std::to_string(count));
+  }
+  for (std::int64_t value : values) {
+    if (value >= low && value <= kMaxElements) continue;
+    return error("attribute " + in_quotes(name) + " holds " + std::to_string(value) + "; expected " +
+                 std::to_string(low) + " to " + std::to_string(kMaxElements));
+  }
+  return values;
+}
+
+Result<std::int64_t> CallSite::integer(const Word& word) {
+  if (!word.choices.empty()) return choice(word.name, word.usual_text(), word.choices);
+  std::int64_t value = word.usual_integer();
+  if (!word.is_operand || has(word.place)) {
+    WHET_TRY(value, word.is_operand ? known_integer(word.place, word.what()) : integer(word.name, value));
+  }
+  return word.axis_of.empty() ? value : resolve_axis(value, rank(operand(word.axis_of)));
+}
+
+Result<double> CallSite::number(const Word& word) {
+  const double usual = word.usual_number();
+  if (!word.is_operand) return number(word.name, usual);
+  return has(word.place) ? known_number(word.place, word.what()) : usual;
+}
+
+Result<Ints> CallSite::integers(const Word& word) {
+  Ints list = word.usual_integers();
+  if (!word.is_operand || has(word.place)) {
+    WHET_TRY(list, word.is_operand ? known_integers(word.place, word.what()) : integers(word.name, list));
+  }
+  return word.axis_of.empty() ? list : resolve_axes(list, rank(operand(word.axis_of)));
+}
+
+Result<ValueIds> CallSite::values(const Word& word) const {
+  if (!word.is_rest) return sequence(word.place);
+  for (std::size_t i = word.place; i < input_count(); ++i)
+    if (!has(i)) return error("input " + std::to_string(i) + " is left out");
+  return ValueIds(inputs_.begin() + static_cast<std::ptrdiff_t>(std::min(word.place, inputs_.size())), inputs_.end());
+}
+
+bool CallSite::names(std::string_view attribute) const {
+  return std::any_of(words_.begin(), words_.end(),
+                     [&](const Word& word) { return !word.is_operand && word.name == attribute; });
 }
 
 }  // namespace whet

@@ -12,8 +12,8 @@
 #include "base/result.h"
 #include "import/site.h"
 
-/// Rows of a format's table name an operator's operands and attributes in the order in which a C++ function takes them. The site of
-/// a node reads each as the type of the parameter, so that parts can be rows as they are:
+/// Rows of a format's table name an operator's operands and attributes in the order in which a C++ function takes them. A node's
+/// CallSite reads each as the type of the parameter, so that parts can be rows as they are:
 ///
 ///   {"Trilu", 14, "x diagonal=0 @upper=1", call<trilu>}     Result<ValueId> trilu(NodeSite&, ValueId x, std::int64_t k, bool upper)
 ///
@@ -63,25 +63,151 @@ struct RowFunction {};
 template <auto function>
 constexpr RowFunction<function> call = {};
 
+using Ints = std::vector<std::int64_t>;
+using Numbers = std::vector<double>;
+using Texts = std::vector<std::string>;
+using ValueIds = std::vector<ValueId>;
+
+/// The site of a node with its operands by places and names and its attributes by names: what a row names, whatever the format, which
+/// decodes attributes. Results and steps: see NodeSite.
+class CallSite : public NodeSite {
+ public:
+  /// `inputs`: an invalid one is left out.
+  CallSite(GrowingGraph& graph, std::string name, std::string op, ValueIds inputs, Texts outputs, bool is_inner);
+  virtual ~CallSite() = default;
+
+  const std::string& op() const { return op_; }
+  const GrowingGraph& graph() const { return graph_; }
+
+  // ---- Operands. One that is left out (or trails) is not there.
+  std::size_t input_count() const { return inputs_.size(); }
+  bool has(std::size_t i) const { return i < inputs_.size() && inputs_[i].valid(); }
+  ValueId in(std::size_t i) const;
+  /// Operand `i`, or none where it is left out.
+  std::optional<ValueId> if_given(std::size_t i) const { return has(i) ? std::optional(in(i)) : std::nullopt; }
+  /// The operand that the row names so.
+  ValueId operand(std::string_view name) const;
+  using NodeSite::constant, NodeSite::dtype, NodeSite::known, NodeSite::known_integers, NodeSite::known_number,
+      NodeSite::known_numbers, NodeSite::rank, NodeSite::shape, NodeSite::type;
+  const TensorType& type(std::size_t i) const { return type(in(i)); }
+  const Shape& shape(std::size_t i) const { return type(i).shape; }
+  DType dtype(std::size_t i) const { return type(i).dtype; }
+  std::size_t rank(std::size_t i) const { return shape(i).size(); }
+  /// At least `low` operands, all of the first `low` given, and at most `high`.
+  Status expect_inputs(std::size_t low, std::size_t high) const;
+  Status expect_inputs(std::size_t count) const { return expect_inputs(count, count); }
+  const Tensor* constant(std::size_t i) const { return constant(in(i)); }
+  Result<Ints> known_integers(std::size_t i, const std::string& what) { return known_integers(in(i), what); }
+  Result<std::int64_t> known_integer(std::size_t i, const std::string& what);
+  Result<double> known_number(std::size_t i, const std::string& what) { return known_number(in(i), what); }
+  Result<Numbers> known_numbers(std::size_t i, const std::string& what) { return known_numbers(in(i), what); }
+  /// The values of operand `i`, which must be a sequence.
+  Result<ValueIds> sequence(std::size_t i) const;
+
+  // ---- Attributes as the format has them: the value, or `fallback`; errors when it is of another kind.
+  virtual bool has_attribute(std::string_view attribute) const = 0;
+  virtual Result<bool> flag(std::string_view attribute, bool fallback) const = 0;
+  virtual Result<std::int64_t> integer(std::string_view attribute, std::int64_t fallback) const = 0;
+  virtual Result<double> number(std::string_view attribute, double fallback) const = 0;
+  virtual Result<std::string> text(std::string_view attribute, std::string fallback) const = 0;
+  virtual Result<Ints> integers(std::string_view attribute, Ints fallback) const = 0;
+  virtual Result<Numbers> numbers(std::string_view attribute, Numbers fallback) const = 0;
+  virtual Result<Texts> texts(std::string_view attribute, Texts fallback) const = 0;
+  virtual Result<Tensor> tensor(std::string_view attribute) const = 0;
+  /// The place of the attribute's text in `choices`.
+  Result<std::int64_t> choice(std::string_view attribute, const std::string& fallback,
+                              const std::vector<std::string_view>& choices) const;
+  /// `count` entries, each in low .. kMaxElements; `fallback` for each where the attribute is absent.
+  Result<Ints> entries(std::string_view attribute, std::size_t count, std::int64_t fallback, std::int64_t low) const;
+
+  // ---- Words of the row.
+  bool is_given(std::size_t word) const { return is_given(words_.at(word)); }
+  /// The word as a parameter of a function.
+  template <typename T>
+  Result<T> parameter(std::size_t word);
+
+ protected:
+  /// The row's words, whose operands and attributes are there and no more operands.
+  Status bind(std::string_view row);
+  /// Whether the row names the attribute.
+  bool names(std::string_view attribute) const;
+
+  std::string op_;
+  ValueIds inputs_;
+  std::vector<Word> words_;  ///< none before `bind`
+
+ private:
+  bool is_given(const Word&) const;
+  /// What operand `i` is in messages, which is no tensor.
+  std::string kind_of_list(std::size_t i) const;
+  Result<std::int64_t> integer(const Word&);
+  Result<double> number(const Word&);
+  Result<Ints> integers(const Word&);
+  /// All operands that are left, or those of a sequence.
+  Result<ValueIds> values(const Word&) const;
+};
+
+template <typename T>
+Result<T> CallSite::parameter(std::size_t i) {
+  const Word& word = words_.at(i);
+  if constexpr (std::is_same_v<T, ValueId>) return in(word.place);
+  if constexpr (std::is_same_v<T, ValueIds>) return values(word);
+  if constexpr (std::is_same_v<T, std::vector<Size>>) return known_sizes(in(word.place), word.what());
+  if constexpr (std::is_same_v<T, bool>) return flag(word.name, word.usual_integer() != 0);
+  if constexpr (std::is_same_v<T, std::int64_t>) return integer(word);
+  if constexpr (std::is_same_v<T, double>) return number(word);
+  if constexpr (std::is_same_v<T, std::string>) return text(word.name, word.usual_text());
+  if constexpr (std::is_same_v<T, Ints>) return integers(word);
+  if constexpr (std::is_same_v<T, Numbers>)
+    return word.is_operand ? known_numbers(word.place, word.what()) : numbers(word.name, {});
+  if constexpr (std::is_same_v<T, Texts>) return texts(word.name, {});
+  if constexpr (std::is_same_v<T, Tensor>)
+    return word.is_operand ? known(in(word.place), word.what()) : tensor(word.name);
+}
+
 template <typename Given, typename Where, typename... Parameters>
 constexpr std::size_t parameters_of(Given (*)(Where&, Parameters...)) {
   return sizeof...(Parameters);
 }
 
+/// Reads one parameter. The place of a choice may be an enumeration.
+template <typename Site, typename T>
+Status read_parameter(Site& site, std::size_t word, T& value) {
+  using Read = std::conditional_t<std::is_enum_v<T>, std::int64_t, T>;
+  WHET_TRY(Read read, site.template parameter<Read>(word));
+  value = static_cast<T>(std::move(read));
+  return ok_status();
+}
+/// None where the word is left out.
+template <typename Site, typename T>
+Status read_parameter(Site& site, std::size_t word, std::optional<T>& value) {
+  return site.is_given(word) ? read_parameter(site, word, value.emplace()) : ok_status();
+}
+
 /// Reads the parameters of `function` from the words of the site's row, in order, and gives the value that it returns, if it does
-/// not give its results itself. `Site::read(word, parameter)` reads one.
+/// not give its results itself.
 template <typename Site, typename Given, typename Where, typename... Parameters>
 Status called(Site& site, Given (*function)(Where&, Parameters...)) {
   std::tuple<std::remove_cvref_t<Parameters>...> parameters;
   Status status = ok_status();
   std::size_t word = 0;
-  std::apply([&](auto&... each) { (void)((status = site.read(word++, each)).ok() && ...); }, parameters);
+  std::apply([&](auto&... each) { (void)((status = read_parameter(site, word++, each)).ok() && ...); }, parameters);
   if (!status.ok()) return status;
   const auto given = std::apply([&](auto&... each) { return function(site, std::move(each)...); }, parameters);
   if constexpr (std::is_same_v<Given, Status>)
     return given;
   else
     return site.give(given);
+}
+
+/// Functions of rows that are an operator of the graph of one operand, or of two, and whose fields are words.
+template <typename Op, typename... Fields>
+Status one_operand(NodeSite& site, ValueId x, Fields... fields) {
+  return site.give(Op{fields...}, {x});
+}
+template <typename Op, typename... Fields>
+Status two_operands(NodeSite& site, ValueId a, ValueId b, Fields... fields) {
+  return site.give(Op{fields...}, {a, b});
 }
 
 }  // namespace whet

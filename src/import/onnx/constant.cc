@@ -7,8 +7,7 @@ namespace whet {
 namespace {
 
 Status import_constant(OnnxSite& site, std::optional<Tensor> tensor, std::optional<std::int64_t> integer,
-                       std::optional<std::vector<std::int64_t>> integers, std::optional<double> number,
-                       std::optional<std::vector<double>> numbers) {
+                       std::optional<Ints> integers, std::optional<double> number, std::optional<Numbers> numbers) {
   if (integer) {
     Tensor scalar(DType::i64, {});
     scalar.set_integer(0, *integer);

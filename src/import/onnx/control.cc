@@ -10,9 +10,7 @@ namespace {
 
 constexpr std::int64_t kMostRounds = 4096;
 
-using Body = std::shared_ptr<const OnnxSubgraph>;
-
-Status give_all(OnnxSite& site, const std::vector<ValueId>& values) {
+Status give_all(OnnxSite& site, const ValueIds& values) {
   if (values.size() < site.output_count()) {
     return site.error("its body has " + std::to_string(values.size()) + " outputs; the node has " +
                       std::to_string(site.output_count()));
@@ -22,15 +20,15 @@ Status give_all(OnnxSite& site, const std::vector<ValueId>& values) {
 }
 
 /// Both branches computed, and one of the two chosen; nothing when they differ in kind.
-Result<std::optional<std::vector<ValueId>>> both(OnnxSite& site, ValueId which, const OnnxSubgraph& then_branch,
-                                                 const OnnxSubgraph& else_branch) {
+Result<std::optional<ValueIds>> both(OnnxSite& site, ValueId which, const OnnxSubgraph& then_branch,
+                                     const OnnxSubgraph& else_branch) {
   const auto yes = site.inlined(then_branch, {}), no = site.inlined(else_branch, {});
-  if (!yes.ok() || !no.ok() || yes->size() != no->size()) return std::optional<std::vector<ValueId>>();
+  if (!yes.ok() || !no.ok() || yes->size() != no->size()) return std::optional<ValueIds>();
   WHET_TRY(const ValueId condition, site.add("condition", ReshapeOperator{Shape{}}, {which}));
-  std::vector<ValueId> chosen;
+  ValueIds chosen;
   for (std::size_t i = 0; i < yes->size(); ++i) {
     const bool lists = site.is_sequence((*yes)[i]) || site.is_sequence((*no)[i]);
-    if (lists || !site.are_alike((*yes)[i], (*no)[i])) return std::optional<std::vector<ValueId>>();
+    if (lists || !site.are_alike((*yes)[i], (*no)[i])) return std::optional<ValueIds>();
     WHET_TRY(const ValueId value, site.either(condition, (*yes)[i], (*no)[i]));
     chosen.push_back(value);
   }
@@ -47,7 +45,7 @@ struct Rounds {
 Result<Rounds> read_rounds(OnnxSite& site, std::optional<ValueId> given_count, std::optional<ValueId> condition) {
   Rounds rounds;
   if (given_count) {
-    WHET_TRY(const std::vector<std::int64_t> count, site.known_integers(*given_count, "number of rounds"));
+    WHET_TRY(const Ints count, site.known_integers(*given_count, "number of rounds"));
     if (count.size() != 1) return site.error("its number of rounds is a list of " + std::to_string(count.size()));
     // The largest number is none, as torch writes `while`: the condition ends such a loop.
     rounds.limited = count[0] != std::numeric_limits<std::int64_t>::max() || !condition;
@@ -65,8 +63,8 @@ Result<Rounds> read_rounds(OnnxSite& site, std::optional<ValueId> given_count, s
 }
 
 /// The rows that a loop collected, side by side along a new axis.
-Result<ValueId> stacked(OnnxSite& site, const std::vector<ValueId>& rows, std::int64_t axis = 0) {
-  std::vector<ValueId> parts;
+Result<ValueId> stacked(OnnxSite& site, const ValueIds& rows, std::int64_t axis = 0) {
+  ValueIds parts;
   for (ValueId row : rows) {
     Shape shape = site.type(row).shape;
     if (axis > static_cast<std::int64_t>(shape.size())) return site.error("its rows differ in rank");
@@ -79,19 +77,18 @@ Result<ValueId> stacked(OnnxSite& site, const std::vector<ValueId>& rows, std::i
 }
 
 /// One copy of a loop's body: whether it goes on, what it carries, and a row of each of what it collects.
-Result<std::vector<ValueId>> one_round(OnnxSite& site, const OnnxSubgraph& body, std::int64_t round,
-                                       const std::vector<ValueId>& carried) {
+Result<ValueIds> one_round(OnnxSite& site, const OnnxSubgraph& body, std::int64_t round, const ValueIds& carried) {
   Tensor number(DType::i64, {});
   number.set_integer(0, round);
-  std::vector<ValueId> inputs = {site.add_constant("round", number), site.add_scalar("goes_on", DType::boolean, 1)};
+  ValueIds inputs = {site.add_constant("round", number), site.add_scalar("goes_on", DType::boolean, 1)};
   inputs.insert(inputs.end(), carried.begin(), carried.end());
   return site.inlined(body, inputs);
 }
 
 /// What a loop of no rounds collects. A round that nobody reads tells the types of the rows.
-Result<std::vector<ValueId>> empty_rows(OnnxSite& site, const OnnxSubgraph& body, const std::vector<ValueId>& carried) {
-  WHET_TRY(const std::vector<ValueId> round, one_round(site, body, 0, carried));
-  std::vector<ValueId> rows;
+Result<ValueIds> empty_rows(OnnxSite& site, const OnnxSubgraph& body, const ValueIds& carried) {
+  WHET_TRY(const ValueIds round, one_round(site, body, 0, carried));
+  ValueIds rows;
   for (std::size_t i = 1 + carried.size(); i < round.size(); ++i) {
     TensorType type = site.type(round[i]);
     type.shape.insert(type.shape.begin(), 0);
@@ -118,26 +115,26 @@ struct Lane {
 };
 
 struct Scan {
-  std::shared_ptr<const OnnxSubgraph> body;
-  std::vector<ValueId> states, sequences;
+  OnnxBody body;
+  ValueIds states, sequences;
   std::vector<Lane> in, out;
   std::int64_t steps = 0;
 };
 
 Status read_directions(OnnxSite& site, const char* attribute, std::vector<Lane>& lanes) {
-  WHET_TRY(const std::vector<std::int64_t> values, site.entries(attribute, lanes.size(), 0, 0));
+  WHET_TRY(const Ints values, site.entries(attribute, lanes.size(), 0, 0));
   for (std::size_t i = 0; i < lanes.size(); ++i) lanes[i].backwards = values[i] != 0;
   return ok_status();
 }
 
 Status read_axes(OnnxSite& site, const char* attribute, std::vector<Lane>& lanes) {
-  WHET_TRY(const std::vector<std::int64_t> values, site.entries(attribute, lanes.size(), 0, -kMaxElements));
+  WHET_TRY(const Ints values, site.entries(attribute, lanes.size(), 0, -kMaxElements));
   for (std::size_t i = 0; i < lanes.size(); ++i) lanes[i].axis = values[i];
   return ok_status();
 }
 
 /// The body and the inputs from `first` on: states, and then "num_scan_inputs" sequences.
-Result<Scan> read_scan(OnnxSite& site, std::size_t first, const Body& body, std::int64_t count) {
+Result<Scan> read_scan(OnnxSite& site, std::size_t first, const OnnxBody& body, std::int64_t count) {
   Scan scan{.body = body};
   const auto given = static_cast<std::int64_t>(site.input_count()) - static_cast<std::int64_t>(first);
   if (count < 1 || count > given) {
@@ -158,7 +155,7 @@ Result<Scan> read_scan(OnnxSite& site, std::size_t first, const Body& body, std:
   return scan;
 }
 
-Status expect_batches(OnnxSite& site, const std::vector<ValueId>& values, std::int64_t batch, std::size_t rank) {
+Status expect_batches(OnnxSite& site, const ValueIds& values, std::int64_t batch, std::size_t rank) {
   for (ValueId x : values) {
     const Shape& shape = site.type(x).shape;
     if (shape.size() >= rank && shape[0] == batch) continue;
@@ -191,17 +188,17 @@ Status count_steps(OnnxSite& site, Scan& scan, std::int64_t batch = 1) {
 }
 
 /// One copy of the body a step: the last states, and what the steps gave.
-Result<std::vector<ValueId>> scanned(OnnxSite& site, const Scan& scan) {
-  std::vector<ValueId> results = scan.states;
-  std::vector<std::vector<ValueId>> rows(scan.out.size());
+Result<ValueIds> scanned(OnnxSite& site, const Scan& scan) {
+  ValueIds results = scan.states;
+  std::vector<ValueIds> rows(scan.out.size());
   for (std::int64_t t = 0; t < scan.steps; ++t) {
-    std::vector<ValueId> inputs(results.begin(), results.begin() + static_cast<std::ptrdiff_t>(scan.states.size()));
+    ValueIds inputs(results.begin(), results.begin() + static_cast<std::ptrdiff_t>(scan.states.size()));
     for (std::size_t k = 0; k < scan.sequences.size(); ++k) {
       const std::int64_t at = scan.in[k].backwards ? scan.steps - 1 - t : t;
       WHET_TRY(const ValueId one, element(site, scan.sequences[k], scan.in[k].axis, at));
       inputs.push_back(one);
     }
-    WHET_TRY(const std::vector<ValueId> outputs, site.inlined(*scan.body, inputs));
+    WHET_TRY(const ValueIds outputs, site.inlined(*scan.body, inputs));
     std::copy_n(outputs.begin(), scan.states.size(), results.begin());
     for (std::size_t k = 0; k < rows.size(); ++k) rows[k].push_back(outputs[scan.states.size() + k]);
   }
@@ -214,7 +211,7 @@ Result<std::vector<ValueId>> scanned(OnnxSite& site, const Scan& scan) {
   return results;
 }
 
-Status import_if(OnnxSite& site, ValueId which, const Body& then_branch, const Body& else_branch) {
+Status import_if(OnnxSite& site, ValueId which, const OnnxBody& then_branch, const OnnxBody& else_branch) {
   if (site.dtype(which) != DType::boolean || num_elements(site.shape(which)) != 1) {
     return site.error("its condition is " + to_string(site.type(which)) + "; expected one boolean");
   }
@@ -223,22 +220,22 @@ Status import_if(OnnxSite& site, ValueId which, const Body& then_branch, const B
     if (chosen) return give_all(site, *chosen);
   }
   WHET_TRY(const double condition, site.known_number(0, "condition"));
-  WHET_TRY(const std::vector<ValueId> values, site.inlined(condition != 0 ? *then_branch : *else_branch, {}));
+  WHET_TRY(const ValueIds values, site.inlined(condition != 0 ? *then_branch : *else_branch, {}));
   return give_all(site, values);
 }
 
 /// One copy of the body a round, where the number of rounds is known.
-Status import_loop(OnnxSite& site, const Body& body, std::optional<ValueId> count, std::optional<ValueId> condition,
-                   std::vector<ValueId> carried) {
+Status import_loop(OnnxSite& site, const OnnxBody& body, std::optional<ValueId> count, std::optional<ValueId> condition,
+                   ValueIds carried) {
   WHET_TRY(Rounds rounds, read_rounds(site, count, condition));
   if (body->outputs.size() < carried.size() + 1) {
     return site.error("its body has " + std::to_string(body->outputs.size()) + " outputs; expected at least " +
                       std::to_string(carried.size() + 1));
   }
-  std::vector<std::vector<ValueId>> rows(body->outputs.size() - 1 - carried.size());
+  std::vector<ValueIds> rows(body->outputs.size() - 1 - carried.size());
   std::int64_t round = 0;
   for (; rounds.go_on && round < rounds.most; ++round) {
-    WHET_TRY(const std::vector<ValueId> outputs, one_round(site, *body, round, carried));
+    WHET_TRY(const ValueIds outputs, one_round(site, *body, round, carried));
     WHET_TRY(rounds.go_on, site.goes_on(outputs[0]));
     std::copy_n(outputs.begin() + 1, carried.size(), carried.begin());
     for (std::size_t k = 0; k < rows.size(); ++k) rows[k].push_back(outputs[1 + carried.size() + k]);
@@ -246,9 +243,9 @@ Status import_loop(OnnxSite& site, const Body& body, std::optional<ValueId> coun
   if (rounds.go_on && !rounds.limited) {
     return site.error("does not end within " + std::to_string(kMostRounds) + " rounds");
   }
-  std::vector<ValueId> results = carried;
+  ValueIds results = carried;
   if (round == 0 && site.output_count() > carried.size()) {
-    WHET_TRY(const std::vector<ValueId> nothing, empty_rows(site, *body, carried));
+    WHET_TRY(const ValueIds nothing, empty_rows(site, *body, carried));
     results.insert(results.end(), nothing.begin(), nothing.end());
   }
   for (std::size_t k = 0; round > 0 && k < rows.size(); ++k) {
@@ -258,7 +255,7 @@ Status import_loop(OnnxSite& site, const Body& body, std::optional<ValueId> coun
   return give_all(site, results);
 }
 
-Status import_scan(OnnxSite& site, const Body& body, std::int64_t count) {
+Status import_scan(OnnxSite& site, const OnnxBody& body, std::int64_t count) {
   WHET_TRY(Scan scan, read_scan(site, 0, body, count));
   WHET_RETURN_IF_ERROR(read_axes(site, "scan_input_axes", scan.in));
   WHET_RETURN_IF_ERROR(read_axes(site, "scan_output_axes", scan.out));
@@ -268,12 +265,12 @@ Status import_scan(OnnxSite& site, const Body& body, std::int64_t count) {
     WHET_TRY(scan.in[k].axis, site.resolve_axis(scan.in[k].axis, site.type(scan.sequences[k]).shape.size()));
   }
   WHET_RETURN_IF_ERROR(count_steps(site, scan));
-  WHET_TRY(const std::vector<ValueId> results, scanned(site, scan));
+  WHET_TRY(const ValueIds results, scanned(site, scan));
   return give_all(site, results);
 }
 
 /// In operator set 8 states and sequences are in batches: each is scanned alone.
-Status import_scan_batches(OnnxSite& site, const Body& body, std::int64_t count) {
+Status import_scan_batches(OnnxSite& site, const OnnxBody& body, std::int64_t count) {
   if (site.has(0)) return site.error("gives the lengths of its sequences; only whole sequences are supported");
   WHET_TRY(Scan scan, read_scan(site, 1, body, count));
   WHET_RETURN_IF_ERROR(read_directions(site, "directions", scan.in));
@@ -288,19 +285,19 @@ Status import_scan_batches(OnnxSite& site, const Body& body, std::int64_t count)
   for (Lane& lane : scan.in) lane.axis = 1;
   WHET_RETURN_IF_ERROR(count_steps(site, scan, batch));
   for (Lane& lane : scan.in) lane.axis = 0;
-  std::vector<std::vector<ValueId>> of_batch(scan.states.size() + scan.out.size());
+  std::vector<ValueIds> of_batch(scan.states.size() + scan.out.size());
   for (std::int64_t b = 0; b < batch; ++b) {
     Scan one = scan;
-    for (std::vector<ValueId>* list : {&one.states, &one.sequences}) {
+    for (ValueIds* list : {&one.states, &one.sequences}) {
       for (ValueId& x : *list) {
         WHET_TRY(x, element(site, x, 0, b));
       }
     }
-    WHET_TRY(const std::vector<ValueId> results, scanned(site, one));
+    WHET_TRY(const ValueIds results, scanned(site, one));
     for (std::size_t k = 0; k < results.size(); ++k) of_batch[k].push_back(results[k]);
   }
-  std::vector<ValueId> results;
-  for (const std::vector<ValueId>& list : of_batch) {
+  ValueIds results;
+  for (const ValueIds& list : of_batch) {
     WHET_TRY(const ValueId all, stacked(site, list));
     results.push_back(all);
   }

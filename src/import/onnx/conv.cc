@@ -9,8 +9,6 @@
 namespace whet {
 namespace {
 
-using Ints = std::vector<std::int64_t>;
-
 enum class AutoPad : std::uint8_t { not_set, same_upper, same_lower, valid };
 
 Status read_strides_and_pads(OnnxSite& site, std::size_t spatial, AutoPad mode, Window& window) {

@@ -7,9 +7,7 @@
 namespace whet {
 namespace {
 
-using Ints = std::vector<std::int64_t>;
-
-Status import_concat(OnnxSite& site, const std::vector<ValueId>& inputs, std::int64_t axis) {
+Status import_concat(OnnxSite& site, const ValueIds& inputs, std::int64_t axis) {
   return inputs.size() == 1 ? site.pass(inputs[0]) : site.give(ConcatOperator{axis}, inputs);
 }
 
@@ -47,7 +45,7 @@ Status import_split(OnnxSite& site, ValueId x, Ints parts, std::int64_t axis) {
     return site.error("splits an extent of " + std::to_string(extent) + " into parts " + to_string(parts) + " for " +
                       std::to_string(site.output_count()) + " outputs");
   }
-  WHET_TRY(const std::vector<ValueId> values, split(site, x, axis, parts));
+  WHET_TRY(const ValueIds values, split(site, x, axis, parts));
   for (std::size_t i = 0; i < values.size(); ++i) WHET_RETURN_IF_ERROR(site.give(values[i], i));
   return ok_status();
 }

@@ -22,7 +22,7 @@ Result<ValueId> import_bitwise(NodeSite& site, ValueId a, ValueId b) {
 }
 
 template <BinaryKind kind>
-Result<ValueId> import_chained(NodeSite& site, const std::vector<ValueId>& values) {
+Result<ValueId> import_chained(NodeSite& site, const ValueIds& values) {
   return chained(site, kind, values);
 }
 
@@ -54,16 +54,6 @@ Status import_mod(OnnxSite& site, ValueId a, ValueId b, bool fmod) {
   if (!is_float(site.dtype(a))) return site.give(BinaryOperator{BinaryKind::mod}, {a, b});
   return site.error("attribute \"fmod\" is 0 for " + to_string(site.type(a)) + "; expected 1 for floats");
 }
-
-Status import_clip_attributes(OnnxSite& site, ValueId x, double low, double high) {
-  return site.give(ClipOperator{low, high}, {x});
-}
-
-Status import_hard_sigmoid(OnnxSite& site, ValueId x, double alpha, double beta) {
-  return site.give(HardSigmoidOperator{alpha, beta}, {x});
-}
-
-Status import_leaky_relu(OnnxSite& site, ValueId x, double alpha) { return site.give(LeakyReluOperator{alpha}, {x}); }
 
 Result<ValueId> import_elu(OnnxSite& site, ValueId x, double alpha) { return elu(site, x, {.alpha = alpha}); }
 
@@ -144,7 +134,7 @@ OnnxRows onnx_elementwise() {
       {"CastLike", 24, "x like ~saturate ~round_mode", call<import_cast_like>},
       {"Ceil", 1, "x", call<import_unary<U::ceil>>},
       {"Celu", 12, "x @alpha=1", call<import_celu>},
-      {"Clip", 1, "x @min=-inf @max=inf", call<import_clip_attributes>},
+      {"Clip", 1, "x @min=-inf @max=inf", call<one_operand<ClipOperator, double, double>>},
       {"Clip", 11, "x min? max?", call<clipped>},
       {"Cos", 7, "x", call<import_unary<U::cos>>},
       {"Cosh", 9, "x", call<import_unary<U::cosh>>},
@@ -160,11 +150,11 @@ OnnxRows onnx_elementwise() {
       {"Greater", 1, kAligned, call<import_aligned<B::greater>>},
       {"Greater", 7, kBinary, call<import_binary<B::greater>>},
       {"GreaterOrEqual", 12, kBinary, call<import_binary<B::greater_equal>>},
-      {"HardSigmoid", 1, "x @alpha=0.2 @beta=0.5", call<import_hard_sigmoid>},
+      {"HardSigmoid", 1, "x @alpha=0.2 @beta=0.5", call<one_operand<HardSigmoidOperator, double, double>>},
       {"HardSwish", 14, "x", call<import_unary<U::hard_swish>>},
       {"IsInf", 10, "x @detect_negative=1 @detect_positive=1", call<is_infinite>},
       {"IsNaN", 9, "x", call<import_unary<U::is_nan>>},
-      {"LeakyRelu", 1, "x @alpha=0.01", call<import_leaky_relu>},
+      {"LeakyRelu", 1, "x @alpha=0.01", call<one_operand<LeakyReluOperator, double>>},
       {"Less", 1, kAligned, call<import_aligned<B::less>>},
       {"Less", 7, kBinary, call<import_binary<B::less>>},
       {"LessOrEqual", 12, kBinary, call<import_binary<B::less_equal>>},

@@ -12,7 +12,7 @@ namespace whet {
 namespace {
 
 /// What is done to a result: an operator of one operand.
-Result<Operator> read_activation(OnnxSite& site, const std::string& name, const std::vector<double>& parameters) {
+Result<Operator> read_activation(OnnxSite& site, const std::string& name, const Numbers& parameters) {
   const auto parameter = [&](std::size_t i, double fallback) {
     return i < parameters.size() ? parameters[i] : fallback;
   };
@@ -31,7 +31,7 @@ Result<Operator> read_activation(OnnxSite& site, const std::string& name, const 
 
 /// `product`, plus `more` where that is there, through the activation.
 Status give_activated(OnnxSite& site, const Result<ValueId>& product, std::optional<ValueId> more,
-                      const std::vector<double>& parameters) {
+                      const Numbers& parameters) {
   WHET_TRY(ValueId y, product);
   WHET_TRY(const std::string name, site.text("activation", ""));
   if (name.empty() && !more) return site.give(y);
@@ -45,14 +45,14 @@ Status give_activated(OnnxSite& site, const Result<ValueId>& product, std::optio
 
 /// (x, w, bias, what is added before the activation)
 Status import_fused_conv(OnnxSite& site, ValueId x, ValueId w, std::optional<ValueId> bias, std::optional<ValueId> more,
-                         const std::vector<double>& parameters) {
+                         const Numbers& parameters) {
   WHET_TRY(const ConvOperator op, read_conv(site, x, w));
   return give_activated(site, convolved(site, x, w, bias, op), more, parameters);
 }
 
 Status import_fused_gemm(OnnxSite& site, ValueId a, ValueId b, std::optional<ValueId> c, bool transpose_a,
                          bool transpose_b, double alpha, double beta) {
-  std::vector<double> parameters;
+  Numbers parameters;
   for (const char* attribute : {"activation_alpha", "activation_beta", "activation_gamma"}) {
     if (!site.has_attribute(attribute)) break;
     WHET_TRY(const double parameter, site.number(attribute, 0));

@@ -24,18 +24,6 @@ Status import_top_k(OnnxSite& site, ValueId x, std::int64_t k, std::int64_t axis
   return site.give(GatherElementsOperator{axis}, {x, places}, 0);
 }
 
-Status import_cumsum(OnnxSite& site, ValueId x, std::int64_t axis, bool exclusive, bool reverse) {
-  return site.give(CumSumOperator{axis, exclusive, reverse}, {x});
-}
-
-Status import_gather_elements(OnnxSite& site, ValueId x, ValueId places, std::int64_t axis) {
-  return site.give(GatherElementsOperator{axis}, {x, places});
-}
-
-Status import_gather_nd(OnnxSite& site, ValueId x, ValueId places, std::int64_t batch_dims) {
-  return site.give(GatherNdOperator{batch_dims}, {x, places});
-}
-
 Status import_scatter_elements(OnnxSite& site, ValueId x, ValueId places, ValueId updates, std::int64_t axis,
                                ScatterKind kind) {
   if (num_elements(site.shape(places)) == 0) return site.pass(x);
@@ -78,7 +66,7 @@ Result<ValueId> import_one_hot(OnnxSite& site, ValueId x, const Tensor& depth, V
 }
 
 Status import_eye_like(OnnxSite& site, ValueId x, std::int64_t k) {
-  WHET_TRY(const DType dtype, site.type("dtype", site.dtype(x)));
+  WHET_TRY(const DType dtype, site.dtype_attribute("dtype", site.dtype(x)));
   if (site.rank(x) != 2) return site.error("the input is " + to_string(site.type(x)) + "; expected a matrix");
   WHET_RETURN_IF_ERROR(expect_small(site, site.shape(x), "the result"));
   return site.give_constant(eye(dtype, site.shape(x)[0], site.shape(x)[1], k));
@@ -154,10 +142,10 @@ OnnxRows onnx_index() {
       {"ArgMax", 1, kArg, call<import_arg<true>>},
       {"ArgMin", 1, kArg, call<import_arg<false>>},
       {"Compress", 9, "x condition @axis(x)?", call<import_compress>},
-      {"CumSum", 11, "x axis(x) @exclusive=0 @reverse=0", call<import_cumsum>},
+      {"CumSum", 11, "x axis(x) @exclusive=0 @reverse=0", call<one_operand<CumSumOperator, std::int64_t, bool, bool>>},
       {"EyeLike", 9, "x @k=0 @dtype?", call<import_eye_like>},
-      {"GatherElements", 11, "x places @axis(x)=0", call<import_gather_elements>},
-      {"GatherND", 11, "x places @batch_dims=0", call<import_gather_nd>},
+      {"GatherElements", 11, "x places @axis(x)=0", call<two_operands<GatherElementsOperator, std::int64_t>>},
+      {"GatherND", 11, "x places @batch_dims=0", call<two_operands<GatherNdOperator, std::int64_t>>},
       {"Hardmax", 1, "x @axis(x)=1", call<import_hardmax_flattened>},
       {"Hardmax", 13, "x @axis(x)=-1", call<import_hardmax>},
       {"NonMaxSuppression", 10, "boxes scores number_of_boxes_of_a_class=0 overlap? score? @center_point_box=0",

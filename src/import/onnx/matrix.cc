@@ -17,7 +17,7 @@ Status import_matmul(OnnxSite& site, ValueId a, ValueId b) {
   return has_vector ? site.pass(product) : site.give(product);
 }
 
-Status import_einsum(OnnxSite& site, const std::vector<ValueId>& values, const std::string& equation) {
+Status import_einsum(OnnxSite& site, const ValueIds& values, const std::string& equation) {
   const Einsum form{.equation = equation, .what = "attribute \"equation\""};
   WHET_RETURN_IF_ERROR(site.expect_inputs(operand_count(form)));
   return site.pass(einsum(site, values, form));

@@ -5,8 +5,6 @@
 namespace whet {
 namespace {
 
-using Ints = std::vector<std::int64_t>;
-
 template <bool log>
 Status import_softmax(OnnxSite& site, ValueId x, std::int64_t axis) {
   return site.give(SoftmaxOperator{axis, log}, {x});

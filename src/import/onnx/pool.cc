@@ -20,8 +20,6 @@ Result<Pooling> read_pooling(OnnxSite& site, ValueId x, PoolKind kind) {
 
 namespace {
 
-using Ints = std::vector<std::int64_t>;
-
 Status expect_norm(OnnxSite& site, std::int64_t p) {
   if (p >= 1 && p <= 1024) return ok_status();
   return site.error("attribute \"p\" is " + std::to_string(p) + "; expected 1 to 1024");

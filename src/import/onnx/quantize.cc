@@ -183,7 +183,7 @@ Status import_qlinear_conv(OnnxSite& site) {
   WHET_TRY(const ConvOperator op, read_conv(site, site.in(0), site.in(3)));
   WHET_TRY(const ValueId x, centred_image(site, 2));
   WHET_TRY(const ValueId w, centred_weights(site, 3, 5));
-  std::vector<ValueId> inputs = {x, w};
+  ValueIds inputs = {x, w};
   if (site.has(8)) inputs.push_back(site.in(8));
   WHET_TRY(const ValueId sum, site.add("conv", op, inputs));
   Scales scales;
@@ -247,7 +247,7 @@ Status import_qlinear_where(OnnxSite& site) {
 
 /// (the result's scale and zero point, then each part with its own)
 Status import_qlinear_concat(OnnxSite& site, std::int64_t axis) {
-  std::vector<ValueId> list;
+  ValueIds list;
   for (std::size_t i = 2; i < site.input_count(); i += 3) {
     if (!site.has(i) || !site.has(i + 1)) return site.error("input " + std::to_string(i) + " or its scale is left out");
     WHET_TRY(const ValueId part, dequantized_input(site, i));

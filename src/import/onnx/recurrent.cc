@@ -6,7 +6,7 @@ namespace whet {
 namespace {
 
 /// The next of the values, where the activation has such a parameter; the usual one where no value is left.
-void take_next(bool has, const std::vector<double>& values, std::size_t& used, double& parameter) {
+void take_next(bool has, const Numbers& values, std::size_t& used, double& parameter) {
   if (has && used < values.size()) parameter = values[used++];
 }
 
@@ -17,9 +17,8 @@ Status expect_all_used(OnnxSite& site, const std::string& attribute, std::size_t
 }
 
 /// "activations" and their parameters. The parameters are in the order of the activations that have them.
-Status name_activations(OnnxSite& site, Recurrent& form, std::vector<std::string> names,
-                        const std::vector<double>& alpha, const std::vector<double>& beta) {
-  const std::vector<std::string> usual = usual_activations(form.kind);
+Status name_activations(OnnxSite& site, Recurrent& form, Texts names, const Numbers& alpha, const Numbers& beta) {
+  const Texts usual = usual_activations(form.kind);
   const std::size_t count = usual.size() * static_cast<std::size_t>(form.directions());
   for (std::size_t i = 0; !site.has_attribute("activations") && i < count; ++i)
     names.push_back(usual[i % usual.size()]);
@@ -42,8 +41,8 @@ enum class Direction : std::uint8_t { forward, reverse, both };
 
 template <CellKind kind>
 Status import_recurrent(OnnxSite& site, ValueId x, ValueId weights, ValueId state_weights, Direction direction,
-                        double clip, std::int64_t layout, const std::vector<std::string>& names,
-                        const std::vector<double>& alpha, const std::vector<double>& beta) {
+                        double clip, std::int64_t layout, const Texts& names, const Numbers& alpha,
+                        const Numbers& beta) {
   Recurrent form{.kind = kind, .x = x, .weights = weights, .state_weights = state_weights};
   form.bias = site.if_given(3);
   form.lengths = site.if_given(4);

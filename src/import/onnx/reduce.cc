@@ -7,7 +7,7 @@ namespace whet {
 namespace {
 
 template <ReduceKind kind>
-Result<ValueId> import_reduce(OnnxSite& site, ValueId x, std::vector<std::int64_t> axes, bool keep_dims) {
+Result<ValueId> import_reduce(OnnxSite& site, ValueId x, Ints axes, bool keep_dims) {
   WHET_TRY(const bool noop, site.flag("noop_with_empty_axes", false));
   if (axes.empty() && noop) return reduced_each(site, x, kind);
   return reduced(site, x, {kind, axes.empty() ? every_axis(site.rank(x)) : axes, keep_dims});

@@ -9,10 +9,9 @@
 namespace whet {
 namespace {
 
-/// Values given for some axes, put where they belong; `rest` elsewhere.
+/// ValueIds given for some axes, put where they belong; `rest` elsewhere.
 template <typename T>
-Result<std::vector<T>> spread(OnnxSite& site, const std::vector<T>& values, const std::vector<std::int64_t>& axes,
-                              std::vector<T> rest) {
+Result<std::vector<T>> spread(OnnxSite& site, const std::vector<T>& values, const Ints& axes, std::vector<T> rest) {
   if (values.size() != axes.size()) {
     return site.error("has " + std::to_string(values.size()) + " scales or sizes for " + std::to_string(axes.size()) +
                       " axes");
@@ -26,10 +25,10 @@ Result<std::vector<T>> spread(OnnxSite& site, const std::vector<T>& values, cons
 }
 
 /// The region of interest: the first places of all axes, then the last.
-Status read_region(OnnxSite& site, const std::vector<std::int64_t>& axes, ResizeOperator& op) {
+Status read_region(OnnxSite& site, const Ints& axes, ResizeOperator& op) {
   if (op.coordinates != CoordinateMode::tf_crop_and_resize) return ok_status();
   if (!site.has(1)) return site.error("needs a region of interest for \"tf_crop_and_resize\"");
-  WHET_TRY(const std::vector<double> region, site.known_numbers(1, "region of interest"));
+  WHET_TRY(const Numbers region, site.known_numbers(1, "region of interest"));
   const std::size_t rank = site.rank(0);
   if (region.size() != 2 * axes.size()) {
     return site.error("the region of interest has " + std::to_string(region.size()) + " entries; expected " +
@@ -46,7 +45,7 @@ Status read_region(OnnxSite& site, const std::vector<std::int64_t>& axes, Resize
 }
 
 /// The sizes that are asked for. Those that values decide must be the input's own.
-Result<std::vector<std::int64_t>> read_sizes(OnnxSite& site, const std::vector<std::int64_t>& axes) {
+Result<Ints> read_sizes(OnnxSite& site, const Ints& axes) {
   WHET_TRY(const std::vector<Size> sizes, site.known_sizes(site.in(3), "list of sizes"));
   for (std::size_t k = 0; k < sizes.size(); ++k) {
     if (!sizes[k].count || k >= axes.size()) continue;
@@ -61,8 +60,7 @@ Result<std::vector<std::int64_t>> read_sizes(OnnxSite& site, const std::vector<s
 enum class AspectRatio : std::uint8_t { stretch, not_larger, not_smaller };
 
 /// One scale for all axes, so that the sizes are kept within, or cover, those that are asked for.
-Status keep_aspect_ratio(OnnxSite& site, AspectRatio policy, const std::vector<std::int64_t>& axes,
-                         std::vector<std::int64_t>& sizes, ResizeOperator& op) {
+Status keep_aspect_ratio(OnnxSite& site, AspectRatio policy, const Ints& axes, Ints& sizes, ResizeOperator& op) {
   if (policy == AspectRatio::stretch) return ok_status();
   const Shape& x = site.shape(0);
   double scale = 0;
@@ -88,31 +86,31 @@ Status keep_aspect_ratio(OnnxSite& site, AspectRatio policy, const std::vector<s
 }
 
 Status import_resize(OnnxSite& site, ValueId x, ResizeMode mode, CoordinateMode coordinates, NearestMode nearest,
-                     double cubic_a, bool exclude_outside, double extrapolation,
-                     const std::optional<std::vector<std::int64_t>>& some_axes, AspectRatio policy, bool antialias) {
+                     double cubic_a, bool exclude_outside, double extrapolation, const std::optional<Ints>& some_axes,
+                     AspectRatio policy, bool antialias) {
   ResizeOperator op{mode, coordinates, nearest};
   op.cubic_a = cubic_a, op.exclude_outside = exclude_outside;
   if (coordinates == CoordinateMode::tf_crop_and_resize) op.extrapolation = extrapolation;
   const Shape extents = site.shape(x);
-  const std::vector<std::int64_t> axes = some_axes.value_or(every_axis(extents.size()));
+  const Ints axes = some_axes.value_or(every_axis(extents.size()));
   WHET_RETURN_IF_ERROR(read_region(site, axes, op));
   const auto given = [&](std::size_t i) {  // an empty list means "left out"
     return site.has(i) && !(site.rank(i) == 1 && site.shape(i)[0] == 0);
   };
   if (given(3) == given(2)) return site.error("needs either scales or sizes");
   if (given(3)) {
-    WHET_TRY(std::vector<std::int64_t> sizes, read_sizes(site, axes));
+    WHET_TRY(Ints sizes, read_sizes(site, axes));
     WHET_RETURN_IF_ERROR(keep_aspect_ratio(site, policy, axes, sizes, op));
     if (some_axes) {
       WHET_TRY(sizes, spread(site, sizes, axes, extents));
     }
-    const std::vector<double> one_scale = std::exchange(op.scales, {});
+    const Numbers one_scale = std::exchange(op.scales, {});
     WHET_RETURN_IF_ERROR(scale_to(site, x, sizes, op));
     if (!one_scale.empty()) op.scales = one_scale;
   } else {
-    WHET_TRY(std::vector<double> scales, site.known_numbers(2, "list of scales"));
+    WHET_TRY(Numbers scales, site.known_numbers(2, "list of scales"));
     if (some_axes) {
-      WHET_TRY(scales, spread(site, scales, axes, std::vector<double>(extents.size(), 1)));
+      WHET_TRY(scales, spread(site, scales, axes, Numbers(extents.size(), 1)));
     }
     WHET_RETURN_IF_ERROR(scale_by(site, x, scales, op));
   }
@@ -121,7 +119,7 @@ Status import_resize(OnnxSite& site, ValueId x, ResizeMode mode, CoordinateMode 
 }
 
 /// Operator set 10 and Upsample: positions are divided by the scale, and the nearest one is below.
-Status import_simple_resize(OnnxSite& site, ValueId x, const std::vector<double>& scales, ResizeMode mode) {
+Status import_simple_resize(OnnxSite& site, ValueId x, const Numbers& scales, ResizeMode mode) {
   ResizeOperator op{mode, CoordinateMode::asymmetric, NearestMode::floor};
   WHET_RETURN_IF_ERROR(scale_by(site, x, scales, op));
   return site.give(op, {x});

@@ -5,6 +5,12 @@
 #include <vector>
 
 namespace whet {
+
+OnnxRows onnx_attention(), onnx_constant(), onnx_control(), onnx_conv(), onnx_data(), onnx_elementwise(),
+    onnx_fourier(), onnx_fused(), onnx_fused_attention(), onnx_index(), onnx_loss(), onnx_matrix(), onnx_normalize(),
+    onnx_pool(), onnx_quantize(), onnx_recurrent(), onnx_reduce(), onnx_resize(), onnx_sample(), onnx_sequence(),
+    onnx_shape(), onnx_signal();
+
 namespace {
 
 std::tuple<std::string_view, std::string_view, std::int64_t> key_of(const OnnxRow& row) {

@@ -7,7 +7,7 @@
 #include "import/call.h"
 #include "import/onnx/site.h"
 
-/// The operators of ONNX that whet reads. Each family's rows are at the end of its file; rows.cc gathers them.
+/// The operators of ONNX that whet reads. Each family's rows are at the end of its file; rows.cc declares and gathers them.
 namespace whet {
 
 constexpr std::string_view kMicrosoft = "com.microsoft";  ///< what ONNX Runtime's optimizer writes
@@ -34,10 +34,5 @@ using OnnxRows = std::span<const OnnxRow>;
 const OnnxRow* find_importer(std::string_view domain, std::string_view op, std::int64_t opset);
 /// All rows by domain, operator and operator set.
 OnnxRows onnx_importers();
-
-OnnxRows onnx_attention(), onnx_constant(), onnx_control(), onnx_conv(), onnx_data(), onnx_elementwise(),
-    onnx_fourier(), onnx_fused(), onnx_fused_attention(), onnx_index(), onnx_loss(), onnx_matrix(), onnx_normalize(),
-    onnx_pool(), onnx_quantize(), onnx_recurrent(), onnx_reduce(), onnx_resize(), onnx_sample(), onnx_sequence(),
-    onnx_shape(), onnx_signal();
 
 }  // namespace whet

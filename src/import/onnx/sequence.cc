@@ -10,7 +10,7 @@ namespace {
 
 /// Position `i` as the file gives it, counted from 0; `count` positions exist.
 Result<std::size_t> position(OnnxSite& site, std::size_t i, std::size_t count) {
-  WHET_TRY(const std::vector<std::int64_t> given, site.known_integers(i, "position"));
+  WHET_TRY(const Ints given, site.known_integers(i, "position"));
   if (given.size() != 1) return site.error("its position is a list of " + std::to_string(given.size()));
   const auto extent = static_cast<std::int64_t>(count);
   if (given[0] >= -extent && given[0] < extent) {
@@ -21,11 +21,11 @@ Result<std::size_t> position(OnnxSite& site, std::size_t i, std::size_t count) {
 }
 
 /// The extents of SplitToSequence's parts along an axis of `extent`: a number says how large each is, the last smaller.
-Result<std::vector<std::int64_t>> part_extents(OnnxSite& site, std::int64_t extent) {
+Result<Ints> part_extents(OnnxSite& site, std::int64_t extent) {
   std::int64_t part = 1;
   if (site.has(1)) {
     const bool listed = site.rank(1) > 0;
-    WHET_TRY(const std::vector<std::int64_t> given, site.known_integers(1, "list of parts"));
+    WHET_TRY(const Ints given, site.known_integers(1, "list of parts"));
     if (listed) return given;
     part = given[0];
   }
@@ -34,17 +34,17 @@ Result<std::vector<std::int64_t>> part_extents(OnnxSite& site, std::int64_t exte
   if (extent / part > kMostParts)
     return site.error("divides an extent of " + std::to_string(extent) + " into parts of " + std::to_string(part) +
                       "; at most " + std::to_string(kMostParts) + " parts are supported");
-  std::vector<std::int64_t> parts;
+  Ints parts;
   for (std::int64_t begin = 0; begin < extent; begin += part) parts.push_back(std::min(part, extent - begin));
   return parts;
 }
 
 Status import_sequence_empty(OnnxSite& site) {
-  WHET_TRY(const DType dtype, site.type("dtype", DType::f32));
+  WHET_TRY(const DType dtype, site.dtype_attribute("dtype", DType::f32));
   return site.give_sequence(dtype, {});
 }
 
-Status import_sequence_construct(OnnxSite& site, const std::vector<ValueId>& values) {
+Status import_sequence_construct(OnnxSite& site, const ValueIds& values) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (site.dtype(i) == site.dtype(0)) continue;
     return site.error("input " + std::to_string(i) + " is " + to_string(site.type(values[i])) + " beside " +
@@ -53,7 +53,7 @@ Status import_sequence_construct(OnnxSite& site, const std::vector<ValueId>& val
   return site.give_sequence(site.dtype(0), values);
 }
 
-Status import_sequence_insert(OnnxSite& site, std::vector<ValueId> values, ValueId x) {
+Status import_sequence_insert(OnnxSite& site, ValueIds values, ValueId x) {
   if (site.is_sequence(x) || site.dtype(x) != site.dtype(0)) {
     return site.error("inserts " + (site.is_sequence(x) ? "a sequence" : to_string(site.type(x))) +
                       " into a sequence of " + std::string(name_of(site.dtype(0))));
@@ -61,7 +61,7 @@ Status import_sequence_insert(OnnxSite& site, std::vector<ValueId> values, Value
   std::size_t at = values.size();
   if (site.has(2)) {
     // One more place than elements: behind the last. A negative one counts from the elements.
-    WHET_TRY(const std::vector<std::int64_t> given, site.known_integers(2, "position"));
+    WHET_TRY(const Ints given, site.known_integers(2, "position"));
     const auto count = static_cast<std::int64_t>(values.size());
     if (given.size() != 1 || given[0] < -count || given[0] > count) {
       return site.error("inserts at " + (given.size() == 1 ? "position " + std::to_string(given[0]) : "a list") +
@@ -73,7 +73,7 @@ Status import_sequence_insert(OnnxSite& site, std::vector<ValueId> values, Value
   return site.give_sequence(site.dtype(0), values);
 }
 
-Status import_sequence_erase(OnnxSite& site, std::vector<ValueId> values) {
+Status import_sequence_erase(OnnxSite& site, ValueIds values) {
   if (values.empty()) return site.error("erases from an empty sequence");
   std::size_t at = values.size() - 1;
   if (site.has(1)) {
@@ -83,21 +83,21 @@ Status import_sequence_erase(OnnxSite& site, std::vector<ValueId> values) {
   return site.give_sequence(site.dtype(0), values);
 }
 
-Status import_sequence_at(OnnxSite& site, const std::vector<ValueId>& values) {
+Status import_sequence_at(OnnxSite& site, const ValueIds& values) {
   WHET_TRY(const std::size_t at, position(site, 1, values.size()));
   return site.pass(values[at]);
 }
 
-Status import_sequence_length(OnnxSite& site, const std::vector<ValueId>& values) {
+Status import_sequence_length(OnnxSite& site, const ValueIds& values) {
   return site.give_constant(Tensor::of<std::int64_t>(DType::i64, {}, {static_cast<std::int64_t>(values.size())}));
 }
 
 Status import_split_to_sequence(OnnxSite& site, ValueId whole, std::int64_t axis, bool keep) {
   const auto d = static_cast<std::size_t>(axis);
   const Shape x = site.shape(whole);
-  WHET_TRY(const std::vector<std::int64_t> parts, part_extents(site, x[d]));
-  SliceOperator op{std::vector<std::int64_t>(x.size(), 0), std::vector<std::int64_t>(x.size(), 1), x};
-  std::vector<ValueId> values;
+  WHET_TRY(const Ints parts, part_extents(site, x[d]));
+  SliceOperator op{Ints(x.size(), 0), Ints(x.size(), 1), x};
+  ValueIds values;
   for (std::int64_t part : parts) {
     if (part < 0 || part > x[d] - op.starts[d]) {
       return site.error("its parts do not add up to an extent of " + std::to_string(x[d]));
@@ -116,7 +116,7 @@ Status import_split_to_sequence(OnnxSite& site, ValueId whole, std::int64_t axis
   return site.give_sequence(site.dtype(0), values);
 }
 
-Status import_concat_from_sequence(OnnxSite& site, std::vector<ValueId> values, std::int64_t given, bool new_axis) {
+Status import_concat_from_sequence(OnnxSite& site, ValueIds values, std::int64_t given, bool new_axis) {
   if (values.empty()) return site.error("concatenates an empty sequence");
   WHET_TRY(const std::int64_t axis, site.resolve_axis(given, site.type(values[0]).shape.size() + (new_axis ? 1 : 0)));
   for (ValueId& value : values) {
@@ -131,22 +131,21 @@ Status import_concat_from_sequence(OnnxSite& site, std::vector<ValueId> values, 
 }
 
 /// A body for each element of the first sequence; of other sequences the elements at the same place, of tensors the whole.
-Status import_sequence_map(OnnxSite& site, const std::vector<ValueId>& first,
-                           const std::shared_ptr<const OnnxSubgraph>& body) {
-  std::vector<std::vector<ValueId>> results(site.output_count());
+Status import_sequence_map(OnnxSite& site, const ValueIds& first, const OnnxBody& body) {
+  std::vector<ValueIds> results(site.output_count());
   for (std::size_t k = 0; k < first.size(); ++k) {
-    std::vector<ValueId> inputs;
+    ValueIds inputs;
     for (std::size_t i = 0; i < site.input_count(); ++i) {
       if (!site.has(i)) return site.error("input " + std::to_string(i) + " is left out");
       WHET_RETURN_IF_ERROR(site.count_inlined());  // a body without nodes counts too
-      const std::vector<ValueId>* values = site.graph().sequence(site.in(i));
+      const ValueIds* values = site.graph().sequence(site.in(i));
       if (values != nullptr && values->size() != first.size()) {
         return site.error("maps sequences of " + std::to_string(first.size()) + " and " +
                           std::to_string(values->size()) + " elements");
       }
       inputs.push_back(values == nullptr ? site.in(i) : (*values)[k]);
     }
-    WHET_TRY(const std::vector<ValueId> outputs, site.inlined(*body, inputs));
+    WHET_TRY(const ValueIds outputs, site.inlined(*body, inputs));
     if (outputs.size() < results.size()) {
       return site.error("its body has " + std::to_string(outputs.size()) + " outputs; the node has " +
                         std::to_string(results.size()));

@@ -8,8 +8,6 @@
 namespace whet {
 namespace {
 
-using Ints = std::vector<std::int64_t>;
-
 Status expect_blocks(OnnxSite& site, ValueId x, std::int64_t block) {
   if (site.rank(x) != 4) return site.error("the input is " + to_string(site.type(x)) + "; expected 4 dimensions");
   if (block >= 1 && block <= 1024) return ok_status();

@@ -8,7 +8,7 @@ namespace whet {
 namespace {
 
 Result<DType> read_dtype(OnnxSite& site) {
-  WHET_TRY(const DType dtype, site.type("output_datatype", DType::f32));
+  WHET_TRY(const DType dtype, site.dtype_attribute("output_datatype", DType::f32));
   if (dtype != DType::boolean) return dtype;
   return site.error("attribute \"output_datatype\" is BOOL, which is not supported");
 }
@@ -16,7 +16,7 @@ Result<DType> read_dtype(OnnxSite& site) {
 constexpr CosineWindow kHann = {0.5, 0.5, 0}, kHamming = {25.0 / 46, 21.0 / 46, 0}, kBlackman = {0.42, 0.5, 0.08};
 
 template <const CosineWindow& usual>
-Status import_window(OnnxSite& site, const std::vector<std::int64_t>& size, bool periodic) {
+Status import_window(OnnxSite& site, const Ints& size, bool periodic) {
   WHET_TRY(const DType dtype, read_dtype(site));
   CosineWindow form = usual;
   form.periodic = periodic;
