@@ -87,7 +87,8 @@ Result<ValueId> import_hardmax_flattened(OnnxSite& site, ValueId x, std::int64_t
 }
 
 Result<ValueId> import_hardmax(OnnxSite& site, ValueId x, std::int64_t axis) {
-  return hardmax(site, x, axis, site.shape(x));
+  const Shape shape = site.shape(x);
+  return hardmax(site, x, axis, shape);
 }
 
 Result<ValueId> import_compress(OnnxSite& site, ValueId x, ValueId condition, std::optional<std::int64_t> axis) {
