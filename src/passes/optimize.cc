@@ -23,6 +23,7 @@ constexpr Pass kPasses[] = {
     {"integer products", form_integer_products},
     {"move to bytes", move_to_bytes},
     {"clip bytes once", clip_bytes_once},
+    {"dead code", remove_dead_code},
     {"split batch norm", split_batch_norm},
     {"fold constants", fold_constants},
     {"simplify", simplify_graph},
@@ -30,14 +31,18 @@ constexpr Pass kPasses[] = {
     {"channel groups", spread_channel_groups},
     {"channels last", convert_to_channels_last, &PassOptions::channels_last},
     {"simplify", simplify_graph},
+    {"dead code", remove_dead_code},
     {"fold scale and shift", fold_scale_shift},
+    {"dead code", remove_dead_code},
     {"fold scale and shift", fold_scale_shift},  // x*s + b before a convolution goes in two steps
     {"fold constants", fold_constants},
     {"simplify", simplify_graph},
     {"common subexpressions", share_common_subexpressions},
     {"tables of bytes", tabulate_bytes},
+    {"dead code", remove_dead_code},
     {"dequantize at readers", dequantize_at_readers},
     {"numbers apart", give_numbers_apart},
+    {"dead code", remove_dead_code},
     {"halves", store_halves, &PassOptions::halves},
 };
 
@@ -46,10 +51,8 @@ constexpr Pass kPasses[] = {
 std::span<const Pass> graph_passes() { return kPasses; }
 
 Result<Graph> run_graph_passes(Graph graph, std::span<const Pass> passes, const GraphObserver& observer) {
-  return run_pass_list(std::move(graph), passes, observer, [](const Pass& pass, const Graph& now) -> Result<Graph> {
-    WHET_TRY(const Graph next, pass.run(now));
-    return remove_dead_code(next);
-  });
+  return run_pass_list(std::move(graph), passes, observer,
+                       [](const Pass& pass, const Graph& now) { return pass.run(now); });
 }
 
 Result<Graph> run_passes(Graph graph, const PassOptions& options, const GraphObserver& observer) {
