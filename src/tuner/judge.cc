@@ -53,8 +53,8 @@ class Judge::Impl {
  public:
   using Trials = std::vector<Trial>;
 
-  Impl(Measurer& measurer, Ledger& ledger, const TuneOptions& options)
-      : measurer_(measurer), ledger_(ledger), options_(options), deciding_(measurer.setting().device) {}
+  Impl(Measurer& measurer, RunLog& log, const TuneOptions& options)
+      : measurer_(measurer), log_(log), options_(options), deciding_(measurer.setting().device) {}
 
   /// Measures trials, and gives those that were tried, remembered. Those that would be the best wait until all are
   /// measured; of a task's first, all do.
@@ -88,14 +88,14 @@ class Judge::Impl {
   /// best only when a faster one turned out wrong or was measured again. What the check finds against it is written
   /// down, and the next best takes its place.
   Status verify_best(TaskTuning& task) {
-    while (const Record* best = task.incumbent(ledger_.records())) {
+    while (const Record* best = task.incumbent(log_.records())) {
       if (task.is_verified(best->steps)) break;
       Trial trial = again(*best);
       if (check(task, trial.steps, trial.measured.outcome)) break;
       if (says_nothing(trial.measured.outcome.code)) break;
       WHET_RETURN_IF_ERROR(remember(task, trial));
     }
-    task.refresh(ledger_.records());
+    task.refresh(log_.records());
     return ok_status();
   }
 
@@ -104,15 +104,15 @@ class Judge::Impl {
   /// in their turn.
   Status confirm(TaskTuning& task, std::size_t count) {
     std::set<std::string> confirmed;
-    for (int i = 0; i < kConfirmations && !ledger_.interrupted(); ++i) {
-      const Record* best = task.incumbent(ledger_.records());
+    for (int i = 0; i < kConfirmations && !log_.interrupted(); ++i) {
+      const Record* best = task.incumbent(log_.records());
       if (!best || confirmed.count(best->steps) > 0) break;
       Trials trials = finalists(task, count);
       if (trials.empty()) break;
       WHET_RETURN_IF_ERROR(compare(task, trials));
       for (const Trial& trial : trials) confirmed.insert(trial.steps);
     }
-    task.refresh(ledger_.records());
+    task.refresh(log_.records());
     return ok_status();
   }
 
@@ -125,8 +125,8 @@ class Judge::Impl {
         if (std::isfinite(task.progress().best_seconds) && (!sentinel_ || is_heavier(task, *sentinel_)))
           sentinel_ = &task;
     if (!sentinel_) return;
-    if (sentinel_steps_.empty()) sentinel_steps_ = sentinel_->incumbent(ledger_.records())->steps;
-    const Ledger::Timed timed(ledger_, ledger_.phases.confirm);
+    if (sentinel_steps_.empty()) sentinel_steps_ = sentinel_->incumbent(log_.records())->steps;
+    const RunLog::Timed timed(log_, log_.phases.confirm);
     const Outcome seen = measurer_.compare(sentinel_->measure_task(), {sentinel_steps_})[0];
     const double seconds = seen.best_seconds();
     if (!std::isfinite(seconds) || device_of(seen) != deciding_) return;
@@ -147,7 +147,7 @@ class Judge::Impl {
     for (const Trial& trial : trials)
       if (trial.is_schedule()) steps.push_back(trial.steps);
     if (steps.empty()) return;
-    const Ledger::Timed timed(ledger_, ledger_.phases.measure);
+    const RunLog::Timed timed(log_, log_.phases.measure);
     const bool in_jobs = measurer_.in_jobs();
     Incumbent incumbent;
     if (in_jobs)
@@ -160,8 +160,8 @@ class Judge::Impl {
       if (!trial.is_schedule()) continue;
       trial.measured = std::move(measured[next++]);
       if (!in_jobs) trial.measured.outcome.pace = pace(task);
-      ledger_.phases.building += trial.measured.outcome.build_seconds;
-      ledger_.phases.running += trial.measured.outcome.run_seconds;
+      log_.phases.building += trial.measured.outcome.build_seconds;
+      log_.phases.running += trial.measured.outcome.run_seconds;
     }
   }
   /// The champion; before there is one, the default schedule stands in for it, so that times of different devices compare.
@@ -179,7 +179,7 @@ class Judge::Impl {
   std::optional<Champion> champion_of(const TaskTuning& task) const {
     if (!options_.confirm) return std::nullopt;
     if (const auto found = champions_.find(&task); found != champions_.end()) return found->second;
-    const Record* best = task.incumbent(ledger_.records());
+    const Record* best = task.incumbent(log_.records());
     return best ? std::optional<Champion>({best->steps, best->outcome.best_seconds()}) : std::nullopt;
   }
   void crown(const TaskTuning& task, const Trial& trial) {
@@ -187,7 +187,7 @@ class Judge::Impl {
   }
   /// Writes a trial down; a champion that failed is none any more.
   Status remember(TaskTuning& task, const Trial& trial) {
-    WHET_RETURN_IF_ERROR(ledger_.remember(task, trial));
+    WHET_RETURN_IF_ERROR(log_.remember(task, trial));
     if (trial.measured.outcome.ok() || !trial.is_schedule()) return ok_status();
     const auto champion = champions_.find(&task);
     if (champion != champions_.end() && champion->second.steps == trial.steps) champions_.erase(champion);
@@ -213,9 +213,9 @@ class Judge::Impl {
   Status take_pace(TaskTuning& task) {
     const bool in_jobs = measurer_.in_jobs();
     std::optional<double> pace;
-    for (int i = 0; i < kConfirmations && !ledger_.interrupted(); ++i) {
+    for (int i = 0; i < kConfirmations && !log_.interrupted(); ++i) {
       const std::optional<Champion> champion = champion_of(task);
-      const Record* first = task.incumbent(ledger_.records());
+      const Record* first = task.incumbent(log_.records());
       const bool agreed = !champion || !first || first->steps == champion->steps;
       if (!champion || (agreed && (pace || in_jobs))) break;
       std::vector<std::string> steps = {champion->steps};
@@ -240,7 +240,7 @@ class Judge::Impl {
     if (seen.ok()) return true;
     if (says_nothing(seen.code)) return false;
     champions_.erase(&task);
-    const Record* last = task.last_record(ledger_.records(), champion.steps);
+    const Record* last = task.last_record(log_.records(), champion.steps);
     if (!last) return false;
     Trial fallen = again(*last);
     fallen.measured.outcome = seen;
@@ -253,7 +253,7 @@ class Judge::Impl {
   /// disturbs a machine for milliseconds is not its pace.
   void look_again(const TaskTuning& task, const std::vector<std::string>& steps, int bursts, std::size_t k,
                   double expected, std::vector<Outcome>& seen) {
-    for (int look = 0; look < kSecondLooks && !ledger_.interrupted(); ++look) {
+    for (int look = 0; look < kSecondLooks && !log_.interrupted(); ++look) {
       const double before = seen[k].best_seconds();
       if (!seen[k].ok() || before <= (1 + kSteady) * expected) return;
       add_figures(seen, measurer_.compare(task.measure_task(), steps, bursts));
@@ -276,12 +276,12 @@ class Judge::Impl {
       }
       if (!options_.confirm || lucky.empty()) return ok_status();
       const Outcome lost{OutcomeCode::device_lost, "interrupted before it was compared"};
-      if (ledger_.interrupted() && !champion) return lucky[0]->measured.outcome = lost, ok_status();
+      if (log_.interrupted() && !champion) return lucky[0]->measured.outcome = lost, ok_status();
       std::vector<std::string> steps;
       for (const Trial* trial : lucky) steps.push_back(trial->steps);
       if (champion) steps.push_back(champion->steps);
       std::vector<Outcome> seen(steps.size(), lost);
-      if (!ledger_.interrupted()) seen = champion ? challenge(task, steps) : time_first(task, *lucky[0]);
+      if (!log_.interrupted()) seen = champion ? challenge(task, steps) : time_first(task, *lucky[0]);
       if (champion) {
         WHET_TRY(const bool stands, stands_after(task, *champion, seen.back()));
         if (!stands && !says_nothing(seen.back().code)) continue;
@@ -293,7 +293,7 @@ class Judge::Impl {
     }
   }
   std::vector<Outcome> time_first(const TaskTuning& task, const Trial& trial) {
-    const Ledger::Timed timed(ledger_, ledger_.phases.confirm);
+    const RunLog::Timed timed(log_, log_.phases.confirm);
     std::vector<Outcome> seen = measurer_.compare(task.measure_task(), {trial.steps}, kPaceBursts);
     look_again(task, {trial.steps}, kPaceBursts, 0, trial.measured.outcome.best_seconds(), seen);
     return seen;
@@ -326,7 +326,7 @@ class Judge::Impl {
   /// True when the schedule's answers are right; else `outcome` becomes what was found.
   bool check(TaskTuning& task, const std::string& steps, Outcome& outcome) {
     if (task.is_verified(steps)) return true;
-    const Ledger::Timed timed(ledger_, ledger_.phases.check);
+    const RunLog::Timed timed(log_, log_.phases.check);
     Outcome found = measurer_.check(task.measure_task(), steps);
     if (found.ok()) {
       task.set_verified(steps);
@@ -342,11 +342,11 @@ class Judge::Impl {
 
   /// The fastest, what the records rank first, the champion and the default schedule.
   Trials finalists(const TaskTuning& task, std::size_t count) const {
-    std::vector<const Record*> list = task.finalists(ledger_.records(), count, kNear);
-    list.push_back(task.incumbent(ledger_.records()));
+    std::vector<const Record*> list = task.finalists(log_.records(), count, kNear);
+    list.push_back(task.incumbent(log_.records()));
     if (const std::optional<Champion> champion = champion_of(task))
-      list.push_back(task.last_record(ledger_.records(), champion->steps));
-    list.push_back(task.default_record(ledger_.records()));
+      list.push_back(task.last_record(log_.records(), champion->steps));
+    list.push_back(task.default_record(log_.records()));
     Trials trials;
     std::set<std::string> seen;
     for (const Record* each : list)
@@ -356,12 +356,12 @@ class Judge::Impl {
 
   /// Times schedules alternately; where the champion is one of them, it gives all their pace.
   std::vector<Outcome> compare(const TaskTuning& task, const std::vector<std::string>& steps, int bursts = 2) {
-    const Ledger::Timed timed(ledger_, ledger_.phases.confirm);
+    const RunLog::Timed timed(log_, log_.phases.confirm);
     return with_pace(task, steps, bursts, measurer_.compare(task.measure_task(), steps, bursts));
   }
   /// The same of challengers and the champion, the last of them: only while it does not clearly lead.
   std::vector<Outcome> challenge(const TaskTuning& task, const std::vector<std::string>& steps) {
-    const Ledger::Timed timed(ledger_, ledger_.phases.confirm);
+    const RunLog::Timed timed(log_, log_.phases.confirm);
     std::vector<Outcome> seen = measurer_.compare(task.measure_task(), steps, 1);
     const auto is_behind = [&](const Outcome& challenger) {
       return !challenger.ok() || challenger.best_seconds() > kClearLead * seen.back().best_seconds();
@@ -408,7 +408,7 @@ class Judge::Impl {
   }
 
   Measurer& measurer_;
-  Ledger& ledger_;
+  RunLog& log_;
   const TuneOptions& options_;
   std::map<const TaskTuning*, Champion> champions_;
   const std::string deciding_;                 ///< the device on which candidates are compared
@@ -419,8 +419,8 @@ class Judge::Impl {
   std::int64_t sentinel_at_ = 0;                ///< trials at which it is measured again
 };
 
-Judge::Judge(Measurer& measurer, Ledger& ledger, const TuneOptions& options)
-    : impl_(std::make_unique<Impl>(measurer, ledger, options)) {}
+Judge::Judge(Measurer& measurer, RunLog& log, const TuneOptions& options)
+    : impl_(std::make_unique<Impl>(measurer, log, options)) {}
 Judge::~Judge() = default;
 Result<std::vector<Trial>> Judge::measure_and_judge(TaskTuning& task, std::vector<Trial>& trials) {
   return impl_->measure_and_judge(task, trials);

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "measure/measurer.h"
-#include "tuner/ledger.h"
+#include "tuner/run_log.h"
 #include "tuner/task_tuning.h"
 
 namespace whet {
@@ -15,10 +15,10 @@ namespace whet {
 /// comparison), its pace (how much longer the champion takes now than when it won), by which a trial's time is divided,
 /// and a sentinel (one schedule that is measured now and then). A measurer in jobs finds the pace of each trial itself:
 /// so times of different devices rank together. Nothing counts as the best before its answers were checked. Measurements
-/// are remembered in the ledger. Keep the tasks where they are.
+/// are remembered in the log. Keep the tasks where they are.
 class Judge {
  public:
-  Judge(Measurer&, Ledger&, const TuneOptions&);
+  Judge(Measurer&, RunLog&, const TuneOptions&);
   ~Judge();
 
   /// Measures trials, remembers those that were tried, and returns these. A trial that would be the best waits until all

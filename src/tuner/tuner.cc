@@ -12,7 +12,7 @@
 #include "search/budget.h"
 #include "tuner/judge.h"
 #include "tuner/lane_measurer.h"
-#include "tuner/ledger.h"
+#include "tuner/run_log.h"
 #include "tuner/suggestions.h"
 #include "tuner/task_tuning.h"
 
@@ -43,9 +43,9 @@ class Tuner {
         lanes_(options.budget == BudgetPolicy::per_task ? 1 : std::max(1, measurer.lanes())),
         options_(options),
         on_round_(on_round),
-        ledger_(file, options),
-        judge_(measurer_, ledger_, options),
-        start_(ledger_.now()) {
+        log_(file, options),
+        judge_(measurer_, log_, options),
+        start_(log_.now()) {
     progress_.lanes = lanes_;
     progress_.allowed_trials = options.trials;
     progress_.allowed_seconds = options.minutes * 60;
@@ -64,11 +64,11 @@ class Tuner {
     for (std::thread& other : others) other.join();
     const std::lock_guard<std::mutex> turn(turn_);
     WHET_RETURN_IF_ERROR(failure_);
-    const double searching = ledger_.phases.confirm;
+    const double searching = log_.phases.confirm;
     WHET_RETURN_IF_ERROR(confirm_all());
-    ledger_.phases.finals = ledger_.phases.confirm - searching;
-    ledger_.phases.confirm = searching;
-    WHET_RETURN_IF_ERROR(ledger_.sync());
+    log_.phases.finals = log_.phases.confirm - searching;
+    log_.phases.confirm = searching;
+    WHET_RETURN_IF_ERROR(log_.sync());
     return summary(-1);
   }
 
@@ -109,13 +109,13 @@ class Tuner {
   Status run_round_of(int id) {
     TaskTuning& task = tasks_[static_cast<std::size_t>(id)];
     budget_.begin(id);
-    if (task.progress().trials == 0) suggest_neighbours(task, tasks_, ledger_.records());
-    const double begin = ledger_.now();
+    if (task.progress().trials == 0) suggest_neighbours(task, tasks_, log_.records());
+    const double begin = log_.now();
     double best = kInfinity;
     WHET_TRY(const int spent, run_round(task, best));
     round_best_ = best;
-    budget_.spend(id, spent, ledger_.now() - begin, task.progress().best_seconds);
-    task.progress().seconds += ledger_.now() - begin;
+    budget_.spend(id, spent, log_.now() - begin, task.progress().best_seconds);
+    task.progress().seconds += log_.now() - begin;
     task.progress().measured += spent;
     rest_if_done(id);
     judge_.watch_sentinel(tasks_, progress_.trials);
@@ -155,8 +155,8 @@ class Tuner {
   std::optional<int> next_task() const { return finished() ? std::nullopt : budget_.next(); }
 
   bool finished() const {
-    return ledger_.interrupted() || (options_.trials > 0 && progress_.trials + promised_ >= options_.trials) ||
-           (options_.minutes > 0 && ledger_.now() - start_ >= options_.minutes * 60 - reserved());
+    return log_.interrupted() || (options_.trials > 0 && progress_.trials + promised_ >= options_.trials) ||
+           (options_.minutes > 0 && log_.now() - start_ >= options_.minutes * 60 - reserved());
   }
   /// Seconds kept for the comparison at the end, so that the time allowed is the time used.
   double reserved() const {
@@ -165,14 +165,14 @@ class Tuner {
   }
 
   Trials propose(TaskTuning& task, int n) {
-    const Ledger::Timed timed(ledger_, ledger_.phases.propose);
+    const RunLog::Timed timed(log_, log_.phases.propose);
     if (options_.trials > 0)
       n = static_cast<int>(std::min<std::int64_t>(n, options_.trials - progress_.trials - promised_));
     return task.propose(n);
   }
 
   void prepare(TaskTuning& task, const Trials& trials) {
-    const Ledger::Timed timed(ledger_, ledger_.phases.measure);
+    const RunLog::Timed timed(log_, log_.phases.measure);
     std::vector<std::string> steps;
     for (const Trial& trial : trials)
       if (trial.is_schedule()) steps.push_back(trial.steps);
@@ -183,17 +183,17 @@ class Tuner {
   Status give_back_lost(TaskTuning& task, Trials& trials) {
     const auto tried = [](const Trial& trial) { return trial.measured.outcome.code != OutcomeCode::device_lost; };
     const auto first_lost = std::stable_partition(trials.begin(), trials.end(), tried);
-    if (first_lost == trials.begin() && !ledger_.interrupted())
+    if (first_lost == trials.begin() && !log_.interrupted())
       return Error{"tune: the processes that measure are lost: " + trials.front().measured.outcome.message};
     task.give_back({first_lost, trials.end()});
     return ok_status();
   }
 
   void learn(TaskTuning& task, const Trials& trials) {
-    const Ledger::Timed timed(ledger_, ledger_.phases.learn);
+    const RunLog::Timed timed(log_, log_.phases.learn);
     task.learn(trials);
     model_->fit_if_grown();
-    task.refresh(ledger_.records());
+    task.refresh(log_.records());
     progress_.trials += static_cast<std::int64_t>(trials.size());
   }
 
@@ -235,8 +235,8 @@ class Tuner {
     std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) { return is_heavier(*a, *b); });
     progress_.uncompared = std::ranges::count_if(order, [](const auto* task) { return task->progress().trials > 0; });
     for (TaskTuning* task : order) {
-      const bool late = options_.minutes > 0 && ledger_.now() - start_ > options_.minutes * 60;
-      if (ledger_.interrupted() || late) break;
+      const bool late = options_.minutes > 0 && log_.now() - start_ > options_.minutes * 60;
+      if (log_.interrupted() || late) break;
       progress_.uncompared -= task->progress().trials > 0 ? 1 : 0;
       const double share = task->progress().weight * task->progress().best_seconds / summary(-1).network_seconds();
       WHET_RETURN_IF_ERROR(judge_.confirm(*task, share >= kMatters ? kFinalists : 1));
@@ -250,15 +250,15 @@ class Tuner {
 
   TuneProgress summary(int id) {
     progress_.tasks.clear();
-    for (const TaskTuning& task : tasks_) progress_.tasks.push_back(task.by_the_clock(ledger_.records()));
+    for (const TaskTuning& task : tasks_) progress_.tasks.push_back(task.by_the_clock(log_.records()));
     progress_.task = id;
     progress_.next_task = next_task().value_or(-1);
-    progress_.seconds = ledger_.now() - start_;
+    progress_.seconds = log_.now() - start_;
     progress_.round_best_seconds = round_best_;
-    progress_.interrupted = ledger_.interrupted();
-    progress_.failures = ledger_.failures();
+    progress_.interrupted = log_.interrupted();
+    progress_.failures = log_.failures();
     progress_.slowdown = judge_.slowdown();
-    progress_.phases = ledger_.phases;
+    progress_.phases = log_.phases;
     progress_.remaining_gain = 0;
     for (std::size_t i = 0; i < tasks_.size(); ++i)
       if (const double gain = budget_.remaining_gain(static_cast<int>(i)); std::isfinite(gain))
@@ -278,7 +278,7 @@ class Tuner {
   std::int64_t promised_ = 0;  ///< trials that are being measured
   const TuneOptions& options_;
   const std::function<void(const TuneProgress&)>& on_round_;
-  Ledger ledger_;
+  RunLog log_;
   Judge judge_;
   double start_;
   double round_best_ = kInfinity;

@@ -1,4 +1,4 @@
-#include "tuner/ledger.h"
+#include "tuner/run_log.h"
 
 #include <algorithm>
 
@@ -6,7 +6,7 @@
 
 namespace whet {
 
-Status Ledger::remember(TaskTuning& task, const Trial& trial) {
+Status RunLog::remember(TaskTuning& task, const Trial& trial) {
   const Timed timed(*this, phases.record);
   const Record record = task.record(trial);
   WHET_RETURN_IF_ERROR(file_.append(record));
@@ -15,6 +15,6 @@ Status Ledger::remember(TaskTuning& task, const Trial& trial) {
   return ok_status();
 }
 
-double Ledger::now() const { return options_.clock ? options_.clock() : seconds_now(); }
+double RunLog::now() const { return options_.clock ? options_.clock() : seconds_now(); }
 
 }  // namespace whet

@@ -10,9 +10,9 @@
 namespace whet {
 
 /// What a run writes down: records, before anything learns from them, and the seconds that its phases take.
-class Ledger {
+class RunLog {
  public:
-  Ledger(RecordFile& file, const TuneOptions& options) : file_(file), options_(options) {}
+  RunLog(RecordFile& file, const TuneOptions& options) : file_(file), options_(options) {}
 
   const Records& records() const { return file_.records(); }
   /// Appends a record of the trial; what is known of the task's best time follows.
@@ -29,12 +29,12 @@ class Ledger {
   /// Adds the seconds that it lives to a phase.
   class Timed {
    public:
-    Timed(const Ledger& ledger, double& phase) : ledger_(ledger), phase_(phase), start_(ledger.now()) {}
-    ~Timed() { phase_ += ledger_.now() - start_; }
+    Timed(const RunLog& log, double& phase) : log_(log), phase_(phase), start_(log.now()) {}
+    ~Timed() { phase_ += log_.now() - start_; }
     Timed(const Timed&) = delete;
 
    private:
-    const Ledger& ledger_;
+    const RunLog& log_;
     double& phase_;
     double start_;
   };
