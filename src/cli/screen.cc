@@ -18,7 +18,7 @@ namespace whet {
 namespace {
 
 constexpr const char* kNone = "–";
-/// A sentinel this much slower than at first is worth a sentence.
+/// A control schedule this much slower than at first is worth a sentence.
 constexpr double kSlower = 1.1;
 
 std::string milliseconds(double seconds) {

@@ -22,8 +22,8 @@ constexpr double kClearLead = 1.01;
 constexpr int kConfirmations = 6;
 /// How near to the first finalists must be.
 constexpr double kNear = 1.04;
-/// Trials between two looks at the sentinel.
-constexpr std::int64_t kSentinelTrials = 400;
+/// Trials between two looks at the control schedule.
+constexpr std::int64_t kControlTrials = 400;
 /// A change of the machine's speed that says nothing: measurements repeat as well.
 constexpr double kSteady = 0.05;
 /// The pace is asked for with every batch, so that it must be cheap.
@@ -117,23 +117,22 @@ class Judge::Impl {
   }
 
   /// One schedule is measured now and then: when it becomes slower, the machine has.
-  void watch_sentinel(std::vector<TaskTuning>& tasks, std::int64_t trials) {
-    if (!options_.confirm || (sentinel_ && trials < sentinel_at_)) return;
-    sentinel_at_ = trials + kSentinelTrials;
-    if (!sentinel_)
+  void watch_control(std::vector<TaskTuning>& tasks, std::int64_t trials) {
+    if (!options_.confirm || (control_ && trials < control_at_)) return;
+    control_at_ = trials + kControlTrials;
+    if (!control_)
       for (TaskTuning& task : tasks)
-        if (std::isfinite(task.progress().best_seconds) && (!sentinel_ || is_heavier(task, *sentinel_)))
-          sentinel_ = &task;
-    if (!sentinel_) return;
-    if (sentinel_steps_.empty()) sentinel_steps_ = sentinel_->incumbent(log_.records())->steps;
+        if (std::isfinite(task.progress().best_seconds) && (!control_ || is_heavier(task, *control_))) control_ = &task;
+    if (!control_) return;
+    if (control_steps_.empty()) control_steps_ = control_->incumbent(log_.records())->steps;
     const RunLog::Timed timed(log_, log_.phases.confirm);
-    const Outcome seen = measurer_.compare(sentinel_->measure_task(), {sentinel_steps_})[0];
+    const Outcome seen = measurer_.compare(control_->measure_task(), {control_steps_})[0];
     const double seconds = seen.best_seconds();
     if (!std::isfinite(seconds) || device_of(seen) != deciding_) return;
-    if (sentinel_seconds_ == 0)
-      sentinel_seconds_ = seconds;
+    if (control_seconds_ == 0)
+      control_seconds_ = seconds;
     else
-      slowdown_ = seconds / sentinel_seconds_;
+      slowdown_ = seconds / control_seconds_;
   }
   double slowdown() const { return slowdown_; }
 
@@ -413,10 +412,10 @@ class Judge::Impl {
   std::map<const TaskTuning*, Champion> champions_;
   const std::string deciding_;                 ///< the device on which candidates are compared
   std::map<const TaskTuning*, double> paces_;  ///< the last of each task, of the only device
-  TaskTuning* sentinel_ = nullptr;
-  std::string sentinel_steps_;
-  double sentinel_seconds_ = 0, slowdown_ = 0;  ///< the sentinel's first time, and its last against it
-  std::int64_t sentinel_at_ = 0;                ///< trials at which it is measured again
+  TaskTuning* control_ = nullptr;
+  std::string control_steps_;
+  double control_seconds_ = 0, slowdown_ = 0;  ///< the control schedule's first time, and its last against it
+  std::int64_t control_at_ = 0;                ///< trials at which it is measured again
 };
 
 Judge::Judge(Measurer& measurer, RunLog& log, const TuneOptions& options)
@@ -427,9 +426,7 @@ Result<std::vector<Trial>> Judge::measure_and_judge(TaskTuning& task, std::vecto
 }
 Status Judge::verify_best(TaskTuning& task) { return impl_->verify_best(task); }
 Status Judge::confirm(TaskTuning& task, std::size_t count) { return impl_->confirm(task, count); }
-void Judge::watch_sentinel(std::vector<TaskTuning>& tasks, std::int64_t trials) {
-  impl_->watch_sentinel(tasks, trials);
-}
+void Judge::watch_control(std::vector<TaskTuning>& tasks, std::int64_t trials) { impl_->watch_control(tasks, trials); }
 double Judge::slowdown() const { return impl_->slowdown(); }
 
 bool is_heavier(const TaskTuning& a, const TaskTuning& b) {

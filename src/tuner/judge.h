@@ -13,7 +13,7 @@ namespace whet {
 
 /// Decides which schedule of a task is the best. It keeps each task's champion (the schedule that won the last
 /// comparison), its pace (how much longer the champion takes now than when it won), by which a trial's time is divided,
-/// and a sentinel (one schedule that is measured now and then). A measurer in jobs finds the pace of each trial itself:
+/// and a control schedule (one schedule that is measured now and then). A measurer in jobs finds the pace of each trial itself:
 /// so times of different devices rank together. Nothing counts as the best before its answers were checked. Measurements
 /// are remembered in the log. Keep the tasks where they are.
 class Judge {
@@ -31,10 +31,10 @@ class Judge {
   /// count. If the winner won by luck, the others are measured again.
   Status confirm(TaskTuning&, std::size_t count);
 
-  /// Times the sentinel again where that many trials of the run ask for it: when it becomes slower, the deciding device
-  /// has.
-  void watch_sentinel(std::vector<TaskTuning>&, std::int64_t trials);
-  /// The sentinel's last time against its first; 0: not measured again yet.
+  /// Times the control schedule again if enough trials have passed since the last time. If it is slower than at first, the deciding
+  /// device has become slower.
+  void watch_control(std::vector<TaskTuning>&, std::int64_t trials);
+  /// The control schedule's last time against its first; 0: not measured again yet.
   double slowdown() const;
 
  private:

@@ -118,7 +118,7 @@ class Tuner {
     task.progress().seconds += log_.now() - begin;
     task.progress().measured += spent;
     rest_if_done(id);
-    judge_.watch_sentinel(tasks_, progress_.trials);
+    judge_.watch_control(tasks_, progress_.trials);
     report(id);
     return ok_status();
   }

@@ -78,7 +78,7 @@ struct TuneProgress {
   double round_best_seconds = 0;                ///< the best of the round; infinity where nothing ran
   bool interrupted = false;
   double remaining_gain = 0;  ///< time that as many trials again may save in the network [s]
-  /// The sentinel, one schedule that is measured now and then, against its first time: 1.2 is a machine that has become
+  /// The control schedule, one schedule that is measured now and then, against its first time: 1.2 is a machine that has become
   /// 20% slower; 0: not measured again yet.
   double slowdown = 0;
   /// Tasks with trials whose default and best schedules were not measured alternately at the end, because the time was used up:

@@ -28,7 +28,7 @@ namespace {
 
 /// Inferences of one network before the other has its turn [s], and how often each has it.
 constexpr double kTurnSeconds = 0.1;
-/// A sentinel this much slower than at first is worth a sentence.
+/// A control schedule this much slower than at first is worth a sentence.
 constexpr double kSlowdown = 1.1;
 constexpr std::chrono::seconds kLivePause{10};
 constexpr int kTurns = 7, kProfiledRuns = 50;
