@@ -5,7 +5,7 @@
 //       16, less that on this machine, alternately; the bytes of a candidate and of its answer in a session
 //   whet_devices scaling COMMAND --units N --seconds S [--jobs 6]
 //       N devices, "COMMAND K S" for each number K, that take S for each kernel: the part of their time that N x JOBS jobs
-//       of 8 candidates fill, asked for by two lanes a device
+//       of 8 candidates fill, asked for by two threads a device
 //   whet_devices timing COMMAND COMMAND [--rounds 41]
 //       the ratio of a kernel's time on the second device to that on the first, alternately
 #include <fmt/format.h>
@@ -132,7 +132,7 @@ int scaling(const std::string& command, int units, double seconds, int jobs) {
   task.champion_seconds = 1e-3;
   std::mutex mutex;
   int left = units * jobs;
-  const auto lane = [&] {
+  const auto asker = [&] {
     for (;;) {
       {
         const std::lock_guard<std::mutex> lock(mutex);
@@ -144,9 +144,9 @@ int scaling(const std::string& command, int units, double seconds, int jobs) {
     }
   };
   const auto start = bench::now();
-  std::vector<std::thread> lanes;
-  for (int i = 0; i < 2 * units; ++i) lanes.emplace_back(lane);
-  for (std::thread& each : lanes) each.join();
+  std::vector<std::thread> askers;
+  for (int i = 0; i < 2 * units; ++i) askers.emplace_back(asker);
+  for (std::thread& each : askers) each.join();
   const double wall = (bench::now() - start), ideal = seconds * (kOfSimulatedJob + 2) * jobs;
   fmt::print(
       "{{\"units\": {}, \"jobs\": {}, \"job_seconds\": {:.3f}, \"wall_seconds\": {:.3f}, \"efficiency\": {:.3f}}}\n",

@@ -116,14 +116,14 @@ TerminalSize terminal_size() {
   return {size.ws_row, size.ws_col};
 }
 
-std::string phases_text(const TunePhases& phases, double total, int lanes, int builders) {
-  const double all = lanes * (total - phases.finals) + phases.finals;  // one lane alone compares at the end
+std::string phases_text(const TunePhases& phases, double total, int tasks, int builders) {
+  const double all = tasks * (total - phases.finals) + phases.finals;  // one thread alone compares at the end
   const double named =
       phases.propose + phases.measure + phases.check + phases.confirm + phases.record + phases.learn + phases.finals;
   return fmt::format(
       "Time{}: propose {:.1f} s, measure {:.1f} s (building {:.1f} s in {}, running {:.1f} s), check {:.1f} "
       "s, confirm {:.1f} s, record {:.1f} s, learn {:.1f} s, finals {:.1f} s, other {:.1f} s\n",
-      lanes > 1 ? fmt::format(" of {} lanes", lanes) : "", phases.propose, phases.measure, phases.building,
+      tasks > 1 ? fmt::format(" of {} lanes", tasks) : "", phases.propose, phases.measure, phases.building,
       counted(builders, "process", "processes"), phases.running, phases.check, phases.confirm, phases.record,
       phases.learn, phases.finals, std::max(0.0, all - named));
 }
@@ -251,7 +251,7 @@ std::string closing_report(const TuneProgress& progress, double peak_gflops,
   text += sums_text(progress);
   text += fmt::format("{} in {:.1f} s ({:.1f} a second)\n", counted(progress.trials, "trial"), progress.seconds,
                       progress.seconds > 0 ? static_cast<double>(progress.trials) / progress.seconds : 0);
-  text += phases_text(progress.phases, progress.seconds, progress.lanes, builders);
+  text += phases_text(progress.phases, progress.seconds, progress.concurrent_tasks, builders);
   if (progress.slowdown > kSlower)
     text += fmt::format(
         "The machine became {:.0f}% slower while tuning: figures of the end and of the beginning do not "

@@ -27,10 +27,10 @@ constexpr std::size_t kKeptObjectBytes = std::size_t{32} << 20;
 /// Outputs before a check (GuardedBuffer::poison).
 constexpr char kPoison = '\xff';
 constexpr std::size_t kKeptPackings = 16, kKeptReferences = 64;
-/// Tasks that are tuned side by side for each device. Two hide what a lane does between jobs. A GPU of this machine waits
+/// Tasks that are tuned concurrently for each device. Two hide the work of the tuner between jobs. A GPU of this machine waits
 /// for its builders. Four tasks and 16 builders left an H200 idle half of the time, and the builders more than half.
-constexpr int kLanes = 2, kMostLanes = 8;
-constexpr int kBuildersOfALane = 2;
+constexpr int kConcurrentTasks = 2, kMostConcurrentTasks = 8;
+constexpr int kBuildersOfATask = 2;
 
 /// The last few values by key, oldest out first. For several threads.
 template <typename Value>
@@ -119,12 +119,13 @@ class DeviceMeasurer::Impl {
   MeasureSetting setting() const { return {units_.name(deciding_), name_of(options_.policy.cache)}; }
   bool in_jobs() const { return units_.size() > 1 || is_far_away(); }
   /// Where kernels run on the builders' processors, nothing is built while something is timed.
-  int lanes() const {
+  int concurrent_tasks() const {
     for (std::size_t i = 0; i < units_.size(); ++i)
       if (units_.device(i).info().beside_builders) return 1;
     const auto builders = static_cast<int>(builders_.size());
-    const int lanes = is_far_away() ? kLanes : std::clamp(builders / kBuildersOfALane, kLanes, kMostLanes);
-    return lanes * static_cast<int>(units_.size());
+    const int tasks = is_far_away() ? kConcurrentTasks
+                                    : std::clamp(builders / kBuildersOfATask, kConcurrentTasks, kMostConcurrentTasks);
+    return tasks * static_cast<int>(units_.size());
   }
 
   Status calibrate(const MeasureTask& task, const std::string& steps, const std::string& deciding) {
@@ -632,7 +633,7 @@ DeviceMeasurer::DeviceMeasurer(BuilderPool& builders, const std::vector<Device*>
 DeviceMeasurer::~DeviceMeasurer() = default;
 MeasureSetting DeviceMeasurer::setting() const { return impl_->setting(); }
 bool DeviceMeasurer::in_jobs() const { return impl_->in_jobs(); }
-int DeviceMeasurer::lanes() const { return impl_->lanes(); }
+int DeviceMeasurer::concurrent_tasks() const { return impl_->concurrent_tasks(); }
 void DeviceMeasurer::prepare(const MeasureTask& task, const std::vector<std::string>& steps) {
   impl_->prepare(task, steps);
 }

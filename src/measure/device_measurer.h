@@ -26,12 +26,12 @@ struct MeasureCounters {
   double build_seconds = 0, run_seconds = 0;
 };
 
-/// Measures on devices: all builders first, then the devices. Where kernels run on the builders' processors there is one
-/// lane, and nothing compiles while something is timed. One device of this machine gets a candidate at a time; others
+/// Measures on devices: all builders first, then the devices. Where kernels run on the builders' processors one task is
+/// tuned at a time, and nothing compiles while something is timed. One device of this machine gets a candidate at a time; others
 /// get jobs, whichever is free first. Comparisons are of one device, the one that decides; where it is lost, of another.
 /// It survives whatever devices do: an answer that makes no sense has the code unknown, a candidate of a lost device is
 /// measured on another, one over which two devices were lost is a crash, and only where all are lost is it device_lost.
-/// Several threads may call it where there are lanes.
+/// Several threads may call it where `concurrent_tasks` is above 1.
 class DeviceMeasurer : public Measurer {
  public:
   /// At least one device, all of one target. Builders and devices outlive the measurer.
@@ -40,7 +40,7 @@ class DeviceMeasurer : public Measurer {
 
   MeasureSetting setting() const override;
   bool in_jobs() const override;
-  int lanes() const override;
+  int concurrent_tasks() const override;
   void prepare(const MeasureTask&, const std::vector<std::string>& steps) override;
   std::vector<Measured> measure(const MeasureTask&, const std::vector<std::string>& steps, const Incumbent&) override;
   void forget(const MeasureTask&) override;

@@ -53,7 +53,7 @@ class Measurer {
   /// the pace is against the deciding device now.
   virtual bool in_jobs() const { return false; }
   /// How many tasks are best tuned side by side. Where it is more than one, several threads may call.
-  virtual int lanes() const { return 1; }
+  virtual int concurrent_tasks() const { return 1; }
 
   /// Builds candidates that `measure` will be asked for next, all cores at once. It only saves time.
   virtual void prepare(const MeasureTask&, const std::vector<std::string>& /*steps*/) {}

@@ -11,8 +11,8 @@
 #include "base/arithmetic.h"
 #include "search/budget.h"
 #include "tuner/judge.h"
-#include "tuner/lane_measurer.h"
 #include "tuner/run_log.h"
+#include "tuner/shared_measurer.h"
 #include "tuner/suggestions.h"
 #include "tuner/task_tuning.h"
 
@@ -40,13 +40,13 @@ class Tuner {
         budget_(parts, options.budget),
         model_(std::move(model)),
         measurer_(measurer, turn_),
-        lanes_(options.budget == BudgetPolicy::per_task ? 1 : std::max(1, measurer.lanes())),
+        concurrent_(options.budget == BudgetPolicy::per_task ? 1 : std::max(1, measurer.concurrent_tasks())),
         options_(options),
         on_round_(on_round),
         log_(file, options),
         judge_(measurer_, log_, options),
         start_(log_.now()) {
-    progress_.lanes = lanes_;
+    progress_.concurrent_tasks = concurrent_;
     progress_.allowed_trials = options.trials;
     progress_.allowed_seconds = options.minutes * 60;
     if (options.budget == BudgetPolicy::per_task && options.trials > 0)
@@ -59,8 +59,8 @@ class Tuner {
 
   Result<TuneProgress> run() {
     std::vector<std::thread> others;
-    for (int i = 1; i < lanes_; ++i) others.emplace_back([this] { run_lane(); });
-    run_lane();
+    for (int i = 1; i < concurrent_; ++i) others.emplace_back([this] { run_rounds(); });
+    run_rounds();
     for (std::thread& other : others) other.join();
     const std::lock_guard<std::mutex> turn(turn_);
     WHET_RETURN_IF_ERROR(failure_);
@@ -89,8 +89,8 @@ class Tuner {
     std::int64_t trials_;
   };
 
-  /// One round after the other, while any lane may still find something to do.
-  void run_lane() {
+  /// One round after the other, while any thread may still find something to do.
+  void run_rounds() {
     std::unique_lock<std::mutex> turn(turn_);
     while (failure_.ok()) {
       if (const std::optional<int> id = next_task()) {
@@ -269,9 +269,9 @@ class Tuner {
   std::vector<TaskTuning> tasks_;
   Budget budget_;
   std::shared_ptr<CostModel> model_;
-  std::mutex turn_;  ///< of the lane that runs: everything here is its
-  LaneMeasurer measurer_;
-  const int lanes_;
+  std::mutex turn_;  ///< of the thread that runs: everything here is its
+  SharedMeasurer measurer_;
+  const int concurrent_;
   int rounds_running_ = 0;
   std::condition_variable round_ended_;
   Status failure_ = ok_status();

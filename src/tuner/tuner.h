@@ -56,7 +56,7 @@ struct TaskProgress {
   bool done = false;                             ///< it gets no more rounds
 };
 
-/// Where the time of a run went, in seconds of wall time; of all lanes together, where the measurer has several.
+/// Where the time of a run went, in seconds of wall time; of all concurrent tasks together.
 struct TunePhases {
   double propose = 0, measure = 0, check = 0, confirm = 0, record = 0, learn = 0;
   double finals = 0;                 ///< comparisons when the search has ended; `confirm` has those before
@@ -85,7 +85,7 @@ struct TuneProgress {
   /// their gains compare times of different minutes.
   std::int64_t uncompared = 0;
   TunePhases phases;
-  int lanes = 1;                       ///< tasks that were tuned side by side: phases are the sum of all
+  int concurrent_tasks = 1;            ///< tasks that were tuned side by side: phases are the sum of all
   std::vector<FailureGroup> failures;  ///< of this run's trials
 
   /// Sum of weight x best over the tasks that have one [s].

@@ -19,7 +19,7 @@
 #include "tuner/tuner.h"
 
 namespace whet {
-namespace lanes_test {
+namespace concurrent_test {
 
 using testing::FormulaDevice;
 
@@ -94,16 +94,16 @@ class Board : public FormulaDevice {
   DeviceInfo info_;
 };
 
-class TuneInLanes : public ::testing::Test {
+class TuneConcurrently : public ::testing::Test {
  protected:
-  void SetUp() override { path_ = ::testing::TempDir() + "whet_lanes_" + std::to_string(getpid()) + ".jsonl"; }
+  void SetUp() override { path_ = ::testing::TempDir() + "whet_concurrent_" + std::to_string(getpid()) + ".jsonl"; }
   void TearDown() override { std::remove(path_.c_str()); }
 
   struct Run {
     TuneProgress progress;
     std::vector<Record> records;
     std::vector<UnitReport> units;
-    int lanes = 0;
+    int tasks = 0;
     std::size_t deciding = 0;
     double best(const Task& task) const {
       double best = 1;
@@ -138,7 +138,7 @@ class TuneInLanes : public ::testing::Test {
       return std::vector<Record>(read.records.all().begin(), read.records.all().end());
     }();
     out.units = measurer.units();
-    out.lanes = measurer.lanes();
+    out.tasks = measurer.concurrent_tasks();
     out.deciding = measurer.deciding();
     return out;
   }
@@ -158,10 +158,10 @@ std::vector<std::unique_ptr<Board>> boards(const std::vector<double>& factors, s
   return out;
 }
 
-TEST_F(TuneInLanes, TunesTasksSideBySideOnFarUnits) {
+TEST_F(TuneConcurrently, TunesTasksSideBySideOnFarUnits) {
   const Run out = run(tasks_, boards({1, 1.05, 0.97, 1.1}, 0, true, 300), {.trials = 400, .least_gain = 0, .seed = 1});
-  EXPECT_EQ(out.lanes, 8);
-  EXPECT_EQ(out.progress.trials, 400) << "not more, whatever lanes have promised";
+  EXPECT_EQ(out.tasks, 8);
+  EXPECT_EQ(out.progress.trials, 400) << "not more, whatever the threads have promised";
   std::set<std::string> schedules;
   for (const Record& record : out.records) {
     ASSERT_TRUE(record.outcome.ok()) << record.outcome.message;
@@ -176,17 +176,17 @@ TEST_F(TuneInLanes, TunesTasksSideBySideOnFarUnits) {
   EXPECT_EQ(schedules.size(), 400u) << "each schedule once, but for comparisons";
   for (const UnitReport& unit : out.units) EXPECT_GT(unit.candidates, 0) << unit.name;
 }
-TEST_F(TuneInLanes, TakesOneTaskAfterTheOtherOnThisMachine) {
-  EXPECT_EQ(run(tasks_, boards({1}, 0, false), {.trials = 20}).lanes, 1);
-  EXPECT_EQ(run(tasks_, boards({1, 1}, 0, false), {.trials = 20}).lanes, 1) << "builders would disturb them";
+TEST_F(TuneConcurrently, TakesOneTaskAfterTheOtherOnThisMachine) {
+  EXPECT_EQ(run(tasks_, boards({1}, 0, false), {.trials = 20}).tasks, 1);
+  EXPECT_EQ(run(tasks_, boards({1, 1}, 0, false), {.trials = 20}).tasks, 1) << "builders would disturb them";
 }
-TEST_F(TuneInLanes, TunesTasksSideBySideOnAGpuOfThisMachine) {
+TEST_F(TuneConcurrently, TunesTasksSideBySideOnAGpuOfThisMachine) {
   for (const int builders : {2, 8}) {
     BuilderPool pool(zygote(), builders, {}, kEcho);
     const auto gpu = boards({1}, 0, false);
     gpu[0]->leave_the_processors_to_builders();
     const Run out = run(tasks_, gpu, {.trials = 200, .least_gain = 0, .seed = 1}, false, pool);
-    EXPECT_EQ(out.lanes, builders == 2 ? 2 : 4);
+    EXPECT_EQ(out.tasks, builders == 2 ? 2 : 4);
     EXPECT_EQ(out.progress.trials, 200);
     std::set<std::string> schedules;
     for (const Record& record : out.records) {
@@ -197,7 +197,7 @@ TEST_F(TuneInLanes, TunesTasksSideBySideOnAGpuOfThisMachine) {
     EXPECT_EQ(schedules.size(), 200u);
   }
 }
-TEST_F(TuneInLanes, ComparesInOneJobSoThatOneMachineRunsAllBursts) {
+TEST_F(TuneConcurrently, ComparesInOneJobSoThatOneMachineRunsAllBursts) {
   for (const bool far : {true, false}) {
     const auto board = boards({1}, 0, far);
     DeviceMeasurer measurer(builders_, {board[0].get()}, {});
@@ -208,7 +208,7 @@ TEST_F(TuneInLanes, ComparesInOneJobSoThatOneMachineRunsAllBursts) {
     EXPECT_EQ(board[0]->requests, 9);
   }
 }
-TEST_F(TuneInLanes, LetsTheNamedUnitDecide) {
+TEST_F(TuneConcurrently, LetsTheNamedUnitDecide) {
   const auto units = boards({1.5, 1, 1.1});
   DeviceMeasurer measurer(builders_, {units[0].get(), units[1].get(), units[2].get()}, {});
   const MeasureTask task{tasks_[0].key, tasks_[0].name, tasks_[0].dag, target_};
@@ -218,7 +218,7 @@ TEST_F(TuneInLanes, LetsTheNamedUnitDecide) {
   EXPECT_EQ(measurer.calibrate(task, "", "pi9").error().message,
             "no device is named pi9; expected one of pi0, pi1, pi2");
 }
-TEST_F(TuneInLanes, LetsTheUnitInTheMiddleDecide) {
+TEST_F(TuneConcurrently, LetsTheUnitInTheMiddleDecide) {
   const Run out = run(tasks_, boards({1.5, 1, 1.1}), {.trials = 60, .seed = 3}, true);
   EXPECT_EQ(out.deciding, 2u);
   EXPECT_NEAR(out.units[0].factor, 1.5 / 1.1, 1e-9);
@@ -226,7 +226,7 @@ TEST_F(TuneInLanes, LetsTheUnitInTheMiddleDecide) {
   for (const Record& record : out.records)
     EXPECT_NEAR(record.outcome.best_seconds(), 1.1 * truth(record.steps, 0), 1e-9) << "as on the third";
 }
-TEST_F(TuneInLanes, FindsOnUnequalUnitsWhatOneFinds) {
+TEST_F(TuneConcurrently, FindsOnUnequalUnitsWhatOneFinds) {
   // The times of units that differ lead to the same candidates, and so to the same winner. WHET_SEARCHES: how many searches.
   const char* wish = std::getenv("WHET_SEARCHES");
   const int searches = wish ? std::atoi(wish) : testing::kSanitized ? 2 : 6;
@@ -245,5 +245,5 @@ TEST_F(TuneInLanes, FindsOnUnequalUnitsWhatOneFinds) {
   std::printf("the same winner in %d of %d searches\n", same, searches);
 }
 
-}  // namespace lanes_test
+}  // namespace concurrent_test
 }  // namespace whet

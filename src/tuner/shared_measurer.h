@@ -6,15 +6,15 @@
 
 namespace whet {
 
-/// A measurer for lanes: threads that tune different tasks, of which one runs at a time. Whoever calls holds `turn`, and
-/// gives it to the others while it waits for the measurer.
-class LaneMeasurer : public Measurer {
+/// A measurer that several threads share, each of which tunes another task. One of them runs at a time and holds `turn`. The
+/// measurer releases `turn` for the others while the caller waits for a measurement.
+class SharedMeasurer : public Measurer {
  public:
-  LaneMeasurer(Measurer& measurer, std::mutex& turn) : measurer_(measurer), turn_(turn) {}
+  SharedMeasurer(Measurer& measurer, std::mutex& turn) : measurer_(measurer), turn_(turn) {}
 
   MeasureSetting setting() const override { return measurer_.setting(); }
   bool in_jobs() const override { return measurer_.in_jobs(); }
-  int lanes() const override { return measurer_.lanes(); }
+  int concurrent_tasks() const override { return measurer_.concurrent_tasks(); }
   void prepare(const MeasureTask& task, const std::vector<std::string>& steps) override {
     const Away away(turn_);
     measurer_.prepare(task, steps);
