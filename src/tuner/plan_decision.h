@@ -9,16 +9,16 @@
 
 namespace whet {
 
-/// Nobody knows which kernels a network's excess belongs to. There are four ways to lay it: on bytes, on kernels, half on each, on none.
-/// The first way decides what is measured. One way, of nothing, where there is no excess or no kernel.
+/// The ways to divide the network's excess among its kernels. Nobody knows which kernels it belongs to, so there are four: by bytes,
+/// equally, half by each, and not at all. The first way decides what is measured. Where there is no excess or no kernel, one way without excess.
 std::vector<NetworkExcess> ways_of_laying(double excess_seconds, const Alternatives&);
 
-/// Of a graph, as a plan's line has it.
+/// The name of a graph in a plan's line: `wanted`, or the graph's own where that is empty.
 std::string plan_name(const FusedGraph&, const std::string& wanted);
 
-/// The network decides between the usual plan and those that the sums propose by any way of laying the excess, and the one that the
-/// record file had before. It compiles them and times them on the device, each alternately with the usual one.
-/// One thread; the arguments live longer. The device's models are freed with it.
+/// Decides between the usual plan, the plans with the shortest sums by any way of dividing the excess, and the earlier plan of the record
+/// file. It compiles them and times the network on the device with each, alternately with the usual plan.
+/// One thread; the arguments live longer. The destructor frees the device's models.
 class PlanDecision {
  public:
   PlanDecision(const FusedGraph& fused, const Target& target, const Alternatives& alternatives, const PlanHopes& hopes,
@@ -28,13 +28,13 @@ class PlanDecision {
   PlanDecision(const PlanDecision&) = delete;
   PlanDecision& operator=(const PlanDecision&) = delete;
 
-  /// Needs `search.plans`, by the first way. Sets what was tried and the plan that the file has now, and appends the line; after an
-  /// interrupt, and where the network is too noisy, the file's earlier line stays the last one.
-  ///   hoped_seconds  no plan was hoped to take less by the first way
+  /// Needs `search.plans`, by the first way. Sets `search.tried` and `search.chosen`, and appends the line. After an interrupt, and
+  /// where the network is too noisy, the file's earlier line stays the last one.
+  ///   hoped_seconds  no plan takes less by the first way
   Status decide(double hoped_seconds, PlanSearch& search);
 
  private:
-  /// A plan that is shorter than the usual one by one way of laying the excess.
+  /// A plan that is shorter than the usual one by one way of dividing the excess.
   struct Proposal {
     NetworkPlan plan;
     std::size_t way;

@@ -14,39 +14,40 @@ namespace whet {
 /// Names a task in a search over plans: a part of a larger tensor may fail where the whole does not.
 std::string plan_task_id(const Task&);
 
-/// Which alternatives of a network are worth measuring, by the records of what was measured already. Measures nothing.
-/// One thread; the arguments live longer.
+/// Decides which alternatives of a network are worth measuring, by the records. Measures nothing. One thread; the arguments live
+/// longer.
 class PlanHopes {
  public:
-  /// The excess of `prices` and its hopes of kinds do not count.
+  /// `prices.excess` and `prices.hope_of` do not count.
   PlanHopes(const FusedGraph& fused, const Target& target, const Alternatives& alternatives, const Records& records,
             PriceOptions prices)
       : fused_(fused), target_(target), alternatives_(alternatives), records_(records), options_(std::move(prices)) {
     options_.hope_of.clear();
   }
 
-  /// With what is hoped of kernels of one kind on the same forms, by those of them that were measured until the last `learn`.
+  /// The prices with this excess. The bounds of kernels of one kind on the same forms (PriceOptions::hope_of) come from those that
+  /// were measured until the last `learn`.
   std::vector<Price> prices(const NetworkExcess&) const;
-  /// Reads the prices anew. The members below are by these.
+  /// Reads the prices anew. The members below use these.
   void read(const NetworkExcess& excess) { prices_ = prices(excess); }
-  /// Reads the prices, what is hoped of each kind, and the prices by it.
+  /// Reads the prices, sets `hope_of` by them, and reads the prices again.
   void learn(const NetworkExcess&);
   const std::vector<Price>& prices() const { return prices_; }
 
-  /// None of the task's candidates ran: nothing is hoped of it any more.
+  /// None of the task's candidates ran: it is not proposed any more.
   void give_up(const Task& task) { given_up_.insert(plan_task_id(task)); }
-  /// The best plans where each kernel takes no more than is hoped. A choice of no seconds gives the usual plan, of which nothing is proven.
+  /// The best plans if each kernel takes its bound. With 0 seconds for the choice: the usual plan, which is not proven to be the best.
   Result<NetworkPlans> best(const std::vector<Price>&, double seconds_a_choice) const;
-  /// Alternatives that nobody has measured: no part of a plan that is to run.
+  /// Alternatives that nobody has measured. A plan that is to run has none of them.
   std::vector<int> not_measured() const;
 
   /// The tasks of these alternatives that have no time yet, the most promising first. Weights are how often the alternatives run them.
   std::vector<Task> unmeasured(const std::vector<int>& alternatives) const;
-  /// The same of the few that are hoped to save most of their usual kernels' time.
+  /// The same of the few alternatives whose bounds save most of their usual kernels' time.
   std::vector<Task> most_promising() const;
-  /// The tasks of plans that the network does not have as it is. Weights are how often the plans run them.
+  /// The tasks of plans that are not tasks of the usual network. Weights are how often the plans run them.
   std::vector<Task> other_tasks(const std::vector<NetworkPlan>&) const;
-  /// The task computes several groups, and what was measured of it comes near their usual kernels.
+  /// The task computes several groups, and its measured time is near that of their usual kernels.
   bool is_near_cover(const Task&) const;
   /// The task computes several groups.
   bool is_cover(const Task&) const;
