@@ -1,9 +1,7 @@
 #include <llvm/IR/Intrinsics.h>
 
 #include <algorithm>
-#include <functional>
 #include <map>
-#include <numeric>
 #include <optional>
 
 #include "artifact/kernel_args.h"
