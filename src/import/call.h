@@ -15,7 +15,7 @@
 /// Rows of a format's table name an operator's operands and attributes in the order in which a C++ function takes them. A node's
 /// CallSite reads each as the type of the parameter, so that parts can be rows as they are:
 ///
-///   {"Trilu", 14, "x diagonal=0 @upper=1", call<trilu>}     Result<ValueId> trilu(NodeSite&, ValueId x, std::int64_t k, bool upper)
+///   {"Trilu", 14, "x diagonal=0 @upper=1", calls<trilu>}     Result<ValueId> trilu(NodeSite&, ValueId x, std::int64_t k, bool upper)
 ///
 ///   x            an operand. One that must be known has its name in messages: number_of_bands
 ///   x?  x=0      one that may be left out; with the value that a known one then has
@@ -61,7 +61,7 @@ constexpr std::size_t count_parameters(std::string_view row) {
 template <auto function>
 struct RowFunction {};
 template <auto function>
-constexpr RowFunction<function> call = {};
+constexpr RowFunction<function> calls = {};
 
 using Ints = std::vector<std::int64_t>;
 using Numbers = std::vector<double>;

@@ -108,17 +108,17 @@ OnnxRows onnx_attention() {
        "@q_num_heads=0 @kv_num_heads=0 @is_causal=0 @softcap=0 @qk_matmul_output_mode=0 q k v mask? past_k? past_v? "
        "@scale? "
        "~softmax_precision",
-       call<import_attention>},
+       calls<import_attention>},
       {"Attention", 24,
        "@q_num_heads=0 @kv_num_heads=0 @is_causal=0 @softcap=0 @qk_matmul_output_mode=0 q k v mask? past_k? past_v? "
        "key_counts? "
        "@scale? ~softmax_precision",
-       call<import_attention>},
+       calls<import_attention>},
       {"RotaryEmbedding", 23, "x cosine sine places? @num_heads=0 @interleaved=0 @rotary_embedding_dim=0",
-       call<import_rotary_embedding>},
+       calls<import_rotary_embedding>},
       {"RotaryEmbedding", 1,
        "x places cosine sine @num_heads=0 @interleaved=0 @rotary_embedding_dim=0 @is_packed_batching=0 @scale=1",
-       call<import_fused_rotary_embedding>, kMicrosoft},
+       calls<import_fused_rotary_embedding>, kMicrosoft},
   };
   return kRows;
 }

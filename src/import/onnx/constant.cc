@@ -40,9 +40,9 @@ Result<ValueId> import_range(OnnxSite& site, ValueId start, ValueId limit, Value
 
 OnnxRows onnx_constant() {
   static constexpr OnnxRow kRows[] = {
-      {"Constant", 1, "@value? @value_int? @value_ints? @value_float? @value_floats?", call<import_constant>},
-      {"ConstantOfShape", 9, "shape @value?", call<import_constant_of_shape>},
-      {"Range", 11, "start limit delta", call<import_range>},
+      {"Constant", 1, "@value? @value_int? @value_ints? @value_float? @value_floats?", calls<import_constant>},
+      {"ConstantOfShape", 9, "shape @value?", calls<import_constant_of_shape>},
+      {"Range", 11, "start limit delta", calls<import_range>},
   };
   return kRows;
 }

@@ -308,13 +308,13 @@ Status import_scan_batches(OnnxSite& site, const OnnxBody& body, std::int64_t co
 
 OnnxRows onnx_control() {
   static constexpr OnnxRow kRows[] = {
-      {"If", 1, "condition @then_branch @else_branch", call<import_if>},
-      {"Loop", 1, "@body number_of_rounds? condition? carried[]...?", call<import_loop>},
-      {"Scan", 8, "@body @num_scan_inputs lengths? values...? @directions?", call<import_scan_batches>},
+      {"If", 1, "condition @then_branch @else_branch", calls<import_if>},
+      {"Loop", 1, "@body number_of_rounds? condition? carried[]...?", calls<import_loop>},
+      {"Scan", 8, "@body @num_scan_inputs lengths? values...? @directions?", calls<import_scan_batches>},
       {"Scan", 9,
        "@body @num_scan_inputs values...? @scan_input_axes? @scan_output_axes? @scan_input_directions? "
        "@scan_output_directions?",
-       call<import_scan>},
+       calls<import_scan>},
   };
   return kRows;
 }

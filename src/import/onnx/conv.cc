@@ -132,14 +132,14 @@ Result<ConvOperator> read_conv(OnnxSite& site, ValueId x, ValueId weights) {
 /// What `read_conv` reads is behind the parameters.
 OnnxRows onnx_conv() {
   static constexpr OnnxRow kRows[] = {
-      {"Col2Im", 18, "x shape_of_the_image shape_of_a_block @strides? @dilations? @pads?", call<import_col2im>},
-      {"Conv", 1, "x w bias? @kernel_shape? @strides? @dilations? @pads? @auto_pad? @group?", call<import_conv>},
+      {"Col2Im", 18, "x shape_of_the_image shape_of_a_block @strides? @dilations? @pads?", calls<import_col2im>},
+      {"Conv", 1, "x w bias? @kernel_shape? @strides? @dilations? @pads? @auto_pad? @group?", calls<import_conv>},
       {"ConvTranspose", 1,
        "x w bias? @group=1 @output_shape= @kernel_shape? @strides? @dilations? @pads? @auto_pad? @output_padding?",
-       call<import_conv_transpose>},
+       calls<import_conv_transpose>},
       {"DeformConv", 19,
        "x w offsets bias? mask? @offset_group=1 @kernel_shape? @strides? @dilations? @pads? @auto_pad? @group?",
-       call<import_deform_conv>},
+       calls<import_deform_conv>},
   };
   return kRows;
 }

@@ -97,19 +97,19 @@ Result<ValueId> import_center_crop_pad(OnnxSite& site, ValueId x, const Ints& wa
 
 OnnxRows onnx_data() {
   static constexpr OnnxRow kRows[] = {
-      {"CenterCropPad", 18, "x shape @axes?", call<import_center_crop_pad>},
-      {"Concat", 1, "values... @axis(values)=1", call<import_concat>},
-      {"Concat", 4, "values... @axis(values)", call<import_concat>},
-      {"Gather", 1, "x places @axis(x)=0", call<gather>},
-      {"Pad", 1, "x @paddings @mode:constant|reflect|edge|wrap=constant @value=0", call<import_pad_attributes>},
-      {"Pad", 2, "x @pads @mode:constant|reflect|edge|wrap=constant @value=0", call<import_pad_attributes>},
-      {"Pad", 11, "x padding padding_value=0 @mode:constant|reflect|edge|wrap=constant", call<import_pad>},
+      {"CenterCropPad", 18, "x shape @axes?", calls<import_center_crop_pad>},
+      {"Concat", 1, "values... @axis(values)=1", calls<import_concat>},
+      {"Concat", 4, "values... @axis(values)", calls<import_concat>},
+      {"Gather", 1, "x places @axis(x)=0", calls<gather>},
+      {"Pad", 1, "x @paddings @mode:constant|reflect|edge|wrap=constant @value=0", calls<import_pad_attributes>},
+      {"Pad", 2, "x @pads @mode:constant|reflect|edge|wrap=constant @value=0", calls<import_pad_attributes>},
+      {"Pad", 11, "x padding padding_value=0 @mode:constant|reflect|edge|wrap=constant", calls<import_pad>},
       {"Pad", 18, "x padding padding_value=0 @mode:constant|reflect|edge|wrap=constant list_of_axes?",
-       call<import_pad>},
-      {"Slice", 1, "x @starts @ends @axes?", call<import_slice_attributes>},
-      {"Slice", 10, "x list_of_starts list_of_ends list_of_axes? list_of_steps?", call<import_slice>},
-      {"Split", 1, "x @split= @axis(x)=0 @num_outputs?", call<import_split>},
-      {"Split", 13, "x list_of_parts? @axis(x)=0 @num_outputs?", call<import_split>},
+       calls<import_pad>},
+      {"Slice", 1, "x @starts @ends @axes?", calls<import_slice_attributes>},
+      {"Slice", 10, "x list_of_starts list_of_ends list_of_axes? list_of_steps?", calls<import_slice>},
+      {"Split", 1, "x @split= @axis(x)=0 @num_outputs?", calls<import_split>},
+      {"Split", 13, "x list_of_parts? @axis(x)=0 @num_outputs?", calls<import_split>},
   };
   return kRows;
 }

@@ -30,9 +30,9 @@ Result<ValueId> import_stft(OnnxSite& site, ValueId x, std::int64_t step, std::o
 
 OnnxRows onnx_fourier() {
   static constexpr OnnxRow kRows[] = {
-      {"DFT", 17, "x length? @axis=1 @inverse=0 @onesided=0", call<import_dft>},
-      {"DFT", 20, "x length? axis=-2 @inverse=0 @onesided=0", call<import_dft>},
-      {"STFT", 17, "x frame_step window? frame_length? @onesided=1", call<import_stft>},
+      {"DFT", 17, "x length? @axis=1 @inverse=0 @onesided=0", calls<import_dft>},
+      {"DFT", 20, "x length? axis=-2 @inverse=0 @onesided=0", calls<import_dft>},
+      {"STFT", 17, "x frame_step window? frame_length? @onesided=1", calls<import_stft>},
   };
   return kRows;
 }

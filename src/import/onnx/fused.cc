@@ -101,12 +101,12 @@ OnnxRows onnx_fused() {
       {"FusedConv", 1,
        "x w bias? more? @activation_params= @activation? @kernel_shape? @strides? @dilations? @pads? @auto_pad? "
        "@group?",
-       call<import_fused_conv>, kMicrosoft},
+       calls<import_fused_conv>, kMicrosoft},
       {"FusedGemm", 1,
        "a b c? @transA=0 @transB=0 @alpha=1 @beta=1 @activation? @activation_alpha? @activation_beta? "
        "@activation_gamma?",
-       call<import_fused_gemm>, kMicrosoft},
-      {"FusedMatMul", 1, "a b @transA=0 @transB=0 @transBatchA=0 @transBatchB=0 @alpha=1", call<import_fused_matmul>,
+       calls<import_fused_gemm>, kMicrosoft},
+      {"FusedMatMul", 1, "a b @transA=0 @transB=0 @transBatchA=0 @transBatchB=0 @alpha=1", calls<import_fused_matmul>,
        kMicrosoft},
   };
   return kRows;

@@ -149,12 +149,12 @@ OnnxRows onnx_fused_attention() {
        "@num_heads x weights bias? mask? past? scores_bias? past_length? @qkv_hidden_sizes? @scale? "
        "@mask_filter_value? "
        "@unidirectional? @do_rotary? @past_present_share_buffer? ~rotary_embedding_dim",
-       call<import_fused_attention>, kMicrosoft},
+       calls<import_fused_attention>, kMicrosoft},
       {"MultiHeadAttention", 1,
        "q k v @num_heads bias? mask? scores_bias? past_k? past_v? past_length? cache_indirection? @scale? "
        "@mask_filter_value? "
        "@unidirectional?",
-       call<import_multi_head_attention>, kMicrosoft},
+       calls<import_multi_head_attention>, kMicrosoft},
   };
   return kRows;
 }

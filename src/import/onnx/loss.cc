@@ -25,8 +25,8 @@ Status import_softmax_loss(OnnxSite& site, ValueId x, ValueId targets, std::opti
 OnnxRows onnx_loss() {
   static constexpr std::string_view kLoss = "x targets weights? @reduction:none|sum|mean=mean @ignore_index?";
   static constexpr OnnxRow kRows[] = {
-      {"NegativeLogLikelihoodLoss", 12, kLoss, call<import_likelihood_loss>},
-      {"SoftmaxCrossEntropyLoss", 12, kLoss, call<import_softmax_loss>},
+      {"NegativeLogLikelihoodLoss", 12, kLoss, calls<import_likelihood_loss>},
+      {"SoftmaxCrossEntropyLoss", 12, kLoss, calls<import_softmax_loss>},
   };
   return kRows;
 }

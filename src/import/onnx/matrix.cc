@@ -27,11 +27,11 @@ Status import_einsum(OnnxSite& site, const ValueIds& values, const std::string& 
 
 OnnxRows onnx_matrix() {
   static constexpr OnnxRow kRows[] = {
-      {"Det", 11, "x", call<determinant>},
-      {"Einsum", 12, "values... @equation", call<import_einsum>},
-      {"Gemm", 1, "a b c? @transA=0 @transB=0 @alpha=1 @beta=1 ~broadcast", call<import_gemm>},
-      {"Gemm", 7, "a b c? @transA=0 @transB=0 @alpha=1 @beta=1", call<import_gemm>},
-      {"MatMul", 1, "a b", call<import_matmul>},
+      {"Det", 11, "x", calls<determinant>},
+      {"Einsum", 12, "values... @equation", calls<import_einsum>},
+      {"Gemm", 1, "a b c? @transA=0 @transB=0 @alpha=1 @beta=1 ~broadcast", calls<import_gemm>},
+      {"Gemm", 7, "a b c? @transA=0 @transB=0 @alpha=1 @beta=1", calls<import_gemm>},
+      {"MatMul", 1, "a b", calls<import_matmul>},
   };
   return kRows;
 }

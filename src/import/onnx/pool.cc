@@ -97,17 +97,17 @@ Result<ValueId> import_max_unpool(OnnxSite& site, ValueId x, ValueId places, con
 OnnxRows onnx_pool() {
   static constexpr OnnxRow kRows[] = {
       {"AveragePool", 1, "x @count_include_pad=0 @kernel_shape @strides? @dilations? @pads? @auto_pad? @ceil_mode?",
-       call<import_average_pool>},
-      {"GlobalAveragePool", 1, "x", call<import_global_pool<ReduceKind::mean>>},
-      {"GlobalLpPool", 2, "x @p=2", call<import_global_lp_pool>},
-      {"GlobalMaxPool", 1, "x", call<import_global_pool<ReduceKind::max>>},
+       calls<import_average_pool>},
+      {"GlobalAveragePool", 1, "x", calls<import_global_pool<ReduceKind::mean>>},
+      {"GlobalLpPool", 2, "x @p=2", calls<import_global_lp_pool>},
+      {"GlobalMaxPool", 1, "x", calls<import_global_pool<ReduceKind::max>>},
       // Zeros that are counted add nothing.
       {"LpPool", 2, "x @p=2 @kernel_shape @strides? @dilations? @pads? @auto_pad? @ceil_mode? ~count_include_pad",
-       call<import_lp_pool>},
+       calls<import_lp_pool>},
       {"MaxPool", 1, "x @storage_order=0 @kernel_shape @strides? @dilations? @pads? @auto_pad? @ceil_mode?",
-       call<import_max_pool>},
-      {"MaxRoiPool", 1, "x regions @spatial_scale=1 @pooled_shape", call<import_max_roi_pool>},
-      {"MaxUnpool", 9, "x places shape? @kernel_shape @strides? @pads?", call<import_max_unpool>},
+       calls<import_max_pool>},
+      {"MaxRoiPool", 1, "x regions @spatial_scale=1 @pooled_shape", calls<import_max_roi_pool>},
+      {"MaxUnpool", 9, "x places shape? @kernel_shape @strides? @pads?", calls<import_max_unpool>},
   };
   return kRows;
 }

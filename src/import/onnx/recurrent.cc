@@ -77,17 +77,17 @@ OnnxRows onnx_recurrent() {
        "x weights state_weights @direction:forward|reverse|bidirectional=forward @clip=0 @layout=0 @activations? "
        "@activation_alpha? "
        "@activation_beta? bias? lengths? first_state? @hidden_size? @linear_before_reset?",
-       call<import_recurrent<CellKind::gru>>},
+       calls<import_recurrent<CellKind::gru>>},
       {"LSTM", 7,
        "x weights state_weights @direction:forward|reverse|bidirectional=forward @clip=0 @layout=0 @activations? "
        "@activation_alpha? "
        "@activation_beta? bias? lengths? first_state? first_cell? peepholes? @hidden_size? @input_forget?",
-       call<import_recurrent<CellKind::lstm>>},
+       calls<import_recurrent<CellKind::lstm>>},
       {"RNN", 7,
        "x weights state_weights @direction:forward|reverse|bidirectional=forward @clip=0 @layout=0 @activations? "
        "@activation_alpha? "
        "@activation_beta? bias? lengths? first_state? @hidden_size?",
-       call<import_recurrent<CellKind::rnn>>},
+       calls<import_recurrent<CellKind::rnn>>},
   };
   return kRows;
 }

@@ -129,7 +129,7 @@ Status import_simple_resize(OnnxSite& site, ValueId x, const Numbers& scales, Re
 
 OnnxRows onnx_resize() {
   static constexpr OnnxRow kRows[] = {
-      {"Resize", 10, "x list_of_scales @mode:nearest|linear=nearest", call<import_simple_resize>},
+      {"Resize", 10, "x list_of_scales @mode:nearest|linear=nearest", calls<import_simple_resize>},
       {"Resize", 11,
        "x @mode:nearest|linear|cubic=nearest "
        "@coordinate_transformation_mode:half_pixel|asymmetric|align_corners|pytorch_half_pixel|half_pixel_symmetric|"
@@ -139,9 +139,9 @@ OnnxRows onnx_resize() {
        "@extrapolation_value=0 @axes? @keep_aspect_ratio_policy:stretch|not_larger|not_smaller=stretch @antialias=0 "
        "region? scales? "
        "sizes?",
-       call<import_resize>},
-      {"Upsample", 7, "x @scales= @mode:nearest|linear=nearest", call<import_simple_resize>},
-      {"Upsample", 9, "x list_of_scales @mode:nearest|linear=nearest", call<import_simple_resize>},
+       calls<import_resize>},
+      {"Upsample", 7, "x @scales= @mode:nearest|linear=nearest", calls<import_simple_resize>},
+      {"Upsample", 9, "x list_of_scales @mode:nearest|linear=nearest", calls<import_simple_resize>},
   };
   return kRows;
 }

@@ -35,20 +35,20 @@ Result<ValueId> import_roi_align(OnnxSite& site, ValueId x, ValueId regions, Val
 
 OnnxRows onnx_sample() {
   static constexpr OnnxRow kRows[] = {
-      {"AffineGrid", 20, "matrices size @align_corners=0", call<import_affine_grid>},
+      {"AffineGrid", 20, "matrices size @align_corners=0", calls<import_affine_grid>},
       {"GridSample", 16,
        "x grid @mode:nearest|bilinear|bicubic=bilinear @padding_mode:zeros|border|reflection=zeros @align_corners=0",
-       call<import_grid_sample>},
+       calls<import_grid_sample>},
       {"GridSample", 20,
        "x grid @mode:nearest|linear|cubic=linear @padding_mode:zeros|border|reflection=zeros @align_corners=0",
-       call<import_grid_sample>},
+       calls<import_grid_sample>},
       {"RoiAlign", 10,
        "x regions images @mode:avg|max=avg @output_height=1 @output_width=1 @sampling_ratio=0 @spatial_scale=1",
-       call<import_roi_align>},
+       calls<import_roi_align>},
       {"RoiAlign", 16,
        "x regions images @mode:avg|max=avg @output_height=1 @output_width=1 @sampling_ratio=0 @spatial_scale=1 "
        "@coordinate_transformation_mode?",
-       call<import_roi_align>},
+       calls<import_roi_align>},
   };
   return kRows;
 }

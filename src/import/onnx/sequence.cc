@@ -180,18 +180,18 @@ Status import_optional_get_element(OnnxSite& site, ValueId x) {
 
 OnnxRows onnx_sequence() {
   static constexpr OnnxRow kRows[] = {
-      {"ConcatFromSequence", 11, "values[] @axis @new_axis=0", call<import_concat_from_sequence>},
-      {"Optional", 15, "x[]? ~type", call<import_optional>},
-      {"OptionalGetElement", 15, "x[]", call<import_optional_get_element>},
-      {"OptionalHasElement", 15, "x[]?", call<import_optional_has_element>},
-      {"SequenceAt", 11, "values[] position", call<import_sequence_at>},
-      {"SequenceConstruct", 11, "values...", call<import_sequence_construct>},
-      {"SequenceEmpty", 11, "@dtype?", call<import_sequence_empty>},
-      {"SequenceErase", 11, "values[] position?", call<import_sequence_erase>},
-      {"SequenceInsert", 11, "values[] x[] position?", call<import_sequence_insert>},
-      {"SequenceLength", 11, "values[]", call<import_sequence_length>},
-      {"SequenceMap", 17, "values[] @body others[]...?", call<import_sequence_map>},
-      {"SplitToSequence", 11, "x @axis(x)=0 @keepdims=1 parts?", call<import_split_to_sequence>},
+      {"ConcatFromSequence", 11, "values[] @axis @new_axis=0", calls<import_concat_from_sequence>},
+      {"Optional", 15, "x[]? ~type", calls<import_optional>},
+      {"OptionalGetElement", 15, "x[]", calls<import_optional_get_element>},
+      {"OptionalHasElement", 15, "x[]?", calls<import_optional_has_element>},
+      {"SequenceAt", 11, "values[] position", calls<import_sequence_at>},
+      {"SequenceConstruct", 11, "values...", calls<import_sequence_construct>},
+      {"SequenceEmpty", 11, "@dtype?", calls<import_sequence_empty>},
+      {"SequenceErase", 11, "values[] position?", calls<import_sequence_erase>},
+      {"SequenceInsert", 11, "values[] x[] position?", calls<import_sequence_insert>},
+      {"SequenceLength", 11, "values[]", calls<import_sequence_length>},
+      {"SequenceMap", 17, "values[] @body others[]...?", calls<import_sequence_map>},
+      {"SplitToSequence", 11, "x @axis(x)=0 @keepdims=1 parts?", calls<import_split_to_sequence>},
   };
   return kRows;
 }

@@ -77,22 +77,22 @@ Result<ValueId> import_size(OnnxSite& site, ValueId x) { return site.size_produc
 
 OnnxRows onnx_shape() {
   static constexpr OnnxRow kRows[] = {
-      {"DepthToSpace", 1, "x @blocksize @mode:DCR|CRD=DCR", call<import_depth_to_space>},
-      {"Dropout", 7, "x ~ratio ~seed", call<import_dropout>},
-      {"Dropout", 12, "x ratio? training_mode? ~ratio ~seed", call<import_dropout>},
-      {"Expand", 8, "x shape", call<import_expand>},
-      {"Flatten", 1, "x @axis=1", call<flattened>},
-      {"Identity", 1, "x[]", call<import_identity>},
-      {"Reshape", 5, "x shape @allowzero=0", call<import_reshape>},
-      {"Shape", 1, "x @start=0 @end?", call<import_shape>},
-      {"Size", 1, "x", call<import_size>},
-      {"SpaceToDepth", 1, "x @blocksize", call<import_space_to_depth>},
-      {"Squeeze", 1, "x @axes?", call<squeezed>},
-      {"Squeeze", 13, "x list_of_axes?", call<squeezed>},
-      {"Tile", 6, "x list_of_repeats", call<tiled>},
-      {"Transpose", 1, "x @perm?", call<import_transpose>},
-      {"Unsqueeze", 1, "x @axes", call<unsqueezed>},
-      {"Unsqueeze", 13, "x list_of_axes", call<unsqueezed>},
+      {"DepthToSpace", 1, "x @blocksize @mode:DCR|CRD=DCR", calls<import_depth_to_space>},
+      {"Dropout", 7, "x ~ratio ~seed", calls<import_dropout>},
+      {"Dropout", 12, "x ratio? training_mode? ~ratio ~seed", calls<import_dropout>},
+      {"Expand", 8, "x shape", calls<import_expand>},
+      {"Flatten", 1, "x @axis=1", calls<flattened>},
+      {"Identity", 1, "x[]", calls<import_identity>},
+      {"Reshape", 5, "x shape @allowzero=0", calls<import_reshape>},
+      {"Shape", 1, "x @start=0 @end?", calls<import_shape>},
+      {"Size", 1, "x", calls<import_size>},
+      {"SpaceToDepth", 1, "x @blocksize", calls<import_space_to_depth>},
+      {"Squeeze", 1, "x @axes?", calls<squeezed>},
+      {"Squeeze", 13, "x list_of_axes?", calls<squeezed>},
+      {"Tile", 6, "x list_of_repeats", calls<tiled>},
+      {"Transpose", 1, "x @perm?", calls<import_transpose>},
+      {"Unsqueeze", 1, "x @axes", calls<unsqueezed>},
+      {"Unsqueeze", 13, "x list_of_axes", calls<unsqueezed>},
   };
   return kRows;
 }

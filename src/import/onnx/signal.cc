@@ -37,12 +37,12 @@ Status import_mel_weight_matrix(OnnxSite& site, double count, double length, dou
 OnnxRows onnx_signal() {
   static constexpr std::string_view kWindow = "size @periodic=1 @output_datatype?";
   static constexpr OnnxRow kRows[] = {
-      {"BlackmanWindow", 17, kWindow, call<import_window<kBlackman>>},
-      {"HammingWindow", 17, kWindow, call<import_window<kHamming>>},
-      {"HannWindow", 17, kWindow, call<import_window<kHann>>},
+      {"BlackmanWindow", 17, kWindow, calls<import_window<kBlackman>>},
+      {"HammingWindow", 17, kWindow, calls<import_window<kHamming>>},
+      {"HannWindow", 17, kWindow, calls<import_window<kHann>>},
       {"MelWeightMatrix", 17,
        "number_of_bands length_of_a_transform sample_rate lower_edge upper_edge @output_datatype?",
-       call<import_mel_weight_matrix>},
+       calls<import_mel_weight_matrix>},
   };
   return kRows;
 }
