@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "import/mxnet/importers.h"
+#include "import/mxnet/rows.h"
 #include "import/parts/arithmetic.h"
 #include "import/parts/detections.h"
 #include "import/parts/roi_align.h"
@@ -129,8 +129,6 @@ Result<ValueId> labels_of(NodeSite& site, ValueId rows, std::int64_t column) {
   WHET_TRY(const ValueId list, list_of_column(site, rows, column));
   return site.cast("classes", list, DType::i32);
 }
-
-}  // namespace
 
 /// Rows of scores, boxes and classes: those that are left, the best first.
 Status import_box_nms(MxSite& site) {
@@ -273,8 +271,6 @@ Status import_multi_box_detection(MxSite& site) {
   return site.give(rows_or_none(site, y, best.exists, n));
 }
 
-namespace {
-
 /// Rows of the number of an image and two corners.
 Result<RoiInputs> read_regions(MxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2));
@@ -296,8 +292,6 @@ Result<RoiAlign> read_cells(MxSite& site) {
   return plan;
 }
 
-}  // namespace
-
 Status import_roi_pooling(MxSite& site) {
   WHET_TRY(const RoiInputs in, read_regions(site));
   WHET_TRY(const RoiAlign plan, read_cells(site));
@@ -314,6 +308,20 @@ Status import_roi_align(MxSite& site) {
     return site.error(sensitive ? "chooses channels by their places, which is not supported"
                                 : "has no sample_ratio, so that each region decides; expected 1 or more");
   return site.give(roi_aligned(site, in, plan));
+}
+
+}  // namespace
+
+MxRows boxes_rows() {
+  static constexpr MxRow kRows[] = {
+      {"ROIPooling", import_roi_pooling},
+      {"_contrib_MultiBoxDetection", import_multi_box_detection},
+      {"_contrib_MultiBoxPrior", import_multi_box_prior},
+      {"_contrib_ROIAlign", import_roi_align},
+      {"_contrib_box_nms", import_box_nms},
+      {"_contrib_box_non_maximum_suppression", import_box_nms},
+  };
+  return kRows;
 }
 
 }  // namespace whet::mxnet

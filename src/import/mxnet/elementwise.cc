@@ -3,7 +3,7 @@
 #include <limits>
 #include <numbers>
 
-#include "import/mxnet/importers.h"
+#include "import/mxnet/rows.h"
 #include "import/parts/activation.h"
 #include "import/parts/arithmetic.h"
 #include "import/parts/constant.h"
@@ -61,8 +61,6 @@ Status give_softmax_over(MxSite& site, bool channel) {
   if (channel || rank == 2) return site.give(SoftmaxOperator{1, false}, {x});
   return site.give(softmax_flattened(site, x, 1, false));
 }
-
-}  // namespace
 
 Status import_unary(MxSite& site, UnaryKind kind) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1));
@@ -421,6 +419,199 @@ Status import_top_k(MxSite& site) {
   if (values) WHET_RETURN_IF_ERROR(site.give(GatherElementsOperator{axis}, {x, places}));
   if (gives == "value") return ok_status();
   return site.give(site.cast("numbers", places, dtype), values ? 1 : 0);
+}
+
+using R = ReduceKind;
+
+template <BinaryKind K>
+Status import_binary(MxSite& site) {
+  return import_binary(site, K);
+}
+template <BinaryKind K>
+Status import_scalar(MxSite& site) {
+  return import_scalar(site, K, false);
+}
+template <BinaryKind K>
+Status import_left_scalar(MxSite& site) {
+  return import_scalar(site, K, true);
+}
+template <UnaryKind K>
+Status import_unary(MxSite& site) {
+  return import_unary(site, K);
+}
+template <ReduceKind K>
+Status import_reduce(MxSite& site) {
+  return import_reduce(site, K);
+}
+
+}  // namespace
+
+MxRows elementwise_rows() {
+  static constexpr MxRow kRows[] = {
+      {"Activation", import_activation},
+      {"BlockGrad", import_identity},
+      {"Cast", import_cast},
+      {"Dropout", import_identity},
+      {"ElementWiseSum", import_add_n},
+      {"FullyConnected", import_fully_connected},
+      {"LeakyReLU", import_leaky_relu},
+      {"LinearRegressionOutput", import_identity},
+      {"LogisticRegressionOutput", import_logistic_output},
+      {"MAERegressionOutput", import_identity},
+      {"MakeLoss", import_identity},
+      {"Softmax", import_softmax_output},
+      {"SoftmaxActivation", import_softmax_activation},
+      {"SoftmaxOutput", import_softmax_output},
+      {"_Div", import_binary<B::div>},
+      {"_DivScalar", import_scalar<B::div>},
+      {"_Equal", import_binary<B::equal>},
+      {"_Maximum", import_binary<B::max>},
+      {"_MaximumScalar", import_scalar<B::max>},
+      {"_Minimum", import_binary<B::min>},
+      {"_MinimumScalar", import_scalar<B::min>},
+      {"_Minus", import_binary<B::sub>},
+      {"_MinusScalar", import_scalar<B::sub>},
+      {"_Mul", import_binary<B::mul>},
+      {"_MulScalar", import_scalar<B::mul>},
+      {"_Plus", import_binary<B::add>},
+      {"_PlusScalar", import_scalar<B::add>},
+      {"_Power", import_power},
+      {"_PowerScalar", import_scalar<B::pow>},
+      {"_RDivScalar", import_left_scalar<B::div>},
+      {"_RMinusScalar", import_left_scalar<B::sub>},
+      {"_copy", import_identity},
+      {"_div_scalar", import_scalar<B::div>},
+      {"_equal", import_binary<B::equal>},
+      {"_equal_scalar", import_scalar<B::equal>},
+      {"_greater", import_binary<B::greater>},
+      {"_greater_equal", import_binary<B::greater_equal>},
+      {"_greater_equal_scalar", import_scalar<B::greater_equal>},
+      {"_greater_scalar", import_scalar<B::greater>},
+      {"_lesser", import_binary<B::less>},
+      {"_lesser_equal", import_binary<B::less_equal>},
+      {"_lesser_equal_scalar", import_scalar<B::less_equal>},
+      {"_lesser_scalar", import_scalar<B::less>},
+      {"_linalg_gemm2", import_batch_dot},
+      {"_logical_and", import_binary<B::logical_and>},
+      {"_logical_or", import_binary<B::logical_or>},
+      {"_logical_xor", import_binary<B::logical_xor>},
+      {"_maximum", import_binary<B::max>},
+      {"_maximum_scalar", import_scalar<B::max>},
+      {"_minimum", import_binary<B::min>},
+      {"_minimum_scalar", import_scalar<B::min>},
+      {"_minus", import_binary<B::sub>},
+      {"_minus_scalar", import_scalar<B::sub>},
+      {"_mod", import_modulo},
+      {"_mod_scalar", import_modulo_by_scalar},
+      {"_mul", import_binary<B::mul>},
+      {"_mul_scalar", import_scalar<B::mul>},
+      {"_not_equal", import_not_equal},
+      {"_not_equal_scalar", import_not_equal_scalar},
+      {"_npx_activation", import_activation},
+      {"_npx_fully_connected", import_fully_connected},
+      {"_npx_relu", import_unary<U::relu>},
+      {"_npx_sigmoid", import_unary<U::sigmoid>},
+      {"_npx_softmax", import_softmax},
+      {"_plus", import_binary<B::add>},
+      {"_plus_scalar", import_scalar<B::add>},
+      {"_power", import_power},
+      {"_power_scalar", import_scalar<B::pow>},
+      {"_rdiv_scalar", import_left_scalar<B::div>},
+      {"_rminus_scalar", import_left_scalar<B::sub>},
+      {"_rmod_scalar", import_scalar_modulo},
+      {"_rpower_scalar", import_left_scalar<B::pow>},
+      {"abs", import_unary<U::abs>},
+      {"add_n", import_add_n},
+      {"amp_cast", import_cast},
+      {"amp_multicast", import_common_cast},
+      {"arccos", import_unary<U::acos>},
+      {"arccosh", import_unary<U::acosh>},
+      {"arcsin", import_unary<U::asin>},
+      {"arcsinh", import_unary<U::asinh>},
+      {"arctan", import_unary<U::atan>},
+      {"arctanh", import_unary<U::atanh>},
+      {"argmax", import_arg_max},
+      {"argmin", import_arg_min},
+      {"argsort", import_top_k},
+      {"batch_dot", import_batch_dot},
+      {"broadcast_add", import_binary<B::add>},
+      {"broadcast_div", import_binary<B::div>},
+      {"broadcast_equal", import_binary<B::equal>},
+      {"broadcast_greater", import_binary<B::greater>},
+      {"broadcast_greater_equal", import_binary<B::greater_equal>},
+      {"broadcast_lesser", import_binary<B::less>},
+      {"broadcast_lesser_equal", import_binary<B::less_equal>},
+      {"broadcast_logical_and", import_binary<B::logical_and>},
+      {"broadcast_logical_or", import_binary<B::logical_or>},
+      {"broadcast_logical_xor", import_binary<B::logical_xor>},
+      {"broadcast_maximum", import_binary<B::max>},
+      {"broadcast_minimum", import_binary<B::min>},
+      {"broadcast_minus", import_binary<B::sub>},
+      {"broadcast_mod", import_modulo},
+      {"broadcast_mul", import_binary<B::mul>},
+      {"broadcast_not_equal", import_not_equal},
+      {"broadcast_plus", import_binary<B::add>},
+      {"broadcast_power", import_power},
+      {"broadcast_sub", import_binary<B::sub>},
+      {"cast", import_cast},
+      {"ceil", import_unary<U::ceil>},
+      {"clip", import_clip},
+      {"cos", import_unary<U::cos>},
+      {"cosh", import_unary<U::cosh>},
+      {"degrees", import_degrees},
+      {"dot", import_dot},
+      {"elemwise_add", import_binary<B::add>},
+      {"elemwise_div", import_binary<B::div>},
+      {"elemwise_mul", import_binary<B::mul>},
+      {"elemwise_sub", import_binary<B::sub>},
+      {"erf", import_unary<U::erf>},
+      {"exp", import_unary<U::exp>},
+      {"expm1", import_expm1},
+      {"fix", import_trunc},
+      {"floor", import_unary<U::floor>},
+      {"hard_sigmoid", import_hard_sigmoid},
+      {"identity", import_identity},
+      {"log", import_unary<U::log>},
+      {"log10", import_log10},
+      {"log1p", import_log1p},
+      {"log2", import_log2},
+      {"log_softmax", import_softmax},
+      {"logical_not", import_logical_not},
+      {"make_loss", import_identity},
+      {"max", import_reduce<R::max>},
+      {"max_axis", import_reduce<R::max>},
+      {"mean", import_reduce<R::mean>},
+      {"min", import_reduce<R::min>},
+      {"min_axis", import_reduce<R::min>},
+      {"negative", import_unary<U::neg>},
+      {"norm", import_norm},
+      {"prod", import_reduce<R::prod>},
+      {"radians", import_radians},
+      {"reciprocal", import_unary<U::reciprocal>},
+      {"relu", import_unary<U::relu>},
+      {"rint", import_rint},
+      {"round", import_round},
+      {"rsqrt", import_rsqrt},
+      {"sigmoid", import_unary<U::sigmoid>},
+      {"sign", import_unary<U::sign>},
+      {"sin", import_unary<U::sin>},
+      {"sinh", import_unary<U::sinh>},
+      {"smooth_l1", import_smooth_l1},
+      {"softmax", import_softmax},
+      {"softsign", import_unary<U::softsign>},
+      {"sort", import_top_k},
+      {"sqrt", import_unary<U::sqrt>},
+      {"square", import_square},
+      {"stop_gradient", import_identity},
+      {"sum", import_reduce<R::sum>},
+      {"sum_axis", import_reduce<R::sum>},
+      {"tan", import_unary<U::tan>},
+      {"tanh", import_unary<U::tanh>},
+      {"topk", import_top_k},
+      {"trunc", import_trunc},
+      {"where", import_where},
+  };
+  return kRows;
 }
 
 }  // namespace whet::mxnet

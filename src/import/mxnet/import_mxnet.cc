@@ -7,8 +7,8 @@
 #include <set>
 
 #include "base/nearest.h"
-#include "import/mxnet/importers.h"
 #include "import/mxnet/params.h"
+#include "import/mxnet/rows.h"
 #include "tensor_files/file.h"
 
 namespace whet {
@@ -167,7 +167,7 @@ Result<FileModel> file_model(MxSymbol read, Parameters parameters, const std::st
   }
   file.missing = [symbol, places](std::size_t i) {
     const std::string& op = symbol->nodes[(*places)[i]].op;
-    return find_importer(op) != nullptr ? std::vector<std::string>() : std::vector<std::string>{op};
+    return find_row(op) != nullptr ? std::vector<std::string>() : std::vector<std::string>{op};
   };
   file.import = [symbol, places](GrowingGraph& growing, std::size_t i) -> Status {
     const std::size_t place = (*places)[i];

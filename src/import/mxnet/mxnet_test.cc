@@ -7,8 +7,8 @@
 #include "base/testing/random_cases.h"
 #include "import/import.h"
 #include "import/load_tensors.h"
-#include "import/mxnet/importers.h"
 #include "import/mxnet/params.h"
+#include "import/mxnet/rows.h"
 #include "import/mxnet/testing/symbol_writer.h"
 #include "ops/evaluate_graph.h"
 #include "tensor/compare.h"
@@ -65,7 +65,7 @@ struct Files {
 
 TEST(MxNet, TheOperatorsAreTheOnesThatTheDocumentLists) {
   std::string wanted, found;
-  for (const MxImporter& row : importers()) wanted += std::string(row.op) + "\n";
+  for (const MxRow& row : rows()) wanted += std::string(row.op) + "\n";
   const Result<std::string> document = read_file(checkout_path("docs/operators/mxnet.md"));
   ASSERT_TRUE(document.ok());
   for (std::size_t at = 0; (at = document->find("\n| `", at)) != std::string::npos; ++at)

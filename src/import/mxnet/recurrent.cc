@@ -1,6 +1,6 @@
 #include "import/parts/recurrent.h"
 
-#include "import/mxnet/importers.h"
+#include "import/mxnet/rows.h"
 #include "import/parts/shape.h"
 
 namespace whet::mxnet {
@@ -94,8 +94,6 @@ Result<ValueId> side_by_side(MxSite& site, std::vector<ValueId> values) {
   return values.size() == 1 ? Result<ValueId>(values[0]) : site.add("directions", ConcatOperator{0}, values);
 }
 
-}  // namespace
-
 /// (data [steps, N, features], parameters, state [layers * directions, N, H], cell): all weights of all layers are before all
 /// biases.
 Status import_rnn(MxSite& site) {
@@ -165,6 +163,15 @@ Status import_rnn(MxSite& site) {
     ++place;
   }
   return ok_status();
+}
+
+}  // namespace
+
+MxRows recurrent_rows() {
+  static constexpr MxRow kRows[] = {
+      {"RNN", import_rnn},
+  };
+  return kRows;
 }
 
 }  // namespace whet::mxnet

@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "import/mxnet/importers.h"
+#include "import/mxnet/rows.h"
 #include "import/parts/arithmetic.h"
 #include "import/parts/grid_sample.h"
 #include "import/parts/index.h"
@@ -26,8 +26,6 @@ Result<ValueId> interleaved(MxSite& site, ValueId x, std::int64_t part) {
   WHET_TRY(y, sliced(site, y, {part * size}, {(part + 1) * size}, Ints{2}, {1}));
   return site.add("by_head", TransposeOperator{{1, 0, 2}}, {y});
 }
-
-}  // namespace
 
 /// Products of queries and keys, which are divided by the root of their size.
 Status import_self_attention_scores(MxSite& site) {
@@ -117,8 +115,6 @@ Status import_arange_like(MxSite& site) {
   return site.give_constant(numbers);
 }
 
-namespace {
-
 Result<Shape> read_target(MxSite& site, std::int64_t images) {
   WHET_TRY(const Ints size, site.entries("target_shape", 2, 0, 1));
   return Shape{images, 1, size[0], size[1]};
@@ -134,8 +130,6 @@ Result<ValueId> grid_of(MxSite& site, ValueId matrices) {
   return affine_grid(site, turned, size, true);
 }
 const Sampling kBetweenCentres = {.outside = Outside::zeros, .align = true};
-
-}  // namespace
 
 /// The grid as [N, 2, rows, columns].
 Status import_grid_generator(MxSite& site) {
@@ -153,6 +147,23 @@ Status import_spatial_transformer(MxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   WHET_TRY(const ValueId grid, grid_of(site, site.in(1)));
   return site.give(grid_sampled(site, site.in(0), grid, kBetweenCentres));
+}
+
+}  // namespace
+
+MxRows sequence_rows() {
+  static constexpr MxRow kRows[] = {
+      {"BilinearSampler", import_bilinear_sampler},
+      {"GridGenerator", import_grid_generator},
+      {"SequenceLast", import_sequence_last},
+      {"SequenceReverse", import_sequence_reverse},
+      {"SpatialTransformer", import_spatial_transformer},
+      {"_contrib_arange_like", import_arange_like},
+      {"_contrib_div_sqrt_dim", import_div_sqrt_dim},
+      {"_contrib_interleaved_matmul_selfatt_qk", import_self_attention_scores},
+      {"_contrib_interleaved_matmul_selfatt_valatt", import_self_attention_values},
+  };
+  return kRows;
 }
 
 }  // namespace whet::mxnet

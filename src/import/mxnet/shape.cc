@@ -4,7 +4,7 @@
 #include <limits>
 #include <numeric>
 
-#include "import/mxnet/importers.h"
+#include "import/mxnet/rows.h"
 #include "import/parts/constant.h"
 #include "import/parts/index.h"
 
@@ -79,8 +79,6 @@ Result<Shape> shape_by_codes(MxSite& site, Shape from, Ints codes, bool reverse)
   if (reverse) std::reverse(shape.begin(), shape.end());
   return shape;
 }
-
-}  // namespace
 
 Status import_flatten(MxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1));
@@ -488,6 +486,64 @@ Status import_arange(MxSite& site) {
   const auto one = [&](double value) { return Tensor::of<double>(dtype, {}, {value}); };
   WHET_TRY(const Tensor numbers, range(site, one(start), one(stop), one(step)));
   return site.give_constant(numbers);
+}
+
+Status import_ones(MxSite& site) { return import_constant(site, 1); }
+Status import_zeros(MxSite& site) { return import_constant(site, 0); }
+Status import_ones_like(MxSite& site) { return import_like(site, 1); }
+Status import_zeros_like(MxSite& site) { return import_like(site, 0); }
+
+}  // namespace
+
+MxRows shape_rows() {
+  static constexpr MxRow kRows[] = {
+      {"Concat", import_concat},
+      {"Crop", import_crop},
+      {"Embedding", import_embedding},
+      {"Flatten", import_flatten},
+      {"Pad", import_pad},
+      {"Reshape", import_reshape},
+      {"SequenceMask", import_sequence_mask},
+      {"SliceChannel", import_split},
+      {"SwapAxis", import_swap_axis},
+      {"_arange", import_arange},
+      {"_npx_embedding", import_embedding},
+      {"_ones", import_ones},
+      {"_rnn_param_concat", import_concat},
+      {"_split_v2", import_split_at},
+      {"_zeros", import_zeros},
+      {"broadcast_axes", import_broadcast_axis},
+      {"broadcast_axis", import_broadcast_axis},
+      {"broadcast_like", import_broadcast_like},
+      {"broadcast_to", import_broadcast_to},
+      {"concat", import_concat},
+      {"depth_to_space", import_depth_to_space},
+      {"expand_dims", import_expand_dims},
+      {"flatten", import_flatten},
+      {"flip", import_reverse},
+      {"gather_nd", import_gather_nd},
+      {"one_hot", import_one_hot},
+      {"ones_like", import_ones_like},
+      {"pad", import_pad},
+      {"pick", import_pick},
+      {"repeat", import_repeat},
+      {"reshape", import_reshape},
+      {"reshape_like", import_reshape_like},
+      {"reverse", import_reverse},
+      {"slice", import_slice},
+      {"slice_axis", import_slice_axis},
+      {"slice_like", import_slice_like},
+      {"space_to_depth", import_space_to_depth},
+      {"split", import_split},
+      {"squeeze", import_squeeze},
+      {"stack", import_stack},
+      {"swapaxes", import_swap_axis},
+      {"take", import_take},
+      {"tile", import_tile},
+      {"transpose", import_transpose},
+      {"zeros_like", import_zeros_like},
+  };
+  return kRows;
 }
 
 }  // namespace whet::mxnet

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "base/nearest.h"
-#include "import/mxnet/importers.h"
+#include "import/mxnet/rows.h"
 
 namespace whet::mxnet {
 namespace {
@@ -74,11 +74,11 @@ std::optional<std::vector<std::int64_t>> shape_in(const std::string& text) {
 }
 
 Status MxSite::import() {
-  const MxImporter* importer = find_importer(node_.op);
-  if (importer == nullptr) return error("this operator is not supported");
+  const MxRow* row = find_row(node_.op);
+  if (row == nullptr) return error("this operator is not supported");
   for (const std::string& input : inputs_)
     if (!graph_.defined(input)) return error("reads " + in_quotes(input) + ", which nothing before it defines");
-  WHET_RETURN_IF_ERROR(importer->import(*this));
+  WHET_RETURN_IF_ERROR(row->import(*this));
   for (std::size_t i = 0; i < outputs_.size(); ++i)
     if (!graph_.defined(outputs_[i]) && graph_.is_read(outputs_[i]))
       return error("result " + std::to_string(i) + " is not supported");

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "import/mxnet/importers.h"
+#include "import/mxnet/rows.h"
 #include "import/parts/activation.h"
 #include "import/parts/adaptive.h"
 #include "import/parts/conv_transpose.h"
@@ -154,8 +154,6 @@ Result<ValueId> pooled_by(MxSite& site, ValueId x, const Slide& slide, const std
   return site.add("sum", BinaryOperator{BinaryKind::mul}, {mean, count});
 }
 
-}  // namespace
-
 Status import_convolution(MxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2, 3));
   WHET_TRY(const std::vector<ValueId> bias, read_bias(site, false));
@@ -305,8 +303,6 @@ Status import_l2_normalization(MxSite& site) {
   return site.give(BinaryOperator{BinaryKind::div}, {x, size});
 }
 
-namespace {
-
 Status give_resized(MxSite& site, ResizeOperator op, const Ints& sizes) {
   const ValueId x = site.in(0);
   const Shape shape = site.shape(x);
@@ -314,8 +310,6 @@ Status give_resized(MxSite& site, ResizeOperator op, const Ints& sizes) {
   WHET_RETURN_IF_ERROR(scale_to(site, x, {shape[0], shape[1], sizes[0], sizes[1]}, op));
   return site.give(op, {x});
 }
-
-}  // namespace
 
 /// Nearest pixels; the bilinear one is a transposed convolution by weights.
 Status import_up_sampling(MxSite& site) {
@@ -358,6 +352,34 @@ Status import_adaptive_average(MxSite& site) {
   if (!fits || site.rank(site.in(0)) != 4)
     return site.error("pools " + to_string(site.type(site.in(0))) + " to " + to_string(sizes));
   return site.give(adaptive_average(site, site.in(0), sizes));
+}
+
+}  // namespace
+
+MxRows window_rows() {
+  static constexpr MxRow kRows[] = {
+      {"BatchNorm", import_batch_norm},
+      {"BatchNorm_v1", import_batch_norm},
+      {"Convolution", import_convolution},
+      {"Convolution_v1", import_convolution},
+      {"Deconvolution", import_deconvolution},
+      {"GroupNorm", import_group_norm},
+      {"InstanceNorm", import_instance_norm},
+      {"L2Normalization", import_l2_normalization},
+      {"LRN", import_lrn},
+      {"LayerNorm", import_layer_norm},
+      {"Pooling", import_pooling},
+      {"Pooling_v1", import_pooling},
+      {"UpSampling", import_up_sampling},
+      {"_contrib_AdaptiveAvgPooling2D", import_adaptive_average},
+      {"_contrib_BilinearResize2D", import_bilinear_resize},
+      {"_contrib_ModulatedDeformableConvolution", import_modulated_convolution},
+      {"_npx_batch_norm", import_batch_norm},
+      {"_npx_convolution", import_convolution},
+      {"_npx_layer_norm", import_layer_norm},
+      {"_npx_pooling", import_pooling},
+  };
+  return kRows;
 }
 
 }  // namespace whet::mxnet

@@ -6,11 +6,12 @@
 #include "import/parts/non_zero.h"
 #include "import/parts/roi_align.h"
 #include "import/parts/unique.h"
-#include "import/tensorflow/importers.h"
+#include "import/tensorflow/rows.h"
 
 // What is chosen by values: padded, with the number beside it.
 
 namespace whet::tensorflow {
+namespace {
 
 /// Rows of places, as many as there are elements that are not 0.
 Status import_where(TfSite& site) {
@@ -99,6 +100,23 @@ Status import_unique(TfSite& site) {
   WHET_TRY(const Unique found, unique_elements(site, site.in(0), false));
   WHET_RETURN_IF_ERROR(site.give(found.values, 0));
   return site.wants_output(1) ? site.give(site.cast("places", found.inverse, dtype), 1) : ok_status();
+}
+
+}  // namespace
+
+TfRows boxes_rows() {
+  static constexpr TfRow kRows[] = {
+      {"CombinedNonMaxSuppression", import_combined_suppression},
+      {"CropAndResize", import_crop_and_resize},
+      {"NonMaxSuppression", import_non_max_suppression},
+      {"NonMaxSuppressionV2", import_non_max_suppression},
+      {"NonMaxSuppressionV3", import_non_max_suppression},
+      {"NonMaxSuppressionV4", import_non_max_suppression},
+      {"NonMaxSuppressionV5", import_non_max_suppression},
+      {"Unique", import_unique},
+      {"Where", import_where},
+  };
+  return kRows;
 }
 
 }  // namespace whet::tensorflow

@@ -2,7 +2,7 @@
 #include <optional>
 
 #include "import/parts/shape.h"
-#include "import/tensorflow/importers.h"
+#include "import/tensorflow/rows.h"
 
 // Branches and loops vanish while importing; lists of tensors are known lists of values.
 
@@ -39,8 +39,6 @@ Status give_both(TfSite& site, const std::string& yes, const std::string& no, co
   }
   return ok_status();
 }
-
-}  // namespace
 
 Status import_if(TfSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1, 65536));
@@ -90,8 +88,6 @@ Status import_while(TfSite& site) {
 
 // ---- Lists of tensors.
 
-namespace {
-
 using Values = std::vector<ValueId>;
 
 Result<Values> list_of(TfSite& site, std::size_t i) {
@@ -118,8 +114,6 @@ Result<ValueId> element_of(TfSite& site, ValueId element, std::size_t shape_inpu
   WHET_TRY(const DType dtype, site.dtype_attribute("element_dtype", {1}));
   return site.add_constant("zeros", Tensor(dtype, shape));
 }
-
-}  // namespace
 
 Status import_list_reserve(TfSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2));
@@ -229,6 +223,31 @@ Status import_merge(TfSite& site) {
   if (site.wants_output(0)) WHET_RETURN_IF_ERROR(site.pass(site.in(*there), 0));
   const auto number = static_cast<std::int64_t>(*there);
   return site.give_constant(Tensor::of<std::int64_t>(DType::i32, {}, {number}), 1);
+}
+
+}  // namespace
+
+TfRows control_rows() {
+  static constexpr TfRow kRows[] = {
+      {"Case", import_case},
+      {"EmptyTensorList", import_list_reserve},
+      {"If", import_if},
+      {"Merge", import_merge},
+      {"StatelessCase", import_case},
+      {"StatelessIf", import_if},
+      {"StatelessWhile", import_while},
+      {"Switch", import_switch},
+      {"TensorListFromTensor", import_list_from_tensor},
+      {"TensorListGetItem", import_list_get},
+      {"TensorListLength", import_list_length},
+      {"TensorListPopBack", import_list_pop},
+      {"TensorListPushBack", import_list_push},
+      {"TensorListReserve", import_list_reserve},
+      {"TensorListSetItem", import_list_set},
+      {"TensorListStack", import_list_stack},
+      {"While", import_while},
+  };
+  return kRows;
 }
 
 }  // namespace whet::tensorflow

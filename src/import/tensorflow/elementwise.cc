@@ -5,7 +5,7 @@
 #include "import/parts/elementary.h"
 #include "import/parts/quantize.h"
 #include "import/parts/reduce.h"
-#include "import/tensorflow/importers.h"
+#include "import/tensorflow/rows.h"
 
 namespace whet::tensorflow {
 namespace {
@@ -21,8 +21,6 @@ Status give_divided(TfSite& site, ValueId top, bool zero_where_top) {
   WHET_TRY(const ValueId y, site.add("y", BinaryOperator{zero_where_top ? B::mul : B::div}, {a, b}));
   return site.give(WhereOperator{}, {none, zero, y});
 }
-
-}  // namespace
 
 Status import_unary(TfSite& site, UnaryKind kind) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1));
@@ -241,6 +239,130 @@ Status import_cumsum(TfSite& site) {
   WHET_TRY(const bool exclusive, site.flag("exclusive", false));
   WHET_TRY(const bool reverse, site.flag("reverse", false));
   return site.give(CumSumOperator{axis, exclusive, reverse}, {site.in(0)});
+}
+
+using R = ReduceKind;
+
+template <UnaryKind K>
+Status import_unary(TfSite& site) {
+  return import_unary(site, K);
+}
+template <BinaryKind K>
+Status import_binary(TfSite& site) {
+  return import_binary(site, K);
+}
+template <ReduceKind K>
+Status import_reduce(TfSite& site) {
+  return import_reduce(site, K);
+}
+
+}  // namespace
+
+TfRows elementwise_rows() {
+  static constexpr TfRow kRows[] = {
+      {"Abs", import_unary<U::abs>},
+      {"Acos", import_unary<U::acos>},
+      {"Acosh", import_unary<U::acosh>},
+      {"Add", import_binary<B::add>},
+      {"AddN", import_add_n},
+      {"AddV2", import_binary<B::add>},
+      {"All", import_reduce<R::min>},
+      {"Any", import_reduce<R::max>},
+      {"ArgMax", import_arg_max},
+      {"ArgMin", import_arg_min},
+      {"Asin", import_unary<U::asin>},
+      {"Asinh", import_unary<U::asinh>},
+      {"Atan", import_unary<U::atan>},
+      {"Atan2", import_atan2},
+      {"Atanh", import_unary<U::atanh>},
+      {"Cast", import_cast},
+      {"Ceil", import_unary<U::ceil>},
+      {"CheckNumerics", import_identity},
+      {"ClipByValue", import_clip},
+      {"Cos", import_unary<U::cos>},
+      {"Cosh", import_unary<U::cosh>},
+      {"Cumsum", import_cumsum},
+      {"Div", import_binary<B::div>},
+      {"DivNoNan", import_div_no_nan},
+      {"Elu", import_elu},
+      {"EnsureShape", import_identity},
+      {"Equal", import_binary<B::equal>},
+      {"Erf", import_unary<U::erf>},
+      {"Erfc", import_erfc},
+      {"EuclideanNorm", import_reduce<R::l2>},
+      {"Exp", import_unary<U::exp>},
+      {"Expm1", import_expm1},
+      {"FakeQuantWithMinMaxArgs", import_fake_quant},
+      {"FakeQuantWithMinMaxVars", import_fake_quant},
+      {"FakeQuantWithMinMaxVarsPerChannel", import_fake_quant},
+      {"Floor", import_unary<U::floor>},
+      {"FloorDiv", import_floor_div},
+      {"FloorMod", import_floor_mod},
+      {"Greater", import_binary<B::greater>},
+      {"GreaterEqual", import_binary<B::greater_equal>},
+      {"Identity", import_identity},
+      {"IdentityN", import_identity_n},
+      {"Inv", import_unary<U::reciprocal>},
+      {"IsFinite", import_is_finite},
+      {"IsInf", import_is_infinite},
+      {"IsNan", import_unary<U::is_nan>},
+      {"L2Loss", import_l2_loss},
+      {"LeakyRelu", import_leaky_relu},
+      {"Less", import_binary<B::less>},
+      {"LessEqual", import_binary<B::less_equal>},
+      {"Log", import_unary<U::log>},
+      {"Log1p", import_log1p},
+      {"LogSoftmax", import_softmax},
+      {"LogicalAnd", import_binary<B::logical_and>},
+      {"LogicalNot", import_unary<U::logical_not>},
+      {"LogicalOr", import_binary<B::logical_or>},
+      {"Max", import_reduce<R::max>},
+      {"Maximum", import_binary<B::max>},
+      {"Mean", import_reduce<R::mean>},
+      {"Min", import_reduce<R::min>},
+      {"Minimum", import_binary<B::min>},
+      {"Mod", import_truncate_mod},
+      {"Mul", import_binary<B::mul>},
+      {"MulNoNan", import_mul_no_nan},
+      {"Neg", import_unary<U::neg>},
+      {"NotEqual", import_not_equal},
+      {"PlaceholderWithDefault", import_identity},
+      {"Pow", import_pow},
+      {"Prelu", import_prelu},
+      {"PreventGradient", import_identity},
+      {"Prod", import_reduce<R::prod>},
+      {"ReadVariableOp", import_identity},
+      {"RealDiv", import_binary<B::div>},
+      {"Reciprocal", import_unary<U::reciprocal>},
+      {"Relu", import_unary<U::relu>},
+      {"Relu6", import_relu6},
+      {"Rint", import_unary<U::round>},
+      {"Round", import_unary<U::round>},
+      {"Rsqrt", import_rsqrt},
+      {"Select", import_select},
+      {"SelectV2", import_select},
+      {"Selu", import_selu},
+      {"Sigmoid", import_unary<U::sigmoid>},
+      {"Sign", import_unary<U::sign>},
+      {"Sin", import_unary<U::sin>},
+      {"Sinh", import_unary<U::sinh>},
+      {"Snapshot", import_identity},
+      {"Softmax", import_softmax},
+      {"Softplus", import_unary<U::softplus>},
+      {"Softsign", import_unary<U::softsign>},
+      {"Sqrt", import_unary<U::sqrt>},
+      {"Square", import_square},
+      {"SquaredDifference", import_squared_difference},
+      {"StopGradient", import_identity},
+      {"Sub", import_binary<B::sub>},
+      {"Sum", import_reduce<R::sum>},
+      {"Tan", import_unary<U::tan>},
+      {"Tanh", import_unary<U::tanh>},
+      {"TruncateDiv", import_binary<B::div>},
+      {"TruncateMod", import_truncate_mod},
+      {"Xdivy", import_xdivy},
+  };
+  return kRows;
 }
 
 }  // namespace whet::tensorflow

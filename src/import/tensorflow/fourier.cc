@@ -2,7 +2,7 @@
 
 #include "import/parts/arithmetic.h"
 #include "import/parts/shape.h"
-#include "import/tensorflow/importers.h"
+#include "import/tensorflow/rows.h"
 
 // Complex numbers are a pair of values while importing, real and imaginary parts: a known list of two.
 
@@ -20,8 +20,6 @@ Result<Complex> complex_input(TfSite& site) {
   if (parts != nullptr && parts->size() == 2) return Complex{(*parts)[0], (*parts)[1]};
   return site.error("the input is " + to_string(site.type(site.in(0))) + "; expected complex numbers of an RFFT");
 }
-
-}  // namespace
 
 /// Half of the spectrum of each row, which is cut or filled up with zeros to a known length.
 Status import_rfft(TfSite& site) {
@@ -63,6 +61,16 @@ Status import_real_part(TfSite& site) {
 Status import_imaginary_part(TfSite& site) {
   WHET_TRY(const Complex x, complex_input(site));
   return site.pass(x.imaginary);
+}
+
+}  // namespace
+
+TfRows fourier_rows() {
+  static constexpr TfRow kRows[] = {
+      {"Angle", import_complex_angle}, {"ComplexAbs", import_complex_abs}, {"Imag", import_imaginary_part},
+      {"RFFT", import_rfft},           {"Real", import_real_part},
+  };
+  return kRows;
 }
 
 }  // namespace whet::tensorflow

@@ -5,8 +5,8 @@
 #include <set>
 
 #include "base/nearest.h"
-#include "import/tensorflow/importers.h"
 #include "import/tensorflow/reader.h"
+#include "import/tensorflow/rows.h"
 #include "import/tensorflow/tfjs.h"
 #include "import/tensorflow/variables.h"
 #include "tensor_files/file.h"
@@ -104,7 +104,7 @@ void find_missing(Bodies& bodies, const TfNode& node, std::set<std::string>& see
     const auto body = bodies.body(function);
     if (!body.ok()) return;  // an error where it is imported
     for (const TfNode& inner : (*body)->nodes) {
-      if (find_importer(inner.op) == nullptr) missing.push_back(inner.op + reason_against(inner.op));
+      if (find_row(inner.op) == nullptr) missing.push_back(inner.op + reason_against(inner.op));
       find_missing(bodies, inner, seen, missing);
     }
   };
@@ -238,7 +238,7 @@ Result<FileModel> file_model(TfGraph graph, const Ends& ends, Variables variable
   file.missing = [shared](std::size_t i) {
     if (i >= shared->places.size()) return std::vector<std::string>();
     const std::string& op = shared->program.nodes[shared->places[i]].op;
-    if (find_importer(op) != nullptr) return std::vector<std::string>();
+    if (find_row(op) != nullptr) return std::vector<std::string>();
     return std::vector<std::string>{op + reason_against(op)};
   };
   file.import = [shared](GrowingGraph& growing, std::size_t i) -> Status {

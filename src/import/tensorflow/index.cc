@@ -4,7 +4,7 @@
 #include "import/parts/constant.h"
 #include "import/parts/einsum.h"
 #include "import/parts/shape.h"
-#include "import/tensorflow/importers.h"
+#include "import/tensorflow/rows.h"
 
 namespace whet::tensorflow {
 namespace {
@@ -21,8 +21,6 @@ Status give_segments(TfSite& site, ScatterKind kind, double start) {
   WHET_TRY(const std::int64_t count, site.integer(2, "number of segments"));
   return site.give(segments(site, site.in(0), site.in(1), {kind, start, count}));
 }
-
-}  // namespace
 
 Status import_gather(TfSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2, 3));
@@ -116,6 +114,32 @@ Status import_einsum(TfSite& site) {
   if (operand_count(form) != site.input_count())
     return site.error("its equation " + equation + " has " + std::to_string(operand_count(form)) + " operands");
   return site.give(einsum(site, site.ins(), form));
+}
+
+}  // namespace
+
+TfRows index_rows() {
+  static constexpr TfRow kRows[] = {
+      {"Einsum", import_einsum},
+      {"Gather", import_gather},
+      {"GatherNd", import_gather_nd},
+      {"GatherV2", import_gather},
+      {"MatrixBandPart", import_band},
+      {"OneHot", import_one_hot},
+      {"ResourceGather", import_gather},
+      {"ReverseSequence", import_reverse_sequence},
+      {"ScatterNd", import_scatter_nd},
+      {"SegmentSum", import_segment_sum},
+      {"TensorScatterAdd", import_scatter_add},
+      {"TensorScatterMax", import_scatter_max},
+      {"TensorScatterMin", import_scatter_min},
+      {"TensorScatterUpdate", import_scatter_update},
+      {"TopK", import_top_k},
+      {"TopKV2", import_top_k},
+      {"UnsortedSegmentProd", import_unsorted_prod},
+      {"UnsortedSegmentSum", import_unsorted_sum},
+  };
+  return kRows;
 }
 
 }  // namespace whet::tensorflow

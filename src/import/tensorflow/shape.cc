@@ -10,7 +10,7 @@
 #include "import/parts/index.h"
 #include "import/parts/resize.h"
 #include "import/parts/strided.h"
-#include "import/tensorflow/importers.h"
+#include "import/tensorflow/rows.h"
 
 namespace whet::tensorflow {
 namespace {
@@ -73,8 +73,6 @@ Result<bool> is_channels_first(TfSite& site) {
   if (*format == "NHWC" || *format == "NCHW") return *format == "NCHW";
   return site.error("its data_format is " + *format + "; expected NHWC or NCHW");
 }
-
-}  // namespace
 
 Status import_reshape(TfSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2));
@@ -252,8 +250,6 @@ Status import_space_to_depth(TfSite& site) {
 
 // ---- Other sizes of images [N, H, W, C].
 
-namespace {
-
 Status give_resized(TfSite& site, ResizeOperator op, bool floats) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   WHET_TRY(const Ints sizes, site.integers(1, "size"));
@@ -281,8 +277,6 @@ CoordinateMode coordinates_of(const Pixels& pixels, CoordinateMode half) {
   return pixels.align ? CoordinateMode::align_corners : pixels.half ? half : CoordinateMode::asymmetric;
 }
 
-}  // namespace
-
 Status import_resize_bilinear(TfSite& site) {
   WHET_TRY(const Pixels pixels, read_pixels(site));
   ResizeOperator op{};
@@ -290,8 +284,6 @@ Status import_resize_bilinear(TfSite& site) {
   op.coordinates = coordinates_of(pixels, CoordinateMode::half_pixel);
   return give_resized(site, op, true);
 }
-namespace {
-
 /// The four pixels that each of the result is made of, in one dimension.
 struct CubicTaps {
   std::vector<Ints> places = std::vector<Ints>(4);
@@ -346,8 +338,6 @@ Result<ValueId> cubic_along(TfSite& site, ValueId x, std::int64_t axis, std::int
   return chained(site, BinaryKind::add, parts);
 }
 
-}  // namespace
-
 Status import_resize_bicubic(TfSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   WHET_TRY(const Pixels pixels, read_pixels(site));
@@ -374,14 +364,10 @@ Status import_resize_nearest(TfSite& site) {
 
 // ---- Sizes and constants.
 
-namespace {
-
 Status give_integers(TfSite& site, const Result<ValueId>& sizes, std::size_t i = 0) {
   WHET_TRY(const DType dtype, site.dtype_attribute("out_type", {3}));
   return sizes.ok() ? site.give(site.cast("typed", *sizes, dtype), i) : sizes.error();
 }
-
-}  // namespace
 
 Status import_shape(TfSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1, 4096));
@@ -459,6 +445,50 @@ Status import_roll(TfSite& site) {
     WHET_TRY(x, site.add("rolled", ConcatOperator{axis}, {parts[1], parts[0]}));
   }
   return site.give(x);
+}
+
+}  // namespace
+
+TfRows shape_rows() {
+  static constexpr TfRow kRows[] = {
+      {"BatchToSpaceND", import_batch_to_space},
+      {"BroadcastTo", import_broadcast_to},
+      {"Concat", import_concat},
+      {"ConcatV2", import_concat},
+      {"Const", import_const},
+      {"DepthToSpace", import_depth_to_space},
+      {"ExpandDims", import_expand_dims},
+      {"Fill", import_fill},
+      {"LinSpace", import_lin_space},
+      {"MirrorPad", import_mirror_pad},
+      {"OnesLike", import_ones_like},
+      {"Pack", import_pack},
+      {"Pad", import_pad},
+      {"PadV2", import_pad},
+      {"Range", import_range},
+      {"Rank", import_rank},
+      {"Reshape", import_reshape},
+      {"ResizeBicubic", import_resize_bicubic},
+      {"ResizeBilinear", import_resize_bilinear},
+      {"ResizeNearestNeighbor", import_resize_nearest},
+      {"ReverseV2", import_reverse},
+      {"Roll", import_roll},
+      {"Shape", import_shape},
+      {"ShapeN", import_shape},
+      {"Size", import_size},
+      {"Slice", import_slice},
+      {"SpaceToBatchND", import_space_to_batch},
+      {"SpaceToDepth", import_space_to_depth},
+      {"Split", import_split},
+      {"SplitV", import_split_v},
+      {"Squeeze", import_squeeze},
+      {"StridedSlice", import_strided_slice},
+      {"Tile", import_tile},
+      {"Transpose", import_transpose},
+      {"Unpack", import_unpack},
+      {"ZerosLike", import_zeros_like},
+  };
+  return kRows;
 }
 
 }  // namespace whet::tensorflow

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/nearest.h"
-#include "import/tensorflow/importers.h"
+#include "import/tensorflow/rows.h"
 
 namespace whet::tensorflow {
 
@@ -21,13 +21,13 @@ Result<std::shared_ptr<const TfProgram>> Bodies::body(const std::string& functio
 }
 
 Status TfSite::import() {
-  const TfImporter* importer = find_importer(node_.op);
-  if (importer == nullptr) return error("this operator is not supported: " + node_.op);
+  const TfRow* row = find_row(node_.op);
+  if (row == nullptr) return error("this operator is not supported: " + node_.op);
   for (const std::string& input : node_.inputs)
     if (!graph_.defined(input))
       return error("reads " + in_quotes(input) + ", which is no tensor of a type that is supported");
   if (node_.op != "Merge" && reads_absent()) return give_all_absent();
-  WHET_RETURN_IF_ERROR(importer->import(*this));
+  WHET_RETURN_IF_ERROR(row->import(*this));
   for (std::size_t i = 0; i < outputs_.size(); ++i)
     if (!graph_.defined(outputs_[i]) && graph_.is_read(outputs_[i]))
       return error("result " + std::to_string(i) + " is not supported");

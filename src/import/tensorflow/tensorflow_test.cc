@@ -8,7 +8,7 @@
 #include "base/testing/random_cases.h"
 #include "import/import.h"
 #include "import/load_tensors.h"
-#include "import/tensorflow/importers.h"
+#include "import/tensorflow/rows.h"
 #include "import/tensorflow/table.h"
 #include "import/tensorflow/testing/graph_writer.h"
 #include "ops/evaluate_graph.h"
@@ -67,7 +67,7 @@ Tensor integers(const std::vector<std::int64_t>& values) {
 
 TEST(TensorFlow, TheOperatorsAreTheOnesThatTheDocumentLists) {
   std::string wanted, found;
-  for (const TfImporter& row : importers()) wanted += std::string(row.op) + "\n";
+  for (const TfRow& row : rows()) wanted += std::string(row.op) + "\n";
   const Result<std::string> document = read_file(checkout_path("docs/operators/tensorflow.md"));
   ASSERT_TRUE(document.ok());
   for (std::size_t at = 0; (at = document->find("\n| `", at)) != std::string::npos; ++at)

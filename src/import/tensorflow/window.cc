@@ -9,7 +9,7 @@
 #include "import/parts/conv_transpose.h"
 #include "import/parts/normalize.h"
 #include "import/parts/unfold.h"
-#include "import/tensorflow/importers.h"
+#include "import/tensorflow/rows.h"
 
 // Images stay as the file has them: convolutions and pools of the graph take channels last.
 
@@ -309,8 +309,6 @@ Status give_transposed(TfSite& site, std::size_t spatial) {
   return site.give(y);
 }
 
-}  // namespace
-
 Status import_conv2d(TfSite& site) { return give_conv(site, 2, false, false); }
 Status import_conv3d(TfSite& site) { return give_conv(site, 3, false, false); }
 Status import_depthwise(TfSite& site) { return give_conv(site, 2, true, false); }
@@ -338,8 +336,6 @@ Status import_bias_add(TfSite& site) {
   return site.give(BinaryOperator{BinaryKind::add}, {site.in(0), bias});
 }
 
-namespace {
-
 /// Keras writes a layer normalization as a batch normalization of one image, whose channels are the rows.
 Result<bool> normalizes_rows(TfSite& site) {
   WHET_TRY(const std::string format, site.text("data_format", "NHWC"));
@@ -354,8 +350,6 @@ Status give_normalized_rows(TfSite& site) {
       return site.error("scales " + to_string(site.type(site.in(0))) + " by " + to_string(site.type(site.in(i))));
   return site.give(instance_norm(site, site.in(0), site.in(1), site.in(2), epsilon));
 }
-
-}  // namespace
 
 /// (x, mean, variance, shift, scale), which is not read unless an attribute says so.
 Status import_global_batch_norm(TfSite& site) {
@@ -455,6 +449,39 @@ Status import_lrn(TfSite& site) {
   const std::int64_t size = 2 * radius + 1;
   WHET_TRY(const ValueId y, lrn(site, x, {size, alpha * static_cast<double>(size), beta, bias}));
   return site.give(TransposeOperator{{0, 2, 3, 1}}, {y});
+}
+
+}  // namespace
+
+TfRows window_rows() {
+  static constexpr TfRow kRows[] = {
+      {"AvgPool", import_average_pool},
+      {"AvgPool3D", import_average_pool3d},
+      {"BatchMatMul", import_batch_matmul},
+      {"BatchMatMulV2", import_batch_matmul},
+      {"BatchMatMulV3", import_batch_matmul},
+      {"BatchNormWithGlobalNormalization", import_global_batch_norm},
+      {"BiasAdd", import_bias_add},
+      {"Conv2D", import_conv2d},
+      {"Conv2DBackpropInput", import_conv2d_transpose},
+      {"Conv3D", import_conv3d},
+      {"Conv3DBackpropInputV2", import_conv3d_transpose},
+      {"DepthwiseConv2dNative", import_depthwise},
+      {"ExtractImagePatches", import_image_patches},
+      {"FusedBatchNorm", import_fused_batch_norm},
+      {"FusedBatchNormV2", import_fused_batch_norm},
+      {"FusedBatchNormV3", import_fused_batch_norm},
+      {"FusedDepthwiseConv2dNative", import_fused_depthwise},
+      {"LRN", import_lrn},
+      {"MatMul", import_matmul},
+      {"MaxPool", import_max_pool},
+      {"MaxPool3D", import_max_pool3d},
+      {"MaxPoolV2", import_max_pool},
+      {"_FusedConv2D", import_fused_conv2d},
+      {"_FusedDepthwiseConv2dNative", import_fused_depthwise},
+      {"_FusedMatMul", import_fused_matmul},
+  };
+  return kRows;
 }
 
 }  // namespace whet::tensorflow

@@ -2,9 +2,10 @@
 
 #include "import/parts/non_zero.h"
 #include "import/parts/unique.h"
-#include "import/tflite/importers.h"
+#include "import/tflite/rows.h"
 
 namespace whet::tflite {
+namespace {
 
 /// Boxes, scores, the number of boxes, how much of two may overlap, the least score; version 5 has a sigma of scores behind them,
 /// and the scores among its results.
@@ -39,6 +40,18 @@ Status import_unique(TfliteSite& site) {
   if (!site.wants_output(1)) return ok_status();
   const DType dtype = dtype_of_tflite(site.result_info(1).type).value_or(DType::i32);
   return site.give(site.cast("places", found.inverse, dtype), 1);
+}
+
+}  // namespace
+
+TfliteRows boxes_rows() {
+  static constexpr TfliteRow kRows[] = {
+      {"NON_MAX_SUPPRESSION_V4", import_non_max_suppression},
+      {"NON_MAX_SUPPRESSION_V5", import_non_max_suppression},
+      {"UNIQUE", import_unique},
+      {"WHERE", import_where},
+  };
+  return kRows;
 }
 
 }  // namespace whet::tflite

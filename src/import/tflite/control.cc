@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <set>
 
-#include "import/tflite/importers.h"
+#include "import/tflite/rows.h"
 
 // Branches and loops vanish while importing.
 
@@ -119,7 +119,7 @@ std::vector<std::string> missing_in_bodies(const TfliteModel& model) {
     const std::size_t at = open.back();
     open.pop_back();
     for (const Operation& operation : model.graphs[at].operations) {
-      if (at != model.main && find_importer(operation.name) == nullptr) missing.push_back(operation.name);
+      if (at != model.main && find_row(operation.name) == nullptr) missing.push_back(operation.name);
       if (operation.name != "IF" && operation.name != "WHILE") continue;
       for (const int field : {0, 1}) {
         const auto body = static_cast<std::size_t>(std::max(operation.options.number<std::int32_t>(field), 0));
@@ -128,6 +128,14 @@ std::vector<std::string> missing_in_bodies(const TfliteModel& model) {
     }
   }
   return missing;
+}
+
+TfliteRows control_rows() {
+  static constexpr TfliteRow kRows[] = {
+      {"IF", import_if},
+      {"WHILE", import_while},
+  };
+  return kRows;
 }
 
 }  // namespace whet::tflite

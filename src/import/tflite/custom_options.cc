@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "import/tflite/importers.h"
+#include "import/tflite/rows.h"
 
 namespace whet::tflite {
 

@@ -3,7 +3,7 @@
 
 #include "import/parts/detections.h"
 #include "import/parts/shape.h"
-#include "import/tflite/importers.h"
+#include "import/tflite/rows.h"
 
 // TFLite_Detection_PostProcess, the last step of the SSD networks of TensorFlow's detection API.
 
@@ -138,8 +138,6 @@ Status give_fast(TfliteSite& site, ValueId corners, ValueId scores, BestBoxes ho
   return site.give(site.add("number", ReduceOperator{ReduceKind::sum, {1}, false}, {ones}), 3);
 }
 
-}  // namespace
-
 /// Encoded boxes, scores of their classes, anchors; gives boxes, classes, scores, and how many there are.
 Status import_detection(TfliteSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(3));
@@ -153,6 +151,15 @@ Status import_detection(TfliteSite& site) {
   how.score = site.add_scalar("least", DType::f32, p.score);
   how.keeps_least = true;
   return p.regular ? give_regular(site, corners, scores, how, p) : give_fast(site, corners, scores, how, p);
+}
+
+}  // namespace
+
+TfliteRows detection_rows() {
+  static constexpr TfliteRow kRows[] = {
+      {"TFLite_Detection_PostProcess", import_detection},
+  };
+  return kRows;
 }
 
 }  // namespace whet::tflite

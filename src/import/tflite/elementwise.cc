@@ -7,7 +7,7 @@
 #include "import/parts/quantize.h"
 #include "import/parts/reduce.h"
 #include "import/parts/shape.h"
-#include "import/tflite/importers.h"
+#include "import/tflite/rows.h"
 
 namespace whet::tflite {
 namespace {
@@ -43,8 +43,6 @@ Status give_clip(TfliteSite& site, double low, double high) {
   WHET_TRY(const ValueId x, site.real(0));
   return site.give_real(site.add("clip", ClipOperator{low, high}, {x}));
 }
-
-}  // namespace
 
 Status import_unary(TfliteSite& site, UnaryKind kind) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1));
@@ -277,6 +275,96 @@ Status import_one_hot(TfliteSite& site) {
   WHET_TRY(const ValueId on, site.add("on", ReshapeOperator{{1}}, {site.in(2)}));
   WHET_TRY(const ValueId values, site.add("values", ConcatOperator{0}, {off, on}));
   return site.give(one_hot(site, indices, {depth, axis, values}));
+}
+
+using R = ReduceKind;
+
+template <UnaryKind K>
+Status import_unary(TfliteSite& site) {
+  return import_unary(site, K);
+}
+template <BinaryKind K>
+Status import_binary(TfliteSite& site) {
+  return import_binary(site, K);
+}
+template <ReduceKind K>
+Status import_reduce(TfliteSite& site) {
+  return import_reduce(site, K);
+}
+
+}  // namespace
+
+TfliteRows elementwise_rows() {
+  static constexpr TfliteRow kRows[] = {
+      {"ABS", import_unary<U::abs>},
+      {"ADD", import_binary<B::add>},
+      {"ADD_N", import_add_n},
+      {"ARG_MAX", import_arg_max},
+      {"ARG_MIN", import_arg_min},
+      {"ATAN2", import_atan2},
+      {"CAST", import_cast},
+      {"CEIL", import_unary<U::ceil>},
+      {"COS", import_unary<U::cos>},
+      {"CUMSUM", import_cumsum},
+      {"DENSIFY", import_identity},
+      {"DEQUANTIZE", import_dequantize},
+      {"DIV", import_binary<B::div>},
+      {"ELU", import_elu},
+      {"EQUAL", import_binary<B::equal>},
+      {"EXP", import_unary<U::exp>},
+      {"FLOOR", import_unary<U::floor>},
+      {"FLOOR_DIV", import_floor_div},
+      {"FLOOR_MOD", import_floor_mod},
+      {"GELU", import_gelu},
+      {"GREATER", import_binary<B::greater>},
+      {"GREATER_EQUAL", import_binary<B::greater_equal>},
+      {"HARD_SWISH", import_hard_swish},
+      {"L2_NORMALIZATION", import_l2_normalization},
+      {"LEAKY_RELU", import_leaky_relu},
+      {"LESS", import_binary<B::less>},
+      {"LESS_EQUAL", import_binary<B::less_equal>},
+      {"LOCAL_RESPONSE_NORMALIZATION", import_lrn},
+      {"LOG", import_unary<U::log>},
+      {"LOGICAL_AND", import_binary<B::logical_and>},
+      {"LOGICAL_NOT", import_logical_not},
+      {"LOGICAL_OR", import_binary<B::logical_or>},
+      {"LOGISTIC", import_unary<U::sigmoid>},
+      {"LOG_SOFTMAX", import_log_softmax},
+      {"MAXIMUM", import_binary<B::max>},
+      {"MEAN", import_reduce<R::mean>},
+      {"MINIMUM", import_binary<B::min>},
+      {"MUL", import_binary<B::mul>},
+      {"NEG", import_unary<U::neg>},
+      {"NOT_EQUAL", import_not_equal},
+      {"ONE_HOT", import_one_hot},
+      {"POW", import_pow},
+      {"PRELU", import_prelu},
+      {"QUANTIZE", import_quantize},
+      {"REDUCE_ALL", import_reduce<R::min>},
+      {"REDUCE_ANY", import_reduce<R::max>},
+      {"REDUCE_MAX", import_reduce<R::max>},
+      {"REDUCE_MIN", import_reduce<R::min>},
+      {"REDUCE_PROD", import_reduce<R::prod>},
+      {"RELU", import_unary<U::relu>},
+      {"RELU6", import_relu6},
+      {"RELU_0_TO_1", import_relu_0_to_1},
+      {"RELU_N1_TO_1", import_relu_n1_to_1},
+      {"ROUND", import_unary<U::round>},
+      {"RSQRT", import_rsqrt},
+      {"SELECT", import_select},
+      {"SELECT_V2", import_select},
+      {"SIGN", import_unary<U::sign>},
+      {"SIN", import_unary<U::sin>},
+      {"SOFTMAX", import_softmax},
+      {"SQRT", import_unary<U::sqrt>},
+      {"SQUARE", import_square},
+      {"SQUARED_DIFFERENCE", import_squared_difference},
+      {"SUB", import_binary<B::sub>},
+      {"SUM", import_reduce<R::sum>},
+      {"TANH", import_unary<U::tanh>},
+      {"TOPK_V2", import_topk},
+  };
+  return kRows;
 }
 
 }  // namespace whet::tflite

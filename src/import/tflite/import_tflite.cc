@@ -4,8 +4,8 @@
 #include <set>
 
 #include "base/nearest.h"
-#include "import/tflite/importers.h"
 #include "import/tflite/model.h"
+#include "import/tflite/rows.h"
 
 namespace whet {
 namespace tflite {
@@ -74,8 +74,7 @@ Result<FileModel> file_model(const std::shared_ptr<TfliteModel>& model, const st
   file.missing_in_bodies = missing_in_bodies(*model);
   file.missing = [model](std::size_t i) {
     const Operation& operation = model->graphs[model->main].operations[i];
-    return find_importer(operation.name) != nullptr ? std::vector<std::string>()
-                                                    : std::vector<std::string>{operation.name};
+    return find_row(operation.name) != nullptr ? std::vector<std::string>() : std::vector<std::string>{operation.name};
   };
   file.import = [model](GrowingGraph& growing, std::size_t i) {
     const Subgraph& graph = model->graphs[model->main];

@@ -3,7 +3,7 @@
 #include "import/parts/arithmetic.h"
 #include "import/parts/shape.h"
 #include "import/parts/taps.h"
-#include "import/tflite/importers.h"
+#include "import/tflite/rows.h"
 
 // Operators of MediaPipe's own for faces: a matrix from landmarks, and images and landmarks moved by it. Each has two versions,
 // which differ in their options.
@@ -183,8 +183,6 @@ Result<ValueId> turn_of(NodeSite& site, ValueId landmarks, const MatrixPlan& pla
   return plan.target == 0 ? Result<ValueId>(angle) : with_number(site, "turn", B::add, angle, plan.target);
 }
 
-}  // namespace
-
 /// A matrix that leads from pixels of the result to those of the image: the box around some landmarks, turned level.
 Status import_landmark_matrix(TfliteSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1));
@@ -295,6 +293,18 @@ Status import_transform_image(TfliteSite& site) {
   WHET_TRY(ValueId both, site.add("inside", BinaryOperator{B::logical_and}, {inside[0], inside[1]}));
   WHET_TRY(both, site.add("counts", ReshapeOperator{{1, size.rows, size.columns, 1}}, {both}));
   return site.give(WhereOperator{}, {both, y, site.add_scalar("outside", DType::f32, 0)});
+}
+
+}  // namespace
+
+TfliteRows landmarks_rows() {
+  static constexpr TfliteRow kRows[] = {
+      {"Landmarks2TransformMatrix", import_landmark_matrix},
+      {"TransformLandmarks", import_transform_landmarks},
+      {"TransformTensor", import_transform_image},
+      {"TransformTensorBilinear", import_transform_image},
+  };
+  return kRows;
 }
 
 }  // namespace whet::tflite

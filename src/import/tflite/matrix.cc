@@ -3,7 +3,7 @@
 #include "import/parts/arithmetic.h"
 #include "import/parts/quantize.h"
 #include "import/parts/shape.h"
-#include "import/tflite/importers.h"
+#include "import/tflite/rows.h"
 
 namespace whet::tflite {
 namespace {
@@ -26,8 +26,6 @@ Result<ValueId> kept_start(TfliteSite& site, ValueId starts, std::int64_t d, std
   WHET_TRY(start, site.cast("start", start, DType::i64));
   return site.add("kept_start", ClipOperator{0, static_cast<double>(extent - part)}, {start});
 }
-
-}  // namespace
 
 /// (x, part, starts): x with the part in it, as far behind the starts as it fits.
 Status import_dynamic_update_slice(TfliteSite& site) {
@@ -124,6 +122,17 @@ Status import_fake_quant(TfliteSite& site) {
                       " bits; expected numbers in order, and 2 to 16 bits");
   WHET_TRY(const ValueId x, site.real(0));
   return site.give_real(fake_quantized(site, x, {form}));
+}
+
+}  // namespace
+
+TfliteRows matrix_rows() {
+  static constexpr TfliteRow kRows[] = {
+      {"BROADCAST_ARGS", import_broadcast_args},   {"DYNAMIC_UPDATE_SLICE", import_dynamic_update_slice},
+      {"FAKE_QUANT", import_fake_quant},           {"MATRIX_DIAG", import_matrix_diag},
+      {"MATRIX_SET_DIAG", import_matrix_set_diag},
+  };
+  return kRows;
 }
 
 }  // namespace whet::tflite

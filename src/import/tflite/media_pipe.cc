@@ -1,7 +1,7 @@
 #include <array>
 #include <cstring>
 
-#include "import/tflite/importers.h"
+#include "import/tflite/rows.h"
 
 // Operators of MediaPipe's own: pools that say where each maximum was, and the way back. Images are [N, H, W, C].
 
@@ -31,8 +31,6 @@ Result<Blocks> read_blocks(const TfliteSite& site) {
 
 /// "The place in the window, row by row, and a tenth, so that it is rounded down to itself."
 constexpr double kTenth = 0.1F;
-
-}  // namespace
 
 Status import_max_pool_argmax(TfliteSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1));
@@ -76,6 +74,16 @@ Status import_max_unpool(TfliteSite& site) {
   WHET_TRY(const ValueId put,
            site.add("put", WhereOperator{}, {here, pixels, site.add_scalar("zero", site.dtype(site.in(0)), 0)}));
   return site.give(ReshapeOperator{y}, {put});
+}
+
+}  // namespace
+
+TfliteRows media_pipe_rows() {
+  static constexpr TfliteRow kRows[] = {
+      {"MaxPoolingWithArgmax2D", import_max_pool_argmax},
+      {"MaxUnpooling2D", import_max_unpool},
+  };
+  return kRows;
 }
 
 }  // namespace whet::tflite

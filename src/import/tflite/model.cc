@@ -6,7 +6,7 @@
 
 #include "base/nearest.h"
 #include "graph/graph.h"
-#include "import/tflite/importers.h"
+#include "import/tflite/rows.h"
 #include "import/tflite/sparse.h"
 
 namespace whet::tflite {

@@ -1,7 +1,7 @@
 #include "import/parts/recurrent.h"
 
 #include "import/parts/shape.h"
-#include "import/tflite/importers.h"
+#include "import/tflite/rows.h"
 
 // States of variables begin as zeros, and their end is dropped.
 
@@ -127,8 +127,6 @@ Status expect_tanh(const TfliteSite& site) {
   return site.error("has an activation that is not tanh, or clips its projection; this is not supported");
 }
 
-}  // namespace
-
 Status import_sequence_lstm(TfliteSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1, 24));
   WHET_RETURN_IF_ERROR(expect_tanh(site));
@@ -167,8 +165,6 @@ Status import_bidirectional_lstm(TfliteSite& site) {
   return give_both_ways(site, forth, back, o.flag(3));
 }
 
-namespace {
-
 /// The states of all steps; weights, weights of the state and bias from input `first` on, which is 1 of the way forth.
 Result<ValueId> rnn_rows(TfliteSite& site, ValueId x, bool batch_first, int activation, std::size_t first) {
   WHET_RETURN_IF_ERROR(expect_float_form(site));
@@ -191,8 +187,6 @@ Result<ValueId> rnn_rows(TfliteSite& site, ValueId x, bool batch_first, int acti
   WHET_TRY(const RecurrentResult result, recurrent(site, form));
   return squeezed(site, *result.rows, Ints{batch_first ? 2 : 1});
 }
-
-}  // namespace
 
 /// (x, weights, weights of the state, bias, state)
 Status import_sequence_rnn(TfliteSite& site) {
@@ -246,6 +240,20 @@ Status import_svdf(TfliteSite& site) {
     WHET_TRY(y, site.add("biased", BinaryOperator{B::add}, {y, bias}));
   }
   return site.give_real(site.activated(y, site.options().number<std::int8_t>(1)));
+}
+
+}  // namespace
+
+TfliteRows recurrent_rows() {
+  static constexpr TfliteRow kRows[] = {
+      {"BIDIRECTIONAL_SEQUENCE_LSTM", import_bidirectional_lstm},
+      {"BIDIRECTIONAL_SEQUENCE_RNN", import_bidirectional_rnn},
+      {"LSTM", import_lstm},
+      {"SVDF", import_svdf},
+      {"UNIDIRECTIONAL_SEQUENCE_LSTM", import_sequence_lstm},
+      {"UNIDIRECTIONAL_SEQUENCE_RNN", import_sequence_rnn},
+  };
+  return kRows;
 }
 
 }  // namespace whet::tflite

@@ -7,7 +7,7 @@
 #include "import/parts/index.h"
 #include "import/parts/resize.h"
 #include "import/parts/strided.h"
-#include "import/tflite/importers.h"
+#include "import/tflite/rows.h"
 
 namespace whet::tflite {
 namespace {
@@ -85,8 +85,6 @@ Result<Ints> read_edges(TfliteSite& site, std::size_t count) {
   for (std::int64_t i = 0; i < given.size(); ++i) edges.push_back(given.integer(i));
   return edges;
 }
-
-}  // namespace
 
 Status import_reshape(TfliteSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1, 2));
@@ -322,8 +320,6 @@ Status import_scatter_nd(TfliteSite& site) {
   WHET_TRY(const ValueId zeros, filled(site, shape, Tensor(site.dtype(x), {})));
   return site.give_real(scatter_nd(site, zeros, site.in(0), x, ScatterKind::add));
 }
-namespace {
-
 Status give_segments(TfliteSite& site, Segments form) {
   WHET_TRY(const ValueId x, site.real(0));
   return site.give_real(segments(site, x, site.in(1), form));
@@ -335,8 +331,6 @@ Status give_unsorted(TfliteSite& site, ScatterKind kind, double start) {
   if (count.size() != 1) return site.error("has " + std::to_string(count.size()) + " numbers of segments");
   return give_segments(site, {kind, start, count[0]});
 }
-
-}  // namespace
 
 Status import_segment_sum(TfliteSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2));
@@ -359,14 +353,10 @@ Status import_reverse_sequence(TfliteSite& site) {
 
 // ---- Sizes and constants.
 
-namespace {
-
 Status give_integers(TfliteSite& site, const Result<ValueId>& sizes) {
   const DType dtype = site.result_info().type == 4 ? DType::i64 : DType::i32;
   return sizes.ok() ? site.give(site.cast("typed", *sizes, dtype)) : sizes.error();
 }
-
-}  // namespace
 
 Status import_shape(TfliteSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1));
@@ -391,6 +381,50 @@ Status import_zeros_like(TfliteSite& site) {
 Status import_range(TfliteSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(3));
   return site.give(range(site, site.in(0), site.in(1), site.in(2)));
+}
+
+}  // namespace
+
+TfliteRows shape_rows() {
+  static constexpr TfliteRow kRows[] = {
+      {"BATCH_TO_SPACE_ND", import_batch_to_space},
+      {"BROADCAST_TO", import_broadcast_to},
+      {"CONCATENATION", import_concatenation},
+      {"DEPTH_TO_SPACE", import_depth_to_space},
+      {"EMBEDDING_LOOKUP", import_embedding},
+      {"EXPAND_DIMS", import_expand_dims},
+      {"FILL", import_fill},
+      {"GATHER", import_gather},
+      {"GATHER_ND", import_gather_nd},
+      {"MIRROR_PAD", import_mirror_pad},
+      {"PACK", import_pack},
+      {"PAD", import_pad},
+      {"PADV2", import_pad},
+      {"RANGE", import_range},
+      {"RANK", import_rank},
+      {"RESHAPE", import_reshape},
+      {"RESIZE_BILINEAR", import_resize_bilinear},
+      {"RESIZE_NEAREST_NEIGHBOR", import_resize_nearest},
+      {"REVERSE_SEQUENCE", import_reverse_sequence},
+      {"REVERSE_V2", import_reverse},
+      {"SCATTER_ND", import_scatter_nd},
+      {"SEGMENT_SUM", import_segment_sum},
+      {"SHAPE", import_shape},
+      {"SLICE", import_slice},
+      {"SPACE_TO_BATCH_ND", import_space_to_batch},
+      {"SPACE_TO_DEPTH", import_space_to_depth},
+      {"SPLIT", import_split},
+      {"SPLIT_V", import_split_v},
+      {"SQUEEZE", import_squeeze},
+      {"STRIDED_SLICE", import_strided_slice},
+      {"TILE", import_tile},
+      {"TRANSPOSE", import_transpose},
+      {"UNPACK", import_unpack},
+      {"UNSORTED_SEGMENT_PROD", import_unsorted_prod},
+      {"UNSORTED_SEGMENT_SUM", import_unsorted_sum},
+      {"ZEROS_LIKE", import_zeros_like},
+  };
+  return kRows;
 }
 
 }  // namespace whet::tflite

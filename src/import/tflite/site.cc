@@ -5,7 +5,7 @@
 #include "base/arithmetic.h"
 #include "base/nearest.h"
 #include "import/parts/quantize.h"
-#include "import/tflite/importers.h"
+#include "import/tflite/rows.h"
 
 namespace whet::tflite {
 namespace {
@@ -20,8 +20,8 @@ Shape column_shape(std::size_t rank, std::size_t d, std::int64_t count) {
 }  // namespace
 
 Status TfliteSite::import() {
-  const TfliteImporter* importer = find_importer(operation_.name);
-  if (importer == nullptr) return error("this operator is not supported: " + operation_.name);
+  const TfliteRow* row = find_row(operation_.name);
+  if (row == nullptr) return error("this operator is not supported: " + operation_.name);
   for (std::size_t i = 0; i < operation_.inputs.size(); ++i) {
     if (!has(i) || graph_.defined(info(i).name)) continue;
     const bool unknown = !dtype_of_tflite(info(i).type);
@@ -30,7 +30,7 @@ Status TfliteSite::import() {
                           : ", which nothing before it defines"));
   }
   WHET_RETURN_IF_ERROR(check_int16());
-  WHET_RETURN_IF_ERROR(importer->import(*this));
+  WHET_RETURN_IF_ERROR(row->import(*this));
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     if (!graph_.defined(outputs_[i])) {
       if (graph_.is_read(outputs_[i])) return error("result " + std::to_string(i) + " is not supported");

@@ -1,6 +1,6 @@
 #include "import/parts/fourier.h"
 #include "import/parts/shape.h"
-#include "import/tflite/importers.h"
+#include "import/tflite/rows.h"
 
 // Complex numbers are a pair of values while importing, real and imaginary parts: a known list of two.
 
@@ -18,8 +18,6 @@ Result<Parts> parts_of_input(TfliteSite& site) {
   if (parts != nullptr && parts->size() == 2) return Parts{(*parts)[0], (*parts)[1]};
   return site.error("the input is " + to_string(site.type(site.in(0))) + "; expected complex numbers of RFFT2D");
 }
-
-}  // namespace
 
 /// Half of the spectrum of each image [..., rows, columns], which is cut or filled up with zeros to known sizes.
 Status import_rfft2d(TfliteSite& site) {
@@ -60,6 +58,18 @@ Status import_real_part(TfliteSite& site) {
 Status import_imaginary_part(TfliteSite& site) {
   WHET_TRY(const Parts x, parts_of_input(site));
   return site.pass(x.imaginary);
+}
+
+}  // namespace
+
+TfliteRows spectrum_rows() {
+  static constexpr TfliteRow kRows[] = {
+      {"COMPLEX_ABS", import_complex_abs},
+      {"IMAG", import_imaginary_part},
+      {"REAL", import_real_part},
+      {"RFFT2D", import_rfft2d},
+  };
+  return kRows;
 }
 
 }  // namespace whet::tflite

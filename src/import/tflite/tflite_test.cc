@@ -7,7 +7,7 @@
 #include "base/testing/checkout.h"
 #include "import/import.h"
 #include "import/load_tensors.h"
-#include "import/tflite/importers.h"
+#include "import/tflite/rows.h"
 #include "import/tflite/testing/flat_writer.h"
 #include "ops/evaluate_graph.h"
 #include "tensor/compare.h"
@@ -40,7 +40,7 @@ Numbers answer(const std::string& bytes, const Numbers& values) {
 
 TEST(Tflite, TheOperatorsAreTheOnesThatTheDocumentLists) {
   std::string wanted, found;
-  for (const TfliteImporter& row : importers()) wanted += std::string(row.op) + "\n";
+  for (const TfliteRow& row : rows()) wanted += std::string(row.op) + "\n";
   const Result<std::string> document = read_file(checkout_path("docs/operators/tflite.md"));
   ASSERT_TRUE(document.ok());
   for (std::size_t at = 0; (at = document->find("\n| `", at)) != std::string::npos; ++at)

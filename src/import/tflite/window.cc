@@ -5,7 +5,7 @@
 
 #include "import/parts/conv_transpose.h"
 #include "import/parts/quantize.h"
-#include "import/tflite/importers.h"
+#include "import/tflite/rows.h"
 
 // Images are [N, H, W, C], and stay so: convolutions and pools of the graph take channels last.
 
@@ -234,8 +234,6 @@ Status give_transposed(TfliteSite& site, const Transposed& inputs, const Slide& 
   return site.give_real(y);
 }
 
-}  // namespace
-
 Status import_conv(TfliteSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2, 3));
   WHET_RETURN_IF_ERROR(expect_image(site, site.in(0)));
@@ -385,6 +383,25 @@ Status import_batch_matmul(TfliteSite& site) {
   WHET_TRY(const ValueId y,
            site.add("product", MatMulOperator{site.options().flag(0), site.options().flag(1)}, {a, b}));
   return site.give_real(y);
+}
+
+}  // namespace
+
+TfliteRows window_rows() {
+  static constexpr TfliteRow kRows[] = {
+      {"AVERAGE_POOL_2D", import_average_pool},
+      {"BATCH_MATMUL", import_batch_matmul},
+      {"CONV_2D", import_conv},
+      {"CONV_3D", import_conv3d},
+      {"CONV_3D_TRANSPOSE", import_conv3d_transpose},
+      {"Convolution2DTransposeBias", import_conv_transpose_bias},
+      {"DEPTHWISE_CONV_2D", import_depthwise_conv},
+      {"FULLY_CONNECTED", import_fully_connected},
+      {"L2_POOL_2D", import_l2_pool},
+      {"MAX_POOL_2D", import_max_pool},
+      {"TRANSPOSE_CONV", import_transpose_conv},
+  };
+  return kRows;
 }
 
 }  // namespace whet::tflite

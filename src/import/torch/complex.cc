@@ -4,7 +4,7 @@
 #include "import/parts/fourier.h"
 #include "import/parts/index.h"
 #include "import/parts/shape.h"
-#include "import/torch/importers.h"
+#include "import/torch/rows.h"
 
 // Complex numbers are a pair of values while importing, real and imaginary parts: a known list of two.
 
@@ -56,8 +56,6 @@ Result<std::optional<ValueId>> frame_window(TorchSite& site, std::int64_t length
   WHET_TRY(window, padded(site, *window, {before, length - own - before}, {0}, PadMode::constant, 0));
   return window;
 }
-
-}  // namespace
 
 /// The spectra of frames of [samples] or [N, samples]: [(N,) frequencies, frames].
 Status import_stft(TorchSite& site) {
@@ -131,6 +129,25 @@ Status import_abs(TorchSite& site) {
   WHET_TRY(const ValueId b, site.add("square", BinaryOperator{BinaryKind::mul}, {parts->imaginary, parts->imaginary}));
   WHET_TRY(const ValueId sum, site.add("squares", BinaryOperator{BinaryKind::add}, {a, b}));
   return site.give(UnaryOperator{UnaryKind::sqrt}, {sum});
+}
+
+}  // namespace
+
+TorchRows complex_rows() {
+  static constexpr TorchRow kRows[] = {
+      {"aten.abs", "default", "self", import_abs},
+      {"aten.absolute", "default", "self", import_abs},
+      {"aten.angle", "default", "self", import_angle},
+      {"aten.imag", "default", "self", import_imag},
+      {"aten.real", "default", "self", import_real},
+      {"aten.stft", "default",
+       "self n_fft hop_length=none win_length=none window=none normalized=false onesided=none return_complex=false "
+       "align_to_window=none",
+       import_stft},
+      {"aten.view_as_complex", "default", "self", import_view_as_complex},
+      {"aten.view_as_real", "default", "self", import_view_as_real},
+  };
+  return kRows;
 }
 
 }  // namespace whet::torch

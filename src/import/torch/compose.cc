@@ -6,7 +6,7 @@
 #include "import/parts/matrix.h"
 #include "import/parts/shape.h"
 #include "import/parts/window.h"
-#include "import/torch/importers.h"
+#include "import/torch/rows.h"
 
 // Operators that are a few others.
 
@@ -56,8 +56,6 @@ Result<std::vector<ValueId>> apart(TorchSite& site, ValueId gates, std::int64_t 
     return site.error("has gates " + to_string(site.type(gates)) + " of a state " + to_string(site.type(state)));
   return split(site, gates, 1, std::vector<std::int64_t>(static_cast<std::size_t>(count), size));
 }
-
-}  // namespace
 
 Status import_hstack(TorchSite& site) {
   WHET_TRY(const std::vector<ValueId> values, site.tensors("tensors"));
@@ -266,6 +264,30 @@ Status import_gru_cell(TorchSite& site) {
   WHET_TRY(const ValueId change, site.add("change", BinaryOperator{B::sub}, {state, fresh}));
   WHET_TRY(const ValueId kept, site.add("kept", BinaryOperator{B::mul}, {gate[1], change}));
   return site.give(BinaryOperator{B::add}, {fresh, kept});
+}
+
+}  // namespace
+
+TorchRows compose_rows() {
+  static constexpr TorchRow kRows[] = {
+      {"aten.aminmax", "default", "self dim=none keepdim=false", import_aminmax},
+      {"aten.cross", "default", "self other dim=none", import_cross},
+      {"aten.diag_embed", "default", "self offset=0 dim1=-2 dim2=-1", import_diag_embed},
+      {"aten.frac", "default", "self", import_frac},
+      {"aten.gru_cell", "default", "input hx w_ih w_hh b_ih=none b_hh=none", import_gru_cell},
+      {"aten.hstack", "default", "tensors", import_hstack},
+      {"aten.linalg_cross", "default", "self other dim=-1", import_cross},
+      {"aten.logaddexp", "default", "self other", import_logaddexp},
+      {"aten.logit", "default", "self eps=none", import_logit},
+      {"aten.lstm_cell", "default", "input hx w_ih w_hh b_ih=none b_hh=none", import_lstm_cell},
+      {"aten.max_unpool2d", "default", "self indices output_size", import_max_unpool2d},
+      {"aten.row_stack", "default", "tensors", import_vstack},
+      {"aten.rrelu", "default", "self lower=0.125 upper=0.3333333333333333 training=false generator=none",
+       import_rrelu},
+      {"aten.unfold", "default", "self dimension size step", import_unfold},
+      {"aten.vstack", "default", "tensors", import_vstack},
+  };
+  return kRows;
 }
 
 }  // namespace whet::torch

@@ -1,5 +1,5 @@
 #include "import/parts/shape.h"
-#include "import/torch/importers.h"
+#include "import/torch/rows.h"
 
 // Branches and loops vanish while importing.
 
@@ -35,8 +35,6 @@ Status give_program(TorchSite& site) {
   WHET_TRY(const std::vector<ValueId> values, site.inlined(*body, operands));
   return give_values(site, values);
 }
-
-}  // namespace
 
 /// An unknown condition computes both branches, and chooses.
 Status import_cond(TorchSite& site) {
@@ -128,6 +126,19 @@ Status import_autocast(TorchSite& site) {
     return site.error(
         "computes in a type that torch chooses by itself; in Python: export the model outside of torch.autocast");
   return give_program(site);
+}
+
+}  // namespace
+
+TorchRows control_rows() {
+  static constexpr TorchRow kRows[] = {
+      {"higher_order.cond", "", "condition then_program else_program operands", import_cond},
+      {"higher_order.map_impl", "", "program sequences operands", import_map},
+      {"higher_order.while_loop", "", "condition_program program carried operands", import_while_loop},
+      {"higher_order.wrap_with_autocast", "", "device dtype enabled cache program operands...", import_autocast},
+      {"higher_order.wrap_with_set_grad_enabled", "", "enabled program operands...", import_set_grad},
+  };
+  return kRows;
 }
 
 }  // namespace whet::torch

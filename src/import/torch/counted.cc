@@ -4,7 +4,7 @@
 #include "import/parts/non_zero.h"
 #include "import/parts/shape.h"
 #include "import/parts/unique.h"
-#include "import/torch/importers.h"
+#include "import/torch/rows.h"
 
 // Operators whose number of results depends on values: padded, with the number beside them.
 
@@ -74,6 +74,16 @@ Status import_unique(TorchSite& site) {
   WHET_RETURN_IF_ERROR(site.give(found.values, 0));
   if (site.wants_output(1)) WHET_RETURN_IF_ERROR(site.give(ReshapeOperator{shape}, {found.inverse}, 1));
   return site.wants_output(2) ? site.give(found.counts, 2) : ok_status();
+}
+
+TorchRows counted_rows() {
+  static constexpr TorchRow kRows[] = {
+      {"aten._unique2", "default", "self sorted=true return_inverse=false return_counts=false", import_unique},
+      {"aten.masked_select", "default", "self mask", import_masked_select},
+      {"aten.nonzero", "default", "self", import_nonzero},
+      {"torchvision.nms", "default", "dets scores iou_threshold", import_nms},
+  };
+  return kRows;
 }
 
 }  // namespace whet::torch

@@ -4,7 +4,7 @@
 #include "import/parts/constant.h"
 #include "import/parts/index.h"
 #include "import/parts/shape.h"
-#include "import/torch/importers.h"
+#include "import/torch/rows.h"
 
 namespace whet::torch {
 namespace {
@@ -63,8 +63,6 @@ Result<ValueId> typed_numbers(TorchSite& site, ValueId x, DType dtype) {
   for (std::int64_t i = 0; i < numbers.size(); ++i) typed.set(i, numbers.get(i));
   return site.add_constant("typed", std::move(typed));
 }
-
-}  // namespace
 
 Status import_zeros(TorchSite& site) { return give_sized(site, 0); }
 Status import_ones(TorchSite& site) { return give_sized(site, 1); }
@@ -178,6 +176,38 @@ Status import_triangle_indices(TorchSite& site) {
     places.set_integer(count + i, column[static_cast<std::size_t>(i)]);
   }
   return site.give_constant(places);
+}
+
+constexpr std::string_view kLike = "self dtype=none";
+
+}  // namespace
+
+TorchRows create_rows() {
+  static constexpr TorchRow kRows[] = {
+      {"aten.arange", "default", "end dtype=none", import_arange},
+      {"aten.arange", "start start_step", "start end step=1 dtype=none", import_arange},
+      {"aten.empty", "memory_format", "size dtype=none", import_empty},
+      {"aten.empty_like", "default", kLike, import_zeros_like},
+      {"aten.eye", "default", "n dtype=none", import_eye},
+      {"aten.eye", "m", "n m dtype=none", import_eye},
+      {"aten.fill", "Scalar Tensor", "self value", import_fill},
+      {"aten.full", "default", "size fill_value dtype=none", import_full},
+      {"aten.full_like", "default", "self fill_value dtype=none", import_full_like},
+      {"aten.linspace", "default", "start end steps dtype=none", import_linspace},
+      {"aten.new_empty", "default", "self size dtype=none", import_new_full},
+      {"aten.new_full", "default", "self size fill_value dtype=none", import_new_full},
+      {"aten.new_ones", "default", "self size dtype=none", import_new_full},
+      {"aten.new_zeros", "default", "self size dtype=none", import_new_full},
+      {"aten.ones", "default", "size dtype=none", import_ones},
+      {"aten.ones_like", "default", kLike, import_ones_like},
+      {"aten.scalar_tensor", "default", "s dtype=none", import_scalar_tensor},
+      {"aten.tril_indices", "default", "row col offset=0 dtype=none", import_triangle_indices},
+      {"aten.triu_indices", "default", "row col offset=0 dtype=none", import_triangle_indices},
+      {"aten.zero", "default", "self", import_zeros_like},
+      {"aten.zeros", "default", "size dtype=none", import_zeros},
+      {"aten.zeros_like", "default", kLike, import_zeros_like},
+  };
+  return kRows;
 }
 
 }  // namespace whet::torch

@@ -5,7 +5,7 @@
 #include "import/parts/activation.h"
 #include "import/parts/arithmetic.h"
 #include "import/parts/elementary.h"
-#include "import/torch/importers.h"
+#include "import/torch/rows.h"
 
 namespace whet::torch {
 namespace {
@@ -78,8 +78,6 @@ Status give_log(TorchSite& site, double base) {
   return site.give(with_number(site, "scaled", B::mul, log, 1 / std::log(base)));
 }
 
-}  // namespace
-
 Status import_unary(TorchSite& site, UnaryKind kind) {
   const bool numbers = kind == U::relu || kind == U::neg || kind == U::sign;
   WHET_TRY(const ValueId given, site.tensor("self"));
@@ -148,7 +146,6 @@ Status import_div(TorchSite& site) {
   WHET_TRY(const Pair pair, float_operands(site, "self", "other"));
   return site.give(BinaryOperator{B::div}, {pair.a, pair.b});
 }
-Status import_true_divide(TorchSite& site) { return import_div(site); }
 Status import_div_mode(TorchSite& site) {
   if (!site.has("rounding_mode")) return import_div(site);
   WHET_TRY(const std::string mode, site.text("rounding_mode"));
@@ -368,8 +365,6 @@ Status import_log_sigmoid(TorchSite& site) {
 
 // ---- Three operands, and choices.
 
-namespace {
-
 /// self + value * (tensor1 ∘ tensor2)
 Status give_added(TorchSite& site, B kind) {
   WHET_TRY(const DType dtype, site.common_type({"self", "tensor1", "tensor2"}));
@@ -380,8 +375,6 @@ Status give_added(TorchSite& site, B kind) {
   WHET_TRY(both, scaled_by(site, "value", both));
   return site.give(BinaryOperator{B::add}, {x, both});
 }
-
-}  // namespace
 
 Status import_addcmul(TorchSite& site) { return give_added(site, B::mul); }
 Status import_addcdiv(TorchSite& site) { return give_added(site, B::div); }
@@ -489,8 +482,6 @@ Status import_type_as(TorchSite& site) {
 
 // ---- Numbers that are computed from sizes.
 
-namespace {
-
 Result<Pair> number_operands(TorchSite& site, bool as_floats) {
   WHET_TRY(const ValueId a, site.operand("a", as_floats ? DType::f64 : DType::i64));
   WHET_TRY(const ValueId b, site.operand("b", as_floats ? DType::f64 : DType::i64));
@@ -500,8 +491,6 @@ Result<bool> any_float(TorchSite& site) {
   WHET_TRY(const DType dtype, site.common_type({"a", "b"}));
   return is_float(dtype);
 }
-
-}  // namespace
 
 Status import_number(TorchSite& site, BinaryKind kind) {
   WHET_TRY(const bool floats, any_float(site));
@@ -544,6 +533,199 @@ Status import_shape_as_tensor(TorchSite& site) {
 Status import_sym_numel(TorchSite& site) {
   WHET_TRY(const ValueId x, site.tensor("self"));
   return site.give(site.size_product(site.sizes(x)));
+}
+
+template <BinaryKind K>
+Status import_number(TorchSite& site) {
+  return import_number(site, K);
+}
+template <UnaryKind K>
+Status import_unary(TorchSite& site) {
+  return import_unary(site, K);
+}
+template <BinaryKind K>
+Status import_logical(TorchSite& site) {
+  return import_logical(site, K);
+}
+template <BinaryKind K>
+Status import_binary(TorchSite& site) {
+  return import_binary(site, K);
+}
+
+constexpr std::string_view kCopy = "self dtype=none";
+constexpr std::string_view kNumbers = "a b";
+
+}  // namespace
+
+TorchRows elementwise_rows() {
+  static constexpr TorchRow kRows[] = {
+      {"_operator.add", "", kNumbers, import_number<B::add>},
+      {"_operator.eq", "", kNumbers, import_equal_numbers},
+      {"_operator.floordiv", "", kNumbers, import_number_floor_division},
+      {"_operator.ge", "", kNumbers, import_number<B::greater_equal>},
+      {"_operator.gt", "", kNumbers, import_number<B::greater>},
+      {"_operator.le", "", kNumbers, import_number<B::less_equal>},
+      {"_operator.lt", "", kNumbers, import_number<B::less>},
+      {"_operator.mod", "", kNumbers, import_number_mod},
+      {"_operator.mul", "", kNumbers, import_number<B::mul>},
+      {"_operator.neg", "", "a", import_number_negated},
+      {"_operator.pow", "", kNumbers, import_number<B::pow>},
+      {"_operator.sub", "", kNumbers, import_number<B::sub>},
+      {"_operator.truediv", "", kNumbers, import_number_division},
+      {"aten._assert_async", "default msg", "self message=none", import_nothing},
+      {"aten._assert_scalar", "default", "self message=none", import_nothing},
+      {"aten._assert_tensor_metadata", "default", "a size=none stride=none dtype=none", import_nothing},
+      {"aten._prelu_kernel", "default", "self weight", import_prelu},
+      {"aten._shape_as_tensor", "default", "self", import_shape_as_tensor},
+      {"aten._to_copy", "default", kCopy, import_to_copy},
+      {"aten.acos", "default", "self", import_unary<U::acos>},
+      {"aten.acosh", "default", "self", import_unary<U::acosh>},
+      {"aten.add", "Tensor Scalar", "self other alpha=1", import_add},
+      {"aten.addcdiv", "default", "self tensor1 tensor2 value=1", import_addcdiv},
+      {"aten.addcmul", "default", "self tensor1 tensor2 value=1", import_addcmul},
+      {"aten.alias", "default", "self", import_identity},
+      {"aten.alpha_dropout", "default", "input p train", import_dropout},
+      {"aten.arccos", "default", "self", import_unary<U::acos>},
+      {"aten.arccosh", "default", "self", import_unary<U::acosh>},
+      {"aten.arcsin", "default", "self", import_unary<U::asin>},
+      {"aten.arcsinh", "default", "self", import_unary<U::asinh>},
+      {"aten.arctan", "default", "self", import_unary<U::atan>},
+      {"aten.arctan2", "default", "self other", import_atan2},
+      {"aten.arctanh", "default", "self", import_unary<U::atanh>},
+      {"aten.asin", "default", "self", import_unary<U::asin>},
+      {"aten.asinh", "default", "self", import_unary<U::asinh>},
+      {"aten.atan", "default", "self", import_unary<U::atan>},
+      {"aten.atan2", "default", "self other", import_atan2},
+      {"aten.atanh", "default", "self", import_unary<U::atanh>},
+      {"aten.bitwise_and", "Tensor Scalar", "self other", import_logical<B::logical_and>},
+      {"aten.bitwise_not", "default", "self", import_logical_not},
+      {"aten.bitwise_or", "Tensor Scalar", "self other", import_logical<B::logical_or>},
+      {"aten.bitwise_xor", "Tensor Scalar", "self other", import_logical<B::logical_xor>},
+      {"aten.ceil", "default", "self", import_unary<U::ceil>},
+      {"aten.celu", "default", "self alpha=1", import_celu},
+      {"aten.clamp", "Tensor", "self min=none max=none", import_clamp_tensor},
+      {"aten.clamp", "default", "self min=none max=none", import_clamp},
+      {"aten.clamp_max", "default", "self max", import_clamp},
+      {"aten.clamp_min", "default", "self min", import_clamp},
+      {"aten.clip", "Tensor", "self min=none max=none", import_clamp_tensor},
+      {"aten.clip", "default", "self min=none max=none", import_clamp},
+      {"aten.clone", "default", "self", import_identity},
+      {"aten.contiguous", "default", "self", import_identity},
+      {"aten.cos", "default", "self", import_unary<U::cos>},
+      {"aten.cosh", "default", "self", import_unary<U::cosh>},
+      {"aten.detach", "default", "self", import_identity},
+      {"aten.detach_", "default", "self", import_identity},
+      {"aten.div", "Tensor Scalar", "self other", import_div},
+      {"aten.div", "Tensor_mode Scalar_mode", "self other rounding_mode=none", import_div_mode},
+      {"aten.divide", "Tensor Scalar", "self other", import_div},
+      {"aten.divide", "Tensor_mode Scalar_mode", "self other rounding_mode=none", import_div_mode},
+      {"aten.dropout", "default", "input p train", import_dropout},
+      {"aten.elu", "default", "self alpha=1 scale=1 input_scale=1", import_elu},
+      {"aten.eq", "Tensor Scalar", "self other", import_binary<B::equal>},
+      {"aten.erf", "default", "self", import_unary<U::erf>},
+      {"aten.erfc", "default", "self", import_erfc},
+      {"aten.exp", "default", "self", import_unary<U::exp>},
+      {"aten.exp2", "default", "self", import_exp2},
+      {"aten.expm1", "default", "self", import_expm1},
+      {"aten.feature_alpha_dropout", "default", "input p train", import_dropout},
+      {"aten.feature_dropout", "default", "input p train", import_dropout},
+      {"aten.fix", "default", "self", import_trunc},
+      {"aten.floor", "default", "self", import_unary<U::floor>},
+      {"aten.floor_divide", "default Scalar", "self other", import_floor_divide},
+      {"aten.fmax", "default", "self other", import_binary<B::max>},
+      {"aten.fmin", "default", "self other", import_binary<B::min>},
+      {"aten.fmod", "Tensor Scalar", "self other", import_fmod},
+      {"aten.ge", "Tensor Scalar", "self other", import_binary<B::greater_equal>},
+      {"aten.gelu", "default", "self approximate=none", import_gelu},
+      {"aten.greater", "Tensor Scalar", "self other", import_binary<B::greater>},
+      {"aten.greater_equal", "Tensor Scalar", "self other", import_binary<B::greater_equal>},
+      {"aten.gt", "Tensor Scalar", "self other", import_binary<B::greater>},
+      {"aten.hardshrink", "default", "self lambd=0.5", import_hardshrink},
+      {"aten.hardsigmoid", "default", "self", import_hardsigmoid},
+      {"aten.hardswish", "default", "self", import_unary<U::hard_swish>},
+      {"aten.hardtanh", "default", "self min_val=-1 max_val=1", import_hardtanh},
+      {"aten.isfinite", "default", "self", import_is_finite},
+      {"aten.isinf", "default", "self", import_is_inf},
+      {"aten.isnan", "default", "self", import_unary<U::is_nan>},
+      {"aten.le", "Tensor Scalar", "self other", import_binary<B::less_equal>},
+      {"aten.leaky_relu", "default", "self negative_slope=0.01", import_leaky_relu},
+      {"aten.lerp", "Scalar Tensor", "self end weight", import_lerp},
+      {"aten.less", "Tensor Scalar", "self other", import_binary<B::less>},
+      {"aten.less_equal", "Tensor Scalar", "self other", import_binary<B::less_equal>},
+      {"aten.lift_fresh", "default", "self", import_identity},
+      {"aten.lift_fresh_copy", "default", "self", import_identity},
+      {"aten.log", "default", "self", import_unary<U::log>},
+      {"aten.log10", "default", "self", import_log10},
+      {"aten.log1p", "default", "self", import_log1p},
+      {"aten.log2", "default", "self", import_log2},
+      {"aten.log_sigmoid", "default", "self", import_log_sigmoid},
+      {"aten.logical_and", "default", "self other", import_logical<B::logical_and>},
+      {"aten.logical_not", "default", "self", import_logical_not},
+      {"aten.logical_or", "default", "self other", import_logical<B::logical_or>},
+      {"aten.logical_xor", "default", "self other", import_logical<B::logical_xor>},
+      {"aten.lt", "Tensor Scalar", "self other", import_binary<B::less>},
+      {"aten.masked_fill", "Scalar Tensor", "self mask value", import_masked_fill},
+      {"aten.max", "other", "self other", import_binary<B::max>},
+      {"aten.maximum", "default", "self other", import_binary<B::max>},
+      {"aten.min", "other", "self other", import_binary<B::min>},
+      {"aten.minimum", "default", "self other", import_binary<B::min>},
+      {"aten.mish", "default", "self", import_mish},
+      {"aten.mul", "Tensor Scalar", "self other", import_binary<B::mul>},
+      {"aten.multiply", "Tensor Scalar", "self other", import_binary<B::mul>},
+      {"aten.nan_to_num", "default", "self nan=none posinf=none neginf=none", import_nan_to_num},
+      {"aten.ne", "Tensor Scalar", "self other", import_not_equal},
+      {"aten.neg", "default", "self", import_unary<U::neg>},
+      {"aten.negative", "default", "self", import_unary<U::neg>},
+      {"aten.not_equal", "Tensor Scalar", "self other", import_not_equal},
+      {"aten.pow", "Tensor_Scalar Tensor_Tensor Scalar", "self exponent", import_pow},
+      {"aten.prelu", "default", "self weight", import_prelu},
+      {"aten.reciprocal", "default", "self", import_reciprocal},
+      {"aten.relu", "default", "self", import_unary<U::relu>},
+      {"aten.relu6", "default", "self", import_relu6},
+      {"aten.remainder", "Tensor Scalar", "self other", import_remainder},
+      {"aten.round", "decimals", "self decimals", import_round_decimals},
+      {"aten.round", "default", "self", import_unary<U::round>},
+      {"aten.rsqrt", "default", "self", import_rsqrt},
+      {"aten.rsub", "Tensor Scalar", "self other alpha=1", import_rsub},
+      {"aten.selu", "default", "self", import_selu},
+      {"aten.sgn", "default", "self", import_unary<U::sign>},
+      {"aten.sigmoid", "default", "self", import_unary<U::sigmoid>},
+      {"aten.sign", "default", "self", import_unary<U::sign>},
+      {"aten.silu", "default", "self", import_silu},
+      {"aten.sin", "default", "self", import_unary<U::sin>},
+      {"aten.sinh", "default", "self", import_unary<U::sinh>},
+      {"aten.softplus", "default", "self beta=1 threshold=20", import_softplus},
+      {"aten.softshrink", "default", "self lambd=0.5", import_softshrink},
+      {"aten.special_erf", "default", "self", import_unary<U::erf>},
+      {"aten.special_exp2", "default", "self", import_exp2},
+      {"aten.special_expit", "default", "self", import_unary<U::sigmoid>},
+      {"aten.special_expm1", "default", "self", import_expm1},
+      {"aten.special_log1p", "default", "self", import_log1p},
+      {"aten.sqrt", "default", "self", import_unary<U::sqrt>},
+      {"aten.square", "default", "self", import_square},
+      {"aten.sub", "Tensor Scalar", "self other alpha=1", import_sub},
+      {"aten.subtract", "Tensor Scalar", "self other alpha=1", import_sub},
+      {"aten.sym_constrain_range", "default", "size min=none max=none", import_nothing},
+      {"aten.sym_constrain_range_for_size", "default", "size min=none max=none", import_nothing},
+      {"aten.sym_numel", "default", "self", import_sym_numel},
+      {"aten.sym_size", "int", "self dim", import_sym_size},
+      {"aten.tan", "default", "self", import_unary<U::tan>},
+      {"aten.tanh", "default", "self", import_unary<U::tanh>},
+      {"aten.threshold", "default", "self threshold value", import_threshold},
+      {"aten.to", "device", "self device=none dtype=none non_blocking=none copy=none memory_format=none",
+       import_to_copy},
+      {"aten.to", "dtype", "self dtype non_blocking=none copy=none memory_format=none", import_to_dtype},
+      {"aten.to", "dtype_layout", kCopy, import_to_copy},
+      {"aten.to", "other", "self other non_blocking=none copy=none memory_format=none", import_type_as},
+      {"aten.true_divide", "Tensor Scalar", "self other", import_div},
+      {"aten.trunc", "default", "self", import_trunc},
+      {"aten.type_as", "default", "self other", import_type_as},
+      {"aten.where", "self ScalarSelf ScalarOther Scalar", "condition self other", import_where},
+      {"math.trunc", "", "a", import_number_truncated},
+      {"torch.sym_max", "", kNumbers, import_number<B::max>},
+      {"torch.sym_min", "", kNumbers, import_number<B::min>},
+  };
+  return kRows;
 }
 
 }  // namespace whet::torch

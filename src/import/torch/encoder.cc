@@ -5,7 +5,7 @@
 #include "import/parts/heads.h"
 #include "import/parts/normalize.h"
 #include "import/parts/shape.h"
-#include "import/torch/importers.h"
+#include "import/torch/rows.h"
 
 // The fast path of torch.nn.MultiheadAttention and TransformerEncoderLayer: whole layers in one operator, as programs have them
 // that were traced or exported under torch.no_grad().
@@ -105,8 +105,6 @@ Result<Attending> attend(TorchSite& site, const Layer& layer, ValueId q, ValueId
   return Attending{y, attended.weights};
 }
 
-}  // namespace
-
 /// The result, and the weights of the scores, of all heads or their mean.
 Status import_native_attention(TorchSite& site) {
   WHET_TRY(const Layer layer, read_layer(site, "num_head"));
@@ -163,6 +161,22 @@ Status import_encoder_layer(TorchSite& site) {
     }
   }
   return site.give(x);
+}
+
+}  // namespace
+
+TorchRows encoder_rows() {
+  static constexpr TorchRow kRows[] = {
+      {"aten._native_multi_head_attention", "default",
+       "query key value embed_dim num_head qkv_weight qkv_bias proj_weight proj_bias mask=none need_weights=true "
+       "average_attn_weights=true mask_type=none",
+       import_native_attention},
+      {"aten._transformer_encoder_layer_fwd", "default",
+       "src embed_dim num_heads qkv_weight qkv_bias proj_weight proj_bias use_gelu norm_first eps norm_weight_1 "
+       "norm_bias_1 norm_weight_2 norm_bias_2 ffn_weight_1 ffn_bias_1 ffn_weight_2 ffn_bias_2 mask=none mask_type=none",
+       import_encoder_layer},
+  };
+  return kRows;
 }
 
 }  // namespace whet::torch

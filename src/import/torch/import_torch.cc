@@ -7,7 +7,7 @@
 #include "base/nearest.h"
 #include "import/torch/aliases.h"
 #include "import/torch/archive.h"
-#include "import/torch/importers.h"
+#include "import/torch/rows.h"
 
 namespace whet {
 namespace torch {
@@ -21,7 +21,7 @@ void find_missing(const Argument& argument, std::set<std::string>& missing) {
 }
 void find_missing(const TorchProgram& program, std::set<std::string>& missing) {
   for (const TorchNode& node : program.nodes) {
-    if (find_importer(node.op) == nullptr) missing.insert(node.op + reason_against(node.op));
+    if (find_row(node.op) == nullptr) missing.insert(node.op + reason_against(node.op));
     for (const auto& [name, argument] : node.arguments) find_missing(argument, missing);
   }
 }
@@ -125,7 +125,7 @@ FileModel file_model(TorchModel model) {
     std::vector<std::string> missing;
     if (i >= shared->program.nodes.size()) return missing;
     const std::string& op = shared->program.nodes[i].op;
-    if (find_importer(op) == nullptr) missing.push_back(op + reason_against(op));
+    if (find_row(op) == nullptr) missing.push_back(op + reason_against(op));
     return missing;
   };
   file.import = [shared](GrowingGraph& graph, std::size_t i) -> Status {

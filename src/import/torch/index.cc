@@ -4,7 +4,7 @@
 
 #include "import/parts/index_lists.h"
 #include "import/parts/shape.h"
-#include "import/torch/importers.h"
+#include "import/torch/rows.h"
 
 namespace whet::torch {
 namespace {
@@ -121,8 +121,6 @@ Status give_top(TorchSite& site, ValueId x, const TopKOperator& op) {
   WHET_RETURN_IF_ERROR(site.give(GatherElementsOperator{op.axis}, {x, places}));
   return site.give(places, 1);
 }
-
-}  // namespace
 
 Status import_index_select(TorchSite& site) {
   WHET_TRY(const ValueId x, site.tensor("self"));
@@ -265,8 +263,6 @@ Status import_topk(TorchSite& site) {
   return give_top(site, x, op);
 }
 
-namespace {
-
 Result<TopKOperator> read_order(TorchSite& site, ValueId x) {
   TopKOperator op{};
   WHET_TRY(op.axis, site.axis("dim", x));
@@ -274,8 +270,6 @@ Result<TopKOperator> read_order(TorchSite& site, ValueId x) {
   WHET_TRY(op.largest, site.flag("descending"));
   return op;
 }
-
-}  // namespace
 
 Status import_sort(TorchSite& site) {
   WHET_TRY(const ValueId x, site.tensor("self"));
@@ -332,6 +326,38 @@ Status import_as_strided(TorchSite& site) {
     return site.give(ReshapeOperator{size}, {part});
   }
   return site.give(gather(site, flat, site.add_constant("places", places), 0));
+}
+
+}  // namespace
+
+TorchRows index_rows() {
+  static constexpr TorchRow kRows[] = {
+      {"aten._unsafe_index", "Tensor", "self indices", import_index},
+      {"aten._unsafe_index_put", "default", "self indices values accumulate=false", import_index_put},
+      {"aten.argsort", "default", "self dim=-1 descending=false", import_argsort},
+      {"aten.argsort", "stable", "self stable dim=-1 descending=false", import_argsort},
+      {"aten.as_strided", "default", "self size stride storage_offset=none", import_as_strided},
+      {"aten.embedding", "default", "weight indices padding_idx=-1 scale_grad_by_freq=false sparse=false",
+       import_embedding},
+      {"aten.gather", "default", "self dim index sparse_grad=false", import_gather},
+      {"aten.index", "Tensor", "self indices", import_index},
+      {"aten.index_add", "default", "self dim index source alpha=1", import_index_add},
+      {"aten.index_copy", "default", "self dim index source", import_index_copy},
+      {"aten.index_fill", "int_Scalar int_Tensor", "self dim index value", import_index_fill},
+      {"aten.index_put", "default", "self indices values accumulate=false", import_index_put},
+      {"aten.index_select", "default", "self dim index", import_index_select},
+      {"aten.masked_scatter", "default", "self mask source", import_masked_scatter},
+      {"aten.one_hot", "default", "self num_classes=-1", import_one_hot},
+      {"aten.scatter", "src", "self dim index src", import_scatter},
+      {"aten.scatter", "value", "self dim index value", import_scatter},
+      {"aten.scatter_add", "default", "self dim index src", import_scatter_add},
+      {"aten.scatter_reduce", "two", "self dim index src reduce include_self=true", import_scatter_reduce},
+      {"aten.sort", "default", "self dim=-1 descending=false", import_sort},
+      {"aten.sort", "stable", "self stable=false dim=-1 descending=false", import_sort},
+      {"aten.take_along_dim", "default", "self index dim", import_gather},
+      {"aten.topk", "default", "self k dim=-1 largest=true sorted=true", import_topk},
+  };
+  return kRows;
 }
 
 }  // namespace whet::torch

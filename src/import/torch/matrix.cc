@@ -6,7 +6,7 @@
 #include "import/parts/attention.h"
 #include "import/parts/einsum.h"
 #include "import/parts/shape.h"
-#include "import/torch/importers.h"
+#include "import/torch/rows.h"
 
 namespace whet::torch {
 namespace {
@@ -101,8 +101,6 @@ Status give_attention(TorchSite& site, const char* mask_name) {
   return shape == y ? site.give(attended.y) : site.give(ReshapeOperator{shape}, {attended.y});
 }
 
-}  // namespace
-
 Status import_linear(TorchSite& site) {
   WHET_TRY(ValueId x, site.tensor("input"));
   WHET_TRY(const ValueId weight, site.tensor("weight"));
@@ -173,5 +171,41 @@ Status import_einsum(TorchSite& site) {
 Status import_sdpa(TorchSite& site) { return give_attention(site, "attn_mask"); }
 Status import_sdpa_flash(TorchSite& site) { return give_attention(site, "attn_mask"); }
 Status import_sdpa_biased(TorchSite& site) { return give_attention(site, "attn_bias"); }
+
+}  // namespace
+
+TorchRows matrix_rows() {
+  static constexpr TorchRow kRows[] = {
+      {"aten._scaled_dot_product_attention_math", "default",
+       "query key value attn_mask=none dropout_p=0 is_causal=false dropout_mask=none scale=none enable_gqa=false",
+       import_sdpa},
+      {"aten._scaled_dot_product_cudnn_attention", "default",
+       "query key value attn_bias compute_log_sumexp=false dropout_p=0 is_causal=false return_debug_mask=false "
+       "scale=none",
+       import_sdpa_biased},
+      {"aten._scaled_dot_product_efficient_attention", "default",
+       "query key value attn_bias compute_log_sumexp=false dropout_p=0 is_causal=false scale=none", import_sdpa_biased},
+      {"aten._scaled_dot_product_flash_attention", "default",
+       "query key value dropout_p=0 is_causal=false return_debug_mask=false scale=none attn_mask=none",
+       import_sdpa_flash},
+      {"aten._scaled_dot_product_flash_attention_for_cpu", "default",
+       "query key value dropout_p=0 is_causal=false attn_mask=none scale=none", import_sdpa_flash},
+      {"aten.addmm", "default", "self mat1 mat2 beta=1 alpha=1", import_addmm},
+      {"aten.addmv", "default", "self mat vec beta=1 alpha=1", import_addmv},
+      {"aten.baddbmm", "default", "self batch1 batch2 beta=1 alpha=1", import_baddbmm},
+      {"aten.bmm", "default", "self mat2", import_matmul},
+      {"aten.einsum", "default", "equation tensors path=none", import_einsum},
+      {"aten.ger", "default", "self vec2", import_outer},
+      {"aten.linear", "default", "input weight bias=none", import_linear},
+      {"aten.matmul", "default", "self other", import_matmul},
+      {"aten.mm", "default", "self mat2", import_matmul},
+      {"aten.mv", "default", "self vec", import_matmul},
+      {"aten.dot", "default", "self tensor", import_matmul},
+      {"aten.outer", "default", "self vec2", import_outer},
+      {"aten.scaled_dot_product_attention", "default",
+       "query key value attn_mask=none dropout_p=0 is_causal=false scale=none enable_gqa=false", import_sdpa},
+  };
+  return kRows;
+}
 
 }  // namespace whet::torch

@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "import/parts/activation.h"
-#include "import/torch/importers.h"
+#include "import/torch/rows.h"
 
 namespace whet::torch {
 namespace {
@@ -73,8 +73,6 @@ Status give_group_norm(TorchSite& site, std::string_view groups_name) {
   WHET_TRY(const Affine affine, affine_of(site, channels, site.dtype(x)));
   return site.give(group_norm(site, x, groups, affine.scale, affine.bias, epsilon));
 }
-
-}  // namespace
 
 Status import_batch_norm(TorchSite& site) {
   WHET_TRY(const bool training, site.flag("training"));
@@ -151,6 +149,34 @@ Status import_glu(TorchSite& site) {
   WHET_TRY(ValueId gate, site.add("second", op, {x}));
   WHET_TRY(gate, site.add("gate", UnaryOperator{UnaryKind::sigmoid}, {gate}));
   return site.give(BinaryOperator{BinaryKind::mul}, {first, gate});
+}
+
+}  // namespace
+
+TorchRows normalize_rows() {
+  static constexpr TorchRow kRows[] = {
+      {"aten._fused_rms_norm", "default", "input normalized_shape weight=none eps=none", import_rms_norm},
+      {"aten._native_batch_norm_legit", "no_stats", "input weight bias training momentum eps",
+       import_batch_norm_no_stats},
+      {"aten._native_batch_norm_legit_no_training", "default",
+       "input weight bias running_mean running_var momentum eps", import_batch_norm_no_training},
+      {"aten.batch_norm", "default",
+       "input weight bias running_mean running_var training momentum eps cudnn_enabled=none", import_batch_norm},
+      {"aten.glu", "default", "self dim=-1", import_glu},
+      {"aten.group_norm", "default", "input num_groups weight=none bias=none eps=1e-5 cudnn_enabled=none",
+       import_group_norm},
+      {"aten.instance_norm", "default",
+       "input weight bias running_mean running_var use_input_stats momentum eps cudnn_enabled=none",
+       import_instance_norm},
+      {"aten.layer_norm", "default", "input normalized_shape weight=none bias=none eps=1e-5 cudnn_enable=none",
+       import_layer_norm},
+      {"aten.native_batch_norm", "default", "input weight bias running_mean running_var training momentum eps",
+       import_batch_norm},
+      {"aten.native_group_norm", "default", "input weight bias N C HxW group eps", import_native_group_norm},
+      {"aten.native_layer_norm", "default", "input normalized_shape weight bias eps", import_native_layer_norm},
+      {"aten.rms_norm", "default", "input normalized_shape weight=none eps=none", import_rms_norm},
+  };
+  return kRows;
 }
 
 }  // namespace whet::torch

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "import/parts/arithmetic.h"
-#include "import/torch/importers.h"
+#include "import/torch/rows.h"
 
 namespace whet::torch {
 namespace {
@@ -61,8 +61,6 @@ Status give_dequantized(TorchSite& site, const Form& form) {
   return site.give(dequantized(site, form.x, form.scale, form.zero, dtype));
 }
 
-}  // namespace
-
 Status import_quantize_tensor(TorchSite& site) {
   WHET_TRY(const Form form, read_tensor_form(site));
   return give_quantized(site, form);
@@ -78,6 +76,22 @@ Status import_dequantize_tensor(TorchSite& site) {
 Status import_dequantize_channel(TorchSite& site) {
   WHET_TRY(const Form form, read_channel_form(site));
   return give_dequantized(site, form);
+}
+
+}  // namespace
+
+TorchRows quantize_rows() {
+  static constexpr TorchRow kRows[] = {
+      {"quantized_decomposed.dequantize_per_channel", "default",
+       "input scales zero_points axis quant_min quant_max dtype=none out_dtype=none", import_dequantize_channel},
+      {"quantized_decomposed.dequantize_per_tensor", "default tensor",
+       "input scale zero_point quant_min quant_max dtype=none out_dtype=none", import_dequantize_tensor},
+      {"quantized_decomposed.quantize_per_channel", "default",
+       "input scales zero_points axis quant_min quant_max dtype", import_quantize_channel},
+      {"quantized_decomposed.quantize_per_tensor", "default tensor", "input scale zero_point quant_min quant_max dtype",
+       import_quantize_tensor},
+  };
+  return kRows;
 }
 
 }  // namespace whet::torch

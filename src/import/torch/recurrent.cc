@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "import/parts/shape.h"
-#include "import/torch/importers.h"
+#include "import/torch/rows.h"
 
 namespace whet::torch {
 namespace {
@@ -182,11 +182,23 @@ Status give_layers(TorchSite& site, CellKind kind, std::vector<std::string> acti
   return ok_status();
 }
 
-}  // namespace
-
 Status import_lstm(TorchSite& site) { return give_layers(site, CellKind::lstm, {}); }
 Status import_gru(TorchSite& site) { return give_layers(site, CellKind::gru, {}); }
 Status import_rnn_tanh(TorchSite& site) { return give_layers(site, CellKind::rnn, {"Tanh"}); }
 Status import_rnn_relu(TorchSite& site) { return give_layers(site, CellKind::rnn, {"Relu"}); }
+
+constexpr std::string_view kRecurrent = "input hx params has_biases num_layers dropout train bidirectional batch_first";
+
+}  // namespace
+
+TorchRows recurrent_rows() {
+  static constexpr TorchRow kRows[] = {
+      {"aten.gru", "input", kRecurrent, import_gru},
+      {"aten.lstm", "input", kRecurrent, import_lstm},
+      {"aten.rnn_relu", "input", kRecurrent, import_rnn_relu},
+      {"aten.rnn_tanh", "input", kRecurrent, import_rnn_tanh},
+  };
+  return kRows;
+}
 
 }  // namespace whet::torch

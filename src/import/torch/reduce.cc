@@ -7,7 +7,7 @@
 #include "base/arithmetic.h"
 #include "import/parts/arithmetic.h"
 #include "import/parts/shape.h"
-#include "import/torch/importers.h"
+#include "import/torch/rows.h"
 
 namespace whet::torch {
 namespace {
@@ -178,8 +178,6 @@ Result<Ints> last_axis(TorchSite& site, ValueId x) {
   return Ints{static_cast<std::int64_t>(site.rank(x)) - 1};
 }
 
-}  // namespace
-
 Status import_sum(TorchSite& site) { return give_sum(site, R::sum); }
 Status import_mean(TorchSite& site) { return give_sum(site, R::mean); }
 Status import_prod(TorchSite& site) { return give_sum(site, R::prod); }
@@ -313,8 +311,6 @@ Status import_logsumexp(TorchSite& site) {
   return site.give(BinaryOperator{B::add}, {log, top});
 }
 
-namespace {
-
 Status give_softmax(TorchSite& site, bool log) {
   WHET_TRY(ValueId x, site.floats("self"));
   if (site.has("dtype")) {
@@ -326,8 +322,6 @@ Status give_softmax(TorchSite& site, bool log) {
   return site.give(SoftmaxOperator{d, log}, {x});
 }
 
-}  // namespace
-
 Status import_softmax(TorchSite& site) { return give_softmax(site, false); }
 Status import_log_softmax(TorchSite& site) { return give_softmax(site, true); }
 
@@ -337,8 +331,6 @@ Status import_cumsum(TorchSite& site) {
   if (site.rank(x) == 0) return site.pass(x);
   return site.give(CumSumOperator{d}, {x});
 }
-
-namespace {
 
 /// One after the other, so that floats overflow and underflow where torch's do.
 Result<ValueId> products_in_order(TorchSite& site, ValueId x, std::int64_t d, std::int64_t count) {
@@ -370,8 +362,6 @@ Result<ValueId> products_of_floats(TorchSite& site, ValueId x, std::int64_t d, s
   return site.add("ended_products", WhereOperator{}, {ended, zero, products});
 }
 
-}  // namespace
-
 Status import_cumprod(TorchSite& site) {
   constexpr std::int64_t kMostInOrder = 64;
   WHET_TRY(const ValueId x, summands(site, false));
@@ -390,6 +380,58 @@ Status import_count_nonzero(TorchSite& site) {
   WHET_TRY(const ValueId truth, site.cast("truth", x, DType::boolean));
   WHET_TRY(const ValueId ones, site.cast("ones", truth, DType::i64));
   return site.give(reduced_over(site, ones, R::sum, axes, false));
+}
+
+constexpr std::string_view kReduce = "self dim=none keepdim=false dtype=none";
+
+}  // namespace
+
+TorchRows reduce_rows() {
+  static constexpr TorchRow kRows[] = {
+      {"aten._cdist_forward", "default", "x1 x2 p compute_mode=none", import_cdist},
+      {"aten._log_softmax", "default", "self dim half_to_float=false dtype=none", import_log_softmax},
+      {"aten._safe_softmax", "default", "self dim dtype=none", import_softmax},
+      {"aten._softmax", "default", "self dim half_to_float=false dtype=none", import_softmax},
+      {"aten._weight_norm", "default", "v g dim=0", import_weight_norm},
+      {"aten._weight_norm_interface", "default", "v g dim=0", import_weight_norm},
+      {"aten.all", "default dim dims", "self dim=none keepdim=false", import_all},
+      {"aten.amax", "default", "self dim=[] keepdim=false", import_amax},
+      {"aten.amin", "default", "self dim=[] keepdim=false", import_amin},
+      {"aten.any", "default dim dims", "self dim=none keepdim=false", import_any},
+      {"aten.argmax", "default", "self dim=none keepdim=false", import_arg_max},
+      {"aten.argmin", "default", "self dim=none keepdim=false", import_arg_min},
+      {"aten.cdist", "default", "x1 x2 p=2 compute_mode=none", import_cdist},
+      {"aten.cosine_similarity", "default", "x1 x2 dim=1 eps=1e-8", import_cosine_similarity},
+      {"aten.count_nonzero", "default dim_IntList", "self dim=none", import_count_nonzero},
+      {"aten.cumprod", "default", "self dim dtype=none", import_cumprod},
+      {"aten.cumsum", "default", "self dim dtype=none", import_cumsum},
+      {"aten.dist", "default", "self other p=2", import_dist},
+      {"aten.linalg_vector_norm", "default", "self ord=2 dim=none keepdim=false dtype=none", import_vector_norm},
+      {"aten.log_softmax", "int", "self dim dtype=none", import_log_softmax},
+      {"aten.logsumexp", "default", "self dim keepdim=false", import_logsumexp},
+      {"aten.max", "default", "self", import_max_all},
+      {"aten.max", "dim", "self dim keepdim=false", import_max_dim},
+      {"aten.mean", "default", "self dtype=none", import_mean},
+      {"aten.mean", "dim", kReduce, import_mean},
+      {"aten.min", "default", "self", import_min_all},
+      {"aten.min", "dim", "self dim keepdim=false", import_min_dim},
+      {"aten.norm", "ScalarOpt_dim Scalar", "self p=2 dim=none keepdim=false", import_norm},
+      {"aten.pairwise_distance", "default", "x1 x2 p=2 eps=1e-6 keepdim=false", import_pairwise_distance},
+      {"aten.prod", "default", "self dtype=none", import_prod},
+      {"aten.prod", "dim_int", "self dim keepdim=false dtype=none", import_prod},
+      {"aten.softmax", "int", "self dim dtype=none", import_softmax},
+      {"aten.std", "default", "self unbiased=true", import_std},
+      {"aten.std", "dim", "self dim=none unbiased=true keepdim=false", import_std},
+      {"aten.std", "correction", "self dim=none correction=1 keepdim=false", import_std},
+      {"aten.std_mean", "correction", "self dim=none correction=1 keepdim=false", import_std_mean},
+      {"aten.sum", "default", "self dtype=none", import_sum},
+      {"aten.sum", "dim_IntList", kReduce, import_sum},
+      {"aten.var", "default", "self unbiased=true", import_var},
+      {"aten.var", "dim", "self dim=none unbiased=true keepdim=false", import_var},
+      {"aten.var", "correction", "self dim=none correction=1 keepdim=false", import_var},
+      {"aten.var_mean", "correction", "self dim=none correction=1 keepdim=false", import_var_mean},
+  };
+  return kRows;
 }
 
 }  // namespace whet::torch

@@ -1,7 +1,7 @@
 #include "import/parts/resize.h"
 
 #include "import/parts/grid_sample.h"
-#include "import/torch/importers.h"
+#include "import/torch/rows.h"
 
 namespace whet::torch {
 namespace {
@@ -62,8 +62,6 @@ Status give_antialiased(TorchSite& site, ResizeMode mode) {
   return site.give(antialiased(site, x, op));
 }
 
-}  // namespace
-
 Status import_upsample_nearest(TorchSite& site) {
   ResizeOperator op{};
   op.mode = ResizeMode::nearest;
@@ -109,6 +107,34 @@ Status import_affine_grid(TorchSite& site) {
   WHET_TRY(const Shape size, site.integers("size"));
   WHET_TRY(const bool align, site.flag("align_corners"));
   return site.pass(affine_grid(site, theta, size, align));
+}
+
+constexpr std::string_view kResize = "input output_size align_corners scale_factors=none";
+
+}  // namespace
+
+TorchRows resize_rows() {
+  static constexpr TorchRow kRows[] = {
+      {"aten._upsample_bicubic2d_aa", "vec", kResize, import_upsample_bicubic_aa},
+      {"aten._upsample_bilinear2d_aa", "vec", kResize, import_upsample_linear_aa},
+      {"aten._upsample_nearest_exact1d", "vec", "input output_size scale_factors=none", import_upsample_nearest_exact},
+      {"aten._upsample_nearest_exact2d", "vec", "input output_size scale_factors=none", import_upsample_nearest_exact},
+      {"aten._upsample_nearest_exact3d", "vec", "input output_size scale_factors=none", import_upsample_nearest_exact},
+      {"aten.affine_grid_generator", "default", "theta size align_corners", import_affine_grid},
+      {"aten.grid_sampler", "default", "input grid interpolation_mode padding_mode align_corners", import_grid_sample},
+      {"aten.grid_sampler_2d", "default", "input grid interpolation_mode padding_mode align_corners",
+       import_grid_sample},
+      {"aten.grid_sampler_3d", "default", "input grid interpolation_mode padding_mode align_corners",
+       import_grid_sample},
+      {"aten.upsample_bicubic2d", "vec", kResize, import_upsample_bicubic},
+      {"aten.upsample_bilinear2d", "vec", kResize, import_upsample_linear},
+      {"aten.upsample_linear1d", "vec", kResize, import_upsample_linear},
+      {"aten.upsample_nearest1d", "vec", "input output_size scale_factors=none", import_upsample_nearest},
+      {"aten.upsample_nearest2d", "vec", "input output_size scale_factors=none", import_upsample_nearest},
+      {"aten.upsample_nearest3d", "vec", "input output_size scale_factors=none", import_upsample_nearest},
+      {"aten.upsample_trilinear3d", "vec", kResize, import_upsample_linear},
+  };
+  return kRows;
 }
 
 }  // namespace whet::torch

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "base/nearest.h"
-#include "import/torch/importers.h"
+#include "import/torch/rows.h"
 
 namespace whet::torch {
 namespace {
@@ -734,7 +734,7 @@ std::string with_overload(const std::string& called, const ScriptArguments& give
       op.starts_with("aten.") && op.size() > 6 && op.ends_with('_') && !op.ends_with("__") && op != "aten.detach_";
   const std::string base = writes ? op.substr(0, op.size() - 1) : op;
   std::string overload = op.starts_with("aten.") ? chosen_overload(std::string_view(base).substr(dot + 1), given) : "";
-  for (const TorchImporter& row : importers()) {
+  for (const TorchRow& row : rows()) {
     if (!overload.empty() || row.op != base) continue;
     overload = std::string(row.overloads.substr(0, row.overloads.find(' ')));
   }

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/nearest.h"
-#include "import/torch/importers.h"
+#include "import/torch/rows.h"
 #include "import/torch/site.h"
 
 namespace whet::torch {

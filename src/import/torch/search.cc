@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "import/parts/shape.h"
-#include "import/torch/importers.h"
+#include "import/torch/rows.h"
 
 // Elements that are looked for in lists: each is compared with all of a list.
 
@@ -45,8 +45,6 @@ Result<Search> read_search(TorchSite& site) {
   if (short_numbers) search.result = DType::i32;
   return search;
 }
-
-}  // namespace
 
 Status import_bucketize(TorchSite& site) {
   WHET_TRY(const DType dtype, site.common_type({"self", "boundaries"}));
@@ -100,6 +98,18 @@ Status import_isin(TorchSite& site) {
   WHET_TRY(const ValueId any, site.add("any", ReduceOperator{ReduceKind::max, {last}, false}, {counts}));
   WHET_TRY(const ValueId found, site.add("found", CastOperator{DType::boolean}, {any}));
   return invert ? site.give(UnaryOperator{UnaryKind::logical_not}, {found}) : site.give(found);
+}
+
+}  // namespace
+
+TorchRows search_rows() {
+  static constexpr TorchRow kRows[] = {
+      {"aten.bucketize", "Tensor", "self boundaries out_int32=false right=false", import_bucketize},
+      {"aten.isin", "Tensor_Tensor", "elements test_elements assume_unique=false invert=false", import_isin},
+      {"aten.searchsorted", "Tensor", "sorted_sequence self out_int32=false right=false side=none sorter=none",
+       import_searchsorted},
+  };
+  return kRows;
 }
 
 }  // namespace whet::torch

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "import/parts/index.h"
-#include "import/torch/importers.h"
+#include "import/torch/rows.h"
 
 namespace whet::torch {
 namespace {
@@ -115,8 +115,6 @@ Result<std::int64_t> axis_of_tensor(TorchSite& site, ValueId x) {
   if (site.rank(x) == 0) return site.error("the input is a scalar; expected dimensions");
   return site.axis("dim", x);
 }
-
-}  // namespace
 
 Status import_reshape(TorchSite& site) {
   WHET_TRY(const ValueId x, site.tensor("self"));
@@ -475,8 +473,6 @@ Status import_copy(TorchSite& site) {
   return site.give(expanded(site, source, shape));
 }
 
-namespace {
-
 /// Pairs from the last dimension on, before and behind.
 Status give_padded(TorchSite& site, ValueId x, const Ints& pairs, PadMode mode, double value) {
   const std::size_t count = pairs.size() / 2, rank = site.rank(x);
@@ -496,8 +492,6 @@ Status give_padded(TorchSite& site, PadMode mode) {
   WHET_TRY(const Ints pairs, site.integers("padding"));
   return give_padded(site, x, pairs, mode, 0);
 }
-
-}  // namespace
 
 Status import_pad(TorchSite& site) {
   WHET_TRY(const ValueId x, site.tensor("self"));
@@ -521,8 +515,6 @@ Status import_pad_constant(TorchSite& site) {
 }
 Status import_pad_reflect(TorchSite& site) { return give_padded(site, PadMode::reflect); }
 Status import_pad_replicate(TorchSite& site) { return give_padded(site, PadMode::edge); }
-
-namespace {
 
 /// [..., C, H, W] as [N, C, H, W].
 struct Image {
@@ -550,8 +542,6 @@ Status give_image(TorchSite& site, const Image& image, ValueId y) {
   shape.insert(shape.end(), own.begin() + 1, own.end());
   return shape == own ? site.give(y) : site.give(ReshapeOperator{shape}, {y});
 }
-
-}  // namespace
 
 Status import_pixel_shuffle(TorchSite& site) {
   WHET_TRY(const Image image, as_image(site));
@@ -645,6 +635,77 @@ Status import_meshgrid(TorchSite& site) {
     grids.push_back(grid);
   }
   return give_parts(site, grids);
+}
+
+}  // namespace
+
+TorchRows shape_rows() {
+  static constexpr TorchRow kRows[] = {
+      {"aten._unsafe_view", "default", "self size", import_reshape},
+      {"aten.broadcast_tensors", "default", "tensors", import_broadcast_tensors},
+      {"aten.broadcast_to", "default", "self size", import_expand},
+      {"aten.cat", "default", "tensors dim=0", import_cat},
+      {"aten.channel_shuffle", "default", "self groups", import_channel_shuffle},
+      {"aten.chunk", "default", "self chunks dim=0", import_chunk},
+      {"aten.concat", "default", "tensors dim=0", import_cat},
+      {"aten.concatenate", "default", "tensors dim=0", import_cat},
+      {"aten.constant_pad_nd", "default", "self pad value=0", import_pad_constant},
+      {"aten.copy", "default", "self src non_blocking=none", import_copy},
+      {"aten.diagonal", "default", "self offset=0 dim1=0 dim2=1", import_diagonal},
+      {"aten.expand", "default", "self size", import_expand},
+      {"aten.expand_as", "default", "self other", import_expand_as},
+      {"aten.flatten", "using_ints", "self start_dim=0 end_dim=-1", import_flatten},
+      {"aten.flip", "default", "self dims", import_flip},
+      {"aten.mT", "default", "self", import_t},
+      {"aten.meshgrid", "indexing default", "tensors indexing=ij", import_meshgrid},
+      {"aten.moveaxis", "int intlist", "self source destination", import_movedim},
+      {"aten.movedim", "int intlist", "self source destination", import_movedim},
+      {"aten.narrow", "default", "self dim start length", import_narrow},
+      {"aten.numpy_T", "default", "self", import_t},
+      {"aten.pad", "default", "self pad mode=constant value=none", import_pad},
+      {"aten.permute", "default", "self dims", import_permute},
+      {"aten.pixel_shuffle", "default", "self upscale_factor", import_pixel_shuffle},
+      {"aten.pixel_unshuffle", "default", "self downscale_factor", import_pixel_unshuffle},
+      {"aten.ravel", "default", "self start_dim=0 end_dim=-1", import_flatten},
+      {"aten.reflection_pad1d", "default", "self padding", import_pad_reflect},
+      {"aten.reflection_pad2d", "default", "self padding", import_pad_reflect},
+      {"aten.reflection_pad3d", "default", "self padding", import_pad_reflect},
+      {"aten.repeat", "default", "self repeats", import_repeat},
+      {"aten.repeat_interleave", "self_int", "self repeats dim=none output_size=none", import_repeat_interleave},
+      {"aten.replication_pad1d", "default", "self padding", import_pad_replicate},
+      {"aten.replication_pad2d", "default", "self padding", import_pad_replicate},
+      {"aten.replication_pad3d", "default", "self padding", import_pad_replicate},
+      {"aten.reshape", "default", "self shape", import_reshape},
+      {"aten.reshape_as", "default", "self other", import_reshape_as},
+      {"aten.roll", "default", "self shifts dims=[]", import_roll},
+      {"aten.select", "int", "self dim index", import_select},
+      {"aten.select_scatter", "default", "self src dim index", import_select_scatter},
+      {"aten.slice", "Tensor", "self dim=0 start=none end=none step=1", import_slice},
+      {"aten.slice_scatter", "default", "self src dim=0 start=none end=none step=1", import_slice_scatter},
+      {"aten.split", "Tensor", "self split_size dim=0", import_split},
+      {"aten.split", "sizes", "self split_size dim=0", import_split},
+      {"aten.split_with_sizes", "default", "self split_sizes dim=0", import_split_sizes},
+      {"aten.squeeze", "default dim dims", "self dim=none", import_squeeze},
+      {"aten.stack", "default", "tensors dim=0", import_stack},
+      {"aten.swapaxes", "default", "self axis0 axis1", import_transpose},
+      {"aten.swapdims", "default", "self dim0 dim1", import_transpose},
+      {"aten.t", "default", "self", import_t},
+      {"aten.tensor_split", "indices", "self indices dim=0", import_tensor_split_places},
+      {"aten.tensor_split", "sections", "self sections dim=0", import_tensor_split},
+      {"aten.tile", "default", "self dims", import_repeat},
+      {"aten.transpose", "int", "self dim0 dim1", import_transpose},
+      {"aten.tril", "default", "self diagonal=0", import_tril},
+      {"aten.triu", "default", "self diagonal=0", import_triu},
+      {"aten.unbind", "int", "self dim=0", import_unbind},
+      {"aten.unflatten", "int", "self dim sizes", import_unflatten},
+      {"aten.unsafe_chunk", "default", "self chunks dim=0", import_chunk},
+      {"aten.unsafe_split", "Tensor", "self split_size dim=0", import_split},
+      {"aten.unsafe_split_with_sizes", "default", "self split_sizes dim=0", import_split_sizes},
+      {"aten.unsqueeze", "default", "self dim", import_unsqueeze},
+      {"aten.view", "default", "self size", import_reshape},
+      {"aten.view_as", "default", "self other", import_reshape_as},
+  };
+  return kRows;
 }
 
 }  // namespace whet::torch

@@ -5,8 +5,8 @@
 #include <charconv>
 
 #include "base/nearest.h"
-#include "import/torch/importers.h"
 #include "import/torch/layout.h"
+#include "import/torch/rows.h"
 
 namespace whet::torch {
 namespace {
@@ -183,7 +183,7 @@ Status TorchSite::bind() {
 }
 
 Status TorchSite::import() {
-  row_ = find_importer(node_.op);
+  row_ = find_row(node_.op);
   if (row_ == nullptr) return error("this operator is not supported: " + node_.op + reason_against(node_.op));
   WHET_RETURN_IF_ERROR(bind());
   const bool moves = std::find(kMovers.begin(), kMovers.end(), word_of(node_.op)) != kMovers.end();

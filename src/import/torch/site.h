@@ -12,7 +12,7 @@
 
 namespace whet::torch {
 
-struct TorchImporter;
+struct TorchRow;
 
 /// The parts of complex numbers, which are a list of two values while importing.
 struct ComplexParts {
@@ -103,7 +103,7 @@ class TorchSite : public NodeSite {
 
   const TorchNode& node_;
   const TorchProgram& program_;
-  const TorchImporter* row_ = nullptr;
+  const TorchRow* row_ = nullptr;
   bool wide_ = false;  ///< f16 is read as f32, and results are rounded
   std::vector<std::pair<std::string_view, Argument>> bound_;
 };

@@ -9,7 +9,7 @@
 #include "base/testing/checkout.h"
 #include "import/import.h"
 #include "import/load_tensors.h"
-#include "import/torch/importers.h"
+#include "import/torch/rows.h"
 #include "import/torch/testing/pt2.h"
 #include "ops/evaluate_graph.h"
 #include "tensor/compare.h"
@@ -59,7 +59,7 @@ using Numbers = std::vector<double>;
 
 TEST(Torch, TheOperatorsAreTheOnesThatTheDocumentLists) {
   std::set<std::string> rows;
-  for (const TorchImporter& row : importers()) {
+  for (const TorchRow& row : torch::rows()) {
     std::string overloads(row.overloads);
     std::replace(overloads.begin(), overloads.end(), ' ', ',');
     rows.insert(std::string(row.op) + (overloads.empty() ? "" : "." + overloads));

@@ -9,7 +9,7 @@
 #include "import/parts/roi_align.h"
 #include "import/parts/shape.h"
 #include "import/parts/unfold.h"
-#include "import/torch/importers.h"
+#include "import/torch/rows.h"
 
 namespace whet::torch {
 namespace {
@@ -155,8 +155,6 @@ Status read_blocks(TorchSite& site, std::vector<std::int64_t>& block, Window& wi
   return ok_status();
 }
 
-}  // namespace
-
 Status import_conv(TorchSite& site) { return give_conv(site); }
 Status import_conv_transpose(TorchSite& site) { return give_conv_transpose(site); }
 Status import_convolution(TorchSite& site) {
@@ -282,6 +280,59 @@ Status import_roi_align(TorchSite& site) {
   WHET_TRY(ValueId images, site.add("list", ReshapeOperator{{shape[0]}}, {columns[0]}));
   WHET_TRY(images, site.cast("images", images, DType::i64));
   return site.give(roi_aligned(site, {x, columns[1], images}, form));
+}
+
+constexpr std::string_view kConv = "input weight bias=none stride=1 padding=0 dilation=1 groups=1";
+constexpr std::string_view kConvTranspose =
+    "input weight bias=none stride=1 padding=0 output_padding=0 groups=1 dilation=1";
+constexpr std::string_view kAveragePool =
+    "self kernel_size stride=[] padding=0 ceil_mode=false count_include_pad=true divisor_override=none";
+constexpr std::string_view kMaxPool = "self kernel_size stride=[] padding=0 dilation=1 ceil_mode=false";
+
+}  // namespace
+
+TorchRows window_rows() {
+  static constexpr TorchRow kRows[] = {
+      {"aten._adaptive_avg_pool2d", "default", "self output_size", import_adaptive_average_pool},
+      {"aten._adaptive_avg_pool3d", "default", "self output_size", import_adaptive_average_pool},
+      {"aten._convolution", "default deprecated",
+       "input weight bias stride padding dilation transposed output_padding groups benchmark=none deterministic=none "
+       "cudnn_enabled=none allow_tf32=none",
+       import_convolution},
+      {"aten._convolution_mode", "default", "input weight bias stride padding dilation groups", import_conv},
+      {"aten.adaptive_avg_pool1d", "default", "self output_size", import_adaptive_average_pool},
+      {"aten.adaptive_avg_pool2d", "default", "self output_size", import_adaptive_average_pool},
+      {"aten.adaptive_avg_pool3d", "default", "self output_size", import_adaptive_average_pool},
+      {"aten.adaptive_max_pool1d", "default", "self output_size", import_adaptive_max_pool},
+      {"aten.adaptive_max_pool2d", "default", "self output_size", import_adaptive_max_pool},
+      {"aten.adaptive_max_pool3d", "default", "self output_size", import_adaptive_max_pool},
+      {"aten.avg_pool1d", "default", "self kernel_size stride=[] padding=0 ceil_mode=false count_include_pad=true",
+       import_average_pool},
+      {"aten.avg_pool2d", "default", kAveragePool, import_average_pool},
+      {"aten.avg_pool3d", "default", kAveragePool, import_average_pool},
+      {"aten.col2im", "default", "self output_size kernel_size dilation padding stride", import_col2im},
+      {"aten.conv1d", "default padding", kConv, import_conv},
+      {"aten.conv2d", "default padding", kConv, import_conv},
+      {"aten.conv3d", "default padding", kConv, import_conv},
+      {"aten.conv_transpose1d", "default", kConvTranspose, import_conv_transpose},
+      {"aten.conv_transpose2d", "input", kConvTranspose, import_conv_transpose},
+      {"aten.conv_transpose3d", "input", kConvTranspose, import_conv_transpose},
+      {"aten.convolution", "default", "input weight bias stride padding dilation transposed output_padding groups",
+       import_convolution},
+      {"aten.im2col", "default", "self kernel_size dilation padding stride", import_im2col},
+      {"aten.max_pool1d", "default", kMaxPool, import_max_pool},
+      {"aten.max_pool2d", "default", kMaxPool, import_max_pool},
+      {"aten.max_pool2d_with_indices", "default", kMaxPool, import_max_pool},
+      {"aten.max_pool3d", "default", kMaxPool, import_max_pool},
+      {"aten.max_pool3d_with_indices", "default", kMaxPool, import_max_pool},
+      {"torchvision.deform_conv2d", "default",
+       "input weight offset mask bias stride_h stride_w pad_h pad_w dilation_h dilation_w groups offset_groups "
+       "use_mask",
+       import_deform_conv},
+      {"torchvision.roi_align", "default", "input rois spatial_scale pooled_height pooled_width sampling_ratio aligned",
+       import_roi_align},
+  };
+  return kRows;
 }
 
 }  // namespace whet::torch
