@@ -258,7 +258,7 @@ Status NodeSite::give(ValueId x, std::size_t i) {
     graph_.rename(*step, name_, value_name(i));
     steps_.erase(std::next(step).base());
   }
-  return pass(x, i);
+  return NodeSite::pass(x, i);
 }
 
 Status NodeSite::pass(ValueId x, std::size_t i) {
@@ -269,7 +269,7 @@ Status NodeSite::pass(ValueId x, std::size_t i) {
 Status NodeSite::give(const Operator& op, std::vector<ValueId> inputs, std::size_t i) {
   if (!wants_output(i)) return ok_status();
   WHET_TRY(const GrowingGraph::Step step, graph_.add(name_, name_, value_name(i), op, std::move(inputs)));
-  return pass(step.value, i);
+  return NodeSite::pass(step.value, i);
 }
 
 Status NodeSite::give_constant(Tensor tensor, std::size_t i) {

@@ -28,6 +28,7 @@ class NodeSite {
   /// node belongs to a body, whose names are not the graph's.
   NodeSite(GrowingGraph& graph, std::string name, std::vector<std::string> outputs, bool is_inner = false)
       : graph_(graph), name_(std::move(name)), outputs_(std::move(outputs)), is_inner_(is_inner) {}
+  virtual ~NodeSite() = default;
 
   const std::string& name() const { return name_; }
   /// "name: sentence"
@@ -85,14 +86,14 @@ class NodeSite {
   std::size_t output_count() const { return outputs_.size(); }
   bool wants_output(std::size_t i) const { return i < outputs_.size() && !outputs_[i].empty(); }
   /// The node's output `i` is `x`; a step or constant of this site that is given first takes the file's names.
-  Status give(ValueId x, std::size_t i = 0);
+  virtual Status give(ValueId x, std::size_t i = 0);
   /// The node's output `i` is `x`, under the names that it has.
-  Status pass(ValueId x, std::size_t i = 0);
+  virtual Status pass(ValueId x, std::size_t i = 0);
   /// The same of what a part gave, or its refusal.
   Status give(const Result<ValueId>& x, std::size_t i = 0) { return x.ok() ? give(*x, i) : x.error(); }
   Status pass(const Result<ValueId>& x, std::size_t i = 0) { return x.ok() ? pass(*x, i) : x.error(); }
   /// The node's output `i` is the result of an operator, a constant, or a list of values of one type of element.
-  Status give(const Operator&, std::vector<ValueId> inputs, std::size_t i = 0);
+  virtual Status give(const Operator&, std::vector<ValueId> inputs, std::size_t i = 0);
   Status give_constant(Tensor, std::size_t i = 0);
   Status give_sequence(DType, std::vector<ValueId>, std::size_t i = 0);
   /// The node's output 0 is an optional value that is not there.

@@ -179,7 +179,8 @@ Status import_select(TfSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(3));
   ValueId condition = site.in(0);
   const std::size_t rank = site.rank(site.in(1));
-  if (site.op() == "Select" && site.rank(condition) == 1 && rank > 1) {
+  if (site.op() == "Select" && site.rank(condition) == 1 && rank > 1 &&
+      site.shape(condition)[0] == site.shape(site.in(1))[0]) {
     Shape column(rank, 1);
     column[0] = site.shape(condition)[0];
     WHET_TRY(condition, site.add("rows", ReshapeOperator{column}, {condition}));

@@ -56,6 +56,11 @@ std::optional<DType> dtype_of(TfType type) {
   const int number = type.number > 100 ? type.number - 100 : type.number;
   return number >= 0 && number < static_cast<int>(std::size(kTypeRows)) ? kTypeRows[number].dtype : std::nullopt;
 }
+TfType type_of(DType dtype) {
+  TfType type{1};
+  while (dtype_of(type) != dtype) ++type.number;
+  return type;
+}
 std::string name_of(TfType type) {
   const int number = type.number > 100 ? type.number - 100 : type.number;
   const bool known = number >= 0 && number < static_cast<int>(std::size(kTypeRows));

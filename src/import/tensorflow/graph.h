@@ -18,6 +18,7 @@ struct TfType {
   int number = 0;
 };
 std::optional<DType> dtype_of(TfType);  ///< bfloat16 is computed as f32
+TfType type_of(DType);
 std::string name_of(TfType);
 
 struct TfShape {

@@ -24,9 +24,11 @@ Status give_segments(TfSite& site, ScatterKind kind, double start) {
 
 Status import_gather(TfSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2, 3));
-  std::int64_t axis = 0;
+  WHET_TRY(std::int64_t axis, site.integer("axis", 0));
   if (site.input_count() == 3) {
     WHET_TRY(axis, site.axis(2, site.rank(site.in(0))));
+  } else if (axis != 0) {
+    WHET_TRY(axis, site.resolve_axis(axis, site.rank(site.in(0))));
   }
   WHET_TRY(const std::int64_t batches, site.integer("batch_dims", 0));
   if (batches != 0) return site.give(gather_in_batches(site, site.in(0), site.in(1), axis, batches));

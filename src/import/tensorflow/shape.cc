@@ -177,6 +177,10 @@ Status import_strided_slice(TfSite& site) {
   WHET_TRY(form.ellipsis, site.integer("ellipsis_mask", 0));
   WHET_TRY(form.is_new, site.integer("new_axis_mask", 0));
   WHET_TRY(form.goes, site.integer("shrink_axis_mask", 0));
+  WHET_TRY(const bool from_starts, site.flag("offset", false));  // ends are counted from the starts
+  for (std::size_t d = 0; from_starts && d < std::min(form.starts.size(), form.ends.size()); ++d)
+    form.ends[d] =
+        std::clamp(form.starts[d], -kMaxElements, kMaxElements) + std::clamp(form.ends[d], -kMaxElements, kMaxElements);
   return site.give(strided_slice(site, site.in(0), form));
 }
 

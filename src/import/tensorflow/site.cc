@@ -73,7 +73,7 @@ Status TfSite::expect_inputs(std::size_t low, std::size_t high) const {
 }
 ValueId TfSite::in(std::size_t i) const {
   WHET_CHECK(i < node_.inputs.size(), name_.c_str());
-  return graph_.find(node_.inputs[i]);
+  return operands_.empty() ? graph_.find(node_.inputs[i]) : operands_[i];
 }
 std::vector<ValueId> TfSite::ins() const {
   std::vector<ValueId> values;

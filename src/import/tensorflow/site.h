@@ -68,6 +68,9 @@ class TfSite : public NodeSite {
   /// Imports a function where the node is, its arguments being `inputs`, and gives its results.
   Result<std::vector<ValueId>> inlined(const std::string& function, const std::vector<ValueId>& inputs);
 
+ protected:
+  std::vector<ValueId> operands_;  ///< what the node reads instead of its inputs; empty: those
+
  private:
   const TfAttribute* find(const std::string& name) const;
   Error wrong_kind(const std::string& name, const char* expected) const;

@@ -1,7 +1,5 @@
 #include "import/parts/boxes.h"
 
-#include "import/parts/non_zero.h"
-#include "import/parts/unique.h"
 #include "import/tflite/rows.h"
 
 namespace whet::tflite {
@@ -24,32 +22,14 @@ Status import_non_max_suppression(TfliteSite& site) {
   return site.give(site.cast("number", boxes.count, DType::i32), scores ? 2 : 1);
 }
 
-/// Rows of places, as many as there are elements that are not 0.
-Status import_where(TfliteSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  WHET_TRY(const ValueId places, counted_non_zero(site, site.in(0)));
-  return site.give(TransposeOperator{{1, 0}}, {places});
-}
-
-/// The different elements of a list in the order in which they come, and for each element the place of its value.
-Status import_unique(TfliteSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  if (site.rank(site.in(0)) != 1) return site.error("the input is " + to_string(site.type(site.in(0))));
-  WHET_TRY(const Unique found, unique_elements(site, site.in(0), false));
-  WHET_RETURN_IF_ERROR(site.give(found.values, 0));
-  if (!site.wants_output(1)) return ok_status();
-  const DType dtype = dtype_of_tflite(site.result_info(1).type).value_or(DType::i32);
-  return site.give(site.cast("places", found.inverse, dtype), 1);
-}
-
 }  // namespace
 
 TfliteRows boxes_rows() {
   static constexpr TfliteRow kRows[] = {
       {"NON_MAX_SUPPRESSION_V4", import_non_max_suppression},
       {"NON_MAX_SUPPRESSION_V5", import_non_max_suppression},
-      {"UNIQUE", import_unique},
-      {"WHERE", import_where},
+      {"UNIQUE", as_plain, "Unique", "out_idx=type#1"},
+      {"WHERE", as_plain, "Where"},
   };
   return kRows;
 }

@@ -1,10 +1,12 @@
 #include "import/tflite/site.h"
 
 #include <algorithm>
+#include <sstream>
 
 #include "base/arithmetic.h"
 #include "base/nearest.h"
 #include "import/parts/quantize.h"
+#include "import/tensorflow/rows.h"
 #include "import/tflite/rows.h"
 
 namespace whet::tflite {
@@ -30,7 +32,7 @@ Status TfliteSite::import() {
                           : ", which nothing before it defines"));
   }
   WHET_RETURN_IF_ERROR(check_int16());
-  WHET_RETURN_IF_ERROR(row->import(*this));
+  WHET_RETURN_IF_ERROR(row->import != nullptr ? row->import(*this) : import_as(*row));
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     if (!graph_.defined(outputs_[i])) {
       if (graph_.is_read(outputs_[i])) return error("result " + std::to_string(i) + " is not supported");
@@ -60,25 +62,67 @@ Status TfliteSite::check_int16() const {
   return ok_status();
 }
 
+TfliteSite::TfliteSite(GrowingGraph& graph, const TfliteModel& model, const Subgraph& tensors,
+                       const Operation& operation, std::vector<std::string> outputs, bool is_inner)
+    : TfSite(graph, call_, operation.label, std::move(outputs), no_bodies_, is_inner),
+      model_(model),
+      subgraph_(tensors),
+      operation_(operation) {
+  for (std::size_t i = 0; i < operation.inputs.size(); ++i) call_.inputs.push_back(has(i) ? info(i).name : "");
+}
+
+Status TfliteSite::import_as(const TfliteRow& row) {
+  while (!call_.inputs.empty() && !has(call_.inputs.size() - 1)) call_.inputs.pop_back();
+  bool moves = row.passing != as_real;
+  for (std::size_t i = 0; i < input_count(); ++i) {
+    if (!has(i)) return error("input " + std::to_string(i) + " is left out");
+    moves = moves && (row.passing == as_plain || moves_as_stored(i));
+  }
+  std::vector<ValueId> operands;
+  for (std::size_t i = 0; i < input_count(); ++i) {
+    WHET_TRY(const ValueId x, moves ? Result<ValueId>(in(i)) : real(i));
+    operands.push_back(x);
+  }
+  call_.op = row.as;
+  read_attributes(row.attributes);
+  operands_ = std::move(operands);
+  computes_ = !moves;
+  return tensorflow::find_row(row.as)->import(*this);
+}
+
+void TfliteSite::read_attributes(std::string_view words) {
+  std::istringstream list{std::string(words)};
+  for (std::string word; list >> word;) {
+    const std::size_t mark = word.find('#'), equals = word.find('=');
+    const int field = std::stoi(word.substr(mark + 1));
+    if (equals == std::string::npos) {
+      activation_ = options().number<std::int8_t>(field);
+      continue;
+    }
+    tensorflow::TfAttribute& attribute = call_.attributes[word.substr(0, equals)];
+    const std::string kind = word.substr(equals + 1, mark - equals - 1);
+    if (kind == "int") attribute = std::int64_t{options().number<std::int32_t>(field)};
+    if (kind == "bool") attribute = options().flag(field);
+    if (kind == "float") attribute = static_cast<double>(options().number<float>(field));
+    if (kind == "ints") {
+      const auto numbers = options().numbers<std::int32_t>(field);
+      attribute = tensorflow::TfList{.integers = {numbers.begin(), numbers.end()}};
+    }
+    if (kind == "type") {
+      const bool has = static_cast<std::size_t>(field) < operation_.outputs.size();
+      const auto dtype = has ? dtype_of_tflite(result_info(static_cast<std::size_t>(field)).type) : std::nullopt;
+      attribute = tensorflow::type_of(dtype.value_or(DType::i32));
+    }
+    if (const std::size_t bar = kind.find('|'); bar != std::string::npos)
+      attribute = options().number<std::int8_t>(field) == 1 ? kind.substr(bar + 1) : kind.substr(0, bar);
+  }
+}
+
 Status TfliteSite::expect_inputs(std::size_t low, std::size_t high) const {
-  const std::size_t count = operation_.inputs.size();
-  if (count < low || count > high)
-    return error("has " + std::to_string(count) + " inputs; expected " + std::to_string(low) +
-                 (low == high ? "" : " to " + std::to_string(high)));
+  WHET_RETURN_IF_ERROR(TfSite::expect_inputs(low, high));
   for (std::size_t i = 0; i < low; ++i)
     if (!has(i)) return error("input " + std::to_string(i) + " is left out");
   return ok_status();
-}
-
-ValueId TfliteSite::in(std::size_t i) const {
-  WHET_CHECK(has(i), name_.c_str());
-  return graph_.find(info(i).name);
-}
-
-Result<std::int64_t> TfliteSite::integer(std::size_t i, const std::string& what) {
-  WHET_TRY(const std::vector<std::int64_t> list, integers(i, what));
-  if (list.size() == 1) return list[0];
-  return error("its " + what + " is a list of " + std::to_string(list.size()));
 }
 
 Result<ValueId> TfliteSite::scales_of(const TensorInfo& info, const Shape& shape,
@@ -133,19 +177,31 @@ Result<ValueId> TfliteSite::real_bias(std::size_t bias, std::size_t image, std::
   return add("bias", BinaryOperator{BinaryKind::mul}, {steps, scale});
 }
 
+Status TfliteSite::give(ValueId x, std::size_t i) {
+  if (!computes_ || !wants_output(i)) return TfSite::give(x, i);
+  WHET_TRY(const ValueId y, activated(x, activation_));
+  WHET_TRY(const ValueId said, stored(y, i));
+  return TfSite::give(said, i);
+}
+Status TfliteSite::give(const Operator& op, std::vector<ValueId> inputs, std::size_t i) {
+  if (!computes_) return TfSite::give(op, std::move(inputs), i);
+  return give(add("y", op, std::move(inputs)), i);
+}
 Status TfliteSite::give_real(ValueId y, std::size_t i) {
-  if (i >= operation_.outputs.size()) return ok_status();
+  return i < operation_.outputs.size() ? give(stored(y, i), i) : ok_status();
+}
+
+Result<ValueId> TfliteSite::stored(ValueId y, std::size_t i) {
   const TensorInfo& said = result_info(i);
   if (!is_quantized(said)) {
     const auto wanted = dtype_of_tflite(said.type);
-    if (wanted && is_float(*wanted) && is_float(dtype(y)) && *wanted != dtype(y))
-      return give(cast("narrow", y, *wanted), i);
-    return give(y, i);
+    if (wanted && is_float(*wanted) && is_float(dtype(y)) && *wanted != dtype(y)) return cast("narrow", y, *wanted);
+    return y;
   }
   const Shape shape_of_y = shape(y);
   WHET_TRY(const ValueId scale, scales_of(said, shape_of_y));
   WHET_TRY(const auto zero, zeros_of(said, shape_of_y));
-  return give(quantized(*this, y, scale, zero, *dtype_of_tflite(said.type)), i);
+  return quantized(*this, y, scale, zero, *dtype_of_tflite(said.type));
 }
 
 bool TfliteSite::moves_as_stored(std::size_t i) const {

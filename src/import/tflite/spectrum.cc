@@ -9,16 +9,6 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-struct Parts {
-  ValueId real, imaginary;
-};
-Result<Parts> parts_of_input(TfliteSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  const std::vector<ValueId>* parts = site.list(0);
-  if (parts != nullptr && parts->size() == 2) return Parts{(*parts)[0], (*parts)[1]};
-  return site.error("the input is " + to_string(site.type(site.in(0))) + "; expected complex numbers of RFFT2D");
-}
-
 /// Half of the spectrum of each image [..., rows, columns], which is cut or filled up with zeros to known sizes.
 Status import_rfft2d(TfliteSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2));
@@ -44,29 +34,13 @@ Status import_rfft2d(TfliteSite& site) {
   return site.give_sequence(site.dtype(site.in(0)), parts);
 }
 
-Status import_complex_abs(TfliteSite& site) {
-  WHET_TRY(const Parts x, parts_of_input(site));
-  WHET_TRY(const ValueId a, site.add("square", BinaryOperator{BinaryKind::mul}, {x.real, x.real}));
-  WHET_TRY(const ValueId b, site.add("square", BinaryOperator{BinaryKind::mul}, {x.imaginary, x.imaginary}));
-  WHET_TRY(const ValueId sum, site.add("squares", BinaryOperator{BinaryKind::add}, {a, b}));
-  return site.give(UnaryOperator{UnaryKind::sqrt}, {sum});
-}
-Status import_real_part(TfliteSite& site) {
-  WHET_TRY(const Parts x, parts_of_input(site));
-  return site.pass(x.real);
-}
-Status import_imaginary_part(TfliteSite& site) {
-  WHET_TRY(const Parts x, parts_of_input(site));
-  return site.pass(x.imaginary);
-}
-
 }  // namespace
 
 TfliteRows spectrum_rows() {
   static constexpr TfliteRow kRows[] = {
-      {"COMPLEX_ABS", import_complex_abs},
-      {"IMAG", import_imaginary_part},
-      {"REAL", import_real_part},
+      {"COMPLEX_ABS", as_plain, "ComplexAbs"},
+      {"IMAG", as_plain, "Imag"},
+      {"REAL", as_plain, "Real"},
       {"RFFT2D", import_rfft2d},
   };
   return kRows;

@@ -97,7 +97,7 @@ TEST(TfliteSpectrum, IsOfImagesAlone) {
   ModelWriter real;
   const int a = real.tensor("a", {4}), b = real.tensor("b", {4});
   real.operation(kComplexAbs, {a}, {b});
-  EXPECT_EQ(said(real.bytes({a}, {b})), "b (COMPLEX_ABS): the input is f32[4]; expected complex numbers of RFFT2D");
+  EXPECT_EQ(said(real.bytes({a}, {b})), "b (COMPLEX_ABS): the input is f32[4]; expected complex numbers of an RFFT");
 }
 
 // ---- Parts of matrices.
