@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-/// A format's table of operators: each family's rows stand at the end of its file, and are gathered here.
+/// A format's table of operators: each family's rows are at the end of its file, and are gathered here.
 namespace whet {
 
 /// The rows of all families, by operator; those of one operator stay in order.

@@ -3,7 +3,7 @@
 #include "import/mxnet/site.h"
 #include "import/rows.h"
 
-/// The operators of MXNet that whet reads. Each family's rows stand at the end of its file; rows.cc gathers them.
+/// The operators of MXNet that whet reads. Each family's rows are at the end of its file; rows.cc gathers them.
 namespace whet::mxnet {
 
 struct MxRow {

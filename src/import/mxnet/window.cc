@@ -78,22 +78,6 @@ Result<std::vector<ValueId>> read_bias(MxSite& site, bool none) {
   return no_bias ? std::vector<ValueId>() : std::vector<ValueId>{site.in(2)};
 }
 
-/// Weights [O, kernel..., C / groups] of channels last as [kernel..., C / groups, O], or [kernel..., C].
-Result<ValueId> last_weights(MxSite& site, ValueId w, std::int64_t groups) {
-  const Shape shape = site.shape(w);
-  TransposeOperator turn{{}};
-  Shape depthwise;
-  for (std::size_t d = 1; d < shape.size(); ++d) {
-    turn.perm.push_back(static_cast<std::int64_t>(d));
-    depthwise.push_back(shape[d]);
-  }
-  turn.perm.push_back(0);
-  WHET_TRY(w, site.add("weights", turn, {w}));
-  if (groups == 1 || groups != shape[0] || shape.back() != 1) return w;
-  depthwise.back() = shape[0];
-  return site.add("weights", ReshapeOperator{depthwise}, {w});
-}
-
 /// "valid", "full" (windows may reach beyond the padding) or "same".
 Status read_convention(MxSite& site, const Slide& slide, Pooling& pooling, const Shape& extents) {
   const std::string convention = site.text("pooling_convention", "valid");
@@ -158,20 +142,15 @@ Status import_convolution(MxSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2, 3));
   WHET_TRY(const std::vector<ValueId> bias, read_bias(site, false));
   WHET_TRY(const Slide slide, read_slide(site));
-  WHET_TRY(const std::int64_t groups, site.integer("num_group", 1));
-  ValueId w = site.in(1);
-  const Shape shape = site.shape(w);
-  if (shape.size() != slide.kernel.size() + 2 || groups < 1 || num_elements(shape) == 0)
-    return site.error("its weights are " + to_string(site.type(w)) + " in " + std::to_string(groups) + " groups");
-  ConvOperator op{slide.window.strides, slide.window.dilations, slide.window.pads_begin, slide.window.pads_end};
-  op.groups = groups;
+  ConvForm form{slide.window};
+  WHET_TRY(form.groups, site.integer("num_group", 1));
+  if (form.groups < 1) return site.error("has " + std::to_string(form.groups) + " groups");
   if (slide.channels_last) {
-    op.layout = Layout::channels_last;
-    WHET_TRY(w, last_weights(site, w, groups));
+    form.layout = Layout::channels_last;
+    form.weights = WeightOrder::OkI;
   }
-  std::vector<ValueId> inputs = {site.in(0), w};
-  inputs.insert(inputs.end(), bias.begin(), bias.end());
-  return site.give(op, inputs);
+  const auto added = bias.empty() ? std::nullopt : std::optional(bias[0]);
+  return site.give(convolution(site, "conv", site.in(0), site.in(1), added, form));
 }
 
 /// (image, offsets of the taps, a factor for each, weights, bias)

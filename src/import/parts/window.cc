@@ -92,6 +92,19 @@ Result<ValueId> root(NodeSite& site, ValueId sum, std::int64_t p, DType result) 
   return site.cast("narrow", root, result);
 }
 
+/// Weights by the places of their dimensions, and what they are called in messages.
+struct Weights {
+  std::size_t results, channels, kernel;  ///< the kernel's first one
+  const char* expected;
+};
+Weights weights_in(WeightOrder order, std::size_t spatial) {
+  const Weights in_order[] = {{0, 1, 2, "[results, channels / groups, kernel...]"},
+                              {0, spatial + 1, 1, "[results, kernel..., channels / groups]"},
+                              {spatial + 1, spatial, 0, "[kernel..., channels / groups, results]"},
+                              {spatial + 1, 0, 1, "[1, kernel..., a multiple of the channels]"}};
+  return in_order[static_cast<std::size_t>(order)];
+}
+
 /// The spatial dimensions of x.
 Result<std::vector<std::int64_t>> spatial_axes(const NodeSite& site, ValueId x) {
   std::vector<std::int64_t> axes;
@@ -127,6 +140,48 @@ Result<ValueId> convolved(NodeSite& site, ValueId x, ValueId weights, std::optio
   std::vector<ValueId> inputs = {x, weights};
   if (bias) inputs.push_back(*bias);
   return site.add("product", op, inputs);
+}
+
+Result<ValueId> convolution(NodeSite& site, const char* part, ValueId x, ValueId w, std::optional<ValueId> bias,
+                            ConvForm form) {
+  const Shape image = site.shape(x), given = site.shape(w);
+  const std::size_t spatial = form.window.strides.size();
+  const bool last = form.layout == Layout::channels_last;
+  const Weights at = weights_in(form.weights, spatial);
+  const bool has_shapes = image.size() == spatial + 2 && given.size() == spatial + 2 && num_elements(image) > 0;
+  const std::int64_t channels = has_shapes ? image[last ? spatial + 1 : 1] : 0;
+  const bool fits = has_shapes && num_elements(given) > 0 && channels % given[at.channels] == 0 &&
+                    (form.weights != WeightOrder::one_kO || (given[0] == 1 && given.back() % channels == 0));
+  if (!fits)
+    return site.error("convolves " + to_string(site.type(x)) + " by weights " + to_string(given) + "; expected " +
+                      at.expected);
+  const std::int64_t results = given[at.results], of_group = given[at.channels];
+  const auto begin = given.begin() + static_cast<std::ptrdiff_t>(at.kernel);
+  const Shape kernel(begin, begin + static_cast<std::ptrdiff_t>(spatial));
+  if (form.same) {
+    const auto first = image.begin() + (last ? 1 : 2);
+    pad_to_same(form.window, Shape(first, first + static_cast<std::ptrdiff_t>(spatial)), kernel, SamePadding::upper);
+  }
+  ConvOperator op{form.window.strides, form.window.dilations, form.window.pads_begin, form.window.pads_end};
+  op.groups = form.groups > 0 ? form.groups : channels / of_group;
+  op.layout = form.layout;
+  // The graph has [k..., I, O], or [k..., O] of depthwise ones, beside channels last; and else [O, I, k...].
+  TransposeOperator turn;
+  Shape ordered;
+  for (std::size_t d = 0; d < spatial; ++d) turn.perm.push_back(static_cast<std::int64_t>(at.kernel + d));
+  const auto o = static_cast<std::int64_t>(at.results), i = static_cast<std::int64_t>(at.channels);
+  turn.perm.insert(last ? turn.perm.end() : turn.perm.begin(), {last ? i : o, last ? o : i});
+  for (const std::int64_t d : turn.perm) ordered.push_back(given[static_cast<std::size_t>(d)]);
+  if (last && op.groups > 1 && op.groups == results && of_group == 1) ordered.erase(ordered.end() - 2);
+  if (form.weights != WeightOrder::one_kO && !std::is_sorted(turn.perm.begin(), turn.perm.end())) {
+    WHET_TRY(w, site.add("weights", turn, {w}));
+  }
+  if (site.shape(w) != ordered) {
+    WHET_TRY(w, site.add("weights", ReshapeOperator{ordered}, {w}));
+  }
+  std::vector<ValueId> inputs = {x, w};
+  if (bias) inputs.push_back(*bias);
+  return site.add(part, op, inputs);
 }
 
 Result<ValueId> pooled(NodeSite& site, ValueId x, const Pooling& pooling) {

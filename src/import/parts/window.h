@@ -25,6 +25,21 @@ Status expect_window(const NodeSite&, ValueId x, const Shape& kernel);
 /// A convolution of x by weights [O, I / groups, kernel...], plus a bias [O].
 Result<ValueId> convolved(NodeSite&, ValueId x, ValueId weights, std::optional<ValueId> bias, const ConvOperator&);
 
+/// Where weights have their dimensions: O results, I channels of a group, k... the kernel. `one_kO`: [1, k..., O] of one channel each.
+enum class WeightOrder : std::uint8_t { OIk, OkI, kIO, one_kO };
+
+struct ConvForm {
+  Window window;
+  bool same = false;  ///< pads as `pad_to_same` does, the odd pixel behind; else as the window says
+  Layout layout = Layout::channels_first;
+  WeightOrder weights = WeightOrder::OIk;
+  std::int64_t groups = 0;  ///< 0: as many as the shapes say
+};
+/// The product of x, in the form's layout, by weights in the form's order, plus a bias [O]; a step called `part`. Errors: shapes that
+/// do not fit.
+Result<ValueId> convolution(NodeSite&, const char* part, ValueId x, ValueId weights, std::optional<ValueId> bias,
+                            ConvForm);
+
 struct Pooling {
   PoolKind kind = PoolKind::max;
   std::vector<std::int64_t> kernel;

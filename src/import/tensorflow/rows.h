@@ -3,7 +3,7 @@
 #include "import/rows.h"
 #include "import/tensorflow/site.h"
 
-/// The operators of TensorFlow that whet reads. Each family's rows stand at the end of its file; rows.cc gathers them.
+/// The operators of TensorFlow that whet reads. Each family's rows are at the end of its file; rows.cc gathers them.
 namespace whet::tensorflow {
 
 struct TfRow {

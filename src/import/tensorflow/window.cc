@@ -92,46 +92,6 @@ void pad_window(Slide& slide, const Shape& x, const Shape& kernel) {
   if (slide.padding == "SAME") pad_to_same(slide.window, slide.extents(x), kernel, SamePadding::upper);
 }
 
-ConvOperator conv_operator(const Slide& slide, std::int64_t groups) {
-  ConvOperator op{slide.window.strides, slide.window.dilations, slide.window.pads_begin, slide.window.pads_end};
-  op.groups = groups;
-  op.layout = slide.layout();
-  return op;
-}
-
-/// Weights [kernel..., C / groups, O] in the order that the graph has them in.
-Result<ValueId> ordered_weights(TfSite& site, ValueId w, const Slide& slide, std::int64_t groups) {
-  const Shape shape = site.shape(w);
-  const std::size_t rank = shape.size();
-  if (slide.channels_last) {
-    if (groups == 1 || groups != shape[rank - 1] || shape[rank - 2] != 1) return w;
-    Shape depthwise(shape.begin(), shape.end() - 1);
-    depthwise.back() = shape[rank - 1];
-    return site.add("weights", ReshapeOperator{depthwise}, {w});
-  }
-  TransposeOperator turn{{static_cast<std::int64_t>(rank) - 1, static_cast<std::int64_t>(rank) - 2}};
-  for (std::size_t d = 0; d + 2 < rank; ++d) turn.perm.push_back(static_cast<std::int64_t>(d));
-  return site.add("weights", turn, {w});
-}
-
-/// x convolved by weights [kernel..., C / groups, O].
-Result<ValueId> convolved_by(TfSite& site, ValueId x, ValueId w, Slide& slide, const std::vector<ValueId>& bias) {
-  const Shape image = site.shape(x), weights = site.shape(w);
-  WHET_RETURN_IF_ERROR(expect_image(site, slide, x));
-  const std::size_t spatial = slide.spatial;
-  const bool fits =
-      weights.size() == spatial + 2 && num_elements(weights) > 0 && image[slide.channel()] % weights[spatial] == 0;
-  if (!fits)
-    return site.error("convolves " + to_string(site.type(x)) + " by weights " + to_string(weights) +
-                      "; expected [kernel..., channels / groups, results]");
-  pad_window(slide, image, Shape(weights.begin(), weights.begin() + static_cast<std::ptrdiff_t>(spatial)));
-  const std::int64_t groups = image[slide.channel()] / weights[spatial];
-  WHET_TRY(const ValueId ordered, ordered_weights(site, w, slide, groups));
-  std::vector<ValueId> inputs = {x, ordered};
-  inputs.insert(inputs.end(), bias.begin(), bias.end());
-  return site.add("conv", conv_operator(slide, groups), inputs);
-}
-
 /// Weights [h, w, C, m] of a depthwise convolution as [h, w, 1, C * m].
 Result<ValueId> depthwise_weights(TfSite& site, ValueId w) {
   const Shape shape = site.shape(w);
@@ -212,7 +172,8 @@ Status give_conv(TfSite& site, std::size_t spatial, bool depthwise, bool fused) 
                         "; expected [rows, columns, channels, results of each]");
     WHET_TRY(w, depthwise_weights(site, w));
   }
-  WHET_TRY(const ValueId y, convolved_by(site, site.in(0), w, slide, {}));
+  const ConvForm form{slide.window, slide.padding == "SAME", slide.layout(), WeightOrder::kIO};
+  WHET_TRY(const ValueId y, convolution(site, "conv", site.in(0), w, std::nullopt, form));
   return fused ? give_fused(site, y, {2, slide}) : site.give(y);
 }
 

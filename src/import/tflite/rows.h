@@ -4,7 +4,7 @@
 #include "import/tflite/flex.h"
 #include "import/tflite/site.h"
 
-/// The operators of TensorFlow Lite that whet reads. Each family's rows stand at the end of its file; rows.cc gathers them.
+/// The operators of TensorFlow Lite that whet reads. Each family's rows are at the end of its file; rows.cc gathers them.
 namespace whet::tflite {
 
 /// How an operator that TensorFlow has too passes its operands to TensorFlow's function: as they are stored; in floats, which the
@@ -13,8 +13,9 @@ enum Passing : std::uint8_t { as_plain, as_real, as_moved };
 
 struct TfliteRow {
   constexpr TfliteRow(std::string_view op, Status (*import)(TfliteSite&)) : op(op), import(import) {}
-  /// `as`: TensorFlow's operator. `attributes`: its attributes by the fields of the options, "axis=int#1 keep_dims=bool#0"; of type
-  /// int, ints, float or bool, a text of "A|B"; type#0 is that of result 0. "activation#0" is what is done to the result.
+  /// `as`: TensorFlow's operator. `attributes`: its attributes by the fields of the options, "axis=int#1 keep_dims=bool#0": int, ints,
+  /// float, bool, a text of two (A|B), a list of rows and columns (window#2,1), and the type of a result (type#0). "activation#0" is what
+  /// is done to the result.
   constexpr TfliteRow(std::string_view op, Passing passing, std::string_view as, std::string_view attributes = "")
       : op(op), passing(passing), as(as), attributes(attributes) {}
 

@@ -108,13 +108,18 @@ void TfliteSite::read_attributes(std::string_view words) {
       const auto numbers = options().numbers<std::int32_t>(field);
       attribute = tensorflow::TfList{.integers = {numbers.begin(), numbers.end()}};
     }
+    if (kind == "window") {
+      const int columns = std::stoi(word.substr(word.find(',') + 1));
+      attribute = tensorflow::TfList{
+          .integers = {1, options().number<std::int32_t>(field), options().number<std::int32_t>(columns), 1}};
+    }
     if (kind == "type") {
       const bool has = static_cast<std::size_t>(field) < operation_.outputs.size();
       const auto dtype = has ? dtype_of_tflite(result_info(static_cast<std::size_t>(field)).type) : std::nullopt;
       attribute = tensorflow::type_of(dtype.value_or(DType::i32));
     }
     if (const std::size_t bar = kind.find('|'); bar != std::string::npos)
-      attribute = options().number<std::int8_t>(field) == 1 ? kind.substr(bar + 1) : kind.substr(0, bar);
+      attribute = options().number<std::int8_t>(field) == 0 ? kind.substr(0, bar) : kind.substr(bar + 1);
   }
 }
 

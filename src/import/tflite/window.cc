@@ -29,64 +29,15 @@ Status check_slide(const TfliteSite& site, const Slide& slide) {
   return ok_status();
 }
 
-Window window_of(const Slide& slide, const Shape& x, const Shape& kernel) {
-  Window window{slide.strides, slide.dilations, {0, 0}, {0, 0}};
-  if (slide.same) pad_to_same(window, {x[1], x[2]}, kernel, SamePadding::upper);
-  return window;
-}
-
 Status expect_image(const TfliteSite& site, ValueId x) {
   const Shape& shape = site.shape(x);
   if (shape.size() == 4 && num_elements(shape) > 0) return ok_status();
   return site.error("the input is " + to_string(site.type(x)) + "; expected a batch, rows, columns and channels");
 }
 
-/// A convolution's operator and its weights as the graph has them: [rows, columns, C / groups, O], or [rows, columns, C].
-struct ConvForm {
-  ConvOperator op;
-  TransposeOperator turn;
-  Shape weights;             ///< behind the turn
-  std::size_t channels = 3;  ///< of the weights in the file: the dimension of output channels
-};
-
-/// Weights [O, rows, columns, C / groups].
-Result<ConvForm> conv_form(TfliteSite& site, const Slide& slide) {
-  const Shape &x = site.shape(site.in(0)), &w = site.shape(site.in(1));
-  if (w.size() != 4 || num_elements(w) == 0 || x[3] % w[3] != 0)
-    return site.error("convolves " + to_string(x) + " by weights " + to_string(w) +
-                      "; expected [O, rows, columns, C / groups]");
-  const Window window = window_of(slide, x, {w[1], w[2]});
-  ConvForm form{{window.strides, window.dilations, window.pads_begin, window.pads_end},
-                {{1, 2, 3, 0}},
-                {w[1], w[2], w[3], w[0]},
-                0};
-  form.op.layout = Layout::channels_last;
-  form.op.groups = x[3] / w[3];
-  if (form.op.groups == x[3] && w[0] == x[3] && x[3] > 1) form.weights = {w[1], w[2], w[0]};
-  return form;
-}
-
-/// Weights [1, rows, columns, O].
-Result<ConvForm> depthwise_form(TfliteSite& site, const Slide& slide) {
-  const Shape &x = site.shape(site.in(0)), &w = site.shape(site.in(1));
-  if (w.size() != 4 || w[0] != 1 || num_elements(w) == 0 || w[3] % x[3] != 0)
-    return site.error("convolves " + to_string(x) + " by weights " + to_string(w) +
-                      "; expected [1, rows, columns, a multiple of the channels]");
-  const Window window = window_of(slide, x, {w[1], w[2]});
-  ConvForm form{
-      {window.strides, window.dilations, window.pads_begin, window.pads_end}, {{0, 1, 2, 3}}, {w[1], w[2], 1, w[3]}, 3};
-  form.op.layout = Layout::channels_last;
-  form.op.groups = x[3];
-  if (w[3] == x[3] && x[3] > 1) form.weights = {w[1], w[2], w[3]};
-  return form;
-}
-
-/// The file's weights in the graph's order.
-Result<ValueId> turned_weights(TfliteSite& site, ValueId w, const ConvForm& form) {
-  if (!std::is_sorted(form.turn.perm.begin(), form.turn.perm.end())) {
-    WHET_TRY(w, site.add("weights", form.turn, {w}));
-  }
-  return site.shape(w) == form.weights ? Result<ValueId>(w) : site.add("weights", ReshapeOperator{form.weights}, {w});
+ConvForm conv_form(const Slide& slide, WeightOrder order) {
+  const Ints none(slide.strides.size(), 0);
+  return {{slide.strides, slide.dilations, none, none}, slide.same, Layout::channels_last, order};
 }
 
 /// sum + bias in i32, in floats by the scales of image and weights, activated, and stored.
@@ -125,63 +76,54 @@ bool is_integer_form(const TfliteSite& site) {
          TfliteSite::has_bytes(site.result_info());
 }
 
-Status give_conv(TfliteSite& site, const ConvForm& form, int activation) {
-  if (is_integer_form(site)) {
-    WHET_TRY(const ValueId x, centred_input(site, 0));
-    WHET_TRY(ValueId w, centred_input(site, 1));
-    WHET_TRY(w, turned_weights(site, w, form));
-    WHET_TRY(const ValueId sum, site.add("sum", form.op, {x, w}));
-    return give_sum(site, sum, form.channels, activation);
-  }
+Status give_real_conv(TfliteSite& site, const ConvForm& form, int activation) {
   WHET_TRY(const ValueId x, site.real(0));
-  WHET_TRY(ValueId w, site.real(1));
-  WHET_TRY(w, turned_weights(site, w, form));
-  std::vector<ValueId> inputs = {x, w};
+  WHET_TRY(const ValueId w, site.real(1));
+  std::optional<ValueId> bias;
   if (site.has(2)) {
-    WHET_TRY(const ValueId bias, site.real_bias(2, 0, 1));
-    inputs.push_back(bias);
+    WHET_TRY(bias, site.real_bias(2, 0, 1));
   }
-  WHET_TRY(ValueId y, site.add("conv", form.op, inputs));
-  WHET_TRY(y, site.activated(y, activation));
-  return site.give_real(y);
+  WHET_TRY(ValueId y, convolution(site, "conv", x, w, bias, form));
+  return site.give_real(site.activated(y, activation));
 }
 
-/// `root`: the root of the mean of squares.
-Status give_pool(TfliteSite& site, PoolKind kind, bool root = false) {
+/// The fields of the dilation's columns and of the activation, and the dimension of the weights that has the results.
+Status give_conv2d(TfliteSite& site, WeightOrder order, int dilation, std::size_t channels, int activation) {
+  WHET_RETURN_IF_ERROR(site.expect_inputs(2, 3));
+  const FlatTable& o = site.options();
+  const Slide slide{o.number<std::int8_t>(0) == 0,
+                    {o.number<std::int32_t>(2), o.number<std::int32_t>(1)},
+                    {o.number<std::int32_t>(dilation + 1, 1), o.number<std::int32_t>(dilation, 1)}};
+  WHET_RETURN_IF_ERROR(check_slide(site, slide));
+  const ConvForm form = conv_form(slide, order);
+  if (!is_integer_form(site)) return give_real_conv(site, form, o.number<std::int8_t>(activation));
+  WHET_TRY(const ValueId x, centred_input(site, 0));
+  WHET_TRY(const ValueId w, centred_input(site, 1));
+  WHET_TRY(const ValueId sum, convolution(site, "sum", x, w, std::nullopt, form));
+  return give_sum(site, sum, channels, o.number<std::int8_t>(activation));
+}
+
+/// The root of the mean of squares.
+Status import_l2_pool(TfliteSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   const FlatTable& o = site.options();
-  Slide slide{o.number<std::int8_t>(0) == 0, {o.number<std::int32_t>(2), o.number<std::int32_t>(1)}};
+  const Slide slide{o.number<std::int8_t>(0) == 0, {o.number<std::int32_t>(2), o.number<std::int32_t>(1)}};
   const Shape kernel = {o.number<std::int32_t>(4), o.number<std::int32_t>(3)};
   WHET_RETURN_IF_ERROR(expect_image(site, site.in(0)));
   WHET_RETURN_IF_ERROR(check_slide(site, slide));
   if (kernel[0] < 1 || kernel[1] < 1) return site.error("has windows of " + to_string(kernel));
   WHET_TRY(ValueId x, site.real(0));
-  Window padding{{}, {}, {0, 0}, {0, 0}};
-  const bool may_take = kind == PoolKind::max && !slide.same;
-  if (const auto before = may_take ? pad_of_maximum(site.graph(), x, {1, kernel[0], kernel[1], 1}) : std::nullopt) {
-    x = before->image;
-    padding.pads_begin = {before->pad.begin[1], before->pad.begin[2]};
-    padding.pads_end = {before->pad.end[1], before->pad.end[2]};
-  }
   const Shape shape = site.shape(x);
-  const bool whole = kind == PoolKind::average && kernel[0] == shape[1] && kernel[1] == shape[2] && !slide.same;
-  Window window = window_of(slide, shape, kernel);
-  if (!slide.same) {
-    window.pads_begin = padding.pads_begin;
-    window.pads_end = padding.pads_end;
-  }
-  if (root) {
-    WHET_TRY(x, site.add("squares", BinaryOperator{B::mul}, {x, x}));
-  }
-  PoolOperator op{kind, kernel, window.strides, window.dilations, window.pads_begin, window.pads_end};
+  const bool whole = kernel[0] == shape[1] && kernel[1] == shape[2] && !slide.same;
+  Window window{slide.strides, slide.dilations, {0, 0}, {0, 0}};
+  if (slide.same) pad_to_same(window, {shape[1], shape[2]}, kernel, SamePadding::upper);
+  WHET_TRY(x, site.add("squares", BinaryOperator{B::mul}, {x, x}));
+  PoolOperator op{PoolKind::average, kernel, window.strides, window.dilations, window.pads_begin, window.pads_end};
   op.layout = Layout::channels_last;
   WHET_TRY(ValueId y,
            whole ? site.add("mean", ReduceOperator{ReduceKind::mean, {1, 2}, true}, {x}) : site.add("pool", op, {x}));
-  if (root) {
-    WHET_TRY(y, site.add("root", UnaryOperator{UnaryKind::sqrt}, {y}));
-  }
-  WHET_TRY(y, site.activated(y, o.number<std::int8_t>(5)));
-  return site.give_real(y);
+  WHET_TRY(y, site.add("root", UnaryOperator{UnaryKind::sqrt}, {y}));
+  return site.give_real(site.activated(y, o.number<std::int8_t>(5)));
 }
 
 /// Where a transposed convolution has its operands, and the turn of its weights to [I, O, kernel...].
@@ -234,62 +176,18 @@ Status give_transposed(TfliteSite& site, const Transposed& inputs, const Slide& 
   return site.give_real(y);
 }
 
-Status import_conv(TfliteSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2, 3));
-  WHET_RETURN_IF_ERROR(expect_image(site, site.in(0)));
-  const FlatTable& o = site.options();
-  const Slide slide{o.number<std::int8_t>(0) == 0,
-                    {o.number<std::int32_t>(2), o.number<std::int32_t>(1)},
-                    {o.number<std::int32_t>(5, 1), o.number<std::int32_t>(4, 1)}};
-  WHET_RETURN_IF_ERROR(check_slide(site, slide));
-  WHET_TRY(const ConvForm form, conv_form(site, slide));
-  return give_conv(site, form, o.number<std::int8_t>(3));
-}
+Status import_conv(TfliteSite& site) { return give_conv2d(site, WeightOrder::OkI, 4, 0, 3); }
+Status import_depthwise_conv(TfliteSite& site) { return give_conv2d(site, WeightOrder::one_kO, 5, 3, 4); }
 
-Status import_depthwise_conv(TfliteSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2, 3));
-  WHET_RETURN_IF_ERROR(expect_image(site, site.in(0)));
-  const FlatTable& o = site.options();
-  const Slide slide{o.number<std::int8_t>(0) == 0,
-                    {o.number<std::int32_t>(2), o.number<std::int32_t>(1)},
-                    {o.number<std::int32_t>(6, 1), o.number<std::int32_t>(5, 1)}};
-  WHET_RETURN_IF_ERROR(check_slide(site, slide));
-  WHET_TRY(const ConvForm form, depthwise_form(site, slide));
-  return give_conv(site, form, o.number<std::int8_t>(4));
-}
-
-Status import_max_pool(TfliteSite& site) { return give_pool(site, PoolKind::max); }
-Status import_average_pool(TfliteSite& site) { return give_pool(site, PoolKind::average); }
-Status import_l2_pool(TfliteSite& site) { return give_pool(site, PoolKind::average, true); }
-
-/// Images [N, D, H, W, C] by weights [D, H, W, C / groups, O], which the graph has in the same order.
+/// Images [N, D, H, W, C] by weights [D, H, W, C / groups, O].
 Status import_conv3d(TfliteSite& site) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2, 3));
   const FlatTable& o = site.options();
-  WHET_TRY(const ValueId x, site.real(0));
-  WHET_TRY(const ValueId w, site.real(1));
-  const Shape image = site.shape(x), weights = site.shape(w);
-  if (image.size() != 5 || weights.size() != 5 || num_elements(image) == 0 || num_elements(weights) == 0 ||
-      image[4] % weights[3] != 0)
-    return site.error("convolves " + to_string(image) + " by weights " + to_string(weights) +
-                      "; expected [N, D, H, W, C] and [D, H, W, C / groups, O]");
   const Slide slide{o.number<std::int8_t>(0) == 0,
                     {o.number<std::int32_t>(1), o.number<std::int32_t>(3), o.number<std::int32_t>(2)},
                     {o.number<std::int32_t>(5, 1), o.number<std::int32_t>(7, 1), o.number<std::int32_t>(6, 1)}};
   WHET_RETURN_IF_ERROR(check_slide(site, slide));
-  Window window{slide.strides, slide.dilations, {0, 0, 0}, {0, 0, 0}};
-  const Shape kernel(weights.begin(), weights.begin() + 3);
-  if (slide.same) pad_to_same(window, {image[1], image[2], image[3]}, kernel, SamePadding::upper);
-  ConvOperator op{window.strides, window.dilations, window.pads_begin, window.pads_end};
-  op.layout = Layout::channels_last;
-  op.groups = image[4] / weights[3];
-  std::vector<ValueId> inputs = {x, w};
-  if (site.has(2)) {
-    WHET_TRY(const ValueId bias, site.real_bias(2, 0, 1));
-    inputs.push_back(bias);
-  }
-  WHET_TRY(const ValueId y, site.add("conv", op, inputs));
-  return site.give_real(site.activated(y, o.number<std::int8_t>(4)));
+  return give_real_conv(site, conv_form(slide, WeightOrder::kIO), o.number<std::int8_t>(4));
 }
 
 /// Inputs: the shape of the result, weights [O, rows, columns, I], the image, a bias.
@@ -374,23 +272,14 @@ Status import_fully_connected(TfliteSite& site) {
   return site.give_real(y);
 }
 
-Status import_batch_matmul(TfliteSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
-  WHET_TRY(const ValueId a, site.real(0));
-  WHET_TRY(const ValueId b, site.real(1));
-  if (site.rank(a) < 2 || site.rank(b) < 2)
-    return site.error("multiplies " + to_string(site.type(a)) + " and " + to_string(site.type(b)));
-  WHET_TRY(const ValueId y,
-           site.add("product", MatMulOperator{site.options().flag(0), site.options().flag(1)}, {a, b}));
-  return site.give_real(y);
-}
+constexpr std::string_view kPool = "ksize=window#4,3 strides=window#2,1 padding=SAME|VALID#0 activation#5";
 
 }  // namespace
 
 TfliteRows window_rows() {
   static constexpr TfliteRow kRows[] = {
-      {"AVERAGE_POOL_2D", import_average_pool},
-      {"BATCH_MATMUL", import_batch_matmul},
+      {"AVERAGE_POOL_2D", as_real, "AvgPool", kPool},
+      {"BATCH_MATMUL", as_real, "BatchMatMulV2", "adj_x=bool#0 adj_y=bool#1"},
       {"CONV_2D", import_conv},
       {"CONV_3D", import_conv3d},
       {"CONV_3D_TRANSPOSE", import_conv3d_transpose},
@@ -398,7 +287,7 @@ TfliteRows window_rows() {
       {"DEPTHWISE_CONV_2D", import_depthwise_conv},
       {"FULLY_CONNECTED", import_fully_connected},
       {"L2_POOL_2D", import_l2_pool},
-      {"MAX_POOL_2D", import_max_pool},
+      {"MAX_POOL_2D", as_real, "MaxPool", kPool},
       {"TRANSPOSE_CONV", import_transpose_conv},
   };
   return kRows;

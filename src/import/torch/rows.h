@@ -3,7 +3,7 @@
 #include "import/rows.h"
 #include "import/torch/site.h"
 
-/// The operators of PyTorch that whet reads. Each family's rows stand at the end of its file; rows.cc gathers them.
+/// The operators of PyTorch that whet reads. Each family's rows are at the end of its file; rows.cc gathers them.
 namespace whet::torch {
 
 /// A row of the table. One importer reads an operator with all overloads of equal arguments.
