@@ -8,6 +8,7 @@
 #include "import/parts/adaptive.h"
 #include "import/parts/conv_transpose.h"
 #include "import/parts/deform_conv.h"
+#include "import/parts/move_axis.h"
 #include "import/parts/normalize.h"
 #include "import/parts/resize.h"
 #include "import/parts/shape.h"
@@ -52,23 +53,11 @@ Result<Slide> read_slide(MxSite& site) {
   return slide;
 }
 
-/// Dimensions of an image with channels last in the order of channels first, and back.
-TransposeOperator to_first(std::size_t rank) {
-  TransposeOperator turn{{0, static_cast<std::int64_t>(rank) - 1}};
-  for (std::size_t d = 1; d + 1 < rank; ++d) turn.perm.push_back(static_cast<std::int64_t>(d));
-  return turn;
-}
-TransposeOperator to_last(std::size_t rank) {
-  TransposeOperator turn{{0}};
-  for (std::size_t d = 2; d < rank; ++d) turn.perm.push_back(static_cast<std::int64_t>(d));
-  turn.perm.push_back(1);
-  return turn;
-}
 Result<ValueId> channels_first(MxSite& site, ValueId x, bool is_last) {
-  return is_last ? site.add("channels_first", to_first(site.rank(x)), {x}) : Result<ValueId>(x);
+  return is_last ? site.add("channels_first", move_axis(site.rank(x), site.rank(x) - 1, 1), {x}) : Result<ValueId>(x);
 }
 Result<ValueId> channels_back(MxSite& site, ValueId x, bool is_last) {
-  return is_last ? site.add("channels_last", to_last(site.rank(x)), {x}) : Result<ValueId>(x);
+  return is_last ? site.add("channels_last", move_axis(site.rank(x), 1, site.rank(x) - 1), {x}) : Result<ValueId>(x);
 }
 
 /// The bias, unless the attribute says that there is none.

@@ -7,6 +7,7 @@
 #include "import/parts/arithmetic.h"
 #include "import/parts/constant.h"
 #include "import/parts/conv_transpose.h"
+#include "import/parts/move_axis.h"
 #include "import/parts/normalize.h"
 #include "import/parts/unfold.h"
 #include "import/tensorflow/rows.h"
@@ -251,21 +252,15 @@ Status give_transposed(TfSite& site, std::size_t spatial) {
     if (form.output_padding[d] < 0 || form.output_padding[d] >= form.window.strides[d])
       return site.error("makes " + std::to_string(extents[d]) + " pixels of " + std::to_string(own[d]));
   }
-  Ints first = {0, static_cast<std::int64_t>(spatial) + 1}, last = {0}, turn;
-  for (std::size_t d = 0; d < spatial; ++d) {
-    first.push_back(static_cast<std::int64_t>(d) + 1);
-    last.push_back(static_cast<std::int64_t>(d) + 2);
-  }
-  last.push_back(1);
-  turn = {static_cast<std::int64_t>(spatial) + 1, static_cast<std::int64_t>(spatial)};
-  for (std::size_t d = 0; d < spatial; ++d) turn.push_back(static_cast<std::int64_t>(d));
+  TransposeOperator turn{{static_cast<std::int64_t>(spatial) + 1, static_cast<std::int64_t>(spatial)}};
+  for (std::size_t d = 0; d < spatial; ++d) turn.perm.push_back(static_cast<std::int64_t>(d));
   if (slide.channels_last) {
-    WHET_TRY(x, site.add("channels_first", TransposeOperator{first}, {x}));
+    WHET_TRY(x, site.add("channels_first", move_axis(spatial + 2, spatial + 1, 1), {x}));
   }
-  WHET_TRY(w, site.add("weights", TransposeOperator{turn}, {w}));  // [I, O, kernel...]
+  WHET_TRY(w, site.add("weights", turn, {w}));  // [I, O, kernel...]
   WHET_TRY(ValueId y, conv_transposed(site, x, w, std::nullopt, form));
   if (slide.channels_last) {
-    WHET_TRY(y, site.add("channels_last", TransposeOperator{last}, {y}));
+    WHET_TRY(y, site.add("channels_last", move_axis(spatial + 2, 1, spatial + 1), {y}));
   }
   return site.give(y);
 }

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "import/parts/conv_transpose.h"
+#include "import/parts/move_axis.h"
 #include "import/parts/quantize.h"
 #include "import/tflite/rows.h"
 
@@ -145,15 +146,11 @@ Status give_transposed(TfliteSite& site, const Transposed& inputs, const Slide& 
   if (image.size() != dims + 2 || given.size() != dims + 2 || num_elements(image) == 0 || num_elements(given) == 0 ||
       given[static_cast<std::size_t>(inputs.turn[0])] != image.back())
     return site.error("convolves " + to_string(site.type(x)) + " by weights " + to_string(given));
-  // The channels, which are last, move behind the batch: and back.
-  TransposeOperator first{{0, static_cast<std::int64_t>(dims) + 1}}, last{{0}};
   ConvTranspose form;
   form.window = {slide.strides, Ints(dims, 1), Ints(dims, 0), Ints(dims, 0)};
   form.output_padding = Ints(dims, 0);
   // The padding of the convolution that this one is the transpose of.
   for (std::size_t d = 0; d < dims; ++d) {
-    first.perm.push_back(static_cast<std::int64_t>(d) + 1);
-    last.perm.push_back(static_cast<std::int64_t>(d) + 2);
     const std::int64_t kernel = given[static_cast<std::size_t>(inputs.turn[d + 2])], extent = extents[d];
     const std::int64_t full = (image[d + 1] - 1) * slide.strides[d] + kernel;
     const std::int64_t total = slide.same ? std::max<std::int64_t>(full - extent, 0) : 0;
@@ -163,15 +160,14 @@ Status give_transposed(TfliteSite& site, const Transposed& inputs, const Slide& 
     if (full - total + form.output_padding[d] != extent)
       return site.error("makes " + std::to_string(extent) + " pixels of " + std::to_string(image[d + 1]));
   }
-  last.perm.push_back(1);
-  WHET_TRY(x, site.add("channels_first", first, {x}));
+  WHET_TRY(x, site.add("channels_first", move_axis(dims + 2, dims + 1, 1), {x}));
   WHET_TRY(w, site.add("weights", TransposeOperator{inputs.turn}, {w}));
   std::optional<ValueId> bias;
   if (site.has(inputs.bias)) {
     WHET_TRY(bias, site.real_bias(inputs.bias, inputs.image, inputs.weights));
   }
   WHET_TRY(ValueId y, conv_transposed(site, x, w, bias, form));
-  WHET_TRY(y, site.add("channels_last", last, {y}));
+  WHET_TRY(y, site.add("channels_last", move_axis(dims + 2, 1, dims + 1), {y}));
   WHET_TRY(y, site.activated(y, activation));
   return site.give_real(y);
 }
