@@ -132,7 +132,6 @@ Result<ValueId> labels_of(NodeSite& site, ValueId rows, std::int64_t column) {
 
 /// Rows of scores, boxes and classes: those that are left, the best first.
 Status import_box_nms(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   const Shape shape = site.shape(site.in(0));
   if (shape.size() < 2 || num_elements(shape) == 0 || !is_float(site.dtype(site.in(0))))
     return site.error("the input is " + to_string(site.type(site.in(0))) + "; expected rows of boxes");
@@ -169,7 +168,6 @@ Status import_box_nms(MxSite& site) {
 
 /// Boxes of several sizes and shapes around each pixel of an image [N, C, H, W], in parts of the image.
 Status import_multi_box_prior(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   const Shape shape = site.shape(site.in(0));
   WHET_TRY(const std::vector<double> sizes, site.numbers("sizes", {1}));
   WHET_TRY(const std::vector<double> ratios, site.numbers("ratios", {1}));
@@ -210,7 +208,6 @@ Status import_multi_box_prior(MxSite& site) {
 
 /// Scores [N, 1 + classes, n], moves [N, n * 4], boxes [1, n, 4]: rows of class, score and corners, the best first.
 Status import_multi_box_detection(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(3));
   const Shape s = site.shape(site.in(0)), l = site.shape(site.in(1)), a = site.shape(site.in(2));
   if (s.size() != 3 || num_elements(s) == 0 || s[1] < 2 || num_elements(l) != s[0] * s[2] * 4 ||
       num_elements(a) != s[2] * 4)
@@ -315,11 +312,11 @@ Status import_roi_align(MxSite& site) {
 MxRows boxes_rows() {
   static constexpr MxRow kRows[] = {
       {"ROIPooling", import_roi_pooling},
-      {"_contrib_MultiBoxDetection", import_multi_box_detection},
-      {"_contrib_MultiBoxPrior", import_multi_box_prior},
+      {"_contrib_MultiBoxDetection", 3, import_multi_box_detection},
+      {"_contrib_MultiBoxPrior", 1, import_multi_box_prior},
       {"_contrib_ROIAlign", import_roi_align},
-      {"_contrib_box_nms", import_box_nms},
-      {"_contrib_box_non_maximum_suppression", import_box_nms},
+      {"_contrib_box_nms", 1, import_box_nms},
+      {"_contrib_box_non_maximum_suppression", 1, import_box_nms},
   };
   return kRows;
 }

@@ -62,44 +62,23 @@ Status give_softmax_over(MxSite& site, bool channel) {
   return site.give(softmax_flattened(site, x, 1, false));
 }
 
-Status import_unary(MxSite& site, UnaryKind kind) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  return site.give(UnaryOperator{kind}, {site.in(0)});
-}
-Status import_binary(MxSite& site, BinaryKind kind) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
-  return give_binary(site, kind, site.in(0), site.in(1), false);
-}
-Status import_not_equal(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
-  return give_binary(site, B::equal, site.in(0), site.in(1), true);
-}
+Status import_unary(MxSite& site, UnaryKind kind) { return site.give(UnaryOperator{kind}, {site.in(0)}); }
+Status import_binary(MxSite& site, BinaryKind kind) { return give_binary(site, kind, site.in(0), site.in(1), false); }
+Status import_not_equal(MxSite& site) { return give_binary(site, B::equal, site.in(0), site.in(1), true); }
 /// With a number: _plus_scalar, _rminus_scalar (the number is on the left), ...
 Status import_scalar(MxSite& site, BinaryKind kind, bool on_left) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   WHET_TRY(const double number, site.number("scalar", 1));
   const ValueId x = site.in(0), scalar = site.add_scalar("scalar", site.dtype(x), number);
   return give_binary(site, kind, on_left ? scalar : x, on_left ? x : scalar, false);
 }
 Status import_not_equal_scalar(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   WHET_TRY(const double number, site.number("scalar", 1));
   return give_binary(site, B::equal, site.in(0), site.add_scalar("scalar", site.dtype(site.in(0)), number), true);
 }
-Status import_add_n(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1, 65536));
-  return site.give(chained(site, B::add, site.ins()));
-}
-Status import_power(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
-  return site.give(power(site, site.in(0), site.in(1)));
-}
-Status import_modulo(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
-  return site.give(floored_remainder(site, site.in(0), site.in(1)));
-}
+Status import_add_n(MxSite& site) { return site.give(chained(site, B::add, site.ins())); }
+Status import_power(MxSite& site) { return site.give(power(site, site.in(0), site.in(1))); }
+Status import_modulo(MxSite& site) { return site.give(floored_remainder(site, site.in(0), site.in(1))); }
 Status import_modulo_scalar(MxSite& site, bool on_left) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   WHET_TRY(const double number, site.number("scalar", 1));
   const ValueId x = site.in(0), scalar = site.add_scalar("scalar", site.dtype(x), number);
   WHET_TRY(const ValueId rest, floored_remainder(site, on_left ? scalar : x, on_left ? x : scalar));
@@ -107,18 +86,13 @@ Status import_modulo_scalar(MxSite& site, bool on_left) {
 }
 Status import_modulo_by_scalar(MxSite& site) { return import_modulo_scalar(site, false); }
 Status import_scalar_modulo(MxSite& site) { return import_modulo_scalar(site, true); }
-Status import_square(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  return site.give(BinaryOperator{B::mul}, {site.in(0), site.in(0)});
-}
+Status import_square(MxSite& site) { return site.give(BinaryOperator{B::mul}, {site.in(0), site.in(0)}); }
 Status import_rsqrt(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   WHET_TRY(const ValueId root, site.add("root", UnaryOperator{U::sqrt}, {site.in(0)}));
   return site.give(UnaryOperator{U::reciprocal}, {root});
 }
 /// The lower of two whole numbers that are as near.
 Status import_rint(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   const ValueId x = site.in(0);
   WHET_TRY(const ValueId low, site.add("low", UnaryOperator{U::floor}, {x}));
   WHET_TRY(const ValueId rest, site.add("rest", BinaryOperator{B::sub}, {x, low}));
@@ -127,53 +101,39 @@ Status import_rint(MxSite& site) {
   return site.give(BinaryOperator{B::add}, {low, more});
 }
 Status import_log2(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   WHET_TRY(const ValueId log, site.add("log", UnaryOperator{U::log}, {site.in(0)}));
   return site.give(with_number(site, "of_two", B::mul, log, 1 / std::log(2.0)));
 }
 Status import_log10(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   WHET_TRY(const ValueId log, site.add("log", UnaryOperator{U::log}, {site.in(0)}));
   return site.give(with_number(site, "of_ten", B::mul, log, 1 / std::log(10.0)));
 }
 Status import_degrees(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   return site.give(with_number(site, "degrees", B::mul, site.in(0), 180 / std::numbers::pi));
 }
 Status import_radians(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   return site.give(with_number(site, "radians", B::mul, site.in(0), std::numbers::pi / 180));
 }
 /// Towards 0; a half behind it before: to the nearest, halves away from 0.
 Status import_trunc(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   WHET_TRY(const ValueId sign, site.add("sign", UnaryOperator{U::sign}, {site.in(0)}));
   WHET_TRY(ValueId size, site.add("size", UnaryOperator{U::abs}, {site.in(0)}));
   WHET_TRY(size, site.add("floor", UnaryOperator{U::floor}, {size}));
   return site.give(BinaryOperator{B::mul}, {sign, size});
 }
 Status import_round(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   if (!is_float(site.dtype(site.in(0)))) return site.pass(site.in(0));
   return site.give(rounded_away(site, site.in(0)));
 }
 Status import_logical_not(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   const DType dtype = site.dtype(site.in(0));
   WHET_TRY(const ValueId truth, site.cast("truth", site.in(0), DType::boolean));
   WHET_TRY(const ValueId turned, site.add("turned", UnaryOperator{U::logical_not}, {truth}));
   return site.give(site.cast("number", turned, dtype));
 }
-Status import_log1p(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  return site.give(log1p(site, site.in(0)));
-}
-Status import_expm1(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  return site.give(expm1(site, site.in(0)));
-}
+Status import_log1p(MxSite& site) { return site.give(log1p(site, site.in(0))); }
+Status import_expm1(MxSite& site) { return site.give(expm1(site, site.in(0))); }
 Status import_smooth_l1(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   WHET_TRY(const double sigma, site.number("scalar", 1));
   const double square = sigma * sigma;
   if (!(square > 0)) return site.error("its scalar is " + std::to_string(sigma));
@@ -187,20 +147,17 @@ Status import_smooth_l1(MxSite& site) {
   return site.give(WhereOperator{}, {is_near, near, far});
 }
 Status import_clip(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   WHET_TRY(const double low, site.number("a_min", -std::numeric_limits<double>::infinity()));
   WHET_TRY(const double high, site.number("a_max", std::numeric_limits<double>::infinity()));
   return site.give(ClipOperator{low, high}, {site.in(0)});
 }
 Status import_hard_sigmoid(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   WHET_TRY(const double alpha, site.number("alpha", 0.2));
   WHET_TRY(const double beta, site.number("beta", 0.5));
   return site.give(HardSigmoidOperator{alpha, beta}, {site.in(0)});
 }
 
 Status import_activation(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   const ValueId x = site.in(0);
   const std::string kind = site.text("act_type", "");
   if (kind == "relu") return site.give(UnaryOperator{U::relu}, {x});
@@ -213,7 +170,6 @@ Status import_activation(MxSite& site) {
   return site.error("its act_type is " + kind + "; expected relu, sigmoid, tanh, softrelu, softsign, silu or mish");
 }
 Status import_leaky_relu(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1, 2));
   const ValueId x = site.in(0);
   const std::string kind = site.text("act_type", "leaky");
   WHET_TRY(const double slope, site.number("slope", 0.25));
@@ -233,7 +189,6 @@ Status import_leaky_relu(MxSite& site) {
 }
 
 Status import_softmax(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   ValueId x = site.in(0);
   WHET_TRY(const std::int64_t axis, site.axis("axis", -1, site.rank(x)));
   WHET_TRY(const double temperature, site.number("temperature", 1));
@@ -253,23 +208,17 @@ Status import_softmax_output(MxSite& site) {
   return give_softmax_over(site, multi);
 }
 Status import_softmax_activation(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   return give_softmax_over(site, site.text("mode", "instance") == "channel");
 }
 Status import_logistic_output(MxSite& site) { return site.give(UnaryOperator{U::sigmoid}, {site.in(0)}); }
 
-Status import_identity(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1, 2));
-  return site.pass(site.in(0));
-}
+Status import_identity(MxSite& site) { return site.pass(site.in(0)); }
 Status import_cast(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   WHET_TRY(const DType to, site.dtype_attribute("dtype", "float32"));
   return site.give(site.cast("cast", site.in(0), to));
 }
 /// All operands in the widest of their types, or in the narrowest.
 Status import_common_cast(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1, 65536));
   WHET_TRY(const bool narrow, site.flag("cast_narrow", false));
   DType common = site.dtype(site.in(0));
   for (const ValueId x : site.ins()) {
@@ -285,7 +234,6 @@ Status import_common_cast(MxSite& site) {
   return ok_status();
 }
 Status import_where(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(3));
   WHET_TRY(ValueId condition, site.cast("condition", site.in(0), DType::boolean));
   const std::size_t rank = site.rank(site.in(1));
   if (site.rank(condition) == 1 && rank > 1 && site.op() == "where") {  // chooses rows
@@ -324,7 +272,6 @@ Status import_fully_connected(MxSite& site) {
   return site.give(site.shape(y) == result ? Result<ValueId>(y) : site.add("result", ReshapeOperator{result}, {y}));
 }
 Status import_dot(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   WHET_TRY(const bool a, site.flag("transpose_a", false));
   WHET_TRY(const bool b, site.flag("transpose_b", false));
   const std::size_t left = site.rank(site.in(0)), right = site.rank(site.in(1));
@@ -335,7 +282,6 @@ Status import_dot(MxSite& site) {
   return site.give(matmul(site, site.in(0), site.in(1)));
 }
 Status import_batch_dot(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   WHET_TRY(const bool a, site.flag("transpose_a", false));
   WHET_TRY(const bool b, site.flag("transpose_b", false));
   WHET_TRY(const double alpha, site.number("alpha", 1));
@@ -349,7 +295,6 @@ Status import_batch_dot(MxSite& site) {
 // ---- Reductions and orders.
 
 Status import_reduce(MxSite& site, ReduceKind kind) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   const ValueId x = site.in(0);
   WHET_TRY(const Ints axes, reduced_axes(site, x));
   WHET_TRY(const bool keep, site.flag("keepdims", false));
@@ -381,7 +326,6 @@ Result<Along> along_axis(MxSite& site, std::int64_t otherwise) {
 }
 /// Places are numbers of floats.
 Status import_place(MxSite& site, bool largest) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   const std::size_t rank = site.rank(site.in(0));
   WHET_TRY(const Along of, site.has("axis") ? along_axis(site, 0) : along_all(site));
   WHET_TRY(const bool keep, site.flag("keepdims", false));
@@ -395,7 +339,6 @@ Status import_arg_max(MxSite& site) { return import_place(site, true); }
 Status import_arg_min(MxSite& site) { return import_place(site, false); }
 /// "value", "indices" (usual) or "both"; sort and argsort take all. The axis is the last one where none is named.
 Status import_top_k(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   if (site.rank(site.in(0)) == 0) return site.error("the input is a scalar");
   WHET_TRY(const Along of, site.is_none("axis") ? along_all(site) : along_axis(site, -1));
   const ValueId x = of.x;
@@ -448,168 +391,168 @@ Status import_reduce(MxSite& site) {
 
 MxRows elementwise_rows() {
   static constexpr MxRow kRows[] = {
-      {"Activation", import_activation},
-      {"BlockGrad", import_identity},
-      {"Cast", import_cast},
-      {"Dropout", import_identity},
-      {"ElementWiseSum", import_add_n},
+      {"Activation", 1, import_activation},
+      {"BlockGrad", {1, 2}, import_identity},
+      {"Cast", 1, import_cast},
+      {"Dropout", {1, 2}, import_identity},
+      {"ElementWiseSum", {1, 65536}, import_add_n},
       {"FullyConnected", import_fully_connected},
-      {"LeakyReLU", import_leaky_relu},
-      {"LinearRegressionOutput", import_identity},
+      {"LeakyReLU", {1, 2}, import_leaky_relu},
+      {"LinearRegressionOutput", {1, 2}, import_identity},
       {"LogisticRegressionOutput", import_logistic_output},
-      {"MAERegressionOutput", import_identity},
-      {"MakeLoss", import_identity},
+      {"MAERegressionOutput", {1, 2}, import_identity},
+      {"MakeLoss", {1, 2}, import_identity},
       {"Softmax", import_softmax_output},
-      {"SoftmaxActivation", import_softmax_activation},
+      {"SoftmaxActivation", 1, import_softmax_activation},
       {"SoftmaxOutput", import_softmax_output},
-      {"_Div", import_binary<B::div>},
-      {"_DivScalar", import_scalar<B::div>},
-      {"_Equal", import_binary<B::equal>},
-      {"_Maximum", import_binary<B::max>},
-      {"_MaximumScalar", import_scalar<B::max>},
-      {"_Minimum", import_binary<B::min>},
-      {"_MinimumScalar", import_scalar<B::min>},
-      {"_Minus", import_binary<B::sub>},
-      {"_MinusScalar", import_scalar<B::sub>},
-      {"_Mul", import_binary<B::mul>},
-      {"_MulScalar", import_scalar<B::mul>},
-      {"_Plus", import_binary<B::add>},
-      {"_PlusScalar", import_scalar<B::add>},
-      {"_Power", import_power},
-      {"_PowerScalar", import_scalar<B::pow>},
+      {"_Div", 2, import_binary<B::div>},
+      {"_DivScalar", 1, import_scalar<B::div>},
+      {"_Equal", 2, import_binary<B::equal>},
+      {"_Maximum", 2, import_binary<B::max>},
+      {"_MaximumScalar", 1, import_scalar<B::max>},
+      {"_Minimum", 2, import_binary<B::min>},
+      {"_MinimumScalar", 1, import_scalar<B::min>},
+      {"_Minus", 2, import_binary<B::sub>},
+      {"_MinusScalar", 1, import_scalar<B::sub>},
+      {"_Mul", 2, import_binary<B::mul>},
+      {"_MulScalar", 1, import_scalar<B::mul>},
+      {"_Plus", 2, import_binary<B::add>},
+      {"_PlusScalar", 1, import_scalar<B::add>},
+      {"_Power", 2, import_power},
+      {"_PowerScalar", 1, import_scalar<B::pow>},
       {"_RDivScalar", import_left_scalar<B::div>},
       {"_RMinusScalar", import_left_scalar<B::sub>},
-      {"_copy", import_identity},
-      {"_div_scalar", import_scalar<B::div>},
-      {"_equal", import_binary<B::equal>},
-      {"_equal_scalar", import_scalar<B::equal>},
-      {"_greater", import_binary<B::greater>},
-      {"_greater_equal", import_binary<B::greater_equal>},
-      {"_greater_equal_scalar", import_scalar<B::greater_equal>},
-      {"_greater_scalar", import_scalar<B::greater>},
-      {"_lesser", import_binary<B::less>},
-      {"_lesser_equal", import_binary<B::less_equal>},
-      {"_lesser_equal_scalar", import_scalar<B::less_equal>},
-      {"_lesser_scalar", import_scalar<B::less>},
-      {"_linalg_gemm2", import_batch_dot},
-      {"_logical_and", import_binary<B::logical_and>},
-      {"_logical_or", import_binary<B::logical_or>},
-      {"_logical_xor", import_binary<B::logical_xor>},
-      {"_maximum", import_binary<B::max>},
-      {"_maximum_scalar", import_scalar<B::max>},
-      {"_minimum", import_binary<B::min>},
-      {"_minimum_scalar", import_scalar<B::min>},
-      {"_minus", import_binary<B::sub>},
-      {"_minus_scalar", import_scalar<B::sub>},
-      {"_mod", import_modulo},
-      {"_mod_scalar", import_modulo_by_scalar},
-      {"_mul", import_binary<B::mul>},
-      {"_mul_scalar", import_scalar<B::mul>},
-      {"_not_equal", import_not_equal},
-      {"_not_equal_scalar", import_not_equal_scalar},
-      {"_npx_activation", import_activation},
+      {"_copy", {1, 2}, import_identity},
+      {"_div_scalar", 1, import_scalar<B::div>},
+      {"_equal", 2, import_binary<B::equal>},
+      {"_equal_scalar", 1, import_scalar<B::equal>},
+      {"_greater", 2, import_binary<B::greater>},
+      {"_greater_equal", 2, import_binary<B::greater_equal>},
+      {"_greater_equal_scalar", 1, import_scalar<B::greater_equal>},
+      {"_greater_scalar", 1, import_scalar<B::greater>},
+      {"_lesser", 2, import_binary<B::less>},
+      {"_lesser_equal", 2, import_binary<B::less_equal>},
+      {"_lesser_equal_scalar", 1, import_scalar<B::less_equal>},
+      {"_lesser_scalar", 1, import_scalar<B::less>},
+      {"_linalg_gemm2", 2, import_batch_dot},
+      {"_logical_and", 2, import_binary<B::logical_and>},
+      {"_logical_or", 2, import_binary<B::logical_or>},
+      {"_logical_xor", 2, import_binary<B::logical_xor>},
+      {"_maximum", 2, import_binary<B::max>},
+      {"_maximum_scalar", 1, import_scalar<B::max>},
+      {"_minimum", 2, import_binary<B::min>},
+      {"_minimum_scalar", 1, import_scalar<B::min>},
+      {"_minus", 2, import_binary<B::sub>},
+      {"_minus_scalar", 1, import_scalar<B::sub>},
+      {"_mod", 2, import_modulo},
+      {"_mod_scalar", 1, import_modulo_by_scalar},
+      {"_mul", 2, import_binary<B::mul>},
+      {"_mul_scalar", 1, import_scalar<B::mul>},
+      {"_not_equal", 2, import_not_equal},
+      {"_not_equal_scalar", 1, import_not_equal_scalar},
+      {"_npx_activation", 1, import_activation},
       {"_npx_fully_connected", import_fully_connected},
-      {"_npx_relu", import_unary<U::relu>},
-      {"_npx_sigmoid", import_unary<U::sigmoid>},
-      {"_npx_softmax", import_softmax},
-      {"_plus", import_binary<B::add>},
-      {"_plus_scalar", import_scalar<B::add>},
-      {"_power", import_power},
-      {"_power_scalar", import_scalar<B::pow>},
+      {"_npx_relu", 1, import_unary<U::relu>},
+      {"_npx_sigmoid", 1, import_unary<U::sigmoid>},
+      {"_npx_softmax", 1, import_softmax},
+      {"_plus", 2, import_binary<B::add>},
+      {"_plus_scalar", 1, import_scalar<B::add>},
+      {"_power", 2, import_power},
+      {"_power_scalar", 1, import_scalar<B::pow>},
       {"_rdiv_scalar", import_left_scalar<B::div>},
       {"_rminus_scalar", import_left_scalar<B::sub>},
-      {"_rmod_scalar", import_scalar_modulo},
+      {"_rmod_scalar", 1, import_scalar_modulo},
       {"_rpower_scalar", import_left_scalar<B::pow>},
-      {"abs", import_unary<U::abs>},
-      {"add_n", import_add_n},
-      {"amp_cast", import_cast},
-      {"amp_multicast", import_common_cast},
-      {"arccos", import_unary<U::acos>},
-      {"arccosh", import_unary<U::acosh>},
-      {"arcsin", import_unary<U::asin>},
-      {"arcsinh", import_unary<U::asinh>},
-      {"arctan", import_unary<U::atan>},
-      {"arctanh", import_unary<U::atanh>},
-      {"argmax", import_arg_max},
-      {"argmin", import_arg_min},
-      {"argsort", import_top_k},
-      {"batch_dot", import_batch_dot},
-      {"broadcast_add", import_binary<B::add>},
-      {"broadcast_div", import_binary<B::div>},
-      {"broadcast_equal", import_binary<B::equal>},
-      {"broadcast_greater", import_binary<B::greater>},
-      {"broadcast_greater_equal", import_binary<B::greater_equal>},
-      {"broadcast_lesser", import_binary<B::less>},
-      {"broadcast_lesser_equal", import_binary<B::less_equal>},
-      {"broadcast_logical_and", import_binary<B::logical_and>},
-      {"broadcast_logical_or", import_binary<B::logical_or>},
-      {"broadcast_logical_xor", import_binary<B::logical_xor>},
-      {"broadcast_maximum", import_binary<B::max>},
-      {"broadcast_minimum", import_binary<B::min>},
-      {"broadcast_minus", import_binary<B::sub>},
-      {"broadcast_mod", import_modulo},
-      {"broadcast_mul", import_binary<B::mul>},
-      {"broadcast_not_equal", import_not_equal},
-      {"broadcast_plus", import_binary<B::add>},
-      {"broadcast_power", import_power},
-      {"broadcast_sub", import_binary<B::sub>},
-      {"cast", import_cast},
-      {"ceil", import_unary<U::ceil>},
-      {"clip", import_clip},
-      {"cos", import_unary<U::cos>},
-      {"cosh", import_unary<U::cosh>},
-      {"degrees", import_degrees},
-      {"dot", import_dot},
-      {"elemwise_add", import_binary<B::add>},
-      {"elemwise_div", import_binary<B::div>},
-      {"elemwise_mul", import_binary<B::mul>},
-      {"elemwise_sub", import_binary<B::sub>},
-      {"erf", import_unary<U::erf>},
-      {"exp", import_unary<U::exp>},
-      {"expm1", import_expm1},
-      {"fix", import_trunc},
-      {"floor", import_unary<U::floor>},
-      {"hard_sigmoid", import_hard_sigmoid},
-      {"identity", import_identity},
-      {"log", import_unary<U::log>},
-      {"log10", import_log10},
-      {"log1p", import_log1p},
-      {"log2", import_log2},
-      {"log_softmax", import_softmax},
-      {"logical_not", import_logical_not},
-      {"make_loss", import_identity},
-      {"max", import_reduce<R::max>},
-      {"max_axis", import_reduce<R::max>},
-      {"mean", import_reduce<R::mean>},
-      {"min", import_reduce<R::min>},
-      {"min_axis", import_reduce<R::min>},
-      {"negative", import_unary<U::neg>},
+      {"abs", 1, import_unary<U::abs>},
+      {"add_n", {1, 65536}, import_add_n},
+      {"amp_cast", 1, import_cast},
+      {"amp_multicast", {1, 65536}, import_common_cast},
+      {"arccos", 1, import_unary<U::acos>},
+      {"arccosh", 1, import_unary<U::acosh>},
+      {"arcsin", 1, import_unary<U::asin>},
+      {"arcsinh", 1, import_unary<U::asinh>},
+      {"arctan", 1, import_unary<U::atan>},
+      {"arctanh", 1, import_unary<U::atanh>},
+      {"argmax", 1, import_arg_max},
+      {"argmin", 1, import_arg_min},
+      {"argsort", 1, import_top_k},
+      {"batch_dot", 2, import_batch_dot},
+      {"broadcast_add", 2, import_binary<B::add>},
+      {"broadcast_div", 2, import_binary<B::div>},
+      {"broadcast_equal", 2, import_binary<B::equal>},
+      {"broadcast_greater", 2, import_binary<B::greater>},
+      {"broadcast_greater_equal", 2, import_binary<B::greater_equal>},
+      {"broadcast_lesser", 2, import_binary<B::less>},
+      {"broadcast_lesser_equal", 2, import_binary<B::less_equal>},
+      {"broadcast_logical_and", 2, import_binary<B::logical_and>},
+      {"broadcast_logical_or", 2, import_binary<B::logical_or>},
+      {"broadcast_logical_xor", 2, import_binary<B::logical_xor>},
+      {"broadcast_maximum", 2, import_binary<B::max>},
+      {"broadcast_minimum", 2, import_binary<B::min>},
+      {"broadcast_minus", 2, import_binary<B::sub>},
+      {"broadcast_mod", 2, import_modulo},
+      {"broadcast_mul", 2, import_binary<B::mul>},
+      {"broadcast_not_equal", 2, import_not_equal},
+      {"broadcast_plus", 2, import_binary<B::add>},
+      {"broadcast_power", 2, import_power},
+      {"broadcast_sub", 2, import_binary<B::sub>},
+      {"cast", 1, import_cast},
+      {"ceil", 1, import_unary<U::ceil>},
+      {"clip", 1, import_clip},
+      {"cos", 1, import_unary<U::cos>},
+      {"cosh", 1, import_unary<U::cosh>},
+      {"degrees", 1, import_degrees},
+      {"dot", 2, import_dot},
+      {"elemwise_add", 2, import_binary<B::add>},
+      {"elemwise_div", 2, import_binary<B::div>},
+      {"elemwise_mul", 2, import_binary<B::mul>},
+      {"elemwise_sub", 2, import_binary<B::sub>},
+      {"erf", 1, import_unary<U::erf>},
+      {"exp", 1, import_unary<U::exp>},
+      {"expm1", 1, import_expm1},
+      {"fix", 1, import_trunc},
+      {"floor", 1, import_unary<U::floor>},
+      {"hard_sigmoid", 1, import_hard_sigmoid},
+      {"identity", {1, 2}, import_identity},
+      {"log", 1, import_unary<U::log>},
+      {"log10", 1, import_log10},
+      {"log1p", 1, import_log1p},
+      {"log2", 1, import_log2},
+      {"log_softmax", 1, import_softmax},
+      {"logical_not", 1, import_logical_not},
+      {"make_loss", {1, 2}, import_identity},
+      {"max", 1, import_reduce<R::max>},
+      {"max_axis", 1, import_reduce<R::max>},
+      {"mean", 1, import_reduce<R::mean>},
+      {"min", 1, import_reduce<R::min>},
+      {"min_axis", 1, import_reduce<R::min>},
+      {"negative", 1, import_unary<U::neg>},
       {"norm", import_norm},
-      {"prod", import_reduce<R::prod>},
-      {"radians", import_radians},
-      {"reciprocal", import_unary<U::reciprocal>},
-      {"relu", import_unary<U::relu>},
-      {"rint", import_rint},
-      {"round", import_round},
-      {"rsqrt", import_rsqrt},
-      {"sigmoid", import_unary<U::sigmoid>},
-      {"sign", import_unary<U::sign>},
-      {"sin", import_unary<U::sin>},
-      {"sinh", import_unary<U::sinh>},
-      {"smooth_l1", import_smooth_l1},
-      {"softmax", import_softmax},
-      {"softsign", import_unary<U::softsign>},
-      {"sort", import_top_k},
-      {"sqrt", import_unary<U::sqrt>},
-      {"square", import_square},
-      {"stop_gradient", import_identity},
-      {"sum", import_reduce<R::sum>},
-      {"sum_axis", import_reduce<R::sum>},
-      {"tan", import_unary<U::tan>},
-      {"tanh", import_unary<U::tanh>},
-      {"topk", import_top_k},
-      {"trunc", import_trunc},
-      {"where", import_where},
+      {"prod", 1, import_reduce<R::prod>},
+      {"radians", 1, import_radians},
+      {"reciprocal", 1, import_unary<U::reciprocal>},
+      {"relu", 1, import_unary<U::relu>},
+      {"rint", 1, import_rint},
+      {"round", 1, import_round},
+      {"rsqrt", 1, import_rsqrt},
+      {"sigmoid", 1, import_unary<U::sigmoid>},
+      {"sign", 1, import_unary<U::sign>},
+      {"sin", 1, import_unary<U::sin>},
+      {"sinh", 1, import_unary<U::sinh>},
+      {"smooth_l1", 1, import_smooth_l1},
+      {"softmax", 1, import_softmax},
+      {"softsign", 1, import_unary<U::softsign>},
+      {"sort", 1, import_top_k},
+      {"sqrt", 1, import_unary<U::sqrt>},
+      {"square", 1, import_square},
+      {"stop_gradient", {1, 2}, import_identity},
+      {"sum", 1, import_reduce<R::sum>},
+      {"sum_axis", 1, import_reduce<R::sum>},
+      {"tan", 1, import_unary<U::tan>},
+      {"tanh", 1, import_unary<U::tanh>},
+      {"topk", 1, import_top_k},
+      {"trunc", 1, import_trunc},
+      {"where", 3, import_where},
   };
   return kRows;
 }

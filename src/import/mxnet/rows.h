@@ -1,5 +1,6 @@
 #pragma once
 
+#include "import/arity.h"
 #include "import/mxnet/site.h"
 #include "import/rows.h"
 
@@ -7,7 +8,11 @@
 namespace whet::mxnet {
 
 struct MxRow {
+  constexpr MxRow(std::string_view op, Arity arity, Status (*import)(MxSite&)) : op(op), arity(arity), import(import) {}
+  constexpr MxRow(std::string_view op, Status (*import)(MxSite&)) : MxRow(op, kAnyArity, import) {}
+
   std::string_view op;
+  Arity arity;
   Status (*import)(MxSite&);
 };
 using MxRows = std::span<const MxRow>;

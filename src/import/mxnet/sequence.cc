@@ -29,7 +29,6 @@ Result<ValueId> interleaved(MxSite& site, ValueId x, std::int64_t part) {
 
 /// Products of queries and keys, which are divided by the root of their size.
 Status import_self_attention_scores(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   WHET_TRY(const ValueId queries, interleaved(site, site.in(0), 0));
   WHET_TRY(const ValueId keys, interleaved(site, site.in(0), 1));
   const double size = static_cast<double>(site.shape(queries)[2]);
@@ -37,7 +36,6 @@ Status import_self_attention_scores(MxSite& site) {
   return site.give(MatMulOperator{.transpose_b = true}, {scaled, keys});
 }
 Status import_self_attention_values(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   WHET_TRY(const ValueId values, interleaved(site, site.in(0), 2));
   const Shape x = site.shape(site.in(0)), v = site.shape(values);
   if (site.shape(site.in(1)) != Shape{v[0], v[1], v[1]})
@@ -48,7 +46,6 @@ Status import_self_attention_values(MxSite& site) {
   return site.give(ReshapeOperator{{x[0], x[1], x[2] / 3}}, {turned});
 }
 Status import_div_sqrt_dim(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   const Shape shape = site.shape(site.in(0));
   if (shape.empty() || shape.back() < 1) return site.error("the input is " + to_string(site.type(site.in(0))));
   const double root = std::sqrt(static_cast<double>(shape.back()));
@@ -57,7 +54,6 @@ Status import_div_sqrt_dim(MxSite& site) {
 
 /// The last step of each sequence of [steps, N, ...], or of [N, steps, ...] with axis 1.
 Status import_sequence_last(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1, 2));
   WHET_TRY(const bool by_lengths, site.flag("use_sequence_length", false));
   const ValueId x = site.in(0);
   WHET_TRY(const std::int64_t axis, site.axis("axis", 0, 2));
@@ -82,7 +78,6 @@ Status import_sequence_last(MxSite& site) {
   return site.give(GatherNdOperator{1}, {rows, place});
 }
 Status import_sequence_reverse(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1, 2));
   WHET_TRY(const bool by_lengths, site.flag("use_sequence_length", false));
   WHET_TRY(const std::int64_t axis, site.integer("axis", 0));
   const ValueId x = site.in(0);
@@ -98,7 +93,6 @@ Status import_sequence_reverse(MxSite& site) {
 
 /// Numbers of the shape of x, or of one of its dimensions.
 Status import_arange_like(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   const ValueId x = site.in(0);
   WHET_TRY(const double start, site.number("start", 0));
   WHET_TRY(const double step, site.number("step", 1));
@@ -133,18 +127,15 @@ const Sampling kBetweenCentres = {.outside = Outside::zeros, .align = true};
 
 /// The grid as [N, 2, rows, columns].
 Status import_grid_generator(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   WHET_TRY(const ValueId grid, grid_of(site, site.in(0)));
   return site.give(TransposeOperator{{0, 3, 1, 2}}, {grid});
 }
 Status import_bilinear_sampler(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   if (site.rank(site.in(1)) != 4) return site.error("its grid is " + to_string(site.type(site.in(1))));
   WHET_TRY(const ValueId grid, site.add("grid", TransposeOperator{{0, 2, 3, 1}}, {site.in(1)}));
   return site.give(grid_sampled(site, site.in(0), grid, kBetweenCentres));
 }
 Status import_spatial_transformer(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   WHET_TRY(const ValueId grid, grid_of(site, site.in(1)));
   return site.give(grid_sampled(site, site.in(0), grid, kBetweenCentres));
 }
@@ -153,15 +144,15 @@ Status import_spatial_transformer(MxSite& site) {
 
 MxRows sequence_rows() {
   static constexpr MxRow kRows[] = {
-      {"BilinearSampler", import_bilinear_sampler},
-      {"GridGenerator", import_grid_generator},
-      {"SequenceLast", import_sequence_last},
-      {"SequenceReverse", import_sequence_reverse},
-      {"SpatialTransformer", import_spatial_transformer},
-      {"_contrib_arange_like", import_arange_like},
-      {"_contrib_div_sqrt_dim", import_div_sqrt_dim},
-      {"_contrib_interleaved_matmul_selfatt_qk", import_self_attention_scores},
-      {"_contrib_interleaved_matmul_selfatt_valatt", import_self_attention_values},
+      {"BilinearSampler", 2, import_bilinear_sampler},
+      {"GridGenerator", 1, import_grid_generator},
+      {"SequenceLast", {1, 2}, import_sequence_last},
+      {"SequenceReverse", {1, 2}, import_sequence_reverse},
+      {"SpatialTransformer", 2, import_spatial_transformer},
+      {"_contrib_arange_like", 1, import_arange_like},
+      {"_contrib_div_sqrt_dim", 1, import_div_sqrt_dim},
+      {"_contrib_interleaved_matmul_selfatt_qk", 1, import_self_attention_scores},
+      {"_contrib_interleaved_matmul_selfatt_valatt", 2, import_self_attention_values},
   };
   return kRows;
 }

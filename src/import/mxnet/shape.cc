@@ -81,12 +81,10 @@ Result<Shape> shape_by_codes(MxSite& site, Shape from, Ints codes, bool reverse)
 }
 
 Status import_flatten(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   if (site.rank(site.in(0)) == 0) return site.error("the input is a scalar");
   return site.give(flattened(site, site.in(0), 1));
 }
 Status import_reshape(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   WHET_TRY(const bool reverse, site.flag("reverse", false));
   const Shape from = site.shape(site.in(0));
   Ints codes;
@@ -103,14 +101,12 @@ Status import_reshape(MxSite& site) {
   return from == shape ? site.pass(site.in(0)) : site.give(ReshapeOperator{shape}, {site.in(0)});
 }
 Status import_reshape_like(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   if (site.has("lhs_begin") || site.has("lhs_end") || site.has("rhs_begin") || site.has("rhs_end"))
     return site.error("reshapes a part of its dimensions, which is not supported");
   const Shape shape = site.shape(site.in(1));
   return site.give(ReshapeOperator{shape}, {site.in(0)});
 }
 Status import_transpose(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   WHET_TRY(Ints perm, site.integers("axes"));
   const std::size_t rank = site.rank(site.in(0));
   if (perm.empty()) {
@@ -123,7 +119,6 @@ Status import_transpose(MxSite& site) {
   return site.give(TransposeOperator{perm}, {site.in(0)});
 }
 Status import_swap_axis(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   const std::size_t rank = site.rank(site.in(0));
   WHET_TRY(const std::int64_t a, site.axis("dim1", 0, rank));
   WHET_TRY(const std::int64_t b, site.axis("dim2", 0, rank));
@@ -134,22 +129,18 @@ Status import_swap_axis(MxSite& site) {
   return site.give(turn, {site.in(0)});
 }
 Status import_expand_dims(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   WHET_TRY(const std::int64_t axis, site.integer("axis", 0));
   return site.give(unsqueezed(site, site.in(0), {axis}));
 }
 Status import_squeeze(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   WHET_TRY(const Ints axes, site.integers("axis"));
   return site.give(squeezed(site, site.in(0), axes.empty() ? std::optional<Ints>() : std::optional(axes)));
 }
 Status import_concat(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1, 65536));
   WHET_TRY(const std::int64_t axis, site.axis("dim", 1, site.rank(site.in(0))));
   return site.input_count() == 1 ? site.pass(site.in(0)) : site.give(ConcatOperator{axis}, site.ins());
 }
 Status import_stack(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1, 65536));
   WHET_TRY(const std::int64_t axis, site.axis("axis", 0, site.rank(site.in(0)) + 1));
   std::vector<ValueId> values;
   for (const ValueId x : site.ins()) {
@@ -159,7 +150,6 @@ Status import_stack(MxSite& site) {
   return values.size() == 1 ? site.give(values[0]) : site.give(ConcatOperator{axis}, values);
 }
 Status import_split(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   const ValueId x = site.in(0);
   WHET_TRY(const std::int64_t axis, site.axis("axis", 1, site.rank(x)));
   WHET_TRY(const std::int64_t count, site.integer("num_outputs", 1));
@@ -176,7 +166,6 @@ Status import_split(MxSite& site) {
 
 /// As many equal parts as there are sections, or parts that begin at indices.
 Status import_split_at(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   const ValueId x = site.in(0);
   WHET_TRY(const std::int64_t axis, site.axis("axis", 1, site.rank(x)));
   WHET_TRY(const std::int64_t sections, site.integer("sections", 0));
@@ -207,7 +196,6 @@ Status import_split_at(MxSite& site) {
 }
 
 Status import_slice(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   WHET_TRY(const auto begin, site.open_integers("begin"));
   WHET_TRY(const auto end, site.open_integers("end"));
   WHET_TRY(auto step, site.open_integers("step"));
@@ -226,7 +214,6 @@ Status import_slice(MxSite& site) {
   return site.give(sliced(site, site.in(0), starts, ends, std::nullopt, steps));
 }
 Status import_slice_axis(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   WHET_TRY(const std::int64_t axis, site.axis("axis", 0, site.rank(site.in(0))));
   WHET_TRY(const std::int64_t begin, site.integer("begin", 0));
   WHET_TRY(const std::int64_t end, site.integer("end", kToTheEnd));
@@ -234,7 +221,6 @@ Status import_slice_axis(MxSite& site) {
 }
 /// As long as the second input in some axes.
 Status import_slice_like(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   WHET_TRY(const Ints axes, site.axes("axes", site.in(0)));
   const Shape like = site.shape(site.in(1));
   Ints starts(axes.size(), 0), ends;
@@ -247,7 +233,6 @@ Status import_slice_like(MxSite& site) {
 }
 /// Height and width of the second input, or as the attribute says.
 Status import_crop(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1, 2));
   const ValueId x = site.in(0);
   WHET_TRY(Ints offset, site.entries("offset", 2, 0, 0));
   WHET_TRY(Ints size, site.entries("h_w", 2, 0, 0));
@@ -267,7 +252,6 @@ Status import_crop(MxSite& site) {
   return site.give(sliced(site, x, offset, {offset[0] + size[0], offset[1] + size[1]}, Ints{2, 3}, {1, 1}));
 }
 Status import_pad(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   const ValueId x = site.in(0);
   const std::size_t rank = site.rank(x);
   WHET_TRY(const Ints pairs, site.entries("pad_width", 2 * rank, 0, 0));
@@ -284,7 +268,6 @@ Status import_pad(MxSite& site) {
   return site.give(padded(site, x, pads, every_axis(rank), pad, value));
 }
 Status import_tile(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   WHET_TRY(Ints repeats, site.integers("reps"));
   ValueId x = site.in(0);
   const std::size_t rank = site.rank(x);
@@ -298,7 +281,6 @@ Status import_tile(MxSite& site) {
 }
 /// Each element several times behind itself.
 Status import_repeat(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   ValueId x = site.in(0);
   WHET_TRY(const std::int64_t count, site.integer("repeats", 1));
   if (count < 1 || count > kMaxElements) return site.error("repeats " + std::to_string(count) + " times");
@@ -318,13 +300,11 @@ Status import_repeat(MxSite& site) {
   return site.give(ReshapeOperator{joined}, {more});
 }
 Status import_reverse(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   WHET_TRY(const Ints axes, site.axes("axis", site.in(0)));
   return site.give(
       sliced(site, site.in(0), Ints(axes.size(), -1), Ints(axes.size(), -kToTheEnd), axes, Ints(axes.size(), -1)));
 }
 Status import_broadcast_to(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   WHET_TRY(Ints shape, site.integers("shape"));
   const Shape from = site.shape(site.in(0));
   if (shape.size() != from.size()) return site.error("broadcasts " + to_string(from) + " to " + to_string(shape));
@@ -333,7 +313,6 @@ Status import_broadcast_to(MxSite& site) {
   return site.give(expanded(site, site.in(0), shape));
 }
 Status import_broadcast_axis(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   WHET_TRY(const Ints axes, site.integers("axis"));
   WHET_TRY(const Ints sizes, site.integers("size"));
   Shape shape = site.shape(site.in(0));
@@ -346,7 +325,6 @@ Status import_broadcast_axis(MxSite& site) {
   return site.give(expanded(site, site.in(0), shape));
 }
 Status import_broadcast_like(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   const Shape from = site.shape(site.in(0)), like = site.shape(site.in(1));
   if (!site.has("lhs_axes") && !site.has("rhs_axes")) return site.give(expanded(site, site.in(0), like));
   WHET_TRY(const Ints to, site.integers("lhs_axes"));
@@ -363,7 +341,6 @@ Status import_broadcast_like(MxSite& site) {
   return site.give(expanded(site, site.in(0), shape));
 }
 Status import_depth_to_space(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   WHET_TRY(const std::int64_t block, site.integer("block_size", 0));
   const Shape s = site.shape(site.in(0));
   if (s.size() != 4 || block < 1 || block > 4096 || s[1] % (block * block) != 0)
@@ -371,7 +348,6 @@ Status import_depth_to_space(MxSite& site) {
   return site.give(depth_to_space(site, site.in(0), block, DepthOrder::depth_column_row));
 }
 Status import_space_to_depth(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   WHET_TRY(const std::int64_t block, site.integer("block_size", 0));
   const Shape s = site.shape(site.in(0));
   if (s.size() != 4 || block < 1 || block > 4096 || s[2] % block != 0 || s[3] % block != 0)
@@ -383,14 +359,12 @@ Status import_space_to_depth(MxSite& site) {
 
 /// Rows of weights by numbers, which may be floats.
 Status import_embedding(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   const Shape w = site.shape(site.in(1));
   if (w.size() != 2 || w[0] < 1) return site.error("its weights are " + to_string(w));
   WHET_TRY(const ValueId places, places_in(site, site.in(0), w[0], "clip"));
   return site.give(gather(site, site.in(1), places, 0));
 }
 Status import_take(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   const ValueId x = site.in(0);
   WHET_TRY(const std::int64_t axis, site.axis("axis", 0, site.rank(x)));
   WHET_TRY(const ValueId places,
@@ -399,7 +373,6 @@ Status import_take(MxSite& site) {
 }
 /// One element along an axis for each of the others.
 Status import_pick(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   const ValueId x = site.in(0);
   if (site.is_none("axis")) return site.error("its axis is None; expected one");
   WHET_TRY(const std::int64_t axis, site.axis("axis", -1, site.rank(x)));
@@ -416,7 +389,6 @@ Status import_pick(MxSite& site) {
 }
 /// The first dimension of the indices is one of coordinates.
 Status import_gather_nd(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   WHET_TRY(ValueId places, site.cast("places", site.in(1), DType::i64));
   const std::size_t rank = site.rank(places);
   if (rank == 0) return site.error("the indices are a scalar");
@@ -427,7 +399,6 @@ Status import_gather_nd(MxSite& site) {
   return site.give(GatherNdOperator{0}, {site.in(0), places});
 }
 Status import_one_hot(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   WHET_TRY(const std::int64_t depth, site.integer("depth", 0));
   WHET_TRY(const double on, site.number("on_value", 1));
   WHET_TRY(const double off, site.number("off_value", 0));
@@ -463,19 +434,16 @@ Status import_sequence_mask(MxSite& site) {
 // ---- Constants.
 
 Status import_constant(MxSite& site, double value) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(0));
   WHET_TRY(const Ints shape, site.integers("shape"));
   WHET_TRY(const DType dtype, site.dtype_attribute("dtype", "float32"));
   WHET_RETURN_IF_ERROR(check_shape(site.name() + ": the result", shape));
   return site.give(filled(site, shape, Tensor::of<double>(dtype, {}, {value})));
 }
 Status import_like(MxSite& site, double value) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   const TensorType type = site.type(site.in(0));
   return site.give(filled(site, type.shape, Tensor::of<double>(type.dtype, {}, {value})));
 }
 Status import_arange(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(0));
   WHET_TRY(double start, site.number("start", 0));
   WHET_TRY(double stop, site.number("stop", start));
   WHET_TRY(const double step, site.number("step", 1));
@@ -497,51 +465,51 @@ Status import_zeros_like(MxSite& site) { return import_like(site, 0); }
 
 MxRows shape_rows() {
   static constexpr MxRow kRows[] = {
-      {"Concat", import_concat},
-      {"Crop", import_crop},
-      {"Embedding", import_embedding},
-      {"Flatten", import_flatten},
-      {"Pad", import_pad},
-      {"Reshape", import_reshape},
+      {"Concat", {1, 65536}, import_concat},
+      {"Crop", {1, 2}, import_crop},
+      {"Embedding", 2, import_embedding},
+      {"Flatten", 1, import_flatten},
+      {"Pad", 1, import_pad},
+      {"Reshape", 1, import_reshape},
       {"SequenceMask", import_sequence_mask},
-      {"SliceChannel", import_split},
-      {"SwapAxis", import_swap_axis},
-      {"_arange", import_arange},
-      {"_npx_embedding", import_embedding},
-      {"_ones", import_ones},
-      {"_rnn_param_concat", import_concat},
-      {"_split_v2", import_split_at},
-      {"_zeros", import_zeros},
-      {"broadcast_axes", import_broadcast_axis},
-      {"broadcast_axis", import_broadcast_axis},
-      {"broadcast_like", import_broadcast_like},
-      {"broadcast_to", import_broadcast_to},
-      {"concat", import_concat},
-      {"depth_to_space", import_depth_to_space},
-      {"expand_dims", import_expand_dims},
-      {"flatten", import_flatten},
-      {"flip", import_reverse},
-      {"gather_nd", import_gather_nd},
-      {"one_hot", import_one_hot},
-      {"ones_like", import_ones_like},
-      {"pad", import_pad},
-      {"pick", import_pick},
-      {"repeat", import_repeat},
-      {"reshape", import_reshape},
-      {"reshape_like", import_reshape_like},
-      {"reverse", import_reverse},
-      {"slice", import_slice},
-      {"slice_axis", import_slice_axis},
-      {"slice_like", import_slice_like},
-      {"space_to_depth", import_space_to_depth},
-      {"split", import_split},
-      {"squeeze", import_squeeze},
-      {"stack", import_stack},
-      {"swapaxes", import_swap_axis},
-      {"take", import_take},
-      {"tile", import_tile},
-      {"transpose", import_transpose},
-      {"zeros_like", import_zeros_like},
+      {"SliceChannel", 1, import_split},
+      {"SwapAxis", 1, import_swap_axis},
+      {"_arange", 0, import_arange},
+      {"_npx_embedding", 2, import_embedding},
+      {"_ones", 0, import_ones},
+      {"_rnn_param_concat", {1, 65536}, import_concat},
+      {"_split_v2", 1, import_split_at},
+      {"_zeros", 0, import_zeros},
+      {"broadcast_axes", 1, import_broadcast_axis},
+      {"broadcast_axis", 1, import_broadcast_axis},
+      {"broadcast_like", 2, import_broadcast_like},
+      {"broadcast_to", 1, import_broadcast_to},
+      {"concat", {1, 65536}, import_concat},
+      {"depth_to_space", 1, import_depth_to_space},
+      {"expand_dims", 1, import_expand_dims},
+      {"flatten", 1, import_flatten},
+      {"flip", 1, import_reverse},
+      {"gather_nd", 2, import_gather_nd},
+      {"one_hot", 1, import_one_hot},
+      {"ones_like", 1, import_ones_like},
+      {"pad", 1, import_pad},
+      {"pick", 2, import_pick},
+      {"repeat", 1, import_repeat},
+      {"reshape", 1, import_reshape},
+      {"reshape_like", 2, import_reshape_like},
+      {"reverse", 1, import_reverse},
+      {"slice", 1, import_slice},
+      {"slice_axis", 1, import_slice_axis},
+      {"slice_like", 2, import_slice_like},
+      {"space_to_depth", 1, import_space_to_depth},
+      {"split", 1, import_split},
+      {"squeeze", 1, import_squeeze},
+      {"stack", {1, 65536}, import_stack},
+      {"swapaxes", 1, import_swap_axis},
+      {"take", 2, import_take},
+      {"tile", 1, import_tile},
+      {"transpose", 1, import_transpose},
+      {"zeros_like", 1, import_zeros_like},
   };
   return kRows;
 }

@@ -78,6 +78,7 @@ Status MxSite::import() {
   if (row == nullptr) return error("this operator is not supported");
   for (const std::string& input : inputs_)
     if (!graph_.defined(input)) return error("reads " + in_quotes(input) + ", which nothing before it defines");
+  WHET_RETURN_IF_ERROR(expect_inputs(row->arity.least, row->arity.most));
   WHET_RETURN_IF_ERROR(row->import(*this));
   for (std::size_t i = 0; i < outputs_.size(); ++i)
     if (!graph_.defined(outputs_[i]) && graph_.is_read(outputs_[i]))

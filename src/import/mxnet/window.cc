@@ -128,7 +128,6 @@ Result<ValueId> pooled_by(MxSite& site, ValueId x, const Slide& slide, const std
 }
 
 Status import_convolution(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2, 3));
   WHET_TRY(const std::vector<ValueId> bias, read_bias(site, false));
   WHET_TRY(const Slide slide, read_slide(site));
   ConvForm form{slide.window};
@@ -159,7 +158,6 @@ Status import_modulated_convolution(MxSite& site) {
 }
 
 Status import_deconvolution(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2, 3));
   WHET_TRY(const std::vector<ValueId> bias, read_bias(site, true));
   WHET_TRY(const Slide slide, read_slide(site));
   if (slide.channels_last) return site.error("has channels last, which is not supported");
@@ -178,7 +176,6 @@ Status import_deconvolution(MxSite& site) {
 }
 
 Status import_pooling(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   const std::string kind = site.text("pool_type", "max");
   if (kind != "max" && kind != "avg" && kind != "sum" && kind != "lp")
     return site.error("its pool_type is " + kind + "; expected max, avg, sum or lp");
@@ -196,7 +193,6 @@ Status import_pooling(MxSite& site) {
 
 /// fix_gamma, which is usual, makes the scale 1 whatever the file has.
 Status import_batch_norm(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(5));
   WHET_TRY(const bool fixed, site.flag("fix_gamma", true));
   WHET_TRY(const double epsilon, site.number("eps", 1e-3));
   WHET_TRY(const std::int64_t axis, site.axis("axis", 1, site.rank(site.in(0))));
@@ -215,18 +211,15 @@ Status import_batch_norm(MxSite& site) {
 }
 
 Status import_instance_norm(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(3));
   WHET_TRY(const double epsilon, site.number("eps", 1e-3));
   return site.give(instance_norm(site, site.in(0), site.in(1), site.in(2), epsilon));
 }
 Status import_group_norm(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(3));
   WHET_TRY(const std::int64_t groups, site.integer("num_groups", 1));
   WHET_TRY(const double epsilon, site.number("eps", 1e-5));
   return site.give(group_norm(site, site.in(0), groups, site.in(1), site.in(2), epsilon));
 }
 Status import_layer_norm(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(3));
   const ValueId x = site.in(0);
   WHET_TRY(const std::int64_t axis, site.axis("axis", -1, site.rank(x)));
   LayerNorm form{{axis}};
@@ -241,7 +234,6 @@ Status import_layer_norm(MxSite& site) {
   return site.give(layer_norm(site, x, form));
 }
 Status import_lrn(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   Lrn form;
   WHET_TRY(form.size, site.integer("nsize", 5));
   WHET_TRY(form.alpha, site.number("alpha", 1e-4));
@@ -254,7 +246,6 @@ Status import_lrn(MxSite& site) {
 }
 /// x / sqrt(sum of squares + eps), over all but the batch, the channels of each place, or the places of each channel.
 Status import_l2_normalization(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   const std::string mode = site.text("mode", "instance");
   WHET_TRY(const double epsilon, site.number("eps", 1e-10));
   const ValueId x = site.in(0);
@@ -281,7 +272,6 @@ Status give_resized(MxSite& site, ResizeOperator op, const Ints& sizes) {
 
 /// Nearest pixels; the bilinear one is a transposed convolution by weights.
 Status import_up_sampling(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   WHET_TRY(const std::int64_t scale, site.integer("scale", 1));
   const std::string kind = site.text("sample_type", "nearest");
   if (kind != "nearest") return site.error("its sample_type is " + kind + "; expected nearest");
@@ -292,7 +282,6 @@ Status import_up_sampling(MxSite& site) {
   return give_resized(site, op, {shape[2] * scale, shape[3] * scale});
 }
 Status import_bilinear_resize(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   WHET_TRY(const bool align, site.flag("align_corners", true));
   if (site.text("mode", "size") != "size")
     return site.error("its mode is " + site.text("mode", "") + "; expected size");
@@ -312,7 +301,6 @@ Status import_bilinear_resize(MxSite& site) {
                       sizes);
 }
 Status import_adaptive_average(MxSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   WHET_TRY(Ints sizes, site.integers("output_size"));
   if (sizes.empty()) sizes = {1};
   if (sizes.size() == 1) sizes.push_back(sizes[0]);
@@ -326,26 +314,26 @@ Status import_adaptive_average(MxSite& site) {
 
 MxRows window_rows() {
   static constexpr MxRow kRows[] = {
-      {"BatchNorm", import_batch_norm},
-      {"BatchNorm_v1", import_batch_norm},
-      {"Convolution", import_convolution},
-      {"Convolution_v1", import_convolution},
-      {"Deconvolution", import_deconvolution},
-      {"GroupNorm", import_group_norm},
-      {"InstanceNorm", import_instance_norm},
-      {"L2Normalization", import_l2_normalization},
-      {"LRN", import_lrn},
-      {"LayerNorm", import_layer_norm},
-      {"Pooling", import_pooling},
-      {"Pooling_v1", import_pooling},
-      {"UpSampling", import_up_sampling},
-      {"_contrib_AdaptiveAvgPooling2D", import_adaptive_average},
-      {"_contrib_BilinearResize2D", import_bilinear_resize},
+      {"BatchNorm", 5, import_batch_norm},
+      {"BatchNorm_v1", 5, import_batch_norm},
+      {"Convolution", {2, 3}, import_convolution},
+      {"Convolution_v1", {2, 3}, import_convolution},
+      {"Deconvolution", {2, 3}, import_deconvolution},
+      {"GroupNorm", 3, import_group_norm},
+      {"InstanceNorm", 3, import_instance_norm},
+      {"L2Normalization", 1, import_l2_normalization},
+      {"LRN", 1, import_lrn},
+      {"LayerNorm", 3, import_layer_norm},
+      {"Pooling", 1, import_pooling},
+      {"Pooling_v1", 1, import_pooling},
+      {"UpSampling", 1, import_up_sampling},
+      {"_contrib_AdaptiveAvgPooling2D", 1, import_adaptive_average},
+      {"_contrib_BilinearResize2D", 1, import_bilinear_resize},
       {"_contrib_ModulatedDeformableConvolution", import_modulated_convolution},
-      {"_npx_batch_norm", import_batch_norm},
-      {"_npx_convolution", import_convolution},
-      {"_npx_layer_norm", import_layer_norm},
-      {"_npx_pooling", import_pooling},
+      {"_npx_batch_norm", 5, import_batch_norm},
+      {"_npx_convolution", {2, 3}, import_convolution},
+      {"_npx_layer_norm", 3, import_layer_norm},
+      {"_npx_pooling", 1, import_pooling},
   };
   return kRows;
 }

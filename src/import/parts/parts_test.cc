@@ -211,6 +211,45 @@ TEST(Window, WindowsThatDoNotFitAreRefused) {
       "(one to three)");
 }
 
+TEST(Window, ConvolutionsTakeWeightsInAnyOrder) {
+  const auto whole = [](const Shape& shape) {
+    Tensor numbers(DType::f32, shape);
+    for (std::int64_t i = 0; i < numbers.size(); ++i) numbers.set(i, static_cast<double>(i * i % 7 - 3));
+    return numbers;
+  };
+  const Tensor x = whole({1, 4, 3, 2}), w = whole({2, 2, 2, 3});  // [N, rows, columns, C] by [rows, columns, I, O]
+  const auto answer = [&](Layout layout, WeightOrder order, const Ints& perm) {
+    return near_text(computed({x, w}, [&](NodeSite& s, const Values& in) -> Result<ValueId> {
+      const bool last = layout == Layout::channels_last;
+      const ConvForm form{{{1, 2}, {1, 1}, {}, {}}, true, layout, order};
+      WHET_TRY(const ValueId weights, s.add("w", TransposeOperator{perm}, {in[1]}));
+      WHET_TRY(const ValueId image,
+               last ? Result<ValueId>(in[0]) : s.add("x", TransposeOperator{{0, 3, 1, 2}}, {in[0]}));
+      WHET_TRY(const ValueId y, convolution(s, "conv", image, weights, std::nullopt, form));
+      return last ? Result<ValueId>(y) : s.add("y", TransposeOperator{{0, 2, 3, 1}}, {y});
+    }));
+  };
+  const std::string wanted = answer(Layout::channels_last, WeightOrder::kIO, {0, 1, 2, 3});
+  EXPECT_EQ(wanted.substr(0, 12), "f32[1x4x2x3]");
+  EXPECT_EQ(answer(Layout::channels_last, WeightOrder::OkI, {3, 0, 1, 2}), wanted);
+  EXPECT_EQ(answer(Layout::channels_first, WeightOrder::kIO, {0, 1, 2, 3}), wanted);
+  EXPECT_EQ(answer(Layout::channels_first, WeightOrder::OIk, {3, 2, 0, 1}), wanted);
+}
+TEST(Window, DepthwiseWeightsAreOfOneChannelEach) {
+  const auto answer = [](Shape shape, WeightOrder order) {
+    const Tensor x = f32({1, 2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8});
+    const Tensor w = f32(std::move(shape), {1, 10, 2, 20, 3, 30, 4, 40});
+    return near_text(computed({x, w}, [&](NodeSite& s, const Values& in) {
+      const ConvForm form{{{1, 1}, {1, 1}, {0, 0}, {0, 0}}, false, Layout::channels_last, order};
+      return convolution(s, "conv", in[0], in[1], std::nullopt, form);
+    }));
+  };
+  EXPECT_EQ(answer({1, 2, 2, 2}, WeightOrder::one_kO), "f32[1x1x1x2] 50 600");
+  EXPECT_EQ(answer({2, 2, 1, 2}, WeightOrder::kIO), "f32[1x1x1x2] 50 600");
+  EXPECT_NE(answer({2, 2, 2, 1}, WeightOrder::one_kO).find("[1, kernel..., a multiple of the channels]"),
+            std::string::npos);
+}
+
 TEST(ConvTranspose, IsTheScatteredSum) {
   Rng rng(3);
   const Tensor x = random({1, 2, 4}, rng), w = random({2, 3, 3}, rng);

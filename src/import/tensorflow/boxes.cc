@@ -15,7 +15,6 @@ namespace {
 
 /// Rows of places, as many as there are elements that are not 0.
 Status import_where(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   WHET_TRY(const ValueId places, counted_non_zero(site, site.in(0)));
   return site.give(TransposeOperator{{1, 0}}, {places});
 }
@@ -23,7 +22,6 @@ Status import_where(TfSite& site) {
 /// Boxes, scores, the number of boxes; how much of two may overlap is an attribute at first, then an input, and the least score
 /// comes behind it.
 Status import_non_max_suppression(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(3, 6));
   const bool padded = site.op() == "NonMaxSuppressionV4" || site.op() == "NonMaxSuppressionV5";
   const bool scores = site.op() == "NonMaxSuppressionV5";
   BestBoxes how;
@@ -55,7 +53,6 @@ Status import_non_max_suppression(TfSite& site) {
 
 /// Boxes [N, n, 1 or classes, 4], scores [N, n, classes], how many of a class and of all, the limits of overlap and score.
 Status import_combined_suppression(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(6));
   WHET_TRY(const bool per_class, site.flag("pad_per_class", false));
   WHET_TRY(const bool clip, site.flag("clip_boxes", true));
   BestBoxes how{.overlap = site.in(4), .score = site.in(5)};
@@ -81,7 +78,6 @@ Status import_combined_suppression(TfSite& site) {
 
 /// Images, boxes, the image of each, and the size that all get.
 Status import_crop_and_resize(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(4));
   WHET_TRY(const std::vector<std::int64_t> size, site.integers(3, "size"));
   WHET_TRY(const std::string method, site.text("method", "bilinear"));
   if (method != "bilinear" || size.size() != 2)
@@ -94,7 +90,6 @@ Status import_crop_and_resize(TfSite& site) {
 
 /// The different elements of a list in the order in which they come, and for each element the place of its value.
 Status import_unique(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   WHET_TRY(const DType dtype, site.dtype_attribute("out_idx", {3}));
   if (site.rank(site.in(0)) != 1) return site.error("the input is " + to_string(site.type(site.in(0))));
   WHET_TRY(const Unique found, unique_elements(site, site.in(0), false));
@@ -106,15 +101,15 @@ Status import_unique(TfSite& site) {
 
 TfRows boxes_rows() {
   static constexpr TfRow kRows[] = {
-      {"CombinedNonMaxSuppression", import_combined_suppression},
-      {"CropAndResize", import_crop_and_resize},
-      {"NonMaxSuppression", import_non_max_suppression},
-      {"NonMaxSuppressionV2", import_non_max_suppression},
-      {"NonMaxSuppressionV3", import_non_max_suppression},
-      {"NonMaxSuppressionV4", import_non_max_suppression},
-      {"NonMaxSuppressionV5", import_non_max_suppression},
-      {"Unique", import_unique},
-      {"Where", import_where},
+      {"CombinedNonMaxSuppression", 6, import_combined_suppression},
+      {"CropAndResize", 4, import_crop_and_resize},
+      {"NonMaxSuppression", {3, 6}, import_non_max_suppression},
+      {"NonMaxSuppressionV2", {3, 6}, import_non_max_suppression},
+      {"NonMaxSuppressionV3", {3, 6}, import_non_max_suppression},
+      {"NonMaxSuppressionV4", {3, 6}, import_non_max_suppression},
+      {"NonMaxSuppressionV5", {3, 6}, import_non_max_suppression},
+      {"Unique", 1, import_unique},
+      {"Where", 1, import_where},
   };
   return kRows;
 }

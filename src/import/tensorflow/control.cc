@@ -41,7 +41,6 @@ Status give_both(TfSite& site, const std::string& yes, const std::string& no, co
 }
 
 Status import_if(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1, 65536));
   WHET_TRY(const std::string yes, site.function("then_branch"));
   WHET_TRY(const std::string no, site.function("else_branch"));
   std::vector<ValueId> inputs = site.ins();
@@ -53,7 +52,6 @@ Status import_if(TfSite& site) {
   return give_values(site, values);
 }
 Status import_case(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1, 65536));
   WHET_TRY(const TfList branches, site.list("branches"));
   WHET_TRY(std::int64_t branch, site.integer(0, "branch"));
   if (branches.functions.empty()) return site.error("has no branches");
@@ -116,7 +114,6 @@ Result<ValueId> element_of(TfSite& site, ValueId element, std::size_t shape_inpu
 }
 
 Status import_list_reserve(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   const bool is_empty = site.op() == "EmptyTensorList";
   std::int64_t count = 0;
   if (!is_empty) {
@@ -128,7 +125,6 @@ Status import_list_reserve(TfSite& site) {
   return give_list(site, Values(static_cast<std::size_t>(count)));
 }
 Status import_list_from_tensor(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   const ValueId x = site.in(0);
   if (site.rank(x) == 0 || site.shape(x)[0] > kMostRounds)
     return site.error("makes a list of " + to_string(site.type(x)));
@@ -142,7 +138,6 @@ Status import_list_from_tensor(TfSite& site) {
   return give_list(site, std::move(list));
 }
 Status import_list_stack(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   WHET_TRY(const Values list, list_of(site, 0));
   if (list.empty()) return site.error("stacks an empty list; this is not supported");
   Values rows;
@@ -154,13 +149,11 @@ Status import_list_stack(TfSite& site) {
   return rows.size() == 1 ? site.give(rows[0]) : site.give(ConcatOperator{0}, rows);
 }
 Status import_list_get(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(3));
   WHET_TRY(const Values list, list_of(site, 0));
   WHET_TRY(const std::size_t place, place_in(site, 1, list));
   return site.pass(element_of(site, list[place], 2));
 }
 Status import_list_set(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(3));
   WHET_TRY(Values list, list_of(site, 0));
   WHET_TRY(const bool grows, site.flag("resize_if_index_out_of_bounds", false));
   if (grows) {
@@ -173,13 +166,11 @@ Status import_list_set(TfSite& site) {
   return give_list(site, std::move(list));
 }
 Status import_list_push(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   WHET_TRY(Values list, list_of(site, 0));
   list.push_back(site.in(1));
   return give_list(site, std::move(list));
 }
 Status import_list_pop(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   WHET_TRY(Values list, list_of(site, 0));
   if (list.empty()) return site.error("takes an element from an empty list");
   WHET_TRY(const ValueId last, element_of(site, list.back(), 1));
@@ -188,14 +179,12 @@ Status import_list_pop(TfSite& site) {
   return give_list(site, std::move(list));
 }
 Status import_list_length(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   WHET_TRY(const Values list, list_of(site, 0));
   return site.give_constant(Tensor::of<std::int64_t>(DType::i32, {}, {static_cast<std::int64_t>(list.size())}));
 }
 
 /// A value goes on to one of two results, the second where the condition holds; what reads the other one is not computed.
 Status import_switch(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   WHET_TRY(const double condition, site.known_number(site.in(1), "condition"));
   const std::size_t taken = condition != 0 ? 1 : 0;
   for (std::size_t i = 0; i < 2; ++i) {
@@ -207,7 +196,6 @@ Status import_switch(TfSite& site) {
 }
 /// The one of its operands that is there, and its number.
 Status import_merge(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1, 65536));
   std::optional<std::size_t> there;
   for (std::size_t i = 0; i < site.input_count(); ++i) {
     if (site.graph().is_absent(site.in(i))) continue;
@@ -229,22 +217,22 @@ Status import_merge(TfSite& site) {
 
 TfRows control_rows() {
   static constexpr TfRow kRows[] = {
-      {"Case", import_case},
-      {"EmptyTensorList", import_list_reserve},
-      {"If", import_if},
-      {"Merge", import_merge},
-      {"StatelessCase", import_case},
-      {"StatelessIf", import_if},
+      {"Case", {1, 65536}, import_case},
+      {"EmptyTensorList", 2, import_list_reserve},
+      {"If", {1, 65536}, import_if},
+      {"Merge", {1, 65536}, import_merge},
+      {"StatelessCase", {1, 65536}, import_case},
+      {"StatelessIf", {1, 65536}, import_if},
       {"StatelessWhile", import_while},
-      {"Switch", import_switch},
-      {"TensorListFromTensor", import_list_from_tensor},
-      {"TensorListGetItem", import_list_get},
-      {"TensorListLength", import_list_length},
-      {"TensorListPopBack", import_list_pop},
-      {"TensorListPushBack", import_list_push},
-      {"TensorListReserve", import_list_reserve},
-      {"TensorListSetItem", import_list_set},
-      {"TensorListStack", import_list_stack},
+      {"Switch", 2, import_switch},
+      {"TensorListFromTensor", 2, import_list_from_tensor},
+      {"TensorListGetItem", 3, import_list_get},
+      {"TensorListLength", 1, import_list_length},
+      {"TensorListPopBack", 2, import_list_pop},
+      {"TensorListPushBack", 2, import_list_push},
+      {"TensorListReserve", 2, import_list_reserve},
+      {"TensorListSetItem", 3, import_list_set},
+      {"TensorListStack", 2, import_list_stack},
       {"While", import_while},
   };
   return kRows;

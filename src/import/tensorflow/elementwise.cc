@@ -22,26 +22,17 @@ Status give_divided(TfSite& site, ValueId top, bool zero_where_top) {
   return site.give(WhereOperator{}, {none, zero, y});
 }
 
-Status import_unary(TfSite& site, UnaryKind kind) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  return site.give(UnaryOperator{kind}, {site.in(0)});
-}
+Status import_unary(TfSite& site, UnaryKind kind) { return site.give(UnaryOperator{kind}, {site.in(0)}); }
 Status import_binary(TfSite& site, BinaryKind kind) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   return site.give(BinaryOperator{kind}, {site.in(0), site.in(1)});
 }
-Status import_add_n(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1, 65536));
-  return site.give(chained(site, B::add, site.ins()));
-}
+Status import_add_n(TfSite& site) { return site.give(chained(site, B::add, site.ins())); }
 Status import_not_equal(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   WHET_TRY(const ValueId equal, site.add("equal", BinaryOperator{B::equal}, {site.in(0), site.in(1)}));
   return site.give(UnaryOperator{U::logical_not}, {equal});
 }
 /// Towards minus infinity; the rest has the divisor's sign.
 Status import_floor_div(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   const ValueId a = site.in(0), b = site.in(1);
   if (is_float(site.dtype(a))) {
     WHET_TRY(const ValueId quotient, site.add("quotient", BinaryOperator{B::div}, {a, b}));
@@ -52,108 +43,55 @@ Status import_floor_div(TfSite& site) {
   return site.give(BinaryOperator{B::div}, {even, b});
 }
 /// Of floats too: a - floor(a / b) * b.
-Status import_floor_mod(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
-  return site.give(floored_remainder(site, site.in(0), site.in(1)));
-}
-Status import_truncate_mod(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
-  return site.give(truncated_remainder(site, site.in(0), site.in(1)));
-}
-Status import_pow(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
-  return site.give(power(site, site.in(0), site.in(1)));
-}
-Status import_div_no_nan(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
-  return give_divided(site, site.in(1), false);
-}
-Status import_mul_no_nan(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
-  return give_divided(site, site.in(1), true);
-}
+Status import_floor_mod(TfSite& site) { return site.give(floored_remainder(site, site.in(0), site.in(1))); }
+Status import_truncate_mod(TfSite& site) { return site.give(truncated_remainder(site, site.in(0), site.in(1))); }
+Status import_pow(TfSite& site) { return site.give(power(site, site.in(0), site.in(1))); }
+Status import_div_no_nan(TfSite& site) { return give_divided(site, site.in(1), false); }
+Status import_mul_no_nan(TfSite& site) { return give_divided(site, site.in(1), true); }
 Status import_xdivy(TfSite& site) {  // 0 where the dividend is 0
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   const ValueId zero = site.add_scalar("zero", site.dtype(site.in(0)), 0);
   WHET_TRY(const ValueId none, site.add("none", BinaryOperator{B::equal}, {site.in(0), zero}));
   WHET_TRY(const ValueId y, site.add("y", BinaryOperator{B::div}, {site.in(0), site.in(1)}));
   return site.give(WhereOperator{}, {none, zero, y});
 }
-Status import_square(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  return site.give(BinaryOperator{B::mul}, {site.in(0), site.in(0)});
-}
+Status import_square(TfSite& site) { return site.give(BinaryOperator{B::mul}, {site.in(0), site.in(0)}); }
 Status import_squared_difference(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   WHET_TRY(const ValueId way, site.add("way", BinaryOperator{B::sub}, {site.in(0), site.in(1)}));
   return site.give(BinaryOperator{B::mul}, {way, way});
 }
 Status import_rsqrt(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   WHET_TRY(const ValueId root, site.add("root", UnaryOperator{U::sqrt}, {site.in(0)}));
   return site.give(UnaryOperator{U::reciprocal}, {root});
 }
-Status import_log1p(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  return site.give(log1p(site, site.in(0)));
-}
-Status import_expm1(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  return site.give(expm1(site, site.in(0)));
-}
-Status import_erfc(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  return site.give(erfc(site, site.in(0)));
-}
-Status import_atan2(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
-  return site.give(angle_of(site, site.in(0), site.in(1)));
-}
-Status import_is_infinite(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  return site.give(is_infinite(site, site.in(0), true, true));
-}
+Status import_log1p(TfSite& site) { return site.give(log1p(site, site.in(0))); }
+Status import_expm1(TfSite& site) { return site.give(expm1(site, site.in(0))); }
+Status import_erfc(TfSite& site) { return site.give(erfc(site, site.in(0))); }
+Status import_atan2(TfSite& site) { return site.give(angle_of(site, site.in(0), site.in(1))); }
+Status import_is_infinite(TfSite& site) { return site.give(is_infinite(site, site.in(0), true, true)); }
 Status import_is_finite(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   // A number less itself is 0 unless it is infinite or none.
   WHET_TRY(const ValueId rest, site.add("rest", BinaryOperator{B::sub}, {site.in(0), site.in(0)}));
   const ValueId zero = site.add_scalar("zero", site.dtype(rest), 0);
   return site.give(BinaryOperator{B::equal}, {rest, zero});
 }
 
-Status import_relu6(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  return site.give(ClipOperator{0, 6}, {site.in(0)});
-}
+Status import_relu6(TfSite& site) { return site.give(ClipOperator{0, 6}, {site.in(0)}); }
 Status import_leaky_relu(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   WHET_TRY(const double alpha, site.number("alpha", 0.2));
   return site.give(LeakyReluOperator{alpha}, {site.in(0)});
 }
-Status import_elu(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  return site.give(elu(site, site.in(0), {}));
-}
+Status import_elu(TfSite& site) { return site.give(elu(site, site.in(0), {})); }
 Status import_selu(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   return site.give(elu(site, site.in(0), {1.6732632423543772, 1.0507009873554805, 1}));
 }
-Status import_prelu(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
-  return site.give(prelu(site, site.in(0), site.in(1)));
-}
-Status import_clip(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(3));
-  return site.give(clipped(site, site.in(0), site.in(1), site.in(2)));
-}
+Status import_prelu(TfSite& site) { return site.give(prelu(site, site.in(0), site.in(1))); }
+Status import_clip(TfSite& site) { return site.give(clipped(site, site.in(0), site.in(1), site.in(2))); }
 Status import_softmax(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   const auto rank = static_cast<std::int64_t>(site.rank(site.in(0)));
   if (rank == 0) return site.error("the input is a scalar");
   return site.give(SoftmaxOperator{rank - 1, site.op() == "LogSoftmax"}, {site.in(0)});
 }
 Status import_l2_loss(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   std::vector<std::int64_t> axes;
   for (std::size_t d = 0; d < site.rank(site.in(0)); ++d) axes.push_back(static_cast<std::int64_t>(d));
   WHET_TRY(const ValueId sum, reduced(site, site.in(0), {ReduceKind::sum_square, axes, false}));
@@ -161,14 +99,10 @@ Status import_l2_loss(TfSite& site) {
 }
 
 Status import_cast(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   WHET_TRY(const DType to, site.dtype_attribute("DstT", {}));
   return site.give(site.cast("cast", site.in(0), to));
 }
-Status import_identity(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1, 65536));
-  return site.pass(site.in(0));
-}
+Status import_identity(TfSite& site) { return site.pass(site.in(0)); }
 Status import_identity_n(TfSite& site) {
   for (std::size_t i = 0; i < site.input_count(); ++i) WHET_RETURN_IF_ERROR(site.pass(site.in(i), i));
   return ok_status();
@@ -176,7 +110,6 @@ Status import_identity_n(TfSite& site) {
 
 /// A vector condition chooses rows.
 Status import_select(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(3));
   ValueId condition = site.in(0);
   const std::size_t rank = site.rank(site.in(1));
   if (site.op() == "Select" && site.rank(condition) == 1 && rank > 1 &&
@@ -218,7 +151,6 @@ Status import_fake_quant(TfSite& site) {
 // ---- Reductions.
 
 Status import_reduce(TfSite& site, ReduceKind kind) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   const ValueId x = site.in(0);
   WHET_TRY(const std::vector<std::int64_t> axes, site.axes(1, x));
   WHET_TRY(const bool keep, site.flag("keep_dims", false));
@@ -226,7 +158,6 @@ Status import_reduce(TfSite& site, ReduceKind kind) {
   return site.give(reduced(site, x, ReduceOperator{kind, axes, keep}));
 }
 Status import_place(TfSite& site, bool largest) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   WHET_TRY(const std::int64_t axis, site.axis(1, site.rank(site.in(0))));
   WHET_TRY(const DType dtype, site.dtype_attribute("output_type", {9}));
   WHET_TRY(const ValueId place, site.add("place", ArgReduceOperator{largest, axis, false}, {site.in(0)}));
@@ -235,7 +166,6 @@ Status import_place(TfSite& site, bool largest) {
 Status import_arg_max(TfSite& site) { return import_place(site, true); }
 Status import_arg_min(TfSite& site) { return import_place(site, false); }
 Status import_cumsum(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   WHET_TRY(const std::int64_t axis, site.axis(1, site.rank(site.in(0))));
   WHET_TRY(const bool exclusive, site.flag("exclusive", false));
   WHET_TRY(const bool reverse, site.flag("reverse", false));
@@ -261,107 +191,107 @@ Status import_reduce(TfSite& site) {
 
 TfRows elementwise_rows() {
   static constexpr TfRow kRows[] = {
-      {"Abs", import_unary<U::abs>},
-      {"Acos", import_unary<U::acos>},
-      {"Acosh", import_unary<U::acosh>},
-      {"Add", import_binary<B::add>},
-      {"AddN", import_add_n},
-      {"AddV2", import_binary<B::add>},
-      {"All", import_reduce<R::min>},
-      {"Any", import_reduce<R::max>},
-      {"ArgMax", import_arg_max},
-      {"ArgMin", import_arg_min},
-      {"Asin", import_unary<U::asin>},
-      {"Asinh", import_unary<U::asinh>},
-      {"Atan", import_unary<U::atan>},
-      {"Atan2", import_atan2},
-      {"Atanh", import_unary<U::atanh>},
-      {"Cast", import_cast},
-      {"Ceil", import_unary<U::ceil>},
-      {"CheckNumerics", import_identity},
-      {"ClipByValue", import_clip},
-      {"Cos", import_unary<U::cos>},
-      {"Cosh", import_unary<U::cosh>},
-      {"Cumsum", import_cumsum},
-      {"Div", import_binary<B::div>},
-      {"DivNoNan", import_div_no_nan},
-      {"Elu", import_elu},
-      {"EnsureShape", import_identity},
-      {"Equal", import_binary<B::equal>},
-      {"Erf", import_unary<U::erf>},
-      {"Erfc", import_erfc},
-      {"EuclideanNorm", import_reduce<R::l2>},
-      {"Exp", import_unary<U::exp>},
-      {"Expm1", import_expm1},
+      {"Abs", 1, import_unary<U::abs>},
+      {"Acos", 1, import_unary<U::acos>},
+      {"Acosh", 1, import_unary<U::acosh>},
+      {"Add", 2, import_binary<B::add>},
+      {"AddN", {1, 65536}, import_add_n},
+      {"AddV2", 2, import_binary<B::add>},
+      {"All", 2, import_reduce<R::min>},
+      {"Any", 2, import_reduce<R::max>},
+      {"ArgMax", 2, import_arg_max},
+      {"ArgMin", 2, import_arg_min},
+      {"Asin", 1, import_unary<U::asin>},
+      {"Asinh", 1, import_unary<U::asinh>},
+      {"Atan", 1, import_unary<U::atan>},
+      {"Atan2", 2, import_atan2},
+      {"Atanh", 1, import_unary<U::atanh>},
+      {"Cast", 1, import_cast},
+      {"Ceil", 1, import_unary<U::ceil>},
+      {"CheckNumerics", {1, 65536}, import_identity},
+      {"ClipByValue", 3, import_clip},
+      {"Cos", 1, import_unary<U::cos>},
+      {"Cosh", 1, import_unary<U::cosh>},
+      {"Cumsum", 2, import_cumsum},
+      {"Div", 2, import_binary<B::div>},
+      {"DivNoNan", 2, import_div_no_nan},
+      {"Elu", 1, import_elu},
+      {"EnsureShape", {1, 65536}, import_identity},
+      {"Equal", 2, import_binary<B::equal>},
+      {"Erf", 1, import_unary<U::erf>},
+      {"Erfc", 1, import_erfc},
+      {"EuclideanNorm", 2, import_reduce<R::l2>},
+      {"Exp", 1, import_unary<U::exp>},
+      {"Expm1", 1, import_expm1},
       {"FakeQuantWithMinMaxArgs", import_fake_quant},
       {"FakeQuantWithMinMaxVars", import_fake_quant},
       {"FakeQuantWithMinMaxVarsPerChannel", import_fake_quant},
-      {"Floor", import_unary<U::floor>},
-      {"FloorDiv", import_floor_div},
-      {"FloorMod", import_floor_mod},
-      {"Greater", import_binary<B::greater>},
-      {"GreaterEqual", import_binary<B::greater_equal>},
-      {"Identity", import_identity},
+      {"Floor", 1, import_unary<U::floor>},
+      {"FloorDiv", 2, import_floor_div},
+      {"FloorMod", 2, import_floor_mod},
+      {"Greater", 2, import_binary<B::greater>},
+      {"GreaterEqual", 2, import_binary<B::greater_equal>},
+      {"Identity", {1, 65536}, import_identity},
       {"IdentityN", import_identity_n},
-      {"Inv", import_unary<U::reciprocal>},
-      {"IsFinite", import_is_finite},
-      {"IsInf", import_is_infinite},
-      {"IsNan", import_unary<U::is_nan>},
-      {"L2Loss", import_l2_loss},
-      {"LeakyRelu", import_leaky_relu},
-      {"Less", import_binary<B::less>},
-      {"LessEqual", import_binary<B::less_equal>},
-      {"Log", import_unary<U::log>},
-      {"Log1p", import_log1p},
-      {"LogSoftmax", import_softmax},
-      {"LogicalAnd", import_binary<B::logical_and>},
-      {"LogicalNot", import_unary<U::logical_not>},
-      {"LogicalOr", import_binary<B::logical_or>},
-      {"Max", import_reduce<R::max>},
-      {"Maximum", import_binary<B::max>},
-      {"Mean", import_reduce<R::mean>},
-      {"Min", import_reduce<R::min>},
-      {"Minimum", import_binary<B::min>},
-      {"Mod", import_truncate_mod},
-      {"Mul", import_binary<B::mul>},
-      {"MulNoNan", import_mul_no_nan},
-      {"Neg", import_unary<U::neg>},
-      {"NotEqual", import_not_equal},
-      {"PlaceholderWithDefault", import_identity},
-      {"Pow", import_pow},
-      {"Prelu", import_prelu},
-      {"PreventGradient", import_identity},
-      {"Prod", import_reduce<R::prod>},
-      {"ReadVariableOp", import_identity},
-      {"RealDiv", import_binary<B::div>},
-      {"Reciprocal", import_unary<U::reciprocal>},
-      {"Relu", import_unary<U::relu>},
-      {"Relu6", import_relu6},
-      {"Rint", import_unary<U::round>},
-      {"Round", import_unary<U::round>},
-      {"Rsqrt", import_rsqrt},
-      {"Select", import_select},
-      {"SelectV2", import_select},
-      {"Selu", import_selu},
-      {"Sigmoid", import_unary<U::sigmoid>},
-      {"Sign", import_unary<U::sign>},
-      {"Sin", import_unary<U::sin>},
-      {"Sinh", import_unary<U::sinh>},
-      {"Snapshot", import_identity},
-      {"Softmax", import_softmax},
-      {"Softplus", import_unary<U::softplus>},
-      {"Softsign", import_unary<U::softsign>},
-      {"Sqrt", import_unary<U::sqrt>},
-      {"Square", import_square},
-      {"SquaredDifference", import_squared_difference},
-      {"StopGradient", import_identity},
-      {"Sub", import_binary<B::sub>},
-      {"Sum", import_reduce<R::sum>},
-      {"Tan", import_unary<U::tan>},
-      {"Tanh", import_unary<U::tanh>},
-      {"TruncateDiv", import_binary<B::div>},
-      {"TruncateMod", import_truncate_mod},
-      {"Xdivy", import_xdivy},
+      {"Inv", 1, import_unary<U::reciprocal>},
+      {"IsFinite", 1, import_is_finite},
+      {"IsInf", 1, import_is_infinite},
+      {"IsNan", 1, import_unary<U::is_nan>},
+      {"L2Loss", 1, import_l2_loss},
+      {"LeakyRelu", 1, import_leaky_relu},
+      {"Less", 2, import_binary<B::less>},
+      {"LessEqual", 2, import_binary<B::less_equal>},
+      {"Log", 1, import_unary<U::log>},
+      {"Log1p", 1, import_log1p},
+      {"LogSoftmax", 1, import_softmax},
+      {"LogicalAnd", 2, import_binary<B::logical_and>},
+      {"LogicalNot", 1, import_unary<U::logical_not>},
+      {"LogicalOr", 2, import_binary<B::logical_or>},
+      {"Max", 2, import_reduce<R::max>},
+      {"Maximum", 2, import_binary<B::max>},
+      {"Mean", 2, import_reduce<R::mean>},
+      {"Min", 2, import_reduce<R::min>},
+      {"Minimum", 2, import_binary<B::min>},
+      {"Mod", 2, import_truncate_mod},
+      {"Mul", 2, import_binary<B::mul>},
+      {"MulNoNan", 2, import_mul_no_nan},
+      {"Neg", 1, import_unary<U::neg>},
+      {"NotEqual", 2, import_not_equal},
+      {"PlaceholderWithDefault", {1, 65536}, import_identity},
+      {"Pow", 2, import_pow},
+      {"Prelu", 2, import_prelu},
+      {"PreventGradient", {1, 65536}, import_identity},
+      {"Prod", 2, import_reduce<R::prod>},
+      {"ReadVariableOp", {1, 65536}, import_identity},
+      {"RealDiv", 2, import_binary<B::div>},
+      {"Reciprocal", 1, import_unary<U::reciprocal>},
+      {"Relu", 1, import_unary<U::relu>},
+      {"Relu6", 1, import_relu6},
+      {"Rint", 1, import_unary<U::round>},
+      {"Round", 1, import_unary<U::round>},
+      {"Rsqrt", 1, import_rsqrt},
+      {"Select", 3, import_select},
+      {"SelectV2", 3, import_select},
+      {"Selu", 1, import_selu},
+      {"Sigmoid", 1, import_unary<U::sigmoid>},
+      {"Sign", 1, import_unary<U::sign>},
+      {"Sin", 1, import_unary<U::sin>},
+      {"Sinh", 1, import_unary<U::sinh>},
+      {"Snapshot", {1, 65536}, import_identity},
+      {"Softmax", 1, import_softmax},
+      {"Softplus", 1, import_unary<U::softplus>},
+      {"Softsign", 1, import_unary<U::softsign>},
+      {"Sqrt", 1, import_unary<U::sqrt>},
+      {"Square", 1, import_square},
+      {"SquaredDifference", 2, import_squared_difference},
+      {"StopGradient", {1, 65536}, import_identity},
+      {"Sub", 2, import_binary<B::sub>},
+      {"Sum", 2, import_reduce<R::sum>},
+      {"Tan", 1, import_unary<U::tan>},
+      {"Tanh", 1, import_unary<U::tanh>},
+      {"TruncateDiv", 2, import_binary<B::div>},
+      {"TruncateMod", 2, import_truncate_mod},
+      {"Xdivy", 2, import_xdivy},
   };
   return kRows;
 }

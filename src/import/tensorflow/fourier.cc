@@ -23,7 +23,6 @@ Result<Complex> complex_input(TfSite& site) {
 
 /// Half of the spectrum of each row, which is cut or filled up with zeros to a known length.
 Status import_rfft(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   const Shape x = site.shape(site.in(0));
   WHET_TRY(const std::vector<std::int64_t> length, site.integers(1, "length"));
   if (length.size() != 1 || x.empty())
@@ -68,7 +67,7 @@ Status import_imaginary_part(TfSite& site) {
 TfRows fourier_rows() {
   static constexpr TfRow kRows[] = {
       {"Angle", import_complex_angle}, {"ComplexAbs", import_complex_abs}, {"Imag", import_imaginary_part},
-      {"RFFT", import_rfft},           {"Real", import_real_part},
+      {"RFFT", 2, import_rfft},        {"Real", import_real_part},
   };
   return kRows;
 }

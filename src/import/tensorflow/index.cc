@@ -23,7 +23,6 @@ Status give_segments(TfSite& site, ScatterKind kind, double start) {
 }
 
 Status import_gather(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2, 3));
   WHET_TRY(std::int64_t axis, site.integer("axis", 0));
   if (site.input_count() == 3) {
     WHET_TRY(axis, site.axis(2, site.rank(site.in(0))));
@@ -35,12 +34,8 @@ Status import_gather(TfSite& site) {
   if (site.rank(site.in(0)) == 0) return site.error("gathers of a scalar");
   return site.give(gather(site, site.in(0), site.in(1), axis));
 }
-Status import_gather_nd(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
-  return site.give(GatherNdOperator{0}, {site.in(0), site.in(1)});
-}
+Status import_gather_nd(TfSite& site) { return site.give(GatherNdOperator{0}, {site.in(0), site.in(1)}); }
 Status import_scatter_nd(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(3));
   WHET_TRY(const Ints shape, site.integers(2, "shape"));
   WHET_RETURN_IF_ERROR(check_shape(site.name() + ": the result", shape));
   WHET_TRY(const ValueId zeros, filled(site, shape, Tensor(site.dtype(site.in(1)), {})));
@@ -53,13 +48,11 @@ Status import_scatter_min(TfSite& site) { return give_scattered(site, ScatterKin
 Status import_unsorted_sum(TfSite& site) { return give_segments(site, ScatterKind::add, 0); }
 Status import_unsorted_prod(TfSite& site) { return give_segments(site, ScatterKind::mul, 1); }
 Status import_segment_sum(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   WHET_TRY(const std::int64_t count, count_of_segments(site, site.in(1)));
   return site.give(segments(site, site.in(0), site.in(1), {ScatterKind::add, 0, count}));
 }
 
 Status import_one_hot(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(4));
   WHET_TRY(const std::int64_t depth, site.integer(1, "depth"));
   WHET_TRY(std::int64_t axis, site.integer("axis", -1));
   WHET_TRY(axis, site.resolve_axis(axis, site.rank(site.in(0)) + 1));
@@ -70,7 +63,6 @@ Status import_one_hot(TfSite& site) {
   return site.give(one_hot(site, site.in(0), {depth, axis, values}));
 }
 Status import_top_k(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1, 2));
   WHET_TRY(std::int64_t k, site.integer("k", 0));
   if (site.input_count() == 2) {
     WHET_TRY(k, site.integer(1, "number of elements"));
@@ -85,7 +77,6 @@ Status import_top_k(TfSite& site) {
   return site.give(site.cast("numbers", places, dtype), 1);
 }
 Status import_reverse_sequence(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   WHET_TRY(const std::int64_t steps, site.integer("seq_dim", 0));
   WHET_TRY(const std::int64_t batch, site.integer("batch_dim", 0));
   if ((steps != 0 || batch != 1) && (steps != 1 || batch != 0))
@@ -96,7 +87,6 @@ Status import_reverse_sequence(TfSite& site) {
 }
 /// Zeros below and above a band around the diagonal; a negative width keeps all.
 Status import_band(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(3));
   WHET_TRY(const std::int64_t below, site.integer(1, "width below"));
   WHET_TRY(const std::int64_t above, site.integer(2, "width above"));
   ValueId x = site.in(0);
@@ -110,7 +100,6 @@ Status import_band(TfSite& site) {
   return below < 0 && above < 0 ? site.pass(x) : site.give(x);
 }
 Status import_einsum(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1, 64));
   WHET_TRY(const std::string equation, site.text("equation", ""));
   const Einsum form{equation};
   if (operand_count(form) != site.input_count())
@@ -122,22 +111,22 @@ Status import_einsum(TfSite& site) {
 
 TfRows index_rows() {
   static constexpr TfRow kRows[] = {
-      {"Einsum", import_einsum},
-      {"Gather", import_gather},
-      {"GatherNd", import_gather_nd},
-      {"GatherV2", import_gather},
-      {"MatrixBandPart", import_band},
-      {"OneHot", import_one_hot},
-      {"ResourceGather", import_gather},
-      {"ReverseSequence", import_reverse_sequence},
-      {"ScatterNd", import_scatter_nd},
-      {"SegmentSum", import_segment_sum},
+      {"Einsum", {1, 64}, import_einsum},
+      {"Gather", {2, 3}, import_gather},
+      {"GatherNd", 2, import_gather_nd},
+      {"GatherV2", {2, 3}, import_gather},
+      {"MatrixBandPart", 3, import_band},
+      {"OneHot", 4, import_one_hot},
+      {"ResourceGather", {2, 3}, import_gather},
+      {"ReverseSequence", 2, import_reverse_sequence},
+      {"ScatterNd", 3, import_scatter_nd},
+      {"SegmentSum", 2, import_segment_sum},
       {"TensorScatterAdd", import_scatter_add},
       {"TensorScatterMax", import_scatter_max},
       {"TensorScatterMin", import_scatter_min},
       {"TensorScatterUpdate", import_scatter_update},
-      {"TopK", import_top_k},
-      {"TopKV2", import_top_k},
+      {"TopK", {1, 2}, import_top_k},
+      {"TopKV2", {1, 2}, import_top_k},
       {"UnsortedSegmentProd", import_unsorted_prod},
       {"UnsortedSegmentSum", import_unsorted_sum},
   };

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "import/arity.h"
 #include "import/rows.h"
 #include "import/tensorflow/site.h"
 
@@ -7,7 +8,11 @@
 namespace whet::tensorflow {
 
 struct TfRow {
+  constexpr TfRow(std::string_view op, Arity arity, Status (*import)(TfSite&)) : op(op), arity(arity), import(import) {}
+  constexpr TfRow(std::string_view op, Status (*import)(TfSite&)) : TfRow(op, kAnyArity, import) {}
+
   std::string_view op;
+  Arity arity;
   Status (*import)(TfSite&);
 };
 using TfRows = std::span<const TfRow>;

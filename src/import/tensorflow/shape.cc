@@ -75,23 +75,19 @@ Result<bool> is_channels_first(TfSite& site) {
 }
 
 Status import_reshape(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   WHET_TRY(const std::vector<Size> wanted, site.known_sizes(site.in(1), "shape"));
   return site.give(reshaped(site, site.in(0), wanted, true));
 }
 Status import_squeeze(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   WHET_TRY(const TfList axes, site.list(site.has("squeeze_dims") ? "squeeze_dims" : "axis"));
   return site.give(
       squeezed(site, site.in(0), axes.integers.empty() ? std::optional<Ints>() : std::optional(axes.integers)));
 }
 Status import_expand_dims(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   WHET_TRY(const std::int64_t axis, site.integer(1, "axis"));
   return site.give(unsqueezed(site, site.in(0), {axis}));
 }
 Status import_transpose(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   WHET_TRY(Ints perm, site.integers(1, "order of dimensions"));
   for (std::int64_t& axis : perm) {
     WHET_TRY(axis, site.resolve_axis(axis, site.rank(site.in(0))));
@@ -100,7 +96,6 @@ Status import_transpose(TfSite& site) {
 }
 
 Status import_concat(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2, 65536));
   const bool axis_first = site.op() == "Concat";
   std::vector<ValueId> values = site.ins();
   values.erase(axis_first ? values.begin() : values.end() - 1);
@@ -108,7 +103,6 @@ Status import_concat(TfSite& site) {
   return give_joined(site, values, axis);
 }
 Status import_pack(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1, 65536));
   WHET_TRY(const std::int64_t given, site.integer("axis", 0));
   WHET_TRY(const std::int64_t axis, site.resolve_axis(given, site.rank(site.in(0)) + 1));
   std::vector<ValueId> values;
@@ -121,7 +115,6 @@ Status import_pack(TfSite& site) {
   return values.size() == 1 ? site.give(values[0]) : site.give(ConcatOperator{axis}, values);
 }
 Status import_unpack(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   const ValueId x = site.in(0);
   WHET_TRY(const std::int64_t given, site.integer("axis", 0));
   WHET_TRY(const std::int64_t axis, site.resolve_axis(given, site.rank(x)));
@@ -134,7 +127,6 @@ Status import_unpack(TfSite& site) {
   return ok_status();
 }
 Status import_split(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   const ValueId x = site.in(1);
   WHET_TRY(const std::int64_t axis, site.axis(0, site.rank(x)));
   const auto count = static_cast<std::int64_t>(site.output_count());
@@ -143,14 +135,12 @@ Status import_split(TfSite& site) {
   return give_parts(site, x, axis, Ints(site.output_count(), extent / count));
 }
 Status import_split_v(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(3));
   WHET_TRY(const Ints extents, site.integers(1, "list of parts"));
   WHET_TRY(const std::int64_t axis, site.axis(2, site.rank(site.in(0))));
   return give_parts(site, site.in(0), axis, extents);
 }
 
 Status import_slice(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(3));
   WHET_TRY(const Ints begin, site.integers(1, "list of starts"));
   WHET_TRY(const Ints size, site.integers(2, "list of sizes"));
   if (begin.size() != size.size() || begin.size() != site.rank(site.in(0)))
@@ -167,7 +157,6 @@ Status import_slice(TfSite& site) {
   return site.give(sliced(site, site.in(0), begin, end, std::nullopt, Ints(begin.size(), 1)));
 }
 Status import_strided_slice(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(4));
   StridedSlice form;
   WHET_TRY(form.starts, site.integers(1, "list of starts"));
   WHET_TRY(form.ends, site.integers(2, "list of ends"));
@@ -185,7 +174,6 @@ Status import_strided_slice(TfSite& site) {
 }
 
 Status import_pad(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2, 3));
   double value = 0;
   if (site.input_count() == 3) {
     WHET_TRY(value, site.known_number(site.in(2), "value"));
@@ -195,7 +183,6 @@ Status import_pad(TfSite& site) {
   return site.give(padded(site, x, pads, every_axis(site.rank(x)), PadMode::constant, value));
 }
 Status import_mirror_pad(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   WHET_TRY(const Ints pads, read_pads(site, 1));
   WHET_TRY(const std::string mode, site.text("mode", "REFLECT"));
   const ValueId x = site.in(0);
@@ -204,35 +191,29 @@ Status import_mirror_pad(TfSite& site) {
   return site.error("its mode is " + mode + "; expected REFLECT or SYMMETRIC");
 }
 Status import_tile(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   WHET_TRY(const Ints repeats, site.integers(1, "list of repeats"));
   return site.give(tiled(site, site.in(0), repeats));
 }
 Status import_broadcast_to(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   WHET_TRY(const std::vector<Size> shape, site.known_sizes(site.in(1), "shape"));
   return site.give(expanded(site, site.in(0), shape));
 }
 Status import_reverse(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   WHET_TRY(const Ints axes, site.axes(1, site.in(0)));
   return site.give(
       sliced(site, site.in(0), Ints(axes.size(), -1), Ints(axes.size(), -kOpenEnd), axes, Ints(axes.size(), -1)));
 }
 Status import_space_to_batch(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(3));
   WHET_TRY(const Ints block, site.integers(1, "list of blocks"));
   WHET_TRY(const Ints pads, read_edges(site, 2, block.size()));
   return site.give(space_to_batch(site, site.in(0), block, pads));
 }
 Status import_batch_to_space(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(3));
   WHET_TRY(const Ints block, site.integers(1, "list of blocks"));
   WHET_TRY(const Ints crops, read_edges(site, 2, block.size()));
   return site.give(batch_to_space(site, site.in(0), block, crops));
 }
 Status import_depth_to_space(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   WHET_TRY(const std::int64_t block, site.integer("block_size", 0));
   WHET_TRY(const bool first, is_channels_first(site));
   if (!first) return site.give(depth_to_space_nhwc(site, site.in(0), block));
@@ -242,7 +223,6 @@ Status import_depth_to_space(TfSite& site) {
   return site.give(depth_to_space(site, site.in(0), block, DepthOrder::depth_column_row));
 }
 Status import_space_to_depth(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   WHET_TRY(const std::int64_t block, site.integer("block_size", 0));
   WHET_TRY(const bool first, is_channels_first(site));
   if (!first) return site.give(space_to_depth_nhwc(site, site.in(0), block));
@@ -343,7 +323,6 @@ Result<ValueId> cubic_along(TfSite& site, ValueId x, std::int64_t axis, std::int
 }
 
 Status import_resize_bicubic(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   WHET_TRY(const Pixels pixels, read_pixels(site));
   WHET_TRY(const Ints sizes, site.integers(1, "size"));
   WHET_TRY(ValueId x, site.cast("floats", site.in(0), DType::f32));
@@ -374,43 +353,31 @@ Status give_integers(TfSite& site, const Result<ValueId>& sizes, std::size_t i =
 }
 
 Status import_shape(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1, 4096));
   for (std::size_t i = 0; i < site.input_count(); ++i) {
     WHET_RETURN_IF_ERROR(give_integers(site, site.size_list(site.sizes(site.in(i))), i));
   }
   return ok_status();
 }
-Status import_size(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  return give_integers(site, site.size_product(site.sizes(site.in(0))));
-}
+Status import_size(TfSite& site) { return give_integers(site, site.size_product(site.sizes(site.in(0)))); }
 Status import_rank(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   const auto rank = static_cast<std::int64_t>(site.rank(site.in(0)));
   return give_integers(site, site.size_product({Size{rank}}));
 }
 Status import_fill(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   WHET_TRY(const std::vector<Size> shape, site.known_sizes(site.in(0), "shape"));
   WHET_RETURN_IF_ERROR(check_shape(site.name() + ": the result", most_of(shape)));
   WHET_TRY(const ValueId scalar, site.add("value", ReshapeOperator{Shape{}}, {site.in(1)}));
   return site.give(expanded(site, scalar, shape));
 }
 Status import_zeros_like(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   return site.give(filled(site, site.sizes(site.in(0)), Tensor(site.dtype(site.in(0)), {})));
 }
 Status import_ones_like(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   const Tensor one = Tensor::of<double>(site.dtype(site.in(0)), {}, {1});
   return site.give(filled(site, site.sizes(site.in(0)), one));
 }
-Status import_range(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(3));
-  return site.give(range(site, site.in(0), site.in(1), site.in(2)));
-}
+Status import_range(TfSite& site) { return site.give(range(site, site.in(0), site.in(1), site.in(2))); }
 Status import_lin_space(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(3));
   WHET_TRY(const double start, site.known_number(site.in(0), "start"));
   WHET_TRY(const double stop, site.known_number(site.in(1), "end"));
   WHET_TRY(const std::int64_t count, site.integer(2, "number of elements"));
@@ -434,7 +401,6 @@ Status import_const(TfSite& site) {
 
 /// What leaves at one end comes in at the other.
 Status import_roll(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(3));
   ValueId x = site.in(0);
   WHET_TRY(const Ints shifts, site.integers(1, "shift"));
   WHET_TRY(const Ints axes, site.integers(2, "list of axes"));
@@ -455,42 +421,42 @@ Status import_roll(TfSite& site) {
 
 TfRows shape_rows() {
   static constexpr TfRow kRows[] = {
-      {"BatchToSpaceND", import_batch_to_space},
-      {"BroadcastTo", import_broadcast_to},
-      {"Concat", import_concat},
-      {"ConcatV2", import_concat},
+      {"BatchToSpaceND", 3, import_batch_to_space},
+      {"BroadcastTo", 2, import_broadcast_to},
+      {"Concat", {2, 65536}, import_concat},
+      {"ConcatV2", {2, 65536}, import_concat},
       {"Const", import_const},
-      {"DepthToSpace", import_depth_to_space},
-      {"ExpandDims", import_expand_dims},
-      {"Fill", import_fill},
-      {"LinSpace", import_lin_space},
-      {"MirrorPad", import_mirror_pad},
-      {"OnesLike", import_ones_like},
-      {"Pack", import_pack},
-      {"Pad", import_pad},
-      {"PadV2", import_pad},
-      {"Range", import_range},
-      {"Rank", import_rank},
-      {"Reshape", import_reshape},
-      {"ResizeBicubic", import_resize_bicubic},
+      {"DepthToSpace", 1, import_depth_to_space},
+      {"ExpandDims", 2, import_expand_dims},
+      {"Fill", 2, import_fill},
+      {"LinSpace", 3, import_lin_space},
+      {"MirrorPad", 2, import_mirror_pad},
+      {"OnesLike", 1, import_ones_like},
+      {"Pack", {1, 65536}, import_pack},
+      {"Pad", {2, 3}, import_pad},
+      {"PadV2", {2, 3}, import_pad},
+      {"Range", 3, import_range},
+      {"Rank", 1, import_rank},
+      {"Reshape", 2, import_reshape},
+      {"ResizeBicubic", 2, import_resize_bicubic},
       {"ResizeBilinear", import_resize_bilinear},
       {"ResizeNearestNeighbor", import_resize_nearest},
-      {"ReverseV2", import_reverse},
-      {"Roll", import_roll},
-      {"Shape", import_shape},
-      {"ShapeN", import_shape},
-      {"Size", import_size},
-      {"Slice", import_slice},
-      {"SpaceToBatchND", import_space_to_batch},
-      {"SpaceToDepth", import_space_to_depth},
-      {"Split", import_split},
-      {"SplitV", import_split_v},
-      {"Squeeze", import_squeeze},
-      {"StridedSlice", import_strided_slice},
-      {"Tile", import_tile},
-      {"Transpose", import_transpose},
-      {"Unpack", import_unpack},
-      {"ZerosLike", import_zeros_like},
+      {"ReverseV2", 2, import_reverse},
+      {"Roll", 3, import_roll},
+      {"Shape", {1, 4096}, import_shape},
+      {"ShapeN", {1, 4096}, import_shape},
+      {"Size", 1, import_size},
+      {"Slice", 3, import_slice},
+      {"SpaceToBatchND", 3, import_space_to_batch},
+      {"SpaceToDepth", 1, import_space_to_depth},
+      {"Split", 2, import_split},
+      {"SplitV", 3, import_split_v},
+      {"Squeeze", 1, import_squeeze},
+      {"StridedSlice", 4, import_strided_slice},
+      {"Tile", 2, import_tile},
+      {"Transpose", 2, import_transpose},
+      {"Unpack", 1, import_unpack},
+      {"ZerosLike", 1, import_zeros_like},
   };
   return kRows;
 }

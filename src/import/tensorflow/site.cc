@@ -27,6 +27,7 @@ Status TfSite::import() {
     if (!graph_.defined(input))
       return error("reads " + in_quotes(input) + ", which is no tensor of a type that is supported");
   if (node_.op != "Merge" && reads_absent()) return give_all_absent();
+  WHET_RETURN_IF_ERROR(expect_inputs(row->arity.least, row->arity.most));
   WHET_RETURN_IF_ERROR(row->import(*this));
   for (std::size_t i = 0; i < outputs_.size(); ++i)
     if (!graph_.defined(outputs_[i]) && graph_.is_read(outputs_[i]))

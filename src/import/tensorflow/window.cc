@@ -278,7 +278,6 @@ Status import_average_pool(TfSite& site) { return give_pool(site, PoolKind::aver
 Status import_average_pool3d(TfSite& site) { return give_pool(site, PoolKind::average, 3); }
 
 Status import_bias_add(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   WHET_TRY(const std::string format, site.text("data_format", "NHWC"));
   ValueId bias = site.in(1);
   const std::size_t rank = site.rank(site.in(0));
@@ -309,7 +308,6 @@ Status give_normalized_rows(TfSite& site) {
 
 /// (x, mean, variance, shift, scale), which is not read unless an attribute says so.
 Status import_global_batch_norm(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(5));
   WHET_TRY(const double epsilon, site.number("variance_epsilon", 1e-3));
   WHET_TRY(const bool scaled, site.flag("scale_after_normalization", true));
   ValueId scale = site.in(4);
@@ -323,7 +321,6 @@ Status import_global_batch_norm(TfSite& site) {
 
 /// The pixels of each window, row by row, behind each other: [N, rows, columns, taps * C].
 Status import_image_patches(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   const Shape x = site.shape(site.in(0));
   WHET_TRY(const TfList sizes, site.list("ksizes"));
   WHET_TRY(const TfList strides, site.list("strides"));
@@ -356,7 +353,6 @@ Status import_image_patches(TfSite& site) {
 }
 
 Status import_fused_batch_norm(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(5));
   WHET_TRY(const bool training, site.flag("is_training", true));
   if (training) {
     WHET_TRY(const bool rows, normalizes_rows(site));
@@ -372,20 +368,17 @@ Status import_fused_batch_norm(TfSite& site) {
 }
 
 Status import_matmul(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   WHET_TRY(const bool a, site.flag("transpose_a", false));
   WHET_TRY(const bool b, site.flag("transpose_b", false));
   return site.give(MatMulOperator{a, b}, {site.in(0), site.in(1)});
 }
 Status import_fused_matmul(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2, 16));
   WHET_TRY(const bool a, site.flag("transpose_a", false));
   WHET_TRY(const bool b, site.flag("transpose_b", false));
   WHET_TRY(const ValueId y, site.add("product", MatMulOperator{a, b}, {site.in(0), site.in(1)}));
   return give_fused(site, y, {});
 }
 Status import_batch_matmul(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   WHET_TRY(const bool a, site.flag("adj_x", false));
   WHET_TRY(const bool b, site.flag("adj_y", false));
   return site.give(MatMulOperator{a, b}, {site.in(0), site.in(1)});
@@ -393,7 +386,6 @@ Status import_batch_matmul(TfSite& site) {
 
 /// Over the last dimension: channels within a radius of each.
 Status import_lrn(TfSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   WHET_TRY(const std::int64_t radius, site.integer("depth_radius", 5));
   WHET_TRY(const double bias, site.number("bias", 1));
   WHET_TRY(const double alpha, site.number("alpha", 1));
@@ -413,29 +405,29 @@ TfRows window_rows() {
   static constexpr TfRow kRows[] = {
       {"AvgPool", import_average_pool},
       {"AvgPool3D", import_average_pool3d},
-      {"BatchMatMul", import_batch_matmul},
-      {"BatchMatMulV2", import_batch_matmul},
-      {"BatchMatMulV3", import_batch_matmul},
-      {"BatchNormWithGlobalNormalization", import_global_batch_norm},
-      {"BiasAdd", import_bias_add},
+      {"BatchMatMul", 2, import_batch_matmul},
+      {"BatchMatMulV2", 2, import_batch_matmul},
+      {"BatchMatMulV3", 2, import_batch_matmul},
+      {"BatchNormWithGlobalNormalization", 5, import_global_batch_norm},
+      {"BiasAdd", 2, import_bias_add},
       {"Conv2D", import_conv2d},
       {"Conv2DBackpropInput", import_conv2d_transpose},
       {"Conv3D", import_conv3d},
       {"Conv3DBackpropInputV2", import_conv3d_transpose},
       {"DepthwiseConv2dNative", import_depthwise},
-      {"ExtractImagePatches", import_image_patches},
-      {"FusedBatchNorm", import_fused_batch_norm},
-      {"FusedBatchNormV2", import_fused_batch_norm},
-      {"FusedBatchNormV3", import_fused_batch_norm},
+      {"ExtractImagePatches", 1, import_image_patches},
+      {"FusedBatchNorm", 5, import_fused_batch_norm},
+      {"FusedBatchNormV2", 5, import_fused_batch_norm},
+      {"FusedBatchNormV3", 5, import_fused_batch_norm},
       {"FusedDepthwiseConv2dNative", import_fused_depthwise},
-      {"LRN", import_lrn},
-      {"MatMul", import_matmul},
+      {"LRN", 1, import_lrn},
+      {"MatMul", 2, import_matmul},
       {"MaxPool", import_max_pool},
       {"MaxPool3D", import_max_pool3d},
       {"MaxPoolV2", import_max_pool},
       {"_FusedConv2D", import_fused_conv2d},
       {"_FusedDepthwiseConv2dNative", import_fused_depthwise},
-      {"_FusedMatMul", import_fused_matmul},
+      {"_FusedMatMul", {2, 16}, import_fused_matmul},
   };
   return kRows;
 }

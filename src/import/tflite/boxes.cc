@@ -8,7 +8,6 @@ namespace {
 /// Boxes, scores, the number of boxes, how much of two may overlap, the least score; version 5 has a sigma of scores behind them,
 /// and the scores among its results.
 Status import_non_max_suppression(TfliteSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(5, 6));
   const bool scores = site.operation().name == "NON_MAX_SUPPRESSION_V5";
   BestBoxes how{.overlap = site.in(3), .score = site.in(4), .at_limit = true};
   WHET_TRY(how.most, site.integer(2, "number of boxes"));
@@ -26,8 +25,8 @@ Status import_non_max_suppression(TfliteSite& site) {
 
 TfliteRows boxes_rows() {
   static constexpr TfliteRow kRows[] = {
-      {"NON_MAX_SUPPRESSION_V4", import_non_max_suppression},
-      {"NON_MAX_SUPPRESSION_V5", import_non_max_suppression},
+      {"NON_MAX_SUPPRESSION_V4", {5, 6}, import_non_max_suppression},
+      {"NON_MAX_SUPPRESSION_V5", {5, 6}, import_non_max_suppression},
       {"UNIQUE", as_plain, "Unique", "out_idx=type#1"},
       {"WHERE", as_plain, "Where"},
   };

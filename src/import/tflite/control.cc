@@ -29,7 +29,6 @@ std::vector<ValueId> operands(const TfliteSite& site, std::size_t first) {
 
 /// An unknown condition computes both branches, and chooses.
 Status import_if(TfliteSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1, 65536));
   const int yes = site.options().number<std::int32_t>(0), no = site.options().number<std::int32_t>(1);
   const std::vector<ValueId> inputs = operands(site, 1);
   ValueId condition = site.in(0);
@@ -132,7 +131,7 @@ std::vector<std::string> missing_in_bodies(const TfliteModel& model) {
 
 TfliteRows control_rows() {
   static constexpr TfliteRow kRows[] = {
-      {"IF", import_if},
+      {"IF", {1, 65536}, import_if},
       {"WHILE", import_while},
   };
   return kRows;

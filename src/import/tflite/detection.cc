@@ -140,7 +140,6 @@ Status give_fast(TfliteSite& site, ValueId corners, ValueId scores, BestBoxes ho
 
 /// Encoded boxes, scores of their classes, anchors; gives boxes, classes, scores, and how many there are.
 Status import_detection(TfliteSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(3));
   WHET_TRY(const PostProcess p, read_post_process(site));
   WHET_TRY(const ValueId encodings, site.real(0));
   WHET_TRY(const ValueId anchors, site.real(2));
@@ -157,7 +156,7 @@ Status import_detection(TfliteSite& site) {
 
 TfliteRows detection_rows() {
   static constexpr TfliteRow kRows[] = {
-      {"TFLite_Detection_PostProcess", import_detection},
+      {"TFLite_Detection_PostProcess", 3, import_detection},
   };
   return kRows;
 }

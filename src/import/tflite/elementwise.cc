@@ -18,18 +18,15 @@ Status give_clip(TfliteSite& site, double low, double high) {
 Status import_relu_0_to_1(TfliteSite& site) { return give_clip(site, 0, 1); }
 Status import_relu_n1_to_1(TfliteSite& site) { return give_clip(site, -1, 1); }
 Status import_gelu(TfliteSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   WHET_TRY(const ValueId x, site.real(0));
   return site.give_real(gelu(site, x, site.options().flag(0) ? Gelu::tanh : Gelu::erf));
 }
 Status import_hard_swish(TfliteSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   WHET_TRY(const ValueId x, site.real(0));
   return site.give_real(site.add("y", UnaryOperator{U::hard_swish}, {x}));
 }
 
 Status import_softmax(TfliteSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   WHET_TRY(ValueId x, site.real(0));
   if (site.rank(x) == 0) return site.error("the input is a scalar");
   const double beta = static_cast<double>(site.options().number<float>(0));
@@ -40,7 +37,6 @@ Status import_softmax(TfliteSite& site) {
 }
 /// x / |x| along the last dimension.
 Status import_l2_normalization(TfliteSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   WHET_TRY(const ValueId x, site.real(0));
   if (site.rank(x) == 0) return site.error("the input is a scalar");
   const Ints last = {static_cast<std::int64_t>(site.rank(x)) - 1};
@@ -52,16 +48,9 @@ Status import_l2_normalization(TfliteSite& site) {
 
 // ---- Stored as they mean, and back.
 
-Status import_dequantize(TfliteSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  return site.give(site.real(0));
-}
-Status import_quantize(TfliteSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
-  return site.give_real(site.real(0));
-}
+Status import_dequantize(TfliteSite& site) { return site.give(site.real(0)); }
+Status import_quantize(TfliteSite& site) { return site.give_real(site.real(0)); }
 Status import_cast(TfliteSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   const auto to = dtype_of_tflite(site.result_info().type);
   if (!to || site.result_info().type == kInt16)
     return site.error("casts to " + tflite_type_name(site.result_info().type) + ", which is not supported");
@@ -78,12 +67,12 @@ TfliteRows elementwise_rows() {
       {"ARG_MAX", as_real, "ArgMax", "output_type=type#0"},
       {"ARG_MIN", as_real, "ArgMin", "output_type=type#0"},
       {"ATAN2", as_plain, "Atan2"},
-      {"CAST", import_cast},
+      {"CAST", 1, import_cast},
       {"CEIL", as_real, "Ceil"},
       {"COS", as_real, "Cos"},
       {"CUMSUM", as_real, "Cumsum", "exclusive=bool#0 reverse=bool#1"},
       {"DENSIFY", as_plain, "Identity"},
-      {"DEQUANTIZE", import_dequantize},
+      {"DEQUANTIZE", 1, import_dequantize},
       {"DIV", as_real, "Div", "activation#0"},
       {"ELU", as_real, "Elu"},
       {"EQUAL", as_real, "Equal"},
@@ -91,11 +80,11 @@ TfliteRows elementwise_rows() {
       {"FLOOR", as_real, "Floor"},
       {"FLOOR_DIV", as_real, "FloorDiv"},
       {"FLOOR_MOD", as_real, "FloorMod"},
-      {"GELU", import_gelu},
+      {"GELU", 1, import_gelu},
       {"GREATER", as_real, "Greater"},
       {"GREATER_EQUAL", as_real, "GreaterEqual"},
-      {"HARD_SWISH", import_hard_swish},
-      {"L2_NORMALIZATION", import_l2_normalization},
+      {"HARD_SWISH", 1, import_hard_swish},
+      {"L2_NORMALIZATION", 1, import_l2_normalization},
       {"LEAKY_RELU", as_real, "LeakyRelu", "alpha=float#0"},
       {"LESS", as_real, "Less"},
       {"LESS_EQUAL", as_real, "LessEqual"},
@@ -115,7 +104,7 @@ TfliteRows elementwise_rows() {
       {"ONE_HOT", as_plain, "OneHot", "axis=int#0"},
       {"POW", as_real, "Pow"},
       {"PRELU", as_real, "Prelu"},
-      {"QUANTIZE", import_quantize},
+      {"QUANTIZE", 1, import_quantize},
       {"REDUCE_ALL", as_real, "All", "keep_dims=bool#0"},
       {"REDUCE_ANY", as_real, "Any", "keep_dims=bool#0"},
       {"REDUCE_MAX", as_real, "Max", "keep_dims=bool#0"},
@@ -131,7 +120,7 @@ TfliteRows elementwise_rows() {
       {"SELECT_V2", as_real, "SelectV2"},
       {"SIGN", as_real, "Sign"},
       {"SIN", as_real, "Sin"},
-      {"SOFTMAX", import_softmax},
+      {"SOFTMAX", 1, import_softmax},
       {"SQRT", as_real, "Sqrt"},
       {"SQUARE", as_real, "Square"},
       {"SQUARED_DIFFERENCE", as_real, "SquaredDifference"},

@@ -185,7 +185,6 @@ Result<ValueId> turn_of(NodeSite& site, ValueId landmarks, const MatrixPlan& pla
 
 /// A matrix that leads from pixels of the result to those of the image: the box around some landmarks, turned level.
 Status import_landmark_matrix(TfliteSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   WHET_TRY(ValueId landmarks, site.real(0));
   const std::int64_t count = num_elements(site.shape(landmarks)) / 3;
   if (count < 1 || num_elements(site.shape(landmarks)) % 3 != 0 || site.dtype(landmarks) != DType::f32)
@@ -235,7 +234,6 @@ Status import_landmark_matrix(TfliteSite& site) {
 
 /// Landmarks of two or three numbers each, of which the first two are moved.
 Status import_transform_landmarks(TfliteSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   WHET_TRY(const ValueId x, site.real(0));
   const Shape shape = site.shape(x);
   if (shape.size() < 3 || shape.size() > 4 || site.dtype(x) != DType::f32)
@@ -263,7 +261,6 @@ Status import_transform_landmarks(TfliteSite& site) {
 
 /// An image [1, H, W, C] at the places to which the matrix leads, between its pixels; 0 outside.
 Status import_transform_image(TfliteSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   WHET_TRY(const ImageSize size, read_size(site));
   WHET_TRY(const ValueId image, site.real(0));
   const Shape x = site.shape(image);
@@ -299,10 +296,10 @@ Status import_transform_image(TfliteSite& site) {
 
 TfliteRows landmarks_rows() {
   static constexpr TfliteRow kRows[] = {
-      {"Landmarks2TransformMatrix", import_landmark_matrix},
-      {"TransformLandmarks", import_transform_landmarks},
-      {"TransformTensor", import_transform_image},
-      {"TransformTensorBilinear", import_transform_image},
+      {"Landmarks2TransformMatrix", 1, import_landmark_matrix},
+      {"TransformLandmarks", 2, import_transform_landmarks},
+      {"TransformTensor", 2, import_transform_image},
+      {"TransformTensorBilinear", 2, import_transform_image},
   };
   return kRows;
 }

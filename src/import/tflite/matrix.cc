@@ -29,7 +29,6 @@ Result<ValueId> kept_start(TfliteSite& site, ValueId starts, std::int64_t d, std
 
 /// (x, part, starts): x with the part in it, as far behind the starts as it fits.
 Status import_dynamic_update_slice(TfliteSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(3));
   WHET_TRY(const ValueId x, site.real(0));
   WHET_TRY(ValueId part, site.real(1));
   const Shape whole = site.shape(x), extents = site.shape(part);
@@ -67,7 +66,6 @@ Status import_dynamic_update_slice(TfliteSite& site) {
 
 /// Vectors [..., n] as matrices [..., n, n] that are zero beside the diagonal.
 Status import_matrix_diag(TfliteSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   WHET_TRY(const ValueId x, site.real(0));
   if (site.rank(x) == 0 || site.shape(x).back() * site.shape(x).back() > kMostNumbers)
     return site.error("makes matrices of " + to_string(site.type(x)));
@@ -79,7 +77,6 @@ Status import_matrix_diag(TfliteSite& site) {
 }
 /// (matrices [..., m, n], diagonals [..., the smaller of both])
 Status import_matrix_set_diag(TfliteSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   WHET_TRY(const ValueId x, site.real(0));
   WHET_TRY(ValueId diagonal, site.real(1));
   const Shape matrices = site.shape(x);
@@ -99,7 +96,6 @@ Status import_matrix_set_diag(TfliteSite& site) {
 
 /// The shape to which two shapes broadcast.
 Status import_broadcast_args(TfliteSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   WHET_TRY(const Ints a, site.integers(0, "first shape"));
   WHET_TRY(const Ints b, site.integers(1, "second shape"));
   const auto both = broadcast(a, b);
@@ -109,7 +105,6 @@ Status import_broadcast_args(TfliteSite& site) {
 }
 
 Status import_fake_quant(TfliteSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   const FlatTable& o = site.options();
   const std::int64_t bits = o.number<std::int32_t>(2);
   const FakeQuantization form = bits < 2 || bits > 16
@@ -128,9 +123,9 @@ Status import_fake_quant(TfliteSite& site) {
 
 TfliteRows matrix_rows() {
   static constexpr TfliteRow kRows[] = {
-      {"BROADCAST_ARGS", import_broadcast_args},   {"DYNAMIC_UPDATE_SLICE", import_dynamic_update_slice},
-      {"FAKE_QUANT", import_fake_quant},           {"MATRIX_DIAG", import_matrix_diag},
-      {"MATRIX_SET_DIAG", import_matrix_set_diag},
+      {"BROADCAST_ARGS", 2, import_broadcast_args},   {"DYNAMIC_UPDATE_SLICE", 3, import_dynamic_update_slice},
+      {"FAKE_QUANT", 1, import_fake_quant},           {"MATRIX_DIAG", 1, import_matrix_diag},
+      {"MATRIX_SET_DIAG", 2, import_matrix_set_diag},
   };
   return kRows;
 }

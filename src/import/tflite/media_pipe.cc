@@ -33,7 +33,6 @@ Result<Blocks> read_blocks(const TfliteSite& site) {
 constexpr double kTenth = 0.1F;
 
 Status import_max_pool_argmax(TfliteSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   WHET_TRY(const Blocks b, read_blocks(site));
   const Shape x = site.shape(site.in(0));
   if (x.size() != 4 || num_elements(x) == 0 || x[1] % b.rows != 0 || x[2] % b.columns != 0)
@@ -56,7 +55,6 @@ Status import_max_pool_argmax(TfliteSite& site) {
 
 /// Each pixel goes to its place among those of its window; the others are 0.
 Status import_max_unpool(TfliteSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   WHET_TRY(const Blocks b, read_blocks(site));
   const Shape x = site.shape(site.in(0));
   if (x.size() != 4 || num_elements(x) == 0 || site.shape(site.in(1)) != x)
@@ -80,8 +78,8 @@ Status import_max_unpool(TfliteSite& site) {
 
 TfliteRows media_pipe_rows() {
   static constexpr TfliteRow kRows[] = {
-      {"MaxPoolingWithArgmax2D", import_max_pool_argmax},
-      {"MaxUnpooling2D", import_max_unpool},
+      {"MaxPoolingWithArgmax2D", 1, import_max_pool_argmax},
+      {"MaxUnpooling2D", 2, import_max_unpool},
   };
   return kRows;
 }

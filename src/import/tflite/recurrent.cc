@@ -128,7 +128,6 @@ Status expect_tanh(const TfliteSite& site) {
 }
 
 Status import_sequence_lstm(TfliteSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1, 24));
   WHET_RETURN_IF_ERROR(expect_tanh(site));
   WHET_RETURN_IF_ERROR(expect_no_normalization(site));
   WHET_TRY(const ValueId x, site.real(0));
@@ -138,7 +137,6 @@ Status import_sequence_lstm(TfliteSite& site) {
 
 /// One step of a cell; kernel type 1 is the basic one.
 Status import_lstm(TfliteSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1, 24));
   if (site.options().number<std::int8_t>(3) == 1) return give_basic_cell(site);
   WHET_RETURN_IF_ERROR(expect_tanh(site));
   WHET_RETURN_IF_ERROR(expect_no_normalization(site));
@@ -190,14 +188,12 @@ Result<ValueId> rnn_rows(TfliteSite& site, ValueId x, bool batch_first, int acti
 
 /// (x, weights, weights of the state, bias, state)
 Status import_sequence_rnn(TfliteSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(5));
   WHET_TRY(const ValueId x, site.real(0));
   return site.give_real(rnn_rows(site, x, !site.options().flag(0), site.options().number<std::uint8_t>(1), 1));
 }
 
 /// (x, weights, weights of the state, bias and state of each way)
 Status import_bidirectional_rnn(TfliteSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(9, 12));
   for (std::size_t i = 9; i < site.input_count(); ++i)
     if (site.has(i)) return site.error("has a second input, which is not supported");
   const bool batch_first = !site.options().flag(0);
@@ -211,7 +207,6 @@ Status import_bidirectional_rnn(TfliteSite& site) {
 /// x by each filter's weights of features, behind what the filter's memory has of the steps before; the memory by its weights
 /// of time, added up; `rank` filters are a unit. (x [N, features], [F, features], [F, steps], bias [F / rank], memory [N, F * steps])
 Status import_svdf(TfliteSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(5));
   WHET_RETURN_IF_ERROR(expect_float_form(site));
   const std::int64_t rank = site.options().number<std::int32_t>(0);
   WHET_TRY(const ValueId x, site.real(0));
@@ -247,11 +242,11 @@ Status import_svdf(TfliteSite& site) {
 TfliteRows recurrent_rows() {
   static constexpr TfliteRow kRows[] = {
       {"BIDIRECTIONAL_SEQUENCE_LSTM", import_bidirectional_lstm},
-      {"BIDIRECTIONAL_SEQUENCE_RNN", import_bidirectional_rnn},
-      {"LSTM", import_lstm},
-      {"SVDF", import_svdf},
-      {"UNIDIRECTIONAL_SEQUENCE_LSTM", import_sequence_lstm},
-      {"UNIDIRECTIONAL_SEQUENCE_RNN", import_sequence_rnn},
+      {"BIDIRECTIONAL_SEQUENCE_RNN", {9, 12}, import_bidirectional_rnn},
+      {"LSTM", {1, 24}, import_lstm},
+      {"SVDF", 5, import_svdf},
+      {"UNIDIRECTIONAL_SEQUENCE_LSTM", {1, 24}, import_sequence_lstm},
+      {"UNIDIRECTIONAL_SEQUENCE_RNN", 5, import_sequence_rnn},
   };
   return kRows;
 }

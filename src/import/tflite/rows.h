@@ -1,5 +1,6 @@
 #pragma once
 
+#include "import/arity.h"
 #include "import/rows.h"
 #include "import/tflite/flex.h"
 #include "import/tflite/site.h"
@@ -12,7 +13,9 @@ namespace whet::tflite {
 enum Passing : std::uint8_t { as_plain, as_real, as_moved };
 
 struct TfliteRow {
-  constexpr TfliteRow(std::string_view op, Status (*import)(TfliteSite&)) : op(op), import(import) {}
+  constexpr TfliteRow(std::string_view op, Arity arity, Status (*import)(TfliteSite&))
+      : op(op), arity(arity), import(import) {}
+  constexpr TfliteRow(std::string_view op, Status (*import)(TfliteSite&)) : TfliteRow(op, kAnyArity, import) {}
   /// `as`: TensorFlow's operator. `attributes`: its attributes by the fields of the options, "axis=int#1 keep_dims=bool#0": int, ints,
   /// float, bool, a text of two (A|B), a list of rows and columns (window#2,1), and the type of a result (type#0). "activation#0" is what
   /// is done to the result.
@@ -20,6 +23,7 @@ struct TfliteRow {
       : op(op), passing(passing), as(as), attributes(attributes) {}
 
   std::string_view op;
+  Arity arity = kAnyArity;
   Status (*import)(TfliteSite&) = nullptr;
   Passing passing = as_plain;
   std::string_view as, attributes;

@@ -22,7 +22,6 @@ Status give_moved(TfliteSite& site, std::size_t i, Move move) {
 }
 
 Status import_reshape(TfliteSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1, 2));
   std::vector<Size> wanted;
   if (site.has(1) && (site.constant(site.in(1)) != nullptr || site.bounds(site.in(1)) != nullptr)) {
     WHET_TRY(wanted, site.known_sizes(site.in(1), "shape"));
@@ -35,7 +34,6 @@ Status import_reshape(TfliteSite& site) {
   return give_moved(site, 0, [&](ValueId x) { return reshaped(site, x, wanted, true); });
 }
 Status import_concatenation(TfliteSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1, 65536));
   bool stored = site.options().number<std::int8_t>(1) == 0;
   for (std::size_t i = 0; i < site.input_count(); ++i) {
     if (!site.has(i)) return site.error("input " + std::to_string(i) + " is left out");
@@ -53,7 +51,6 @@ Status import_concatenation(TfliteSite& site) {
   return site.give_real(site.activated(y, site.options().number<std::int8_t>(1)));
 }
 Status import_slice(TfliteSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(3));
   WHET_TRY(const Ints begin, site.integers(1, "list of starts"));
   WHET_TRY(const Ints size, site.integers(2, "list of sizes"));
   if (begin.size() != size.size())
@@ -69,7 +66,6 @@ Status import_slice(TfliteSite& site) {
 }
 
 Status import_embedding(TfliteSite& site) {  // (rows, table)
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   return give_moved(site, 1, [&](ValueId x) -> Result<ValueId> {
     if (site.rank(x) == 0) return site.error("looks up rows of a scalar");
     return gather(site, x, site.in(0), 0);
@@ -81,9 +77,9 @@ TfliteRows shape_rows() {
   static constexpr TfliteRow kRows[] = {
       {"BATCH_TO_SPACE_ND", as_moved, "BatchToSpaceND"},
       {"BROADCAST_TO", as_moved, "BroadcastTo"},
-      {"CONCATENATION", import_concatenation},
+      {"CONCATENATION", {1, 65536}, import_concatenation},
       {"DEPTH_TO_SPACE", as_moved, "DepthToSpace", "block_size=int#0"},
-      {"EMBEDDING_LOOKUP", import_embedding},
+      {"EMBEDDING_LOOKUP", 2, import_embedding},
       {"EXPAND_DIMS", as_moved, "ExpandDims"},
       {"FILL", as_plain, "Fill"},
       {"GATHER", as_moved, "Gather", "axis=int#0 batch_dims=int#1"},
@@ -94,7 +90,7 @@ TfliteRows shape_rows() {
       {"PADV2", as_real, "PadV2"},
       {"RANGE", as_plain, "Range"},
       {"RANK", as_plain, "Rank", "out_type=type#0"},
-      {"RESHAPE", import_reshape},
+      {"RESHAPE", {1, 2}, import_reshape},
       {"RESIZE_BILINEAR", as_real, "ResizeBilinear", "align_corners=bool#2 half_pixel_centers=bool#3"},
       {"RESIZE_NEAREST_NEIGHBOR", as_real, "ResizeNearestNeighbor", "align_corners=bool#0 half_pixel_centers=bool#1"},
       {"REVERSE_SEQUENCE", as_moved, "ReverseSequence", "seq_dim=int#0 batch_dim=int#1"},
@@ -102,7 +98,7 @@ TfliteRows shape_rows() {
       {"SCATTER_ND", as_real, "ScatterNd"},
       {"SEGMENT_SUM", as_real, "SegmentSum"},
       {"SHAPE", as_plain, "Shape", "out_type=type#0"},
-      {"SLICE", import_slice},
+      {"SLICE", 3, import_slice},
       {"SPACE_TO_BATCH_ND", as_real, "SpaceToBatchND"},
       {"SPACE_TO_DEPTH", as_moved, "SpaceToDepth", "block_size=int#0"},
       {"SPLIT", as_moved, "Split"},

@@ -32,6 +32,7 @@ Status TfliteSite::import() {
                           : ", which nothing before it defines"));
   }
   WHET_RETURN_IF_ERROR(check_int16());
+  WHET_RETURN_IF_ERROR(expect_inputs(row->arity.least, row->arity.most));
   WHET_RETURN_IF_ERROR(row->import != nullptr ? row->import(*this) : import_as(*row));
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     if (!graph_.defined(outputs_[i])) {
@@ -87,7 +88,9 @@ Status TfliteSite::import_as(const TfliteRow& row) {
   read_attributes(row.attributes);
   operands_ = std::move(operands);
   computes_ = !moves;
-  return tensorflow::find_row(row.as)->import(*this);
+  const tensorflow::TfRow& as = *tensorflow::find_row(row.as);
+  WHET_RETURN_IF_ERROR(expect_inputs(as.arity.least, as.arity.most));
+  return as.import(*this);
 }
 
 void TfliteSite::read_attributes(std::string_view words) {

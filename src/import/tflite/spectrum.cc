@@ -11,7 +11,6 @@ using Ints = std::vector<std::int64_t>;
 
 /// Half of the spectrum of each image [..., rows, columns], which is cut or filled up with zeros to known sizes.
 Status import_rfft2d(TfliteSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   const Shape x = site.shape(site.in(0));
   WHET_TRY(const Ints sizes, site.integers(1, "list of sizes"));
   if (sizes.size() != 2 || x.size() < 2 || !is_float(site.dtype(site.in(0))))
@@ -41,7 +40,7 @@ TfliteRows spectrum_rows() {
       {"COMPLEX_ABS", as_plain, "ComplexAbs"},
       {"IMAG", as_plain, "Imag"},
       {"REAL", as_plain, "Real"},
-      {"RFFT2D", import_rfft2d},
+      {"RFFT2D", 2, import_rfft2d},
   };
   return kRows;
 }

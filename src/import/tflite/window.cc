@@ -106,7 +106,6 @@ Status give_conv2d(TfliteSite& site, WeightOrder order, int dilation, std::size_
 
 /// The root of the mean of squares.
 Status import_l2_pool(TfliteSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(1));
   const FlatTable& o = site.options();
   const Slide slide{o.number<std::int8_t>(0) == 0, {o.number<std::int32_t>(2), o.number<std::int32_t>(1)}};
   const Shape kernel = {o.number<std::int32_t>(4), o.number<std::int32_t>(3)};
@@ -177,7 +176,6 @@ Status import_depthwise_conv(TfliteSite& site) { return give_conv2d(site, Weight
 
 /// Images [N, D, H, W, C] by weights [D, H, W, C / groups, O].
 Status import_conv3d(TfliteSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2, 3));
   const FlatTable& o = site.options();
   const Slide slide{o.number<std::int8_t>(0) == 0,
                     {o.number<std::int32_t>(1), o.number<std::int32_t>(3), o.number<std::int32_t>(2)},
@@ -188,7 +186,6 @@ Status import_conv3d(TfliteSite& site) {
 
 /// Inputs: the shape of the result, weights [O, rows, columns, I], the image, a bias.
 Status import_transpose_conv(TfliteSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(3, 4));
   WHET_TRY(const Ints shape, site.integers(0, "shape"));
   if (shape.size() != 4) return site.error("the shape of its result has " + std::to_string(shape.size()) + " entries");
   const FlatTable& o = site.options();
@@ -198,7 +195,6 @@ Status import_transpose_conv(TfliteSite& site) {
 
 /// Inputs: the shape of the result, weights [D, H, W, O, I], the image, a bias.
 Status import_conv3d_transpose(TfliteSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(3, 4));
   WHET_TRY(const Ints shape, site.integers(0, "shape"));
   if (shape.size() != 5) return site.error("the shape of its result has " + std::to_string(shape.size()) + " entries");
   const FlatTable& o = site.options();
@@ -214,7 +210,6 @@ Status import_conv3d_transpose(TfliteSite& site) {
 
 /// MediaPipe's own: padding, columns and rows of the stride in three numbers. Weights are [O, rows, columns, I].
 Status import_conv_transpose_bias(TfliteSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2, 3));
   const std::string_view bytes = site.operation().custom_options;
   std::int32_t numbers[3] = {};
   if (bytes.size() < sizeof(numbers))
@@ -233,7 +228,6 @@ Status import_conv_transpose_bias(TfliteSite& site) {
 
 /// x as rows times weights [O, I], plus a bias.
 Status import_fully_connected(TfliteSite& site) {
-  WHET_RETURN_IF_ERROR(site.expect_inputs(2, 3));
   const FlatTable& o = site.options();
   const int activation = o.number<std::uint8_t>(0);
   if (o.number<std::int8_t>(1) != 0) return site.error("has shuffled weights, which are not supported");
@@ -277,14 +271,14 @@ TfliteRows window_rows() {
       {"AVERAGE_POOL_2D", as_real, "AvgPool", kPool},
       {"BATCH_MATMUL", as_real, "BatchMatMulV2", "adj_x=bool#0 adj_y=bool#1"},
       {"CONV_2D", import_conv},
-      {"CONV_3D", import_conv3d},
-      {"CONV_3D_TRANSPOSE", import_conv3d_transpose},
-      {"Convolution2DTransposeBias", import_conv_transpose_bias},
+      {"CONV_3D", {2, 3}, import_conv3d},
+      {"CONV_3D_TRANSPOSE", {3, 4}, import_conv3d_transpose},
+      {"Convolution2DTransposeBias", {2, 3}, import_conv_transpose_bias},
       {"DEPTHWISE_CONV_2D", import_depthwise_conv},
-      {"FULLY_CONNECTED", import_fully_connected},
-      {"L2_POOL_2D", import_l2_pool},
+      {"FULLY_CONNECTED", {2, 3}, import_fully_connected},
+      {"L2_POOL_2D", 1, import_l2_pool},
       {"MAX_POOL_2D", as_real, "MaxPool", kPool},
-      {"TRANSPOSE_CONV", import_transpose_conv},
+      {"TRANSPOSE_CONV", {3, 4}, import_transpose_conv},
   };
   return kRows;
 }
