@@ -26,7 +26,7 @@ int sleep_for_requests(int fd) {
   for (;;) {
     const ReceiveResult received = receive_frame(fd);
     if (!received.ok) return received.end == WireEnd::closed ? 0 : 3;
-    if (received.frame.type != FrameType::measure || !decode_measure_request(received.frame.payload)) return 3;
+    if (received.frame.type != FrameType::measure || !decode<MeasureRequest>(received.frame.payload)) return 3;
     std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
     if (!send_frame(fd, FrameType::measured, encode(MeasureReply{OutcomeCode::ok, "", {1e-3}, false, seconds})))
       return 0;

@@ -57,103 +57,113 @@ class PlanWriter {
   std::string out_;
 };
 
+/// Copies what both forms of a plan have, ours to the stored one. A text is in the table of strings from then on.
+struct ToStored {
+  StringTable& strings;
+
+  template <typename T>
+  const ToStored& operator()(const T& ours, T& stored) const {
+    return stored = ours, *this;
+  }
+  const ToStored& operator()(const std::string& ours, PlanString& stored) const {
+    return stored = strings.add(ours), *this;
+  }
+  const ToStored& operator()(const Dim3& ours, std::uint32_t (&stored)[3]) const {
+    return stored[0] = ours.x, stored[1] = ours.y, stored[2] = ours.z, *this;
+  }
+  const ToStored& flag(bool ours, std::uint32_t& flags, std::uint32_t flag) const {
+    return flags |= ours ? flag : 0u, *this;
+  }
+};
+/// The inverse.
+struct FromStored {
+  const ModelView& view;
+
+  template <typename T>
+  const FromStored& operator()(T& ours, const T& stored) const {
+    return ours = stored, *this;
+  }
+  const FromStored& operator()(std::string& ours, const PlanString& stored) const {
+    return ours = view.text(stored), *this;
+  }
+  const FromStored& operator()(Dim3& ours, const std::uint32_t (&stored)[3]) const {
+    return ours = {stored[0], stored[1], stored[2]}, *this;
+  }
+  const FromStored& flag(bool& ours, std::uint32_t flags, std::uint32_t flag) const {
+    return ours = flags & flag, *this;
+  }
+};
+
+template <typename Copy, typename Tensor, typename Stored>
+void copy_tensor(const Copy& copy, Tensor& t, Stored& s) {
+  copy(t.name, s.name)(t.dtype, s.dtype)(t.bytes, s.bytes);
+}
+template <typename Copy, typename Launch, typename Stored>
+void copy_launch(const Copy& copy, Launch& l, Stored& s) {
+  copy(l.entry, s.entry)(l.grid, s.grid)(l.block, s.block)(l.block_memory, s.block_memory);
+  copy(l.first_argument, s.first_argument)(l.argument_count, s.argument_count).flag(l.early, s.flags, kLaunchEarly);
+}
+template <typename Copy, typename Step, typename Stored>
+void copy_step(const Copy& copy, Step& p, Stored& s) {
+  copy(p.kind, s.kind)(p.entry, s.entry)(p.written, s.written)(p.workspace_offset, s.workspace_offset);
+  copy(p.workspace_bytes, s.workspace_bytes)(p.worker_bytes, s.worker_bytes)(p.flops, s.flops)(p.bytes, s.bytes);
+  copy(p.predicted_seconds, s.predicted_seconds)(p.node, s.node)(p.op, s.op);
+  copy.flag(p.parallel, s.flags, kStepParallel).flag(p.barrier, s.flags, kStepBarrier);
+  copy.flag(p.part, s.flags, kStepPart).flag(p.divisible, s.flags, kStepDivisible);
+}
+template <typename Copy, typename Plan, typename Header>
+void copy_header(const Copy& copy, Plan& p, Header& h) {
+  copy(p.arena_bytes, h.arena_bytes)(p.weights_bytes, h.weights_bytes)(p.flops, h.flops);
+  copy(p.predicted_seconds, h.predicted_seconds)(p.entries, h.entries)(p.tuned_threads, h.tuned_threads);
+  copy(p.name, h.name)(p.target, h.target)(p.required_isa, h.required_isa)(p.records, h.records)(p.compiler,
+                                                                                                 h.compiler);
+  copy(p.device, h.device)(p.images_bytes, h.images_bytes);
+}
+
 std::vector<PlanTensor> stored_tensors(const std::vector<ModelPlan::Tensor>& tensors, StringTable& strings,
                                        std::vector<std::int64_t>& dims) {
   std::vector<PlanTensor> stored;
   for (const ModelPlan::Tensor& t : tensors) {
-    PlanTensor s{};
-    s.name = strings.add(t.name);
-    s.dtype = t.dtype;
+    PlanTensor& s = stored.emplace_back();
+    copy_tensor(ToStored{strings}, t, s);
     s.rank = static_cast<std::uint32_t>(t.shape.size());
     s.first_dim = static_cast<std::uint32_t>(dims.size());
-    s.bytes = t.bytes;
     dims.insert(dims.end(), t.shape.begin(), t.shape.end());
-    stored.push_back(s);
   }
   return stored;
-}
-
-PlanLaunch stored_launch(const ModelPlan::Launch& launch, StringTable& strings) {
-  PlanLaunch l{};
-  l.entry = strings.add(launch.entry);
-  const Dim3 &grid = launch.grid, &block = launch.block;
-  l.grid[0] = grid.x, l.grid[1] = grid.y, l.grid[2] = grid.z;
-  l.block[0] = block.x, l.block[1] = block.y, l.block[2] = block.z;
-  l.block_memory = launch.block_memory;
-  l.flags = launch.early ? kLaunchEarly : 0u;
-  l.first_argument = launch.first_argument;
-  l.argument_count = launch.argument_count;
-  return l;
 }
 
 PlanStep stored_step(const ModelPlan::Step& step, StringTable& strings, std::vector<PlanArgument>& arguments,
                      std::vector<PlanLaunch>& launches) {
   PlanStep s{};
-  s.kind = step.kind;
-  s.entry = step.entry;
+  copy_step(ToStored{strings}, step, s);
   s.first_argument = static_cast<std::uint32_t>(arguments.size());
   s.argument_count = static_cast<std::uint32_t>(step.arguments.size());
-  s.flags = (step.parallel ? kStepParallel : 0u) | (step.barrier ? kStepBarrier : 0u) | (step.part ? kStepPart : 0u) |
-            (step.divisible ? kStepDivisible : 0u);
-  s.written = step.written;
   s.first_launch = static_cast<std::uint32_t>(launches.size());
   s.launch_count = static_cast<std::uint32_t>(step.launches.size());
-  s.workspace_offset = step.workspace_offset;
-  s.workspace_bytes = step.workspace_bytes;
-  s.worker_bytes = step.worker_bytes;
-  s.flops = step.flops;
-  s.bytes = step.bytes;
-  s.predicted_seconds = step.predicted_seconds;
-  s.node = strings.add(step.node);
-  s.op = strings.add(step.op);
   arguments.insert(arguments.end(), step.arguments.begin(), step.arguments.end());
-  for (const ModelPlan::Launch& launch : step.launches) launches.push_back(stored_launch(launch, strings));
+  for (const ModelPlan::Launch& launch : step.launches) copy_launch(ToStored{strings}, launch, launches.emplace_back());
   return s;
 }
 
 std::vector<ModelPlan::Tensor> read_tensors(const ModelView& view, const PlanTensor* stored, std::uint32_t count) {
-  std::vector<ModelPlan::Tensor> tensors;
+  std::vector<ModelPlan::Tensor> tensors(count);
   for (std::uint32_t i = 0; i < count; ++i) {
-    const PlanTensor& s = stored[i];
-    const std::int64_t* dims = view.dims + s.first_dim;
-    tensors.push_back({view.text(s.name), s.dtype, {dims, dims + s.rank}, s.bytes});
+    copy_tensor(FromStored{view}, tensors[i], stored[i]);
+    const std::int64_t* dims = view.dims + stored[i].first_dim;
+    tensors[i].shape.assign(dims, dims + stored[i].rank);
   }
   return tensors;
-}
-
-ModelPlan::Launch read_launch(const ModelView& view, const PlanLaunch& l) {
-  ModelPlan::Launch launch;
-  launch.entry = view.text(l.entry);
-  launch.grid = {l.grid[0], l.grid[1], l.grid[2]};
-  launch.block = {l.block[0], l.block[1], l.block[2]};
-  launch.block_memory = l.block_memory;
-  launch.early = l.flags & kLaunchEarly;
-  launch.first_argument = l.first_argument;
-  launch.argument_count = l.argument_count;
-  return launch;
 }
 
 ModelPlan::Step read_step(const ModelView& view, const PlanStep& s) {
   const PlanArgument* arguments = view.arguments + s.first_argument;
   ModelPlan::Step step;
-  step.kind = s.kind;
-  step.entry = s.entry;
+  copy_step(FromStored{view}, step, s);
   step.arguments.assign(arguments, arguments + s.argument_count);
-  step.parallel = s.flags & kStepParallel;
-  step.barrier = s.flags & kStepBarrier;
-  step.part = s.flags & kStepPart;
-  step.divisible = s.flags & kStepDivisible;
-  step.written = s.written;
-  step.workspace_offset = s.workspace_offset;
-  step.workspace_bytes = s.workspace_bytes;
-  step.worker_bytes = s.worker_bytes;
-  step.flops = s.flops;
-  step.bytes = s.bytes;
-  step.predicted_seconds = s.predicted_seconds;
-  step.node = view.text(s.node);
-  step.op = view.text(s.op);
+  step.launches.resize(s.launch_count);
   for (std::uint32_t i = 0; i < s.launch_count; ++i)
-    step.launches.push_back(read_launch(view, view.launches[s.first_launch + i]));
+    copy_launch(FromStored{view}, step.launches[i], view.launches[s.first_launch + i]);
   return step;
 }
 
@@ -227,19 +237,7 @@ std::string write_plan(const ModelPlan& plan) {
   std::memcpy(header.magic, "whetplan", 8);
   header.version = kPlanVersion;
   header.header_bytes = sizeof(PlanHeader);
-  header.arena_bytes = plan.arena_bytes;
-  header.weights_bytes = plan.weights_bytes;
-  header.flops = plan.flops;
-  header.predicted_seconds = plan.predicted_seconds;
-  header.entries = plan.entries;
-  header.tuned_threads = plan.tuned_threads;
-  header.name = strings.add(plan.name);
-  header.target = strings.add(plan.target);
-  header.required_isa = strings.add(plan.required_isa);
-  header.records = strings.add(plan.records);
-  header.compiler = strings.add(plan.compiler);
-  header.device = strings.add(plan.device);
-  header.images_bytes = plan.images_bytes;
+  copy_header(ToStored{strings}, plan, header);
 
   PlanWriter writer;
   header.inputs = writer.append(inputs);
@@ -268,20 +266,8 @@ Result<ModelPlan> read_plan(std::string_view stored) {
   if (parse_model(aligned.data(), stored.size(), &view, &error) != 0) return Error{error.message};
   const PlanHeader& h = *view.header;
   ModelPlan plan;
-  plan.name = view.text(h.name);
-  plan.target = view.text(h.target);
-  plan.required_isa = view.text(h.required_isa);
-  plan.records = view.text(h.records);
-  plan.compiler = view.text(h.compiler);
-  plan.device = view.text(h.device);
+  copy_header(FromStored{view}, plan, h);
   plan.images.assign(view.images, view.images + h.images.count);
-  plan.images_bytes = h.images_bytes;
-  plan.entries = h.entries;
-  plan.tuned_threads = h.tuned_threads;
-  plan.arena_bytes = h.arena_bytes;
-  plan.weights_bytes = h.weights_bytes;
-  plan.flops = h.flops;
-  plan.predicted_seconds = h.predicted_seconds;
   plan.inputs = read_tensors(view, view.inputs, h.inputs.count);
   plan.outputs = read_tensors(view, view.outputs, h.outputs.count);
   for (std::uint32_t i = 0; i < h.steps.count; ++i) plan.steps.push_back(read_step(view, view.steps[i]));

@@ -121,7 +121,7 @@ const Life kModels{"whet-model", [](int fd) { return become_whet_model(fd, "off"
 void set_model_runner(std::string command) { model_runner = std::move(command); }
 
 Result<std::string> ModelClient::need(std::string_view payload) {
-  const auto need = decode_session_need(payload);
+  const auto need = decode<SessionNeed>(payload);
   if (!need) return Error{"what is said of files makes no sense"};
   SessionHave have;
   Result<std::vector<std::uint64_t>> there = store_.expect(need->blobs);
@@ -133,7 +133,7 @@ Result<std::string> ModelClient::need(std::string_view payload) {
 }
 
 Result<std::string> ModelClient::add_blob(std::string_view payload) {
-  const auto blob = decode_session_blob(payload);
+  const auto blob = decode<SessionBlob>(payload);
   if (!blob) return Error{"a piece of a file makes no sense"};
   SessionHave have;
   const Result<std::uint64_t> there = store_.add(*blob);
@@ -191,7 +191,7 @@ bool ModelClient::send_files(const ModelOrder& order, std::string& why) {
 
 Status ModelClient::carry_out(std::string_view payload, const std::function<void(std::string)>& answer,
                               const std::function<bool()>& unwanted) {
-  const auto order = decode_model_order(payload);
+  const auto order = decode<ModelOrder>(payload);
   if (!order || !(order->seconds > 0) || order->seconds > kMostAnswerSeconds)
     return Error{"an order for models makes no sense"};
   std::string why = why_refused(*order);

@@ -69,7 +69,7 @@ class Supervisor {
   std::string greet() {
     const auto message = link_.receive(clocks_.hello);
     if (!message) return link_.error().empty() ? "no hello came" : link_.error();
-    const auto hello = message->type == SessionType::hello ? decode_session_hello(message->payload) : std::nullopt;
+    const auto hello = message->type == SessionType::hello ? decode<SessionHello>(message->payload) : std::nullopt;
     if (!hello) return "the first message is no hello";
     if (hello->highest < kSessionLowest || hello->lowest > kSessionHighest)
       return "this whet-device speaks version " + std::to_string(kSessionHighest) +
@@ -90,7 +90,7 @@ class Supervisor {
         link_.send(SessionType::pong, message.id, std::move(message.payload));
         return;
       case SessionType::open:
-        if (const auto open = decode_session_open(message.payload)) {
+        if (const auto open = decode<SessionOpen>(message.payload)) {
           dead_seconds_ = std::clamp(open->dead_seconds, kLeastDead, kMostDead);
           link_.set_dead_seconds(dead_seconds_);
           user_ = open->user;
@@ -174,7 +174,7 @@ class Supervisor {
     const std::uint32_t items = static_cast<std::uint32_t>(job->items());
     double incumbent = 0;
     for (std::uint32_t number = 0; number < items && !is_disturbed(); ++number) {
-      link_.send(SessionType::starting, message.id, encode_number(number));
+      link_.send(SessionType::starting, message.id, encode(std::uint64_t{number}));
       SessionItem item{number, job->champion ? answer(runner, with_incumbent(*job, number, incumbent), message.id)
                                              : answer(runner, job->request(number), message.id)};
       if (job->champion && number == 0) incumbent = incumbent_after(std::get<MeasureReply>(item.reply));

@@ -95,9 +95,9 @@ class ServedBoard {
       const SessionMessage message = next();
       EXPECT_EQ(message.id, id);
       if (message.type == SessionType::starting)
-        text += "starting " + std::to_string(decode_number(message.payload).value()) + ", ";
+        text += "starting " + std::to_string(decode<std::uint64_t>(message.payload).value()) + ", ";
       if (message.type == SessionType::item) {
-        const SessionItem item = decode_session_item(message.payload).value();
+        const SessionItem item = decode<SessionItem>(message.payload).value();
         const auto code = std::visit([](const auto& reply) { return reply.code; }, item.reply);
         text += "item " + std::to_string(item.number) + ": " + std::string(name_of(code)) + ", ";
       }
@@ -117,9 +117,9 @@ TEST(Supervisor, SaysWhatTheBoardIs) {
   ServedBoard board;
   const SessionMessage message = board.next();
   ASSERT_EQ(message.type, SessionType::hello);
-  const auto hello = decode_session_hello(message.payload);
+  const auto hello = decode<SessionHello>(message.payload);
   ASSERT_TRUE(hello.has_value());
-  const auto device = decode_device_description(hello->details);
+  const auto device = decode<DeviceDescription>(hello->details);
   ASSERT_TRUE(device.has_value());
   EXPECT_EQ(device->unit.size(), 16u);
   EXPECT_EQ(device->page_bytes, sysconf(_SC_PAGESIZE));
@@ -180,10 +180,10 @@ TEST(Supervisor, AnswersPingsWhileAKernelRuns) {
   board.greet();
   board.link().send(SessionType::job, 1, encode(SessionJob{3, {MeasureRequest{kernel("hang"), {}}}}));
   EXPECT_EQ(board.next().type, SessionType::starting);
-  board.link().send(SessionType::ping, 0, encode_number(42));
+  board.link().send(SessionType::ping, 0, encode(std::uint64_t{42}));
   const SessionMessage pong = board.next();
   EXPECT_EQ(pong.type, SessionType::pong) << "before the kernel's limit";
-  EXPECT_EQ(decode_number(pong.payload), 42u);
+  EXPECT_EQ(decode<std::uint64_t>(pong.payload), 42u);
 }
 TEST(Supervisor, GivesAJobUpThatIsCancelled) {
   ServedBoard board;
@@ -237,7 +237,7 @@ TEST(Supervisor, AnswersOrdersThatItCannotCarryOut) {
     const SessionMessage message = board.next();
     EXPECT_EQ(message.type, SessionType::answer);
     EXPECT_EQ(board.next().type, SessionType::done);
-    const auto answer = decode_model_answer(message.payload);
+    const auto answer = decode<ModelAnswer>(message.payload);
     return answer && answer->kind == ModelAnswerKind::failed ? answer->sentence : "no failure";
   };
   ModelOrder order;
@@ -283,8 +283,8 @@ TEST(Supervisor, LetsSessionsTakeTurns) {
   board.link().send(SessionType::job, 1, encode(SessionJob{5, {MeasureRequest{kernel("add_one"), {}}}}));
   const SessionMessage note = board.next();
   ASSERT_EQ(note.type, SessionType::waiting);
-  EXPECT_GT(decode_session_waiting(note.payload)->seconds, 0);
-  const std::string why = decode_session_waiting(note.payload)->why;
+  EXPECT_GT(decode<SessionWaiting>(note.payload)->seconds, 0);
+  const std::string why = decode<SessionWaiting>(note.payload)->why;
   EXPECT_TRUE(why.starts_with("process " + std::to_string(getpid()) + " has had the device for ")) << why;
   EXPECT_TRUE(why.ends_with(" s, for ann")) << why;
   taken.give_back();
@@ -366,7 +366,7 @@ TEST(Supervisor, ServesManySessionsInTurn) {
     SessionMessage message = board->next();
     while (message.type == SessionType::waiting || message.type == SessionType::starting) message = board->next();
     ASSERT_EQ(message.type, SessionType::item);
-    EXPECT_EQ(std::get<MeasureReply>(decode_session_item(message.payload)->reply).code, OutcomeCode::ok);
+    EXPECT_EQ(std::get<MeasureReply>(decode<SessionItem>(message.payload)->reply).code, OutcomeCode::ok);
   }
   // A board has copies of the sockets of those before it, and so ends before them.
   while (!boards.empty()) boards.pop_back();

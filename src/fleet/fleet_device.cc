@@ -43,7 +43,7 @@ JobPart unanswered(const SessionJob& whole, const SessionItems& items, bool cham
 std::vector<const SessionItem*> take_items(const FleetAnswer& answer, const JobPart& part, SessionItems& items) {
   std::vector<const SessionItem*> taken(part.job.items());
   for (const std::string& bytes : answer.items) {
-    auto item = decode_session_item(bytes);
+    auto item = decode<SessionItem>(bytes);
     if (!item || item->number >= part.job.items()) continue;
     auto& place = items[part.numbers[item->number]];
     if (place || item->reply.index() != part.job.request(item->number).index()) continue;
@@ -198,7 +198,7 @@ Result<std::vector<ModelAnswer>> FleetDevice::run_models(const std::vector<Model
     if (answer->kind == FleetAnswer::Kind::done) {
       std::vector<ModelAnswer> answers;
       for (const std::string& item : answer->items) {
-        auto decoded = decode_model_answer(item);
+        auto decoded = decode<ModelAnswer>(item);
         if (!decoded) return Error{address_ + ": what " + answer->unit + " says of compiled models makes no sense"};
         answers.push_back(std::move(*decoded));
       }

@@ -202,7 +202,7 @@ class FleetModels : public FleetDevices {
 TEST_F(FleetModels, AreTimedByOneUnit) {
   const ModelLibrary file = model();
   EXPECT_EQ(times(file, {bursts({1, 2})}), "1 2 ");
-  const auto order = decode_model_order(queue_->jobs.back());
+  const auto order = decode<ModelOrder>(queue_->jobs.back());
   ASSERT_TRUE(order.has_value());
   EXPECT_EQ(order->models.front().hash, hash_of(file));
   EXPECT_TRUE(queue_->kept.empty()) << "the unit has it";

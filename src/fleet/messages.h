@@ -74,14 +74,10 @@ struct Presence {
 };
 const char* name_of(Presence::State);
 
-std::string encode(const FleetJob&);
-std::string encode(const FleetAnswer&);
-std::string encode(const FleetPart&);
-std::string encode(const Presence&);
-std::optional<FleetJob> decode_fleet_job(std::string_view);
-std::optional<FleetAnswer> decode_fleet_answer(std::string_view);
-std::optional<FleetPart> decode_fleet_part(std::string_view);
-std::optional<Presence> decode_presence(std::string_view);
+extern template struct Codec<FleetJob>;
+extern template struct Codec<FleetAnswer>;
+extern template struct Codec<FleetPart>;
+extern template struct Codec<Presence>;
 
 /// A piece of a file. It begins at a multiple of kFilePieceBytes, and whole pages of made weights are only counted.
 std::string encode_file_piece(std::string_view bytes);

@@ -26,10 +26,10 @@ std::string big_answer() { return std::string(3 * kAnswerPartBytes, 'x'); }
 TEST(FleetMessages, GoThereAndBack) {
   const std::string job = encode(FleetJob{1, "ann@laptop", "job"}), answer = encode(sample_answer()),
                     part = encode(FleetPart{7, 2, "bytes"}), presence = encode(sample_presence());
-  EXPECT_EQ(encode(*decode_fleet_job(job)), job);
-  EXPECT_EQ(encode(*decode_fleet_answer(answer)), answer);
-  EXPECT_EQ(encode(*decode_fleet_part(part)), part);
-  EXPECT_EQ(encode(*decode_presence(presence)), presence);
+  EXPECT_EQ(encode(*decode<FleetJob>(job)), job);
+  EXPECT_EQ(encode(*decode<FleetAnswer>(answer)), answer);
+  EXPECT_EQ(encode(*decode<FleetPart>(part)), part);
+  EXPECT_EQ(encode(*decode<Presence>(presence)), presence);
 }
 /// No two fields of a message have the same value.
 TEST(FleetMessages, HaveTheirGoldenBytes) {
@@ -47,26 +47,26 @@ TEST(FleetMessages, OfAnotherVersionAreNone) {
   for (std::string bytes : {encode(FleetJob{1, "", "job"}), encode(sample_answer()), encode(FleetPart{7, 2, "bytes"}),
                             encode(sample_presence())}) {
     bytes[0] = static_cast<char>(kFleetVersion + 1);
-    EXPECT_FALSE(decode_fleet_job(bytes) || decode_fleet_answer(bytes) || decode_fleet_part(bytes) ||
-                 decode_presence(bytes));
+    EXPECT_FALSE(decode<FleetJob>(bytes) || decode<FleetAnswer>(bytes) || decode<FleetPart>(bytes) ||
+                 decode<Presence>(bytes));
   }
 }
 TEST(FleetMessages, AreBounded) {
-  EXPECT_FALSE(decode_fleet_job(encode(FleetJob{1, "a\x1b[2J", "job"}))) << "what a terminal acts on";
-  EXPECT_FALSE(decode_fleet_job(encode(FleetJob{1, "", std::string(kMostJobBytes, 'x')})));
-  EXPECT_FALSE(decode_fleet_part(encode(FleetPart{1, 0, ""})));
-  EXPECT_FALSE(decode_fleet_part(encode(FleetPart{1, kMostAnswerParts + 1, ""})));
-  EXPECT_FALSE(decode_fleet_part(encode(FleetPart{1, 1, std::string(kAnswerPartBytes + 1, 'x')})));
+  EXPECT_FALSE(decode<FleetJob>(encode(FleetJob{1, "a\x1b[2J", "job"}))) << "what a terminal acts on";
+  EXPECT_FALSE(decode<FleetJob>(encode(FleetJob{1, "", std::string(kMostJobBytes, 'x')})));
+  EXPECT_FALSE(decode<FleetPart>(encode(FleetPart{1, 0, ""})));
+  EXPECT_FALSE(decode<FleetPart>(encode(FleetPart{1, kMostAnswerParts + 1, ""})));
+  EXPECT_FALSE(decode<FleetPart>(encode(FleetPart{1, 1, std::string(kAnswerPartBytes + 1, 'x')})));
   FleetAnswer answer = sample_answer();
   answer.items.resize(65537);
-  EXPECT_FALSE(decode_fleet_answer(encode(answer)));
+  EXPECT_FALSE(decode<FleetAnswer>(encode(answer)));
   Presence presence = sample_presence();
   presence.device.cores.clear();
-  EXPECT_FALSE(decode_presence(encode(presence)));
+  EXPECT_FALSE(decode<Presence>(encode(presence)));
   for (const double strange : {-1.0, 1e9, std::numeric_limits<double>::quiet_NaN()}) {
     presence = sample_presence();
     presence.celsius = strange;
-    EXPECT_FALSE(decode_presence(encode(presence)));
+    EXPECT_FALSE(decode<Presence>(encode(presence)));
   }
 }
 TEST(FleetMessages, CarryPiecesOfFilesWithoutTheirMadePages) {
@@ -120,16 +120,16 @@ TEST(FleetMessages, SurviveGarbage) {
         bytes[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(bytes.size())))] =
             static_cast<char>(rng.below(256));
       if (rng.chance(0.3)) bytes.resize(static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(bytes.size()))));
-      if (const auto job = decode_fleet_job(bytes)) {
+      if (const auto job = decode<FleetJob>(bytes)) {
         EXPECT_EQ(encode(*job), bytes);
       }
-      if (const auto answer = decode_fleet_answer(bytes)) {
+      if (const auto answer = decode<FleetAnswer>(bytes)) {
         EXPECT_EQ(encode(*answer), bytes);
       }
-      if (const auto part = decode_fleet_part(bytes)) {
+      if (const auto part = decode<FleetPart>(bytes)) {
         EXPECT_EQ(encode(*part), bytes);
       }
-      if (const auto presence = decode_presence(bytes)) {
+      if (const auto presence = decode<Presence>(bytes)) {
         EXPECT_EQ(encode(*presence).size(), bytes.size());
       }
     }

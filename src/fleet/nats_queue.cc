@@ -335,7 +335,7 @@ Result<std::vector<FleetUnit>> NatsQueue::units(const std::string& key) {
     if (!name) continue;
     WHET_TRY(const std::optional<StoredMessage> stored, nats_->last(stream, subject.subject));
     // An agent that has left, or that speaks another version, has no unit.
-    auto presence = stored ? decode_presence(stored->bytes) : std::nullopt;
+    auto presence = stored ? decode<Presence>(stored->bytes) : std::nullopt;
     if (!presence) continue;
     units.push_back({*name, std::move(*presence), std::max(0.0, static_cast<double>(now - stored->time) * 1e-9)});
   }

@@ -5,85 +5,58 @@
 
 namespace whet {
 
-std::string encode(const BuildRequest& r) {
-  Packer p;
-  p.text(r.dag);
-  p.text(r.steps);
-  p.text(r.target);
-  p.u64(r.within.size());
-  for (std::int64_t extent : r.within) p.i64(extent);
-  p.u8(r.emulated);
-  p.u32(static_cast<std::uint32_t>(r.driver));
-  return p.take();
-}
+template <>
+constexpr auto kLast<BuiltArgument::Kind> = BuiltArgument::Kind::output;
+template <>
+constexpr auto kRow<BuiltArgument> = row<&BuiltArgument::kind, &BuiltArgument::index>;
 
-std::optional<BuildRequest> decode_build_request(std::string_view bytes) {
-  Unpacker u(bytes);
-  BuildRequest r;
-  r.dag = u.text();
-  r.steps = u.text();
-  r.target = u.text();
-  for (std::size_t n = u.count(8); n > 0; --n) r.within.push_back(u.i64());
-  const std::uint8_t emulated = u.u8();
-  r.emulated = emulated != 0;
-  r.driver = static_cast<int>(u.u32());
-  if (!u.done() || emulated > 1) return std::nullopt;
-  return r;
-}
+namespace {
 
-std::string encode(const BuildResult& r) {
-  KernelJob job;
-  job.kernel = r.kernel;
-  for (const BuiltArgument& a : r.arguments) job.arguments.push_back(a.spec);
-  Packer p;
-  p.u8(static_cast<std::uint8_t>(r.code));
-  p.text(r.message);
-  p.text(encode(job));
-  p.u32(static_cast<std::uint32_t>(r.report.registers));
-  p.i64(r.report.spill_bytes);
-  p.i64(r.report.block_memory);
-  p.i64(r.report.instructions);
-  p.text(r.tree_hash);
-  p.text(r.packing);
-  for (const BuiltArgument& a : r.arguments) {
-    p.u8(static_cast<std::uint8_t>(a.kind));
-    p.u32(a.index);
+/// The kernel and its arguments travel as a job; what the arguments are to the task comes later, without a count.
+struct AsJob {
+  static void write(Packer& p, const BuildResult& r) {
+    KernelJob job;
+    job.kernel = r.kernel;
+    for (const BuiltArgument& a : r.arguments) job.arguments.push_back(a.spec);
+    p.put(encode(job));
   }
-  p.f64(r.seconds);
-  return p.take();
-}
-
-std::optional<BuildResult> decode_build_result(std::string_view bytes) {
-  Unpacker u(bytes);
-  BuildResult r;
-  const std::optional<OutcomeCode> code = outcome_code(u.u8());
-  r.message = u.text();
-  auto job = decode_kernel_job(u.text());
-  r.report.registers = static_cast<std::int32_t>(u.u32());
-  r.report.spill_bytes = u.i64();
-  r.report.block_memory = u.i64();
-  r.report.instructions = u.i64();
-  r.tree_hash = u.text();
-  r.packing = u.text();
-  if (!job || !code) return std::nullopt;
-  r.code = *code;
-  r.kernel = std::move(job->kernel);
-  for (const ArgumentSpec& spec : job->arguments) {
-    const std::uint8_t kind = u.u8();
-    if (kind > 2) return std::nullopt;
-    r.arguments.push_back({static_cast<BuiltArgument::Kind>(kind), u.u32(), spec});
+  static void read(Unpacker& u, BuildResult& r) {
+    KernelJob job;
+    u.accept(decode<KernelJob>(u.get<std::string_view>()), job);
+    r.kernel = std::move(job.kernel);
+    for (const ArgumentSpec& spec : job.arguments) r.arguments.push_back({.spec = spec});
   }
-  r.seconds = u.f64();
-  if (!u.done()) return std::nullopt;
-  return r;
-}
+};
+struct ArgumentsOfTask {
+  static void write(Packer& p, const BuildResult& r) {
+    for (const BuiltArgument& a : r.arguments) p.put(a);
+  }
+  static void read(Unpacker& u, BuildResult& r) {
+    for (BuiltArgument& a : r.arguments) u.get(a);
+  }
+};
+
+}  // namespace
+
+template <>
+constexpr auto kRow<BuildReport> =
+    row<&BuildReport::registers, &BuildReport::spill_bytes, &BuildReport::block_memory, &BuildReport::instructions>;
+template <>
+constexpr auto kRow<BuildRequest> = row<&BuildRequest::dag, &BuildRequest::steps, &BuildRequest::target,
+                                        &BuildRequest::within, &BuildRequest::emulated, &BuildRequest::driver>;
+template <>
+constexpr auto kRow<BuildResult> =
+    row<&BuildResult::code, &BuildResult::message, AsJob{}, &BuildResult::report, &BuildResult::tree_hash,
+        &BuildResult::packing, ArgumentsOfTask{}, &BuildResult::seconds>;
+template struct Codec<BuildRequest>;
+template struct Codec<BuildResult>;
 
 int run_builder(int fd, const BuildFunction& build) {
   if (!send_hello(fd)) return 0;
   for (;;) {
     const ReceiveResult received = receive_frame(fd);
     if (!received.ok) return received.end == WireEnd::closed ? 0 : 3;
-    const auto request = decode_build_request(received.frame.payload);
+    const auto request = decode<BuildRequest>(received.frame.payload);
     if (received.frame.type != FrameType::build || !request) return 3;
     if (!send_frame(fd, FrameType::built, encode(build(*request)))) return 0;
   }

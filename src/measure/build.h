@@ -50,10 +50,8 @@ using BuildFunction = std::function<BuildResult(const BuildRequest&)>;
 /// Parse, replay, lower, compile. A refusal is an outcome: instantiation, compile_host or rejected.
 BuildResult build_candidate(const BuildRequest&);
 
-std::string encode(const BuildRequest&);
-std::string encode(const BuildResult&);
-std::optional<BuildRequest> decode_build_request(std::string_view);
-std::optional<BuildResult> decode_build_result(std::string_view);
+extern template struct Codec<BuildRequest>;
+extern template struct Codec<BuildResult>;
 
 /// A builder's life: says hello, then answers requests on `fd` until its other end is closed; gives the exit status.
 int run_builder(int fd, const BuildFunction&);

@@ -64,13 +64,13 @@ TEST(BuildCandidate, GivesTheCodeThatTheDeviceOfAGpuRuns) {
 }
 TEST(BuildMessages, GoThereAndBack) {
   const BuildResult r = build_candidate({kDense, "", "cpu -mcpu=x86-64 -threads=1"});
-  EXPECT_EQ(encode(*decode_build_result(encode(r))), encode(r));
+  EXPECT_EQ(encode(*decode<BuildResult>(encode(r))), encode(r));
   BuildResult with_report = r;
   with_report.report = {124, 16, 49152, 3000};
-  EXPECT_EQ(decode_build_result(encode(with_report))->report, with_report.report);
+  EXPECT_EQ(decode<BuildResult>(encode(with_report))->report, with_report.report);
   for (const bool emulated : {false, true}) {
     const BuildRequest request{"dag", "steps", "target", {2, 3}, emulated, 13};
-    EXPECT_EQ(*decode_build_request(encode(request)), request);
+    EXPECT_EQ(*decode<BuildRequest>(encode(request)), request);
   }
 }
 /// No two fields of a message have the same value.
@@ -100,8 +100,8 @@ TEST(BuildMessages, SurviveAnyBytes) {
       bytes[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(bytes.size())))] =
           static_cast<char>(rng.below(256));
     if (rng.chance(0.3)) bytes.resize(static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(bytes.size()))));
-    (void)decode_build_request(bytes);
-    (void)decode_build_result(bytes);
+    (void)decode<BuildRequest>(bytes);
+    (void)decode<BuildResult>(bytes);
   }
 }
 

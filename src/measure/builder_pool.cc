@@ -102,7 +102,7 @@ class BuilderPool::Job {
 
   BuildResult answered(double spent) {
     const Frame frame = builder_.assembler.take();
-    auto result = decode_build_result(frame.payload);
+    auto result = decode<BuildResult>(frame.payload);
     if (frame.type != FrameType::built || !result) return stopped(OutcomeCode::unknown, kNonsense, spent);
     if (resident_bytes(builder_.process.pid) > pool_.limits_.recycle) end_builder();
     return std::move(*result);

@@ -48,7 +48,7 @@ TEST(DeviceRates, AreWhatTheDevicesTimesSay) {
     std::vector<std::uint32_t> threads;
     testing::FormulaDevice device([&](const KernelJob& job) {
       threads.push_back(job.threads);
-      EXPECT_TRUE(decode_measure_request(encode(MeasureRequest{job, {}})).has_value()) << "a device takes it";
+      EXPECT_TRUE(decode<MeasureRequest>(encode(MeasureRequest{job, {}})).has_value()) << "a device takes it";
       return 1e-3;
     });
     const MachineRates rates = measure_device_rates(device, target, {});

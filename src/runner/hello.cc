@@ -1,12 +1,13 @@
 #include "runner/hello.h"
 
+#include "base/message.h"
 #include "runner/wire.h"
 
 namespace whet {
 
 bool send_hello(int fd, const Hello& hello) {
   Packer p;
-  p.u32(hello.kernel_args);
+  p.put(hello.kernel_args);
   return send_frame(fd, FrameType::hello, p.take());
 }
 
@@ -18,8 +19,7 @@ Status receive_hello(int fd, double timeout_seconds) {
     return Error{received.end == WireEnd::closed ? "it ended before it said which versions it speaks"
                                                  : "it did not say which versions it speaks"};
   Unpacker u(received.frame.payload);
-  Hello hello;
-  hello.kernel_args = u.u32();
+  const Hello hello{u.get<std::uint32_t>()};
   if (received.frame.type != FrameType::hello || !u.done()) return Error{"its first frame is no hello"};
   if (hello.kernel_args != WHET_KERNEL_ARGS_VERSION)
     return Error{"it calls kernels by version " + std::to_string(hello.kernel_args) +

@@ -72,11 +72,11 @@ bool answer(Benches& benches, int fd, const Frame& frame) {
   const auto ticket = take_ticket(message);
   if (!ticket) return false;
   if (frame.type == FrameType::measure) {
-    const auto request = decode_measure_request(message);
+    const auto request = decode<MeasureRequest>(message);
     return request && send_frame(fd, FrameType::measured, with_ticket(*ticket, encode(benches.measure(*request))));
   }
   if (frame.type == FrameType::check) {
-    const auto request = decode_check_request(message);
+    const auto request = decode<CheckRequest>(message);
     return request && send_frame(fd, FrameType::checked, with_ticket(*ticket, encode(benches.check(*request))));
   }
   return false;

@@ -77,12 +77,12 @@ KernelJob job(const std::string& symbol, std::uint32_t threads = 1) {
 MeasureReply measure(Runner& runner, const KernelJob& j, TimingPolicy policy = {}) {
   auto result = runner.ask(FrameType::measure, encode(MeasureRequest{j, policy}));
   EXPECT_TRUE(result.ok && result.frame.type == FrameType::measured) << result.frame.payload;
-  return decode_measure_reply(result.frame.payload).value_or(MeasureReply{OutcomeCode::unknown, "no reply"});
+  return decode<MeasureReply>(result.frame.payload).value_or(MeasureReply{OutcomeCode::unknown, "no reply"});
 }
 CheckReply check(Runner& runner, const KernelJob& j, std::vector<std::pair<std::uint32_t, std::string>> contents = {}) {
   auto result = runner.ask(FrameType::check, encode(CheckRequest{j, std::move(contents)}));
   EXPECT_TRUE(result.ok && result.frame.type == FrameType::checked) << result.frame.payload;
-  return decode_check_reply(result.frame.payload).value_or(CheckReply{OutcomeCode::unknown, "no reply"});
+  return decode<CheckReply>(result.frame.payload).value_or(CheckReply{OutcomeCode::unknown, "no reply"});
 }
 std::vector<float> input(std::uint64_t seed = 7) {
   std::vector<float> values(kCount);
@@ -103,10 +103,10 @@ std::string wrong(const std::string& symbol, FrameType type = FrameType::measure
   if (result.ok && result.frame.type == FrameType::fault) return result.frame.payload + " -> " + runner.end();
   if (!result.ok) return "no answer -> " + runner.end();
   if (type == FrameType::measure) {
-    auto reply = decode_measure_reply(result.frame.payload).value();
+    auto reply = decode<MeasureReply>(result.frame.payload).value();
     return std::to_string(static_cast<int>(reply.code)) + ": " + reply.message;
   }
-  auto reply = decode_check_reply(result.frame.payload).value();
+  auto reply = decode<CheckReply>(result.frame.payload).value();
   return std::to_string(static_cast<int>(reply.code)) + ": " + reply.message;
 }
 
@@ -158,14 +158,14 @@ TEST(Runner, ChecksWithConstantsThatAKernelPacksBefore) {
   for (int again = 0; again < 2; ++again) {
     auto result = runner.ask(FrameType::check, encode(CheckRequest{job("add_weights"), {}, packing, {{2, 1}}}));
     ASSERT_TRUE(result.ok);
-    EXPECT_EQ(floats(decode_check_reply(result.frame.payload)->outputs[0]), sum);
+    EXPECT_EQ(floats(decode<CheckReply>(result.frame.payload)->outputs[0]), sum);
   }
   auto made = input(), weights = input(8);
   for (std::size_t i = 0; i < made.size(); ++i) made[i] += weights[i];
   EXPECT_EQ(floats(check(runner, job("add_weights")).outputs[0]), made);
   auto result =
       runner.ask(FrameType::check, encode(CheckRequest{job("add_weights"), {}, job("report_seven"), {{2, 1}}}));
-  EXPECT_EQ(decode_check_reply(result.frame.payload)->message,
+  EXPECT_EQ(decode<CheckReply>(result.frame.payload)->message,
             "the constants cannot be packed: the kernel reported error 7");
 }
 TEST(Runner, PoisonsOutputsSoThatForgottenOnesShow) {

@@ -8,6 +8,7 @@
 #include "artifact/cpu/conditions.h"
 #include "artifact/kernel.h"
 #include "artifact/outcome_code.h"
+#include "base/message.h"
 #include "runner/cpu/placement.h"
 #include "tensor/dtype.h"
 
@@ -103,16 +104,14 @@ std::string with_ticket(std::uint64_t ticket, std::string_view message);
 /// Takes the ticket from the beginning of a payload; nothing where the payload is shorter.
 std::optional<std::uint64_t> take_ticket(std::string_view& payload);
 
-std::string encode(const MeasureRequest&);
-std::string encode(const MeasureReply&);
-std::string encode(const CheckRequest&);
-std::string encode(const CheckReply&);
-std::string encode(const KernelJob&);
-/// Empty when the bytes are no such message.
-std::optional<MeasureRequest> decode_measure_request(std::string_view);
-std::optional<MeasureReply> decode_measure_reply(std::string_view);
-std::optional<CheckRequest> decode_check_request(std::string_view);
-std::optional<CheckReply> decode_check_reply(std::string_view);
-std::optional<KernelJob> decode_kernel_job(std::string_view);
+template <>
+inline constexpr auto kLast<DType> = DType::boolean;
+template <>
+inline constexpr auto kLast<OutcomeCode> = OutcomeCode{kOutcomeCodes - 1};
+extern template struct Codec<KernelJob>;
+extern template struct Codec<MeasureRequest>;
+extern template struct Codec<MeasureReply>;
+extern template struct Codec<CheckRequest>;
+extern template struct Codec<CheckReply>;
 
 }  // namespace whet

@@ -33,19 +33,19 @@ KernelJob packing_job() {
 
 TEST(Messages, GoThereAndBack) {
   const std::string measure = encode(sample_measure());
-  EXPECT_EQ(encode(*decode_measure_request(measure)), measure);
+  EXPECT_EQ(encode(*decode<MeasureRequest>(measure)), measure);
   const std::string check = encode(CheckRequest{sample_job(), {{0, std::string(16, 'x')}}});
-  EXPECT_EQ(encode(*decode_check_request(check)), check);
+  EXPECT_EQ(encode(*decode<CheckRequest>(check)), check);
   const std::string packed = encode(CheckRequest{sample_job(), {}, packing_job(), {{0, 1}}});
-  EXPECT_EQ(encode(*decode_check_request(packed)), packed);
+  EXPECT_EQ(encode(*decode<CheckRequest>(packed)), packed);
   const std::string measured = encode(MeasureReply{OutcomeCode::runtime, "why", {1, 2}, true, 3});
-  EXPECT_EQ(encode(*decode_measure_reply(measured)), measured);
+  EXPECT_EQ(encode(*decode<MeasureReply>(measured)), measured);
   const std::string checked = encode(CheckReply{OutcomeCode::ok, "", {"a", "bc"}});
-  EXPECT_EQ(encode(*decode_check_reply(checked)), checked);
+  EXPECT_EQ(encode(*decode<CheckReply>(checked)), checked);
   const auto beyond = static_cast<OutcomeCode>(kOutcomeCodes);
-  EXPECT_FALSE(decode_measure_reply(encode(MeasureReply{beyond, "", {}, false, 0})).has_value());
-  EXPECT_FALSE(decode_check_reply(encode(CheckReply{beyond, "", {}})).has_value());
-  EXPECT_EQ(encode(*decode_kernel_job(encode(sample_job()))), encode(sample_job()));
+  EXPECT_FALSE(decode<MeasureReply>(encode(MeasureReply{beyond, "", {}, false, 0})).has_value());
+  EXPECT_FALSE(decode<CheckReply>(encode(CheckReply{beyond, "", {}})).has_value());
+  EXPECT_EQ(encode(*decode<KernelJob>(encode(sample_job()))), encode(sample_job()));
 }
 /// No two fields of a message have the same value.
 TEST(Messages, HaveTheirGoldenBytes) {
@@ -71,7 +71,7 @@ TEST(Messages, ThatMakeNoSenseAreRefused) {
   const auto refused = [](auto change) {
     auto r = sample_measure();
     change(r);
-    return !decode_measure_request(encode(r)).has_value();
+    return !decode<MeasureRequest>(encode(r)).has_value();
   };
   EXPECT_FALSE(refused([](auto&) {}));
   EXPECT_TRUE(refused([](auto& r) { r.job.threads = 0; }));
@@ -85,10 +85,10 @@ TEST(Messages, ThatMakeNoSenseAreRefused) {
   EXPECT_TRUE(refused([](auto& r) { r.job.kernel.launches.resize(5000, r.job.kernel.launches.front()); }));
   EXPECT_TRUE(refused([](auto& r) { r.job.kernel.launches[0].block_memory = -1; }));
   EXPECT_TRUE(refused([](auto& r) { r.job.kernel.worker_workspace = std::int64_t{1} << 50; }));
-  EXPECT_FALSE(decode_check_request(encode(CheckRequest{sample_job(), {{0, "short"}}})).has_value());
-  EXPECT_FALSE(decode_check_request(encode(CheckRequest{sample_job(), {{9, std::string(16, 'x')}}})).has_value());
+  EXPECT_FALSE(decode<CheckRequest>(encode(CheckRequest{sample_job(), {{0, "short"}}})).has_value());
+  EXPECT_FALSE(decode<CheckRequest>(encode(CheckRequest{sample_job(), {{9, std::string(16, 'x')}}})).has_value());
   const auto packed = [](std::uint32_t argument, std::uint32_t output) {
-    return decode_check_request(encode(CheckRequest{sample_job(), {}, packing_job(), {{argument, output}}}))
+    return decode<CheckRequest>(encode(CheckRequest{sample_job(), {}, packing_job(), {{argument, output}}}))
         .has_value();
   };
   EXPECT_TRUE(packed(0, 1));
@@ -96,8 +96,8 @@ TEST(Messages, ThatMakeNoSenseAreRefused) {
   EXPECT_FALSE(packed(0, 0));
   EXPECT_FALSE(packed(9, 1));
   EXPECT_FALSE(packed(0, 9));
-  EXPECT_FALSE(decode_check_request(encode(CheckRequest{sample_job(), {}, sample_job(), {{0, 1}}})).has_value());
-  EXPECT_FALSE(decode_check_request(encode(CheckRequest{sample_job(), {}, {}, {{0, 1}}})).has_value());
+  EXPECT_FALSE(decode<CheckRequest>(encode(CheckRequest{sample_job(), {}, sample_job(), {{0, 1}}})).has_value());
+  EXPECT_FALSE(decode<CheckRequest>(encode(CheckRequest{sample_job(), {}, {}, {{0, 1}}})).has_value());
 }
 TEST(Messages, SurviveAnyBytes) {
   Rng rng(1);
@@ -111,11 +111,11 @@ TEST(Messages, SurviveAnyBytes) {
       bytes[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(bytes.size())))] =
           static_cast<char>(rng.below(256));
     if (rng.chance(0.3)) bytes.resize(static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(bytes.size()))));
-    (void)decode_measure_request(bytes);
-    (void)decode_measure_reply(bytes);
-    (void)decode_check_request(bytes);
-    (void)decode_check_reply(bytes);
-    (void)decode_kernel_job(bytes);
+    (void)decode<MeasureRequest>(bytes);
+    (void)decode<MeasureReply>(bytes);
+    (void)decode<CheckRequest>(bytes);
+    (void)decode<CheckReply>(bytes);
+    (void)decode<KernelJob>(bytes);
   }
 }
 TEST(CacheMode, HasNames) {

@@ -6,33 +6,21 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <bit>
 #include <cerrno>
 #include <chrono>
-#include <cstring>
 
 namespace whet {
 namespace {
 
-constexpr char kMagic[4] = {'W', 'H', 'E', 'T'};
-constexpr std::size_t kHeaderBytes = 16;
 /// How much is read at once; frames grow by it, so that a lying length costs no memory.
 constexpr std::size_t kReadBytes = std::size_t{1} << 18;
 /// The most that one `poll` reads: who fills the socket without end holds up nobody who waits for others too.
 constexpr std::size_t kPolledBytes = std::size_t{16} << 20;
 
-std::string header(FrameType type, std::uint64_t bytes) {
-  Packer p;
-  for (char c : kMagic) p.u8(static_cast<std::uint8_t>(c));
-  p.u32(static_cast<std::uint32_t>(kWireVersion) | static_cast<std::uint32_t>(type) << 16);
-  p.u64(bytes);
-  return p.take();
-}
-
 }  // namespace
 
 bool send_frame(int fd, FrameType type, std::string_view payload, const std::function<bool()>& goes_on) {
-  const std::string head = header(type, payload.size());
+  const std::string head = encode(FrameHead{.type = type, .bytes = payload.size()});
   std::string_view parts[2] = {head, payload};
   while (!parts[0].empty() || !parts[1].empty()) {
     iovec vectors[2];
@@ -59,22 +47,19 @@ bool send_frame(int fd, FrameType type, std::string_view payload, const std::fun
 }
 
 bool FrameAssembler::parse_header() {
-  if (bytes_.size() < kHeaderBytes) return true;
-  if (std::memcmp(bytes_.data(), kMagic, sizeof kMagic) != 0) return error_ = "the bytes are no frame", false;
-  Unpacker u(std::string_view(bytes_).substr(sizeof kMagic, kHeaderBytes));
-  const std::uint32_t words = u.u32();
-  if ((words & 0xffff) != kWireVersion) {
-    error_ = "the frame has version " + std::to_string(words & 0xffff) + "; this program needs " +
-             std::to_string(kWireVersion);
-    return false;
-  }
-  type_ = static_cast<FrameType>(words >> 16);
-  const std::uint64_t length = u.u64();
-  if (length > most_)
-    return error_ =
-               "the frame claims " + std::to_string(length) + " bytes; at most " + std::to_string(most_) + " are taken",
+  if (bytes_.size() < kFrameHeadBytes) return true;
+  const auto head = Unpacker(bytes_).get<FrameHead>();
+  if (head.magic != FrameHead{}.magic) return error_ = "the bytes are no frame", false;
+  if (head.version != kWireVersion)
+    return error_ = "the frame has version " + std::to_string(head.version) + "; this program needs " +
+                    std::to_string(kWireVersion),
            false;
-  need_ = kHeaderBytes + length;
+  if (head.bytes > most_)
+    return error_ = "the frame claims " + std::to_string(head.bytes) + " bytes; at most " + std::to_string(most_) +
+                    " are taken",
+           false;
+  type_ = head.type;
+  need_ = kFrameHeadBytes + head.bytes;
   return true;
 }
 
@@ -82,7 +67,7 @@ bool FrameAssembler::poll(int fd) {
   for (std::size_t taken = 0; !failed_ && taken < kPolledBytes;) {
     if (need_ != 0 && bytes_.size() == need_) return true;
     // Never beyond this frame: what follows belongs to the next.
-    const std::size_t want = static_cast<std::size_t>((need_ != 0 ? need_ : kHeaderBytes) - bytes_.size());
+    const std::size_t want = static_cast<std::size_t>((need_ != 0 ? need_ : kFrameHeadBytes) - bytes_.size());
     const std::size_t old = bytes_.size(), chunk = std::min(want, kReadBytes);
     bytes_.resize(old + chunk);
     const ssize_t n = recv(fd, bytes_.data() + old, chunk, MSG_DONTWAIT);
@@ -106,7 +91,7 @@ bool has_bytes(int fd) {
 }
 
 Frame FrameAssembler::take() {
-  bytes_.erase(0, kHeaderBytes);
+  bytes_.erase(0, kFrameHeadBytes);
   need_ = 0;
   return {type_, std::exchange(bytes_, {})};
 }
@@ -135,36 +120,6 @@ ReceiveResult receive_frame(int fd, double timeout_seconds, std::uint64_t most_b
   result.ok = true;
   result.frame = assembler.take();
   return result;
-}
-
-void Packer::put(std::uint64_t value, int bytes) {
-  for (int i = 0; i < bytes; ++i) out_ += static_cast<char>(value >> (8 * i));
-}
-void Packer::f64(double value) { u64(std::bit_cast<std::uint64_t>(value)); }
-void Packer::text(std::string_view value) {
-  u64(value.size());
-  out_ += value;
-}
-
-std::uint64_t Unpacker::get(std::size_t bytes) {
-  if (!ok_ || left_.size() < bytes) return ok_ = false, 0;
-  std::uint64_t value = 0;
-  for (std::size_t i = 0; i < bytes; ++i)
-    value |= static_cast<std::uint64_t>(static_cast<unsigned char>(left_[i])) << (8 * i);
-  left_.remove_prefix(bytes);
-  return value;
-}
-double Unpacker::f64() { return std::bit_cast<double>(u64()); }
-std::string Unpacker::text() {
-  const std::size_t size = count(1);
-  std::string value(left_.substr(0, size));
-  left_.remove_prefix(size);
-  return value;
-}
-std::size_t Unpacker::count(std::size_t bytes_each, std::size_t most) {
-  const std::uint64_t n = u64();
-  if (!ok_ || n > most || n > left_.size() / std::max<std::size_t>(bytes_each, 1)) return ok_ = false, 0;
-  return static_cast<std::size_t>(n);
 }
 
 }  // namespace whet

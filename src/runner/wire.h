@@ -4,8 +4,8 @@
 #include <functional>
 #include <string>
 #include <string_view>
-#include <vector>
 
+#include "base/message.h"
 #include "base/result.h"
 
 namespace whet {
@@ -31,6 +31,21 @@ enum class FrameType : std::uint16_t {
   model_order = 12,
   model_answer = 13,  ///< whet-device to whet-model, and its answers
 };
+
+/// What a frame begins with.
+struct FrameHead {
+  std::uint32_t magic = 0x54454857;  ///< "WHET"
+  std::uint16_t version = kWireVersion;
+  FrameType type{};
+  std::uint64_t bytes = 0;  ///< of the payload
+  friend bool operator==(const FrameHead&, const FrameHead&) = default;
+};
+constexpr std::size_t kFrameHeadBytes = 16;
+template <>
+inline constexpr auto kLast<FrameType> = FrameType{0xffff};  // unknown ones are refused by who takes the frame
+template <>
+inline constexpr auto kRow<FrameHead> =
+    row<&FrameHead::magic, &FrameHead::version, &FrameHead::type, &FrameHead::bytes>;
 
 struct Frame {
   FrameType type{};
@@ -84,45 +99,6 @@ class FrameAssembler {
   FrameType type_{};
   bool failed_ = false, unread_ = false;
   std::string error_;
-};
-
-/// Numbers little endian, texts with their length before them.
-class Packer {
- public:
-  void u8(std::uint8_t value) { out_ += static_cast<char>(value); }
-  void u32(std::uint32_t value) { put(value, 4); }
-  void u64(std::uint64_t value) { put(value, 8); }
-  void i64(std::int64_t value) { u64(static_cast<std::uint64_t>(value)); }
-  void f64(double value);
-  void text(std::string_view value);
-  std::string take() { return std::move(out_); }
-
- private:
-  void put(std::uint64_t value, int bytes);
-  std::string out_;
-};
-
-/// Reads what a Packer wrote. After the first thing that does not fit, everything reads as zero and `ok()` is false.
-class Unpacker {
- public:
-  explicit Unpacker(std::string_view bytes) : left_(bytes) {}
-  std::uint8_t u8() { return static_cast<std::uint8_t>(get(1)); }
-  std::uint32_t u32() { return static_cast<std::uint32_t>(get(4)); }
-  std::uint64_t u64() { return get(8); }
-  std::int64_t i64() { return static_cast<std::int64_t>(u64()); }
-  double f64();
-  std::string text();
-  /// A count of things that take at least `bytes_each` bytes: never more than could follow, and `most` at most.
-  std::size_t count(std::size_t bytes_each, std::size_t most = SIZE_MAX);
-  /// False when bytes were missing.
-  bool ok() const { return ok_; }
-  /// True when all bytes were read and none was missing.
-  bool done() const { return ok_ && left_.empty(); }
-
- private:
-  std::uint64_t get(std::size_t bytes);
-  std::string_view left_;
-  bool ok_ = true;
 };
 
 }  // namespace whet

@@ -134,31 +134,6 @@ TEST(Wire, SurvivesAnyBytes) {
     (void)received(bytes);
   }
 }
-TEST(Packer, GivesBackWhatItTook) {
-  Packer p;
-  p.u8(200);
-  p.u32(1u << 31);
-  p.i64(-5);
-  p.f64(0.1);
-  p.text("hello");
-  const std::string bytes = p.take();
-  Unpacker u(bytes);
-  EXPECT_EQ(u.u8(), 200);
-  EXPECT_EQ(u.u32(), 1u << 31);
-  EXPECT_EQ(u.i64(), -5);
-  EXPECT_EQ(u.f64(), 0.1);
-  EXPECT_EQ(u.text(), "hello");
-  EXPECT_TRUE(u.done());
-}
-TEST(Unpacker, ReadsNothingBeyondTheEnd) {
-  Packer p;
-  p.u64(1000);
-  const std::string bytes = p.take();
-  Unpacker u(bytes);
-  EXPECT_EQ(u.text(), "");
-  EXPECT_FALSE(u.ok());
-  EXPECT_EQ(u.u64(), 0u);
-}
 
 }  // namespace
 }  // namespace whet

@@ -67,7 +67,7 @@ class ScriptedDevice {
     if (message.type == SessionType::bye) over_ = true;
   }
   void open(const std::string& payload) {
-    if (const auto open = decode_session_open(payload)) user_ = open->user;
+    if (const auto open = decode<SessionOpen>(payload)) user_ = open->user;
     link_.send(SessionType::opened, 0, "");
   }
   /// Answers pings meanwhile.
@@ -82,7 +82,7 @@ class ScriptedDevice {
     if (!job) std::abort();
     cancelled_ = false;
     for (std::uint32_t number = 0; number < job->items() && !cancelled_ && !over_; ++number) {
-      link_.send(SessionType::starting, message.id, encode_number(number));
+      link_.send(SessionType::starting, message.id, encode(std::uint64_t{number}));
       work();
       link_.send(SessionType::item, message.id, encode(SessionItem{number, answer(job->request(number))}));
     }

@@ -53,7 +53,7 @@ void read_parts(std::string_view bytes) {
   while (bytes.size() > 2) {
     const std::size_t length = static_cast<unsigned char>(bytes[1]);
     if (const auto answer = parts.add(static_cast<unsigned char>(bytes[0]), bytes.substr(2, length)))
-      fuzz::require(decode_fleet_answer(encode(*answer)).has_value(), "an answer that is whole is one");
+      fuzz::require(decode<FleetAnswer>(encode(*answer)).has_value(), "an answer that is whole is one");
     fuzz::require(parts.parts() <= kMostAnswerParts, "an answer is as long as is allowed at most");
     bytes.remove_prefix(std::min(bytes.size(), 2 + length));
   }
@@ -66,17 +66,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view bytes = fuzz::text_of(data + 1, size - 1);
   switch (data[0]) {
     case 'j':
-      reads_back(decode_fleet_job(bytes), bytes);
+      reads_back(decode<FleetJob>(bytes), bytes);
       break;
     case 'a':
-      reads_back(decode_fleet_answer(bytes), bytes);
+      reads_back(decode<FleetAnswer>(bytes), bytes);
       break;
     case 'p':
-      reads_back(decode_fleet_part(bytes), bytes);
+      reads_back(decode<FleetPart>(bytes), bytes);
       break;
     case 'u':
-      if (const auto presence = decode_presence(bytes))
-        fuzz::require(decode_presence(encode(*presence)).has_value(), "an encoded presence is decoded");
+      if (const auto presence = decode<Presence>(bytes))
+        fuzz::require(decode<Presence>(encode(*presence)).has_value(), "an encoded presence is decoded");
       break;
     case 'm':
       read_piece(bytes);

@@ -70,7 +70,7 @@ void add_frameworks(Seeds& seeds) {
              {{"cond", of_function("c")}, {"body", of_function("b")}, {"T", of_types({DType::i32, DType::f32})}});
   graph.node("flat", "Reshape", {"loop:1", "shape"}).node("y", "Softmax", {"flat"});
   seeds.add("tensorflow", std::string(1, '\0') + graph.bytes());
-  const Message signature = signature_message({{"x", "x:0"}}, {{"y", "y:0"}});
+  const auto signature = signature_message({{"x", "x:0"}}, {{"y", "y:0"}});
   seeds.add("tensorflow", "\1" + saved_model(graph, {{"serving_default", signature}}));
   seeds.add("tensorflow",
             "\2"

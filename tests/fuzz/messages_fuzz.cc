@@ -24,19 +24,19 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view bytes = fuzz::text_of(data + 1, size - 1);
   switch (data[0] % 5) {
     case 0:
-      there_and_back(decode_measure_request, bytes);
+      there_and_back(decode<MeasureRequest>, bytes);
       break;
     case 1:
-      there_and_back(decode_measure_reply, bytes);
+      there_and_back(decode<MeasureReply>, bytes);
       break;
     case 2:
-      there_and_back(decode_check_request, bytes);
+      there_and_back(decode<CheckRequest>, bytes);
       break;
     case 3:
-      there_and_back(decode_check_reply, bytes);
+      there_and_back(decode<CheckReply>, bytes);
       break;
     case 4:
-      there_and_back(decode_kernel_job, bytes);
+      there_and_back(decode<KernelJob>, bytes);
       break;
   }
   return 0;

@@ -45,37 +45,37 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view bytes = fuzz::text_of(data + 1, size - 1);
   switch (static_cast<SessionType>(data[0])) {
     case SessionType::hello:
-      reads_back(decode_session_hello(bytes), decode_session_hello);
+      reads_back(decode<SessionHello>(bytes), decode<SessionHello>);
       break;
     case SessionType::open:
-      reads_back(decode_session_open(bytes), decode_session_open);
+      reads_back(decode<SessionOpen>(bytes), decode<SessionOpen>);
       break;
     case SessionType::job:
       reads_back(decode_job(bytes), decode_job);
       break;
     case SessionType::item:
-      reads_back(decode_session_item(bytes), decode_session_item);
+      reads_back(decode<SessionItem>(bytes), decode<SessionItem>);
       break;
     case SessionType::waiting:
-      reads_back(decode_session_waiting(bytes), decode_session_waiting);
+      reads_back(decode<SessionWaiting>(bytes), decode<SessionWaiting>);
       break;
     case SessionType::need:
-      reads_back(decode_session_need(bytes), decode_session_need);
+      reads_back(decode<SessionNeed>(bytes), decode<SessionNeed>);
       break;
     case SessionType::have:
-      reads_back(decode_session_have(bytes), decode_session_have);
+      reads_back(decode<SessionHave>(bytes), decode<SessionHave>);
       break;
     case SessionType::blob:
-      reads_back(decode_session_blob(bytes), decode_session_blob);
+      reads_back(decode<SessionBlob>(bytes), decode<SessionBlob>);
       break;
     case SessionType::order:
-      reads_back(decode_model_order(bytes), decode_model_order);
+      reads_back(decode<ModelOrder>(bytes), decode<ModelOrder>);
       break;
     case SessionType::answer:
-      reads_back(decode_model_answer(bytes), decode_model_answer);
+      reads_back(decode<ModelAnswer>(bytes), decode<ModelAnswer>);
       break;
     case SessionType::pong:
-      reads_back(decode_device_description(bytes), decode_device_description);
+      reads_back(decode<DeviceDescription>(bytes), decode<DeviceDescription>);
       break;
     default:
       read_stream(bytes);

@@ -45,9 +45,7 @@ class Wire {
 
   void send_head(FrameType type, std::uint64_t bytes) {
     GrowingBytes head;
-    head.add("WHET", 4);
-    head.u32(kWireVersion | static_cast<std::uint32_t>(type) << 16);
-    head.u64(bytes);
+    head.put(FrameHead{.type = type, .bytes = bytes});
     send_bytes(head.data(), head.size());
   }
   void send_bytes(const void* bytes, std::size_t count) {
@@ -67,15 +65,13 @@ class Wire {
 
   /// The payload of the next order.
   void receive_order(GrowingBytes& payload) {
-    char head[16];
-    receive_bytes(head, sizeof head);
-    ByteReader reader(head + 4, sizeof head - 4);
-    const auto words = reader.number<std::uint32_t>();
-    const auto bytes = reader.number<std::uint64_t>();
-    const std::uint32_t expected = kWireVersion | static_cast<std::uint32_t>(FrameType::model_order) << 16;
-    if (std::memcmp(head, "WHET", 4) != 0 || words != expected || bytes > kMostOrderBytes) _exit(kBrokenOrder);
+    char bytes[kFrameHeadBytes];
+    receive_bytes(bytes, sizeof bytes);
+    const auto head = Unpacker({bytes, sizeof bytes}).get<FrameHead>();
+    const FrameHead wanted{.type = FrameType::model_order, .bytes = head.bytes};
+    if (head != wanted || head.bytes > kMostOrderBytes) _exit(kBrokenOrder);
     payload.clear();
-    receive_bytes(payload.grow(bytes), bytes);
+    receive_bytes(payload.grow(head.bytes), head.bytes);
   }
   /// A descriptor that is sent with one byte.
   int receive_file() {
@@ -113,7 +109,7 @@ class Wire {
 
 void begin_answer(GrowingBytes& answer, ModelAnswerKind kind) {
   answer.clear();
-  answer.u8(static_cast<std::uint8_t>(kind));
+  answer.put(kind);
 }
 
 /// An order, whose texts and lists lie in its payload.
@@ -121,8 +117,7 @@ struct Order {
   std::uint64_t models = 0, inputs = 0;
   const char* model_hash[kMostModels];
   const char* input_hash[kMostModelInputs];
-  const char* options = nullptr;  ///< threads to map_weights as they came, to compare
-  std::size_t option_bytes = 0;
+  std::string_view options;  ///< threads to map_weights as they came, to compare
   std::uint32_t threads = 0, core_count = 0;
   const char* cores = nullptr;
   bool pin = true, map_weights = false;
@@ -130,32 +125,36 @@ struct Order {
   double warmup_seconds = 0, timed_seconds = 0;
   std::uint32_t warmup_runs = 0, runs = 0;
 };
-void take_hashes(ByteReader& reader, std::uint64_t most, const char** hashes, std::uint64_t& count) {
-  count = reader.count(most);
-  for (std::uint64_t i = 0; i < count; ++i) {
-    reader.count(kHashBytes);
-    hashes[i] = reader.take(kHashBytes);
-    reader.number<std::uint64_t>();  // bytes
+void take_hashes(Unpacker& u, std::uint64_t most, const char** hashes, std::uint64_t& count) {
+  u.get(count);
+  u.require(count <= most);
+  for (std::uint64_t i = 0; i < count && u.ok(); ++i) {
+    const auto hash = u.get<std::string_view>();
+    u.require(hash.size() == kHashBytes);
+    hashes[i] = hash.data();
+    u.get<std::uint64_t>();  // bytes
   }
 }
-bool read_order(const GrowingBytes& payload, Order& order) {
-  ByteReader reader(payload.data(), payload.size());
-  reader.number<double>();  // the limit, which whet-device keeps
-  take_hashes(reader, kMostModels, order.model_hash, order.models);
-  take_hashes(reader, kMostModelInputs, order.input_hash, order.inputs);
-  order.options = reader.at();
-  order.threads = reader.number<std::uint32_t>();
-  order.core_count = static_cast<std::uint32_t>(reader.count(payload.size() / sizeof(std::uint32_t)));
-  order.cores = reader.take(order.core_count * sizeof(std::uint32_t));
-  order.pin = reader.number<std::uint8_t>() != 0;
-  order.map_weights = reader.number<std::uint8_t>() != 0;
-  order.option_bytes = static_cast<std::size_t>(reader.at() - order.options);
-  order.work = static_cast<ModelWork>(reader.number<std::uint8_t>());
-  order.warmup_seconds = reader.number<double>();
-  order.warmup_runs = reader.number<std::uint32_t>();
-  order.timed_seconds = reader.number<double>();
-  order.runs = reader.number<std::uint32_t>();
-  return reader.done();
+bool read_order(std::string_view payload, Order& order) {
+  Unpacker u(payload);
+  u.get<double>();  // the limit, which whet-device keeps
+  take_hashes(u, kMostModels, order.model_hash, order.models);
+  take_hashes(u, kMostModelInputs, order.input_hash, order.inputs);
+  const std::size_t left = u.left();
+  u.get(order.threads);
+  const auto cores = u.get<std::uint64_t>();
+  u.require(cores <= payload.size());
+  order.core_count = static_cast<std::uint32_t>(cores);
+  order.cores = u.take(cores * sizeof(std::uint32_t)).data();
+  u.get(order.pin);
+  u.get(order.map_weights);
+  order.options = {payload.data() + payload.size() - left, left - u.left()};
+  u.get(order.work);
+  u.get(order.warmup_seconds);
+  u.get(order.warmup_runs);
+  u.get(order.timed_seconds);
+  u.get(order.runs);
+  return u.done();
 }
 
 /// One that is open.
@@ -185,7 +184,7 @@ class Server {
     for (;;) {
       wire_.receive_order(payload);
       Order order;
-      if (!read_order(payload, order)) _exit(kBrokenOrder);
+      if (!read_order(payload.view(), order)) _exit(kBrokenOrder);
       whet_error error{};
       failed_ = -1;
       begin_answer(answer_, ModelAnswerKind::over);
@@ -194,8 +193,8 @@ class Server {
       for (std::uint64_t i = 0; i < order.models + order.inputs; ++i) close(files_[i]);
       if (!done) {
         begin_answer(answer_, ModelAnswerKind::failed);
-        answer_.u32(static_cast<std::uint32_t>(failed_));
-        answer_.text(error.message);
+        answer_.put(failed_);
+        answer_.put(error.message);
       }
       wire_.send_frame(FrameType::model_answer, answer_);
     }
@@ -250,16 +249,14 @@ class Server {
   }
 
   bool open_models(const Order& order, whet_error& error) {
-    const bool same_options =
-        options_.size() == order.option_bytes &&
-        (order.option_bytes == 0 || std::memcmp(options_.data(), order.options, order.option_bytes) == 0);
+    const bool same_options = options_.view() == order.options;
     for (Opened& model : opened_) model.wanted = false;
     for (std::uint64_t i = 0; i < order.models && same_options; ++i)
       if (const std::size_t place = find_model(order.model_hash[i]); place < kMostModels) opened_[place].wanted = true;
     for (Opened& model : opened_)
       if (model.used && !model.wanted) close_model(model);
     options_.clear();
-    options_.add(order.options, order.option_bytes);
+    options_.add(order.options);
     for (std::uint64_t i = 0; i < order.models; ++i) {
       failed_ = static_cast<int>(i);
       place_[i] = find_model(order.model_hash[i]);
@@ -363,13 +360,13 @@ class Server {
 
   void describe_tensors(const Opened& model, std::uint32_t count,
                         const whet_tensor_info* (*tensor)(const whet_model*, std::uint32_t)) {
-    answer_.u64(count);
+    answer_.put(std::uint64_t{count});
     for (std::uint32_t i = 0; i < count; ++i) {
       const whet_tensor_info& info = *tensor(model.model, i);
-      answer_.text(info.name);
-      answer_.u8(static_cast<std::uint8_t>(info.dtype));
-      answer_.u64(info.rank);
-      for (std::uint32_t d = 0; d < info.rank; ++d) answer_.i64(info.shape[d]);
+      answer_.put(info.name);
+      answer_.put(static_cast<std::uint8_t>(info.dtype));
+      answer_.put(static_cast<std::uint64_t>(info.rank));
+      for (std::uint32_t d = 0; d < info.rank; ++d) answer_.put(info.shape[d]);
     }
   }
   bool describe_all(const Order& order) {
@@ -379,24 +376,25 @@ class Server {
       const whet_model_info& info = *api.model_info(model.model);
       const whet_pool_info& pool = *api.pool_info(api.session_pool(model.session));
       begin_answer(answer_, ModelAnswerKind::opened);
-      answer_.u32(static_cast<std::uint32_t>(i));
+      answer_.put(static_cast<std::uint32_t>(i));
       for (const char* text : {info.name, info.target, info.required_isa, info.records, info.compiler, pool.note,
                                api.session_note(model.session)})
-        answer_.text(text);
-      answer_.u32(info.steps);
-      answer_.u32(info.tuned_threads);
-      answer_.i64(info.arena_bytes);
-      answer_.i64(info.weights_bytes);
-      answer_.f64(info.flops);
-      answer_.f64(info.predicted_seconds);
+        answer_.put(text);
+      answer_.put(static_cast<std::uint32_t>(info.steps));
+      answer_.put(static_cast<std::uint32_t>(info.tuned_threads));
+      answer_.put(static_cast<std::int64_t>(info.arena_bytes));
+      answer_.put(static_cast<std::int64_t>(info.weights_bytes));
+      answer_.put(info.flops);
+      answer_.put(info.predicted_seconds);
       describe_tensors(model, info.inputs, api.model_input);
       describe_tensors(model, info.outputs, api.model_output);
-      answer_.u32(pool.threads);
-      answer_.u64(pool.cores == nullptr ? 0 : pool.threads);
-      for (std::uint32_t c = 0; pool.cores != nullptr && c < pool.threads; ++c) answer_.u32(pool.cores[c]);
-      answer_.u64(static_cast<std::uint64_t>(__builtin_popcount(static_cast<unsigned>(layers_))));
+      answer_.put(static_cast<std::uint32_t>(pool.threads));
+      answer_.put(static_cast<std::uint64_t>(pool.cores == nullptr ? 0 : pool.threads));
+      for (std::uint32_t c = 0; pool.cores != nullptr && c < pool.threads; ++c)
+        answer_.put(std::uint32_t{pool.cores[c]});
+      answer_.put(static_cast<std::uint64_t>(__builtin_popcount(static_cast<unsigned>(layers_))));
       for (const int layer : kSandboxLayers)
-        if ((layers_ & layer) != 0) answer_.text(layer_name(layer));
+        if ((layers_ & layer) != 0) answer_.put(layer_name(layer));
       wire_.send_frame(FrameType::model_answer, answer_);
     }
     return true;
@@ -411,10 +409,10 @@ class Server {
       bytes += sizeof(std::uint64_t) + static_cast<std::uint64_t>(api.model_output(model.model, i)->bytes);
     wire_.send_head(FrameType::model_answer, bytes);
     begin_answer(answer_, ModelAnswerKind::outputs);
-    answer_.u64(count);
+    answer_.put(std::uint64_t{count});
     for (std::uint32_t i = 0; i < count; ++i) {
       const auto size = static_cast<std::uint64_t>(api.model_output(model.model, i)->bytes);
-      answer_.u64(size);
+      answer_.put(size);
       wire_.send_bytes(answer_.data(), answer_.size());
       answer_.clear();
       wire_.send_bytes(api.session_output(model.session, i), size);
@@ -425,8 +423,8 @@ class Server {
 
   void send_times(const GrowingBytes& times) {
     begin_answer(answer_, ModelAnswerKind::times);
-    answer_.u64(times.size() / sizeof(double));
-    answer_.add(times.data(), times.size());
+    answer_.put(std::uint64_t{times.size() / sizeof(double)});
+    answer_.add(times.view());
     wire_.send_frame(FrameType::model_answer, answer_);
   }
   /// Runs as many inferences as `whet bench` does: at least 3, then by number or by time. Tells the times in parts.
@@ -451,7 +449,7 @@ class Server {
       }
       const double begin = now_in_seconds();
       if (!run(model, error)) return false;
-      times.f64(now_in_seconds() - begin);
+      times.put(now_in_seconds() - begin);
     }
     send_times(times);
     return true;
@@ -472,18 +470,18 @@ class Server {
     api.session_profile(model.session, &seen);
     begin_answer(answer_, ModelAnswerKind::profile);
     for (const std::uint64_t number : {seen.runs, seen.min_ns, seen.total_ns, seen.copy_min_ns, seen.copy_total_ns})
-      answer_.u64(number);
-    answer_.u64(seen.steps);
+      answer_.put(number);
+    answer_.put(static_cast<std::uint64_t>(seen.steps));
     for (std::uint32_t i = 0; i < seen.steps; ++i) {
       const whet_step_profile& step = seen.step[i];
-      answer_.text(step.node);
-      answer_.text(step.op);
-      answer_.f64(step.flops);
-      answer_.f64(step.bytes);
-      answer_.f64(step.predicted_seconds);
-      answer_.u64(step.min_ns);
-      answer_.u64(step.total_ns);
-      answer_.u8(step.parallel != 0);
+      answer_.put(step.node);
+      answer_.put(step.op);
+      answer_.put(step.flops);
+      answer_.put(step.bytes);
+      answer_.put(step.predicted_seconds);
+      answer_.put(std::uint64_t{step.min_ns});
+      answer_.put(std::uint64_t{step.total_ns});
+      answer_.put(step.parallel != 0);
     }
     wire_.send_frame(FrameType::model_answer, answer_);
     api.session_set_profiling(model.session, 0);
@@ -506,16 +504,16 @@ class Server {
     do {
       const double before = now_in_seconds();
       if (!run(model, error)) return false;
-      bytes.f64(now_in_seconds() - before);
+      bytes.put(now_in_seconds() - before);
     } while (now_in_seconds() - start < seconds);
     double* const times = reinterpret_cast<double*>(bytes.grow(0) - bytes.size());
     const std::size_t count = bytes.size() / sizeof(double);
     std::sort(times, times + count);
     begin_answer(answer_, ModelAnswerKind::burst);
-    answer_.u32(static_cast<std::uint32_t>(number));
-    answer_.u64(2);
-    answer_.f64(times[count / 2]);
-    answer_.f64(times[0]);
+    answer_.put(static_cast<std::uint32_t>(number));
+    answer_.put(std::uint64_t{2});
+    answer_.put(times[count / 2]);
+    answer_.put(times[0]);
     wire_.send_frame(FrameType::model_answer, answer_);
     return true;
   }
@@ -545,7 +543,7 @@ int serve(int socket, const char* mode) {
   const int layers = layers_for(mode);
   if (layers < 0) {
     GrowingBytes why;
-    why.add(kNoLayers, sizeof kNoLayers - 1);
+    why.add(kNoLayers);
     Wire(socket).send_frame(FrameType::fault, why);
     return kNoSandbox;
   }

@@ -187,35 +187,23 @@ Status LoadedModel::move_to_device(const OpenedModel& opened) {
   return ok_status();
 }
 
+/// By its name.
+struct NamedDevice {
+  static void write(Packer& p, const OpenModelOptions& options) { p.put(to_string(options.device)); }
+  static void read(Unpacker& u, OpenModelOptions& options) {
+    const Result<DeviceName> device = parse_device_name(u.get<std::string>());
+    u.require(device.ok());
+    if (device.ok()) options.device = *device;
+  }
+};
+
 }  // namespace
 
-std::string encode(const OpenModelOptions& options) {
-  Packer p;
-  p.u32(options.threads);
-  p.u64(options.cores.size());
-  for (const std::uint32_t core : options.cores) p.u32(core);
-  p.u8(options.pin);
-  p.u8(options.map_weights);
-  p.text(to_string(options.device));
-  p.u32(options.device_flags);
-  p.u8(options.times_alone);
-  return p.take();
-}
-
-std::optional<OpenModelOptions> decode_open_options(std::string_view bytes) {
-  Unpacker u(bytes);
-  OpenModelOptions options;
-  options.threads = u.u32();
-  for (std::size_t n = u.count(4); n > 0; --n) options.cores.push_back(u.u32());
-  options.pin = u.u8() != 0;
-  options.map_weights = u.u8() != 0;
-  const Result<DeviceName> device = parse_device_name(u.text());
-  if (!device.ok()) return std::nullopt;
-  options.device = *device;
-  options.device_flags = u.u32();
-  options.times_alone = u.u8() != 0;
-  return u.done() ? std::optional(options) : std::nullopt;
-}
+template <>
+constexpr auto kRow<OpenModelOptions> =
+    row<&OpenModelOptions::threads, &OpenModelOptions::cores, &OpenModelOptions::pin, &OpenModelOptions::map_weights,
+        NamedDevice{}, &OpenModelOptions::device_flags, &OpenModelOptions::times_alone>;
+template struct Codec<OpenModelOptions>;
 
 Result<OpenedModel> OpenedModel::open(const std::string& path, const OpenModelOptions& options) {
   const auto loaded = std::make_shared<LoadedModel>();

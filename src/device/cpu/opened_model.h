@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/message.h"
 #include "base/result.h"
 #include "device/cpu/inference_trace.h"
 #include "device/device_name.h"
@@ -25,9 +26,8 @@ struct OpenModelOptions {
   bool times_alone = false;        ///< on the emulated device no kernel runs, and time passes by the estimate
 };
 
-/// The options as they travel to another process of the same program.
-std::string encode(const OpenModelOptions&);
-std::optional<OpenModelOptions> decode_open_options(std::string_view);
+/// As they travel to another process of the same program.
+extern template struct Codec<OpenModelOptions>;
 
 /// A compiled model as the tools use it: its library, a pool and one session, behind Results and Tensors; in this process, or on a
 /// device elsewhere (device/remote/cpu/remote_model.h).

@@ -1,5 +1,6 @@
 #include "device/local/gpus.h"
 
+#include "base/message.h"
 #include "runner/hello.h"
 #include "runner/wire.h"
 #include "runtime/cuda/device.h"
@@ -10,42 +11,26 @@ namespace {
 /// A driver that takes longer to start does not work [s].
 constexpr double kSecondsToAnswer = 60;
 
-std::string encode(const Result<std::vector<LocalGpu>>& gpus) {
-  Packer p;
-  p.text(gpus.ok() ? "" : gpus.error().message);
-  p.u64(gpus.ok() ? gpus->size() : 0);
-  if (!gpus.ok()) return p.take();
-  for (const LocalGpu& gpu : *gpus) {
-    p.text(gpu.name);
-    p.u32(static_cast<std::uint32_t>(gpu.target.arch));
-    p.u32(static_cast<std::uint32_t>(gpu.target.sms));
-    p.i64(gpu.memory);
-    p.u32(static_cast<std::uint32_t>(gpu.driver));
-  }
-  return p.take();
-}
-
-Result<std::vector<LocalGpu>> decode(std::string_view payload) {
-  Unpacker u(payload);
-  if (std::string error = u.text(); !error.empty()) return Error{std::move(error), ErrorKind::not_found};
+/// What the process that looks for GPUs answers.
+struct FoundGpus {
+  std::string error;  ///< "" where there are GPUs
   std::vector<LocalGpu> gpus;
-  for (std::size_t n = u.count(28); n > 0; --n) {
-    LocalGpu gpu;
-    gpu.name = u.text();
-    gpu.target.arch = static_cast<int>(u.u32());
-    gpu.target.sms = static_cast<int>(u.u32());
-    gpu.memory = u.i64();
-    gpu.driver = static_cast<int>(u.u32());
-    gpus.push_back(std::move(gpu));
-  }
-  if (!u.done()) return Error{"the answer of the process that looks for GPUs makes no sense", ErrorKind::internal};
-  return gpus;
-}
+};
 
 }  // namespace
 
+template <>
+constexpr auto kRow<GpuTarget> = row<&GpuTarget::arch, &GpuTarget::sms>;
+template <>
+constexpr auto kRow<LocalGpu> = row<&LocalGpu::name, &LocalGpu::target, &LocalGpu::memory, &LocalGpu::driver>;
+template <>
+constexpr auto kRow<FoundGpus> = row<&FoundGpus::error, &FoundGpus::gpus>;
+
 const Life kFindGpus{"whet-gpus", [](int fd) {
-                       if (send_hello(fd)) send_frame(fd, FrameType::gpus, encode(find_gpus()));
+                       Result<std::vector<LocalGpu>> found = find_gpus();
+                       const FoundGpus answer =
+                           found.ok() ? FoundGpus{"", std::move(*found)} : FoundGpus{found.error().message, {}};
+                       if (send_hello(fd)) send_frame(fd, FrameType::gpus, encode(answer));
                        return 0;
                      }};
 
@@ -71,7 +56,10 @@ Result<std::vector<LocalGpu>> find_gpus(Zygote& zygote) {
   const ProcessEnd end = zygote.end(process, !received.ok);
   if (!received.ok || received.frame.type != FrameType::gpus)
     return Error{"the CUDA driver did not tell its devices: " + end.text(), ErrorKind::not_found};
-  return decode(received.frame.payload);
+  std::optional<FoundGpus> found = decode<FoundGpus>(received.frame.payload);
+  if (!found) return Error{"the answer of the process that looks for GPUs makes no sense", ErrorKind::internal};
+  if (!found->error.empty()) return Error{std::move(found->error), ErrorKind::not_found};
+  return std::move(found->gpus);
 }
 
 }  // namespace whet

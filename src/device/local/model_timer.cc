@@ -9,6 +9,7 @@
 
 #include "base/parallel.h"
 #include "runner/hello.h"
+#include "runner/messages.h"
 #include "runner/wire.h"
 
 namespace whet {
@@ -23,52 +24,39 @@ struct Order {
   ModelRun run;
 };
 
-std::string encode(const Order& order) {
-  Packer p;
-  p.u64(order.files.size());
-  for (const ModelLibrary& file : order.files) p.text(file.path);
-  p.text(encode(order.run.open));
-  p.u64(order.run.inputs.size());
-  for (const Tensor& tensor : order.run.inputs) {
-    p.u8(static_cast<std::uint8_t>(tensor.dtype()));
-    p.u64(tensor.shape().size());
-    for (const std::int64_t extent : tensor.shape()) p.i64(extent);
-    p.text({static_cast<const char*>(tensor.data()), static_cast<std::size_t>(tensor.bytes())});
-  }
-  p.f64(order.run.burst_seconds);
-  p.u32(static_cast<std::uint32_t>(order.run.bursts));
-  return p.take();
-}
-
-std::optional<Tensor> unpack_tensor(Unpacker& u) {
-  const auto dtype = static_cast<DType>(u.u8());
-  Shape shape;
-  for (std::size_t n = u.count(8); n > 0; --n) shape.push_back(u.i64());
-  const std::string bytes = u.text();
-  if (!u.ok() || dtype > DType::boolean) return std::nullopt;
-  Tensor tensor(dtype, std::move(shape));
-  if (static_cast<std::int64_t>(bytes.size()) != tensor.bytes()) return std::nullopt;
-  std::memcpy(tensor.data(), bytes.data(), bytes.size());
-  return tensor;
-}
-
 /// Both ends are the same program: what arrives is what was sent, or nothing.
-std::optional<Order> decode_order(std::string_view bytes) {
-  Unpacker u(bytes);
-  Order order;
-  for (std::size_t n = u.count(8); n > 0; --n) order.files.push_back({u.text()});
-  const auto open = decode_open_options(u.text());
-  if (!open) return std::nullopt;
-  order.run.open = *open;
-  for (std::size_t n = u.count(17); n > 0; --n) {
-    auto tensor = unpack_tensor(u);
-    if (!tensor) return std::nullopt;
-    order.run.inputs.push_back(std::move(*tensor));
+struct WholeTensor {
+  static void write(Packer& p, const Tensor& tensor) {
+    p.put(tensor.dtype());
+    p.put(tensor.shape());
+    p.put(std::string_view(static_cast<const char*>(tensor.data()), static_cast<std::size_t>(tensor.bytes())));
   }
-  order.run.burst_seconds = u.f64();
-  order.run.bursts = static_cast<int>(u.u32());
-  return u.done() ? std::optional(std::move(order)) : std::nullopt;
-}
+  static void read(Unpacker& u, Tensor& tensor) {
+    const auto dtype = u.get<DType>();
+    auto shape = u.get<Shape>();
+    const auto bytes = u.get<std::string_view>();
+    if (!u.ok()) return;
+    tensor = Tensor(dtype, std::move(shape));
+    u.require(static_cast<std::int64_t>(bytes.size()) == tensor.bytes());
+    if (u.ok()) std::memcpy(tensor.data(), bytes.data(), bytes.size());
+  }
+};
+
+}  // namespace
+
+template <>
+constexpr auto kRow<Tensor> = row<WholeTensor{}>;
+template <>
+constexpr auto kRow<ModelLibrary> = row<&ModelLibrary::path>;
+template <>
+constexpr auto kRow<ModelRun> =
+    row<as_text<&ModelRun::open>, &ModelRun::inputs, &ModelRun::burst_seconds, &ModelRun::bursts>;
+template <>
+constexpr auto kRow<Order> = row<&Order::files, &Order::run>;
+template <>
+constexpr auto kRow<ModelBurst> = row<&ModelBurst::median, &ModelBurst::fastest>;
+
+namespace {
 
 double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -113,10 +101,7 @@ class OpenModels {
       for (const ModelLibrary& file : order.files) {
         const Result<ModelBurst> seen = time_burst(models_.at(file.path), order.run.burst_seconds);
         if (!seen.ok()) return Error{file.path + ": " + seen.error().message};
-        Packer p;
-        p.f64(seen->median);
-        p.f64(seen->fastest);
-        if (!send_frame(fd, FrameType::models_timed, p.take())) return false;
+        if (!send_frame(fd, FrameType::models_timed, encode(*seen))) return false;
       }
     }
     return true;
@@ -153,7 +138,7 @@ int serve_models(int fd) {
   for (;;) {
     const ReceiveResult received = receive_frame(fd);
     if (!received.ok) return received.end == WireEnd::closed ? 0 : 3;
-    auto order = decode_order(received.frame.payload);
+    auto order = decode<Order>(received.frame.payload);
     if (received.frame.type != FrameType::time_models || !order) return 3;
     const Result<bool> listening = models.time(std::move(*order), fd);
     if (listening.ok() && !*listening) return 0;
@@ -217,11 +202,10 @@ Result<ModelBurst> ModelTimer::burst_in(const ReceiveResult& received) {
     return Error{"a compiled model crashed: " + zygote_.end(process_, false).text()};
   if (!received.ok) return Error{"the answer of the process that times models makes no sense"};
   if (received.frame.type == FrameType::fault) return Error{received.frame.payload};
-  Unpacker u(received.frame.payload);
-  const ModelBurst burst{u.f64(), u.f64()};
-  if (received.frame.type != FrameType::models_timed || !u.done())
+  const auto burst = decode<ModelBurst>(received.frame.payload);
+  if (received.frame.type != FrameType::models_timed || !burst)
     return Error{"the answer of the process that times models makes no sense"};
-  return burst;
+  return *burst;
 }
 
 }  // namespace whet

@@ -153,7 +153,7 @@ void RunnerClient::recycle_if_large(const KernelJob& job) {
 
 MeasureReply RunnerClient::measure(const MeasureRequest& request) {
   Exchange e = ask({FrameType::measure, FrameType::measured, encode(request), most_answer_bytes(request), request.job});
-  auto decoded = e.code == OutcomeCode::ok ? decode_measure_reply(e.payload) : std::nullopt;
+  auto decoded = e.code == OutcomeCode::ok ? decode<MeasureReply>(e.payload) : std::nullopt;
   if (!decoded && e.code == OutcomeCode::ok) e = broken(kNoSense);
   if (!decoded) return {e.code, std::move(e.message)};
   recycle_if_large(request.job);
@@ -163,7 +163,7 @@ MeasureReply RunnerClient::measure(const MeasureRequest& request) {
 
 CheckReply RunnerClient::check(const CheckRequest& request) {
   Exchange e = ask({FrameType::check, FrameType::checked, encode(request), most_answer_bytes(request), request.job});
-  auto decoded = e.code == OutcomeCode::ok ? decode_check_reply(e.payload) : std::nullopt;
+  auto decoded = e.code == OutcomeCode::ok ? decode<CheckReply>(e.payload) : std::nullopt;
   if (!decoded && e.code == OutcomeCode::ok) e = broken(kNoSense);
   if (!decoded) return {e.code, std::move(e.message), {}};
   decoded->message = printable(decoded->message, kMostMessage);

@@ -1,24 +1,24 @@
 #include "device/protocol/frames.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
-#include "runner/wire.h"
+#include "base/message.h"
 
 namespace whet {
 namespace {
 
-constexpr char kSessionMagic[4] = {'W', 'H', 'D', 'V'};
+constexpr std::string_view kSessionMagic = "WHDV";
 /// How much of a line that is no frame is quoted.
 constexpr std::size_t kQuoted = 80;
 
 void add_frame(std::string& out, SessionType type, std::uint32_t id, std::string_view payload) {
   Packer p;
-  for (const char c : kSessionMagic) p.u8(static_cast<std::uint8_t>(c));
-  p.u32(kSessionHighest | static_cast<std::uint32_t>(type) << 16);
-  p.u32(id);
-  p.u32(static_cast<std::uint32_t>(payload.size()));
+  p.add(kSessionMagic);
+  p.put(kSessionHighest);
+  p.put(type);
+  p.put(id);
+  p.put(static_cast<std::uint32_t>(payload.size()));
   out += p.take();
   out += payload;
 }
@@ -57,18 +57,16 @@ void SessionReader::add(std::string_view bytes) {
 }
 
 bool SessionReader::take_header() {
-  const std::size_t known = std::min(bytes_.size(), sizeof kSessionMagic);
-  if (std::memcmp(bytes_.data(), kSessionMagic, known) != 0) {
+  if (!kSessionMagic.starts_with(std::string_view(bytes_).substr(0, kSessionMagic.size()))) {
     text_ = first_;
     return fail("the bytes are no frame of a session: \"" + first_line(bytes_) + "\""), false;
   }
   if (bytes_.size() < kSessionHeaderBytes) return false;
-  Unpacker u(std::string_view(bytes_).substr(sizeof kSessionMagic, kSessionHeaderBytes));
-  const std::uint32_t words = u.u32();
-  const auto version = static_cast<std::uint16_t>(words & 0xffff);
-  type_ = static_cast<SessionType>(words >> 16);
-  id_ = u.u32();
-  length_ = u.u32();
+  Unpacker u(std::string_view(bytes_).substr(kSessionMagic.size()));
+  const auto version = u.get<std::uint16_t>();
+  type_ = static_cast<SessionType>(u.get<std::uint16_t>());
+  id_ = u.get<std::uint32_t>();
+  length_ = u.get<std::uint32_t>();
   // A hello is read whatever its version: it says which versions its sender speaks.
   if ((version < kSessionLowest || version > kSessionHighest) && type_ != SessionType::hello) {
     strange_version_ = version;

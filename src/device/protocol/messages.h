@@ -51,20 +51,15 @@ struct SessionWaiting {
   std::string why;
 };
 
-std::string encode(const SessionHello&);
-std::string encode(const SessionOpen&);
-std::string encode(const SessionJob&);
-std::string encode(const SessionItem&);
-std::string encode(const SessionWaiting&);
-/// Empty where the bytes are no such message. Texts that people will read are short and printable.
-std::optional<SessionHello> decode_session_hello(std::string_view);
-std::optional<SessionOpen> decode_session_open(std::string_view);
+// Texts that people will read are short and printable.
+extern template struct Codec<SessionHello>;
+extern template struct Codec<SessionOpen>;
+extern template struct Codec<SessionJob>;
+extern template struct Codec<SessionItem>;
+extern template struct Codec<SessionWaiting>;
 /// `most_requests`: a longer job is none.
 std::optional<SessionJob> decode_session_job(std::string_view, std::uint32_t most_requests);
-std::optional<SessionItem> decode_session_item(std::string_view);
-std::optional<SessionWaiting> decode_session_waiting(std::string_view);
 /// The number of a `starting`, or what a ping and its pong repeat.
-std::string encode_number(std::uint64_t);
-std::optional<std::uint64_t> decode_number(std::string_view);
+extern template struct Codec<std::uint64_t>;
 
 }  // namespace whet

@@ -41,20 +41,20 @@ SessionItem sample_seen() {
 }
 
 TEST(SessionMessages, GoThereAndBack) {
-  EXPECT_EQ(decode_device_description(encode(sample_device())), sample_device());
+  EXPECT_EQ(decode<DeviceDescription>(encode(sample_device())), sample_device());
   const SessionHello hello{1, 4, "0.1.0", 2, encode(sample_device())};
-  EXPECT_EQ(encode(*decode_session_hello(encode(hello))), encode(hello));
+  EXPECT_EQ(encode(*decode<SessionHello>(encode(hello))), encode(hello));
   EXPECT_EQ(encode(*decode_session_job(sample_job(), 3)), sample_job());
   const std::string open = encode(SessionOpen{"ann@laptop", 3}), waiting = encode(SessionWaiting{1.5, "bob"});
-  EXPECT_EQ(encode(*decode_session_open(open)), open);
-  EXPECT_EQ(encode(*decode_session_waiting(waiting)), waiting);
+  EXPECT_EQ(encode(*decode<SessionOpen>(open)), open);
+  EXPECT_EQ(encode(*decode<SessionWaiting>(waiting)), waiting);
   for (const SessionItem& item : {SessionItem{3, MeasureReply{OutcomeCode::ok, "", {1, 2}, true, 3}},
                                   SessionItem{4, CheckReply{OutcomeCode::crash, "why", {"out"}}}, sample_seen()})
-    EXPECT_EQ(encode(*decode_session_item(encode(item))), encode(item));
-  EXPECT_EQ(decode_number(encode_number(1ull << 40)), 1ull << 40);
+    EXPECT_EQ(encode(*decode<SessionItem>(encode(item))), encode(item));
+  EXPECT_EQ(decode<std::uint64_t>(encode(std::uint64_t{1} << 40)), 1ull << 40);
   MeasureReply hot{OutcomeCode::ok, "", {1}};
   hot.conditions = {"", {0, 1, 2}, "schedutil", 1.5, 82, true};
-  const auto item = decode_session_item(encode(SessionItem{1, hot}));
+  const auto item = decode<SessionItem>(encode(SessionItem{1, hot}));
   ASSERT_TRUE(item.has_value());
   EXPECT_EQ(std::get<MeasureReply>(item->reply).conditions, hot.conditions);
 }
@@ -87,7 +87,7 @@ TEST(SessionMessages, HaveTheirGoldenBytes) {
        {"item of a check", encode(SessionItem{4, CheckReply{OutcomeCode::crash, "why", {"out"}}})},
        {"item of spots", encode(SessionItem{5, seen})},
        {"waiting", encode(SessionWaiting{1.5, "bob"})},
-       {"number", encode_number(1ull << 40)}});
+       {"number", encode(std::uint64_t{1} << 40)}});
 }
 TEST(SessionMessages, SayHowManyItemsAnswerAJob) {
   SessionJob job{1, {MeasureRequest{}, CheckRequest{}}};
@@ -98,7 +98,7 @@ TEST(SessionMessages, SayHowManyItemsAnswerAJob) {
 }
 TEST(SessionMessages, OfALaterVersionMayBeLonger) {
   const std::string hello = encode(SessionHello{.program = "9.0"}) + "more";
-  EXPECT_EQ(decode_session_hello(hello)->program, "9.0");
+  EXPECT_EQ(decode<SessionHello>(hello)->program, "9.0");
 }
 TEST(SessionMessages, AreBounded) {
   EXPECT_FALSE(decode_session_job(sample_job(), 1).has_value()) << "more requests than the device takes";
@@ -114,7 +114,7 @@ TEST(SessionMessages, AreBounded) {
   const auto strange = [](RunConditions conditions) {
     MeasureReply reply{OutcomeCode::ok, "", {1}};
     reply.conditions = std::move(conditions);
-    return !decode_session_item(encode(SessionItem{1, reply})).has_value();
+    return !decode<SessionItem>(encode(SessionItem{1, reply})).has_value();
   };
   EXPECT_FALSE(strange({}));
   EXPECT_TRUE(strange({"", std::vector<std::uint32_t>(1025)}));
@@ -124,7 +124,7 @@ TEST(SessionMessages, AreBounded) {
   const auto refused = [](auto change) {
     DeviceDescription device = sample_device();
     change(device);
-    return !decode_device_description(encode(device)).has_value();
+    return !decode<DeviceDescription>(encode(device)).has_value();
   };
   EXPECT_TRUE(refused([](DeviceDescription& d) { d.name = "a\x1b[2Jb"; })) << "what a terminal acts on";
   EXPECT_TRUE(refused([](DeviceDescription& d) { d.brand = std::string(257, 'x'); }));
@@ -152,17 +152,17 @@ TEST(SessionMessages, SurviveGarbage) {
         bytes[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(bytes.size())))] =
             static_cast<char>(rng.below(256));
       if (rng.chance(0.3)) bytes.resize(static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(bytes.size()))));
-      if (const auto device = decode_device_description(bytes)) {
+      if (const auto device = decode<DeviceDescription>(bytes)) {
         EXPECT_EQ(encode(*device).size(), bytes.size());
       }
-      decode_session_hello(bytes);
-      decode_session_open(bytes);
+      decode<SessionHello>(bytes);
+      decode<SessionOpen>(bytes);
       if (const auto job = decode_session_job(bytes, 16)) {
         EXPECT_LE(job->requests.size(), 16u);
       }
-      decode_session_item(bytes);
-      decode_session_waiting(bytes);
-      decode_number(bytes);
+      decode<SessionItem>(bytes);
+      decode<SessionWaiting>(bytes);
+      decode<std::uint64_t>(bytes);
     }
 }
 TEST(SessionMessages, ArePrintableForPeople) {

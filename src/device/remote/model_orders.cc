@@ -129,7 +129,7 @@ class Bringing {
     const auto talk = session_.listen(
         id_, kHaveSeconds,
         [&](const SessionMessage& message) {
-          const auto have = message.type == SessionType::have ? decode_session_have(message.payload) : std::nullopt;
+          const auto have = message.type == SessionType::have ? decode<SessionHave>(message.payload) : std::nullopt;
           if (!have) return Heard::nonsense;
           if (!have->refused.empty()) return refused_ = have->refused, Heard::last;
           if (have->bytes.size() != 1 || have->bytes[0] < there_ || have->bytes[0] > source_.name.bytes)
@@ -209,7 +209,7 @@ OrderEnd bring_blobs(RemoteSession& session, const std::vector<BlobSource>& sour
   OrderEnd end = ended(session.listen(
       id, kHaveSeconds,
       [&](const SessionMessage& message) {
-        auto answer = message.type == SessionType::have ? decode_session_have(message.payload) : std::nullopt;
+        auto answer = message.type == SessionType::have ? decode<SessionHave>(message.payload) : std::nullopt;
         if (!answer || (answer->refused.empty() && answer->bytes.size() != sources.size())) return Heard::nonsense;
         have = std::move(*answer);
         return Heard::last;
@@ -235,7 +235,7 @@ OrderEnd carry_out(RemoteSession& session, const ModelOrder& order, const std::f
       id, order.seconds,
       [&](const SessionMessage& message) {
         if (message.type == SessionType::done) return Heard::last;
-        auto answer = message.type == SessionType::answer ? decode_model_answer(message.payload) : std::nullopt;
+        auto answer = message.type == SessionType::answer ? decode<ModelAnswer>(message.payload) : std::nullopt;
         if (!answer || over) return Heard::nonsense;
         over = answer->kind == ModelAnswerKind::over || answer->kind == ModelAnswerKind::failed;
         if (!over && !is_answer_to(order, *answer, answers.size())) return Heard::nonsense;

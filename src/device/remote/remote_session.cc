@@ -84,7 +84,7 @@ void RemoteSession::begin_for(const std::string& user) {
 
 Status RemoteSession::accept(const SessionMessage& message) {
   if (message.type == SessionType::bye) return Error{"the device refuses: " + printable(message.payload)};
-  const auto hello = message.type == SessionType::hello ? decode_session_hello(message.payload) : std::nullopt;
+  const auto hello = message.type == SessionType::hello ? decode<SessionHello>(message.payload) : std::nullopt;
   if (!hello) return Error{"the device's first message is no hello"};
   if (hello->highest < kSessionLowest || hello->lowest > kSessionHighest)
     return Error{"the whet-device there is " + hello->program + " and speaks versions " +
@@ -95,7 +95,7 @@ Status RemoteSession::accept(const SessionMessage& message) {
     return Error{"the whet-device there is " + hello->program + " and calls kernels by version " +
                  std::to_string(hello->kernel_args) + " of their arguments; this whet makes version " +
                  std::to_string(WHET_KERNEL_ARGS_VERSION)};
-  auto device = decode_device_description(hello->details);
+  auto device = decode<DeviceDescription>(hello->details);
   if (!device) return Error{"what the device says of itself makes no sense"};
   device_ = std::move(*device);
   return ok_status();
@@ -149,7 +149,7 @@ void RemoteSession::ping_if_due(std::unique_lock<std::mutex>& lock) {
   shared_->pinged = Clock::now();
   const std::uint32_t number = shared_->talks;
   lock.unlock();
-  shared_->link.send(SessionType::ping, 0, encode_number(number));
+  shared_->link.send(SessionType::ping, 0, encode(std::uint64_t{number}));
   lock.lock();
 }
 
@@ -219,7 +219,7 @@ std::string RemoteSession::lose(std::string why) {
 /// Short waits are of no interest: sessions take turns.
 void RemoteSession::tell_wait(const SessionMessage& message) {
   constexpr double kOfInterest = 3, kEvery = 30;
-  const auto waiting = decode_session_waiting(message.payload);
+  const auto waiting = decode<SessionWaiting>(message.payload);
   if (!listener_ || !waiting || waiting->seconds < kOfInterest) return;
   {
     const std::lock_guard<std::mutex> lock(shared_->mutex);
@@ -231,7 +231,7 @@ void RemoteSession::tell_wait(const SessionMessage& message) {
 
 /// Whether the message is an answer to one of the job's requests that has none.
 bool RemoteSession::take_item(const SessionMessage& message, const SessionJob& job, JobEnd& end) {
-  auto item = decode_session_item(message.payload);
+  auto item = decode<SessionItem>(message.payload);
   if (!item || item->number >= job.items() || !fits(*item, job.request(item->number))) return false;
   auto& place = end.items[item->number];
   if (place) return false;
@@ -265,7 +265,7 @@ std::string RemoteSession::collect(std::uint32_t id, const SessionJob& job, cons
       if (message->type == SessionType::item && !take_item(*message, job, end))
         return lose("the device answers what it was not asked");
       if (message->type == SessionType::starting)
-        if (const auto number = decode_number(message->payload); number && *number < job.items())
+        if (const auto number = decode<std::uint64_t>(message->payload); number && *number < job.items())
           end.started = static_cast<int>(*number);
       if (message->type == SessionType::waiting) {
         since = Clock::now();

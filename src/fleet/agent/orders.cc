@@ -128,7 +128,7 @@ FleetAnswer answer_without_files(const OrderEnd& end, const std::vector<std::sha
 ServedOrder serve_order(NatsConnection& nats, RemoteSession& session, const std::string& user, const std::string& bytes,
                         const std::function<bool()>& stops) {
   ServedOrder served;
-  const auto order = decode_model_order(bytes);
+  const auto order = decode<ModelOrder>(bytes);
   served.answer.message = why_order_refused(order);
   if (!served.answer.message.empty()) return served.answer.kind = FleetAnswer::Kind::refused, served;
   const auto start = std::chrono::steady_clock::now();

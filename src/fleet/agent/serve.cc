@@ -267,11 +267,11 @@ bool ServedUnit::has_left(const FleetSession& tuner) {
 bool ServedUnit::is_answered(const JobName& job) {
   const auto answer = nats_.last(answer_stream(job.from.user), answer_subject(job.from, job.number, 0));
   if (!answer.ok() || !*answer) return false;
-  const auto first = decode_fleet_part((*answer)->bytes);
+  const auto first = decode<FleetPart>((*answer)->bytes);
   // Parts are stored in order, so that the last one shows the others.
   const auto last =
       first ? nats_.last(answer_stream(job.from.user), answer_subject(job.from, job.number, first->parts - 1)) : answer;
-  const auto end = last.ok() && *last ? decode_fleet_part((*last)->bytes) : std::nullopt;
+  const auto end = last.ok() && *last ? decode<FleetPart>((*last)->bytes) : std::nullopt;
   return first && end && end->run == first->run;
 }
 
@@ -311,7 +311,7 @@ FleetAnswer ServedUnit::answer_to(TakenMessage& message, const JobName& name, bo
   FleetAnswer answer;
   answer.unit = name_.unit;
   answer.device = presence_.device.unit;
-  const auto job = decode_fleet_job(message.bytes());
+  const auto job = decode<FleetJob>(message.bytes());
   const bool of_kernels = job && job->kind == FleetJob::Kind::kernels;
   const auto session_job = of_kernels ? decode_session_job(job->job, session_->device().limits.kernels) : std::nullopt;
   answer.message = why_refused(job, session_job);

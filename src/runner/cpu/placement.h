@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "runner/wire.h"
+#include "base/message.h"
 
 namespace whet {
 
@@ -14,8 +14,9 @@ struct CpuPlacement {
   friend bool operator==(const CpuPlacement&, const CpuPlacement&) = default;
 };
 
-void pack(Packer&, const CpuPlacement&);
-CpuPlacement unpack_cpu_placement(Unpacker&);
+template <>
+inline constexpr auto kRow<CpuPlacement> = row<&CpuPlacement::cores, &CpuPlacement::no_pin>;
+
 /// Whether `workers` workers can be placed.
 bool has_room_for(const CpuPlacement&, std::uint32_t workers);
 

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
+
+#include "base/message.h"
 
 namespace whet {
 
@@ -49,8 +49,7 @@ struct DeviceDescription {
   friend bool operator==(const DeviceDescription&, const DeviceDescription&) = default;
 };
 
-std::string encode(const DeviceDescription&);
-/// Empty where the bytes are no description. Its texts are short and printable.
-std::optional<DeviceDescription> decode_device_description(std::string_view);
+/// Its texts are short and printable.
+extern template struct Codec<DeviceDescription>;
 
 }  // namespace whet

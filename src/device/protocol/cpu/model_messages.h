@@ -1,11 +1,10 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "base/message.h"
 #include "tensor/tensor.h"
 
 namespace whet {
@@ -50,6 +49,8 @@ enum class ModelWork : std::uint8_t {
   profile = 3,   ///< inferences of the first, each step timed
   bursts = 4,    ///< of all, alternately
 };
+template <>
+inline constexpr auto kLast<ModelWork> = ModelWork::bursts;
 /// Models to open, unless they are open, and work for them. Those that are open and not named are closed.
 struct ModelOrder {
   double seconds = 600;  ///< without an answer after which the models' process is ended
@@ -112,16 +113,10 @@ struct ModelAnswer {
   ModelProfile profile;              ///< profile
 };
 
-std::string encode(const SessionNeed&);
-std::string encode(const SessionHave&);
-std::string encode(const SessionBlob&);
-std::string encode(const ModelOrder&);
-std::string encode(const ModelAnswer&);
-/// Empty where the bytes are no such message.
-std::optional<SessionNeed> decode_session_need(std::string_view);
-std::optional<SessionHave> decode_session_have(std::string_view);
-std::optional<SessionBlob> decode_session_blob(std::string_view);
-std::optional<ModelOrder> decode_model_order(std::string_view);
-std::optional<ModelAnswer> decode_model_answer(std::string_view);
+extern template struct Codec<SessionNeed>;
+extern template struct Codec<SessionHave>;
+extern template struct Codec<SessionBlob>;
+extern template struct Codec<ModelOrder>;
+extern template struct Codec<ModelAnswer>;
 
 }  // namespace whet

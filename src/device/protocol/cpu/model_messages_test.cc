@@ -47,16 +47,16 @@ std::vector<ModelAnswer> sample_answers() {
 
 TEST(ModelMessages, GoThereAndBack) {
   const std::string need = encode(SessionNeed{{blob("a"), blob("")}});
-  EXPECT_EQ(encode(*decode_session_need(need)), need);
+  EXPECT_EQ(encode(*decode<SessionNeed>(need)), need);
   const std::string have = encode(SessionHave{"", {1, 0}}), refused = encode(SessionHave{"the disk is full", {}});
-  EXPECT_EQ(encode(*decode_session_have(have)), have);
-  EXPECT_EQ(encode(*decode_session_have(refused)), refused);
+  EXPECT_EQ(encode(*decode<SessionHave>(have)), have);
+  EXPECT_EQ(encode(*decode<SessionHave>(refused)), refused);
   const std::string piece = encode(SessionBlob{sha256("abc"), 1, "bc"});
-  EXPECT_EQ(encode(*decode_session_blob(piece)), piece);
+  EXPECT_EQ(encode(*decode<SessionBlob>(piece)), piece);
   const std::string order = encode(sample_order());
-  EXPECT_EQ(encode(*decode_model_order(order)), order);
+  EXPECT_EQ(encode(*decode<ModelOrder>(order)), order);
   for (const ModelAnswer& answer : sample_answers()) {
-    const auto again = decode_model_answer(encode(answer));
+    const auto again = decode<ModelAnswer>(encode(answer));
     ASSERT_TRUE(again.has_value()) << static_cast<int>(answer.kind);
     EXPECT_EQ(encode(*again), encode(answer)) << static_cast<int>(answer.kind);
   }
@@ -97,16 +97,16 @@ TEST(ModelMessages, HaveTheirGoldenBytes) {
   expect_golden_bytes("src/device/protocol/testdata/model_messages.txt", messages);
 }
 TEST(ModelMessages, AreBounded) {
-  EXPECT_FALSE(decode_session_blob(encode(SessionBlob{sha256("a"), 0, std::string(kBlobPiece + 1, 'x')})).has_value());
-  EXPECT_FALSE(decode_session_blob(encode(SessionBlob{sha256("a"), 0, ""})).has_value()) << "it would bring nothing";
-  EXPECT_FALSE(decode_session_blob(encode(SessionBlob{"../../etc/passwd", 0, "x"})).has_value());
-  EXPECT_FALSE(decode_session_need(encode(SessionNeed{{{std::string(64, 'G'), 1}}})).has_value());
-  EXPECT_FALSE(decode_session_need(encode(SessionNeed{{{sha256(""), 1ull << 60}}})).has_value());
-  EXPECT_FALSE(decode_session_need(encode(SessionNeed{std::vector<BlobName>(kMostBlobs + 1, blob(""))})).has_value());
+  EXPECT_FALSE(decode<SessionBlob>(encode(SessionBlob{sha256("a"), 0, std::string(kBlobPiece + 1, 'x')})).has_value());
+  EXPECT_FALSE(decode<SessionBlob>(encode(SessionBlob{sha256("a"), 0, ""})).has_value()) << "it would bring nothing";
+  EXPECT_FALSE(decode<SessionBlob>(encode(SessionBlob{"../../etc/passwd", 0, "x"})).has_value());
+  EXPECT_FALSE(decode<SessionNeed>(encode(SessionNeed{{{std::string(64, 'G'), 1}}})).has_value());
+  EXPECT_FALSE(decode<SessionNeed>(encode(SessionNeed{{{sha256(""), 1ull << 60}}})).has_value());
+  EXPECT_FALSE(decode<SessionNeed>(encode(SessionNeed{std::vector<BlobName>(kMostBlobs + 1, blob(""))})).has_value());
   const auto refuses = [](auto change) {
     ModelOrder order = sample_order();
     change(order);
-    return !decode_model_order(encode(order)).has_value();
+    return !decode<ModelOrder>(encode(order)).has_value();
   };
   EXPECT_TRUE(refuses([](ModelOrder& o) { o.seconds = std::numeric_limits<double>::quiet_NaN(); }));
   EXPECT_TRUE(refuses([](ModelOrder& o) { o.timed_seconds = -1; }));
@@ -115,19 +115,19 @@ TEST(ModelMessages, AreBounded) {
   const auto lies = [](auto change) {
     ModelAnswer answer = sample_answers()[2];
     change(answer);
-    return !decode_model_answer(encode(answer)).has_value();
+    return !decode<ModelAnswer>(encode(answer)).has_value();
   };
   EXPECT_TRUE(lies([](ModelAnswer& a) { a.opened.outputs[0].type.shape = {-1}; }));
   EXPECT_TRUE(lies([](ModelAnswer& a) { a.opened.outputs[0].type.shape = {1ll << 40, 1ll << 40}; }));
   EXPECT_TRUE(lies([](ModelAnswer& a) { a.opened.cores = {0}; })) << "two threads, one core";
   ModelAnswer burst = sample_answers()[6];
   burst.seconds = {1};
-  EXPECT_FALSE(decode_model_answer(encode(burst)).has_value());
+  EXPECT_FALSE(decode<ModelAnswer>(encode(burst)).has_value());
 }
 TEST(ModelMessages, HaveNothingThatATerminalActsOn) {
   ModelAnswer answer = sample_answers()[1];
   answer.sentence = "a\x1b[2Jb é";
-  EXPECT_EQ(decode_model_answer(encode(answer))->sentence, "a?[2Jb é");
+  EXPECT_EQ(decode<ModelAnswer>(encode(answer))->sentence, "a?[2Jb é");
 }
 TEST(ModelMessages, SurviveGarbage) {
   Rng rng(9);
@@ -141,19 +141,19 @@ TEST(ModelMessages, SurviveGarbage) {
         bytes[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(bytes.size())))] =
             static_cast<char>(rng.below(256));
       if (rng.chance(0.3)) bytes.resize(static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(bytes.size()))));
-      if (const auto need = decode_session_need(bytes)) {
+      if (const auto need = decode<SessionNeed>(bytes)) {
         EXPECT_EQ(encode(*need), bytes);
       }
-      if (const auto have = decode_session_have(bytes)) {
+      if (const auto have = decode<SessionHave>(bytes)) {
         EXPECT_EQ(encode(*have), bytes);
       }
-      if (const auto piece = decode_session_blob(bytes)) {
+      if (const auto piece = decode<SessionBlob>(bytes)) {
         EXPECT_EQ(encode(*piece), bytes);
       }
-      if (const auto order = decode_model_order(bytes)) {
+      if (const auto order = decode<ModelOrder>(bytes)) {
         EXPECT_EQ(encode(*order).size(), bytes.size());
       }
-      if (const auto answer = decode_model_answer(bytes)) {
+      if (const auto answer = decode<ModelAnswer>(bytes)) {
         EXPECT_EQ(encode(*answer).size(), bytes.size());
       }
     }
