@@ -11,6 +11,7 @@
 #include "base/counted.h"
 #include "base/shown.h"
 #include "cli/command.h"
+#include "cli/records_text.h"
 #include "json/json.h"
 #include "records/digest.h"
 #include "records/plan_line.h"
@@ -175,12 +176,12 @@ int run(const RecordsCommand& command, const std::function<bool(const std::strin
   if (command.action == "distill") return write(command, files, distill(records), distill_plans(records));
   if (command.action == "best") return print_best(command, records);
   if (command.action == "show") {
-    fmt::print("{}", show(records));
+    fmt::print("{}", show_text(records));
     print_plans(records, false);
     return kDone;
   }
   const RecordStats totals = stats(records);
-  fmt::print("{}", command.json ? dump(stats_json(totals), 2) + "\n" : to_text(totals));
+  fmt::print("{}", command.json ? dump(stats_json(totals), 2) + "\n" : stats_text(totals));
   return kDone;
 }
 

@@ -41,17 +41,21 @@ void Table::add(std::vector<std::string> row) {
   rows_.push_back(std::move(row));
 }
 
-std::string Table::to_text() const {
+std::string Table::to_text() const { return lines("| ", " | ", " |"); }
+std::string Table::to_plain_text() const { return lines("", "  ", ""); }
+
+std::string Table::lines(const std::string& left, const std::string& between, const std::string& right) const {
   std::vector<std::size_t> widths;
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     widths.push_back(width_of(columns_[c].title));
     for (const auto& row : rows_) widths[c] = std::max(widths[c], width_of(row[c]));
   }
   const auto line = [&](const auto& text_of) {
-    std::string out = "|";
+    std::string out = left;
     for (std::size_t c = 0; c < columns_.size(); ++c)
-      out += " " + padded(text_of(c), widths[c], columns_[c].right) + " |";
-    return out + "\n";
+      out += (c > 0 ? between : "") + padded(text_of(c), widths[c], columns_[c].right);
+    out += right;
+    return out.substr(0, out.find_last_not_of(' ') + 1) + "\n";
   };
   std::string text = line([&](std::size_t c) { return columns_[c].title; });
   for (const auto& row : rows_) text += line([&](std::size_t c) { return row[c]; });

@@ -18,8 +18,12 @@ class Table {
   void add(std::vector<std::string> row);
   /// One line a row, the titles first.
   std::string to_text() const;
+  /// The same without bars.
+  std::string to_plain_text() const;
 
  private:
+  std::string lines(const std::string& left, const std::string& between, const std::string& right) const;
+
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;
 };

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <cstdio>
 #include <map>
 #include <numeric>
 #include <set>
@@ -12,7 +11,6 @@
 #include <utility>
 
 #include "base/counted.h"
-#include "base/shown.h"
 #include "records/record_line.h"
 
 namespace whet {
@@ -98,31 +96,6 @@ const Record* best_of(const Group& group, const Records& records) {
   return nullptr;
 }
 
-std::string format(const char* pattern, auto... values) {
-  char text[256];
-  std::snprintf(text, sizeof text, pattern, values...);
-  return text;
-}
-
-/// Left-aligned text columns, right-aligned the others; as wide as their widest cell.
-std::string table(const std::vector<std::vector<std::string>>& rows, std::size_t text_columns) {
-  std::vector<std::size_t> widths;
-  for (const auto& row : rows) {
-    widths.resize(std::max(widths.size(), row.size()));
-    for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], row[c].size());
-  }
-  std::string out;
-  for (const auto& row : rows) {
-    std::string line;
-    for (std::size_t c = 0; c < row.size(); ++c) {
-      const std::string pad(widths[c] - row[c].size(), ' ');
-      line += (c ? "  " : "") + (c < text_columns ? row[c] + pad : pad + row[c]);
-    }
-    out += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
-  }
-  return out;
-}
-
 std::string without_digits(const std::string& text) {
   std::string out;
   for (char c : text) {
@@ -201,20 +174,15 @@ std::vector<std::string> strangers(const Records& records, const std::vector<std
   return notes;
 }
 
-std::string show(const Records& records) {
-  std::vector<std::vector<std::string>> rows = {
-      {"Task", "Target", "Sketch", "Best (ms)", "Trials", "Failed", "Measured"}};
+std::vector<TaskTrials> trials_by_task(const Records& records) {
+  std::vector<TaskTrials> tasks;
   for (const Group& group : by_task_and_target(records)) {
     const std::vector<TrialLines> trials = trials_of(group);
     const auto failed =
         std::count_if(trials.begin(), trials.end(), [](const TrialLines& t) { return !t.last->outcome.ok(); });
-    const Record* best = best_of(group, records);
-    rows.push_back({shown(group[0]->task.empty() ? group[0]->key : group[0]->task), shown(group[0]->target),
-                    best ? shown(best->candidate.sketch) : "-",
-                    best ? format("%.4f", best->outcome.best_seconds() * 1e3) : "-", std::to_string(trials.size()),
-                    std::to_string(failed), best ? shown(best->at) : "-"});
+    tasks.push_back({group[0], best_of(group, records), std::ssize(trials), failed});
   }
-  return table(rows, 3);
+  return tasks;
 }
 
 std::vector<FailureGroup> failures(const Records& records) {
@@ -310,27 +278,6 @@ RecordStats stats(const Records& records) {
   out.tasks = static_cast<std::int64_t>(tasks.size());
   out.failures = failures(failed);
   out.ranking = ranking_of(trials);
-  return out;
-}
-
-std::string to_text(const RecordStats& s) {
-  std::string out = format("%s of %s: build %.1f s, run %.1f s, %lld ended early as clearly slower\n",
-                           counted(s.trials, "trial").c_str(), counted(s.tasks, "task").c_str(), s.build_seconds,
-                           s.run_seconds, static_cast<long long>(s.truncated));
-  if (s.compared > 0) out += format("measured again: %lld\n", static_cast<long long>(s.compared));
-  for (std::size_t code = 0; code < s.outcomes.size(); ++code)
-    if (s.outcomes[code] > 0)
-      out += format("  %2zu %-14s %lld\n", code, std::string(name_of(static_cast<OutcomeCode>(code))).c_str(),
-                    static_cast<long long>(s.outcomes[code]));
-  if (!s.ranking.empty()) out += "How well the model ranked its proposals (Spearman's correlation, mean over tasks):\n";
-  for (const RankingQuality& r : s.ranking)
-    out += format("  round %3d: %5.2f over %s, %s\n", r.round, r.correlation, counted(r.tasks, "task").c_str(),
-                  counted(r.trials, "trial").c_str());
-  if (!s.failures.empty()) out += "Failures, most frequent first:\n";
-  for (const FailureGroup& group : s.failures)
-    out += "  " + std::to_string(group.count) + " x " + std::to_string(static_cast<int>(group.code)) + " " +
-           std::string(name_of(group.code)) + ": " + (group.message.empty() ? "(no message)" : shown(group.message)) +
-           "\n";
   return out;
 }
 

@@ -24,8 +24,15 @@ std::vector<Record> merge(const std::vector<const Records*>&);
 enum class TargetUse : std::uint8_t { exact, near };
 /// The records that serve no task with one of `keys` on a target: one sentence for each reason.
 std::vector<std::string> strangers(const Records&, const std::vector<std::string>& keys, const Target&, TargetUse);
-/// A table with a row for each task and target: trials, failures, best time, when and where.
-std::string show(const Records&);
+
+/// The trials of one task on one target: schedules, each once.
+struct TaskTrials {
+  const Record* first = nullptr;  ///< names the task
+  const Record* best = nullptr;   ///< null where none ran
+  std::int64_t trials = 0, failed = 0;
+};
+/// In order of first appearance. Valid as long as the records.
+std::vector<TaskTrials> trials_by_task(const Records&);
 
 /// Equal failures. Digits in their messages are ignored.
 struct FailureGroup {
@@ -56,6 +63,5 @@ struct RecordStats {
   std::vector<RankingQuality> ranking;
 };
 RecordStats stats(const Records&);
-std::string to_text(const RecordStats&);
 
 }  // namespace whet

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+
+#include "records/digest.h"
+
+namespace whet {
+
+/// A table with a row for each task and target: trials, failures, best time, when.
+std::string show_text(const Records&);
+/// Where the time of the trials went, their outcomes, the quality of the model's ranking and the failures.
+std::string stats_text(const RecordStats&);
+
+}  // namespace whet
