@@ -16,6 +16,8 @@ class Option;
 
 namespace whet {
 
+struct Command;
+
 /// The options of one subcommand, each bound to a variable that holds its default: the program's view of the
 /// command-line library, which only this file's source sees. `names` is "--long", "-s,--long" or "positional".
 class Arguments {
@@ -48,6 +50,9 @@ class Arguments {
   void writes(const std::string& option, std::string& value, FileKind kind, std::function<std::string()> usual = {});
   /// Names what was not given, and checks. It outlives this object, as the values do.
   std::function<Status()> check() const;
+
+  /// Commands of this command, each with options of its own: one has to be given, and the result runs it. `what` names it: "topic".
+  std::function<int()> commands(const std::string& what, const std::vector<Command>&);
 
   /// Whether the user gave an option, "--long". Asked while the command runs.
   std::function<bool(const std::string&)> given() const;

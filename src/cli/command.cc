@@ -4,7 +4,9 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <memory>
 #include <new>
+#include <optional>
 #include <sstream>
 #include <stdexcept>
 #include <system_error>
@@ -52,10 +54,12 @@ int refuse_leftovers(const CLI::App& app, const std::string& command, const std:
   return refuse_use(command, "unexpected argument \"" + left.front() + "\"");
 }
 
-/// The name of the command that was given; empty without one.
+/// The name of the command that was given, "explain task"; empty without one.
 std::string called(const CLI::App& app) {
   const auto parsed = app.get_subcommands();
-  return parsed.empty() ? "" : parsed.front()->get_name();
+  if (parsed.empty()) return "";
+  const std::string inner = called(*parsed.front());
+  return parsed.front()->get_name() + (inner.empty() ? "" : " " + inner);
 }
 
 int unknown_command(const std::vector<Command>& commands, const std::string& word) {
@@ -88,38 +92,71 @@ std::string version_text() {
          ", targets " + targets;
 }
 
-/// Adds the commands, `completion` and `--version`; `runs[i]` runs command i.
-std::vector<std::function<int()>> describe(const std::vector<Command>& commands, CLI::App& app) {
+/// Each runs a command, where it was given, and gives its exit code.
+using Runs = std::vector<std::function<std::optional<int>()>>;
+
+Runs::value_type add_command(CLI::App& app, const Command& command) {
+  CLI::App* sub = app.add_subcommand(command.name, command.summary);
+  sub->set_help_flag("-h,--help", "Print this text");
+  sub->allow_extras();
+  sub->option_defaults()->always_capture_default();
+  Arguments arguments(*sub);
+  std::function<int()> run = command.make(arguments);
+  return [sub, check = arguments.check(), run = std::move(run), &app]() -> std::optional<int> {
+    if (!sub->parsed()) return std::nullopt;
+    if (const auto left = sub->remaining(); !left.empty() && sub->get_subcommands({}).empty())
+      return refuse_leftovers(*sub, (app.get_parent() ? app.get_name() + " " : "") + sub->get_name(), left);
+    const Status can = check();
+    return can.ok() ? run() : fail(can.error());
+  };
+}
+
+Runs add_commands(CLI::App& app, const std::vector<Command>& commands) {
+  app.require_subcommand(0, 1);  // a second name is an argument
+  Runs runs;
+  for (const Command& command : commands) runs.push_back(add_command(app, command));
+  return runs;
+}
+
+/// Adds the commands, `completion` and `--version`.
+Runs describe(const std::vector<Command>& commands, CLI::App& app) {
   app.set_version_flag("--version", version_text());
   app.set_help_flag("-h,--help", "List the commands");
-  std::vector<std::function<int()>> runs;
-  for (const Command& command : commands) {
-    CLI::App* sub = app.add_subcommand(command.name, command.summary);
-    sub->set_help_flag("-h,--help", "Print this text");
-    sub->allow_extras();
-    sub->option_defaults()->always_capture_default();
-    Arguments arguments(*sub);
-    std::function<int()> run = command.make(arguments);
-    runs.push_back([check = arguments.check(), run = std::move(run)] {
-      const Status can = check();
-      return can.ok() ? run() : fail(can.error());
-    });
-  }
-  CLI::App* const completion =
-      app.add_subcommand("completion", "Print a script for a shell that completes these commands");
-  completion->set_help_flag("-h,--help", "Print this text");
-  completion->allow_extras();
-  auto shell = std::make_shared<std::string>();
-  Arguments(*completion).require_choice("SHELL", *shell, {"bash"}, "The shell");
-  runs.push_back([shell, &app] {
-    std::printf("%s", bash_completion(app).c_str());
-    return kDone;
-  });
+  Runs runs = add_commands(app, commands);
+  const auto make_completion = [&app](Arguments& arguments) -> std::function<int()> {
+    auto shell = std::make_shared<std::string>();
+    arguments.require_choice("SHELL", *shell, {"bash"}, "The shell");
+    return [shell, &app] {
+      std::printf("%s", bash_completion(app).c_str());
+      return kDone;
+    };
+  };
+  runs.push_back(
+      add_command(app, {"completion", "Print a script for a shell that completes these commands", make_completion}));
   app.allow_extras();
   return runs;
 }
 
 }  // namespace
+
+std::function<int()> Arguments::commands(const std::string& what, const std::vector<Command>& commands) {
+  return [runs = add_commands(app_, commands), commands, what, &app = app_] {
+    const std::string where = app.get_name();
+    const std::vector<std::string> left = app.remaining();
+    if (!left.empty() && (left.front().starts_with('-') || !app.get_subcommands().empty()))
+      return refuse_leftovers(app, where, left);
+    for (const auto& run : runs)
+      if (const std::optional<int> code = run()) return *code;
+    if (left.empty()) return refuse_use(where, what + " is required");
+    std::vector<std::string> names;
+    std::string list;
+    for (const Command& command : commands) {
+      names.emplace_back(command.name);
+      list += (list.empty() ? "" : ", ") + names.back();
+    }
+    return wrong_use({what + ": \"" + left.front() + "\" is none of " + list + did_you_mean(left.front(), names)});
+  };
+}
 
 int fail(const Error& error) {
   std::fprintf(stderr, "whet: %s\n", error.message.c_str());
@@ -159,13 +196,9 @@ int parse_and_run(const std::vector<Command>& commands, int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return wrong_use({error.what()});
   }
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    const CLI::App& sub = *app.get_subcommand(static_cast<int>(i));
-    if (!sub.parsed()) continue;
-    if (const auto left = sub.remaining(); !left.empty()) return refuse_leftovers(sub, sub.get_name(), left);
-    end_at_interrupts();
-    return runs[i]();
-  }
+  end_at_interrupts();
+  for (const auto& run : runs)
+    if (const std::optional<int> code = run()) return *code;
   if (const auto left = app.remaining(); !left.empty()) {
     return left.front().starts_with('-') ? refuse_leftovers(app, "", left) : unknown_command(commands, left.front());
   }

@@ -17,7 +17,7 @@ constexpr int kDone = 0, kFailed = 1, kWrongUse = 2, kInterrupted = 130;
 struct Command {
   const char* name;
   const char* summary;  ///< a line for `whet --help`
-  std::function<int()> (*make)(Arguments&);
+  std::function<std::function<int()>(Arguments&)> make;
 };
 
 /// Parses and runs: the whole program except the table. For an unknown command or option the error names the nearest

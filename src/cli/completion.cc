@@ -35,13 +35,26 @@ std::string argument_cases(const CLI::App& sub, std::vector<std::string>& taking
   return cases;
 }
 
-std::string command_case(const CLI::App& sub) {
+std::vector<const CLI::App*> commands_of(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App*) { return true; });
+}
+
+/// `word`: the number of the word that names the command.
+std::string command_case(const CLI::App& sub, int word) {
   std::vector<std::string> options, taking, positional;
   for (const CLI::Option* option : sub.get_options())
     for (const std::string& name : names_of(*option)) options.push_back(name);
   const std::string cases = argument_cases(sub, taking, positional);
+  std::string inner;
+  for (const CLI::App* command : commands_of(sub)) {
+    positional.push_back(command->get_name());
+    inner += command_case(*command, word + 1);
+  }
   std::string text = fmt::format("    {})\n      options=\"{}\"\n      words=\"{}\"\n", sub.get_name(), joined(options),
                                  joined(positional));
+  if (!inner.empty())
+    text += fmt::format("      [ \"$COMP_CWORD\" -le {0} ] || case ${{COMP_WORDS[{0}]}} in\n{1}      esac\n", word + 1,
+                        inner);
   if (!taking.empty())
     text += fmt::format("      case $previous in\n{}        {}) words= options= ;;\n      esac\n", cases,
                         fmt::join(taking, "|"));
@@ -53,9 +66,9 @@ std::string command_case(const CLI::App& sub) {
 std::string bash_completion(const CLI::App& app) {
   std::vector<std::string> commands;
   std::string cases;
-  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
+  for (const CLI::App* sub : commands_of(app)) {
     commands.push_back(sub->get_name());
-    cases += command_case(*sub);
+    cases += command_case(*sub, 1);
   }
   return fmt::format(R"(# Completion of whet's commands for bash, written by `whet completion bash`.
 _whet() {{

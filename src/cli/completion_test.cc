@@ -27,19 +27,22 @@ std::string offered(const std::string& words) {
   app.set_help_flag("-h,--help", "Help");
   CLI::App* const eat = app.add_subcommand("eat", "Eats");
   CLI::App* const drink = app.add_subcommand("drink", "Drinks");
-  static std::string kind = "apple", action, name;
+  CLI::App* const cook = app.add_subcommand("cook", "Cooks");
+  CLI::App* const soup = cook->add_subcommand("soup", "Soup");
+  static std::string kind = "apple", action, name, heat;
   static bool slowly = false;
-  Arguments eating(*eat), drinking(*drink);
+  Arguments eating(*eat), drinking(*drink), cooking(*soup);
   eating.choice("--kind", kind, {"apple", "pear"}, "Kind");
   eating.add("-o,--output", name, "Output");
   eating.flag("--slowly", slowly, "Slowly");
   drinking.require_choice("action", action, {"sip", "swallow"}, "Action");
+  cooking.choice("--heat", heat, {"low", "high"}, "Heat");
   return run_bash(bash_completion(app) + "COMP_WORDS=(" + words + ")\nCOMP_CWORD=$((${#COMP_WORDS[@]}-1))\n_whet\n" +
                   "echo \"${COMPREPLY[*]}\"\n");
 }
 
 TEST(BashCompletion, OffersCommands) {
-  EXPECT_EQ(offered("whet ''"), "eat drink --help --version\n");
+  EXPECT_EQ(offered("whet ''"), "eat drink cook --help --version\n");
   EXPECT_EQ(offered("whet d"), "drink\n");
 }
 TEST(BashCompletion, OffersOptionsOfTheCommand) {
@@ -51,6 +54,11 @@ TEST(BashCompletion, OffersTheWordsThatAnOptionOrAnArgumentTakes) {
   EXPECT_EQ(offered("whet eat --kind ''"), "apple pear\n");
   EXPECT_EQ(offered("whet eat --kind p"), "pear\n");
   EXPECT_EQ(offered("whet drink s"), "sip swallow\n");
+}
+TEST(BashCompletion, OffersCommandsOfACommandAndWhatTheseTake) {
+  EXPECT_EQ(offered("whet cook ''"), "soup\n");
+  EXPECT_EQ(offered("whet cook soup --"), "--help --heat\n");
+  EXPECT_EQ(offered("whet cook soup --heat h"), "high\n");
 }
 TEST(BashCompletion, LeavesFilesToBash) {
   EXPECT_EQ(offered("whet eat --output ''"), "\n");

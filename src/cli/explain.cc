@@ -1,25 +1,18 @@
 // whet explain: what a number on the screen means.
 
+#include "cli/explain.h"
+
 #include <fmt/format.h>
 
-#include <functional>
 #include <memory>
 
 #include "base/nearest.h"
 #include "cli/add_options.h"
 #include "cli/command.h"
-#include "cli/explain_layout.h"
-#include "cli/explain_plan.h"
-#include "cli/explain_tuning.h"
 #include "trial/outcome.h"
 
 namespace whet {
 namespace {
-
-struct ExplainCommand {
-  std::string topic, contains;
-  TuningQuestion question;
-};
 
 constexpr const char* kProgress =
     R"(While tuning, one row a task (redrawn in place on a terminal; one line a round on a pipe):
@@ -55,102 +48,134 @@ share         a step's part of the time of all steps
 p50, p90, p99 half, 90% and 99% of the inferences took no longer
 )";
 
-int explain_error(const std::string& what) {
+int print_text(const Question& question, const char* text) {
+  if (question.json) return print(Json::object().set("text", text));
+  fmt::print("{}", text);
+  return kDone;
+}
+
+int explain_error(const Question& question) {
+  Json list = Json::array();
   std::vector<std::string> names;
+  std::string text;
   for (int code = 0; code < kOutcomeCodes; ++code) {
     const auto outcome = static_cast<OutcomeCode>(code);
     names.emplace_back(name_of(outcome));
-    if (what != std::to_string(code) && what != name_of(outcome)) continue;
-    fmt::print("{} {}: {}\n", code, name_of(outcome), explain(outcome));
-    return kDone;
+    if (question.what.empty())
+      text += fmt::format("{:2} {}\n", code, name_of(outcome));
+    else if (question.what == std::to_string(code) || question.what == name_of(outcome))
+      text = fmt::format("{} {}: {}\n", code, name_of(outcome), explain(outcome));
+    else
+      continue;
+    list.add(Json::object().set("code", code).set("name", name_of(outcome)).set("meaning", explain(outcome)));
   }
-  if (!what.empty())
-    return wrong_use({fmt::format("explain error: \"{}\" is no outcome; expected 0 to {} or a name{}", what,
-                                  kOutcomeCodes - 1, did_you_mean(what, names))});
-  for (int code = 0; code < kOutcomeCodes; ++code)
-    fmt::print("{:2} {}\n", code, name_of(static_cast<OutcomeCode>(code)));
+  if (text.empty())
+    return wrong_use({fmt::format("explain error: \"{}\" is no outcome; expected 0 to {} or a name{}", question.what,
+                                  kOutcomeCodes - 1, did_you_mean(question.what, names))});
+  if (question.json) return print(list);
+  fmt::print("{}", text);
   return kDone;
 }
 
-/// The topics that take an option; those of add_shapes are --model's.
-struct TopicOption {
-  const char* name;
-  const char* topics;
-};
-constexpr const char* kOfModels = "task, candidate, layout, cover";
-constexpr TopicOption kTopicOptions[] = {
-    {"--model", kOfModels},          {"--input", kOfModels},  {"--records", kOfModels},  {"--exact", kOfModels},
-    {"--precision", kOfModels},      {"--target", kOfModels}, {"--threads", kOfModels},  {"--cores", kOfModels},
-    {"--contains", "layout, cover"}, {"--code", "candidate"}, {"--passes", "candidate"}, {"--pass", "candidate"},
-    {"--device", kOfModels},         {"--fleet", kOfModels}};
+// ---- The options of each topic
 
-Status check_options(const std::string& topic, bool has_records, const std::function<bool(const std::string&)>& given) {
-  const auto takes = [&](const std::string& topics) {
-    return (", " + topics + ",").find(", " + topic + ",") != std::string::npos;
+using Ask = std::function<int(const Question&)>;
+
+/// A topic that `ask` answers; `add` adds the options that it has beside --json.
+std::function<int()> make_topic(Arguments& arguments, const char* topic, const Ask& ask,
+                                void (*add)(Arguments&, Question&) = nullptr) {
+  auto question = std::make_shared<Question>();
+  question->topic = topic;
+  if (add != nullptr) add(arguments, *question);
+  arguments.flag("--json", question->json, "Print JSON");
+  return [question, ask] { return ask(*question); };
+}
+
+/// Of a model on a machine, and of its records.
+void add_model(Arguments& arguments, Question& question) {
+  arguments.add("--model", question.model.model, "The model; its options as for tuning");
+  add_shapes(arguments, question.model);
+  arguments.add("--input", question.model.inputs, "name=x.npy: the value of an input that decides shapes");
+  arguments.add("--records", question.records, "Its record file");
+  add_options(arguments, question.rounding, "schedules");
+  add_options(arguments, question.place);
+  arguments.add("--device", question.device,
+                "The device elsewhere that timed the records: its rates are measured there");
+  add_options(arguments, question.fleet);
+}
+
+void add_node(Arguments& arguments, Question& question) {
+  arguments.add("node", question.what, "The node's name; without it, all are listed");
+  add_model(arguments, question);
+  arguments.add("--contains", question.contains,
+                "The best plan with this form or cover at the node, term by term: nchw16c, merged");
+}
+
+std::function<int()> make_error(Arguments& arguments) {
+  return make_topic(arguments, "error", explain_error, [](Arguments& to, Question& question) {
+    to.add("error", question.what, "Its number or name; without it, all are listed");
+  });
+}
+std::function<int()> make_progress(Arguments& arguments) {
+  return make_topic(arguments, "progress", [](const Question& question) { return print_text(question, kProgress); });
+}
+std::function<int()> make_metrics(Arguments& arguments) {
+  return make_topic(arguments, "metrics", [](const Question& question) { return print_text(question, kMetrics); });
+}
+std::function<int()> make_task(Arguments& arguments) {
+  return make_topic(arguments, "task", explain_task, [](Arguments& to, Question& question) {
+    to.add("task", question.what, "The task's number, as `whet tasks` has it");
+    add_model(to, question);
+  });
+}
+std::function<int()> make_candidate(Arguments& arguments) {
+  return make_topic(arguments, "candidate", explain_candidate, [](Arguments& to, Question& question) {
+    to.add("candidate", question.what, "The candidate's ID, or how it begins");
+    add_model(to, question);
+    to.flag("--code", question.code, "Also print the hot loop of the machine code, or for a GPU the PTX");
+    to.flag("--passes", question.passes, "Also print the lines that each lowering pass changed");
+    to.add("--pass", question.pass, "Print only the program after this lowering pass");
+  });
+}
+std::function<int()> make_layout(Arguments& arguments) {
+  const auto ask = [given = arguments.given()](const Question& question) {
+    if (!question.records.empty()) return explain_plan(question);
+    const Status fits = refuse_given(given, {"--contains", "--exact", "--precision", "--device", "--fleet"},
+                                     "explain layout", "asks about measured layouts; give --records FILE too");
+    return fits.ok() ? explain_layout(question) : fail(fits.error());
   };
-  for (const TopicOption& option : kTopicOptions)
-    if (!takes(option.topics))
-      WHET_RETURN_IF_ERROR(
-          refuse_given(given, {option.name}, "explain " + topic, "is for explain " + std::string(option.topics)));
-  if (!takes(kOfModels))
-    return refuse_given(given, shape_options(), "explain " + topic, "is for explain " + std::string(kOfModels));
-  if (topic != "layout" || has_records) return ok_status();
-  return refuse_given(given, {"--contains", "--exact", "--precision", "--device", "--fleet"}, "explain layout",
-                      "asks about measured layouts; give --records FILE too");
+  return make_topic(arguments, "layout", ask, add_node);
 }
-
-int run(const ExplainCommand& command, const std::function<bool(const std::string&)>& given) {
-  if (const Status fits = check_options(command.topic, !command.question.records.empty(), given); !fits.ok())
-    return fail(fits.error());
-  if (command.topic == "error") return explain_error(command.question.what);
-  if (command.topic == "task") return explain_task(command.question);
-  if (command.topic == "candidate") return explain_candidate(command.question);
-  const bool of_covers = command.topic == "cover", of_plan = of_covers || command.topic == "layout";
-  if (of_covers && command.question.records.empty())
-    return wrong_use({"explain cover asks about measured kernels; give --records FILE too"});
-  if (of_plan && !command.question.records.empty())
-    return explain_plan({command.question.what, command.contains, command.question.model, command.question.place,
-                         command.question.device, command.question.fleet, command.question.records, of_covers,
-                         command.question.rounding});
-  if (command.topic == "layout")
-    return explain_layout({command.question.what, command.question.model, command.question.place});
-  if (!command.question.what.empty())
-    return wrong_use(
-        {"explain " + command.topic + ": unexpected \"" + command.question.what + "\"; it takes no further word"});
-  fmt::print("{}", command.topic == "progress" ? kProgress : kMetrics);
-  return kDone;
-}
+std::function<int()> make_cover(Arguments& arguments) { return make_topic(arguments, "cover", explain_plan, add_node); }
 
 }  // namespace
 
+Status needs_model(const Question& question) {
+  if (!question.model.model.empty()) return ok_status();
+  return Error{"explain " + question.topic + ": no model is given; give --model MODEL", ErrorKind::wrong_use};
+}
+
+Status needs_records(const Question& question) {
+  if (!question.records.empty()) return ok_status();
+  return Error{"explain " + question.topic + ": no records are given; give --records FILE (of `whet tune`)",
+               ErrorKind::wrong_use};
+}
+
+int print(const Json& json) {
+  fmt::print("{}\n", dump(json, 2));
+  return kDone;
+}
+
 std::function<int()> make_explain(Arguments& arguments) {
-  auto command = std::make_shared<ExplainCommand>();
-  arguments.require_choice(
-      "topic", command->topic, {"error", "progress", "metrics", "task", "candidate", "layout", "cover"},
-      "error N, progress, metrics; task N: its limits and its best candidates; candidate ID: its "
-      "loops; layout NODE: the order of dimensions of its result; with --records the sums that chose it; "
-      "cover NODE: the kernels that compute it together with others");
-  TuningQuestion& question = command->question;
-  arguments.add("what", question.what,
-                "The error's number or name, the task's number, the candidate's ID, the node's name");
-  arguments.add("--model", question.model.model,
-                "task, candidate: the model that was tuned; its options as for tuning; layout: any model");
-  add_shapes(arguments, question.model);
-  arguments.add("--input", question.model.inputs, "name=x.npy: the value of an input that decides shapes");
-  arguments.add("--records", question.records, "task, candidate, layout, cover: its record file");
-  arguments.add("--contains", command->contains,
-                "layout, cover: the best plan with this form or cover at the node, term by term: nchw16c, merged");
-  add_options(arguments, question.rounding, "schedules");
-  arguments.flag("--code", question.code,
-                 "candidate: also print the hot loop of the machine code, or for a GPU the PTX");
-  arguments.flag("--passes", question.passes, "candidate: also print the lines that each lowering pass changed");
-  arguments.add("--pass", question.pass, "candidate: print only the program after this lowering pass");
-  add_options(arguments, question.place);
-  arguments.add(
-      "--device", question.device,
-      "task, candidate, layout, cover: the device elsewhere that timed the records: its rates are measured there");
-  add_options(arguments, question.fleet);
-  return [command, given = arguments.given()] { return run(*command, given); };
+  return arguments.commands(
+      "topic",
+      {{"error", "What became of a candidate that gave no time", make_error},
+       {"progress", "The columns while tuning", make_progress},
+       {"metrics", "The other numbers", make_metrics},
+       {"task", "A task: its limits and its best candidates", make_task},
+       {"candidate", "A candidate: its choices, its loops, its times", make_candidate},
+       {"layout", "The order of dimensions of a node's result; with --records the sums that chose it", make_layout},
+       {"cover", "The kernels that compute a node together with others", make_cover}});
 }
 
 }  // namespace whet

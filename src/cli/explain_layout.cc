@@ -1,5 +1,3 @@
-#include "cli/explain_layout.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include "base/counted.h"
 #include "base/nearest.h"
 #include "cli/command.h"
+#include "cli/explain.h"
 #include "cli/table.h"
 #include "compiler/choose.h"
 #include "compiler/compile.h"
@@ -73,17 +72,34 @@ std::string turned_text(const Graph& graph, const std::vector<ValueId>& turned) 
   return text.empty() ? "–" : text;
 }
 
-int print_all(const Decided& decided) {
+Json to_json(const Decided& decided, std::size_t n) {
+  const Node& node = decided.graph.nodes[n];
+  const StoredOrder& stored = decided.orders[n];
+  Json turned = Json::array();
+  for (ValueId id : stored.turned) turned.add(decided.graph.value(id).name);
+  return Json::object()
+      .set("node", node.name)
+      .set("operator", name_of(node.op))
+      .set("result", to_string(decided.graph.value(node.output).type))
+      .set("stored", order_text(stored.order))
+      .set("why", why(stored.reason))
+      .set("turned", turned);
+}
+
+int print_all(const Decided& decided, bool json) {
   Table table({{"Node", false}, {"Op", false}, {"Result"}, {"Stored", false}, {"Turned for it", false}});
   std::map<std::string, int> counts;
+  Json list = Json::array();
   for (std::size_t n = 0; n < decided.orders.size(); ++n) {
     const Node& node = decided.graph.nodes[n];
     const StoredOrder& stored = decided.orders[n];
     ++counts[order_text(stored.order)];
+    if (json) list.add(to_json(decided, n));
     table.add({shortened(node.name, kLayoutNodeWidth), name_of(node.op),
                to_string(decided.graph.value(node.output).type), order_text(stored.order),
                turned_text(decided.graph, stored.turned)});
   }
+  if (json) return print(list);
   fmt::print("{}", table.to_text());
   std::string summary;
   for (const auto& [order, count] : counts)
@@ -194,10 +210,19 @@ Permutation operand_order(const Decided& decided, const Node& node) {
   return identity_permutation(decided.graph.value(node.inputs[0]).type.shape.size());
 }
 
+const char* order_name(Order order) { return order == Order::file ? "as in the file" : "channels last"; }
 std::string microseconds(double seconds) { return fmt::format("{:.1f}", seconds * 1e6); }
 
-/// One line of the sum: the kernel, and turning on its two sides where the network around it asks for that.
-Status add_row(Table& table, const Decided& decided, std::size_t n, Order order, const TargetOnCores& place) {
+/// What a node takes in an order.
+struct OrderTime {
+  Order order;
+  double kernel = 0, sum = 0;   ///< seconds
+  std::string operand, result;  ///< what turning on its two sides takes [us], and why
+  bool chosen = false;
+};
+
+/// The kernel, and turning on its two sides where the network around it asks for that.
+Result<OrderTime> time_order(const Decided& decided, std::size_t n, Order order, const TargetOnCores& place) {
   const Node& node = decided.graph.nodes[n];
   const Permutation wanted = order_of(order, decided.orders[n].order.size());
   const bool chosen = decided.orders[n].order == wanted;
@@ -218,56 +243,76 @@ Status add_row(Table& table, const Decided& decided, std::size_t n, Order order,
     result = microseconds(turn) + (reader.empty() ? " (turned)" : " (turned for " + reader + ")");
     sum += turn;
   }
-  table.add({order == Order::file ? "as in the file" : "channels last", microseconds(kernel), operand, result,
-             microseconds(sum), chosen ? "chosen" : ""});
-  return ok_status();
+  return OrderTime{order, kernel, sum, operand, result, chosen};
 }
 
-Status print_measured(const Decided& decided, std::size_t n, const TargetOnCores& place) {
+Json to_json(const OrderTime& time) {
+  return Json::object()
+      .set("order", order_name(time.order))
+      .set("kernel_seconds", time.kernel)
+      .set("operand", time.operand)
+      .set("result", time.result)
+      .set("sum_seconds", time.sum)
+      .set("chosen", time.chosen);
+}
+
+void print_measured(const std::vector<OrderTime>& times, const Target& target) {
   Table table(
       {{"Order", false}, {"Kernel (us)"}, {"Operand (us)", false}, {"Result (us)", false}, {"Sum (us)"}, {"", false}});
-  for (const Order order : {Order::channels_last, Order::file})
-    WHET_RETURN_IF_ERROR(add_row(table, decided, n, order, place));
-  fmt::print("The operator alone, with default schedules, the fastest of 60 runs on {}:\n{}", to_string(place.target),
+  for (const OrderTime& time : times)
+    table.add({order_name(time.order), microseconds(time.kernel), time.operand, time.result, microseconds(time.sum),
+               time.chosen ? "chosen" : ""});
+  fmt::print("The operator alone, with default schedules, the fastest of 60 runs on {}:\n{}", to_string(target),
              table.to_text());
-  return ok_status();
 }
 
-int print_node(const Decided& decided, const LayoutQuestion& question) {
+int print_node(const Decided& decided, const Question& question) {
   std::vector<std::string> names;
   for (const Node& node : decided.graph.nodes) names.push_back(node.name);
-  const auto found = std::find(names.begin(), names.end(), question.node);
+  const auto found = std::find(names.begin(), names.end(), question.what);
   if (found == names.end())
     return wrong_use(
         {fmt::format("explain layout: the model has no node \"{}\" after simplification{}; `whet explain "
                      "layout --model {}` lists them",
-                     question.node, did_you_mean(question.node, names), question.model.model)});
+                     question.what, did_you_mean(question.what, names), question.model.model)});
   const auto n = static_cast<std::size_t>(found - names.begin());
   const Node& node = decided.graph.nodes[n];
   const StoredOrder& stored = decided.orders[n];
-  fmt::print("{}: {} {}\n  stored         {}: {}\n  turned for it  {}\n", node.name, name_of(node.op),
-             to_string(decided.graph.value(node.output).type), order_text(stored.order), why(stored.reason),
-             turned_text(decided.graph, stored.turned));
-  if (const std::string reader = other_reader(decided, n); !reader.empty())
-    fmt::print("  and turned     for {}, which reads another order\n", reader);
-  if (!has_two_orders(node)) return kDone;
-  const Result<TargetOnCores> place = choose_target(question.place);
-  if (!place.ok()) return fail(place.error());
-  const Status printed = print_measured(decided, n, *place);
-  return printed.ok() ? kDone : fail(printed.error());
+  const std::string reader = other_reader(decided, n);
+  if (!question.json) {
+    fmt::print("{}: {} {}\n  stored         {}: {}\n  turned for it  {}\n", node.name, name_of(node.op),
+               to_string(decided.graph.value(node.output).type), order_text(stored.order), why(stored.reason),
+               turned_text(decided.graph, stored.turned));
+    if (!reader.empty()) fmt::print("  and turned     for {}, which reads another order\n", reader);
+  }
+  std::vector<OrderTime> times;
+  if (has_two_orders(node)) {
+    const Result<TargetOnCores> place = choose_target(question.place);
+    if (!place.ok()) return fail(place.error());
+    for (const Order order : {Order::channels_last, Order::file}) {
+      const Result<OrderTime> time = time_order(decided, n, order, *place);
+      if (!time.ok()) return fail(time.error());
+      times.push_back(*time);
+    }
+    if (!question.json) print_measured(times, place->target);
+  }
+  if (!question.json) return kDone;
+  Json orders = Json::array();
+  for (const OrderTime& time : times) orders.add(to_json(time));
+  return print(to_json(decided, n).set("other_reader", reader).set("orders", orders));
 }
 
 }  // namespace
 
-int explain_layout(const LayoutQuestion& question) {
-  if (question.model.model.empty()) return wrong_use({"explain layout: no model is given; give --model MODEL"});
+int explain_layout(const Question& question) {
+  if (const Status asked = needs_model(question); !asked.ok()) return fail(asked.error());
   const Result<InputFiles> files = read_named_inputs(question.model);
   if (!files.ok()) return fail(files.error());
   Result<Graph> graph = load_graph(question.model, *files);
   if (!graph.ok()) return fail(graph.error());
   const Result<Decided> decided = decide(std::move(*graph));
   if (!decided.ok()) return fail(decided.error());
-  return question.node.empty() ? print_all(*decided) : print_node(*decided, question);
+  return question.what.empty() ? print_all(*decided, question.json) : print_node(*decided, question);
 }
 
 }  // namespace whet

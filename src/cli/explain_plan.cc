@@ -1,5 +1,3 @@
-#include "cli/explain_plan.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include "base/nearest.h"
 #include "cli/add_options.h"
 #include "cli/command.h"
+#include "cli/explain.h"
 #include "cli/layouts.h"
 #include "cli/table.h"
 #include "plan/plan.h"
@@ -36,7 +35,7 @@ struct Priced {
   NetworkExcess excess;  ///< part of the prices
 };
 
-Result<Priced> price(const PlanQuestion& question) {
+Result<Priced> price(const Question& question) {
   Priced priced;
   WHET_TRY(const MeasuringPlace asked, choose_asked_place(question.place, question.device, question.fleet, tell_user));
   const TargetOnCores& place = asked.target;
@@ -55,7 +54,7 @@ Result<Priced> price(const PlanQuestion& question) {
     priced.excess = plan->excess;
   }
   // A form that is asked for pads any channels.
-  if (parse_form(question.contains)) add_forms_of({{question.node, question.contains}}, alternatives);
+  if (parse_form(question.contains)) add_forms_of({{question.what, question.contains}}, alternatives);
   WHET_TRY(priced.alternatives, find_alternatives(priced.fused, place.target, alternatives));
   PriceOptions options;
   const RecordRates known = rates_for(asked, measured_elsewhere(priced.read.records, tasks, place.target));
@@ -101,6 +100,38 @@ void add_price_columns(const Priced& priced, const char* title, std::vector<Tabl
 void add_price(const Priced& priced, const Price& price, std::vector<std::string>& row) {
   row.insert(row.end(), {exact_milliseconds(price.alone()), std::string(word(price.kind))});
   if (has_excess(priced)) row.push_back(exact_milliseconds(price.excess));
+}
+
+/// An alternative and its price, in seconds.
+Json kernel_json(const Priced& priced, int number) {
+  const Alternative& a = at(priced, number);
+  const Price& p = priced.prices[static_cast<std::size_t>(number)];
+  const std::vector<int>& best = priced.plans.best.front().alternatives;
+  Json out = Json::object();
+  out.set("node", priced.fused.graph.value(a.fragment.writes.front().value).name);
+  if (a.task >= 0) out.set("kernel", priced.alternatives.tasks[static_cast<std::size_t>(a.task)].name);
+  return out.set("stored", a.name.empty() ? to_text(kChannelsLast) : a.name)
+      .set("seconds", p.alone())
+      .set("excess_seconds", p.excess)
+      .set("price", word(p.kind))
+      .set("chosen", std::ranges::count(best, number) > 0);
+}
+
+/// What closing() prints.
+Json answer_json(const Priced& priced, Json kernels) {
+  Json tried = Json::array();
+  if (priced.compiled.line != nullptr)
+    for (const TriedPlan& plan : priced.compiled.line->tried) tried.add(tried_text(plan));
+  return Json::object()
+      .set("kernels", std::move(kernels))
+      .set("seconds", priced.plans.best.front().seconds)
+      .set("usual_seconds", priced.plans.usual.seconds)
+      .set("bound_seconds", priced.plans.bound)
+      .set("optimal", priced.plans.optimal)
+      .set("compiled", kernels_text(priced.compiled.kernels))
+      .set("of_records", priced.compiled.line != nullptr)
+      .set("note", priced.compiled.note)
+      .set("tried", tried);
 }
 
 double excess_of(const Priced& priced, const NetworkPlan& plan) {
@@ -156,7 +187,13 @@ std::string closing(const Priced& priced) {
          other_plans_text(priced.read.records.plans(), hash_of(priced.fused), priced.target, compiled.kernels);
 }
 
-int print_map(const Priced& priced) {
+int print_map(const Priced& priced, bool json) {
+  if (json) {
+    Json kernels = Json::array();
+    for (int number : priced.plans.best.front().alternatives)
+      if (at(priced, number).task >= 0) kernels.add(kernel_json(priced, number));
+    return print(answer_json(priced, kernels));
+  }
   std::vector<Table::Column> columns = {{"Node", false}, {"Kernel", false}, {"Stored", false}};
   add_price_columns(priced, "Time (ms)", columns);
   Table table(columns);
@@ -187,7 +224,8 @@ Price usual_of(const Priced& priced, const Alternative& cover) {
 }
 
 /// All covers, beside the usual kernels whose work they do.
-int print_covers(const Priced& priced) {
+int print_covers(const Priced& priced, bool json) {
+  Json kernels = Json::array();
   std::vector<Table::Column> columns = {{"Kernel of", false}, {"Instead of"}};
   add_price_columns(priced, "Time (ms)", columns);
   add_price_columns(priced, "Usual (ms)", columns);
@@ -198,6 +236,10 @@ int print_covers(const Priced& priced) {
   for (std::size_t a = 0; a < priced.alternatives.all.size(); ++a) {
     const Alternative& cover = priced.alternatives.all[a];
     if (cover.kind != AlternativeKind::cover) continue;
+    if (json)
+      kernels.add(kernel_json(priced, static_cast<int>(a))
+                      .set("instead", std::ssize(cover.instead))
+                      .set("usual_kernel_seconds", usual_of(priced, cover).alone()));
     const bool chosen = std::count(best.begin(), best.end(), static_cast<int>(a)) > 0;
     std::vector<std::string> row = {stored_text(cover), counted(std::ssize(cover.instead), "kernel")};
     add_price(priced, priced.prices[a], row);
@@ -206,6 +248,7 @@ int print_covers(const Priced& priced) {
     table.add(std::move(row));
     ++covers;
   }
+  if (json) return print(answer_json(priced, kernels));
   fmt::print("{}{}. Next: whet explain cover NODE\n{}", table.to_text(), counted(covers, "cover"), closing(priced));
   return kDone;
 }
@@ -250,21 +293,22 @@ Status print_forced(const Priced& priced, int forced) {
 }
 
 /// What the question is about: the group's forms, or its covers and what reads and copies from these.
-bool is_asked_for(const Alternative& alternative, int group, const PlanQuestion& question) {
+bool is_asked_for(const Alternative& alternative, int group, const Question& question) {
   const auto& instead = alternative.instead;
   if (alternative.group != group && std::find(instead.begin(), instead.end(), group) == instead.end()) return false;
-  if (alternative.kind != AlternativeKind::usual && names_cover(alternative.name) != question.of_covers) return false;
+  if (alternative.kind != AlternativeKind::usual && names_cover(alternative.name) != question.of_covers()) return false;
   return question.contains.empty() || alternative.name.find(question.contains) != std::string::npos;
 }
 
 /// Every way to compute the group that is asked for, with the best plan that has it.
-Status print_group(const Priced& priced, int group, const PlanQuestion& question) {
-  std::vector<Table::Column> columns = {{question.of_covers ? "Kernel of" : "Stored", false}};
+Status print_group(const Priced& priced, int group, const Question& question) {
+  std::vector<Table::Column> columns = {{question.of_covers() ? "Kernel of" : "Stored", false}};
   add_price_columns(priced, "Kernel (ms)", columns);
   columns.insert(columns.end(), {{"Network (ms)"}, {"Difference (ms)"}, {"", false}});
   Table table(columns);
   const NetworkPlan& best = priced.plans.best.front();
   std::vector<int> shown;
+  Json kernels = Json::array();
   for (std::size_t a = 0; a < priced.alternatives.all.size(); ++a) {
     const int number = static_cast<int>(a);
     const Alternative& alternative = at(priced, number);
@@ -273,6 +317,7 @@ Status print_group(const Priced& priced, int group, const PlanQuestion& question
              best_plans(priced.fused, priced.alternatives, priced.prices, {.required = {number}}));
     const bool chosen =
         std::find(best.alternatives.begin(), best.alternatives.end(), number) != best.alternatives.end();
+    kernels.add(kernel_json(priced, number).set("network_seconds", plans.best.front().seconds));
     std::vector<std::string> row = {stored_text(alternative)};
     add_price(priced, priced.prices[a], row);
     row.insert(row.end(),
@@ -283,8 +328,12 @@ Status print_group(const Priced& priced, int group, const PlanQuestion& question
   }
   if (shown.empty())
     return Error{
-        (question.of_covers ? "the node is in no cover with a name like " : "no kernel of the node works on ") +
+        (question.of_covers() ? "the node is in no cover with a name like " : "no kernel of the node works on ") +
         question.contains};
+  if (question.json) {
+    print(answer_json(priced, kernels));
+    return ok_status();
+  }
   fmt::print("{}", table.to_text());
   if (!question.contains.empty())
     for (int number : shown) WHET_RETURN_IF_ERROR(print_forced(priced, number));
@@ -292,31 +341,32 @@ Status print_group(const Priced& priced, int group, const PlanQuestion& question
   return ok_status();
 }
 
-int print_node(const Priced& priced, const PlanQuestion& question) {
-  const int group = group_with(priced.fused, question.node);
+int print_node(const Priced& priced, const Question& question) {
+  const int group = group_with(priced.fused, question.what);
   if (group < 0) {
     std::vector<std::string> names;
     for (const Node& node : priced.fused.graph.nodes) names.push_back(node.name);
-    return wrong_use(
-        {fmt::format("explain {}: no kernel computes a node \"{}\"{}; without a name, all are listed",
-                     question.of_covers ? "cover" : "layout", question.node, did_you_mean(question.node, names))});
+    return wrong_use({fmt::format("explain {}: no kernel computes a node \"{}\"{}; without a name, all are listed",
+                                  question.topic, question.what, did_you_mean(question.what, names))});
   }
-  if (!question.contains.empty() && !question.of_covers && !parse_form(question.contains))
+  if (!question.contains.empty() && !question.of_covers() && !parse_form(question.contains))
     return wrong_use(
         {fmt::format("--contains is \"{}\"; expected nhwc, nchw or blocks like nchw16c", question.contains)});
-  fmt::print("{}: {}\n", question.node, name_of(priced.fused, priced.fused.groups[static_cast<std::size_t>(group)]));
+  if (!question.json)
+    fmt::print("{}: {}\n", question.what, name_of(priced.fused, priced.fused.groups[static_cast<std::size_t>(group)]));
   const Status printed = print_group(priced, group, question);
   return printed.ok() ? kDone : fail(printed.error());
 }
 
 }  // namespace
 
-int explain_plan(const PlanQuestion& question) {
-  const std::string topic = question.of_covers ? "cover" : "layout";
-  if (question.model.model.empty()) return wrong_use({"explain " + topic + ": no model is given; give --model MODEL"});
+int explain_plan(const Question& question) {
+  if (const Status asked = needs_model(question); !asked.ok()) return fail(asked.error());
+  if (const Status asked = needs_records(question); !asked.ok()) return fail(asked.error());
   const Result<Priced> priced = price(question);
   if (!priced.ok()) return fail(priced.error());
-  if (question.node.empty()) return question.of_covers ? print_covers(*priced) : print_map(*priced);
+  if (question.what.empty())
+    return question.of_covers() ? print_covers(*priced, question.json) : print_map(*priced, question.json);
   return print_node(*priced, question);
 }
 

@@ -1,5 +1,3 @@
-#include "cli/explain_tuning.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,6 +10,7 @@
 #include "base/nearest.h"
 #include "cli/add_options.h"
 #include "cli/command.h"
+#include "cli/explain.h"
 #include "cli/explain_gpu.h"
 #include "cli/explain_passes.h"
 #include "cli/table.h"
@@ -19,6 +18,7 @@
 #include "codegen/machine_loops.h"
 #include "lower/lower.h"
 #include "records/record_file.h"
+#include "records/record_line.h"
 #include "schedule/steps.h"
 #include "task/task.h"
 #include "tuner/footprint.h"
@@ -41,13 +41,12 @@ struct Opened {
   RecordsRead read;
 };
 
-Status is_whole(const TuningQuestion& question) {
-  if (question.model.model.empty()) return Error{"explain: no model is given; give --model MODEL"};
-  if (question.records.empty()) return Error{"explain: no records are given; give --records FILE (of `whet tune`)"};
-  return ok_status();
+Status is_whole(const Question& question) {
+  WHET_RETURN_IF_ERROR(needs_model(question));
+  return needs_records(question);
 }
 
-Result<Opened> open(const TuningQuestion& question) {
+Result<Opened> open(const Question& question) {
   Opened opened;
   WHET_TRY(opened.where, choose_asked_place(question.place, question.device, question.fleet, tell_user));
   opened.place = opened.where.target;
@@ -98,7 +97,37 @@ std::string verdict(const std::vector<Limit>& limits, double seconds) {
       what);
 }
 
-int print_task(const Opened& opened, const TuningQuestion& question) {
+/// What is known of a task.
+struct TaskAnswer {
+  const Task& task;
+  std::vector<const Record*> list;  ///< the schedules that ran, the best first
+  RecordRates known;
+  std::vector<Limit> limits;
+  double seconds = 0;  ///< of the best; 0: none ran
+};
+
+Json to_json(const TaskAnswer& answer, int id) {
+  Json limits = Json::array(), best = Json::array();
+  for (const Limit& limit : answer.limits)
+    limits.add(Json::object().set("what", limit.what).set("seconds", limit.seconds).set("why", limit.why));
+  for (std::size_t i = 0; i < std::min(kShown, answer.list.size()); ++i)
+    best.add(Json::object()
+                 .set("seconds", answer.list[i]->outcome.best_seconds())
+                 .set("candidate", answer.list[i]->tree_hash)
+                 .set("choices", parse_json(to_json(answer.list[i]->candidate)).value()));
+  return Json::object()
+      .set("id", id)
+      .set("name", answer.task.name)
+      .set("weight", answer.task.weight)
+      .set("flops", flops(answer.task.dag))
+      .set("rates", answer.known.text)
+      .set("limits", limits)
+      .set("schedules", std::ssize(answer.list))
+      .set("verdict", answer.list.empty() ? "" : verdict(answer.limits, answer.seconds))
+      .set("best", best);
+}
+
+int print_task(const Opened& opened, const Question& question) {
   int id = -1;
   const char* end = question.what.data() + question.what.size();
   const auto [read, code] = std::from_chars(question.what.data(), end, id);
@@ -108,11 +137,12 @@ int print_task(const Opened& opened, const TuningQuestion& question) {
   const Task& task = opened.tasks[static_cast<std::size_t>(id)];
   const Target& target = opened.place.target;
   const std::vector<const Record*> list = opened.read.records.ranking(task.key, task.within, target);
-  fmt::print("Task {}: {}, {} in the network\n", id, task.name, counted(task.weight, "time"));
   const double seconds = list.empty() ? 0 : list.front()->outcome.best_seconds();
   const std::int64_t footprint = network_footprint(opened.fused, opened.tasks, false);
   const RecordRates known = rates_for(opened.where, list.empty() ? "" : measured_elsewhere(list.front()->outcome));
   const std::vector<Limit> limits = limits_of(task.dag, known.rates, footprint);
+  if (question.json) return print(to_json(TaskAnswer{task, list, known, limits, seconds}, id));
+  fmt::print("Task {}: {}, {} in the network\n", id, task.name, counted(task.weight, "time"));
   print_limits(limits, seconds, known);
   if (list.empty()) {
     fmt::print("No trial of it on {} is in {}: it runs on its default schedule.\n", to_string(target),
@@ -147,24 +177,18 @@ int print_pass(const LoweringTrace& trace, const std::string& pass) {
                                 did_you_mean(pass, names))});
 }
 
-void print_code(const Result<Built>& built, const Target& target) {
-  if (built.ok() && target.is_gpu()) {
-    fmt::print("\n{}", built->kernel.code);
-    return;
-  }
+std::string code_text(const Result<Built>& built, const Target& target) {
+  if (built.ok() && target.is_gpu()) return "\n" + built->kernel.code;
   const Result<std::vector<MachineLoop>> loops =
       built.ok() ? innermost_loops(built->kernel, target) : Result<std::vector<MachineLoop>>(built.error());
-  if (!loops.ok()) {
-    fmt::print("It does not compile: {}\n", loops.error().message);
-    return;
-  }
+  if (!loops.ok()) return fmt::format("It does not compile: {}\n", loops.error().message);
   const auto fullest = std::max_element(loops->begin(), loops->end(), [](const MachineLoop& a, const MachineLoop& b) {
     return a.multiply_adds < b.multiply_adds;
   });
   const MachineLoop shown = fullest == loops->end() ? MachineLoop() : *fullest;
-  fmt::print("\n{} bytes of code, {}. The one with most multiply-adds ({}; {} use the stack):\n{}",
-             built->kernel.code.size(), counted(std::ssize(*loops), "innermost loop"), shown.multiply_adds,
-             shown.spills.size(), shown.text);
+  return fmt::format("\n{} bytes of code, {}. The one with most multiply-adds ({}; {} use the stack):\n{}",
+                     built->kernel.code.size(), counted(std::ssize(*loops), "innermost loop"), shown.multiply_adds,
+                     shown.spills.size(), shown.text);
 }
 
 bool fits(const Record& record, const Task& task, const std::string& id) {
@@ -208,6 +232,23 @@ void print_record(const Record& record, const Task& task) {
   fmt::print("  choices    {}\n  steps      {}\n\n", to_json(record.candidate), record.steps);
 }
 
+int print_candidate_json(const Record& record, const Task& task, const Target& target, const Question& question) {
+  Json out = Json::object().set("task", task.name).set("record", parse_json(to_line(record)).value());
+  const Result<Steps> steps = parse_steps(record.steps);
+  const Result<LoopTree> tree = steps.ok() ? replay(task.dag, *steps) : Result<LoopTree>(steps.error());
+  if (!tree.ok()) return print(out.set("error", tree.error().message));
+  out.set("loops", to_text(*tree));
+  if (question.passes) {
+    const LoweringTrace trace = trace_lowering(*tree, target, record.within);
+    Json passes = Json::array();
+    for (const LoweringStep& step : trace.steps)
+      passes.add(Json::object().set("pass", step.pass).set("seconds", step.seconds).set("program", step.text));
+    out.set("passes", passes).set("error", trace.error ? Json(trace.error->message) : Json());
+  }
+  if (question.code) out.set("code", code_text(build(task.dag, *steps, target, {.within = record.within}), target));
+  return print(out);
+}
+
 /// Of an ID that several begin with.
 int refuse_several(const std::string& id, const std::vector<std::string>& candidates) {
   constexpr std::size_t kMost = 12;
@@ -218,7 +259,7 @@ int refuse_several(const std::string& id, const std::vector<std::string>& candid
                    shown < candidates.size() ? fmt::format(", and {} others", candidates.size() - shown) : "")});
 }
 
-int print_candidate(const Opened& opened, const TuningQuestion& question) {
+int print_candidate(const Opened& opened, const Question& question) {
   if (const auto candidates = candidates_of(opened, question.what); candidates.size() > 1)
     return refuse_several(question.what, candidates);
   for (const Task& task : opened.tasks) {
@@ -229,6 +270,7 @@ int print_candidate(const Opened& opened, const TuningQuestion& question) {
     const Target& target = opened.place.target;
     if (!question.pass.empty() && tree.ok())
       return print_pass(trace_lowering(*tree, target, record->within), question.pass);
+    if (question.json) return print_candidate_json(*record, task, target, question);
     print_record(*record, task);
     if (!tree.ok()) {
       fmt::print("It cannot be replayed: {}\n", tree.error().message);
@@ -242,7 +284,7 @@ int print_candidate(const Opened& opened, const TuningQuestion& question) {
       print_assembled(*built, target);
     }
     if (question.passes) fmt::print("\n{}", to_text(trace_lowering(*tree, target, record->within)));
-    if (question.code) print_code(*built, target);
+    if (question.code) fmt::print("{}", code_text(*built, target));
     return kDone;
   }
   return wrong_use(
@@ -253,16 +295,16 @@ int print_candidate(const Opened& opened, const TuningQuestion& question) {
 
 }  // namespace
 
-int explain_task(const TuningQuestion& question) {
-  if (const Status asked = is_whole(question); !asked.ok()) return wrong_use(asked.error());
+int explain_task(const Question& question) {
+  if (const Status asked = is_whole(question); !asked.ok()) return fail(asked.error());
   const Result<Opened> opened = open(question);
   return opened.ok() ? print_task(*opened, question) : fail(opened.error());
 }
 
-int explain_candidate(const TuningQuestion& question) {
+int explain_candidate(const Question& question) {
   if (question.what.empty())
     return wrong_use({"explain candidate: no candidate is given; `whet explain task` lists their IDs"});
-  if (const Status asked = is_whole(question); !asked.ok()) return wrong_use(asked.error());
+  if (const Status asked = is_whole(question); !asked.ok()) return fail(asked.error());
   const Result<Opened> opened = open(question);
   return opened.ok() ? print_candidate(*opened, question) : fail(opened.error());
 }

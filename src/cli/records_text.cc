@@ -9,7 +9,8 @@
 namespace whet {
 
 std::string show_text(const Records& records) {
-  Table table({{"Task", false}, {"Target", false}, {"Sketch", false}, {"Best (ms)"}, {"Trials"}, {"Failed"}, {"Measured"}});
+  Table table(
+      {{"Task", false}, {"Target", false}, {"Sketch", false}, {"Best (ms)"}, {"Trials"}, {"Failed"}, {"Measured"}});
   for (const auto& [first, best, trials, failed] : trials_by_task(records))
     table.add({first->task.empty() ? first->key : first->task, first->target, best ? best->candidate.sketch : "-",
                best ? exact_milliseconds(best->outcome.best_seconds()) : "-", std::to_string(trials),
@@ -18,9 +19,9 @@ std::string show_text(const Records& records) {
 }
 
 std::string stats_text(const RecordStats& s) {
-  std::string out = fmt::format("{} of {}: build {:.1f} s, run {:.1f} s, {} ended early as clearly slower\n",
-                                counted(s.trials, "trial"), counted(s.tasks, "task"), s.build_seconds, s.run_seconds,
-                                s.truncated);
+  std::string out =
+      fmt::format("{} of {}: build {:.1f} s, run {:.1f} s, {} ended early as clearly slower\n",
+                  counted(s.trials, "trial"), counted(s.tasks, "task"), s.build_seconds, s.run_seconds, s.truncated);
   if (s.compared > 0) out += fmt::format("measured again: {}\n", s.compared);
   for (std::size_t code = 0; code < s.outcomes.size(); ++code)
     if (s.outcomes[code] > 0)

@@ -61,11 +61,12 @@ TEST(Stats, SayWhatAComparisonFoundLast) {
 TEST(Stats, SayHowWellTheModelRanked) {
   RecordStats stats;
   stats.ranking = {{1, 1, 10, 1}, {2, 2, 20, -1}, {3, 1, 10, 0}};
-  EXPECT_NE(stats_text(stats).find("How well the model ranked its proposals (Spearman's correlation, mean over tasks):\n"
-                                   "  round   1:  1.00 over 1 task, 10 trials\n"
-                                   "  round   2: -1.00 over 2 tasks, 20 trials\n"
-                                   "  round   3:  0.00 over 1 task, 10 trials\n"),
-            std::string::npos);
+  EXPECT_NE(
+      stats_text(stats).find("How well the model ranked its proposals (Spearman's correlation, mean over tasks):\n"
+                             "  round   1:  1.00 over 1 task, 10 trials\n"
+                             "  round   2: -1.00 over 2 tasks, 20 trials\n"
+                             "  round   3:  0.00 over 1 task, 10 trials\n"),
+      std::string::npos);
 }
 
 }  // namespace records_text_test

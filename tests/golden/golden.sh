@@ -35,6 +35,7 @@ page_help() {
   show --help
   local command
   for command in "${commands[@]}"; do show "$command" --help; done
+  for command in error progress metrics task candidate layout cover; do show explain "$command" --help; done
 }
 
 page_models() {
@@ -62,6 +63,8 @@ page_explain() {
   show explain metrics
   show explain progress
   for code in 0 1 2 3 4 5 6 7 8 9 10 11 12 13; do show explain error $code; done
+  show explain error 6 --json
+  show explain layout --model zoo:mlp --json
   show explain task 0 --model blazeface_front.onnx --records records.jsonl "${target[@]}"
   show explain candidate 0ab07aa101702fc2 --model blazeface_front.onnx --records records.jsonl "${target[@]}"
 }
