@@ -93,9 +93,9 @@ std::string version_text() {
 }
 
 /// Each runs a command, where it was given, and gives its exit code.
-using Runs = std::vector<std::function<std::optional<int>()>>;
+using CommandRuns = std::vector<std::function<std::optional<int>()>>;
 
-Runs::value_type add_command(CLI::App& app, const Command& command) {
+CommandRuns::value_type add_command(CLI::App& app, const Command& command) {
   CLI::App* sub = app.add_subcommand(command.name, command.summary);
   sub->set_help_flag("-h,--help", "Print this text");
   sub->allow_extras();
@@ -111,18 +111,18 @@ Runs::value_type add_command(CLI::App& app, const Command& command) {
   };
 }
 
-Runs add_commands(CLI::App& app, const std::vector<Command>& commands) {
+CommandRuns add_commands(CLI::App& app, const std::vector<Command>& commands) {
   app.require_subcommand(0, 1);  // a second name is an argument
-  Runs runs;
+  CommandRuns runs;
   for (const Command& command : commands) runs.push_back(add_command(app, command));
   return runs;
 }
 
 /// Adds the commands, `completion` and `--version`.
-Runs describe(const std::vector<Command>& commands, CLI::App& app) {
+CommandRuns describe(const std::vector<Command>& commands, CLI::App& app) {
   app.set_version_flag("--version", version_text());
   app.set_help_flag("-h,--help", "List the commands");
-  Runs runs = add_commands(app, commands);
+  CommandRuns runs = add_commands(app, commands);
   const auto make_completion = [&app](Arguments& arguments) -> std::function<int()> {
     auto shell = std::make_shared<std::string>();
     arguments.require_choice("SHELL", *shell, {"bash"}, "The shell");
