@@ -56,7 +56,8 @@ Status compile_first(const Task& task, const std::vector<Attempt>& list, const s
     if (done.ok()) {
       out.report.source = attempt.source;
       out.report.predicted_seconds = attempt.seconds;
-      out.report.precision = multiplies_halves(task.dag) ? Precision::f16 : precision_of(attempt.steps.value());
+      out.report.precision =
+          multiplies_halves(task.dag) ? Precision::f16 : numerics_of(attempt.steps.value()).precision;
       out.report.note = attempt.reason + failed;
       return ok_status();
     }

@@ -17,7 +17,6 @@
 #include "measure/jobs.h"
 #include "measure/part.h"
 #include "measure/reference.h"
-#include "schedule/steps.h"
 
 namespace whet {
 namespace {
@@ -179,7 +178,9 @@ class DeviceMeasurer::Impl {
     measured_.erase(id_of(task));
   }
 
-  Outcome check(const MeasureTask& task, const std::string& steps) { return stamped(checked(task, steps)); }
+  Outcome check(const MeasureTask& task, const std::string& steps, Precision precision) {
+    return stamped(checked(task, steps, precision));
+  }
 
   /// On the deciding unit, or where it is lost on another.
   std::vector<Outcome> compare(const MeasureTask& task, const std::vector<std::string>& steps, int bursts) {
@@ -219,7 +220,7 @@ class DeviceMeasurer::Impl {
     return names;
   }
 
-  Outcome checked(const MeasureTask& task, const std::string& steps) {
+  Outcome checked(const MeasureTask& task, const std::string& steps, Precision precision) {
     const auto kept = build_all(task, {steps});
     const BuildResult& built = *kept[0];
     if (built.code != OutcomeCode::ok) return failed(built.code, built.message);
@@ -231,7 +232,7 @@ class DeviceMeasurer::Impl {
       known->reference = std::move(*made);
     }
     Reference& reference = *known->reference;
-    if (is_far_away() && has_small_outputs(task)) return checked_by_spots(task, built, reference, precision_of(steps));
+    if (is_far_away() && has_small_outputs(task)) return checked_by_spots(task, built, reference, precision);
 
     CheckReply reply;
     const Status ran = run_check(task, built, reference.inputs(), [&](const CheckRequest& check) {
@@ -244,7 +245,7 @@ class DeviceMeasurer::Impl {
     Outcome outcome = failed(reply.code, reply.message);
     if (!outcome.ok()) return outcome;
     auto outputs = written(task, in_task_order(task, built, std::move(reply.outputs)));
-    outcome.message = outputs.ok() ? reference.compare(*outputs, precision_of(steps)) : outputs.error().message;
+    outcome.message = outputs.ok() ? reference.compare(*outputs, precision) : outputs.error().message;
     if (!outcome.message.empty()) outcome.code = OutcomeCode::wrong_answer;
     return outcome;
   }
@@ -642,7 +643,9 @@ std::vector<Measured> DeviceMeasurer::measure(const MeasureTask& task, const std
   return impl_->measure(task, steps, incumbent);
 }
 void DeviceMeasurer::forget(const MeasureTask& task) { impl_->forget(task); }
-Outcome DeviceMeasurer::check(const MeasureTask& task, const std::string& steps) { return impl_->check(task, steps); }
+Outcome DeviceMeasurer::check(const MeasureTask& task, const std::string& steps, Precision precision) {
+  return impl_->check(task, steps, precision);
+}
 std::vector<Outcome> DeviceMeasurer::compare(const MeasureTask& task, const std::vector<std::string>& steps,
                                              int bursts) {
   return impl_->compare(task, steps, bursts);

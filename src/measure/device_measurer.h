@@ -44,7 +44,7 @@ class DeviceMeasurer : public Measurer {
   void prepare(const MeasureTask&, const std::vector<std::string>& steps) override;
   std::vector<Measured> measure(const MeasureTask&, const std::vector<std::string>& steps, const Incumbent&) override;
   void forget(const MeasureTask&) override;
-  Outcome check(const MeasureTask&, const std::string& steps) override;
+  Outcome check(const MeasureTask&, const std::string& steps, Precision = Precision::f32) override;
   std::vector<Outcome> compare(const MeasureTask&, const std::vector<std::string>& steps, int bursts = 2) override;
 
   /// Before anything is measured: times a schedule on every device, and lets the one in the middle decide, or the one of

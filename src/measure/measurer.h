@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "compute/dag.h"
+#include "target/precision.h"
 #include "target/target.h"
 #include "trial/outcome.h"
 
@@ -69,7 +70,8 @@ class Measurer {
 
   /// Compares the candidate's answers with the task's reference: ok, wrong_answer with the largest difference, or what
   /// else happened. Every would-be new best is checked before it counts. `seconds` stays empty.
-  virtual Outcome check(const MeasureTask&, const std::string& steps) = 0;
+  ///   precision  of the schedule: by how much its answers may be off
+  virtual Outcome check(const MeasureTask&, const std::string& steps, Precision precision = Precision::f32) = 0;
 
   /// Times candidates in interleaved bursts, a b c a b c ..., which cancels drift of clock and placement. One outcome a
   /// candidate; its `seconds` are the best of each of the `bursts`.

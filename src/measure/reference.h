@@ -8,7 +8,7 @@
 #include "compute/dag.h"
 #include "device/spots.h"
 #include "runner/messages.h"
-#include "schedule/precision.h"
+#include "target/precision.h"
 
 namespace whet {
 
@@ -55,7 +55,7 @@ class Reference {
 };
 
 /// The largest error to expect relative to the largest magnitude: rounding of the dtype, grown by the lengths of
-/// reductions. Kernels that round the operands of products may err by more (schedule/precision.h).
+/// reductions. Kernels that round the operands of products may err by more (target/precision.h).
 double tolerance_of(const ComputeDag&, DType output);
 
 }  // namespace whet

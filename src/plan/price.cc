@@ -23,7 +23,7 @@ double measured_seconds(const Task& task, const Records& records, const Target& 
   const int codegen = codegen_version(code_format(target));
   const auto best = records.best(task.key, task.within, target, [&](const Record& record) {
     return (older || record.codegen == codegen) && (options.cache.empty() || record.outcome.cache == options.cache) &&
-           record.within == task.within && permits(options.schedules, record.steps);
+           record.within == task.within && permits(options.schedules, record.numerics);
   });
   return best && best->exact ? best->record->outcome.clock_seconds() : 0;
 }

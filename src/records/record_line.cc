@@ -12,6 +12,7 @@
 #include "json/json.h"
 #include "records/cpu/conditions.h"
 #include "records/plan_line.h"
+#include "schedule/steps.h"
 
 namespace whet {
 namespace {
@@ -104,7 +105,8 @@ class Reader {
   bool read(Record& r) {
     r.version = static_cast<int>(line_["v"].integer());
     return key(r) && shared("target", r.target, true) && candidate(r.candidate) && text("steps", r.steps, false) &&
-           text("tree", r.tree_hash, false) && outcome(r.outcome) && rest(r);
+           text("tree", r.tree_hash, false) && outcome(r.outcome) && rest(r) &&
+           (r.numerics = numerics_of(r.steps), true);
   }
 
  private:

@@ -108,7 +108,7 @@ ReportTask describe_task(const Records& records, const Task& task, int id, const
   out.flops = flops(task.dag), out.bytes = bytes(task.dag);
   double pace = 1;  // of all times of the task, so that they compare, and the best is what a run takes by the clock
   const auto best = records.best(task.key, task.within, *from.target,
-                                 [&](const Record& record) { return permits(from.schedules, record.steps); });
+                                 [&](const Record& record) { return permits(from.schedules, record.numerics); });
   if (best && best->exact) {
     out.best_seconds = best->record->outcome.clock_seconds();
     pace = best->record->outcome.pace;

@@ -478,13 +478,13 @@ TEST(Winograd, IsChosenBeforeEverythingElse) {
             "Winograd's algorithm is for");
 }
 TEST(Winograd, IsNotExact) {
-  EXPECT_TRUE(is_exact("split l2 4 overlap"));
-  EXPECT_FALSE(is_exact("winograd o2 4; inline o8"));
-  EXPECT_FALSE(is_exact("round o2 tf32"));
-  EXPECT_EQ(precision_of("round o2 tf32; tensorize l4 mma_f16"), Precision::f16);
-  EXPECT_EQ(precision_of("round o2 tf32"), Precision::tf32);
-  EXPECT_EQ(precision_of("tensorize l4 mma_half"), Precision::f32);
-  EXPECT_FALSE(is_exact("nonsense"));
+  EXPECT_TRUE(numerics_of("split l2 4 overlap").exact);
+  EXPECT_FALSE(numerics_of("winograd o2 4; inline o8").exact);
+  EXPECT_FALSE(numerics_of("round o2 tf32").exact);
+  EXPECT_EQ(numerics_of("round o2 tf32; tensorize l4 mma_f16").precision, Precision::f16);
+  EXPECT_EQ(numerics_of("round o2 tf32").precision, Precision::tf32);
+  EXPECT_EQ(numerics_of("tensorize l4 mma_half").precision, Precision::f32);
+  EXPECT_FALSE(numerics_of("nonsense").exact);
 }
 
 TEST(ComputeRoot, TakesAnAttachedProducerBackInFrontOfItsReader) {

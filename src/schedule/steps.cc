@@ -239,12 +239,19 @@ std::string all_words() {
   return text;
 }
 
+constexpr std::string_view kSpaces = " \t\r\n";
+/// The primitives of which some round.
+constexpr std::string_view kRounding[] = {"winograd", "tensorize", "round"};
+
+const Primitive* primitive_of(std::string_view word) {
+  const auto found = std::ranges::find(kPrimitives, word, &Primitive::word);
+  return found == kPrimitives.end() ? nullptr : &*found;
+}
+
 Result<Step> read_step(Reader& in) {
   const std::string_view word = in.take();
-  const auto found =
-      std::find_if(kPrimitives.begin(), kPrimitives.end(), [&](const Primitive& p) { return p.word == word; });
-  if (found == kPrimitives.end())
-    return Error{fmt::format("there is no primitive \"{}\"; expected {}", word, all_words())};
+  const Primitive* found = primitive_of(word);
+  if (found == nullptr) return Error{fmt::format("there is no primitive \"{}\"; expected {}", word, all_words())};
   Step step = found->read(in);
   if (in.error.empty() && in.more()) in.error = fmt::format("has \"{}\" too much", in.words[in.next]);
   if (!in.error.empty()) return Error{fmt::format("{} {}", word, in.error)};
@@ -292,7 +299,7 @@ std::string to_text(const Steps& steps) {
 Result<Steps> parse_steps(std::string_view text) {
   Steps steps;
   for (std::string_view part : split_text(text, ";")) {
-    Reader in{split_text(part, " \t\r\n"), 0, ""};
+    Reader in{split_text(part, kSpaces), 0, ""};
     if (in.words.empty()) continue;
     WHET_TRY(Step step, read_step(in));
     steps.push_back(std::move(step));
@@ -310,33 +317,25 @@ Precision precision_of(const Step& step) {
 
 }  // namespace
 
-bool is_exact(const Steps& steps) {
-  return std::ranges::none_of(steps, [](const Step& step) {
-    return std::holds_alternative<Winograd>(step) || precision_of(step) != Precision::f32;
-  });
+Numerics numerics_of(const Steps& steps) {
+  Numerics numerics;
+  for (const Step& step : steps) {
+    const Precision precision = precision_of(step);
+    numerics.precision = std::max(numerics.precision, precision);
+    numerics.exact &= precision == Precision::f32 && !std::holds_alternative<Winograd>(step);
+  }
+  return numerics;
 }
 
-bool is_exact(std::string_view text) {
+Numerics numerics_of(std::string_view text) {
+  // A file has 100,000 of them: what has known steps alone, and none that rounds, is not parsed.
+  const auto is_plain = [](std::string_view step) {
+    const std::vector<std::string_view> words = split_text(step, kSpaces);
+    return words.empty() || (primitive_of(words[0]) != nullptr && std::ranges::count(kRounding, words[0]) == 0);
+  };
+  if (std::ranges::all_of(split_text(text, ";"), is_plain)) return {};
   const Result<Steps> steps = parse_steps(text);
-  return steps.ok() && is_exact(*steps);
-}
-
-Precision precision_of(const Steps& steps) {
-  Precision least = Precision::f32;
-  for (const Step& step : steps) least = std::max(least, precision_of(step));
-  return least;
-}
-
-Precision precision_of(std::string_view text) {
-  Precision least = Precision::f32;
-  // A search asks this of each record, again and again: most round nothing.
-  if (text.find("tensorize") == text.npos && text.find("round") == text.npos) return least;
-  const Result<Steps> steps = parse_steps(text);
-  return steps.ok() ? precision_of(*steps) : least;
-}
-
-bool allows(Precision asked, Precision precision) {
-  return precision == Precision::f32 || precision == asked || (precision == Precision::tf32 && asked != Precision::f32);
+  return steps.ok() ? numerics_of(*steps) : Numerics{.exact = false};
 }
 
 bool Scheduler::run(Step step) {

@@ -65,16 +65,10 @@ Result<LoopTree> replay(const ComputeDag&, const Steps&);
 std::string to_text(const Step&);
 std::string to_text(const Steps&);
 Result<Steps> parse_steps(std::string_view text);
-/// The schedule computes the sums of the DAG itself, if in another order: no algorithm that rounds otherwise
-/// (Winograd, tiles of rounded operands). False for a text that is no schedule.
-bool is_exact(const Steps&);
-bool is_exact(std::string_view text);
-
-/// The least precise that the schedule rounds operands to; f32 where none are, or the text is no schedule.
-Precision precision_of(const Steps&);
-Precision precision_of(std::string_view steps);
-/// What is asked for allows schedules of `precision`: the same, f32, and tf32 for f16 and bf16, neither of which has more bits.
-bool allows(Precision asked, Precision precision);
+/// How the schedule computes. A candidate and a line of a record file are asked once, and carry the answer.
+Numerics numerics_of(const Steps&);
+/// The same of a text that comes from a file. What names no primitive is not exact, nor what cannot be read where it rounds.
+Numerics numerics_of(std::string_view text);
 
 /// A tree under construction that remembers its steps; templates and rules are written with it. The first refusal is
 /// kept and every later call does nothing: a template needs no error handling and calls `finish` once.

@@ -14,7 +14,7 @@ namespace whet {
 struct Template {
   /// Returns nothing where the DAG is not of this form.
   std::optional<Sketch> (*make)(const ComputeDag&, const Target&);
-  bool exact = true;      ///< its schedules are `is_exact`
+  bool exact = true;      ///< its schedules are exact (Numerics)
   bool last_one = false;  ///< used only where no other template fits
   /// In place of `make`, of a template whose schedules round operands: asked for a precision below f32 alone.
   std::optional<Sketch> (*make_rounded)(const ComputeDag&, const Target&, Precision) = nullptr;

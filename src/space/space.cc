@@ -348,8 +348,8 @@ TemplateSketches fitting_sketches(const SpaceAuthor& author, const ComputeDag& d
 
 }  // namespace
 
-bool permits(const SpaceOptions& options, std::string_view steps) {
-  return (!options.exact || is_exact(steps)) && allows(options.precision, precision_of(steps));
+bool permits(const SpaceOptions& options, const Numerics& numerics) {
+  return (!options.exact || numerics.exact) && allows(options.precision, numerics.precision);
 }
 
 std::span<const Rule* const> rules_for(const Target& target) {

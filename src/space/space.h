@@ -116,11 +116,11 @@ class DesignSpace {
 };
 
 struct SpaceOptions {
-  bool exact = false;                    ///< only schedules that are `is_exact`
+  bool exact = false;                    ///< only schedules whose numerics are exact
   Precision precision = Precision::f32;  ///< what products may round their operands to, where the target has it
 };
 /// A schedule that was made with other options may be used with these.
-bool permits(const SpaceOptions&, std::string_view steps);
+bool permits(const SpaceOptions&, const Numerics&);
 
 DesignSpace make_space(const ComputeDag&, const Target&, const SpaceOptions& = {});
 

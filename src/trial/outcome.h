@@ -7,6 +7,7 @@
 #include "artifact/cpu/conditions.h"
 #include "artifact/outcome_code.h"
 #include "base/shared_text.h"
+#include "target/precision.h"
 #include "tensor/shape.h"
 #include "trial/candidate.h"
 
@@ -63,6 +64,7 @@ struct Record {
   SharedText target;  ///< text form of the target
   Candidate candidate;
   std::string steps;      ///< the schedule's primitives, compact (schedule::to_text of Steps): what compile replays
+  Numerics numerics;      ///< of these steps: whoever makes the record says so, and the reader of its line
   std::string tree_hash;  ///< hexadecimal hash of the loop tree
   int codegen = 0;        ///< version of the code generator
   Outcome outcome;

@@ -91,7 +91,7 @@ class Judge::Impl {
     while (const Record* best = task.incumbent(log_.records())) {
       if (task.is_verified(best->steps)) break;
       Trial trial = again(*best);
-      if (check(task, trial.steps, trial.measured.outcome)) break;
+      if (check(task, trial)) break;
       if (says_nothing(trial.measured.outcome.code)) break;
       WHET_RETURN_IF_ERROR(remember(task, trial));
     }
@@ -194,7 +194,9 @@ class Judge::Impl {
   }
 
   /// A trial of what was measured before.
-  static Trial again(const Record& r) { return {r.candidate, r.steps, r.predicted, {r.outcome, r.tree_hash}}; }
+  static Trial again(const Record& r) {
+    return {r.candidate, r.steps, r.numerics, r.predicted, {r.outcome, r.tree_hash}};
+  }
 
   /// The last known; 1 where none is.
   double& pace(const TaskTuning& task) { return paces_.try_emplace(&task, 1).first->second; }
@@ -308,7 +310,7 @@ class Judge::Impl {
       Trial& fastest = *waiting.back();
       const std::optional<Champion> champion = champion_of(task);
       if (!settled && fastest.measured.outcome.best_seconds() < (champion ? champion->seconds : kInfinity)) {
-        settled = check(task, fastest.steps, fastest.measured.outcome);
+        settled = check(task, fastest);
         if (settled && options_.confirm) crown(task, fastest);
       }
       // Interrupted while it was checked or compared: it is as if it had not been tried.
@@ -322,13 +324,14 @@ class Judge::Impl {
     return ok_status();
   }
 
-  /// True when the schedule's answers are right; else `outcome` becomes what was found.
-  bool check(TaskTuning& task, const std::string& steps, Outcome& outcome) {
-    if (task.is_verified(steps)) return true;
+  /// True when the schedule's answers are right; else the trial's outcome becomes what was found.
+  bool check(TaskTuning& task, Trial& trial) {
+    if (task.is_verified(trial.steps)) return true;
     const RunLog::Timed timed(log_, log_.phases.check);
-    Outcome found = measurer_.check(task.measure_task(), steps);
+    Outcome& outcome = trial.measured.outcome;
+    Outcome found = measurer_.check(task.measure_task(), trial.steps, trial.numerics.precision);
     if (found.ok()) {
-      task.set_verified(steps);
+      task.set_verified(trial.steps);
       return true;
     }
     found.build_seconds = outcome.build_seconds;

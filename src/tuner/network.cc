@@ -155,19 +155,19 @@ class Settling {
     std::vector<Rivals> list;
     for (const Task& task : tasks_) {
       Rivals rivals{&task, nullptr, nullptr, 0};
-      const auto usable = [&](const Record& r) { return permits(schedules(), r.steps); };
+      const auto usable = [&](const Record& r) { return permits(schedules(), r.numerics); };
       const auto best = file_.records().best(task.key, task.within, target_, usable);
       if (!best || !best->exact) continue;
       rivals.best = best->record;
       rivals.share = task.weight * best->record->outcome.best_seconds();
       total += rivals.share;
-      const bool exact = is_exact(rivals.best->steps);
       const auto other = file_.records().best(task.key, task.within, target_, [&](const Record& r) {
         return usable(r) && r.steps != rivals.best->steps && !r.outcome.truncated && r.target == rivals.best->target &&
                r.within == rivals.best->within && r.outcome.cache == rivals.best->outcome.cache &&
                r.codegen == codegen_version(code_format(target_)) &&
                r.outcome.best_seconds() <
-                   rivals.best->outcome.best_seconds() * (is_exact(r.steps) == exact ? kClose : kOtherAlgorithm);
+                   rivals.best->outcome.best_seconds() *
+                       (r.numerics.exact == rivals.best->numerics.exact ? kClose : kOtherAlgorithm);
       });
       if (!other) continue;
       rivals.second = other->record;
@@ -225,7 +225,7 @@ class Settling {
   /// The figures of a task's default schedule and its best; nothing where one of them was not measured here.
   std::optional<std::pair<const Record*, const Record*>> default_and_best(const Task& task) const {
     const auto best = file_.records().best(task.key, task.within, target_,
-                                           [&](const Record& r) { return permits(schedules(), r.steps); });
+                                           [&](const Record& r) { return permits(schedules(), r.numerics); });
     const Result<Steps> start = default_steps(task.dag, target_, schedules());
     if (!best || !best->exact || !start.ok() || best->record->steps == to_text(*start)) return std::nullopt;
     const std::string steps = to_text(*start);

@@ -21,7 +21,7 @@ namespace whet {
 struct NetworkOptions {
   OpenModelOptions open;                             ///< threads and cores that the model runs on
   std::vector<Tensor> inputs;                        ///< one an input of the graph, in order
-  bool exact = false;                                ///< only schedules that are `is_exact`
+  bool exact = false;                                ///< only schedules whose numerics are exact
   Precision precision = Precision::f32;              ///< what products may round their operands to
   int alternatives = 2;                              ///< tasks whose two best candidates are tried in the network
   double burst_seconds = 0.1;                        ///< of each of two models, alternately

@@ -25,9 +25,9 @@ class SharedMeasurer : public Measurer {
     return measurer_.measure(task, steps, incumbent);
   }
   void forget(const MeasureTask& task) override { measurer_.forget(task); }
-  Outcome check(const MeasureTask& task, const std::string& steps) override {
+  Outcome check(const MeasureTask& task, const std::string& steps, Precision precision) override {
     const Away away(turn_);
-    return measurer_.check(task, steps);
+    return measurer_.check(task, steps, precision);
   }
   std::vector<Outcome> compare(const MeasureTask& task, const std::vector<std::string>& steps, int bursts) override {
     const Away away(turn_);

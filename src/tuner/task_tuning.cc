@@ -55,7 +55,7 @@ TaskTuning::TaskTuning(const Task& task, int id, const Target& target, const Tun
   progress_.flops = flops(task.dag);
   progress_.best_seconds = progress_.default_seconds = kInfinity;
   if (const Result<Steps> steps = default_steps(task.dag, target, schedules_); steps.ok())
-    default_steps_ = to_text(*steps);
+    default_steps_ = to_text(*steps), default_numerics_ = numerics_of(*steps);
 }
 
 Result<TaskTuning> TaskTuning::start(const Task& task, int id, const Target& target, const TuneOptions& options,
@@ -70,7 +70,7 @@ Result<TaskTuning> TaskTuning::start(const Task& task, int id, const Target& tar
 
 bool TaskTuning::applies(const Record& record) const {
   return record.within == measure_task_.within && record.target == target_text_ && record.codegen == codegen_ &&
-         record.outcome.cache == setting_.cache && permits(schedules_, record.steps);
+         record.outcome.cache == setting_.cache && permits(schedules_, record.numerics);
 }
 
 void TaskTuning::resume(const Records& records) {
@@ -120,13 +120,15 @@ void TaskTuning::suggest(const std::vector<Candidate>& candidates, const DesignS
     const std::optional<Candidate> fitted = space_->refit(candidate, space);
     if (!fitted) continue;
     const Result<Steps> steps = space_->steps(*fitted);
-    if (steps.ok() && known_.insert(to_text(*steps)).second) returned_.push_back({*fitted, to_text(*steps), 0, {}});
+    if (steps.ok() && known_.insert(to_text(*steps)).second)
+      returned_.push_back({*fitted, to_text(*steps), numerics_of(*steps)});
   }
 }
 
 /// What an untuned compile runs is always measured, and first: it is what tuning is compared with.
 void TaskTuning::begin_with_default() {
-  if (known_.insert(default_steps_).second) returned_.push_back({space_->default_candidate(), default_steps_, 0, {}});
+  if (known_.insert(default_steps_).second)
+    returned_.push_back({space_->default_candidate(), default_steps_, default_numerics_});
 }
 
 std::vector<Trial> TaskTuning::propose(int n) {
@@ -139,10 +141,10 @@ std::vector<Trial> TaskTuning::propose(int n) {
     const std::vector<Candidate> candidates = strategy_->propose(n - static_cast<int>(trials.size()));
     if (candidates.empty()) break;
     for (const Candidate& candidate : candidates) {
-      Trial trial{candidate, "", ranker_->predicted(candidate), {}};
+      Trial trial{candidate, "", {}, ranker_->predicted(candidate)};
       const Result<Steps> steps = space_->steps(candidate);
       if (steps.ok())
-        trial.steps = to_text(*steps);
+        trial.steps = to_text(*steps), trial.numerics = numerics_of(*steps);
       else
         trial.measured.outcome = refused(steps.error().message);
       // Different choices may write the same schedule: the naive one is the empty text.
@@ -232,6 +234,7 @@ Record TaskTuning::record(const Trial& trial) const {
   record.target = target_text_;
   record.candidate = trial.candidate;
   record.steps = trial.steps;
+  record.numerics = trial.numerics;
   record.tree_hash = trial.measured.tree_hash;
   record.codegen = codegen_;
   record.outcome = trial.measured.outcome;

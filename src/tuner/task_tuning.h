@@ -18,8 +18,9 @@ namespace whet {
 struct Trial {
   Candidate candidate;
   std::string steps;     ///< its schedule; empty for the naive one
+  Numerics numerics;     ///< of the schedule
   double predicted = 0;  ///< what the model expected of it; 0: nothing
-  Measured measured;
+  Measured measured = {};
 
   /// False where the candidate's choices cannot be replayed: `measured` says why, and there is nothing to run.
   bool is_schedule() const { return measured.outcome.code != OutcomeCode::instantiation; }
@@ -103,6 +104,7 @@ class TaskTuning {
   std::shared_ptr<Ranker> ranker_;
   std::unique_ptr<Strategy> strategy_;
   std::string default_steps_;
+  Numerics default_numerics_;
   std::deque<Trial> returned_;
   std::set<std::string> known_;     ///< schedules that were measured
   std::set<std::string> verified_;  ///< schedules whose answers were compared with the reference

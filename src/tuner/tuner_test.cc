@@ -87,8 +87,8 @@ TEST_F(TuneTest, ResumingCountsEachTrialOnceHoweverOftenItWasCompared) {
 TEST_F(TuneTest, AnInterruptWhileTheBestIsCheckedLosesNothing) {
   struct Interrupted : FormulaMeasurer {
     using FormulaMeasurer::FormulaMeasurer;
-    Outcome check(const MeasureTask& task, const std::string& steps) override {
-      if (!armed) return FormulaMeasurer::check(task, steps);
+    Outcome check(const MeasureTask& task, const std::string& steps, Precision precision) override {
+      if (!armed) return FormulaMeasurer::check(task, steps, precision);
       stop = true;
       return {OutcomeCode::device_lost, "interrupted"};
     }
@@ -119,8 +119,8 @@ TEST_F(TuneTest, ABestOfAnEarlierRunThatCrashesNowIsNoBestAnyMore) {
   const std::string best = before.records.best(tasks_[1].key, {}, target_)->record->steps;
   struct Crashing : FormulaMeasurer {
     using FormulaMeasurer::FormulaMeasurer;
-    Outcome check(const MeasureTask& task, const std::string& steps) override {
-      return steps == crashes ? Outcome{OutcomeCode::crash, "SIGILL"} : FormulaMeasurer::check(task, steps);
+    Outcome check(const MeasureTask& task, const std::string& steps, Precision precision) override {
+      return steps == crashes ? Outcome{OutcomeCode::crash, "SIGILL"} : FormulaMeasurer::check(task, steps, precision);
     }
     std::string crashes;
   };

@@ -293,13 +293,13 @@ Result<Record> TaskServer::proposal(const Task& task, const DesignSpace& space, 
     if (record.candidate.sketch.empty()) record.candidate.sketch = kOwnSketch;
     Result<Steps> steps = parse_steps(own.string());
     if (!steps.ok()) return steps.error().at("steps");
-    record.steps = to_text(*steps);
+    record.steps = to_text(*steps), record.numerics = numerics_of(*steps);
   } else if (!own.is_null()) {
     return Error{"steps is " + dump(own) + "; expected the text of a schedule"};
   } else {
     WHET_RETURN_IF_ERROR(space.contains(record.candidate));
     WHET_TRY(const Steps steps, space.steps(record.candidate));
-    record.steps = to_text(steps);
+    record.steps = to_text(steps), record.numerics = numerics_of(steps);
   }
   record.key = task.key;
   record.task = task.name;
@@ -330,7 +330,7 @@ double TaskServer::best_seconds(const Task& task) const {
 void TaskServer::check(const Task& task, Record& record) {
   const double best = best_seconds(task);
   if (!record.outcome.ok() || (best > 0 && record.outcome.best_seconds() >= best)) return;
-  Outcome found = measurer_.check(measure_task(task), record.steps);
+  Outcome found = measurer_.check(measure_task(task), record.steps, record.numerics.precision);
   if (found.ok()) return;
   found.build_seconds = record.outcome.build_seconds;
   found.run_seconds = record.outcome.run_seconds;

@@ -55,7 +55,7 @@ TEST(RandomGpuSchedules, ComputeWhatTheDagSaysInEveryOrder) {
     const Steps& steps = random.steps;
     const LoopTree tree = *replay(random.dag, steps);
     // What is rounded on the way may be rounded to either side.
-    const bool rounds = precision_of(to_text(steps)) != Precision::f32;
+    const bool rounds = numerics_of(steps).precision != Precision::f32;
     const ComputeDag& dag = tensorized || rounds ? tree.dag : random.dag;
     const Target target = *parse_target(seed % 4 == 0 && !tensorized ? "cuda -arch=sm_75" : "cuda -arch=sm_80");
     const char* pass = seed % 3 == 0 ? "place_barriers" : "merge_guards";

@@ -38,7 +38,7 @@ class FormulaMeasurer : public Measurer {
     return out;
   }
   void forget(const MeasureTask&) override { ++forgotten; }
-  Outcome check(const MeasureTask& task, const std::string& steps) override {
+  Outcome check(const MeasureTask& task, const std::string& steps, Precision = Precision::f32) override {
     ++checks;
     Outcome o = outcome_(task, steps);
     if (wrong_ && wrong_(steps)) o = {OutcomeCode::wrong_answer, "wrong by formula"};

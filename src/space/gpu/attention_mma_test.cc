@@ -33,7 +33,7 @@ void expect_right(const ComputeDag& task, const Sketch& sketch, int samples) {
       const Result<Scheduled> scheduled = space.schedule(c);
       ASSERT_TRUE(scheduled.ok()) << to_json(c) << ": " << scheduled.error().message;
       EXPECT_EQ(gpu_launches(scheduled->tree).size(), part[0] == 0 ? 1u : 2u);
-      const Precision precision = precision_of(to_text(scheduled->steps));
+      const Precision precision = numerics_of(scheduled->steps).precision;
       const Result<double> error = testing::error_of(task, scheduled->tree, sm_80());
       ASSERT_TRUE(error.ok()) << to_json(c) << ": " << error.error().message << "\n" << to_text(scheduled->tree);
       const bool halves = task.op(task.outputs.front()).dtype == DType::f16 || sketch.name == "attention_half";

@@ -28,7 +28,7 @@ void expect_exact(const std::string& text, std::optional<Sketch> (*make)(const C
     for (const Candidate& c : candidates) {
       const Result<Scheduled> scheduled = space.schedule(c);
       ASSERT_TRUE(scheduled.ok()) << to_json(c) << ": " << scheduled.error().message;
-      EXPECT_TRUE(is_exact(to_text(scheduled->steps)));
+      EXPECT_TRUE(numerics_of(scheduled->steps).exact);
       const Result<double> error = testing::error_of(task, scheduled->tree, target);
       ASSERT_TRUE(error.ok()) << to_json(c) << ": " << error.error().message << "\n" << to_text(scheduled->tree);
       ASSERT_EQ(*error, 0) << to_json(c) << "\n" << to_text(scheduled->tree);

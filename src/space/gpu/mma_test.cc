@@ -44,7 +44,7 @@ void expect_right(const std::string& text, int samples) {
       ++tried;
       const Result<Scheduled> scheduled = space.schedule(c);
       ASSERT_TRUE(scheduled.ok()) << to_json(c) << ": " << scheduled.error().message;
-      EXPECT_EQ(precision_of(to_text(scheduled->steps)), precision);
+      EXPECT_EQ(numerics_of(scheduled->steps).precision, precision);
       const Result<double> error = testing::error_of(task, scheduled->tree, sm_80());
       ASSERT_TRUE(error.ok()) << to_json(c) << ": " << error.error().message << "\n" << to_text(scheduled->tree);
       ASSERT_LT(*error, tolerance_of(precision)) << to_json(c) << "\n" << to_text(scheduled->tree);
@@ -76,14 +76,14 @@ TEST(Mma, IsThereWhereItsRoundingIsAskedFor) {
 
 TEST(Mma, OfRecordsIsUsedWhereItsRoundingIsPermitted) {
   const ComputeDag task = parse_dag(convolution_text(14, 32, 32)).value();
-  const std::string steps = to_text(*default_steps(task, sm_80(), {.precision = Precision::tf32}));
-  EXPECT_EQ(precision_of(steps), Precision::tf32);
-  EXPECT_FALSE(is_exact(steps));
+  const Numerics steps = numerics_of(to_text(*default_steps(task, sm_80(), {.precision = Precision::tf32})));
+  EXPECT_EQ(steps.precision, Precision::tf32);
+  EXPECT_FALSE(steps.exact);
   EXPECT_FALSE(permits({}, steps));
   EXPECT_TRUE(permits({.precision = Precision::tf32}, steps));
   EXPECT_TRUE(permits({.precision = Precision::bf16}, steps));
   EXPECT_FALSE(permits({.exact = true, .precision = Precision::tf32}, steps));
-  EXPECT_FALSE(permits({.precision = Precision::tf32}, "tensorize l1 mma_f16"));
+  EXPECT_FALSE(permits({.precision = Precision::tf32}, numerics_of("tensorize l1 mma_f16")));
 }
 
 /// Products of f16 are exact in f32. Their sums differ from the task's by the order of adding, and are then rounded to f16.
@@ -100,7 +100,7 @@ void expect_right_halves(const std::string& text, int samples) {
       const Result<double> error = testing::error_of(task, scheduled->tree, target);
       ASSERT_TRUE(error.ok()) << to_json(c) << ": " << error.error().message << "\n" << to_text(scheduled->tree);
       EXPECT_LT(*error, 0x1p-10) << to_json(c) << "\n" << to_text(scheduled->tree);
-      EXPECT_TRUE(is_exact(to_text(scheduled->steps)));
+      EXPECT_TRUE(numerics_of(scheduled->steps).exact);
     }
   }
 }

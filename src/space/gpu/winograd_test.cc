@@ -59,8 +59,8 @@ TEST(GpuWinograd, IsTheDefaultWhereTheEstimateTakesItForFaster) {
   const Target target = *parse_target("cuda -model=t4");
   EXPECT_EQ(make_space(task, target).default_candidate().sketch, "winograd");
   EXPECT_EQ(make_space(task, target, {.exact = true}).default_candidate().sketch, "product");
-  EXPECT_FALSE(is_exact(to_text(*default_steps(task, target))));
-  EXPECT_TRUE(is_exact(to_text(*default_steps(task, target, {.exact = true}))));
+  EXPECT_FALSE(numerics_of(*default_steps(task, target)).exact);
+  EXPECT_TRUE(numerics_of(*default_steps(task, target, {.exact = true})).exact);
 }
 TEST(GpuWinograd, LeavesOtherConvolutions) {
   const Target target = *parse_target("cuda -model=h100");

@@ -7,7 +7,7 @@
 namespace whet {
 
 struct DeriveOptions {
-  bool exact = false;  ///< only schedules that are `is_exact`
+  bool exact = false;  ///< only schedules whose numerics are exact
   double share = 1;    ///< of the random samples, for all sketches together
 };
 

@@ -138,7 +138,7 @@ struct Rule {
   /// Returns the derivations that follow from this one; several differ in structure.
   std::vector<Derivation> (*apply)(const Derivation&, OpId);
   bool optional = false;  ///< the derivation also continues without the rule
-  bool exact = true;      ///< the schedules that it makes are `is_exact`
+  bool exact = true;      ///< the schedules that it makes are exact (Numerics)
 };
 
 // One file for each rule; those for CPUs are in cpu/, those for GPUs in gpu/.

@@ -42,7 +42,7 @@ inline void expect_right(const ComputeDag& task, const DesignSpace& space, const
     const Result<double> error = error_of(task, scheduled->tree, target);
     ASSERT_TRUE(error.ok()) << to_json(c) << ": " << error.error().message << "\n" << to_text(scheduled->tree);
     const bool halves = task.op(task.outputs.front()).dtype == DType::f16;
-    const double most = halves ? 4e-3 : is_exact(to_text(scheduled->steps)) ? 1e-5 : 1e-4;
+    const double most = halves ? 4e-3 : numerics_of(scheduled->steps).exact ? 1e-5 : 1e-4;
     ASSERT_LT(*error, most) << to_json(c) << "\n" << to_text(scheduled->tree);
   }
 }
