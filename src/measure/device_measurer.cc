@@ -67,12 +67,16 @@ class Kept {
 /// Results of builds by request, dropped all at once when their objects take too much memory.
 class BuildCache {
  public:
-  std::shared_ptr<const BuildResult> find(const BuildRequest& r) const {
-    const auto it = results_.find(key(r));
+  /// What its candidates' keys begin with.
+  static std::string prefix_of(const MeasureTask& task) {
+    return std::to_string(task.dag_hash) + '\n' + to_string(task.within) + '\n' + to_string(task.target) + '\n';
+  }
+  std::shared_ptr<const BuildResult> find(const std::string& key) const {
+    const auto it = results_.find(key);
     return it == results_.end() ? nullptr : it->second;
   }
-  void add(const BuildRequest& r, const std::shared_ptr<const BuildResult>& result) {
-    if (results_.try_emplace(key(r), result).second) bytes_ += result->kernel.code.size();
+  void add(const std::string& key, const std::shared_ptr<const BuildResult>& result) {
+    if (results_.try_emplace(key, result).second) bytes_ += result->kernel.code.size();
   }
   void trim() {
     if (bytes_ <= kKeptObjectBytes) return;
@@ -81,9 +85,6 @@ class BuildCache {
   }
 
  private:
-  static std::string key(const BuildRequest& r) {
-    return std::to_string(hash_bytes(r.dag)) + '\n' + to_string(r.within) + '\n' + r.target + '\n' + r.steps;
-  }
   std::unordered_map<std::string, std::shared_ptr<const BuildResult>> results_;
   std::size_t bytes_ = 0;
 };
@@ -375,7 +376,8 @@ class DeviceMeasurer::Impl {
   /// One result for each of `steps`. What several threads ask for at the same time is built for each.
   Built build_all(const MeasureTask& task, const std::vector<std::string>& steps) {
     BuildRequest request{
-        to_text(task.dag), "", to_string(task.target), task.within, is_emulated(), units_.device(0).info().driver};
+        task.dag_text, "", to_string(task.target), task.within, is_emulated(), units_.device(0).info().driver};
+    const std::string prefix = BuildCache::prefix_of(task);
     Built out;
     std::vector<BuildRequest> missing;
     {
@@ -383,8 +385,9 @@ class DeviceMeasurer::Impl {
       cache_.trim();
       for (const std::string& s : steps) {
         request.steps = s;
-        out.push_back(cache_.find(request));
-        if (!out.back() && std::ranges::find(missing, request) == missing.end()) missing.push_back(request);
+        out.push_back(cache_.find(prefix + s));
+        if (!out.back() && std::ranges::find(missing, s, &BuildRequest::steps) == missing.end())
+          missing.push_back(request);
       }
     }
     auto results = builders_.build(missing, options_.interrupted);
@@ -392,7 +395,7 @@ class DeviceMeasurer::Impl {
     for (std::size_t i = 0; i < missing.size(); ++i) {
       counters_.build_seconds += results[i].seconds;
       const auto result = std::make_shared<const BuildResult>(std::move(results[i]));
-      if (result->code != OutcomeCode::device_lost) cache_.add(missing[i], result);  // else it may be asked for again
+      if (result->code != OutcomeCode::device_lost) cache_.add(prefix + missing[i].steps, result);  // else it may be asked for again
       for (std::size_t k = 0; k < steps.size(); ++k)
         if (!out[k] && steps[k] == missing[i].steps) out[k] = result;
     }
@@ -574,7 +577,7 @@ class DeviceMeasurer::Impl {
   }
 
   std::shared_ptr<TaskReference> reference_of(const MeasureTask& task) {
-    return references_.add(task.key + '\n' + std::to_string(hash_bytes(to_text(task.dag))),
+    return references_.add(task.key + '\n' + std::to_string(task.dag_hash),
                            std::make_shared<TaskReference>());
   }
 
@@ -587,7 +590,7 @@ class DeviceMeasurer::Impl {
                                                 const std::string& text) {
     if (auto found = packings_.find(text)) return found;
     const MeasureTask packing = packing_task_of(task, packing_dag);
-    BuildResult built = std::move(builders_.build({{to_text(packing.dag), "", to_string(packing.target)}})[0]);
+    BuildResult built = std::move(builders_.build({{packing.dag_text, "", to_string(packing.target)}})[0]);
     if (has_packed(built)) built.code = OutcomeCode::unknown;
     return packings_.add(text, std::make_shared<const BuildResult>(std::move(built)));
   }

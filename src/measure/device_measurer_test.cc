@@ -17,12 +17,10 @@ namespace whet {
 namespace device_measurer_test {
 
 MeasureTask task_of(const std::string& dag, int threads = 1) {
-  MeasureTask task;
-  task.dag = parse_dag(dag).value();
-  task.key = workload_key(task.dag);
-  task.name = "test";
-  task.target = parse_target("cpu -mcpu=x86-64 -threads=" + std::to_string(threads)).value();
-  return task;
+  ComputeDag computed = parse_dag(dag).value();
+  std::string key = workload_key(computed);
+  return {std::move(key), "test", std::move(computed),
+          parse_target("cpu -mcpu=x86-64 -threads=" + std::to_string(threads)).value()};
 }
 /// What the kernel add_one computes.
 MeasureTask add_one_task() { return task_of("p = PLACEHOLDER [4096]\nq(i) = (p[i] + 1f) for i in 4096\nreturn q\n"); }

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/hash.h"
 #include "base/result.h"
 #include "compute/dag.h"
 #include "target/precision.h"
@@ -20,6 +21,9 @@ struct MeasureTask {
   ComputeDag dag;
   Target target;
   Shape within = {};  ///< of the tensor that the only output is a part of; empty: the output is whole itself
+  /// Printed once: every candidate's builder gets it. The DAG does not change afterwards.
+  std::string dag_text = to_text(dag);
+  std::uint64_t dag_hash = hash_bytes(dag_text);
 };
 
 /// A candidate's outcome, and what building it brought to light.
