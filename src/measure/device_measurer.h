@@ -1,24 +1,15 @@
 #pragma once
 
-#include <functional>
-#include <memory>
 #include <vector>
 
-#include "device/device.h"
-#include "measure/builder_pool.h"
+#include "measure/builds.h"
+#include "measure/checks.h"
+#include "measure/measured_code.h"
 #include "measure/measurer.h"
+#include "measure/options.h"
 #include "measure/units.h"
 
 namespace whet {
-
-struct MeasureOptions {
-  TimingPolicy policy;                ///< `incumbent_seconds` is set for each candidate
-  CpuPlacement cpu;                   ///< of every kernel, as KernelJob has it
-  std::uint64_t seed = 0;             ///< of inputs
-  double burst_seconds = 0.1;         ///< length of a burst in `compare`
-  double patience = 15;               ///< to wait for a device where several are, and all are lost [s]
-  std::function<bool()> interrupted;  ///< asked between candidates, by several threads; may be empty
-};
 
 /// How often things went wrong, for the report.
 struct MeasureCounters {
@@ -36,14 +27,13 @@ class DeviceMeasurer : public Measurer {
  public:
   /// At least one device, all of one target. Builders and devices outlive the measurer.
   DeviceMeasurer(BuilderPool&, const std::vector<Device*>&, MeasureOptions);
-  ~DeviceMeasurer() override;
 
-  MeasureSetting setting() const override;
-  bool in_jobs() const override;
+  MeasureSetting setting() const override { return {units_.name(deciding_), name_of(options_.policy.cache)}; }
+  bool in_jobs() const override { return units_.size() > 1 || units_.are_far_away(); }
   int concurrent_tasks() const override;
-  void prepare(const MeasureTask&, const std::vector<std::string>& steps) override;
+  void prepare(const MeasureTask& task, const std::vector<std::string>& steps) override { builds_.of(task, steps); }
   std::vector<Measured> measure(const MeasureTask&, const std::vector<std::string>& steps, const Incumbent&) override;
-  void forget(const MeasureTask&) override;
+  void forget(const MeasureTask& task) override { measured_.forget(task); }
   Outcome check(const MeasureTask&, const std::string& steps, Precision = Precision::f32) override;
   std::vector<Outcome> compare(const MeasureTask&, const std::vector<std::string>& steps, int bursts = 2) override;
 
@@ -51,13 +41,21 @@ class DeviceMeasurer : public Measurer {
   /// this name. An error: no device has it.
   Status calibrate(const MeasureTask&, const std::string& steps, const std::string& deciding = "");
   /// The number of the device that decides.
-  std::size_t deciding() const;
-  std::vector<UnitReport> units() const;
+  std::size_t deciding() const { return deciding_; }
+  std::vector<UnitReport> units() const { return units_.reports(deciding_); }
   MeasureCounters counters() const;
 
  private:
-  class Impl;
-  std::unique_ptr<Impl> impl_;
+  Outcome run(const MeasureTask&, const BuildResult&, const Incumbent&);
+  void run_in_jobs(const MeasureTask&, const BuildResults&, const Incumbent&, std::vector<Measured>& out);
+  void stamp(Outcome&) const;
+
+  const MeasureOptions options_;
+  Units units_;
+  Builds builds_;
+  Checks checks_;
+  MeasuredCode measured_;
+  std::size_t deciding_ = 0;  ///< the unit
 };
 
 }  // namespace whet

@@ -38,6 +38,8 @@ class Units {
 
   std::size_t size() const { return units_.size(); }
   const Device& device(std::size_t unit) const { return *units_[unit]->device; }
+  /// Asking them costs time: all devices are of one kind.
+  bool are_far_away() const { return device(0).info().job_candidates > 1; }
   /// Of its device; further ones of the same name have a number behind it, "board #2".
   const std::string& name(std::size_t unit) const { return units_[unit]->report.name; }
 

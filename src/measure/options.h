@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "device/device.h"
+
+namespace whet {
+
+struct MeasureOptions {
+  TimingPolicy policy;                ///< `incumbent_seconds` is set for each candidate
+  CpuPlacement cpu;                   ///< of every kernel, as KernelJob has it
+  std::uint64_t seed = 0;             ///< of inputs
+  double burst_seconds = 0.1;         ///< length of a burst in `compare`
+  double patience = 15;               ///< to wait for a device where several are, and all are lost [s]
+  std::function<bool()> interrupted;  ///< asked between candidates, by several threads; may be empty
+
+  bool is_interrupted() const { return interrupted && interrupted(); }
+};
+
+}  // namespace whet
