@@ -24,7 +24,10 @@ Result<ValueId> import_expand(OnnxSite& site, ValueId x, const std::vector<Size>
 }
 
 Status import_transpose(OnnxSite& site, ValueId x, std::optional<Ints> perm) {
-  if (!perm) std::iota(perm.emplace(site.rank(x)).rbegin(), perm->rend(), 0);
+  if (!perm) {
+    perm.emplace(site.rank(x));
+    std::iota(perm->rbegin(), perm->rend(), 0);
+  }
   return site.give(TransposeOperator{*perm}, {x});
 }
 
