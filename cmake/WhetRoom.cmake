@@ -2,7 +2,7 @@
 #
 #   whet_room(NAME SOURCES a.cc b.cc DEPENDS base tensor [LINK LLVM] [TESTS a_test.cc] [ALONE b.cc] [COLD] [SLOW Suite.Test:Suite.*])
 #
-# COLD: its code runs once a command. It is compiled with -O1 where others are with -O2, which takes two thirds of the time.
+# COLD: its code runs once a command. As released it is compiled with -O1 where others are with -O2: three quarters of the time of a unit of import or passes.
 # SLOW: tests that take long. They are a test of their own, `<room>_slow`; `<room>` is the rest and has the label quick.
 # ALONE: sources that are never compiled together with others, because a test links a file of its own in their place, or
 # because they have names that others must not see.

@@ -45,7 +45,7 @@ inline long ticks_of(pid_t pid) {
 }
 
 /// The last descendant of a process, once it has computed for `ticks` hundredths of a second, as a kernel that hangs does. After ten
-/// seconds the last one, whatever it has done.
+/// seconds the last one, whatever it has done; 0 where there is none.
 inline pid_t computing(pid_t process, long ticks = 5) {
   pid_t pid = 0;
   for (long before = 0, i = 0; i < 2000; ++i, usleep(5000)) {
