@@ -157,6 +157,48 @@ case_compared() {
   expect 2 "NEW" "$whet" diff a.jsonl
 }
 
+case_measured_again() {
+  "$whet" tune zoo:mlp --trials 24 --no-base --no-network -o r.jsonl -q
+  expect 0 "Good for this machine" "$whet" repro r.jsonl --model zoo:mlp --within 1000 --events e.jsonl
+  expect 0 '"verdict": "' "$whet" repro r.jsonl --model zoo:mlp --within 1000 --best 1 --json
+  [ "$(grep -c '"event":"remeasured"' e.jsonl)" -gt 0 ] || die "no task among the events"
+  expect 0 "left out" "$whet" repro r.jsonl --model zoo:mlp --within 1000 --seconds 0.001
+  # What no longer replays is told, and the default schedule stands for it.
+  sed 's/"steps":"[^"]*"/"steps":"split l99 2"/' r.jsonl > old.jsonl
+  expect 1 "none of its schedules runs here" "$whet" repro old.jsonl --model zoo:mlp
+  refuse 1 "this model does not have" "$whet" repro r.jsonl --model zoo:mlp --batch 2
+  refuse 2 "give --model" "$whet" repro r.jsonl
+  # The admission test of a record base.
+  "$whet" records pack r.jsonl --model zoo:mlp -o base.jsonl > out
+  expect 0 "admitted.jsonl written" "$whet" repro base.jsonl --model zoo:mlp --within 1000 -o admitted.jsonl -v
+  grep -q '"base":' admitted.jsonl || die "no base is written"
+  sed 's/"gain":[0-9.]*/"gain":90.5/' base.jsonl > false.jsonl
+  expect 1 "it claims a gain of 90.500 and has" "$whet" repro false.jsonl --model zoo:mlp -v
+  refuse 1 "taught nothing that is in" "$whet" repro base.jsonl --model zoo:mlp --origin resnet50
+  refuse 1 "r.jsonl" "$whet" repro r.jsonl --model zoo:mlp --origin mlp
+  refuse 2 "is for record files" "$whet" repro base.jsonl --model zoo:mlp --best 2
+  expect 0 "not measured; whet compile zoo:mlp --quick" "$whet" compile zoo:mlp --base base.jsonl -o m.so
+  # Of schedules that took equally long the base has others than the default ones, and they promise something.
+  sed 's/"seconds":\[[0-9][^]]*\]/"seconds":[1e-06]/; s/"truncated":true/"truncated":false/' r.jsonl > even.jsonl
+  "$whet" records pack even.jsonl --model zoo:mlp -o even_base.jsonl > out
+  sed -i 's/"gain":[0-9.]*/"gain":2/g' even_base.jsonl
+  expect 0 "In the first round" "$whet" compile zoo:mlp --quick --base even_base.jsonl --events quick.jsonl -o m.so
+  grep -q '"event":"round"' quick.jsonl || die "no round among the events"
+  # What a chain saves is measured again beside the kernels that it replaces.
+  local until="StatefulPartitionedCall/functional_1/conv2d_1/BiasAdd:0"  # a convolution, a depthwise and a pointwise one
+  "$whet" tune "$models/blazeface_front.onnx" --until "$until" --trials 80 --layouts nhwc --no-base -o chains.jsonl -q
+  "$whet" records pack chains.jsonl --model "$models/blazeface_front.onnx" --until "$until" -o chained.jsonl > out
+  grep -q '"over_parts":' chained.jsonl || die "no chain was measured"
+  expect 0 "over_parts_now" "$whet" repro chained.jsonl --model "$models/blazeface_front.onnx" --until "$until" --within 1000 --json -o none.jsonl
+  grep -q '"over_parts_now": [0-9]' out || die "no chain was timed beside its parts"
+  cat base.jsonl r.jsonl > merged.jsonl
+  expect 0 "Good for this machine" "$whet" repro merged.jsonl --model zoo:mlp --within 1000 --best 2
+  sed 's/^{"v":[0-9]*,"base"/{"v":99,"base"/' base.jsonl > later.jsonl
+  refuse 1 "is of base format 99" "$whet" repro later.jsonl --model zoo:mlp
+  sed 's/"made":"[^"]*"/"made":1/' base.jsonl > damaged.jsonl
+  refuse 1 "the head of a base, " "$whet" repro damaged.jsonl --model zoo:mlp
+}
+
 # Requests of another program.
 case_served() {
   cat > requests << 'REQUESTS'
@@ -179,6 +221,8 @@ REQUESTS
 case_tuning() {
   expect 0 "records kept in r.jsonl" "$whet" tune zoo:mlp --trials 12 --round 4 -o r.jsonl
   [ "$(wc -l < r.jsonl)" -ge 12 ] || die "12 trials left $(wc -l < r.jsonl) records"
+  expect 0 "records kept in timed.jsonl" "$whet" tune zoo:mlp --seconds 4 -o timed.jsonl
+  refuse 2 "tune: --minutes is said by --seconds too; give one of the two" "$whet" tune zoo:mlp --seconds 4 --minutes 1
   expect 0 "trials" "$whet" records stats r.jsonl
   expect 0 "" "$whet" records distill r.jsonl -o best.jsonl
   expect 0 "from records" "$whet" compile zoo:mlp --records best.jsonl -o tuned.so
@@ -252,10 +296,16 @@ case_remote() {
   "$whet" devices export "$machine" > whet-device
   chmod +x whet-device
   device="exec:XDG_CACHE_HOME=$work/cache exec $work/whet-device --stdio"
-  expect 0 "The network, measured alternately" "$whet" tune zoo:mlp --trials 8 --round 4 --threads 1 -o r.jsonl --device "$device"
+  expect 0 "The network, measured alternately" "$whet" tune zoo:mlp --trials 8 --round 4 --no-base --threads 1 -o r.jsonl --device "$device"
   grep -q "records kept" out || die "tune does not end with its last line"
   [ "$(grep -c '"host":' r.jsonl)" -ge 8 ] || die "not all candidates ran on the device"
   expect 0 "from records" "$whet" compile zoo:mlp --records r.jsonl --threads 1 -o m.so
+  # What a record base knows is timed there, too.
+  sed 's/"seconds":\[[0-9][^]]*\]/"seconds":[1e-06]/; s/"truncated":true/"truncated":false/' r.jsonl > even.jsonl
+  "$whet" records pack even.jsonl --model zoo:mlp -o base.jsonl > out
+  sed -i 's/"gain":[0-9.]*/"gain":2/g' base.jsonl
+  expect 0 "In the first round" "$whet" compile zoo:mlp --threads 1 --quick --base base.jsonl --records quick.jsonl -o quick.so --device "$device"
+  grep -q '"host":' quick.jsonl || die "nothing was timed on the device"
   # Limits are those of the machine that timed the kernels: this one, or another, whose unit the records name.
   expect 0 "Limits on this machine, measured now" "$whet" explain task 0 --model zoo:mlp --records r.jsonl --threads 1
   sed 's/"unit":"[0-9a-f]*"/"unit":"00000000000000aa"/' r.jsonl > elsewhere.jsonl
@@ -422,7 +472,7 @@ case_fleet() {
   agent_pid=$!
   trap 'kill '"$broker $agent_pid"' 2> /dev/null; rm -rf "$work"' EXIT
   fleet_comes_to "-2 .*idle"
-  expect 0 "records kept" "$whet" tune zoo:mlp --trials 12 --round 4 --threads 1 -o r.jsonl --device fleet:x86 --fleet lab/me
+  expect 0 "records kept" "$whet" tune zoo:mlp --trials 12 --round 4 --no-base --threads 1 -o r.jsonl --device fleet:x86 --fleet lab/me
   grep -qE "\| +[0-9]+% \| [A-Za-z0-9]+ [0-9]+% +\|" out || { cat out; die "nothing says which limit holds a task in the fleet"; }
   grep -q "^The network, measured alternately" out || { cat out; die "the network was not timed in the fleet"; }
   grep -q "^| *Unit  *|  *Jobs | Candidates | Failed | Lost | Its times |" out || die "nothing says which unit answered how many jobs"
@@ -470,14 +520,14 @@ case_explained() {
   expect 0 "chosen" "$whet" explain layout p2o.Conv.0 --model "${ppocr[@]:0:3}"
   refuse 2 'did you mean "p2o.Conv.0"' "$whet" explain layout p2o.Conv0 --model "${ppocr[@]:0:3}"
   local model=(zoo:mlp --batch 2)
-  expect 0 '"held_by"' "$whet" tune "${model[@]}" --trials 12 --round 4 -o r.jsonl --scheduler round-robin --json
+  expect 0 '"held_by"' "$whet" tune "${model[@]}" --trials 12 --round 4 --no-base -o r.jsonl --scheduler round-robin --json
   grep -q '"held_by": "[A-Za-z0-9]' out || die "nothing holds any task"
   expect 0 "Next: whet explain candidate" "$whet" explain task 0 --model "${model[@]}" --records r.jsonl
   local id
   id=$(sed -n 's/^Next: whet explain candidate \([0-9a-f]*\).*/\1/p' out)
   expect 0 "parallel" "$whet" explain candidate "$id" --model "${model[@]}" --records r.jsonl --code
   refuse 2 "r.jsonl" "$whet" explain candidate ffffffffffffffff --model "${model[@]}" --records r.jsonl
-  refuse 2 "no records are given" "$whet" explain task 0 --model "${model[@]}"
+  refuse 2 "no records are given" "$whet" explain candidate 0183f --model "${model[@]}"
   refuse 2 "is no task of this model" "$whet" explain task 99 --model "${model[@]}" --records r.jsonl
   refuse 1 "nowhere.onnx" "$whet" explain task 0 --model nowhere.onnx --records r.jsonl
   expect 0 "dense" "$whet" records show r.jsonl
@@ -489,7 +539,7 @@ case_settings() {
   if [ "$(nproc)" -ge 2 ]; then
     expect 0 "| 2 threads |" "$whet" tune zoo:mlp --trials 8 --round 4 --threads 1,2 --no-network -o threads.jsonl
   fi
-  expect 0 "records kept" "$whet" tune zoo:mlp --trials 6 --round 4 -o r.jsonl --repeat 3 --number 3 --min-repeat-ms 0.1 --no-network
+  expect 0 "records kept" "$whet" tune zoo:mlp --trials 6 --round 4 --no-base -o r.jsonl --repeat 3 --number 3 --min-repeat-ms 0.1 --no-network
   # Those that were compared have the two figures of that, or one.
   grep -q '"seconds":\[[^],]*,[^],]*,[^],]*\]' r.jsonl || die "--repeat 3 leaves no three means"
   sed -n '1,2 s/"v":1/"v":99/p' r.jsonl > newer.jsonl
@@ -533,16 +583,16 @@ CMAKE
 }
 
 case_resume() {
-  expect 0 "" "$whet" tune zoo:mlp --trials 8 --round 4 -o r.jsonl --json
+  expect 0 "" "$whet" tune zoo:mlp --trials 8 --round 4 --no-base -o r.jsonl --json
   local before
   before=$(wc -l < r.jsonl)
-  expect 0 '"trials": 8' "$whet" tune zoo:mlp --trials 8 --round 4 --seed 3 -o r.jsonl --json
+  expect 0 '"trials": 8' "$whet" tune zoo:mlp --trials 8 --round 4 --no-base --seed 3 -o r.jsonl --json
   grep -q '"reused": [1-9]' out || die "nothing was reused"
   [ "$(wc -l < r.jsonl)" -ge $((before + 8)) ] || die "the second run left $(($(wc -l < r.jsonl) - before)) records"
 }
 
 case_interrupt() {
-  "$whet" tune zoo:resnet-18 --image 32 -o r.jsonl > tune.out 2>&1 &
+  "$whet" tune zoo:resnet-18 --image 32 --no-base -o r.jsonl > tune.out 2>&1 &
   local tuner=$!
   wait_for_lines r.jsonl 8 "$tuner"
   kill -INT "$tuner"

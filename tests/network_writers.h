@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "graph/graph.h"
-#include "import/mxnet/testing/symbol_writer.h"
-#include "import/tensorflow/testing/graph_writer.h"
-#include "import/tflite/testing/flat_writer.h"
+#include "import_mxnet/testing/symbol_writer.h"
+#include "import_tf/testing/graph_writer.h"
+#include "import_tf/tflite/testing/flat_writer.h"
 
 /// Networks of the zoo (convolutions, normalization, relu, sums, pools, a product) as other frameworks write them; test code.
 namespace whet {

@@ -40,3 +40,14 @@ sed -i 's/1.01/1.02/' "$root/docs/benchmarks.md"
 sed -i 's/"unit": null, //' "$root/bench/results/m.json"
 ! "$render" "$root" > "$root/out" 2>&1 || fail "a row without a unit passed"
 grep -q 'm.json, row 1' "$root/out" || fail "the sentence does not name the row"
+
+# The table of bench/base/run is there where its marker is.
+rows > "$root/bench/results/m.json"
+printf '<!-- base abc -->\n<!-- end -->\n' > "$root/docs/benchmarks.md"
+arms='"default": 1.0, "base": 0.6, "quick": 0.55, "seconds 0": 0.52, "seconds 1": 0.5, "seconds 2": 0.51, "minutes": 0.48, "onnxruntime": 1.2'
+echo "[{\"date\": \"2026-12-01\", \"revision\": \"abc\", \"machine\": \"A\", \"command\": \"bench/base/run F\", \"peer\": \"Peer 1\", \"networks\":
+[{\"network\": \"net\", \"ms\": {\"default\": 8.0}, \"ratio\": {$arms}}], \"summary\": {\"ratio\": {$arms}, \"base_by_onnxruntime\": 0.5}}]" > "$root/bench/results/base.json"
+"$render" "$root" > "$root/out" 2>&1 || fail "the table of the base was not rendered"
+for line in '| net | 8.00 | 0.60 | 0.55 | 0.51 (0.50..0.52) | 0.48 | 0.50 |' '| geometric mean | | **0.600** | 0.550 | 0.510 | 0.480 | **0.500** |'; do
+  grep -qxF -- "$line" "$root/docs/benchmarks.md" || fail "no line: $line"
+done

@@ -5,10 +5,11 @@
 #include <type_traits>
 
 #include "alternatives/alternatives.h"
+#include "codegen/build.h"
 #include "codegen/compile.h"
 #include "compiler/compile.h"
 #include "device/cpu/opened_model.h"
-#include "import/import.h"
+#include "formats/import_model.h"
 #include "lower/lower.h"
 #include "measure/measurer.h"
 #include "passes/optimize.h"
@@ -40,6 +41,8 @@ static_assert(
 static_assert(has_signature<Result<LoopTree>(const ComputeDag&, const Steps&)>(replay));
 static_assert(has_signature<Result<Lowered>(const LoopTree&, const Target&, const Shape&, const PassObserver&)>(lower));
 static_assert(has_signature<Result<Kernel>(const Program&, const Target&)>(compile_kernel));
+static_assert(has_signature<Result<Built>(const ComputeDag&, const Steps&, const Target&, const BuildOptions&,
+                                          BuildProgress*)>(build));
 static_assert(std::is_same_v<decltype(&Measurer::measure),
                              std::vector<Measured> (Measurer::*)(const MeasureTask&, const std::vector<std::string>&,
                                                                  const Incumbent&)>);

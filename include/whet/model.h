@@ -61,6 +61,18 @@ typedef struct whet_tensor_info {
   int64_t bytes;        /**< of the contiguous row-major tensor */
 } whet_tensor_info;
 
+/** A size that shapes may have: the extent of dimension `dimension` of input `input`, and of what follows from it. */
+typedef struct whet_size_info {
+  uint32_t struct_bytes;     /**< of the struct that the library has; fields are only added at its end */
+  uint32_t input, dimension; /**< counted from 0 */
+  uint32_t count;            /**< of `values`; 0: it may be each step-th from min to max */
+  const char* name;          /**< "x.0" */
+  int64_t min, max;
+  int64_t step;          /**< 0 where `values` has them all */
+  int64_t usual;         /**< with which a session begins, and which model_input and model_output describe */
+  const int64_t* values; /**< ascending; null where count is 0 */
+} whet_size_info;
+
 typedef struct whet_model_info {
   const char* name;         /**< of the network */
   const char* target;       /**< what it was compiled for: "cpu -mcpu=znver5 -threads=2" */
@@ -204,7 +216,8 @@ typedef struct whet_api {
   int (*session_bind_output)(whet_session* session, uint32_t i, void* data, whet_error* error);
   /** One inference. */
   int (*session_run)(whet_session* session, whet_error* error);
-  /** Output `i` of the last run, contiguous row-major; valid until the next run. Null outside 0 .. count-1. */
+  /** Output `i` of the last run, contiguous row-major; valid until the next run, or until other shapes are set: it is null
+   *  then, up to the next run, where no memory is bound. Null outside 0 .. count-1. */
   const void* (*session_output)(const whet_session* session, uint32_t i);
   /** The same as a DLPack tensor; `shape` points into the model. */
   int (*session_output_dlpack)(const whet_session* session, uint32_t i, whet_dltensor* tensor, whet_error* error);
@@ -212,7 +225,7 @@ typedef struct whet_api {
   void (*session_set_profiling)(whet_session* session, int on);
   void (*session_profile)(whet_session* session, whet_profile* profile);
 
-  /* Models for a device alone have what follows: ask WHET_HAS(api, device_count). There,
+  /* Models for a device have what follows: ask WHET_HAS(api, device_count). There,
    *   model_open opens device 0, and runs no kernel on the CPU: a pool that is given is not used;
    *   session_set_input_dlpack takes tensors on the host (1, 3), and contiguous ones on the model's device (2), which are
    *     read in place where they are 256-byte aligned;
@@ -239,6 +252,29 @@ typedef struct whet_api {
   int (*session_enqueue)(whet_session* session, whet_error* error);
   /** Waits for the last inference; outputs on the host are there then. */
   int (*session_wait)(whet_session* session, whet_error* error);
+
+  /* Libraries for several sizes have what follows: ask WHET_HAS(api, session_set_shapes). Such a library for the CPU has
+   * the functions of the part above too: device_count gives 0, model_device null, the others fail; model_open_device is
+   * null. A session begins at the usual sizes, so that a program that asks nothing here runs the library as one for one
+   * size. */
+
+  /** Sizes that shapes may have. */
+  uint32_t (*model_size_count)(const whet_model* model);
+  /** Valid until the model is closed; null outside 0 .. count-1. */
+  const whet_size_info* (*model_size)(const whet_model* model, uint32_t k);
+  /** One shape an input, checked together. A null one, and an extent of -1, follow from the sizes that the others have; a
+   *  size that none has stays as it is. Inputs that are set and outputs that are bound are kept: from
+   *  now on their memory has the shapes that follow, contiguous. Profiling begins from zero. What fails leaves the session as it
+   *  was. Memory is allocated, here and in the next run, where activations, an output of the session's own or an input's
+   *  copy were never so large. */
+  int (*session_set_shapes)(whet_session* session, const int64_t* const* shapes, whet_error* error);
+  /** Memory for these shapes and all sizes that are not larger: no later call allocates there (on a GPU where
+   *  they are 16 at most). Null: for all of the model. Without it memory grows step by step, and a pool keeps what it has lent.
+   *  Outputs of the last run are lost. */
+  int (*session_reserve)(whet_session* session, const int64_t* const* shapes, whet_error* error);
+  /** Input or output `i` at the shapes that are set; valid until the model is closed. Null outside 0 .. count-1. */
+  const whet_tensor_info* (*session_input_info)(const whet_session* session, uint32_t i);
+  const whet_tensor_info* (*session_output_info)(const whet_session* session, uint32_t i);
 } whet_api;
 
 /** Whether the library's table goes as far as `member`. Every library has the functions up to session_profile; ask

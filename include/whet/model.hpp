@@ -47,7 +47,8 @@ class Model {
       : library_(std::make_shared<Library>(path, flags)) {
     whet_error error;
     whet_model* model = nullptr;
-    if (!WHET_HAS(&api(), model_open_device)) throw Error(path + ": is compiled for the CPU; expected a device");
+    if (!WHET_HAS(&api(), model_open_device) || api().model_open_device == nullptr)
+      throw Error(path + ": is compiled for the CPU; expected a device");
     device.struct_bytes = sizeof device;
     check(api().model_open_device(nullptr, &device, &model, &error), error);
     own(model);
@@ -60,6 +61,14 @@ class Model {
   const whet_device_info* device() const {
     return WHET_HAS(&api(), model_device) ? api().model_device(get()) : nullptr;
   }
+  /// Sizes that shapes may have; none where the library is for one size.
+  std::vector<whet_size_info> sizes() const {
+    std::vector<whet_size_info> sizes;
+    for (std::uint32_t k = 0; has_sizes() && k < api().model_size_count(get()); ++k)
+      sizes.push_back(*api().model_size(get(), k));
+    return sizes;
+  }
+  bool has_sizes() const { return WHET_HAS(&api(), session_output_info); }
   std::uint32_t inputs() const { return info().inputs; }
   std::uint32_t outputs() const { return info().outputs; }
   const whet_tensor_info& input(std::uint32_t i) const { return known("input", i, api().model_input(get(), i)); }
@@ -67,6 +76,7 @@ class Model {
 
  private:
   friend class Pool;
+  friend class Session;
   struct Library {
     whet_library library{};
     Library(const std::string& path, std::uint32_t flags) {
@@ -120,6 +130,33 @@ class Session {
   const whet_pool_info& pool_info() const { return *api().pool_info(api().session_pool(get())); }
   /// How its threads agree with what the model was tuned for; "" where they do.
   const char* note() const { return api().session_note(get()); }
+
+  /// One shape an input; an empty one, and an extent of -1, follow from the others. From now on inputs and outputs have the
+  /// shapes that follow. Of a library for several sizes, as the next.
+  void set_shapes(const std::vector<std::vector<std::int64_t>>& shapes) {
+    whet_error error;
+    check(with_sizes().session_set_shapes(get(), pointers(shapes).data(), &error), error);
+  }
+  /// Memory for these shapes and all that are not larger; without shapes for all of the model.
+  void reserve() {
+    whet_error error;
+    check(with_sizes().session_reserve(get(), nullptr, &error), error);
+  }
+  void reserve(const std::vector<std::vector<std::int64_t>>& shapes) {
+    whet_error error;
+    check(with_sizes().session_reserve(get(), pointers(shapes).data(), &error), error);
+  }
+  /// At the shapes that are set.
+  const whet_tensor_info& input_info(std::uint32_t i) const {
+    return model_.has_sizes() ? Model::known("input", i, api().session_input_info(get(), i)) : model_.input(i);
+  }
+  const whet_tensor_info& output_info(std::uint32_t i) const {
+    return model_.has_sizes() ? Model::known("output", i, api().session_output_info(get(), i)) : model_.output(i);
+  }
+  std::vector<std::int64_t> output_shape(std::uint32_t i) const {
+    const whet_tensor_info& info = output_info(i);
+    return {info.shape, info.shape + info.rank};
+  }
 
   /// The memory stays the caller's and is read at every run; strides in bytes, or null for contiguous row-major.
   void set_input(std::uint32_t i, const void* data, const std::int64_t* strides = nullptr) {
@@ -184,8 +221,28 @@ class Session {
   }
   const whet_api& api() const { return model_.api(); }
   const whet_api& on_device() const {
-    if (!WHET_HAS(&api(), session_wait)) throw Error("the model is compiled for the CPU; expected a device");
+    if (!WHET_HAS(&api(), session_wait) || api().model_open_device == nullptr)
+      throw Error("the model is compiled for the CPU; expected a device");
     return api();
+  }
+  const whet_api& with_sizes() const {
+    if (!model_.has_sizes()) throw Error("the model is compiled for one size; expected a library for several");
+    return api();
+  }
+  /// One an input: an empty shape, and one that is not given, is null. A scalar has no extents to give.
+  std::vector<const std::int64_t*> pointers(const std::vector<std::vector<std::int64_t>>& shapes) const {
+    std::vector<const std::int64_t*> pointers(model_.inputs(), nullptr);
+    if (shapes.size() > pointers.size())
+      throw Error(std::to_string(shapes.size()) + " shapes are given; the model has " +
+                  std::to_string(pointers.size()) + " inputs");
+    for (std::size_t i = 0; i < shapes.size(); ++i) {
+      const whet_tensor_info& input = model_.input(static_cast<std::uint32_t>(i));
+      if (!shapes[i].empty() && shapes[i].size() != input.rank)
+        throw Error("input \"" + std::string(input.name) + "\" has " + std::to_string(input.rank) + " dimensions; " +
+                    std::to_string(shapes[i].size()) + " extents are given");
+      if (!shapes[i].empty()) pointers[i] = shapes[i].data();
+    }
+    return pointers;
   }
   struct Destroy {
     const whet_api* api;

@@ -1,6 +1,6 @@
 """Builds the wheel of the package with nothing but Python's own library (PEP 517, PEP 660).
 
-The program is packed where $WHET_PROGRAM names a folder with bin/whet and lib/ (scripts/wheel makes one); without it the
+The program is packed where $WHET_PROGRAM names a folder with bin/, lib/ and licenses/ (scripts/release makes one); without it the
 wheel has the Python sources alone, and finds the program by $WHET or PATH.
 """
 import base64
@@ -16,7 +16,8 @@ ROOT = Path(__file__).resolve().parent.parent
 PROJECT = (ROOT / "pyproject.toml").read_text()
 NAME = re.search(r'^name = "(.*)"$', PROJECT, re.MULTILINE)[1]
 VERSION = re.search(r'^version = "(.*)"$', PROJECT, re.MULTILINE)[1]
-INFO = f"{NAME}-{VERSION}.dist-info"
+FILE_NAME = NAME.replace("-", "_")  # as names of files of distributions are written
+INFO = f"{FILE_NAME}-{VERSION}.dist-info"
 # Wheels are zip files whose entries have a date; this one makes equal sources equal wheels.
 DATE = (1980, 1, 1, 0, 0, 0)
 
@@ -45,6 +46,9 @@ def package_files():
         for folder in ("bin", "lib"):
             for path in sorted(Path(program, folder).iterdir()):
                 files[f"whet/{folder}/{path.name}"] = path
+        for path in sorted(Path(program, "licenses").iterdir()):
+            files[f"{INFO}/licenses/{path.name}"] = path
+        files[f"{INFO}/entry_points.txt"] = b"[console_scripts]\nwhet = whet.program:main\n"
     return files
 
 
@@ -52,14 +56,14 @@ class Wheel:
     """A wheel that is being written, and the list of its files with their hashes."""
 
     def __init__(self, path):
-        self.zip = zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9)
+        self.zip = zipfile.ZipFile(path, "w")
         self.record = []
 
     def add(self, name, data, mode=0o644):
         entry = zipfile.ZipInfo(name, DATE)
         entry.external_attr = (0o100000 | mode) << 16
         entry.compress_type = zipfile.ZIP_DEFLATED
-        self.zip.writestr(entry, data)
+        self.zip.writestr(entry, data, compresslevel=int(os.environ.get("WHET_WHEEL_LEVEL", "9")))
         digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
         self.record.append(f"{name},sha256={digest},{len(data)}")
 
@@ -70,7 +74,7 @@ class Wheel:
 
 
 def write_wheel(folder, files):
-    name = f"{NAME}-{VERSION}-{tag()}.whl"
+    name = f"{FILE_NAME}-{VERSION}-{tag()}.whl"
     wheel = Wheel(Path(folder) / name)
     for inside, data in files.items():
         mode = 0o644
@@ -90,14 +94,14 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
 
 
 def build_editable(wheel_directory, config_settings=None, metadata_directory=None):
-    return write_wheel(wheel_directory, {f"_{NAME}.pth": f"{ROOT}\n".encode()})
+    return write_wheel(wheel_directory, {f"_{FILE_NAME}.pth": f"{ROOT}\n".encode()})
 
 
 def build_sdist(sdist_directory, config_settings=None):
-    name = f"{NAME}-{VERSION}.tar.gz"
+    name = f"{FILE_NAME}-{VERSION}.tar.gz"
     with tarfile.open(Path(sdist_directory) / name, "w:gz") as archive:
         for path in (ROOT / "pyproject.toml", ROOT / "backend", ROOT / "whet"):
-            archive.add(path, f"{NAME}-{VERSION}/{path.name}", filter=lambda each: None if "__pycache__" in each.name else each)
+            archive.add(path, f"{FILE_NAME}-{VERSION}/{path.name}", filter=lambda each: None if "__pycache__" in each.name else each)
     return name
 
 

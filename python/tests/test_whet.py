@@ -1,8 +1,12 @@
 """Tests of the package over the program that $WHET names (the build's), with nothing but numpy.
 
 Run by `python3 -m unittest discover python/tests`; what needs more than is installed is skipped with a line."""
+import dataclasses
 import doctest
+import gc
 import importlib.util
+import inspect
+import json
 import os
 import re
 import shutil
@@ -13,6 +17,7 @@ import tempfile
 import textwrap
 import threading
 import types
+import typing
 import unittest
 import unittest.mock
 import warnings
@@ -40,6 +45,110 @@ class InAFolder(unittest.TestCase):
         self.folder.cleanup()
 
 
+class OwnOperators(InAFolder):
+    """whet.op, whose text the program reads."""
+
+    @staticmethod
+    def product(rows=6, depth=5, columns=7):
+        op = whet.op
+        a, b, c = op.input("a", rows, depth), op.input("b", depth, columns), op.input("c", rows, columns)
+        i, j, k = op.axis("i", rows), op.axis("j", columns), op.axis("k", depth)
+        product = op.compute("product", (i, j), op.sum(a[i, k] * b[k, j], over=k))
+        return op.compute("out", (i, j), product[i, j] + c[i, j])
+
+    @staticmethod
+    def answer(tensor, *inputs):
+        return whet.load(tensor).compile()(*inputs)
+
+    def test_are_models(self):
+        rng = np.random.default_rng(1)
+        a, b, c = (rng.random(shape, dtype=np.float32) for shape in ((6, 5), (5, 7), (6, 7)))
+        np.testing.assert_allclose(self.answer(self.product(), a, b, c), a @ b + c, rtol=1e-5)
+
+    def test_have_the_roles_of_a_product(self):
+        self.assertIn("# matmul i:row j:out_channel k:in_channel", whet.load(self.product()).tasks()[0].dag.replace("i0", "i").replace("i1", "j"))
+
+    def test_compute_what_numpy_computes(self):
+        op, rng = whet.op, np.random.default_rng(2)
+        x = rng.standard_normal((4, 9)).astype(np.float32)
+        t, i, j, k = op.input("x", 4, 9), op.axis("i", 4), op.axis("j", 9), op.axis("k", 9)
+
+        def maps(value):
+            return op.compute("y", (i, j), value)
+
+        for tensor, want in [
+            (maps(2 * t[i, j] - 1), 2 * x - 1),
+            (maps(1 - t[i, j] / 4), 1 - x / 4),
+            (maps(-t[i, j]), -x),
+            (maps(op.maximum(t[i, j], 0)), np.maximum(x, 0)),
+            (maps(op.where((j % 2 == 0) & ~(j == 4), t[i, j], 0)), np.where((np.arange(9) % 2 == 0) & (np.arange(9) != 4), x, 0)),
+            (maps(op.where(j > 0, t[i, j - 1], 5.5)), np.concatenate([np.full((4, 1), 5.5), x[:, :-1]], axis=1)),
+            (maps(t[i, 8 - j]), x[:, ::-1]),
+            (maps(t[i, op.minimum(j // 2, 3)]), x[:, np.minimum(np.arange(9) // 2, 3)]),
+            (maps(op.exp(op.minimum(t[i, j], 0.0)) + op.absolute(t[i, j])), np.exp(np.minimum(x, 0)) + np.abs(x)),
+            (op.compute("most", i, op.max(t[i, k], over=k)), x.max(axis=1)),
+            (op.compute("all", (), op.sum(t[i, k], over=(i, k))), x.sum()),
+        ]:
+            with self.subTest(str(op.define(tensor))):
+                np.testing.assert_allclose(self.answer(tensor, x), want, rtol=1e-5, atol=1e-6)
+
+    def test_read_rows_that_an_input_names(self):
+        op = whet.op
+        table, rows = op.input("table", 5, 3), op.input("rows", 4, dtype="i32", below=5)
+        i, j = op.axis("i", 4), op.axis("j", 3)
+        x, which = np.arange(15, dtype=np.float32).reshape(5, 3), np.array([4, 0, 2, 2], dtype=np.int32)
+        np.testing.assert_array_equal(self.answer(op.compute("taken", (i, j), table[rows[i], j]), x, which), x[which])
+
+    def test_have_constants_whose_values_are_given(self):
+        op, rng = whet.op, np.random.default_rng(3)
+        x, w = rng.random((2, 3), dtype=np.float32), rng.random((3, 4), dtype=np.float32)
+        np.save("w.npy", w)
+        a, b = op.input("a", 2, 3), op.input("w", 3, 4, const=True)
+        i, j, k = op.axis("i", 2), op.axis("j", 4), op.axis("k", 3)
+        model = whet.load(op.compute("y", (i, j), op.sum(a[i, k] * b[k, j], over=k)), input="w=w.npy")
+        np.testing.assert_allclose(model.compile()(x), x @ w, rtol=1e-5)
+
+    def test_have_several_outputs(self):
+        op = whet.op
+        x, i, k = op.input("x", 3, 4), op.axis("i", 3), op.axis("k", 4)
+        both = op.define(op.compute("total", i, op.sum(x[i, k], over=k)), op.compute("most", i, op.max(x[i, k], over=k)))
+        total, most = whet.load(both).compile()(np.arange(12, dtype=np.float32).reshape(3, 4))
+        np.testing.assert_array_equal(total, [6, 22, 38])
+        np.testing.assert_array_equal(most, [3, 7, 11])
+
+    def test_may_have_any_names(self):
+        op = whet.op
+        x, i = op.input("for", 3), op.axis("a b", 3)
+        np.testing.assert_array_equal(self.answer(op.compute('in"', i, x[i] + 1), np.zeros(3, dtype=np.float32)), np.ones(3))
+
+    def test_are_refused_with_what_is_wrong(self):
+        op = whet.op
+        x, i, j = op.input("x", 3, 4), op.axis("i", 3), op.axis("j", 4)
+        for wrong, sentence in [
+            (lambda: x[i], "x has 2 dimensions and is read at 1"),
+            (lambda: x[i, x[i, j]], "an index is an integer"),
+            (lambda: x[i, j] + i, "whet.op.cast gives them one type"),
+            (lambda: i / 2, "/ is for floats"),
+            (lambda: bool(i < 2), "whet.op.where chooses"),
+            (lambda: op.exp(i), "exp is of floats"),
+            (lambda: op.input("x", 3, dtype="f8"), "expected one of f32"),
+            (lambda: op.define(), "an operator has an output"),
+            (lambda: str(op.define(op.compute("x", i, x[i, 0]))), "two tensors are called 'x'"),
+        ]:
+            with self.assertRaisesRegex(whet.UsageError, re.escape(sentence)):
+                wrong()
+        with self.assertRaisesRegex(whet.Error, r"y reads x at \(j \+ 1\) in dimension 1.*0 \.\. 3"):
+            whet.load(op.compute("y", (i, j), x[i, j + 1]))
+
+    def test_are_deleted_with_the_model(self):
+        model = whet.load(self.product())
+        file = Path(model.path)
+        self.assertTrue(file.exists())
+        del model
+        gc.collect()
+        self.assertFalse(file.exists())
+
+
 class Loading(InAFolder):
     def test_lists_tasks(self):
         model = whet.load("zoo:mlp")
@@ -60,6 +169,29 @@ class Loading(InAFolder):
         self.assertGreater(len(model.tasks()), 10)
         with self.assertRaisesRegex(whet.Error, "nothing"):
             whet.load(ROOT / "tests/models/blazeface_front.onnx", shapes={"nothing": (1, 2)})
+
+    def test_takes_a_shape_without_a_name_for_the_only_input(self):
+        wanted = whet.load(ROOT / "tests/models/ppocr_cls.onnx", shapes={"x": (1, 3, 48, 192)}).tasks()
+        for shapes in ((1, 3, 48, 192), [np.int64(1), 3, 48, 192], "1x3x48x192", "x=1x3x48x192", {"x": "1x3x48x192"}):
+            with self.subTest(shapes=shapes):
+                self.assertEqual(whet.load(ROOT / "tests/models/ppocr_cls.onnx", shapes=shapes).tasks(), wanted)
+        two = ROOT / "tests/models/torch/index.pt2"
+        for path, shapes, sentence in [
+                (two, (1, 3), 'inputs are "a_0", "a_1"; expected whose it is, like shapes={\'a_0\': \'1x3\'}'),
+                (ROOT / "tests/models/ppocr_cls.onnx", (1, 3), 'input "x" is given as 1x3; the model says'),
+                (ROOT / "tests/models/ppocr_cls.onnx", (None, 3), "expected an input's name and positive extents"),
+                ("nowhere.onnx", "1x3", 'cannot read "nowhere.onnx"'), ("zoo:mlp", (1, 3), "--shape is for model files")]:
+            with self.subTest(path=path), self.assertRaisesRegex(whet.Error, re.escape(sentence)):
+                whet.load(path, shapes=shapes)
+
+    def test_takes_paths(self):
+        shutil.copy(ROOT / "tests/models/ppocr_cls.onnx", "m.onnx")
+        model = whet.load(Path("m.onnx"), shapes="1x3x48x192")
+        self.assertEqual((model.path, model.default_records()), ("m.onnx", "m.jsonl"))
+        for call in (lambda: whet.load(None), lambda: whet.open(3), lambda: whet.Records(None), lambda: model.report(None),
+                     lambda: model.tune(1, records=[])):
+            with self.assertRaisesRegex(whet.UsageError, "is no path; expected a string or a pathlib.Path"):
+                call()
 
     def test_loses_nothing_to_an_output(self):
         shutil.copy(ROOT / "tests/models/blazeface_front.onnx", "model.onnx")
@@ -91,8 +223,122 @@ class Loading(InAFolder):
             if kept:
                 os.environ["WHET"] = kept
 
+    def test_says_so_where_numpy_is_missing(self):
+        code = textwrap.dedent("""
+            import sys
+
+            class NoNumpy:
+                def find_spec(self, name, path=None, target=None):
+                    if name.split(".")[0] == "numpy":
+                        raise ModuleNotFoundError("No module named 'numpy'", name="numpy")
+
+            sys.meta_path.insert(0, NoNumpy())
+            import whet
+            """)
+        env = dict(os.environ, PYTHONPATH=str(ROOT / "python"))
+        ended = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False)
+        self.assertEqual(ended.returncode, 1)
+        self.assertIn("\nModuleNotFoundError: whet needs numpy: `pip install numpy`, or", ended.stderr)
+        self.assertNotIn("During handling", ended.stderr)
+
     def test_explains(self):
         self.assertIn("wrong_answer", whet.explain("error", 5))
+
+
+class Options(InAFolder):
+    """The options that an editor knows are the program's."""
+
+    COMMANDS = {"tune": whet.TuneOptions, "compile": whet.CompileOptions, "report": whet.ReportOptions, "repro": whet.ReproOptions,
+                "serve": whet.LabOptions}
+    ELSEWHERE = {"help", "json", "quiet", "verbose", "events",  # Python has them as values, bars and callbacks
+                 "quick", "shape", "sizes", "target", "minutes", "seconds", "trials", "device", "records", "output", "model",
+                 "origin"}  # parameters of the functions
+
+    @staticmethod
+    def of_help(command):
+        text = (ROOT / "tests/golden/help.txt").read_text().split(f"$ whet {command} --help\n")[1].split("\n$ whet ")[0]
+        return dict(re.findall(r"^  (?:-\w, )?--([\w-]+)(?: (TEXT|WORD|N|NUMBER)\b)?", text, re.MULTILINE))
+
+    def test_are_those_of_the_help(self):
+        loading = set(whet.LoadOptions.__annotations__)
+        for command, options in self.COMMANDS.items():
+            with self.subTest(command=command):
+                named = {name.replace("-", "_") for name in self.of_help(command)}
+                self.assertEqual((set(options.__annotations__) | loading) - self.ELSEWHERE, named - self.ELSEWHERE)
+        self.assertLessEqual(loading, {name.replace("-", "_") for name in self.of_help("tasks")})
+
+    def test_have_the_types_of_the_help(self):
+        kinds = {"": bool, "N": int, "NUMBER": float}
+        for command, options in [*self.COMMANDS.items(), ("tune", whet.LoadOptions)]:
+            for name, kind in self.of_help(command).items():
+                known = options.__annotations__.get(name.replace("-", "_"))
+                if known is not None:
+                    with self.subTest(command=command, name=name):
+                        self.assertEqual(known in kinds.values(), kind in kinds)
+                        self.assertIs(kinds.get(kind, known), known)
+
+    def test_have_the_words_that_the_program_takes(self):
+        script = program.run("completion", "bash")
+        for command, options in [*self.COMMANDS.items(), ("tune", whet.LoadOptions)]:
+            case = re.search(rf"^    {command}\)\n(.*?)^      ;;", script, re.MULTILINE | re.DOTALL)[1]
+            words = {name.replace("-", "_"): tuple(words.split()) for name, words in re.findall(r'--([\w-]+)\) words="(.+)"', case)}
+            known = {name: typing.get_args(kind) for name, kind in options.__annotations__.items()
+                     if typing.get_origin(kind) is typing.Literal}
+            self.assertEqual(known, {name: words.get(name) for name in known})
+            self.assertEqual(set(words) & set(options.__annotations__), set(known))
+
+    def test_are_shown(self):
+        for function, options, more in [
+                (whet.Model.tune, whet.TuneOptions, {"minutes", "seconds", "trials", "records", "target", "devices", "on_progress", "progress"}),
+                (whet.Model.compile, whet.CompileOptions, {"output", "records", "target", "quick", "devices", "sizes"}),
+                (whet.Model.report, whet.ReportOptions, {"output", "records", "target"}),
+                (whet.Model.lab, whet.LabOptions, {"records", "target"}),
+                (whet.Model.repro, whet.ReproOptions, {"records", "target", "devices", "seconds"}),
+                (whet.Model.admit, whet.ReproOptions, {"base", "output", "origin", "target", "devices", "seconds"}),
+                (whet.load, whet.LoadOptions, {"path", "shapes"}),
+                (whet.open_lab, whet.LabOptions, {"records", "target"}),
+                (whet.from_torch, whet.LoadOptions, {"module", "args", "dynamic", "shapes"})]:
+            shown = set(inspect.signature(function).parameters) - {"self"}
+            self.assertEqual(shown, set(options.__annotations__) | more)
+        self.assertIn("early_stop: int = None", str(inspect.signature(whet.Model.tune)))
+
+    def test_that_there_are_not_are_refused_with_the_nearest(self):
+        model = whet.load("zoo:mlp")
+        for call, sentence in [(lambda: model.tune(trials=1, early_stopp=3), 'did you mean "--early-stop"'),
+                               (lambda: model.compile("m.so", precisoin="f16"), 'did you mean "--precision"'),
+                               (lambda: whet.load("zoo:mlp", sed=3), 'did you mean "--seed"')]:
+            with self.assertRaisesRegex(whet.UsageError, sentence):
+                call()
+
+    def test_may_be_lists_or_none(self):
+        self.assertEqual(program.options({"tasks": [0, 2], "device": ("a", "b"), "round": None, "exact": False, "no_pin": True}),
+                         ["--tasks", "0,2", "--device", "a", "--device", "b", "--no-pin"])
+        tuned = whet.load("zoo:mlp", seed=1).tune(trials=8, tasks=[2, 3], seed=2, round=4, early_stop=None, no_network=True, progress=False)
+        self.assertLessEqual({record.task for record in whet.Records(tuned.records)}, {"dense+add 1x10", "softmax 1x10"})
+
+
+class Reprs(unittest.TestCase):
+    """One line each, however long names, paths and texts are."""
+
+    def test_are_short(self):
+        long = "name/of/many/words/" * 30
+        task = whet.Task(3, long, long, 2, 1e9, 1e6, 0.25, "a\nb\n" * 1000)
+        record = whet.Record(long, long, long, 1.2345e-5, 0, "", "tile", {"oc": [1] * 100}, "split\n" * 100, 3, "now", 1.2e-5)
+        failed = dataclasses.replace(record, outcome=5, message="no\n" * 100)
+        tuned = whet.Tuned(2.0, 1.0, 64, 12.3, True, long, {"tasks": [1] * 1000})
+        values = [task, record, failed, tuned, dataclasses.replace(tuned, untuned_ms=None), whet.Tensor(long, (1, 784), "float32"),
+                  whet.Benchmark(812, 0.0123, 0.0121, 0.011, 0.0131, 0.02), whet.compiled.Step(long, long, 0.5, 0.4, None, 1, 1, True)]
+        for value in values:
+            with self.subTest(value=repr(value)):
+                self.assertLess(len(repr(value)), 200)
+                self.assertNotIn("\n", repr(value))
+        short = whet.shown.short(long)
+        self.assertEqual([repr(value) for value in values[:7]], [
+            f"Task(3: {short}, 2x, 25% of the operations)", f"Record({short}: 0.01235 ms)",
+            f"Record({short}: error 5, {whet.shown.short('no ' * 100)})",
+            f"Tuned(2 ms -> 1 ms, 2.00x; 64 trials in 12 s, interrupted; {short})",
+            f"Tuned(not measured as a whole; 64 trials in 12 s, interrupted; {short})", f"Tensor({short}: float32[1, 784])",
+            "Benchmark(median 0.0121 ms, 90% within 0.0131 ms, least 0.011 ms, 812 runs)"])
 
 
 class Running(InAFolder):
@@ -130,6 +376,44 @@ class Running(InAFolder):
         np.testing.assert_array_equal(self.exe(wide), wanted)
         np.testing.assert_array_equal(self.exe(self.x.tolist()), wanted)
 
+    def test_takes_inputs_in_a_dict(self):
+        wanted = self.exe(self.x)
+        out = np.empty_like(wanted)
+        np.savez("inputs.npz", data=self.x)
+        with np.load("inputs.npz") as inputs:
+            for given in ({"data": self.x}, types.MappingProxyType({"data": self.x}), inputs):
+                np.testing.assert_array_equal(self.exe(given), wanted)
+        self.assertIs(self.exe({"data": self.x}, out=out), out)
+        self.assertGreaterEqual(self.exe.benchmark({"data": self.x}, seconds=0).runs, 3)
+        self.assertEqual(len(self.exe.profile({"data": self.x}, runs=1)), 4)
+        for given, named, sentence in [({}, {}, "0 inputs were given; the model takes data"),
+                                       ({"dta": self.x}, {}, 'no input "dta".* did you mean "data"'),
+                                       ({0: self.x}, {}, 'no input "0"'), ({"data": None}, {}, "data: None was given"),
+                                       ({"data": self.x}, {"data": self.x}, "data is given twice: in the dict and by its name")]:
+            with self.assertRaisesRegex(whet.UsageError, sentence):
+                self.exe(given, **named)
+
+    def test_takes_names_that_are_no_words(self):
+        exe = whet.load(ROOT / "tests/models/blazeface_front.onnx").compile()
+        x = np.load(ROOT / "tests/models/blazeface_front.in.npy")
+        self.assertEqual(len(exe({"input:0": x})), len(exe(**{"input:0": x})))
+        for call in (lambda: exe(image=x), exe, lambda: exe(x, x)):
+            with self.assertRaisesRegex(whet.UsageError, re.escape('by name in a dict, as in exe({"input:0": array})')):
+                call()
+
+    def test_says_how_several_inputs_are_given(self):
+        exe = whet.load(ROOT / "tests/models/torch/index.pt2").compile()
+        values = [np.zeros(tensor.shape, tensor.dtype) for tensor in exe.inputs]
+        with self.assertRaisesRegex(whet.UsageError, r"a_1 missing; a list is one input: exe\(\*list\) gives its elements"):
+            exe(values)
+        np.testing.assert_equal(exe(*values), exe(dict(zip(("a_0", "a_1"), values))))
+        self.assertRegex(repr(exe), r"index.*, 2 inputs -> ")
+
+    def test_is_one_line(self):
+        self.assertRegex(repr(self.exe), r"^Compiled\(.*m\.so: mlp, float32\[1, 784\] -> float32\[1, 10\], for cpu .*\)$")
+        self.assertEqual(repr(self.exe.session(threads=1)), "Session(mlp, 1 thread)")
+        self.assertEqual(self.exe.session(threads=2, pin=False).threads, 2)
+
     def test_takes_tensors_by_dlpack(self):
         class Foreign:
             def __init__(self, array):
@@ -141,7 +425,17 @@ class Running(InAFolder):
             def __dlpack_device__(self):
                 return self.array.__dlpack_device__()
 
-        np.testing.assert_array_equal(self.exe(Foreign(self.x)), self.exe(self.x))
+        class Recorded(Foreign):
+            """As torch does with what records gradients."""
+
+            def detach(self):
+                return Foreign(self.array)
+
+            def __dlpack__(self, **options):
+                raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+
+        for value in (Foreign(self.x), Recorded(self.x)):
+            np.testing.assert_array_equal(self.exe(value), self.exe(self.x))
 
     def test_reads_and_writes_in_place(self):
         x, out = self.x.copy(), np.empty((1, 10), np.float32)
@@ -285,14 +579,28 @@ class Running(InAFolder):
 
     def test_refuses_what_is_no_array(self):
         class OfAGpu:
+            device = "cuda:0"
+
+            def detach(self):
+                return self
+
+            def cpu(self):
+                raise AssertionError("whet copies nothing behind the caller's back")
+
             def __dlpack__(self, **options):
                 raise BufferError("memory of a GPU")
 
             def __dlpack_device__(self):
                 return (2, 0)
 
-        for value, sentence in [("abc", "input data: str is no array"), ([[1.0, 2.0], [3.0]], "input data: list is no array"),
-                                (OfAGpu(), "input data: OfAGpu is no array .*")]:
+        class OfAnother(OfAGpu):
+            device = cpu = property()  # it has none
+
+        for value, sentence in [("abc", "input data: str is no array here: it holds no numbers"),
+                                ([[1.0, 2.0], [3.0]], "input data: list is no array here: its rows differ in length"),
+                                ([[1.0, 2.0]], r"input data: float32\[1, 2\] was given; the model takes float32\[1, 784\]"),
+                                (OfAGpu(), "input data: OfAGpu is no array here: it lies on cuda:0; `.cpu\\(\\)` copies it"),
+                                (OfAnother(), "it lies on device 2:0; numpy.asarray copies it")]:
             with self.assertRaisesRegex(whet.UsageError, sentence):
                 self.exe(value)
 
@@ -337,6 +645,138 @@ class Running(InAFolder):
     def test_measures_with_inputs_that_it_makes_up(self):
         self.assertGreaterEqual(self.exe.benchmark(seconds=0.01).runs, 3)
         self.assertEqual(len(self.exe.profile(runs=2)), len(self.exe.profile(self.x, runs=2)))
+
+
+class SeveralSizes(InAFolder):
+    """One library for several sizes."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.kept = tempfile.TemporaryDirectory()
+        cls.path = os.path.join(cls.kept.name, "sizes.so")
+        whet.load("zoo:mlp").compile(cls.path, sizes={"batch": [3, 1, 8]})
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.kept.cleanup()
+
+    def test_have_the_answers_of_libraries_for_one(self):
+        exe = whet.open(self.path)
+        self.assertEqual([(size.name, size.input, size.dimension, size.values, size.usual) for size in exe.sizes],
+                         [("batch", 0, 0, (1, 3, 8), 1)])
+        self.assertEqual(exe.inputs[0].shape, (1, 784))
+        rng = np.random.default_rng(0)
+        for n in (8, 1, 3, 3, 8):
+            x = rng.random((n, 784), np.float32)
+            y = exe(x)
+            self.assertEqual(y.shape, (n, 10))
+            alone = whet.load("zoo:mlp", batch=n).compile()
+            np.testing.assert_allclose(y, alone(x), rtol=2e-5, atol=2e-6)
+
+    def test_write_into_arrays_that_are_given(self):
+        session = whet.open(self.path).session()
+        session.reserve()
+        for n in (1, 8):
+            x, y = np.ones((n, 784), np.float32), np.zeros((n, 10), np.float32)
+            session(x, out=y)
+            np.testing.assert_allclose(y.sum(axis=1), np.ones(n), rtol=1e-5)
+            self.assertEqual(session.outputs[0].shape, (n, 10))
+        with self.assertRaisesRegex(whet.UsageError, r"expected an array float32\[8, 10\] in `out`"):
+            session(np.ones((8, 784), np.float32), out=np.zeros((3, 10), np.float32))
+
+    def test_refuse_others_and_go_on(self):
+        exe = whet.open(self.path)
+        with self.assertRaisesRegex(whet.UsageError, 'input "data" is 2x784; batch is 1, 3 or 8'):
+            exe(np.zeros((2, 784), np.float32))
+        with self.assertRaisesRegex(whet.UsageError, 'input "data" is 8x783; it must be 8x784'):
+            exe(np.zeros((8, 783), np.float32))
+        with self.assertRaisesRegex(whet.UsageError, r"float32\[784\] was given; the model takes float32\[1, 784\]"):
+            exe(np.zeros(784, np.float32))
+        self.assertEqual(exe(np.zeros((8, 784), np.float32)).shape, (8, 10))
+        self.assertEqual(exe.benchmark(np.zeros((1, 784), np.float32), seconds=0.01).runs >= 3, True)
+        self.assertTrue(exe.profile(np.zeros((8, 784), np.float32), runs=2))
+
+    def test_are_not_ranges(self):
+        with self.assertRaisesRegex(whet.UsageError, "name those that you need, as in --sizes 'batch={1,2,4}'"):
+            whet.load("zoo:mlp").compile(sizes={"batch": (1, 4)})
+
+    def test_are_none_of_a_library_for_one(self):
+        exe = whet.load("zoo:mlp").compile()
+        self.assertEqual(exe.sizes, ())
+        exe.session().reserve()
+
+
+class Libraries(InAFolder):
+    """Compiled models are closed when nobody uses them any more."""
+
+    X = np.random.default_rng(3).random((1, 784), np.float32)
+
+    @staticmethod
+    def mapped(path):
+        return os.path.abspath(path) in Path("/proc/self/maps").read_text()
+
+    def test_are_closed_with_the_last_session(self):
+        exe = whet.load("zoo:mlp").compile("m.so")
+        session = exe.session(threads=2)
+        exe(self.X)
+        wanted = session(self.X)
+        del exe
+        gc.collect()
+        self.assertTrue(self.mapped("m.so"))
+        np.testing.assert_array_equal(session(self.X), wanted)
+        del session
+        self.assertFalse(self.mapped("m.so"))
+
+    def test_are_closed_in_order_when_they_are_garbage(self):
+        exe = whet.load("zoo:mlp").compile("m.so")
+        exe.itself, exe.more = exe, exe.session(threads=2)
+        exe.more.exe = exe
+        exe(self.X)
+        del exe
+        gc.collect()
+        self.assertFalse(self.mapped("m.so"))
+
+    def test_that_cannot_be_opened_are_closed(self):
+        whet.load("zoo:mlp").compile("m.so")
+        with unittest.mock.patch.object(whet.compiled, "_API_VERSION", 9), self.assertRaisesRegex(whet.Error, "needs version 9"):
+            whet.open("m.so")
+        gc.collect()
+        self.assertFalse(self.mapped("m.so"))
+
+    def test_that_were_replaced_are_opened_anew(self):
+        first = whet.load("zoo:mlp", seed=1).compile("m.so")
+        answer = first(self.X)
+        second = whet.load("zoo:mlp", seed=2).compile("m.so")
+        self.assertFalse(np.array_equal(second(self.X), answer))
+        np.testing.assert_array_equal(first(self.X), answer)
+        third = whet.load("zoo:mlp", seed=1).compile("m.so")
+        del first, second
+        np.testing.assert_array_equal(third(self.X), answer)
+        np.testing.assert_array_equal(whet.open("m.so")(self.X), answer)
+
+    def test_without_a_path_are_temporary(self):
+        exe = whet.load("zoo:mlp").compile()
+        path, session = exe.path, exe.session()
+        wanted = exe(self.X)
+        child = os.fork()
+        if child == 0:  # whose end deletes nothing of its parent's
+            del exe, session
+            gc.collect()
+            os._exit(0)
+        self.assertEqual(os.waitpid(child, 0)[1], 0)
+        del exe
+        gc.collect()
+        self.assertTrue(os.path.exists(path) and self.mapped(path))
+        np.testing.assert_array_equal(session(self.X), wanted)
+        del session
+        self.assertFalse(os.path.exists(os.path.dirname(path)) or self.mapped(path))
+
+    def test_without_a_path_are_deleted_at_the_end_of_python(self):
+        code = "import whet; exe = whet.load('zoo:mlp').compile(); session = exe.session(); session.benchmark(seconds=0); print(exe.path)"
+        env = dict(os.environ, PYTHONPATH=str(ROOT / "python"), TMPDIR=os.getcwd())
+        ended = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
+        self.assertTrue(ended.stdout.startswith(os.getcwd()))
+        self.assertEqual((os.listdir("."), ended.stderr), ([], ""))
 
 
 class Records(InAFolder):
@@ -450,6 +890,53 @@ class Tuning(InAFolder):
         finally:
             program.start = start
         self.assertGreater(len(whet.Records("mlp.jsonl")), 0)
+
+
+class Again(InAFolder):
+    """Records and record bases, measured again."""
+
+    def setUp(self):
+        super().setUp()
+        self.model = whet.load("zoo:mlp")
+        self.model.tune(trials=24, records="r.jsonl", no_base=True, no_network=True, progress=False)
+
+    def test_says_whether_records_are_true(self):
+        found = self.model.repro("r.jsonl", within=1000)
+        self.assertEqual((found.verdict, found.holds, found.interrupted), ("reproduced", True, False))
+        self.assertIn("Good for this machine", found.sentence)
+        self.assertTrue(found.tasks)
+        self.assertGreater(found.tasks[0].schedules[0]["now_ms"], 0)
+        Path("old.jsonl").write_text(re.sub('"steps":"[^"]*"', '"steps":"split l99 2"', Path("r.jsonl").read_text()))
+        found = self.model.repro("old.jsonl")
+        self.assertEqual((found.verdict, found.holds), ("not reproduced", False))
+        with self.assertRaisesRegex(whet.Error, "this model does not have"):
+            whet.load("zoo:mlp", batch=2).repro("r.jsonl")
+
+    def test_packs_and_admits_a_base(self):
+        self.assertEqual(whet.pack(["r.jsonl"], "base.jsonl", model=self.model, name="net"), "base.jsonl")
+        found = self.model.admit("base.jsonl", "admitted.jsonl", origin="net", within=1000)
+        self.assertGreater(len(found.entries), 0)
+        self.assertEqual(found.stay + found.out, len(found.entries))  # which of them stay is the machine's business
+        self.assertEqual('"network":"net"' in Path("admitted.jsonl").read_text(), found.stay > 0)
+        whet.pack([Path("base.jsonl")], "none.jsonl", without=["net"])
+        self.assertNotIn('"network":"net"', Path("none.jsonl").read_text())
+        exe = self.model.compile(base="base.jsonl")
+        self.assertRegex(exe.kernels_from, r"by default schedules · base base .* \(1 network\)")
+        whet.pack(["r.jsonl"], "own.jsonl", model=self.model)
+        for call, sentence in [(lambda: self.model.repro("own.jsonl"), "is a record base; Model.admit"),
+                               (lambda: whet.pack(["r.jsonl"], "b.jsonl"), "give the model of its records"),
+                               (lambda: self.model.admit("base.jsonl"), "taught nothing that is in")]:
+            with self.assertRaisesRegex(whet.Error, sentence):
+                call()
+
+    def test_a_lab_knows_a_base(self):
+        base = whet.pack(["r.jsonl"], "base.jsonl", model=self.model)
+        with self.model.lab("own.jsonl", base=base) as lab:
+            self.assertIn("(1 network)", lab.base)
+            for transfer in [each for task in lab.tasks for each in task.transfers()]:
+                self.assertGreater(transfer.gain, 0)
+        with self.model.lab("own.jsonl", no_base=True) as lab:
+            self.assertEqual((lab.base, lab.tasks[1].transfers()), ("", []))
 
 
 class OwnStrategies(InAFolder):
@@ -645,6 +1132,16 @@ class Notebook(unittest.TestCase):
         self.assertIn("16 trials", shown[1][1])
         self.assertIn("(2.00x)", shown[1][1])
 
+    def test_counts_the_phases_behind_the_rounds(self):
+        told, shown = [], []
+        common = {"v": 1, "trials": 3, "allowed_trials": None, "default_ms": 2.0, "best_ms": 1.0}
+        events = [{**common, "event": "round", "seconds": 6.0, "allowed_seconds": 10.0, "left_seconds": 4.0},
+                  {"v": 1, "event": "compiling", "done": 1, "all": 2, "left_seconds": 1.0},
+                  {"v": 1, "event": "compiling", "done": 2, "all": 2, "left_seconds": None}]
+        whet.tuning._read_events([json.dumps(event) for event in events], told.append, shown.append)
+        self.assertEqual([progress.part for progress in told], [0.6])
+        self.assertEqual([progress.part for progress in shown], [0.9])
+
 
 class Types(unittest.TestCase):
     @unittest.skipUnless(importlib.util.find_spec("mypy"), "mypy is not installed")
@@ -654,13 +1151,38 @@ class Types(unittest.TestCase):
                                    capture_output=True, text=True, check=False)
         self.assertEqual(found.returncode, 0, found.stdout)
 
+    @unittest.skipUnless(importlib.util.find_spec("mypy"), "mypy is not installed")
+    def test_hold_the_options_of_callers(self):
+        right = """
+            import whet
+            model = whet.load("model.onnx", shapes=(1, 3, 224, 224), seed=3)
+            model = whet.load("model.onnx", shapes={"x": "1x3"}, until=["a", "b"])
+            tuned: whet.Tuned = model.tune(minutes=0.5, threads=[1, 2], strategy="xgb", report="page.html")
+            exe: whet.Compiled = model.compile(precision="f16")
+            """
+        wrong = """
+            import whet
+            model = whet.load("model.onnx", sed=3)
+            model.tune(round="many")
+            model.tune(strategy="best")
+            model.compile(early_stop=3)
+            """
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in (("right", right), ("wrong", wrong)):
+                Path(folder, f"{name}.py").write_text(textwrap.dedent(text))
+            found = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--config-file", ROOT / "python/pyproject.toml",
+                                    "--cache-dir", os.path.join(folder, "cache"), "right.py", "wrong.py"], cwd=folder,
+                                   env=dict(os.environ, MYPYPATH=str(ROOT / "python")), capture_output=True, text=True, check=False)
+        errors = re.findall(r"^(\w+\.py):(\d+): error", found.stdout, re.MULTILINE)
+        self.assertEqual(errors, [("wrong.py", str(line)) for line in (3, 4, 5, 6)], found.stdout)
+
 
 class Docstrings(InAFolder):
     """Their examples give the results that they show, in the order of the modules, with numpy and whet at hand."""
 
     def test_run(self):
         tried = 0
-        for module in (whet.errors, whet.model, whet.compiled, whet.records, whet.lab, whet.tuning):
+        for module in (whet.errors, whet.model, whet.compiled, whet.records, whet.repro, whet.op, whet.lab, whet.tuning, whet.shown):
             with self.subTest(module=module.__name__):
                 found = doctest.testmod(module, extraglobs={"np": np, "whet": whet}, optionflags=doctest.ELLIPSIS)
                 self.assertEqual(found.failed, 0)

@@ -9,17 +9,26 @@
 Tuning and compiling are done by the program whet, in processes of their own; a compiled model runs in this process.
 """
 
-from .compiled import Benchmark, Compiled, Session, Step, Tensor
+try:
+    import numpy as _numpy  # noqa: F401
+except ModuleNotFoundError:
+    raise ModuleNotFoundError("whet needs numpy: `pip install numpy`, or Debian's package python3-numpy for Debian's own /usr/bin/python3", name="numpy") from None
+
+from . import op
+from .compiled import Benchmark, Compiled, Session, Size, Step, Tensor
 from .compiled import open_compiled as open
 from .errors import Error, Note, UsageError
-from .lab import Candidate, Decision, Lab, LabTask, Outcome, Sketch, Template, open_lab
+from .lab import Candidate, Decision, Lab, LabTask, Outcome, Sketch, Template, Transfer, open_lab
 from .model import Model, Task, explain, from_torch, load
+from .options import CompileOptions, LabOptions, LoadOptions, ReportOptions, ReproOptions, TuneOptions
 from .records import Failure, Record, Records
+from .repro import Admission, RemeasuredTask, Reproduction, pack
 from .tuning import Progress, Tuned
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = [
-    "Benchmark", "Candidate", "Compiled", "Decision", "Error", "Failure", "Lab", "LabTask", "Model", "Note", "Outcome",
-    "Progress", "Record", "Records", "Session", "Sketch", "Step", "Task", "Template", "Tensor", "Tuned", "UsageError",
-    "explain", "from_torch", "load", "open", "open_lab"
+    "Admission", "Benchmark", "Candidate", "CompileOptions", "Compiled", "Decision", "Error", "Failure", "Lab",
+    "LabOptions", "LabTask", "LoadOptions", "Model", "Note", "Outcome", "Progress", "Record", "Records",
+    "RemeasuredTask", "ReportOptions", "ReproOptions", "Reproduction", "Session", "Size", "Sketch", "Step", "Task",
+    "Template", "Tensor", "Transfer", "TuneOptions", "Tuned", "UsageError", "explain", "from_torch", "load", "op", "open", "open_lab", "pack"
 ]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import difflib
+import itertools
+import keyword
 import operator
 import os
 import statistics
@@ -20,12 +22,14 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 import numpy as np
 
 from .errors import Error, UsageError
-from .program import PathLike
+from .program import Folder, PathLike, file
+from .shown import milliseconds, short
 
 Array = Any  # numpy.ndarray; its type parameters differ between the releases of numpy
 _DTYPES = ["float32", "float64", "float16", "int8", "uint8", "int32", "int64", "bool"]
 _ALIGNED = 64  # bytes: what is aligned so is not copied
 _IN_PLACE = sys.implementation.name == "cpython"  # an object's id is its address
+_REACHED = (1, 3, 11, 13)  #: DLPack's devices whose memory this processor reads
 _MOST_THREADS, _MOST_CORES = 1024, 1 << 16
 _API_VERSION = 1
 _TRAILER = struct.Struct("<8sIIQQ32x")
@@ -47,9 +51,19 @@ class _ModelInfo(Structure):
                 ("flops", c_double), ("predicted_seconds", c_double)]
 
 
+class _SizeInfo(Structure):
+    _fields_ = [("struct_bytes", c_uint32), ("input", c_uint32), ("dimension", c_uint32), ("count", c_uint32),
+                ("name", c_char_p), ("min", c_int64), ("max", c_int64), ("step", c_int64), ("usual", c_int64),
+                ("values", POINTER(c_int64))]
+
+
 class _PoolOptions(Structure):
     _fields_ = [("threads", c_uint32), ("cores", POINTER(c_uint32)), ("core_count", c_uint32), ("no_pin", c_uint32),
                 ("spin_microseconds", c_uint32)]
+
+
+class _PoolInfo(Structure):
+    _fields_ = [("threads", c_uint32)]  # and more, that nobody asks for here
 
 
 class _StepProfile(Structure):
@@ -78,7 +92,7 @@ class _Api(Structure):
         ("model_output", CFUNCTYPE(POINTER(_TensorInfo), c_void_p, c_uint32)),
         ("pool_create", CFUNCTYPE(c_int, POINTER(_PoolOptions), POINTER(c_void_p), _Error)),
         ("pool_destroy", CFUNCTYPE(None, c_void_p)),
-        ("pool_info", CFUNCTYPE(c_void_p, c_void_p)),
+        ("pool_info", CFUNCTYPE(POINTER(_PoolInfo), c_void_p)),
         ("session_create", CFUNCTYPE(c_int, c_void_p, c_void_p, POINTER(c_void_p), _Error)),
         ("session_destroy", CFUNCTYPE(None, c_void_p)),
         ("session_pool", CFUNCTYPE(c_void_p, c_void_p)),
@@ -94,6 +108,24 @@ class _Api(Structure):
     ]
 
 
+_Shapes = POINTER(POINTER(c_int64))
+
+
+class _SizedApi(Structure):
+    """The table of a library for several sizes."""
+
+    _fields_ = [
+        ("api", _Api),
+        ("of_devices", c_void_p * 7),
+        ("model_size_count", CFUNCTYPE(c_uint32, c_void_p)),
+        ("model_size", CFUNCTYPE(POINTER(_SizeInfo), c_void_p, c_uint32)),
+        ("session_set_shapes", CFUNCTYPE(c_int, c_void_p, _Shapes, _Error)),
+        ("session_reserve", CFUNCTYPE(c_int, c_void_p, _Shapes, _Error)),
+        ("session_input_info", CFUNCTYPE(POINTER(_TensorInfo), c_void_p, c_uint32)),
+        ("session_output_info", CFUNCTYPE(POINTER(_TensorInfo), c_void_p, c_uint32)),
+    ]
+
+
 @dataclass(frozen=True)
 class Tensor:
     """An input or output of a model."""
@@ -101,6 +133,28 @@ class Tensor:
     name: str
     shape: Tuple[int, ...]
     dtype: str  #: as numpy names it: "float32"
+
+    def __repr__(self) -> str:
+        return f"Tensor({short(self.name)}: {self.type})"
+
+    @property
+    def type(self) -> str:
+        """As `float32[1, 784]`."""
+        return f"{self.dtype}{list(self.shape)}"
+
+
+@dataclass(frozen=True)
+class Size:
+    """A size that the shapes of a compiled model may have."""
+
+    name: str  #: "x.0"
+    input: int  #: whose dimension it is, counted from 0
+    dimension: int
+    values: Tuple[int, ...]
+    usual: int  #: with which a session begins
+
+    def __repr__(self) -> str:
+        return f"Size({short(self.name)}: {', '.join(map(str, self.values))})"
 
 
 @dataclass(frozen=True)
@@ -113,6 +167,10 @@ class Benchmark:
     min_ms: float
     p90_ms: float
     p99_ms: float
+
+    def __repr__(self) -> str:
+        return (f"Benchmark(median {milliseconds(self.median_ms)}, 90% within {milliseconds(self.p90_ms)}, "
+                f"least {milliseconds(self.min_ms)}, {self.runs} runs)")
 
 
 @dataclass(frozen=True)
@@ -127,6 +185,9 @@ class Step:
     flops: float
     bytes: float
     parallel: bool  #: whether all threads run it
+
+    def __repr__(self) -> str:
+        return f"Step({short(self.op)}: {milliseconds(self.ms)})"
 
 
 def _text(value: Optional[bytes]) -> str:
@@ -153,13 +214,33 @@ def _check_file(path: str) -> None:
         raise Error(f"{path}: has {size} bytes; expected {whole}: a copy of it was cut short")
 
 
-class _Library:
-    """An open library and its model. Sessions keep it alive."""
+_dlclose = ctypes.CDLL(None).dlclose
+_dlclose.argtypes = [c_void_p]
+_openings = itertools.count(1)
 
-    def __init__(self, path: str) -> None:
+
+def _spelled_anew(path: str) -> str:
+    """The path as nobody has spelled it: the loader knows what is open by its name, and gives that for a replaced file."""
+    folder, name = os.path.split(os.path.abspath(path))
+    return folder + f"{next(_openings):b}".replace("1", "/.").replace("0", "/") + "/" + name
+
+
+def _close(library: ctypes.CDLL, model: c_void_p) -> None:
+    if model:
+        library.whet_model_v1().contents.model_close(model)
+    _dlclose(library._handle)
+
+
+class _Library:
+    """An open library and its model. It is closed when nobody has it: sessions keep it until they are destroyed."""
+
+    def __init__(self, path: str, folder: Optional[Folder]) -> None:
         _check_file(path)
+        self._folder = folder  # a temporary one is there as long as the library
+        self.model = c_void_p()
         try:
-            library = ctypes.CDLL(os.path.abspath(path))
+            library = ctypes.CDLL(_spelled_anew(path))
+            weakref.finalize(self, _close, library, self.model).atexit = False
             table = library.whet_model_v1
         except (OSError, AttributeError) as error:
             raise Error(f"{path}: {error}") from None
@@ -168,8 +249,10 @@ class _Library:
         if self.api.api_version != _API_VERSION or self.api.struct_bytes < ctypes.sizeof(_Api):
             raise Error(f"{path}: has version {self.api.api_version} of the table of functions ({self.api.struct_bytes} "
                         f"bytes); this package needs version {_API_VERSION}")
-        self.model = c_void_p()
+        has_sizes = self.api.struct_bytes >= ctypes.sizeof(_SizedApi)
+        self.sized = _SizedApi.from_address(ctypes.addressof(self.api)) if has_sizes else None
         self.check(self.api.model_open, None, byref(self.model))
+        self.name = _text(self.api.model_info(self.model).contents.name)
 
     def check(self, function: Any, *arguments: Any) -> None:
         """Calls a function that can fail."""
@@ -177,14 +260,19 @@ class _Library:
         if function(*arguments, byref(error)) != 0:
             raise Error(_text(error.message))
 
-    def tensor(self, function: Any, i: int) -> Tensor:
-        """An input or output."""
-        info = function(self.model, i).contents
-        return Tensor(_text(info.name), tuple(info.shape[k] for k in range(info.rank)), _DTYPES[info.dtype])
+    def sizes(self) -> Tuple[Size, ...]:
+        """Those that shapes may have."""
+        if self.sized is None:
+            return ()
+        infos = [self.sized.model_size(self.model, k).contents for k in range(self.sized.model_size_count(self.model))]
+        return tuple(
+            Size(_text(info.name), info.input, info.dimension, tuple(info.values[i] for i in range(info.count)),
+                 info.usual) for info in infos)
 
-    def __del__(self) -> None:
-        if getattr(self, "model", None):
-            self.api.model_close(self.model)
+    def tensor(self, function: Any, i: int, of: Optional[c_void_p] = None) -> Tensor:
+        """An input or output of the model, or of a session at the shapes that are set."""
+        info = function(self.model if of is None else of, i).contents
+        return Tensor(_text(info.name), tuple(info.shape[k] for k in range(info.rank)), _DTYPES[info.dtype])
 
 
 def _aligned(tensor: Tensor) -> Array:
@@ -196,13 +284,25 @@ def _aligned(tensor: Tensor) -> Array:
     return memory[first:first + size].view(dtype).reshape(tensor.shape)
 
 
+def _check_reached(value: Any) -> None:
+    """Raises for a tensor of a GPU's memory."""
+    kind, number = value.__dlpack_device__()
+    if kind not in _REACHED:
+        copy = "`.cpu()`" if hasattr(value, "cpu") else "numpy.asarray"
+        raise BufferError(f"it lies on {getattr(value, 'device', f'device {kind}:{number}')}; {copy} copies it to the CPU")
+
+
 def _from_object(value: Any, tensor: Tensor) -> Array:
     """An array of what is none: by DLPack without a copy; else numbers, which the tensor's type holds."""
     if hasattr(value, "detach"):
         value = value.detach()  # what records gradients gives no memory
     if hasattr(value, "__dlpack__"):
+        _check_reached(value)
         return np.from_dlpack(value)
-    given = np.asarray(value)
+    try:
+        given = np.asarray(value)
+    except ValueError as error:
+        raise ValueError("its rows differ in length" if "inhomogeneous" in str(error) else str(error)) from None
     if given.dtype.kind not in "biuf":
         raise ValueError("it holds no numbers")
     array = given.astype(tensor.dtype)
@@ -214,16 +314,15 @@ def _from_object(value: Any, tensor: Tensor) -> Array:
 def _array(value: Any, tensor: Tensor) -> Array:
     """The argument as an array of the tensor's type, without a copy."""
     if value is None:
-        raise UsageError(f"input {tensor.name}: None was given; the model takes {tensor.dtype}{list(tensor.shape)}")
+        raise UsageError(f"input {tensor.name}: None was given; the model takes {tensor.type}")
     if not isinstance(value, np.ndarray):
         given = type(value).__name__
         try:
             value = _from_object(value, tensor)
-        except (BufferError, OverflowError, RuntimeError, TypeError, ValueError) as error:
-            raise UsageError(f"input {tensor.name}: {given} is no array of this processor's memory: {error}") from None
+        except (AttributeError, BufferError, OverflowError, RuntimeError, TypeError, ValueError) as error:
+            raise UsageError(f"input {tensor.name}: {given} is no array here: {error}") from None
     if value.dtype != tensor.dtype or value.shape != tensor.shape:
-        raise UsageError(f"input {tensor.name}: {value.dtype}{list(value.shape)} was given; the model takes "
-                         f"{tensor.dtype}{list(tensor.shape)}")
+        raise UsageError(f"input {tensor.name}: {value.dtype}{list(value.shape)} was given; the model takes {tensor.type}")
     if isinstance(value, np.ma.MaskedArray) and np.any(value.mask):
         raise UsageError(f"input {tensor.name}: elements of the array are masked; `filled` gives them values")
     return value
@@ -249,6 +348,12 @@ class _Bound:
         still: bool = (pointer == self.pointer and array.dtype is self.dtype and array.shape == self.shape
                        and array.strides == self.strides)
         return still
+
+
+def _by_name(names: Sequence[str]) -> str:
+    """How inputs are given whose names are no words of Python, or words of the call's own."""
+    odd = [name for name in names if not name.isidentifier() or keyword.iskeyword(name) or name in ("out", "seconds", "runs")]
+    return f'; by name in a dict, as in exe({{"{odd[0]}": array}})' if odd else ""
 
 
 def _number(name: str, value: Any, low: int, high: int) -> int:
@@ -280,12 +385,20 @@ def _in_a_child() -> None:
 os.register_at_fork(after_in_child=_in_a_child)
 
 
+def _destroy(library: _Library, session: c_void_p, pool: c_void_p) -> None:
+    if session:
+        library.api.session_destroy(session)
+    if pool:
+        library.api.pool_destroy(pool)
+
+
 class Session:
     """Memory for one inference at a time, and threads. Several sessions run at the same time; calls of one wait for each other."""
 
     def __init__(self, library: _Library, inputs: Sequence[Tensor], outputs: Sequence[Tensor], threads: int,
                  cores: Sequence[int], pin: bool) -> None:
         self._library, self.inputs, self.outputs = library, tuple(inputs), tuple(outputs)
+        self.sizes = library.sizes()
         self._lock = threading.RLock()
         self._error = _ErrorText()
         self._pool, self._session = c_void_p(), c_void_p()
@@ -297,6 +410,7 @@ class Session:
             numbers = (c_uint32 * len(cores))(*cores)
             options = _PoolOptions(threads or len(cores), numbers, len(cores), 0 if pin else 1, 0)
             library.check(library.api.pool_create, byref(options), byref(self._pool))
+        weakref.finalize(self, _destroy, library, self._session, self._pool).atexit = False
         library.check(library.api.session_create, library.model, self._pool, byref(self._session))
         self._run = library.api.session_run
         # What each input was read from last, and each output written to; None: it is told to the session anew.
@@ -305,16 +419,49 @@ class Session:
         self._kept: List[Optional[Array]] = [None] * len(self.inputs)  # lives as long as it may be read
         _sessions.add(self)
 
-    def __del__(self) -> None:
-        if getattr(self, "_session", None):
-            self._library.api.session_destroy(self._session)
-        if getattr(self, "_pool", None):
-            self._library.api.pool_destroy(self._pool)
+    def __repr__(self) -> str:
+        return f"Session({short(self._library.name)}, {self.threads} thread{'' if self.threads == 1 else 's'})"
+
+    @property
+    def threads(self) -> int:
+        """Threads that run it."""
+        api = self._library.api
+        threads: int = api.pool_info(api.session_pool(self._session)).contents.threads
+        return threads
 
     @property
     def note(self) -> str:
         """How its threads agree with what the model was tuned for; "" where they do."""
         return _text(self._library.api.session_note(self._session))
+
+    def reserve(self) -> None:
+        """Memory for all sizes at once: no later call gets more for activations (on a GPU for the 16 largest sizes). Outputs of the last call stay those of the caller."""
+        if self._library.sized is not None:
+            with self._lock:
+                self._library.check(self._library.sized.session_reserve, self._session, None)
+
+    def _set_shapes(self, values: Sequence[Any]) -> None:
+        """Those of arrays and tensors; what has none follows from the others."""
+        sized = self._library.sized
+        shapes = [getattr(value, "shape", None) for value in values]
+        known = [shape if shape is not None and len(shape) == len(tensor.shape) else None
+                 for shape, tensor in zip(shapes, self.inputs)]
+        if sized is None or all(shape is None or tuple(shape) == tensor.shape for shape, tensor in zip(known, self.inputs)):
+            return
+        lists = [None if shape is None else (c_int64 * len(shape))(*shape) for shape in known]
+        pointers = (POINTER(c_int64) * len(lists))()  # null where the shape follows
+        for i, each in enumerate(lists):
+            if each is not None:
+                pointers[i] = ctypes.cast(each, POINTER(c_int64))
+        error = _ErrorText()
+        if sized.session_set_shapes(self._session, pointers, byref(error)) != 0:
+            raise UsageError(_text(error.message))
+        self.inputs = tuple(
+            self._library.tensor(sized.session_input_info, i, self._session) for i in range(len(self.inputs)))
+        self.outputs = tuple(
+            self._library.tensor(sized.session_output_info, i, self._session) for i in range(len(self.outputs)))
+        self._bound = [None] * len(self.inputs)
+        self._written = [None] * len(self.outputs)
 
     def _set_input(self, i: int, value: Any) -> None:
         tensor = self.inputs[i]
@@ -330,7 +477,7 @@ class Session:
     def _bind_output(self, i: int, array: Array) -> None:
         tensor = self.outputs[i]
         if not isinstance(array, np.ndarray) or array.dtype != tensor.dtype or array.shape != tensor.shape:
-            raise UsageError(f"output {tensor.name}: expected an array {tensor.dtype}{list(tensor.shape)} in `out`")
+            raise UsageError(f"output {tensor.name}: expected an array {tensor.type} in `out`")
         if not array.flags.c_contiguous or not array.flags.writeable:
             raise UsageError(f"output {tensor.name}: the array in `out` is not contiguous, or cannot be written")
         self._written[i] = None
@@ -352,28 +499,38 @@ class Session:
             others.append((f"output {tensor.name}", array))
 
     def _in_order(self, values: Sequence[Any], named: Mapping[str, Any]) -> Sequence[Any]:
+        if len(values) == 1 and not isinstance(values[0], np.ndarray) and isinstance(values[0], Mapping):
+            given, values = values[0], ()
+            for name in given.keys() & named.keys():
+                raise UsageError(f"input {name} is given twice: in the dict and by its name")
+            named = {**given, **named}
         if not named and len(values) == len(self.inputs):
             return values
         names = [tensor.name for tensor in self.inputs]
         for name in named:
             if name not in names:
-                near = "".join(f'; did you mean "{each}"?' for each in difflib.get_close_matches(name, names, 1))
-                raise UsageError(f'the model has no input "{name}"; it takes {", ".join(names)}{near}')
+                near = "".join(f'; did you mean "{each}"?' for each in difflib.get_close_matches(str(name), names, 1))
+                raise UsageError(f'the model has no input "{name}"; it takes {", ".join(names)}{near or _by_name(names)}')
             if name in names[:len(values)]:
                 raise UsageError(f"input {name} is given twice: in its place and by its name")
         given = {**dict(zip(names, values)), **named}
         missing = [name for name in names if name not in given]
         if missing or len(values) > len(names):
             count = len(values) + len(named)
+            a_list = len(values) == 1 and isinstance(values[0], (list, tuple)) and len(values[0]) == len(names)
             raise UsageError(f"{count} input{' was' if count == 1 else 's were'} given; the model takes {', '.join(names)}" +
-                             (f": {', '.join(missing)} missing" if missing else ""))
+                             (f": {', '.join(missing)} missing" if missing else "") +
+                             ("; a list is one input: exe(*list) gives its elements" if a_list else _by_name(names)))
         return [given[name] for name in names]
 
     def __call__(self, *values: Any, out: Any = None, **named: Any) -> Any:
         """One inference. See `Compiled`."""
         with self._lock:
             changed = False
-            for i, value in enumerate(self._in_order(values, named)):
+            in_order = self._in_order(values, named)
+            if self.sizes:
+                self._set_shapes(in_order)
+            for i, value in enumerate(in_order):
                 bound = self._bound[i]
                 if bound is None or not bound.is_still(value):
                     self._bound[i] = None
@@ -421,8 +578,12 @@ class Session:
         >>> session.benchmark(seconds=0.01).median_ms > 0
         True
         """
+        given = self._to_measure(values, named)
+        if self.sizes:
+            with self._lock:
+                self._set_shapes(given)
         out = [_aligned(tensor) for tensor in self.outputs]
-        arguments = [_array(v, t) for v, t in zip(self._to_measure(values, named), self.inputs)]
+        arguments = [_array(v, t) for v, t in zip(given, self.inputs)]
         self(*arguments, out=out)
         times: List[float] = []
         end = time.perf_counter() + seconds
@@ -467,8 +628,11 @@ class Compiled:
     """A compiled model. `y = exe(x)`: arrays of numpy or tensors with `__dlpack__` in, arrays out.
 
     Inputs stay where they are: those that are contiguous and 64-byte aligned are read in place. `exe(x, out=y)` writes
-    into `y`; without `out` every call gives fresh arrays. `exe(a, mask=b)` takes inputs by name too. A call waits for
-    another thread's: `session` gives each thread one of its own.
+    into `y`; without `out` every call gives fresh arrays. `exe(a, mask=b)` and `exe({"data": a, "mask:0": b})` take
+    inputs by name. A call waits for another thread's: `session` gives each thread one of its own. Of a model that is
+    compiled for several sizes a call takes arrays of any of them; `inputs` and `outputs` are those of the usual ones.
+
+    The library is closed when this object and its sessions are gone; its file may be replaced by another one before.
 
     >>> exe = whet.load("zoo:mlp").compile("called.so")
     >>> [(tensor.name, tensor.shape, tensor.dtype) for tensor in exe.inputs]
@@ -481,21 +645,24 @@ class Compiled:
     whet.errors.UsageError: input data: float32[1, 783] was given; the model takes float32[1, 784]
     """
 
-    def __init__(self, path: PathLike) -> None:
-        self.path = os.fspath(path)
-        self._library = _Library(self.path)
+    def __init__(self, path: PathLike, _folder: Optional[Folder] = None) -> None:
+        self.path = file(path, "the library")
+        self._library = _Library(self.path, _folder)
         api, model = self._library.api, self._library.model
         info = api.model_info(model).contents
-        self.name, self.target, self.compiler = _text(info.name), _text(info.target), _text(info.compiler)
+        self.name, self.target, self.compiler = self._library.name, _text(info.target), _text(info.compiler)
         self.kernels_from = _text(info.records)  #: "12 of 24 tasks from records, 12 by default schedules"
         self.flops: float = info.flops  #: of one inference
         self.predicted_ms: float = info.predicted_seconds * 1e3
         self.inputs = tuple(self._library.tensor(api.model_input, i) for i in range(info.inputs))
         self.outputs = tuple(self._library.tensor(api.model_output, i) for i in range(info.outputs))
+        self.sizes = self._library.sizes()  #: that shapes may have; () where it is compiled for one
         self._own: Optional[Session] = None
 
     def __repr__(self) -> str:
-        return f"whet.open({self.path!r}): {self.name} for {self.target}"
+        first = self.inputs[0].type if len(self.inputs) == 1 else f"{len(self.inputs)} inputs"
+        last = self.outputs[0].type if len(self.outputs) == 1 else f"{len(self.outputs)} outputs"
+        return f"Compiled({short(self.path)}: {short(self.name)}, {first} -> {last}, for {short(self.target)})"
 
     def session(self, threads: int = 0, cores: Sequence[int] = (), pin: bool = True) -> Session:
         """Another session, with threads of its own where something is said of them.
@@ -525,7 +692,7 @@ class Compiled:
 def open_compiled(path: PathLike) -> Compiled:
     """Opens a compiled model. Raises `Error` for another file, and where this processor cannot run it.
 
-    >>> exe = whet.load("zoo:mlp").compile("opened.so")
+    >>> exe = whet.load("zoo:mlp").compile("opened.so", no_base=True)
     >>> whet.open("opened.so").kernels_from
     '0 of 4 tasks from records, 4 by default schedules'
     """

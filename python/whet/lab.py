@@ -18,10 +18,14 @@ import tempfile
 import threading
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Type
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Type
 
 from . import program
 from .errors import Error, UsageError
+from .options import LabOptions, shown
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 @dataclass(frozen=True)
@@ -49,12 +53,24 @@ class Candidate:
 
     sketch: str
     choices: Mapping[str, Any] = field(default_factory=dict)
-    steps: Optional[str] = None  #: a schedule of your own (docs/formats/schedule.md)
+    steps: Optional[str] = field(default=None, repr=False)  #: a schedule of your own (docs/formats/schedule.md)
 
     def _json(self) -> Dict[str, Any]:
         choices = {name: [value] if isinstance(value, int) else value for name, value in self.choices.items()}
         words: Dict[str, Any] = {"sketch": self.sketch, "choices": choices}
         return words if self.steps is None else {**words, "steps": self.steps}
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """A candidate that was good for similar tasks of other networks."""
+
+    candidate: Candidate
+    source: str  #: the schedule and the nearest task that it was good for
+    distance: float  #: of that task
+    gain: float  #: expected over the default schedule
+    estimate: float  #: seconds over the default schedule's, by the analytic estimate
+    why_not: str  #: why a compile without records does not take it; empty: it does
 
 
 @dataclass(frozen=True)
@@ -148,6 +164,13 @@ class LabTask:
         """The default schedule, then good guesses."""
         return _candidates(self._ask("seeds"))
 
+    def transfers(self) -> List[Transfer]:
+        """What was good for similar tasks of other networks, by the record base; the greatest expected gain first."""
+        return [
+            Transfer(Candidate(each["sketch"], each["choices"]), each["from"], each["distance"], each["gain"],
+                     each["estimate"], each["why_not"]) for each in self._ask("transfers")["transfers"]
+        ]
+
     def sample(self, count: int = 1, seed: int = 0) -> List[Candidate]:
         """Random candidates; the same for the same seed."""
         return _candidates(self._ask("sample", count=count, seed=seed))
@@ -180,14 +203,14 @@ class LabTask:
         return None if found is None else (Candidate(found["sketch"], found["choices"], found["steps"]), found["ms"])
 
 
-def open_lab(records: program.PathLike, target: Optional[str] = None, **options: object) -> "Lab":
+@shown(LabOptions)
+def open_lab(records: program.PathLike, target: Optional[str] = None, **options: Unpack[LabOptions]) -> "Lab":
     """Measures tasks of your own, which `Lab.define` adds, and appends records of them to `records`.
 
     target   as `whet tune --target` takes it; None: this machine
     options  further options of `whet serve`
     """
-    words = ["-o", os.fspath(records), *program.optional("--target", target), *program.options(options)]
-    return Lab(words)
+    return Lab(program.options({"output": program.file(records, "records"), "target": target, **options}))
 
 
 def _text(request: Mapping[str, Any]) -> str:
@@ -226,6 +249,7 @@ class Lab:
             greeting = self._read()
             self.target: str = greeting["target"]
             self.records: str = greeting["records"]
+            self.base: str = greeting["base"]  #: the name of the record base; empty: none
             self.tasks = [LabTask(self, each) for each in self.ask({"do": "tasks"})["tasks"]]
         except BaseException:
             self.close()

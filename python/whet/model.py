@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import inspect
-import os
-import tempfile
+import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 from . import program
 from .compiled import Compiled
+from .errors import Error, UsageError
 from .lab import Lab
+from .op import Definition, Tensor, define
+from .options import CompileOptions, LabOptions, LoadOptions, ReportOptions, ReproOptions, TuneOptions, shown
 from .program import PathLike
 from .records import Records
+from .repro import Admission, Reproduction, run_admission, run_repro
+from .shown import short
 from .tuning import Progress, Tuned, run_tune
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+Shape = Union[str, int, Sequence[int]]  #: (1, 3, 224, 224) or "1x3x224x224"
+Shapes = Union[Mapping[str, Shape], Shape]
+Sizes = Mapping[str, Union[int, Sequence[int]]]  #: {"x.0": [1, 2, 4, 8]}
+
 
 @dataclass(frozen=True)
 class Task:
@@ -29,40 +41,106 @@ class Task:
     share: float  #: of the model's operations, 0 to 1
     dag: str  #: what it computes, as text
 
+    def __repr__(self) -> str:
+        return f"Task({self.id}: {short(self.name)}, {self.weight}x, {100 * self.share:.3g}% of the operations)"
 
-def load(path: PathLike, shapes: Optional[Mapping[str, Sequence[int]]] = None, **options: object) -> "Model":
-    """Opens a model (of ONNX, PyTorch, TensorFlow, TensorFlow Lite or MXNet), or a built-in network by "zoo:resnet-18".
 
-    shapes   extents of inputs whose dimensions the file leaves open: `{"data": (1, 3, 224, 224)}`
-    options  further options of `whet tasks`: `until=`, `entry=`, `batch=`, `image=`, `seed=`
+@shown(LoadOptions)
+def load(path: Union[PathLike, Tensor, Definition], shapes: Optional[Shapes] = None, **options: Unpack[LoadOptions]) -> "Model":
+    """Opens a model (of ONNX, PyTorch, TensorFlow, TensorFlow Lite or MXNet), a built-in network by "zoo:resnet-18", or an
+    operator that `whet.op` defines.
+
+    shapes   extents of inputs whose dimensions the file leaves open: `{"data": (1, 3, 224, 224)}`; of a model with one
+             input `(1, 3, 224, 224)` or "1x3x224x224"
+    options  see `whet.LoadOptions`
 
     Raises `Error` with whet's sentence where the file cannot be read.
 
     >>> whet.load("zoo:mlp")
-    whet.load('zoo:mlp'): 4 tasks
+    Model(zoo:mlp: 4 tasks)
     >>> whet.load("zoo:mlq")
     Traceback (most recent call last):
     whet.errors.Error: ...
     """
-    return Model(path, shapes, **options)
+    if not isinstance(path, (Tensor, Definition)):
+        return Model(path, shapes, **options)
+    definition = define(path) if isinstance(path, Tensor) else path
+    folder = program.Folder()
+    file = folder.path / (re.sub(r"[^A-Za-z0-9_.]", "_", definition.name) + ".dag")
+    file.write_text(str(definition))
+    model = Model(file, shapes, **options)
+    model._temporary = folder  # the file lives as long as the model
+    return model
+
+
+def _extents(shape: Shape) -> str:
+    """(1, 3, 224, 224) -> "1x3x224x224"."""
+    if isinstance(shape, str):
+        return shape
+    return "x".join(map(str, [shape] if isinstance(shape, int) else shape))
+
+
+def _only_input(path: str, options: Mapping[str, object], shape: str) -> str:
+    """The name of the model's input, which the program tells who asks for another one."""
+    try:
+        program.run("tasks", path, *program.options({**options, "shape": " =1"}))
+    except Error as error:
+        inputs = re.search(r"its inputs are (.*?)(; did you mean .*)?$", str(error))
+        if inputs is None:
+            raise
+    else:
+        raise Error(f"{path}: tells no names of its inputs")
+    names = re.findall(r'"(.*?)"', inputs[1])
+    if len(names) != 1:
+        raise UsageError(f"shapes is {shape}, but the model's inputs are {inputs[1]}; expected whose it is, like "
+                         f"shapes={{{names[0] if names else 'data'!r}: {shape!r}}}")
+    return str(names[0])
+
+
+def _bound(path: str, options: Mapping[str, object], shapes: Optional[Shapes]) -> List[str]:
+    """The values of `--shape`."""
+    if shapes is None:
+        return []
+    if isinstance(shapes, Mapping):
+        return [f"{name}={_extents(shape)}" for name, shape in shapes.items()]
+    extents = _extents(shapes)
+    return [extents if "=" in extents else f"{_only_input(path, options, extents)}={extents}"]
+
+
+def _sizes(sizes: Optional[Sizes]) -> List[str]:
+    """The values of `--sizes`: an int fixes, a tuple is a range, a list names sizes."""
+    words = []
+    for name, values in (sizes or {}).items():
+        if isinstance(values, tuple) and len(values) in (2, 3):
+            step = f":{values[2]}" if len(values) == 3 else ""
+            words.append(f"{name}={values[0]}..{values[1]}{step}")
+        else:
+            listed = [values] if isinstance(values, int) else list(values)
+            words.append(f"{name}={{{','.join(map(str, listed))}}}")
+    return words
 
 
 class Model:
     """A model file and the options that decide its shapes. Made by `load`."""
 
-    def __init__(self, path: PathLike, shapes: Optional[Mapping[str, Sequence[int]]] = None, **options: object) -> None:
-        self.path = os.fspath(path)
-        bound = [f"{name}={'x'.join(map(str, shape))}" for name, shape in (shapes or {}).items()]
-        self._words = [self.path, *program.options({"shape": bound, **options})]
-        self._temporary: Optional["tempfile.TemporaryDirectory[str]"] = None
+    def __init__(self, path: PathLike, shapes: Optional[Shapes] = None, **options: Unpack[LoadOptions]) -> None:
+        self.path = program.file(path, "the model")
+        self._options: Dict[str, object] = {**options}
+        self._options["shape"] = _bound(self.path, self._options, shapes)
+        self._temporary: Optional[program.Folder] = None
         self._tasks: Dict[Optional[str], List[Task]] = {}
         self.tasks()
 
     def __repr__(self) -> str:
-        return f"whet.load({self.path!r}): {len(self.tasks())} tasks"
+        count = len(self.tasks())
+        return f"Model({short(self.path)}: {count} task{'' if count == 1 else 's'})"
 
-    def _on(self, target: Optional[str]) -> List[str]:
-        return [*self._words, *program.optional("--target", target)]
+    def _words(self, target: Optional[str], options: Optional[Mapping[str, object]] = None) -> List[str]:
+        """The model for the program, with options of a command, which win over the model's."""
+        return [self.path, *program.options({**self._options, "target": target, **(options or {})})]
+
+    def _records(self, records: Optional[PathLike]) -> str:
+        return self.default_records() if records is None else program.file(records, "records")
 
     def tasks(self, target: Optional[str] = None) -> List[Task]:
         """The distinct kernels of the model, in the order in which it first runs them.
@@ -73,7 +151,7 @@ class Model:
         (3, 'softmax 1x10', 1)
         """
         if target not in self._tasks:
-            listed = program.run_json("tasks", *self._on(target), "--dag")["tasks"]
+            listed = program.run_json("tasks", *self._words(target), "--dag")["tasks"]
             self._tasks[target] = [
                 Task(each["id"], each["name"], each["key"], each["weight"], each["flops"], each["bytes"],
                      each["share"], each["dag"]) for each in listed
@@ -89,6 +167,7 @@ class Model:
         name = self.path[max(self.path.rfind("/"), self.path.rfind(":")) + 1:]
         return (name.rsplit(".", 1)[0] if name.rfind(".") > 0 else name) + ".jsonl"
 
+    @shown(TuneOptions)
     def tune(self,
              minutes: Optional[float] = None,
              trials: Optional[int] = None,
@@ -97,13 +176,16 @@ class Model:
              devices: Optional[Sequence[str]] = None,
              on_progress: Optional[Callable[[Progress], Optional[bool]]] = None,
              progress: bool = True,
-             **options: object) -> Tuned:
+             seconds: Optional[float] = None,
+             **options: Unpack[TuneOptions]) -> Tuned:
         """Searches for faster kernels on this machine, or on `devices`, and appends what it measures to `records`.
 
-        minutes, trials  when to end; without both, 64 trials a task
+        minutes, trials  when to end; without a limit, 64 trials a task
+        seconds          instead of minutes; both are the time of the whole call
         on_progress      called with a `Progress` after every round instead of drawing a bar; False ends the run
         progress         False: draw nothing
-        options          further options of `whet tune`, like `threads=2`, `round=16`, `report="page.html"`
+        options          further options of `whet tune`, like `threads=2`, `round=16`, `report="page.html"`: see
+                         `whet.TuneOptions`
 
         ^C ends the run and keeps its records. A killed Python loses nothing that was measured.
 
@@ -111,49 +193,94 @@ class Model:
         >>> tuned.trials, tuned.interrupted, tuned.records
         (4, False, 'few.jsonl')
         """
-        words = [*self._on(target), "-o", os.fspath(records or self.default_records())]
-        words += program.optional("--minutes", minutes) + program.optional("--trials", trials)
-        words += program.options({"device": list(devices or []), **options})
+        ends = {"minutes": minutes, "seconds": seconds, "trials": trials}
+        words = self._words(target, {"output": self._records(records), "device": devices, **ends, **options})
         return run_tune(words, on_progress, progress)
 
+    @shown(CompileOptions)
     def compile(self,
-                output: PathLike,
+                output: Optional[PathLike] = None,
                 records: Optional[PathLike] = None,
                 target: Optional[str] = None,
-                **options: object) -> Compiled:
+                quick: Union[bool, float] = False,
+                devices: Optional[Sequence[str]] = None,
+                sizes: Optional[Sizes] = None,
+                **options: Unpack[CompileOptions]) -> Compiled:
         """Makes one library of the model and its best records, and opens it.
 
-        records  of `tune`; without, default schedules
-        options  further options of `whet compile`
-        """
-        words = [*self._on(target), *program.optional("--records", None if records is None else os.fspath(records))]
-        program.run("compile", *words, "-o", os.fspath(output), "-q", *program.options(options))
-        return Compiled(output)
+        output   the library; None: a temporary one, deleted when nobody uses the compiled model any more
+        records  of `tune`; tasks without records run by what the record base knows of similar tasks, or by default schedules
+        quick    True, or seconds: first times the default schedule of each task and what the record base knows beside it, the
+                 heaviest first, here or on `devices`; `records` then keeps the figures
+        sizes    one library for several sizes: `{"x.0": [1, 2, 4, 8]}` of dimension 0 of input x, or by the name that the file
+                 has for a dimension. The compiled model takes arrays of any of them; a session begins at the smallest
+        options  see `whet.CompileOptions`; `no_base=True` leaves the record base out
 
+        >>> exe = whet.load("zoo:mlp").compile(sizes={"batch": [1, 4]})
+        >>> [exe(np.zeros((n, 784), np.float32)).shape for n in (4, 1)]
+        [(4, 10), (1, 10)]
+
+        >>> whet.load("zoo:mlp").compile().inputs
+        (Tensor(data: float32[1, 784]),)
+        """
+        folder = program.Folder() if output is None else None
+        library = str(folder.path / "model.so") if folder else program.file(output, "the library")
+        of_tune = None if records is None else program.file(records, "records")
+        timed = ["--quick" if quick is True else f"--quick={quick}"] if quick else []
+        named: Dict[str, object] = {"output": library, "records": of_tune, "device": devices, "sizes": _sizes(sizes), **options}
+        program.run("compile", *self._words(target, named), *timed, "-q")
+        return Compiled(library, folder)
+
+    @shown(ReportOptions)
     def report(self, output: PathLike, records: Optional[PathLike] = None, target: Optional[str] = None,
-               **options: object) -> Path:
+               **options: Unpack[ReportOptions]) -> Path:
         """Writes a page about the tuned model (HTML, one file), and returns its path."""
-        words = [*self._on(target), "--records", os.fspath(records or self.default_records())]
-        program.run("report", *words, "-o", os.fspath(output), *program.options(options))
-        return Path(output)
+        page = program.file(output, "the page")
+        program.run("report", *self._words(target, {"output": page, "records": self._records(records), **options}))
+        return Path(page)
+
+    @shown(ReproOptions)
+    def repro(self, records: Optional[PathLike] = None, target: Optional[str] = None, devices: Optional[Sequence[str]] = None,
+              seconds: Optional[float] = None, **options: Unpack[ReproOptions]) -> Reproduction:
+        """Measures the best of a record file again, here or on `devices`: whether its times and choices are true.
+
+        seconds  no task but the first begins after this time; the heaviest go first
+        options  see `whet.ReproOptions`
+        """
+        asked: Dict[str, object] = {"device": devices, "seconds": seconds, **options}
+        return run_repro(self._records(records), self._words(target, asked))
+
+    @shown(ReproOptions)
+    def admit(self, base: PathLike, output: Optional[PathLike] = None, origin: Optional[str] = None,
+              target: Optional[str] = None, devices: Optional[Sequence[str]] = None, seconds: Optional[float] = None,
+              **options: Unpack[ReproOptions]) -> Admission:
+        """Measures again what this model taught a record base, and writes the base without what is not true.
+
+        output  the base that is admitted; None: none is written
+        origin  what the base calls the model; None: the model's name
+        """
+        admitted = None if output is None else program.file(output, "the record base")
+        asked: Dict[str, object] = {"output": admitted, "origin": origin, "device": devices, "seconds": seconds, **options}
+        return run_admission(program.file(base, "the record base"), self._words(target, asked))
 
     def explain(self, task: int, records: Optional[PathLike] = None, target: Optional[str] = None) -> str:
         """What limits a task, and its best candidates, as text."""
-        words = ["task", str(task), "--model", *self._on(target)]
-        return program.run("explain", *words, "--records", os.fspath(records or self.default_records()))
+        return program.run("explain", "task", str(task), "--model", *self._words(target, {"records": self._records(records)}))
 
-    def lab(self, records: Optional[PathLike] = None, target: Optional[str] = None, **options: object) -> Lab:
+    @shown(LabOptions)
+    def lab(self, records: Optional[PathLike] = None, target: Optional[str] = None,
+            **options: Unpack[LabOptions]) -> Lab:
         """Spaces, samples and measurements of the tasks, for search strategies of your own: see `Lab`."""
-        words = [*self._on(target), "-o", os.fspath(records or self.default_records()), *program.options(options)]
-        return Lab(words)
+        return Lab(self._words(target, {"output": self._records(records), **options}))
 
     def records(self, path: Optional[PathLike] = None) -> Records:
         """The record file of the model."""
-        return Records(path or self.default_records())
+        return Records(self._records(path))
 
 
-def from_torch(module: Any, args: Tuple[Any, ...], dynamic: Any = None,
-               shapes: Optional[Mapping[str, Sequence[int]]] = None, **options: object) -> Model:
+@shown(LoadOptions)
+def from_torch(module: Any, args: Tuple[Any, ...], dynamic: Any = None, shapes: Optional[Shapes] = None,
+               **options: Unpack[LoadOptions]) -> Model:
     """A model from a `torch.nn.Module` and example inputs: exported (torch 2.1 and newer), or traced.
 
     The module should be in `eval()` mode.
@@ -163,14 +290,14 @@ def from_torch(module: Any, args: Tuple[Any, ...], dynamic: Any = None,
     """
     import torch  # here alone: it takes seconds
 
-    folder = tempfile.TemporaryDirectory(prefix="whet-")
+    folder = program.Folder()
     if hasattr(torch, "export") and hasattr(torch.export, "save"):
-        path = os.path.join(folder.name, "model.pt2")
+        path = folder.path / "model.pt2"
         exported = torch.export.export(module, args, **({} if dynamic is None else {"dynamic_shapes": dynamic}))
-        torch.export.save(exported, path)
+        torch.export.save(exported, str(path))
     else:
-        path = os.path.join(folder.name, "model.pt")
-        torch.jit.save(torch.jit.trace(module, args), path)
+        path = folder.path / "model.pt"
+        torch.jit.save(torch.jit.trace(module, args), str(path))
         if shapes is None:  # a file of torch 1 has no sizes
             names = list(inspect.signature(module.forward).parameters)
             shapes = {name: tuple(arg.shape) for name, arg in zip(names, args) if hasattr(arg, "shape")}

@@ -7,15 +7,19 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
+import tempfile
 import warnings
+import weakref
 from pathlib import Path
-from typing import Any, List, Mapping, Optional, Sequence, Union
+from typing import Any, List, Mapping, Sequence, Tuple, Union
 
 from .errors import Error, Note, UsageError
 
-WRONG_USE, INTERRUPTED = 2, 130
+FAILED, WRONG_USE, INTERRUPTED = 1, 2, 130
 _STARTED_IN = os.getcwd()  # what a relative $WHET is relative to
-PathLike = Union[str, "os.PathLike[str]"]
+PathLike = Union[str, os.PathLike[str]]
+_MAY_BE_REPEATED = ("shape", "sizes", "until", "input", "device", "base", "without")
 
 
 def path() -> str:
@@ -26,6 +30,33 @@ def path() -> str:
     if not found:
         raise Error("the program whet is not found: set WHET to its path, or put it into PATH")
     return found
+
+
+class Folder:
+    """A folder that is deleted with this object, or at the end of the process that made it (not of its children)."""
+
+    def __init__(self) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix="whet-"))
+        weakref.finalize(self, _delete, self.path, os.getpid())
+
+
+def _delete(folder: Path, maker: int) -> None:
+    if os.getpid() == maker:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def file(value: Any, what: str) -> str:
+    """The path of a file as the program takes it."""
+    try:
+        return os.fsdecode(value)
+    except TypeError:
+        raise UsageError(f"{what}: {value!r} is no path; expected a string or a pathlib.Path") from None
+
+
+def main() -> None:
+    """The command `whet` of an installed wheel: the program that is packed with this package takes this process's place."""
+    packed = str(Path(__file__).parent / "bin" / "whet")
+    os.execv(packed, [packed, *sys.argv[1:]])
 
 
 def start(arguments: Sequence[str], **options: Any) -> "subprocess.Popen[str]":
@@ -83,8 +114,8 @@ def check(status: int, stderr: str) -> None:
             warnings.warn(line, Note, stacklevel=4)
 
 
-def run(*arguments: str) -> str:
-    """Runs a command to its end. Returns what it printed."""
+def _ended(arguments: Sequence[str]) -> Tuple[int, str, str]:
+    """Runs a command to its end: its exit code, and what it printed and wrote to standard error."""
     process = start(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
         stdout, stderr = process.communicate()
@@ -95,32 +126,47 @@ def run(*arguments: str) -> str:
                 pipe.close()  # it waits for no reader
         wait(process)
         raise
-    check(process.returncode, stderr)
+    return process.returncode, stdout, stderr
+
+
+def run(*arguments: str) -> str:
+    """Runs a command to its end. Returns what it printed."""
+    status, stdout, stderr = _ended(arguments)
+    check(status, stderr)
     return stdout
+
+
+def _json(text: str, command: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        raise Error(f"whet {command} printed no JSON: {text[:200]!r}") from None
 
 
 def run_json(*arguments: str) -> Any:
     """Runs a command that prints JSON."""
-    text = run(*arguments, "--json")
-    try:
-        return json.loads(text)
-    except ValueError:
-        raise Error(f"whet {arguments[0]} printed no JSON: {text[:200]!r}") from None
+    return _json(run(*arguments, "--json"), arguments[0])
+
+
+def found_json(*arguments: str) -> Any:
+    """The same of a command whose exit code says what it found: it fails where it prints nothing."""
+    status, stdout, stderr = _ended([*arguments, "--json"])
+    check(0 if status == FAILED and stdout.strip() else status, stderr)
+    return _json(stdout, arguments[0])
 
 
 def options(named: Mapping[str, object]) -> List[str]:
-    """`{"round": 16, "no_pin": True, "device": ["a", "b"]}` -> `--round 16 --no-pin --device a --device b`."""
+    """`{"round": 16, "no_pin": True, "tasks": [0, 2], "device": ["a", "b"]}` ->
+    `--round 16 --no-pin --tasks 0,2 --device a --device b`."""
     words: List[str] = []
     for name, value in named.items():
         word = "--" + name.replace("_", "-")
-        for each in value if isinstance(value, (list, tuple)) else [value]:
+        several = list(value) if isinstance(value, (list, tuple)) else [value]
+        if len(several) > 1 and name not in _MAY_BE_REPEATED:
+            several = [",".join(map(str, several))]
+        for each in several:
             if each is True:
                 words.append(word)
             elif each is not None and each is not False:
                 words += [word, str(each)]
     return words
-
-
-def optional(name: str, value: Optional[object]) -> List[str]:
-    """One option, or nothing for None."""
-    return [] if value is None else [name, str(value)]

@@ -11,6 +11,7 @@ from typing import Any, Dict, Iterator, List, Optional
 from . import program
 from .errors import Error
 from .program import PathLike
+from .shown import milliseconds, short
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,10 @@ class Record:
     round: int
     at: str  #: time in UTC
     ranks_by: float  #: what decides which record is the best: `seconds`, or what the whole network's time made of them
+
+    def __repr__(self) -> str:
+        what = milliseconds(1e3 * self.seconds) if self.ok else f"error {self.outcome}, {short(self.message)}"
+        return f"Record({short(self.task)}: {what})"
 
     @property
     def ok(self) -> bool:
@@ -69,11 +74,14 @@ class Records:
     """
 
     def __init__(self, path: PathLike) -> None:
-        self.path = os.fspath(path)
+        self.path = program.file(path, "records")
         if not os.path.exists(self.path):
             raise Error(f"{self.path}: there is no such record file; `tune` writes it")
         if not os.path.isfile(self.path):
             raise Error(f"{self.path}: is no file; `tune` writes record files")
+
+    def __repr__(self) -> str:
+        return f"Records({short(self.path)})"
 
     def __iter__(self) -> Iterator[Record]:
         with open(self.path, encoding="utf-8", errors="replace") as lines:

@@ -7,11 +7,12 @@ import os
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import IO, Any, Callable, Dict, List, Optional, Sequence
 
 from . import program
 from .errors import Error
+from .shown import milliseconds, short
 
 EVENTS_VERSION = 1
 
@@ -20,9 +21,9 @@ EVENTS_VERSION = 1
 class Progress:
     """How far a run is. Times of the network are sums of weight x latency over its tasks, in milliseconds."""
 
-    seconds: float
+    seconds: float  #: since the start
     trials: int
-    allowed_seconds: Optional[float]
+    allowed_seconds: Optional[float]  #: of the whole call
     allowed_trials: Optional[int]
     default_ms: Optional[float]  #: by default schedules
     network_ms: Optional[float]  #: by the best ones
@@ -50,13 +51,21 @@ class Progress:
 class Tuned:
     """What came of a run. Milliseconds of one inference of the whole network; None where it was not measured."""
 
-    untuned_ms: Optional[float]
+    untuned_ms: Optional[float]  #: as `compile` without records makes it
     tuned_ms: Optional[float]
     trials: int
     seconds: float
     interrupted: bool
     records: str
     details: Dict[str, Any] = field(repr=False)  #: the `finished` event
+
+    def __repr__(self) -> str:
+        network = "not measured as a whole"
+        if self.untuned_ms and self.tuned_ms:
+            times = milliseconds(self.untuned_ms), milliseconds(self.tuned_ms)
+            network = f"{times[0]} -> {times[1]}, {self.untuned_ms / self.tuned_ms:.2f}x"
+        ended = ", interrupted" if self.interrupted else ""
+        return f"Tuned({network}; {self.trials} trials in {self.seconds:.0f} s{ended}; {short(self.records)})"
 
     @property
     def gain(self) -> Optional[float]:
@@ -107,14 +116,21 @@ def _tuned_of(event: Dict[str, Any]) -> Tuned:
                  event["interrupted"], event["records"], event)
 
 
-def _read_events(events: IO[str], told: Callable[[Progress], None]) -> Optional[Tuned]:
+def _read_events(events: IO[str], told: Callable[[Progress], None],
+                 shown: Callable[[Progress], None] = lambda progress: None) -> Optional[Tuned]:
+    """Tells rounds, and shows how far the phases after them are."""
     finished: Optional[Tuned] = None
+    last: Optional[Progress] = None
     for line in events:
         event = json.loads(line)
         if event["v"] > EVENTS_VERSION:
             raise Error(f"the program's events have version {event['v']}; this package reads {EVENTS_VERSION}")
         if event["event"] == "round":
-            told(_progress_of(event))
+            last = _progress_of(event)
+            told(last)
+        elif last and last.allowed_seconds and event.get("left_seconds") is not None:
+            last = replace(last, seconds=last.allowed_seconds - event["left_seconds"])
+            shown(last)
         elif event["event"] == "finished":
             finished = _tuned_of(event)
     return finished
@@ -140,7 +156,7 @@ def run_tune(words: Sequence[str], on_progress: Optional[Callable[[Progress], Op
                 program.ask_to_end(process)
 
         try:
-            finished = _read_events(events, told)
+            finished = _read_events(events, told, bar.show if bar is not None else lambda progress: None)
         except BaseException:
             program.interrupt(process)
             try:

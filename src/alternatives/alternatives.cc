@@ -35,6 +35,7 @@ class TaskTable {
     }
     by_key_.emplace(key, tasks_.size());
     tasks_.push_back({std::move(key), name_of(one, one.groups.front()), std::move(dag)});
+    tasks_.back().label = label_of(one, one.groups.front());
     return static_cast<int>(tasks_.size()) - 1;
   }
   /// The task computes what the usual one does, perhaps beside something else: the schedule of the usual one is a good beginning.
@@ -56,7 +57,18 @@ constexpr std::int64_t kLine = 64;
 class Finder {
  public:
   Finder(const FusedGraph& fused, const Target& target, PlacedTasks placed)
-      : fused_(fused), target_(target), in_place_(std::move(placed.in_place)), table_(placed.tasks) {
+      : fused_(fused),
+        target_(target),
+        in_place_(std::move(placed.in_place)),
+        table_(placed.tasks),
+        readers_(fused.graph.values.size()),
+        reading_(fused.graph.values.size()),
+        of_group_(fused.groups.size()) {
+    for (const Node& node : fused.graph.nodes)
+      for (ValueId id : node.inputs) ++readers_[id.index()];
+    for (ValueId id : fused.graph.outputs) ++readers_[id.index()];
+    for (std::size_t g = 0; g < fused.groups.size(); ++g)
+      for (ValueId id : fused.groups[g].inputs) reading_[id.index()].push_back(static_cast<int>(g));
     task_of_group_.assign(fused.groups.size(), -1);
     for (std::size_t t = 0; t < placed.tasks.size(); ++t)
       for (int g : placed.tasks[t].groups) task_of_group_[static_cast<std::size_t>(g)] = static_cast<int>(t);
@@ -65,11 +77,11 @@ class Finder {
   Result<Alternatives> run(const AlternativeOptions& options) {
     WHET_RETURN_IF_ERROR(add_usual());
     result_.usual = result_.all.size();
-    std::vector<Form> forms = {kChannelsLast};
+    std::vector<ActivationLayout> forms = {kChannelsLast};
     forms.insert(forms.end(), options.forms.begin(), options.forms.end());
     for (std::size_t g = 0; g < fused_.groups.size(); ++g)
-      for (Form in : forms)
-        for (Form out : forms) WHET_RETURN_IF_ERROR(add_converted(g, in, out, options.padded));
+      for (ActivationLayout in : forms)
+        for (ActivationLayout out : forms) WHET_RETURN_IF_ERROR(add_converted(g, in, out, options.padded));
     if (options.covers) WHET_RETURN_IF_ERROR(add_covers());
     WHET_RETURN_IF_ERROR(add_transforms());
     result_.tasks = table_.take();
@@ -97,6 +109,7 @@ class Finder {
         result_.all.push_back({AlternativeKind::usual, std::move(fragment), static_cast<int>(group->second),
                                task_of_group_[group->second], ""});
         result_.all.back().in_place = in_place_.done[group->second];
+        of_group_[group->second].push_back(result_.all.size() - 1);
       } else if (!grouped.contains(id)) {
         WHET_TRY(Fragment fragment, fragment_of_alias(fused_, fused_.graph.node(id)));
         result_.all.push_back({AlternativeKind::alias, std::move(fragment), -1, -1, ""});
@@ -105,21 +118,24 @@ class Finder {
     return ok_status();
   }
 
-  Status add_converted(std::size_t g, Form in, Form out, const std::vector<Form>& padded) {
+  Status add_converted(std::size_t g, ActivationLayout in, ActivationLayout out,
+                       const std::vector<ActivationLayout>& padded) {
     if (in == kChannelsLast && out == kChannelsLast) return ok_status();
     WHET_TRY(std::optional<Fragment> fragment, converted(fused_, fused_.groups[g], in, out, padded));
     if (!fragment) return ok_status();
     WHET_TRY(const int task, table_.number_of(*fragment));
     table_.set_twin(task, task_of_group_[g]);
     // Where the input has one form only, other forms give the same kernel again.
-    for (const Alternative& other : result_.all)
-      if (other.group == static_cast<int>(g) && other.task == task && other.fragment.reads == fragment->reads &&
-          other.fragment.writes == fragment->writes)
+    for (std::size_t a : of_group_[g]) {
+      const Alternative& other = result_.all[a];
+      if (other.task == task && other.fragment.reads == fragment->reads && other.fragment.writes == fragment->writes)
         return ok_status();
+    }
     const std::string name = in == out ? to_text(in) : to_text(in) + " -> " + to_text(out);
     const int group = static_cast<int>(g);
     result_.all.push_back({AlternativeKind::layout, std::move(*fragment), group, task, name, {group}});
     result_.all.back().in_place = can_be_in_place(g);
+    of_group_[g].push_back(result_.all.size() - 1);
     return ok_status();
   }
 
@@ -145,7 +161,9 @@ class Finder {
     table_.set_twin(task, task_of_group_[static_cast<std::size_t>(widest_of(merge.groups))]);
     const std::string name = std::string(kMerged) + merge.name;
     result_.all.push_back({AlternativeKind::cover, std::move(kernel), -1, task, name, merge.groups, kHopeOfMerged});
-    for (std::size_t g = 0; g < fused_.groups.size(); ++g) WHET_RETURN_IF_ERROR(add_reader(static_cast<int>(g), merge));
+    std::set<int> readers;
+    for (ValueId value : merge.values) readers.insert(reading_[value.index()].begin(), reading_[value.index()].end());
+    for (int g : readers) WHET_RETURN_IF_ERROR(add_reader(g, merge));
     for (std::size_t i = 0; i < merge.values.size(); ++i) {
       WHET_TRY(Fragment slice, slice_of_merged(fused_, merge, i));
       WHET_TRY(const int copy, task_of(slice));
@@ -203,17 +221,11 @@ class Finder {
         num_elements(whole.shape) / whole.shape.back() * static_cast<std::int64_t>(size_of(whole.dtype));
     std::int64_t channels = 0;
     for (ValueId id : node.inputs) {
-      if (channels * bytes_of_a_channel % kLine != 0 || readers_of(id) != 1) return false;
+      if (channels * bytes_of_a_channel % kLine != 0 || readers_[id.index()] != 1) return false;
       channels += fused_.graph.value(id).type.shape.back();
     }
     return true;
   }
-  std::ptrdiff_t readers_of(ValueId id) const {
-    std::ptrdiff_t count = std::ranges::count(fused_.graph.outputs, id);
-    for (const Node& node : fused_.graph.nodes) count += std::ranges::count(node.inputs, id);
-    return count;
-  }
-
   /// Without a kernel, where kernels can write all operands.
   void settle_in_place() {
     std::set<StoredValue> parts;
@@ -237,7 +249,7 @@ class Finder {
   }
 
   Status add_transforms() {
-    std::map<ValueId, std::set<Form>> written, read;
+    std::map<ValueId, std::set<ActivationLayout>> written, read;
     for (ValueId id : fused_.graph.inputs) written[id].insert(kChannelsLast);
     for (const Alternative& a : result_.all) {
       for (const StoredValue& v : a.fragment.writes) written[v.value].insert(v.form);
@@ -245,14 +257,14 @@ class Finder {
     }
     for (ValueId id : fused_.graph.outputs) read[id].insert(kChannelsLast);
     for (const auto& [value, forms] : written)
-      for (Form from : forms)
-        for (Form to : read[value])
+      for (ActivationLayout from : forms)
+        for (ActivationLayout to : read[value])
           if (from != to && from.wide == 0 && to.wide == 0 && nests(fused_.graph.value(value).type.shape, from, to))
             WHET_RETURN_IF_ERROR(add_transform_of(value, from, to));
     return ok_status();
   }
 
-  Status add_transform_of(ValueId value, Form from, Form to) {
+  Status add_transform_of(ValueId value, ActivationLayout from, ActivationLayout to) {
     WHET_TRY(Fragment fragment, transform_of(fused_, value, from, to));
     int task = -1;
     if (!fragment.kernel.empty()) {
@@ -268,6 +280,9 @@ class Finder {
   const InPlace in_place_;
   std::vector<int> task_of_group_;
   TaskTable table_;
+  std::vector<int> readers_;                        ///< by value: operands of nodes, and outputs of the graph
+  std::vector<std::vector<int>> reading_;           ///< groups, by value
+  std::vector<std::vector<std::size_t>> of_group_;  ///< numbers of alternatives on whole tensors, by group
   Alternatives result_;
 };
 
@@ -399,8 +414,8 @@ bool pads(const FusedGraph& fused, const Alternative& alternative) {
          std::any_of(fragment.writes.begin(), fragment.writes.end(), padded);
 }
 
-std::vector<Form> forms_for(const Target& target) {
-  std::vector<Form> forms = {kChannelsFirst};
+std::vector<ActivationLayout> forms_for(const Target& target) {
+  std::vector<ActivationLayout> forms = {kChannelsFirst};
   if (!target.is_cpu()) return forms;
   const std::int64_t lanes = target.cpu().lanes(static_cast<int>(size_of(DType::f32)));
   for (std::int64_t block : {4, 8, 16, 32, 64})

@@ -47,13 +47,13 @@ struct Alternatives {
 };
 
 struct AlternativeOptions {
-  std::vector<Form> forms;  ///< beside nhwc
-  bool covers = true;       ///< several groups as one kernel
-  /// Of the forms, those whose blocks may be padded by any number of channels; others only where that is little (form.h).
-  std::vector<Form> padded = {};
+  std::vector<ActivationLayout> forms;  ///< beside nhwc
+  bool covers = true;                   ///< several groups as one kernel
+  /// Of the forms, those whose blocks may be padded by any number of channels; others only where that is little (activation_layout.h).
+  std::vector<ActivationLayout> padded = {};
 };
 /// The forms that fit a target: nchw, and blocks that are whole vectors of f32, of 64 channels at the most.
-std::vector<Form> forms_for(const Target&);
+std::vector<ActivationLayout> forms_for(const Target&);
 
 /// The alternative reads or writes channels that its values do not have.
 bool pads(const FusedGraph&, const Alternative&);

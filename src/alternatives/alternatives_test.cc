@@ -18,7 +18,7 @@ namespace alternatives_test {
 
 using testing::GraphBuilder;
 
-const std::vector<Form> kForms = {kChannelsFirst, {2}, {4}, {8}};
+const std::vector<ActivationLayout> kForms = {kChannelsFirst, {2}, {4}, {8}};
 
 Target target() { return *parse_target("cpu -mcpu=haswell -threads=2"); }
 
@@ -120,19 +120,20 @@ Graph small_network() {
   return b.finish({mean, both});
 }
 
-TEST(Form, IsReadAsItIsWritten) {
-  for (const char* text : {"nhwc", "nchw", "nchw16c", "nchw64c"}) EXPECT_EQ(to_text(*parse_form(text)), text);
+TEST(ActivationLayout, IsReadAsItIsWritten) {
+  for (const char* text : {"nhwc", "nchw", "nchw16c", "nchw64c"})
+    EXPECT_EQ(to_text(*parse_activation_layout(text)), text);
   for (const char* text :
        {"", "nchwc", "nchw0c", "nchw1c", "nchw16", "nchw-4c", "NHWC", "nchw16cc", "nchw99999999999999999999c"})
-    EXPECT_FALSE(parse_form(text)) << text;
+    EXPECT_FALSE(parse_activation_layout(text)) << text;
 }
-TEST(Form, StoresWholeBlocks) {
+TEST(ActivationLayout, StoresWholeBlocks) {
   EXPECT_EQ(stored_shape({1, 7, 9, 32}, {16}), (Shape{1, 2, 7, 9, 16}));
   EXPECT_EQ(stored_shape({2, 7, 32}, kChannelsFirst), (Shape{2, 32, 7}));
   EXPECT_EQ(stored_shape({1, 7, 9, 24}, {16}), (Shape{1, 2, 7, 9, 16}));
   EXPECT_EQ(stored_shape({1, 24}, {8}), std::nullopt);
 }
-TEST(Form, PadsLittleUpToAThirdOfTheChannels) {
+TEST(ActivationLayout, PadsLittleUpToAThirdOfTheChannels) {
   EXPECT_FALSE(pads({1, 7, 9, 32}, {16}));
   EXPECT_FALSE(pads({1, 7, 9, 24}, kChannelsFirst));
   EXPECT_TRUE(pads({1, 7, 9, 24}, {16}));
@@ -152,9 +153,9 @@ double sum_of_sizes(const Tensor& tensor) {
 /// A copy into a form, from there into another one, and back.
 TEST(Transforms, OfPaddedBlocksKeepTheValue) {
   const Shape shape = {2, 5, 3, 20};
-  const std::vector<Form> forms = {kChannelsFirst, {2}, {8}, {16}, {32}};
-  for (Form from : forms)
-    for (Form to : forms) {
+  const std::vector<ActivationLayout> forms = {kChannelsFirst, {2}, {8}, {16}, {32}};
+  for (ActivationLayout from : forms)
+    for (ActivationLayout to : forms) {
       if (from == to || !nests(shape, from, to)) continue;
       Graph graph;
       graph.inputs = {graph.add_value("x", {DType::f32, shape})};
@@ -172,7 +173,7 @@ TEST(Transforms, OfPaddedBlocksKeepTheValue) {
 TEST(Forms, AreWholeVectorsOfTheTarget) {
   const auto text = [](const char* name) {
     std::string all;
-    for (Form form : forms_for(*parse_target(name))) all += to_text(form) + " ";
+    for (ActivationLayout form : forms_for(*parse_target(name))) all += to_text(form) + " ";
     return all;
   };
   EXPECT_EQ(text("cpu -mcpu=sapphirerapids -threads=2"), "nchw nchw16c nchw32c nchw64c ");
@@ -294,8 +295,9 @@ TEST(PaddedBlocks, HaveTheAnswersOfTheUsualKernels) {
 }
 
 /// Names of a network's alternatives of `x` channels that pad.
-std::set<std::string> padded_names(std::int64_t channels, const std::vector<Form>& forms,
-                                   const std::vector<Form>& anyhow = {}, UnaryKind behind = UnaryKind::relu) {
+std::set<std::string> padded_names(std::int64_t channels, const std::vector<ActivationLayout>& forms,
+                                   const std::vector<ActivationLayout>& anyhow = {},
+                                   UnaryKind behind = UnaryKind::relu) {
   GraphBuilder b;
   const ValueId x = b.relu("before", b.input("x", {1, channels, 6, 6}));
   const FusedGraph usual = fused(b.finish({b.unary("behind", behind, b.conv("c", x, channels, 3, 1, 1))}));

@@ -56,7 +56,7 @@ class FragmentBuilder {
   const Shape& shape(ValueId now) const { return fragment_.graph.value(now).type.shape; }
 
   /// The value as an input of the fragment, stored as `form`.
-  ValueId read(ValueId old, Form form) {
+  ValueId read(ValueId old, ActivationLayout form) {
     const auto [known, is_new] = inputs_.try_emplace(old, StoredValue{ValueId(), form});
     if (!is_new) {
       WHET_CHECK(known->second.form == form, "a value is read in two forms");
@@ -116,7 +116,8 @@ class Conversion {
  public:
   using Maybe = std::optional<ValueId>;
 
-  Conversion(const FusedGraph& fused, const Group& group, Form in, Form out, const std::vector<Form>& padded)
+  Conversion(const FusedGraph& fused, const Group& group, ActivationLayout in, ActivationLayout out,
+             const std::vector<ActivationLayout>& padded)
       : graph_(fused.graph), group_(group), builder_(fused.graph), in_(in), out_(out), padded_(padded) {
     for (NodeId n : group.nodes) {
       if (!std::holds_alternative<ConvOperator>(graph_.node(n).op)) continue;
@@ -138,7 +139,7 @@ class Conversion {
     }
     const ValueId output = group_.outputs.front();
     const Shape& shape = graph_.value(output).type.shape;
-    const Form form = is_one_pixel(shape) ? kChannelsLast : out_;
+    const ActivationLayout form = is_one_pixel(shape) ? kChannelsLast : out_;
     if (form != out_ && pads(shape, out_)) return std::optional<Fragment>();
     const std::optional<Shape> stored = stored_as(shape, form);
     if (!stored || !has_form_) return std::optional<Fragment>();
@@ -160,8 +161,8 @@ class Conversion {
   }
   bool feeds(ValueId value) const { return feeding_.contains(value); }
 
-  /// As form.h has it; nothing where too many channels would be padding.
-  std::optional<Shape> stored_as(const Shape& shape, Form form) const {
+  /// As activation_layout.h has it; nothing where too many channels would be padding.
+  std::optional<Shape> stored_as(const Shape& shape, ActivationLayout form) const {
     std::optional<Shape> stored = stored_shape(shape, form);
     const bool asked_for = std::find(padded_.begin(), padded_.end(), form) != padded_.end();
     if (!stored || !pads(shape, form) || asked_for || pads_little(shape, form)) return stored;
@@ -171,7 +172,7 @@ class Conversion {
   bool has_padding(const Node& node) const { return pads(graph_.value(node.output).type.shape, form_); }
 
   /// [N, C/b, spatial..., b], or [N, C, spatial...] in the order of the file: as the operators see it.
-  std::optional<Shape> seen(const Shape& shape, Form form) const {
+  std::optional<Shape> seen(const Shape& shape, ActivationLayout form) const {
     if (form != kChannelsLast) return stored_as(shape, form);
     if (shape.size() < 3 || shape.size() > 5) return std::nullopt;
     Shape one_block = shape;
@@ -184,7 +185,7 @@ class Conversion {
     if (const auto here = now_.find(old); here != now_.end())
       return here->second.form == form_ ? Maybe(here->second.value) : Maybe();
     const Value& value = graph_.value(old);
-    const Form wanted = is_one_pixel(value.type.shape) ? kChannelsLast : form_;
+    const ActivationLayout wanted = is_one_pixel(value.type.shape) ? kChannelsLast : form_;
     const std::optional<Shape> shape = seen(value.type.shape, form_);
     if (value.constant || !shape || !stored_as(value.type.shape, wanted)) return Maybe();
     const auto [known, is_new] = read_as_.try_emplace(old, wanted);
@@ -389,15 +390,15 @@ class Conversion {
   const Graph& graph_;
   const Group& group_;
   FragmentBuilder builder_;
-  Form in_, out_;
-  const std::vector<Form>& padded_;  ///< forms whose blocks may be padded by any number of channels
-  NodeId anchor_;                    ///< the convolution, where there is one
+  ActivationLayout in_, out_;
+  const std::vector<ActivationLayout>& padded_;  ///< forms whose blocks may be padded by any number of channels
+  NodeId anchor_;                                ///< the convolution, where there is one
   int convolutions_ = 0;
-  Form form_;                           ///< of what is read or written just now
+  ActivationLayout form_;               ///< of what is read or written just now
   std::set<ValueId> feeding_;           ///< results of nodes that the convolution's input depends on
   bool has_form_ = false;               ///< a picture of several pixels was read
   std::map<ValueId, StoredValue> now_;  ///< by value of `graph_`: the fragment's, and the form that it is seen in
-  std::map<ValueId, Form> read_as_;
+  std::map<ValueId, ActivationLayout> read_as_;
 };
 
 }  // namespace
@@ -424,12 +425,12 @@ Result<Fragment> fragment_of_alias(const FusedGraph& fused, const Node& node) {
   return builder.finish(now, {node.output, kChannelsLast});
 }
 
-Result<std::optional<Fragment>> converted(const FusedGraph& fused, const Group& group, Form in, Form out,
-                                          const std::vector<Form>& padded) {
+Result<std::optional<Fragment>> converted(const FusedGraph& fused, const Group& group, ActivationLayout in,
+                                          ActivationLayout out, const std::vector<ActivationLayout>& padded) {
   return Conversion(fused, group, in, out, padded).run();
 }
 
-Result<Fragment> transform_of(const FusedGraph& fused, ValueId value, Form from, Form to) {
+Result<Fragment> transform_of(const FusedGraph& fused, ValueId value, ActivationLayout from, ActivationLayout to) {
   FragmentBuilder builder(fused.graph);
   const Value& picture = fused.graph.value(value);
   const ValueId read = builder.read(value, from);

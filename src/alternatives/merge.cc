@@ -188,11 +188,13 @@ class MergeFinder {
   using Family = std::vector<Member>;
 
   void place(int group, const Sibling& sibling) {
-    for (Family& family : families_)
-      if (family.front().sibling.stands_beside(sibling)) {
-        family.push_back({group, sibling});
+    std::vector<std::size_t>& of_input = by_input_[sibling.input()];
+    for (std::size_t f : of_input)
+      if (families_[f].front().sibling.stands_beside(sibling)) {
+        families_[f].push_back({group, sibling});
         return;
       }
+    of_input.push_back(families_.size());
     families_.push_back({{group, sibling}});
   }
 
@@ -245,6 +247,7 @@ class MergeFinder {
 
   const FusedGraph& fused_;
   std::vector<Family> families_;
+  std::map<ValueId, std::vector<std::size_t>> by_input_;          ///< families
   std::map<ValueId, std::pair<ValueId, std::size_t>> in_concat_;  ///< the concatenation that reads a value, and where
   std::vector<MergedGroups> merges_;
 };

@@ -14,7 +14,7 @@ struct MergedGroups {
   std::vector<int> groups;           ///< of the fused graph, in the order of their channels
   std::vector<ValueId> values;       ///< their results
   std::vector<std::int64_t> starts;  ///< the first channel of each
-  Form wide;                         ///< as which the merged kernel stores them
+  ActivationLayout wide;             ///< as which the merged kernel stores them
   std::string name;                  ///< of the results: "a+b+c"
 };
 

@@ -1,9 +1,8 @@
 #include "artifact/model_format.h"
 
-#include <stddef.h>
-#include <string.h>
-
 #include <initializer_list>
+
+#include "artifact/plan_checks.h"
 
 namespace whet {
 namespace {
@@ -12,51 +11,7 @@ static_assert(sizeof(PlanHeader) == 192 && sizeof(PlanTensor) == 32 && sizeof(Pl
                   sizeof(PlanStep) == 96 && sizeof(PlanLaunch) == 48 && sizeof(PlanImage) == 24,
               "the plan's structs are stored: their layout never changes within a version");
 
-using Wide = unsigned long long;
-
 constexpr std::uint64_t kElementBytes[] = {4, 8, 2, 1, 1, 4, 8, 1};  // by the number of DType
-
-/// True where [offset, offset + bytes) lies in [0, size).
-bool inside(std::uint64_t offset, std::uint64_t bytes, std::uint64_t size) {
-  return offset <= size && bytes <= size - offset;
-}
-
-/// whet_checksum of the plan as if its checksum field were 0.
-std::uint64_t plan_checksum(const void* data, std::uint64_t bytes) {
-  PlanHeader header;
-  memcpy(&header, data, sizeof header);
-  header.checksum = 0;
-  whet_checksum_state state;
-  whet_checksum_begin(&state);
-  static_assert(sizeof(PlanHeader) % 32 == 0, "the checksum takes whole blocks before its last");
-  whet_checksum_add(&state, &header, sizeof header);
-  whet_checksum_add(&state, static_cast<const char*>(data) + sizeof header, bytes - sizeof header);
-  return whet_checksum_end(&state);
-}
-
-int check_frame(const void* data, std::uint64_t bytes, whet_error* error) {
-  if (bytes < sizeof(PlanHeader)) {
-    return whet_fail(error, "the model's plan has %llu bytes; expected at least %d", Wide(bytes),
-                     int(sizeof(PlanHeader)));
-  }
-  const PlanHeader& header = *static_cast<const PlanHeader*>(data);
-  if (memcmp(header.magic, "whetplan", 8) != 0) {
-    return whet_fail(error,
-                     "the model's plan does not begin with \"whetplan\"; expected a plan written by whet compile");
-  }
-  if (header.version != kPlanVersion) {
-    return whet_fail(error, "the model's plan has version %u; this runtime reads version %u (compile the model again)",
-                     header.version, kPlanVersion);
-  }
-  if (header.header_bytes != sizeof(PlanHeader) || header.total_bytes != bytes) {
-    return whet_fail(error, "the model's plan says %llu bytes with a header of %u; it has %llu and a header of %d",
-                     Wide(header.total_bytes), header.header_bytes, Wide(bytes), int(sizeof(PlanHeader)));
-  }
-  if (plan_checksum(data, bytes) != header.checksum) {
-    return whet_fail(error, "the model's plan does not have the checksum that was written with it (was it damaged?)");
-  }
-  return 0;
-}
 
 /// The walk over everything a plan's header points at.
 class Checker {
@@ -88,14 +43,7 @@ class Checker {
 
   template <typename T>
   int table(const char* what, PlanTable table, const T** out) {
-    if (table.offset % alignof(T) != 0 || table.offset < sizeof(PlanHeader) ||
-        !inside(table.offset, std::uint64_t{table.count} * sizeof(T), header().total_bytes)) {
-      return whet_fail(error_,
-                       "the model's plan has its %s at offset %u, %u of %d bytes; expected them inside its %llu bytes",
-                       what, table.offset, table.count, int(sizeof(T)), Wide(header().total_bytes));
-    }
-    *out = reinterpret_cast<const T*>(data_ + table.offset);
-    return 0;
+    return check_plan_table(what, table, data_, sizeof(PlanHeader), header().total_bytes, out, error_);
   }
 
   int tables() {
@@ -112,15 +60,7 @@ class Checker {
   }
 
   int string(const char* what, std::uint32_t index, PlanString s) {
-    const std::uint32_t size = header().strings.count;
-    if (!inside(s.offset, std::uint64_t{s.length} + 1, size) || view_.strings[s.offset + s.length] != '\0' ||
-        memchr(view_.strings + s.offset, '\0', s.length) != nullptr) {
-      return whet_fail(error_,
-                       "the model's plan: the name of %s %u is at %u with %u bytes; expected it inside the %u bytes "
-                       "of strings, with one zero at its end",
-                       what, index, s.offset, s.length, size);
-    }
-    return 0;
+    return check_plan_string(what, index, s, view_.strings, header().strings.count, error_);
   }
 
   int header_strings() {
@@ -281,11 +221,64 @@ class Checker {
 
 }  // namespace
 
+int check_plan_frame(const void* data, std::uint64_t bytes, std::uint32_t version, std::uint32_t header_bytes,
+                     whet_error* error) {
+  if (bytes < header_bytes) {
+    return whet_fail(error, "the model's plan has %llu bytes; expected at least %u", Wide(bytes), header_bytes);
+  }
+  PlanFrame frame;
+  memcpy(&frame, data, sizeof frame);
+  if (memcmp(frame.magic, "whetplan", 8) != 0) {
+    return whet_fail(error,
+                     "the model's plan does not begin with \"whetplan\"; expected a plan written by whet compile");
+  }
+  if (frame.version != version) {
+    return whet_fail(error, "the model's plan has version %u; this runtime reads version %u (compile the model again)",
+                     frame.version, version);
+  }
+  if (frame.header_bytes != header_bytes || frame.total_bytes != bytes) {
+    return whet_fail(error, "the model's plan says %llu bytes with a header of %u; it has %llu and a header of %u",
+                     Wide(frame.total_bytes), frame.header_bytes, Wide(bytes), header_bytes);
+  }
+  const std::uint64_t written = frame.checksum;
+  frame.checksum = 0;
+  whet_checksum_state state;
+  whet_checksum_begin(&state);
+  whet_checksum_add(&state, &frame, sizeof frame);
+  whet_checksum_add(&state, static_cast<const char*>(data) + sizeof frame, bytes - sizeof frame);
+  if (whet_checksum_end(&state) != written) {
+    return whet_fail(error, "the model's plan does not have the checksum that was written with it (was it damaged?)");
+  }
+  return 0;
+}
+
+int check_plan_range(const char* what, PlanTable table, int entry_bytes, int alignment, std::uint32_t header_bytes,
+                     std::uint64_t total_bytes, whet_error* error) {
+  if (table.offset % static_cast<std::uint32_t>(alignment) == 0 && table.offset >= header_bytes &&
+      inside(table.offset, std::uint64_t{table.count} * static_cast<std::uint32_t>(entry_bytes), total_bytes))
+    return 0;
+  return whet_fail(error,
+                   "the model's plan has its %s at offset %u, %u of %d bytes; expected them inside its %llu bytes",
+                   what, table.offset, table.count, entry_bytes, Wide(total_bytes));
+}
+
+int check_plan_string(const char* what, std::uint32_t index, PlanString s, const char* strings, std::uint32_t size,
+                      whet_error* error) {
+  if (!inside(s.offset, std::uint64_t{s.length} + 1, size) || strings[s.offset + s.length] != '\0' ||
+      memchr(strings + s.offset, '\0', s.length) != nullptr) {
+    return whet_fail(error,
+                     "the model's plan: the name of %s %u is at %u with %u bytes; expected it inside the %u bytes "
+                     "of strings, with one zero at its end",
+                     what, index, s.offset, s.length, size);
+  }
+  return 0;
+}
+
 int parse_model(const void* data, std::uint64_t bytes, ModelView* view, whet_error* error) {
   if (reinterpret_cast<std::uintptr_t>(data) % 8 != 0) {
     return whet_fail(error, "the model's plan is not 8-byte aligned in memory");
   }
-  if (check_frame(data, bytes, error) != 0) return -1;
+  if (check_plan_frame(data, bytes, kPlanVersion, sizeof(PlanHeader), error) != 0) return -1;
   *view = ModelView{};
   return Checker(data, view, error).check();
 }

@@ -2,60 +2,12 @@
 
 #include <cstdio>
 #include <cstring>
-#include <unordered_map>
 
 #include "artifact/model_plan_v1.h"
-#include "base/check.h"
+#include "artifact/plan_writer.h"
 
 namespace whet {
 namespace {
-
-/// Collects strings, each distinct one once.
-class StringTable {
- public:
-  PlanString add(const std::string& full) {
-    const std::string text = full.substr(0, full.find('\0'));
-    const auto [found, is_new] = offsets_.try_emplace(text, static_cast<std::uint32_t>(bytes_.size()));
-    if (is_new) bytes_.append(text.c_str(), text.size() + 1);
-    return {found->second, static_cast<std::uint32_t>(text.size())};
-  }
-  const std::string& bytes() const { return bytes_; }
-
- private:
-  std::string bytes_;
-  std::unordered_map<std::string, std::uint32_t> offsets_;
-};
-
-/// Appends tables behind the header, each 8-byte aligned.
-class PlanWriter {
- public:
-  PlanWriter() : out_(sizeof(PlanHeader), '\0') {}
-
-  template <typename T>
-  PlanTable append(const T* entries, std::size_t count) {
-    out_.resize((out_.size() + 7) / 8 * 8);
-    const PlanTable table{static_cast<std::uint32_t>(out_.size()), static_cast<std::uint32_t>(count)};
-    out_.append(reinterpret_cast<const char*>(entries), count * sizeof(T));
-    WHET_CHECK(out_.size() < (std::uint64_t{1} << 32), "a plan is smaller than 4 GB");
-    return table;
-  }
-  template <typename T>
-  PlanTable append(const std::vector<T>& entries) {
-    return append(entries.data(), entries.size());
-  }
-
-  std::string finish(PlanHeader header) {
-    out_.resize((out_.size() + 7) / 8 * 8);
-    header.total_bytes = out_.size();
-    std::memcpy(out_.data(), &header, sizeof header);
-    header.checksum = whet_checksum(out_.data(), out_.size());
-    std::memcpy(out_.data(), &header, sizeof header);
-    return std::move(out_);
-  }
-
- private:
-  std::string out_;
-};
 
 /// Copies what both forms of a plan have, ours to the stored one. A text is in the table of strings from then on.
 struct ToStored {
@@ -239,7 +191,7 @@ std::string write_plan(const ModelPlan& plan) {
   header.header_bytes = sizeof(PlanHeader);
   copy_header(ToStored{strings}, plan, header);
 
-  PlanWriter writer;
+  PlanWriter writer(sizeof header);
   header.inputs = writer.append(inputs);
   header.outputs = writer.append(outputs);
   header.dims = writer.append(dims);

@@ -52,6 +52,10 @@ std::optional<M> decode(std::string_view bytes) {
 /// add(std::string_view).
 template <typename Bytes>
 class Puts {
+ private:
+  friend Bytes;
+  Puts() = default;
+
  public:
   template <std::integral N>
   void put(N value) {
@@ -176,7 +180,7 @@ class Unpacker {
   /// The next bytes, as they lie.
   std::string_view take(std::uint64_t bytes) {
     if (!ok_ || left_.size() < bytes) return ok_ = false, std::string_view();
-    const std::string_view taken(left_.data(), bytes);
+    const std::string_view taken = left_.substr(0, bytes);
     left_.remove_prefix(bytes);
     return taken;
   }

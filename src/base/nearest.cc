@@ -47,4 +47,22 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
   return candidate.empty() ? "" : "; did you mean \"" + candidate + "\"?";
 }
 
+Result<std::size_t> find_name(std::string_view word, const std::vector<std::string>& names, std::string_view none) {
+  constexpr std::size_t kMost = 12;
+  const auto whole = std::find(names.begin(), names.end(), word);
+  if (whole != names.end()) return static_cast<std::size_t>(whole - names.begin());
+  std::vector<std::size_t> having;
+  for (std::size_t i = 0; i < names.size() && !word.empty(); ++i)
+    if (std::search(names[i].begin(), names[i].end(), word.begin(), word.end(), same_letter) != names[i].end())
+      having.push_back(i);
+  if (having.size() == 1) return having.front();
+  if (having.empty())
+    return Error{in_quotes(word) + " " + std::string(none) + did_you_mean(word, names), ErrorKind::wrong_use};
+  std::string list;
+  for (std::size_t i = 0; i < std::min(kMost, having.size()); ++i) list += (i == 0 ? "" : ", ") + names[having[i]];
+  if (having.size() > kMost) list += ", and " + std::to_string(having.size() - kMost) + " others";
+  return Error{in_quotes(word) + " is a part of " + std::to_string(having.size()) + " names; expected one of " + list,
+               ErrorKind::wrong_use};
+}
+
 }  // namespace whet

@@ -28,14 +28,16 @@ struct Error {
 
   /// The same error with the place where it happened before its message.
   Error at(const std::string& place) const { return {place + ": " + message, kind}; }
+  /// The same error in one line: names in a message come from files and other programs, and may have anything in them (base/shown.h).
+  Error in_one_line() &&;
 };
 
 /// A value or an Error. A bug is not an Error: WHET_CHECK aborts.
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}      // NOLINT: implicit on purpose, so that `return value;` reads well
-  Result(Error error) : error_(std::move(error)) {}  // NOLINT
+  Result(T value) : value_(std::move(value)) {}  // NOLINT: implicit on purpose, so that `return value;` reads well
+  Result(Error error) : error_(std::move(error).in_one_line()) {}  // NOLINT
 
   bool ok() const { return value_.has_value(); }
   explicit operator bool() const { return ok(); }

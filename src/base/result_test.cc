@@ -29,6 +29,10 @@ TEST(Result, KeepsTheKindOfTheError) {
   EXPECT_EQ(inside().error().at("a.onnx").message, "a.onnx: no such file");
   EXPECT_EQ(quarter(6).error().kind, ErrorKind::invalid_input);
 }
+TEST(Result, CarriesOneLineWhateverTheNamesInItAre) {
+  const auto unknown = [](const std::string& name) -> Status { return Error{"there is no sketch \"" + name + "\""}; };
+  EXPECT_EQ(unknown("a\nb\x1b[2J").error().message, "there is no sketch \"a\\u000ab\\u001b[2J\"");
+}
 TEST(Result, StopsWhereItIsAskedForWhatItHasNot) {
   EXPECT_DEATH(half(3).value(), "3 is odd");
   EXPECT_DEATH(half(4).error(), "asked a value for its error");

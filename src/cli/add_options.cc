@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "import/zoo/zoo.h"
+
 namespace whet {
 namespace {
 
@@ -23,17 +25,31 @@ void add_options(Arguments& arguments, ModelOptions& options, bool compiled) {
   arguments.require(
       "MODEL", options.model,
       compiled ? "A model file, zoo:NAME, or a model.so that `whet compile` wrote" : "A model file, or zoo:NAME");
+  arguments.offers("MODEL", built_in_networks());
   arguments.reads(options.model);
   add_shapes(arguments, options);
 }
 
+std::vector<std::string> built_in_networks() {
+  std::vector<std::string> networks;
+  for (const std::string& name : zoo_names()) networks.push_back("zoo:" + name);
+  return networks;
+}
+
 void add_shapes(Arguments& arguments, ModelOptions& options) {
+  const auto group = arguments.group("The model");
   arguments.add("--shape", options.shapes, "Bind the dimensions of an input, like data=1x3x224x224; may be repeated");
   arguments.add("--until", options.until, "End the model at this value instead of its outputs; may be repeated");
   arguments.add("--entry", options.entry, "Which of several functions or programs of the file");
   arguments.add("--seed", options.seed, "Seed of random inputs, of the search, and of the weights of zoo: models");
   add_zoo(arguments, options);
   arguments.reads(options.inputs);
+}
+
+void add_sizes(Arguments& arguments, ModelOptions& options) {
+  const auto group = arguments.group("The model");
+  arguments.add("--sizes", options.sizes,
+                "Range or values of an open dimension, like n=1..512, x.2=64..960:32 or x.0={1,2,4}; may be repeated");
 }
 
 const std::vector<std::string>& shape_options() {
@@ -43,14 +59,15 @@ const std::vector<std::string>& shape_options() {
 }
 
 void add_zoo(Arguments& arguments, ModelOptions& options) {
-  arguments.add("--batch", options.batch, 1, 65536, "zoo: models: inputs in a batch (default: 1)", 0);
-  arguments.add("--image", options.image, 1, 65536,
-                "zoo: models: height and width of the input [pixels] (default: 224)", 0);
+  const auto group = arguments.group(kZooGroup);
+  arguments.add("--batch", options.batch, 1, 65536, "Inputs in a batch (default: 1)", 0);
+  arguments.add("--image", options.image, 1, 65536, "Height and width of the input [pixels] (default: 224)", 0);
   arguments.choice("--layout", options.layout, {"nchw", "nhwc"},
-                   "zoo: models: order of the input's dimensions: nchw (default), nhwc");
+                   "Order of the input's dimensions: nchw (default), nhwc");
 }
 
 void add_inputs(Arguments& arguments, ModelOptions& options) {
+  const auto group = arguments.group("The model");
   arguments.add("--input", options.inputs,
                 "x.npy, name=x.npy, in.npz or x.pb; may be repeated, in the order of the inputs");
   arguments.choice("--fill", options.fill, {"random", "ones", "zeros"}, "Contents of the inputs that no file gives");
@@ -58,6 +75,7 @@ void add_inputs(Arguments& arguments, ModelOptions& options) {
 
 void add_options(Arguments& arguments, TargetOptions& options, std::string* thread_counts) {
   if (const char* text = std::getenv("WHET_NUM_THREADS")) options.environment_threads = text;
+  const auto group = arguments.group("Where it runs");
   arguments.add(
       "--target", options.target,
       "Target of the generated code, like \"cpu -mcpu=znver5 -threads=4 -cores=big\" (default: this machine)");
@@ -75,6 +93,7 @@ void add_options(Arguments& arguments, TargetOptions& options, std::string* thre
 
 void add_options(Arguments& arguments, FleetOptions& options) {
   options.usual_folder = usual_fleet_folder();
+  const auto group = arguments.group("Where it runs");
   arguments.add("--fleet", options.folder,
                 "Folder that lets you into a fleet, as whet-agent --setup wrote it for you (default: whet/fleet in "
                 "$XDG_CONFIG_HOME or ~/.config)");
@@ -83,6 +102,7 @@ void add_options(Arguments& arguments, FleetOptions& options) {
 void add_options(Arguments& arguments, MeasuringOptions& options, std::string* thread_counts) {
   options.tell = tell_user;
   add_options(arguments, options.place, thread_counts);
+  const auto group = arguments.group("Where it runs");
   arguments.add(
       "--device", options.devices,
       "Device to measure on (may be repeated): ssh://user@host:port or exec:COMMAND for another machine, "
@@ -101,6 +121,7 @@ void add_options(Arguments& arguments, MeasuringOptions& options, std::string* t
 }
 
 void add_options(Arguments& arguments, RoundingOptions& options, const std::string& what) {
+  const auto group = arguments.group("Precision");
   arguments.flag("--exact", options.exact, "Leave out " + what + " that round differently (Winograd, --precision)");
   add_precision(arguments, options,
                 "Also allow " + what +
@@ -112,11 +133,20 @@ void add_precision(Arguments& arguments, RoundingOptions& options, const std::st
   arguments.choice("--precision", options.precision, {"f32", "tf32", "f16", "bf16"}, meaning);
 }
 
+void add_options(Arguments& arguments, BaseOptions& options) {
+  arguments.add(
+      "--base", options.files,
+      "What was best in other networks, for tasks without records: a record base; may be repeated (default: the one "
+      "that whet carries, which is \"shipped\" beside others)");
+  arguments.reads(options.files);
+  arguments.flag("--no-base", options.none, "Know nothing of other networks");
+}
+
 void add_options(Arguments& arguments, RecordOptions& options) {
   options.tell = tell_user;
-  arguments.add("--records", options.file,
-                "Compile with the best records of this file of `whet tune` (default: default schedules)");
+  arguments.add("--records", options.file, "Compile with the best records of this file of `whet tune`");
   arguments.reads(options.file);
+  add_options(arguments, options.base);
   add_options(arguments, options.rounding, "schedules");
 }
 
@@ -126,6 +156,7 @@ void add_options(Arguments& arguments, RunnableOptions& options) {
   add_inputs(arguments, options.model);
   add_options(arguments, options.place);
   add_options(arguments, options.records);
+  const auto group = arguments.group("Where it runs");
   arguments.add(
       "--device", options.device,
       "Device that runs the model: ssh://user@host:port or exec:COMMAND for another machine, fleet:KEY for one of a "
@@ -150,6 +181,7 @@ Status check_repeat(const TuneSettings& settings, const std::string& command) {
 }
 
 void add_measuring(Arguments& arguments, TuneSettings& settings) {
+  const auto group = arguments.group("How candidates are measured");
   arguments.choice(
       "--cache", settings.cache, {"network", "warm", "cold"},
       "Place of the weights before a timed run: where the network leaves them, in the cache, or in memory");

@@ -21,8 +21,12 @@ namespace whet {
 void add_options(Arguments&, ModelOptions&, bool compiled = false);
 /// The options that decide shapes and contents: --shape, --seed, and those of zoo models.
 void add_shapes(Arguments&, ModelOptions&);
+/// --sizes.
+void add_sizes(Arguments&, ModelOptions&);
 /// Those of add_shapes.
 const std::vector<std::string>& shape_options();
+/// "zoo:resnet-18", ...
+std::vector<std::string> built_in_networks();
 /// --batch, --image and --layout.
 void add_zoo(Arguments&, ModelOptions&);
 /// --input and --fill.
@@ -40,6 +44,7 @@ void add_precision(Arguments&, RoundingOptions&, const std::string& meaning);
 void add_measuring(Arguments&, TuneSettings&);
 /// What they cannot be together.
 Status check_repeat(const TuneSettings&, const std::string& command);
+void add_options(Arguments&, BaseOptions&);
 void add_options(Arguments&, RecordOptions&);
 void add_options(Arguments&, RunnableOptions&);
 

@@ -39,14 +39,18 @@ std::string with_words(const std::string& help, const std::vector<std::string>& 
 
 /// A number of type T in low .. high. The sentence is ours: the library's gives neither what was found nor why.
 template <typename T>
-CLI::Option* add_number(CLI::App& app, const std::string& names, T& value, T low, T high, const std::string& help) {
+CLI::Validator number_in(T low, T high) {
   const auto check = [low, high](const std::string& given) -> std::string {
     T number{};
     const bool wraps = std::is_unsigned_v<T> && given.starts_with('-');  // in the library
     if (!wraps && CLI::detail::lexical_cast(given, number) && number >= low && number <= high) return "";
     return "\"" + given + "\" is no number from " + CLI::detail::to_string(low) + " to " + CLI::detail::to_string(high);
   };
-  return app.add_option(names, value, help)->check(CLI::Validator(check, "", ""));
+  return CLI::Validator(check, "", "");
+}
+template <typename T>
+CLI::Option* add_number(CLI::App& app, const std::string& names, T& value, T low, T high, const std::string& help) {
+  return app.add_option(names, value, help)->check(number_in(low, high));
 }
 
 }  // namespace
@@ -64,6 +68,12 @@ struct Arguments::Files {
 };
 
 Arguments::Arguments(CLI::App& app) : app_(app), files_(std::make_shared<Files>()) {}
+
+std::shared_ptr<void> Arguments::group(const std::string& title) {
+  auto before = app_.option_defaults()->get_group();
+  app_.option_defaults()->group(title);
+  return {nullptr, [defaults = app_.option_defaults(), before = std::move(before)](void*) { defaults->group(before); }};
+}
 
 void Arguments::reads(const std::string& value) { files_->read.push_back(&value); }
 void Arguments::reads(const std::vector<std::string>& values) { files_->read_lists.push_back(&values); }
@@ -105,12 +115,24 @@ void Arguments::add(const std::string& names, double& value, double low, double 
 void Arguments::add(const std::string& names, std::uint64_t& value, const std::string& help) {
   add_number(app_, names, value, std::uint64_t{0}, ~std::uint64_t{0}, help)->type_name("N");
 }
+void Arguments::flag(const std::string& name, double& value, double usual, double low, double high,
+                     const std::string& what, const std::string& help) {
+  app_.add_flag(fmt::format("{}{{{}}}", name, usual), value, help)
+      ->check(number_in(low, high))
+      ->type_name("[=" + what + "]")
+      ->default_str("");
+}
 void Arguments::flag(const std::string& names, bool& value, const std::string& help) {
   app_.add_flag(names, value, help)->default_str("");
 }
 void Arguments::choice(const std::string& names, std::string& value, std::vector<std::string> words,
                        const std::string& help) {
   app_.add_option(names, value, with_words(help, words))->type_name("WORD")->check(one_of(words));
+}
+
+void Arguments::offers(const std::string& name, const std::vector<std::string>& words) {
+  const auto any = [](const std::string&) { return std::string(); };
+  app_.get_option(name)->check(CLI::Validator(any, "", kWordsName + fmt::format("{}", fmt::join(words, ","))));
 }
 
 void Arguments::require(const std::string& name, std::string& value, const std::string& help) {

@@ -5,7 +5,7 @@
 namespace whet {
 namespace {
 
-std::function<int()> make_draw(Arguments& arguments) {
+CommandAction make_draw(Arguments& arguments) {
   auto what = std::make_shared<std::pair<std::string, std::string>>("", "red");
   arguments.require_choice("shape", what->first, {"circle", "square"}, "circle: round; square: with corners");
   arguments.choice("--colour", what->second, {"red", "blue"}, "Of the pen");
@@ -33,7 +33,7 @@ TEST(Arguments, SayWhereToReadAboutWhatIsMissing) {
 TEST(Arguments, ListTheWordsOfAChoiceOnce) {
   const std::string help = call({"draw", "--help"}).out;
   EXPECT_NE(help.find("circle: round; square: with corners\n"), std::string::npos) << help;
-  EXPECT_NE(help.find("Of the pen: red, blue\n"), std::string::npos) << help;
+  EXPECT_NE(help.find("Of the pen: red, blue (default: red)\n"), std::string::npos) << help;
 }
 
 }  // namespace

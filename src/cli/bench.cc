@@ -7,6 +7,7 @@
 
 #include "cli/add_options.h"
 #include "cli/command.h"
+#include "cli/output.h"
 #include "cli/table.h"
 #include "json/json.h"
 #include "machine/placement.h"
@@ -38,6 +39,7 @@ void print_text(const OpenedModel& model, const Latency& latency, bool emulator)
   const double median = latency.percentile(0.5);
   fmt::print("{} · {}\n", model.info().name, model.info().target);
   fmt::print("{}\n", model.info().records);
+  if (const std::string sizes = sizes_text(model); !sizes.empty()) fmt::print("at {}\n", sizes);
   if (model.is_emulated()) fmt::print("{}\n", kEstimates);
   if (emulator) fmt::print("{}\n", kEmulatorTimes);
   fmt::print("Execution time summary:\n{:>12} {:>13} {:>13} {:>13} {:>13}\n", "mean (ms)", "median (ms)", "max (ms)",
@@ -50,6 +52,9 @@ void print_text(const OpenedModel& model, const Latency& latency, bool emulator)
   if (latency.back_to_back > 0)
     fmt::print(" inputs and outputs on the device; one behind the other without waiting: {:.4f} ms an inference\n",
                latency.back_to_back * 1e3);
+  if (!latency.disturbed() && is_off_record(median, model.info().predicted_seconds))
+    if (const std::string line = placement_line(placement_of(model), model.info().records); !line.empty())
+      fmt::print(" {}\n", line);
   if (latency.disturbed()) fmt::print(" {}\n", busy_text("The median", median, latency.sorted.front()));
   if (const std::string stolen = stolen_text(latency.stolen); !stolen.empty())
     fmt::print(" {}: the fastest runs say more than the median\n", stolen);
@@ -75,28 +80,94 @@ void print_json(const OpenedModel& model, const Latency& latency) {
   fmt::print("{}\n", dump(out, 2));
 }
 
-int run(BenchCommand& command) {
+/// One size of a library for several.
+struct SizeTimed {
+  std::vector<std::int64_t> at;
+  Latency latency;
+};
+
+/// Times a model at the shapes that it has.
+Result<Latency> time_model(OpenedModel& model, const BenchCommand& command, const InputFiles& files) {
+  WHET_TRY(std::vector<Tensor> inputs, inputs_of(model, command.runnable.model, files));
+  WHET_RETURN_IF_ERROR(model.set_inputs(std::move(inputs)));
+  if (command.timing.on_device)
+    if (const Status moved = model.move_to_device(); !moved.ok())
+      return Error{moved.error().message, ErrorKind::wrong_use};
+  return time_latency(model, command.timing);
+}
+
+void print_text(const OpenedModel& model, const std::vector<SizeTimed>& timed) {
+  fmt::print("{} · {}\n{}\n", model.info().name, model.info().target, model.info().records);
+  std::vector<Table::Column> columns;
+  for (const ModelSize& size : model.sizes()) columns.push_back({size.name});
+  for (const char* title : {"median (ms)", "mean (ms)", "p90 (ms)", "p99 (ms)", "min (ms)", "inferences/s"})
+    columns.push_back({title});
+  Table table(columns);
+  bool disturbed = false;
+  for (const SizeTimed& row : timed) {
+    std::vector<std::string> cells;
+    for (const std::int64_t value : row.at) cells.push_back(std::to_string(value));
+    for (const double seconds : {row.latency.percentile(0.5), row.latency.mean, row.latency.percentile(0.9),
+                                 row.latency.percentile(0.99), row.latency.sorted.front()})
+      cells.push_back(fmt::format("{:.4f}", seconds * 1e3));
+    cells.push_back(fmt::format("{:.0f}", 1 / row.latency.mean));
+    table.add(std::move(cells));
+    disturbed = disturbed || row.latency.disturbed();
+  }
+  print(table);
+  fmt::print("{}\n", threads_text(model));
+  if (disturbed) fmt::print("Other programs ran: where a median is far above its min, the min says more\n");
+}
+
+void print_json(const OpenedModel& model, const std::vector<SizeTimed>& timed) {
+  Json rows = Json::array();
+  for (const SizeTimed& row : timed)
+    rows.add(Json::object()
+                 .set("at", Json::array_of(row.at))
+                 .set("median_ms", row.latency.percentile(0.5) * 1e3)
+                 .set("mean_ms", row.latency.mean * 1e3)
+                 .set("min_ms", row.latency.sorted.front() * 1e3)
+                 .set("max_ms", row.latency.sorted.back() * 1e3)
+                 .set("std_ms", row.latency.deviation * 1e3)
+                 .set("p90_ms", row.latency.percentile(0.9) * 1e3)
+                 .set("p99_ms", row.latency.percentile(0.99) * 1e3)
+                 .set("runs", static_cast<std::int64_t>(row.latency.sorted.size()))
+                 .set("disturbed", row.latency.disturbed()));
+  Json sizes = Json::array();
+  for (const ModelSize& size : model.sizes()) sizes.add(size.name);
+  Json out = Json::object();
+  out.set("model", model.info().name).set("target", model.info().target).set("records", model.info().records);
+  out.set("threads", static_cast<int>(model.pool().threads)).set("cores", Json::array_of(cores_of(model)));
+  fmt::print("{}\n", dump(out.set("sizes", sizes).set("rows", rows), 2));
+}
+
+/// A row a size, of a library whose size no option and no file says.
+Result<int> run_sizes(const BenchCommand& command, OpenedModel& model, const InputFiles& files) {
+  std::vector<SizeTimed> timed;
+  for (const std::vector<std::int64_t>& at : choices_of(model)) {
+    WHET_RETURN_IF_ERROR(model.set_sizes(at));
+    WHET_TRY(Latency latency, time_model(model, command, files));
+    timed.push_back({at, std::move(latency)});
+  }
+  command.json ? print_json(model, timed) : print_text(model, timed);
+  return kDone;
+}
+
+Result<int> run(BenchCommand& command) {
   if (command.runnable.model.fill.empty()) command.runnable.model.fill = "random";
   command.runnable.times_alone = true;
-  const Result<InputFiles> files = read_inputs(command.runnable.model);
-  if (!files.ok()) return fail(files.error());
-  Result<Runnable> runnable = open_runnable(command.runnable, *files);
-  if (!runnable.ok()) return fail(runnable.error());
-  Result<std::vector<Tensor>> inputs = inputs_of(runnable->model, command.runnable.model, *files);
-  if (!inputs.ok()) return fail(inputs.error());
-  const Status set = runnable->model.set_inputs(std::move(*inputs));
-  if (!set.ok()) return fail(set.error());
-  if (command.timing.on_device)
-    if (const Status moved = runnable->model.move_to_device(); !moved.ok()) return wrong_use(moved.error());
-  const Result<Latency> latency = time_latency(runnable->model, command.timing);
-  if (!latency.ok()) return fail(latency.error());
-  command.json ? print_json(runnable->model, *latency) : print_text(runnable->model, *latency, runnable->emulator);
+  WHET_TRY(const InputFiles files, read_inputs(command.runnable.model));
+  WHET_TRY(Runnable runnable, open_runnable(command.runnable, files));
+  const bool is_given = !command.runnable.model.shapes.empty() || !command.runnable.model.inputs.empty();
+  if (!runnable.model.sizes().empty() && !is_given) return run_sizes(command, runnable.model, files);
+  WHET_TRY(const Latency latency, time_model(runnable.model, command, files));
+  command.json ? print_json(runnable.model, latency) : print_text(runnable.model, latency, runnable.emulator);
   return kDone;
 }
 
 }  // namespace
 
-std::function<int()> make_bench(Arguments& arguments) {
+CommandAction make_bench(Arguments& arguments) {
   auto command = std::make_shared<BenchCommand>();
   add_options(arguments, command->runnable);
   arguments.add("--seconds", command->timing.seconds, 0, 86400, "Time to measure [s]");
@@ -106,10 +177,9 @@ std::function<int()> make_bench(Arguments& arguments) {
   arguments.flag("--on-device", command->timing.on_device,
                  "For a GPU: keep inputs and outputs in its memory, and also time inferences one behind the other");
   arguments.flag("--json", command->json, "Print JSON");
-  return [command, given = arguments.given()] {
+  return [command, given = arguments.given()]() -> Result<int> {
     if (command->timing.runs > 0)
-      if (const Status fits = refuse_given(given, {"--seconds"}, "bench", "counts only without --runs"); !fits.ok())
-        return fail(fits.error());
+      WHET_RETURN_IF_ERROR(refuse_given(given, {"--seconds"}, "bench", "counts only without --runs"));
     return run(*command);
   };
 }

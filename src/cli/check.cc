@@ -11,12 +11,14 @@
 #include "base/counted.h"
 #include "cli/add_options.h"
 #include "cli/command.h"
+#include "cli/output.h"
 #include "cli/table.h"
-#include "import/load_tensors.h"
+#include "formats/load_tensors.h"
 #include "json/json.h"
 #include "ops/evaluate_graph.h"
 #include "tensor/compare.h"
 #include "workflow/opened.h"
+#include "workflow/sizes.h"
 
 namespace whet {
 namespace {
@@ -117,6 +119,14 @@ Result<std::vector<Tensor>> inputs_for(const CheckCommand& command, const std::v
                            command.runnable.model.model, list_of(inputs.names), command.against, list_of(takes))};
 }
 
+/// The shapes of inputs, as --shape takes them.
+std::vector<std::string> shapes_of(const std::vector<OpenedModel::Named>& inputs) {
+  std::vector<std::string> shapes;
+  for (const OpenedModel::Named& input : inputs)
+    if (!input.type.shape.empty()) shapes.push_back(input.name + "=" + to_string(input.type.shape));
+  return shapes;
+}
+
 Result<Answers> reference_answers(const CheckCommand& command, const InputFiles& files, const Answers& inputs) {
   if (!command.expect.empty()) return read_answers(command.expect);
   RunnableOptions options = command.runnable;
@@ -127,6 +137,10 @@ Result<Answers> reference_answers(const CheckCommand& command, const InputFiles&
     options.place.target.clear();
     options.model = as_compiled(options.model);
     WHET_TRY(Runnable runnable, open_runnable(options, files));
+    if (!runnable.model.sizes().empty()) {
+      options.model.shapes = shapes_of(inputs.names);
+      WHET_RETURN_IF_ERROR(choose_shapes(runnable.model, options.model, {}));
+    }
     WHET_TRY(std::vector<Tensor> taken, inputs_for(command, runnable.model.inputs(), inputs));
     WHET_TRY(answers.tensors, runnable.model.run(std::move(taken)));
     answers.names = runnable.model.outputs();
@@ -154,12 +168,9 @@ Result<std::vector<Tensor>> answers_for(const CheckCommand& command, const std::
                            command.runnable.model.model, list_of(outputs), list_of(answers.names))};
 }
 
-Result<std::vector<ValueFinding>> compare_outputs(const CheckCommand& command, const InputFiles& files) {
-  RunnableOptions options = command.runnable;
-  if (options.model.is_compiled() && !command.against.empty() && !command.against.ends_with(".so"))
-    options.model = as_compiled(options.model);  // they are for the other
-  WHET_TRY(Runnable runnable, open_runnable(options, files));
-  OpenedModel& model = runnable.model;
+/// Compares the outputs of a model at the shapes that it has.
+Result<std::vector<ValueFinding>> compare_outputs_of(OpenedModel& model, const CheckCommand& command,
+                                                     const InputFiles& files) {
   Answers inputs{model.inputs(), {}};
   WHET_TRY(inputs.tensors, inputs_of(model, command.runnable.model, files));
   WHET_TRY(const Answers answers, reference_answers(command, files, inputs));
@@ -169,6 +180,51 @@ Result<std::vector<ValueFinding>> compare_outputs(const CheckCommand& command, c
   for (std::size_t i = 0; i < got.size(); ++i)
     findings.push_back(found(command, model.outputs()[i].name, got[i], want[i], false));
   return findings;
+}
+
+/// The options of the model with the right answers where a library for several sizes is at these; its own name stays.
+Result<ModelOptions> reference_at(const CheckCommand& command, const OpenedModel& model, std::vector<std::int64_t> at) {
+  const std::vector<ModelSize> sizes = model.sizes();
+  ModelOptions options = command.runnable.model;
+  options.model = command.against;
+  for (std::size_t k = 0; k < sizes.size(); ++k) options.sizes.push_back(fmt::format("{}={}", sizes[k].name, at[k]));
+  WHET_TRY(const SizedModel reference, sized_model(options, {}));
+  for (std::size_t k = at.size(); k < reference.sizes.size(); ++k) at.push_back(reference.sizes[k].range.min);
+  WHET_TRY(options, reference.at(at));
+  options.model = command.runnable.model.model;
+  return options;
+}
+
+/// Of a library for several sizes: at those that --shape and inputs say, else at each.
+Result<std::vector<ValueFinding>> compare_sizes(OpenedModel& model, const CheckCommand& command,
+                                                const InputFiles& files) {
+  const ModelOptions& options = command.runnable.model;
+  std::vector<ValueFinding> findings;
+  const bool is_given = !options.shapes.empty() || !options.inputs.empty() || !command.expect.empty();
+  if (is_given) WHET_RETURN_IF_ERROR(choose_shapes(model, options, files));
+  for (const std::vector<std::int64_t>& at : choices_of(model)) {
+    if (!is_given) WHET_RETURN_IF_ERROR(model.set_sizes(at));
+    CheckCommand sized = command;
+    if (!is_given && !command.against.ends_with(".so")) {
+      WHET_TRY(sized.runnable.model, reference_at(command, model, at));
+    }
+    WHET_TRY(const std::vector<ValueFinding> compared, compare_outputs_of(model, sized, files));
+    for (ValueFinding finding : compared) {
+      finding.name += " at " + sizes_text(model);
+      findings.push_back(std::move(finding));
+    }
+    if (is_given) break;
+  }
+  return findings;
+}
+
+Result<std::vector<ValueFinding>> compare_outputs(const CheckCommand& command, const InputFiles& files) {
+  RunnableOptions options = command.runnable;
+  if (options.model.is_compiled() && !command.against.empty() && !command.against.ends_with(".so"))
+    options.model = as_compiled(options.model);  // they are for the other
+  WHET_TRY(Runnable runnable, open_runnable(options, files));
+  if (!runnable.model.sizes().empty()) return compare_sizes(runnable.model, command, files);
+  return compare_outputs_of(runnable.model, command, files);
 }
 
 /// Compiles the model with what every kernel computes as an output, and compares each with the interpreter's value.
@@ -208,7 +264,7 @@ void print_text(const CheckCommand& command, const std::vector<ValueFinding>& fi
                fmt::format("{:.4g}", d.largest), fmt::format("{:.2e}", d.relative), std::to_string(d.where),
                std::to_string(d.mismatches)});
   }
-  fmt::print("{}", table.to_text());
+  print(table);
   if (shown < findings.size())
     fmt::print("({}; --verbose shows all)\n", counted(std::ssize(findings) - std::int64_t(shown), "better one"));
 }
@@ -239,7 +295,7 @@ std::string tolerances(const std::vector<ValueFinding>& findings) {
   return fmt::format("{:g} (f16: {:g})", least->tolerance, most->tolerance);
 }
 
-int run(CheckCommand& command) {
+Result<int> run(CheckCommand& command) {
   if (command.against.empty() && command.expect.empty() && command.runnable.model.is_compiled())
     return wrong_use(
         {"check: " + command.runnable.model.model +
@@ -252,32 +308,29 @@ int run(CheckCommand& command) {
   }
   if (command.inner && command.runnable.model.is_compiled())
     return wrong_use({"check: a compiled model keeps no inner values; give the model itself for --inner"});
-  const Result<InputFiles> files = read_inputs(command.runnable.model);
-  if (!files.ok()) return fail(files.error());
-  Result<std::vector<ValueFinding>> findings = compare_outputs(command, *files);
-  if (!findings.ok()) return fail(findings.error());
+  WHET_TRY(const InputFiles files, read_inputs(command.runnable.model));
+  WHET_TRY(std::vector<ValueFinding> findings, compare_outputs(command, files));
   if (command.inner) {
-    Result<std::vector<ValueFinding>> inner = compare_inner_values(command, *files);
-    if (!inner.ok()) return fail(inner.error());
-    findings->insert(findings->end(), inner->begin(), inner->end());
+    WHET_TRY(std::vector<ValueFinding> inner, compare_inner_values(command, files));
+    findings.insert(findings.end(), inner.begin(), inner.end());
   }
-  std::stable_sort(findings->begin(), findings->end(), [](const ValueFinding& a, const ValueFinding& b) {
+  std::stable_sort(findings.begin(), findings.end(), [](const ValueFinding& a, const ValueFinding& b) {
     return std::pair(!a.is_right(), a.difference.relative) > std::pair(!b.is_right(), b.difference.relative);
   });
-  const bool same = std::all_of(findings->begin(), findings->end(), [](const ValueFinding& f) { return f.is_right(); });
+  const bool same = std::all_of(findings.begin(), findings.end(), [](const ValueFinding& f) { return f.is_right(); });
   if (command.json)
-    print_json(*findings, same);
+    print_json(findings, same);
   else
-    print_text(command, *findings);
+    print_text(command, findings);
   if (!command.json)
-    fmt::print("{}: within {} of the largest magnitude: {}\n", command.runnable.model.model, tolerances(*findings),
+    fmt::print("{}: within {} of the largest magnitude: {}\n", command.runnable.model.model, tolerances(findings),
                same ? "yes" : "no");
   return same ? kDone : kFailed;
 }
 
 }  // namespace
 
-std::function<int()> make_check(Arguments& arguments) {
+CommandAction make_check(Arguments& arguments) {
   auto command = std::make_shared<CheckCommand>();
   add_options(arguments, command->runnable);
   arguments.add("--against", command->against,

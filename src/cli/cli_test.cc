@@ -8,6 +8,7 @@
 #include "cli/table.h"
 #include "workflow/model.h"
 #include "workflow/options.h"
+#include "workflow/tune_json.h"
 
 namespace whet {
 namespace cli_test {
@@ -15,13 +16,15 @@ namespace cli_test {
 struct Fruit {
   std::string kind = "apple";
   int number = 0;
+  std::vector<std::string> sizes;
 };
 Fruit eaten;
 
-std::function<int()> make_eat(Arguments& arguments) {
+CommandAction make_eat(Arguments& arguments) {
   auto fruit = std::make_shared<Fruit>();
   arguments.choice("--kind", fruit->kind, {"apple", "pear"}, "Kind");
   arguments.add("--number", fruit->number, 0, 9, "How many");
+  arguments.add("--sizes", fruit->sizes, "Of what");
   return [fruit] {
     eaten = *fruit;
     return kDone;
@@ -49,6 +52,10 @@ TEST(CommandLine, RunsTheCommandWithItsOptions) {
   EXPECT_EQ(call({"eat", "--kind", "pear", "--number=3"}).code, kDone);
   EXPECT_EQ(eaten.kind, "pear");
   EXPECT_EQ(eaten.number, 3);
+}
+TEST(CommandLine, TakesSizesAsAShellWritesBracesOut) {
+  EXPECT_EQ(call({"eat", "--sizes", "x.0=1", "x.0=2", "x.0=16", "--number", "4"}).code, kDone);
+  EXPECT_EQ(eaten.sizes, (std::vector<std::string>{"x.0=1", "x.0=2", "x.0=16"}));
 }
 TEST(CommandLine, SuggestsTheNearestCommandOptionOrValue) {
   EXPECT_EQ(call({"aet"}).error, "whet: unknown command \"aet\"; did you mean \"eat\"?\n");
@@ -143,6 +150,8 @@ TEST(Table, StandsInColumnsWhateverTheAlphabet) {
   EXPECT_EQ(table.to_text(), "| ID | Name   |\n|  1 | größer |\n| 10 | –      |\n");
   EXPECT_EQ(shortened("größer", 4), "grö…");
   EXPECT_EQ(shortened("klein", 5), "klein");
+  EXPECT_EQ(shortened_inside("größer als", 5), "gr…ls");
+  EXPECT_EQ(shortened_inside("klein", 5), "klein");
 }
 TEST(StoredText, CutsTheLongNamesOfCovers) {
   EXPECT_EQ(stored_text({}), "nhwc");
@@ -211,13 +220,13 @@ TuneProgress two_tasks() {
 }
 
 TEST(Screen, ShowsWhereEveryTaskStands) {
-  EXPECT_EQ(progress_table(two_tasks(), 400, 0),
+  EXPECT_EQ(progress_table(two_tasks(), 400, 0).to_text(),
             "| ID | Task             | Latency (ms) | Speed (GFLOPS) | % peak | Weight | Trials | Failed |\n"
             "|  0 | conv2d 1x7x7x512 |       1.0000 |          200.0 |    50% |      2 |     40 |      1 |\n"
             "|  1 | dense 1x1000     |            – |              – |      – |      1 |      0 |      0 |\n");
-  EXPECT_EQ(progress_line(two_tasks()),
+  EXPECT_EQ(progress_lines(two_tasks(), 0),
             "Estimated total latency: 2.000 ms (1 of 2 tasks) (default 4.000 ms)   Trials: 40/100   "
-            "Used time: 10 s   ETA: 15 s   Next ID: 1   Remaining gain: 0.00 ms");
+            "Used time: 10 s   ETA: 15 s   Next ID: 1   Remaining gain: 0.0000 ms\n");
 }
 TEST(Screen, PrintsALineARoundOnAPipe) {
   EXPECT_EQ(round_line(two_tasks()),
@@ -235,11 +244,27 @@ TEST(Screen, ShowsTheClassicLineOfOneTaskAfterTheOther) {
             "conv2d 1x7x7x512");
 }
 TEST(Screen, KeepsTheCostliestTasksWhereTheTerminalIsLow) {
-  const std::string table = progress_table(two_tasks(), 0, 1);
+  const std::string table = progress_table(two_tasks(), 0, 1).to_text();
   EXPECT_NE(table.find("conv2d"), std::string::npos);
   EXPECT_EQ(table.find("dense"), std::string::npos);
+  EXPECT_NE(table.find("and 1 more"), std::string::npos);
 }
-TEST(Screen, CutsLinesThatATerminalWouldWrap) { EXPECT_EQ(cut_lines("größer\nab\n", 4), "grö…\nab\n"); }
+TEST(Screen, KeepsItsNumbersOnANarrowTerminal) {
+  TuneProgress progress = two_tasks();
+  progress.tasks[0].name = "transpose+conv2d+bias+relu 1x112x112x64 k7 s2 p3";
+  const Table::Text narrow = progress_table(progress, 400, 0).fitted(80);
+  EXPECT_EQ(narrow.titles + narrow.rows,
+            "|    |                  | Latency |    Speed |    % |        |        |        |\n"
+            "| ID | Task             |    (ms) | (GFLOPS) | peak | Weight | Trials | Failed |\n"
+            "|  0 | transpos…7 s2 p3 |  1.0000 |    200.0 |  50% |      2 |     40 |      1 |\n"
+            "|  1 | dense 1x1000     |       – |        – |    – |      1 |      0 |      0 |\n");
+  EXPECT_EQ(progress_lines(progress, 80),
+            "Estimated total latency: 2.000 ms (1 of 2 tasks) (default 4.000 ms)\n"
+            "Trials: 40/100   Used time: 10 s   ETA: 15 s   Next ID: 1\n"
+            "Remaining gain: 0.0000 ms\n");
+  const Table::Text tiny = progress_table(progress, 400, 0).fitted(50);
+  EXPECT_NE(tiny.rows.find("(no room for: Weight, Trials, Failed)\n"), std::string::npos) << tiny.rows;
+}
 TEST(Screen, EndsWithWhatTuningBrought) {
   const std::string report = closing_report(two_tasks(), 400, {{{"compute", 5e-4, ""}}, {}}, 3);
   EXPECT_NE(report.find("2.00x"), std::string::npos);
@@ -260,7 +285,7 @@ TEST(Screen, ComparesSumsOverTheSameTasks) {
                 "the default schedule takes 3.000 ms\n"),
       std::string::npos)
       << closing_report(progress, 400, {}, 1);
-  EXPECT_EQ(progress_line(progress).substr(0, 81),
+  EXPECT_EQ(progress_lines(progress, 0).substr(0, 81),
             "Estimated total latency: 5.000 ms (of 1 task: default 4.000 -> 2.000 ms)   Trials");
   progress.tasks[0].default_seconds = std::numeric_limits<double>::infinity();
   EXPECT_NE(closing_report(progress, 400, {}, 1)
@@ -308,6 +333,28 @@ TEST(NetworkReport, HoldsTheNetworkAgainstItsPrediction) {
             "(+5.6%)\n"
             "Its tasks, measured alternately with it: sum 0.9 ms, fastest inference 0.99 (+10.0%)\n");
 }
+TEST(NetworkReport, SaysWhatBytesItCosts) {
+  NetworkTruth truth = network();
+  truth.untuned_weights_bytes = 46'800'000, truth.tuned.weights_bytes = 97'000'000;
+  EXPECT_NE(network_report(truth).find("\nIts weights: untuned 46.8 MB -> tuned 97.0 MB\n"), std::string::npos);
+}
+TEST(Screen, SaysWhereTheProcessorsLay) {
+  TuneProgress progress = two_tasks();
+  progress.placements.see({78}, 0);
+  progress.placements.see({80}, 4);
+  EXPECT_EQ(closing_report(progress, 400, {}, 1).find("The processors lay"), std::string::npos) << "they stayed";
+  progress.placements.see({330}, 4);
+  progress.placements.see({330}, 10);
+  EXPECT_NE(
+      closing_report(progress, 400, {}, 1)
+          .find("The processors lay near (78 ns there and back) 40% of the time, far (330 ns there and back) 60%: "
+                "schedules were chosen"),
+      std::string::npos);
+  EXPECT_EQ(moved_text(progress.placements),
+            "The processors moved, as a host moves those of a virtual machine: near (78 ns there and back) 40% of the "
+            "time, far (330 ns there and back) 60%. A time belongs to a placement: the fastest schedules are measured "
+            "again");
+}
 TEST(NetworkReport, PrintsNoRatioOfTimesThatSayNothing) {
   NetworkTruth busy = network();
   busy.disturbed = busy.disturbed_beside_tasks = true;
@@ -326,6 +373,18 @@ TEST(NetworkReport, PrintsNoRatioOfTimesThatSayNothing) {
             std::string::npos);
 }
 
+TEST(NetworkReport, SaysWhatUntunedIsWhereARecordBaseKnowsMore) {
+  NetworkTruth known = network();
+  known.base = "cpu-512 2026.12 (41 networks)";
+  EXPECT_NE(
+      network_report(known).find("predicted 0.9 (+5.6%)\n  Untuned is as whet compile makes it without records, by "
+                                 "base cpu-512 2026.12 (41 networks)\n"),
+      std::string::npos)
+      << network_report(known);
+  known.default_seconds = 3e-3;
+  EXPECT_NE(network_report(known).find("networks); by default schedules it takes 3 ms\n"), std::string::npos);
+}
+
 AlternativeOptions asked(const std::string& layouts) {
   const Result<AlternativeOptions> options =
       LayoutOptions{.layouts = layouts}.alternatives(*parse_target("cpu -mcpu=haswell -threads=2"));
@@ -335,12 +394,12 @@ AlternativeOptions asked(const std::string& layouts) {
 
 TEST(LayoutOptions, PadAnyChannelsOfBlocksThatAreNamed) {
   EXPECT_TRUE(asked("nhwc").forms.empty());
-  const std::vector<Form> all = asked("search").forms;
+  const std::vector<ActivationLayout> all = asked("search").forms;
   EXPECT_EQ(all, forms_for(*parse_target("cpu -mcpu=haswell -threads=2")));
   EXPECT_TRUE(asked("search").padded.empty());
   EXPECT_EQ(asked("search,nchw64c").forms, all);
-  EXPECT_EQ(asked("search,nchw64c").padded, std::vector<Form>{{64}});
-  EXPECT_EQ(asked("nchw16c,nchw").forms, (std::vector<Form>{{16}, kChannelsFirst}));
+  EXPECT_EQ(asked("search,nchw64c").padded, std::vector<ActivationLayout>{{64}});
+  EXPECT_EQ(asked("nchw16c,nchw").forms, (std::vector<ActivationLayout>{{16}, kChannelsFirst}));
 }
 TEST(LayoutOptions, AreWordsAndForms) {
   const auto refused = LayoutOptions{.layouts = "nchw16c,"}.alternatives(*parse_target("cpu -mcpu=haswell"));

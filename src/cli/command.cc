@@ -1,6 +1,7 @@
 #include "cli/command.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -16,7 +17,9 @@
 #include "base/nearest.h"
 #include "base/version.h"
 #include "cli/completion.h"
+#include "cli/help.h"
 #include "cli/interrupt.h"
+#include "cli/terminal.h"
 #include "codegen/llvm_version.h"
 #include "target/kinds.h"
 
@@ -62,11 +65,22 @@ std::string called(const CLI::App& app) {
   return parsed.front()->get_name() + (inner.empty() ? "" : " " + inner);
 }
 
+/// The nearest word; else one that is longer or shorter at its end, as "benchmark" is for bench; `--version` for "version".
+std::string suggested(const std::string& word, const std::vector<std::string>& words) {
+  if (word == "version") return "; did you mean \"--version\"?";
+  std::string meant = did_you_mean(word, words);
+  for (const std::string& each : words)
+    if (meant.empty() && word.size() > 2 && (word.starts_with(each) || each.starts_with(word)))
+      meant = "; did you mean \"" + each + "\"?";
+  return meant;
+}
+
 int unknown_command(const std::vector<Command>& commands, const std::string& word) {
   std::vector<std::string> names;
   for (const Command& command : commands) names.emplace_back(command.name);
   names.emplace_back("completion");
-  const std::string meant = did_you_mean(word, names);
+  names.emplace_back("help");
+  const std::string meant = suggested(word, names);
   return wrong_use({"unknown command \"" + word + "\"" + (meant.empty() ? "; `whet --help` lists them" : meant)});
 }
 
@@ -98,16 +112,18 @@ using CommandRuns = std::vector<std::function<std::optional<int>()>>;
 CommandRuns::value_type add_command(CLI::App& app, const Command& command) {
   CLI::App* sub = app.add_subcommand(command.name, command.summary);
   sub->set_help_flag("-h,--help", "Print this text");
+  set_examples(*sub, command.examples);
   sub->allow_extras();
   sub->option_defaults()->always_capture_default();
   Arguments arguments(*sub);
-  std::function<int()> run = command.make(arguments);
+  CommandAction run = command.make(arguments);
   return [sub, check = arguments.check(), run = std::move(run), &app]() -> std::optional<int> {
     if (!sub->parsed()) return std::nullopt;
     if (const auto left = sub->remaining(); !left.empty() && sub->get_subcommands({}).empty())
       return refuse_leftovers(*sub, (app.get_parent() ? app.get_name() + " " : "") + sub->get_name(), left);
     const Status can = check();
-    return can.ok() ? run() : fail(can.error());
+    const Result<int> code = can.ok() ? run() : can.error();
+    return code.ok() ? *code : fail(code.error());
   };
 }
 
@@ -118,28 +134,65 @@ CommandRuns add_commands(CLI::App& app, const std::vector<Command>& commands) {
   return runs;
 }
 
-/// Adds the commands, `completion` and `--version`.
+/// `whet help`: of the program, of a command, or of a topic of a command.
+CommandAction make_help(const CLI::App& app, Arguments& arguments) {
+  struct HelpCommand {
+    std::string name, topic;
+    bool man = false;
+  };
+  auto command = std::make_shared<HelpCommand>();
+  arguments.add("COMMAND", command->name, "A command");
+  arguments.add("TOPIC", command->topic, "A topic of it, as in `whet help explain task`");
+  arguments.flag("--man", command->man, "Print the manual page, in roff");
+  return [command, &app] {
+    const CLI::App* found = &app;
+    for (const std::string& name : {command->name, command->topic}) {
+      if (name.empty()) break;
+      std::vector<std::string> names;
+      for (const CLI::App* each : found->get_subcommands([](const CLI::App*) { return true; }))
+        names.push_back(each->get_name());
+      if (std::find(names.begin(), names.end(), name) == names.end())
+        return wrong_use({"help: there is no command \"" + name + "\"" + suggested(name, names)});
+      found = found->get_subcommand(name);
+    }
+    std::printf("%s", command->man ? manual_page(app, version()).c_str() : found->help().c_str());
+    return kDone;
+  };
+}
+
+/// Adds the commands, `completion`, `help` and `--version`.
 CommandRuns describe(const std::vector<Command>& commands, CLI::App& app) {
-  app.set_version_flag("--version", version_text());
+  app.set_version_flag("-v,--version", version_text(), "Print the version, the revision and the targets");
   app.set_help_flag("-h,--help", "List the commands");
+  use_help_format(app, terminal_size().columns);
   CommandRuns runs = add_commands(app, commands);
-  const auto make_completion = [&app](Arguments& arguments) -> std::function<int()> {
+  const auto make_completion = [&app](Arguments& arguments) -> CommandAction {
     auto shell = std::make_shared<std::string>();
-    arguments.require_choice("SHELL", *shell, {"bash"}, "The shell");
+    arguments.require_choice("SHELL", *shell, {"bash", "fish", "zsh"}, "The shell");
     return [shell, &app] {
-      std::printf("%s", bash_completion(app).c_str());
+      const auto script = *shell == "bash" ? bash_completion : *shell == "fish" ? fish_completion : zsh_completion;
+      std::printf("%s", script(app).c_str());
       return kDone;
     };
   };
-  runs.push_back(
-      add_command(app, {"completion", "Print a script for a shell that completes these commands", make_completion}));
+  runs.push_back(add_command(app, {"help",
+                                   "Print the help of a command",
+                                   [&app](Arguments& arguments) { return make_help(app, arguments); },
+                                   {{"whet help tune", "prints what `whet tune --help` does"},
+                                    {"whet help explain layout", "prints the help of a topic"}}}));
+  runs.push_back(add_command(
+      app, {"completion",
+            "Print a script for a shell that completes these commands",
+            make_completion,
+            {{"whet completion bash > ~/.local/share/bash-completion/completions/whet", "lets bash complete"},
+             {"whet completion fish > ~/.config/fish/completions/whet.fish", "lets fish complete"}}}));
   app.allow_extras();
   return runs;
 }
 
 }  // namespace
 
-std::function<int()> Arguments::commands(const std::string& what, const std::vector<Command>& commands) {
+CommandAction Arguments::commands(const std::string& what, const std::vector<Command>& commands) {
   return [runs = add_commands(app_, commands), commands, what, &app = app_] {
     const std::string where = app.get_name();
     const std::vector<std::string> left = app.remaining();
@@ -177,11 +230,29 @@ Status refuse_given(const std::function<bool(const std::string&)>& given, const 
 
 namespace {
 
+/// A shell writes `--sizes x.0={1,2}` out as `--sizes x.0=1 x.0=2`: each value gets the option.
+std::vector<char*> with_sizes_repeated(int argc, char** argv) {
+  static char option[] = "--sizes";
+  std::vector<char*> words;
+  for (int i = 0; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    const bool follows = words.size() > 1 && std::string_view(words[words.size() - 2]) == option;
+    const std::string_view before = follows ? words.back() : std::string_view();
+    const std::size_t end = before.rfind('=') + 1;  // of its name
+    const bool is_value = end > 0 && word.size() > end && word.substr(0, end) == before.substr(0, end) &&
+                          word.find_first_not_of("0123456789", end) == std::string_view::npos;
+    if (is_value) words.push_back(option);
+    words.push_back(argv[i]);
+  }
+  return words;
+}
+
 int parse_and_run(const std::vector<Command>& commands, int argc, char** argv) {
   CLI::App app("whet sharpens a neural network for the machine it will run on.", "whet");
   const auto runs = describe(commands, app);
   try {
-    app.parse(argc, argv);
+    std::vector<char*> words = with_sizes_repeated(argc, argv);
+    app.parse(static_cast<int>(words.size()), words.data());
   } catch (const CLI::Success& success) {  // --help, --version
     std::ostringstream text;               // std::cout would go past the guard
     const int code = app.exit(success, text);

@@ -6,6 +6,7 @@
 
 #include "base/result.h"
 #include "cli/arguments.h"
+#include "cli/help.h"
 
 namespace whet {
 
@@ -17,7 +18,8 @@ constexpr int kDone = 0, kFailed = 1, kWrongUse = 2, kInterrupted = 130;
 struct Command {
   const char* name;
   const char* summary;  ///< a line for `whet --help`
-  std::function<std::function<int()>(Arguments&)> make;
+  std::function<CommandAction(Arguments&)> make;
+  std::vector<Example> examples = {};
 };
 
 /// Parses and runs: the whole program except the table. For an unknown command or option the error names the nearest
@@ -32,23 +34,25 @@ int wrong_use(const Error&);
 Status refuse_given(const std::function<bool(const std::string&)>& given, const std::vector<std::string>& options,
                     const std::string& where, const std::string& why);
 
-std::function<int()> make_bench(Arguments&);
-std::function<int()> make_check(Arguments&);
-std::function<int()> make_compile(Arguments&);
-std::function<int()> make_devices(Arguments&);
-std::function<int()> make_diff(Arguments&);
-std::function<int()> make_doctor(Arguments&);
-std::function<int()> make_explain(Arguments&);
-std::function<int()> make_measure_host(Arguments&);
-std::function<int()> make_profile(Arguments&);
-std::function<int()> make_records(Arguments&);
-std::function<int()> make_run(Arguments&);
-std::function<int()> make_serve(Arguments&);
-std::function<int()> make_space_command(Arguments&);
-std::function<int()> make_target(Arguments&);
-std::function<int()> make_tasks(Arguments&);
-std::function<int()> make_tune(Arguments&);
-std::function<int()> make_report(Arguments&);
-std::function<int()> make_zoo(Arguments&);
+CommandAction make_bench(Arguments&);
+CommandAction make_check(Arguments&);
+CommandAction make_compile(Arguments&);
+CommandAction make_devices(Arguments&);
+CommandAction make_diff(Arguments&);
+CommandAction make_doctor(Arguments&);
+CommandAction make_explain(Arguments&);
+CommandAction make_measure_host(Arguments&);
+CommandAction make_profile(Arguments&);
+CommandAction make_records(Arguments&);
+CommandAction make_repro(Arguments&);
+CommandAction make_run(Arguments&);
+CommandAction make_serve(Arguments&);
+CommandAction make_sizes(Arguments&);
+CommandAction make_space_command(Arguments&);
+CommandAction make_target(Arguments&);
+CommandAction make_tasks(Arguments&);
+CommandAction make_tune(Arguments&);
+CommandAction make_report(Arguments&);
+CommandAction make_zoo(Arguments&);
 
 }  // namespace whet

@@ -6,10 +6,12 @@
 #include <cmath>
 #include <functional>
 #include <memory>
+#include <utility>
 
 #include "base/counted.h"
 #include "cli/add_options.h"
 #include "cli/command.h"
+#include "cli/output.h"
 #include "cli/table.h"
 #include "diff/compare_benchmarks.h"
 #include "diff/compare_models.h"
@@ -30,7 +32,6 @@ struct DiffCommand {
 };
 
 /// Wider names are cut in the table, not in JSON.
-constexpr std::size_t kNameWidth = 60;
 
 enum class Kind { model, benchmark, records };
 constexpr const char* kKindNames[] = {"a compiled model", "a benchmark", "a record file"};
@@ -93,8 +94,11 @@ Result<Comparison> diff_models(const DiffCommand& command) {
 Result<Comparison> diff_records(const DiffCommand& command) {
   WHET_TRY(const RecordsRead before, read_records(command.before));
   WHET_TRY(const RecordsRead after, read_records(command.after));
-  for (const RecordsRead* read : {&before, &after})
+  for (const auto& [read, path] : {std::pair(&before, &command.before), std::pair(&after, &command.after)}) {
     for (const std::string& note : read->notes) tell_user(note);
+    if (read->records.size() == 0 && !read->base_lines.empty())
+      return Error{*path + " is a record base, which has no times to compare; `whet records show` prints it"};
+  }
   TaskWeights weights;
   if (!command.runnable.model.model.empty()) {
     WHET_TRY(const TargetOnCores place, choose_target(command.runnable.place));
@@ -115,6 +119,7 @@ Status check_options(Kind kind, bool has_model, const std::function<bool(const s
     of_model.push_back("--model");
     of_model.push_back("--target");
     std::erase(of_model, "--seed");
+    std::erase(of_model, "--shape");  // of libraries for several sizes
     return refuse_given(given, of_model, "diff", of_records + "; compiled models are as they are");
   }
   WHET_RETURN_IF_ERROR(refuse_given(given, {"--seconds"}, "diff", "is for compiled models, which are measured now"));
@@ -135,8 +140,6 @@ Result<Comparison> compare(const DiffCommand& command, const std::function<bool(
   if (before.kind == Kind::benchmark) return compare_benchmarks(before.benchmark, after.benchmark);
   return diff_records(command);
 }
-
-std::string ms_text(double seconds) { return seconds > 0 ? fmt::format("{:.4g}", seconds * 1e3) : "–"; }
 
 std::string ratio_text(double ratio) {
   if (ratio >= 2) return fmt::format("{:.2f} times as long", ratio);
@@ -167,11 +170,12 @@ void print_parts(const Comparison& comparison, double threshold) {
         {{"Part", false}, {"Weight"}, {"Old (ms)"}, {"New (ms)"}, {"New/old"}, {"Adds (ms)"}, {"Change", false}});
     for (const Comparison::Part& part : comparison.parts) {
       const bool both = part.old_seconds > 0 && part.new_seconds > 0;
-      table.add({shortened(part.name, kNameWidth), fmt::format("{:.0f}", part.weight), ms_text(part.old_seconds),
-                 ms_text(part.new_seconds), both ? fmt::format("{:.3f}", part.new_seconds / part.old_seconds) : "–",
+      table.add({part.name, fmt::format("{:.0f}", part.weight), milliseconds_if_any(part.old_seconds),
+                 milliseconds_if_any(part.new_seconds),
+                 both ? fmt::format("{:.3f}", part.new_seconds / part.old_seconds) : "–",
                  both ? fmt::format("{:+.3g}", part.added() * 1e3) : "–", change_text(part, threshold)});
     }
-    fmt::print("{}", table.to_text());
+    print(table);
   }
   if (comparison.unchanged > 0)
     fmt::print("{} {} by less than 1%\n", counted(comparison.unchanged, "part"),
@@ -180,8 +184,9 @@ void print_parts(const Comparison& comparison, double threshold) {
 
 void print_text(const DiffCommand& command, const Comparison& comparison) {
   const double threshold = command.threshold / 100;
-  fmt::print("{} -> {}: {} -> {} ms, {}{}\n", command.before, command.after, ms_text(comparison.old_seconds),
-             ms_text(comparison.new_seconds), ratio_text(comparison.ratio()), judgement(comparison, threshold));
+  fmt::print("{} -> {}: {} -> {} ms, {}{}\n", command.before, command.after,
+             milliseconds_if_any(comparison.old_seconds), milliseconds_if_any(comparison.new_seconds),
+             ratio_text(comparison.ratio()), judgement(comparison, threshold));
   fmt::print("  {}", comparison.whole);
   if (comparison.low_ratio != comparison.high_ratio && !is_unclear(comparison, threshold))
     fmt::print("; new/old between {:.3f} and {:.3f}", comparison.low_ratio, comparison.high_ratio);
@@ -217,19 +222,18 @@ void print_json(const DiffCommand& command, const Comparison& comparison, Verdic
                           2));
 }
 
-int run(const DiffCommand& command, const std::function<bool(const std::string&)>& given) {
-  const Result<Comparison> comparison = compare(command, given);
-  if (!comparison.ok()) return fail(comparison.error());
-  const Verdict verdict = verdict_of(*comparison, command.threshold / 100);
+Result<int> run(const DiffCommand& command, const std::function<bool(const std::string&)>& given) {
+  WHET_TRY(const Comparison comparison, compare(command, given));
+  const Verdict verdict = verdict_of(comparison, command.threshold / 100);
   if (verdict == Verdict::unknown)
-    return fail({command.before + " and " + command.after + " have times of no task in common"});
-  command.json ? print_json(command, *comparison, verdict) : print_text(command, *comparison);
+    return Error{command.before + " and " + command.after + " have times of no task in common"};
+  command.json ? print_json(command, comparison, verdict) : print_text(command, comparison);
   return verdict == Verdict::slower ? kFailed : kDone;
 }
 
 }  // namespace
 
-std::function<int()> make_diff(Arguments& arguments) {
+CommandAction make_diff(Arguments& arguments) {
   auto command = std::make_shared<DiffCommand>();
   arguments.require("OLD", command->before,
                     "A compiled model (.so), a record file, or the output of `whet bench --json`");

@@ -7,6 +7,7 @@
 
 #include "cli/add_options.h"
 #include "cli/command.h"
+#include "cli/output.h"
 #include "cli/table.h"
 #include "device/local/gpus.h"
 #include "device/make_device.h"
@@ -42,7 +43,7 @@ void print_text(const TargetOnCores& place, const std::vector<Finding>& findings
   if (!place.note.empty()) fmt::print("{}\n", place.note);
   Table table({{"", false}, {"Found", false}, {"Verdict", false}});
   for (const Finding& f : findings) table.add({f.what, f.found, name_of(f.verdict)});
-  fmt::print("{}", table.to_text());
+  print(table);
   for (const Finding& f : findings)
     if (!f.advice.empty()) fmt::print("{}: {}\n", f.what, f.advice);
   const std::string bad = named(findings, Finding::Verdict::bad), beware = named(findings, Finding::Verdict::beware);
@@ -104,38 +105,34 @@ std::vector<Finding> judge_device(const DeviceDescription& device) {
   return findings;
 }
 
-int examine_device(const DoctorCommand& command, const DeviceName& name) {
-  const Result<DeviceDescription> device = describe_device(name, command.fleet, tell_user);
-  if (!device.ok()) return fail(device.error());
-  const Result<TargetOnCores> place = choose_target_there(command.place, *device);
+Result<int> examine_device(const DoctorCommand& command, const DeviceName& name) {
+  WHET_TRY(const DeviceDescription device, describe_device(name, command.fleet, tell_user));
+  const Result<TargetOnCores> place = choose_target_there(command.place, device);
   if (!place.ok()) return wrong_use(place.error());
-  const std::vector<Finding> findings = judge_device(*device);
+  const std::vector<Finding> findings = judge_device(device);
   command.json ? print_json(*place, findings) : print_text(*place, findings);
   return named(findings, Finding::Verdict::bad).empty() ? kDone : kFailed;
 }
 
-int run(const DoctorCommand& command) {
+Result<int> run(const DoctorCommand& command) {
   const Result<DeviceName> device = parse_device_name(command.device);
   if (!device.ok()) return wrong_use(device.error());
-  if (const Status fits = check_fleet(command.fleet, device->kind == DeviceName::Kind::fleet); !fits.ok())
-    return fail(fits.error());
+  WHET_RETURN_IF_ERROR(check_fleet(command.fleet, device->kind == DeviceName::Kind::fleet));
   if (device->is_remote()) return examine_device(command, *device);
   const Result<TargetOnCores> place = choose_target(command.place, *device);
   if (!place.ok()) return wrong_use(place.error());
-  if (const Result<DeviceName> fits = device_for(command.device, place->target); !fits.ok()) return fail(fits.error());
-  if (const Status status = has_device(place->target); !status.ok()) return fail(status.error());
+  WHET_RETURN_IF_ERROR(device_for(command.device, place->target));
+  WHET_RETURN_IF_ERROR(has_device(place->target));
   if (place->target.is_gpu()) {
-    const Result<std::vector<LocalGpu>> gpus = find_gpus();
-    if (!gpus.ok()) return fail(gpus.error());
-    const std::vector<Finding> findings = judge_gpus(*gpus, place->target.gpu());
+    WHET_TRY(const std::vector<LocalGpu> gpus, find_gpus());
+    const std::vector<Finding> findings = judge_gpus(gpus, place->target.gpu());
     command.json ? print_json(*place, findings) : print_text(*place, findings);
     return std::ranges::count(findings, Finding::Verdict::good, &Finding::verdict) > 0 ? kDone : kFailed;
   }
-  if (const Status status = can_run(place->target); !status.ok()) return fail(status.error());
+  WHET_RETURN_IF_ERROR(can_run(place->target));
   Conditions conditions = read_conditions(place->cores.cpus);
-  const Result<PeakBurst> burst = PeakBurst::compile(place->target);
-  if (!burst.ok()) return fail(burst.error());
-  watch(conditions, [&] { return burst->measure(place->cores.cpus); });
+  WHET_TRY(const PeakBurst burst, PeakBurst::compile(place->target));
+  watch(conditions, [&] { return burst.measure(place->cores.cpus); });
   const std::vector<Finding> findings = judge(conditions);
   command.json ? print_json(*place, findings) : print_text(*place, findings);
   return named(findings, Finding::Verdict::bad).empty() ? kDone : kFailed;
@@ -143,7 +140,7 @@ int run(const DoctorCommand& command) {
 
 }  // namespace
 
-std::function<int()> make_doctor(Arguments& arguments) {
+CommandAction make_doctor(Arguments& arguments) {
   auto command = std::make_shared<DoctorCommand>();
   add_options(arguments, command->place);
   arguments.add("--device", command->device,

@@ -25,7 +25,7 @@ constexpr const char* kProgress =
   Failed         how many of them gave no time; `whet records stats FILE` says why
 Below the rows:
   Estimated total latency   the sum of weight x latency over the tasks that have one; in brackets the same with default schedules
-  Used time, ETA            seconds since the start; seconds until the trials or the minutes are used up
+  Used time, ETA            seconds since the start; seconds until the command ends, with what is still to come
   Next ID                   the task whose round is next
   Remaining gain            what as many trials again may save: as much as the second half of each task's trials did; all of
                             its time for a task with fewer than 96
@@ -58,20 +58,20 @@ int explain_error(const Question& question) {
   Json list = Json::array();
   std::vector<std::string> names;
   std::string text;
+  for (int code = 0; code < kOutcomeCodes; ++code) names.emplace_back(name_of(static_cast<OutcomeCode>(code)));
+  const Result<std::size_t> named = find_name(question.what, names, "is no outcome");
   for (int code = 0; code < kOutcomeCodes; ++code) {
     const auto outcome = static_cast<OutcomeCode>(code);
-    names.emplace_back(name_of(outcome));
     if (question.what.empty())
       text += fmt::format("{:2} {}\n", code, name_of(outcome));
-    else if (question.what == std::to_string(code) || question.what == name_of(outcome))
+    else if (question.what == std::to_string(code) || (named.ok() && *named == static_cast<std::size_t>(code)))
       text = fmt::format("{} {}: {}\n", code, name_of(outcome), explain(outcome));
     else
       continue;
     list.add(Json::object().set("code", code).set("name", name_of(outcome)).set("meaning", explain(outcome)));
   }
   if (text.empty())
-    return wrong_use({fmt::format("explain error: \"{}\" is no outcome; expected 0 to {} or a name{}", question.what,
-                                  kOutcomeCodes - 1, did_you_mean(question.what, names))});
+    return wrong_use({fmt::format("explain error: {} (0 to {}, or a name)", named.error().message, kOutcomeCodes - 1)});
   if (question.json) return print(list);
   fmt::print("{}", text);
   return kDone;
@@ -79,11 +79,11 @@ int explain_error(const Question& question) {
 
 // ---- The options of each topic
 
-using Ask = std::function<int(const Question&)>;
+using Ask = std::function<Result<int>(const Question&)>;
 
 /// A topic that `ask` answers; `add` adds the options that it has beside --json.
-std::function<int()> make_topic(Arguments& arguments, const char* topic, const Ask& ask,
-                                void (*add)(Arguments&, Question&) = nullptr) {
+CommandAction make_topic(Arguments& arguments, const char* topic, const Ask& ask,
+                         void (*add)(Arguments&, Question&) = nullptr) {
   auto question = std::make_shared<Question>();
   question->topic = topic;
   if (add != nullptr) add(arguments, *question);
@@ -91,11 +91,16 @@ std::function<int()> make_topic(Arguments& arguments, const char* topic, const A
   return [question, ask] { return ask(*question); };
 }
 
-/// Of a model on a machine, and of its records.
 void add_model(Arguments& arguments, Question& question) {
   arguments.add("--model", question.model.model, "The model; its options as for tuning");
+  arguments.offers("--model", built_in_networks());
   add_shapes(arguments, question.model);
   arguments.add("--input", question.model.inputs, "name=x.npy: the value of an input that decides shapes");
+}
+
+/// Of a model on a machine, and of its records.
+void add_tuned_model(Arguments& arguments, Question& question) {
+  add_model(arguments, question);
   arguments.add("--records", question.records, "Its record file");
   add_options(arguments, question.rounding, "schedules");
   add_options(arguments, question.place);
@@ -105,48 +110,65 @@ void add_model(Arguments& arguments, Question& question) {
 }
 
 void add_node(Arguments& arguments, Question& question) {
-  arguments.add("node", question.what, "The node's name; without it, all are listed");
-  add_model(arguments, question);
+  arguments.add("node", question.what, "The node's name, or a part that only it has; without it, all are listed");
+  add_tuned_model(arguments, question);
   arguments.add("--contains", question.contains,
                 "The best plan with this form or cover at the node, term by term: nchw16c, merged");
 }
 
-std::function<int()> make_error(Arguments& arguments) {
+CommandAction make_error(Arguments& arguments) {
   return make_topic(arguments, "error", explain_error, [](Arguments& to, Question& question) {
     to.add("error", question.what, "Its number or name; without it, all are listed");
+    std::vector<std::string> names;
+    for (int code = 0; code < kOutcomeCodes; ++code) names.emplace_back(name_of(static_cast<OutcomeCode>(code)));
+    to.offers("error", names);
   });
 }
-std::function<int()> make_progress(Arguments& arguments) {
+CommandAction make_progress(Arguments& arguments) {
   return make_topic(arguments, "progress", [](const Question& question) { return print_text(question, kProgress); });
 }
-std::function<int()> make_metrics(Arguments& arguments) {
+CommandAction make_metrics(Arguments& arguments) {
   return make_topic(arguments, "metrics", [](const Question& question) { return print_text(question, kMetrics); });
 }
-std::function<int()> make_task(Arguments& arguments) {
+CommandAction make_task(Arguments& arguments) {
   return make_topic(arguments, "task", explain_task, [](Arguments& to, Question& question) {
-    to.add("task", question.what, "The task's number, as `whet tasks` has it");
-    add_model(to, question);
+    to.add("task", question.what, "The task's number, as `whet tasks` has it, or a part of its name");
+    add_tuned_model(to, question);
+    add_options(to, question.base);
   });
 }
-std::function<int()> make_candidate(Arguments& arguments) {
+CommandAction make_candidate(Arguments& arguments) {
   return make_topic(arguments, "candidate", explain_candidate, [](Arguments& to, Question& question) {
     to.add("candidate", question.what, "The candidate's ID, or how it begins");
-    add_model(to, question);
+    add_tuned_model(to, question);
     to.flag("--code", question.code, "Also print the hot loop of the machine code, or for a GPU the PTX");
     to.flag("--passes", question.passes, "Also print the lines that each lowering pass changed");
     to.add("--pass", question.pass, "Print only the program after this lowering pass");
   });
 }
-std::function<int()> make_layout(Arguments& arguments) {
-  const auto ask = [given = arguments.given()](const Question& question) {
+CommandAction make_passes(Arguments& arguments) {
+  return make_topic(arguments, "passes", explain_passes, [](Arguments& to, Question& question) {
+    add_model(to, question);
+    add_precision(to, question.rounding, "As for tuning: with f16, a last pass stores so what products read");
+  });
+}
+CommandAction make_layout(Arguments& arguments) {
+  const auto ask = [given = arguments.given()](const Question& question) -> Result<int> {
     if (!question.records.empty()) return explain_plan(question);
-    const Status fits = refuse_given(given, {"--contains", "--exact", "--precision", "--device", "--fleet"},
-                                     "explain layout", "asks about measured layouts; give --records FILE too");
-    return fits.ok() ? explain_layout(question) : fail(fits.error());
+    WHET_RETURN_IF_ERROR(refuse_given(given, {"--contains", "--exact", "--precision", "--device", "--fleet"},
+                                      "explain layout", "asks about measured layouts; give --records FILE too"));
+    return explain_layout(question);
   };
   return make_topic(arguments, "layout", ask, add_node);
 }
-std::function<int()> make_cover(Arguments& arguments) { return make_topic(arguments, "cover", explain_plan, add_node); }
+CommandAction make_size_topic(Arguments& arguments) {
+  return make_topic(arguments, "sizes", explain_sizes, [](Arguments& to, Question& question) {
+    add_model(to, question);
+    add_sizes(to, question.model);
+    add_precision(to, question.rounding, "As for tuning: with f16 kernels have tensors of f16");
+  });
+}
+CommandAction make_cover(Arguments& arguments) { return make_topic(arguments, "cover", explain_plan, add_node); }
 
 }  // namespace
 
@@ -166,16 +188,19 @@ int print(const Json& json) {
   return kDone;
 }
 
-std::function<int()> make_explain(Arguments& arguments) {
+CommandAction make_explain(Arguments& arguments) {
   return arguments.commands(
       "topic",
       {{"error", "What became of a candidate that gave no time", make_error},
        {"progress", "The columns while tuning", make_progress},
        {"metrics", "The other numbers", make_metrics},
-       {"task", "A task: its limits and its best candidates", make_task},
+       {"task", "A task: its limits, its best candidates, what similar tasks say", make_task},
        {"candidate", "A candidate: its choices, its loops, its times", make_candidate},
+       {"passes", "The passes over a model's graph: operators and times", make_passes},
        {"layout", "The order of dimensions of a node's result; with --records the sums that chose it", make_layout},
-       {"cover", "The kernels that compute a node together with others", make_cover}});
+       {"cover", "The kernels that compute a node together with others", make_cover},
+       {"sizes", "The structures of a model at all sizes of its ranges, and its numbers as functions",
+        make_size_topic}});
 }
 
 }  // namespace whet

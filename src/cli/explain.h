@@ -5,6 +5,7 @@
 
 #include "cli/arguments.h"
 #include "json/json.h"
+#include "workflow/base.h"
 #include "workflow/fleet.h"
 #include "workflow/model.h"
 #include "workflow/options.h"
@@ -24,6 +25,7 @@ struct Question {
   std::string device;  ///< elsewhere, whose rates limit the kernels; "": this machine
   FleetOptions fleet;
   std::string records;
+  BaseOptions base;          ///< of transfers to a task
   RoundingOptions rounding;  ///< records that it leaves out do not count
   bool code = false;         ///< the innermost loops of the machine code as well
   bool passes = false;       ///< the lines that each lowering pass changed as well
@@ -33,17 +35,23 @@ struct Question {
   bool of_covers() const { return topic == "cover"; }
 };
 
-// Each prints the answer and returns the exit code.
+// Each prints the answer and gives the exit code.
 
-/// A task: its limits where it was timed, and its best candidates.
-int explain_task(const Question&);
+/// A task: its limits where it was timed, its best candidates, and the schedules that a record base has of similar tasks.
+Result<int> explain_task(const Question&);
 /// A candidate: its choices, its loop tree, its times.
-int explain_candidate(const Question&);
+Result<int> explain_candidate(const Question&);
 /// In which order of dimensions each result is stored, and why. For a convolution or pool it also times that order and the file's.
-int explain_layout(const Question&);
+Result<int> explain_layout(const Question&);
 /// Why the kernels of a network read and write their activations as they do, or are several groups' (covers): the sums of measured and
 /// estimated times.
-int explain_plan(const Question&);
+Result<int> explain_plan(const Question&);
+
+/// The structures that a model has at the sizes of its ranges, their numbers as functions, and the sizes of each task.
+Result<int> explain_sizes(const Question&);
+
+/// Each run of a pass over the model's graph: its time, the operators before it and after it.
+Result<int> explain_passes(const Question&);
 
 /// An error of wrong use where the question has no model, or no records: `explain task: no model is given; give --model MODEL`.
 Status needs_model(const Question&);

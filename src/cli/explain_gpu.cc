@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/counted.h"
+#include "cli/output.h"
 #include "cli/table.h"
 #include "codegen/gpu/ptxas.h"
 #include "cost/gpu/estimate.h"
@@ -54,8 +55,8 @@ void print_launches(const LoopTree& tree, const Target& target) {
                fmt::format("{:.2f}", costs[i].seconds * 1e6), bound_of(costs[i])});
     seconds += costs[i].seconds;
   }
-  fmt::print("\n{} by the estimate: {:.2f} us\n{}", counted(std::ssize(costs), "launch", "launches"), seconds * 1e6,
-             table.to_text());
+  fmt::print("\n{} by the estimate: {:.2f} us\n", counted(std::ssize(costs), "launch", "launches"), seconds * 1e6);
+  print(table);
 }
 
 void print_assembled(const Result<Built>& built, const Target& target) {

@@ -7,6 +7,7 @@
 #include "base/nearest.h"
 #include "cli/command.h"
 #include "cli/explain.h"
+#include "cli/output.h"
 #include "cli/table.h"
 #include "compiler/choose.h"
 #include "compiler/compile.h"
@@ -18,8 +19,6 @@
 
 namespace whet {
 namespace {
-
-constexpr std::size_t kLayoutNodeWidth = 44;
 
 /// The graph as the layout pass meets it, and what that decides.
 struct Decided {
@@ -67,8 +66,7 @@ std::string why(OrderReason reason) {
 std::string turned_text(const Graph& graph, const std::vector<ValueId>& turned) {
   std::string text;
   for (ValueId id : turned)
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", shortened(graph.value(id).name, kLayoutNodeWidth),
-                        to_string(graph.value(id).type));
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", graph.value(id).name, to_string(graph.value(id).type));
   return text.empty() ? "–" : text;
 }
 
@@ -95,12 +93,11 @@ int print_all(const Decided& decided, bool json) {
     const StoredOrder& stored = decided.orders[n];
     ++counts[order_text(stored.order)];
     if (json) list.add(to_json(decided, n));
-    table.add({shortened(node.name, kLayoutNodeWidth), name_of(node.op),
-               to_string(decided.graph.value(node.output).type), order_text(stored.order),
+    table.add({node.name, name_of(node.op), to_string(decided.graph.value(node.output).type), order_text(stored.order),
                turned_text(decided.graph, stored.turned)});
   }
   if (json) return print(list);
-  fmt::print("{}", table.to_text());
+  print(table);
   std::string summary;
   for (const auto& [order, count] : counts)
     summary += fmt::format("{}{} {}", summary.empty() ? "" : ", ", count, order);
@@ -262,20 +259,18 @@ void print_measured(const std::vector<OrderTime>& times, const Target& target) {
   for (const OrderTime& time : times)
     table.add({order_name(time.order), microseconds(time.kernel), time.operand, time.result, microseconds(time.sum),
                time.chosen ? "chosen" : ""});
-  fmt::print("The operator alone, with default schedules, the fastest of 60 runs on {}:\n{}", to_string(target),
-             table.to_text());
+  fmt::print("The operator alone, with default schedules, the fastest of 60 runs on {}:\n", to_string(target));
+  print(table);
 }
 
-int print_node(const Decided& decided, const Question& question) {
+Result<int> print_node(const Decided& decided, const Question& question) {
   std::vector<std::string> names;
   for (const Node& node : decided.graph.nodes) names.push_back(node.name);
-  const auto found = std::find(names.begin(), names.end(), question.what);
-  if (found == names.end())
-    return wrong_use(
-        {fmt::format("explain layout: the model has no node \"{}\" after simplification{}; `whet explain "
-                     "layout --model {}` lists them",
-                     question.what, did_you_mean(question.what, names), question.model.model)});
-  const auto n = static_cast<std::size_t>(found - names.begin());
+  const Result<std::size_t> found = find_name(question.what, names, "is no node of the model after simplification");
+  if (!found.ok())
+    return wrong_use({fmt::format("explain layout: {}; `whet explain layout --model {}` lists all",
+                                  found.error().message, question.model.model)});
+  const std::size_t n = *found;
   const Node& node = decided.graph.nodes[n];
   const StoredOrder& stored = decided.orders[n];
   const std::string reader = other_reader(decided, n);
@@ -287,14 +282,12 @@ int print_node(const Decided& decided, const Question& question) {
   }
   std::vector<OrderTime> times;
   if (has_two_orders(node)) {
-    const Result<TargetOnCores> place = choose_target(question.place);
-    if (!place.ok()) return fail(place.error());
+    WHET_TRY(const TargetOnCores place, choose_target(question.place));
     for (const Order order : {Order::channels_last, Order::file}) {
-      const Result<OrderTime> time = time_order(decided, n, order, *place);
-      if (!time.ok()) return fail(time.error());
-      times.push_back(*time);
+      WHET_TRY(const OrderTime time, time_order(decided, n, order, place));
+      times.push_back(time);
     }
-    if (!question.json) print_measured(times, place->target);
+    if (!question.json) print_measured(times, place.target);
   }
   if (!question.json) return kDone;
   Json orders = Json::array();
@@ -304,15 +297,12 @@ int print_node(const Decided& decided, const Question& question) {
 
 }  // namespace
 
-int explain_layout(const Question& question) {
-  if (const Status asked = needs_model(question); !asked.ok()) return fail(asked.error());
-  const Result<InputFiles> files = read_named_inputs(question.model);
-  if (!files.ok()) return fail(files.error());
-  Result<Graph> graph = load_graph(question.model, *files);
-  if (!graph.ok()) return fail(graph.error());
-  const Result<Decided> decided = decide(std::move(*graph));
-  if (!decided.ok()) return fail(decided.error());
-  return question.what.empty() ? print_all(*decided, question.json) : print_node(*decided, question);
+Result<int> explain_layout(const Question& question) {
+  WHET_RETURN_IF_ERROR(needs_model(question));
+  WHET_TRY(const InputFiles files, read_named_inputs(question.model));
+  WHET_TRY(Graph graph, load_graph(question.model, files));
+  WHET_TRY(const Decided decided, decide(std::move(graph)));
+  return question.what.empty() ? print_all(decided, question.json) : print_node(decided, question);
 }
 
 }  // namespace whet

@@ -40,6 +40,8 @@ run
   vector i in 0 .. 8
     y[i] = (x[i] + 1f)
 == unbind, 0.000 ms: changes nothing
+== remainders, 0.000 ms: changes nothing
+== interiors, 0.000 ms: changes nothing
 == resolve_guards, 0.000 ms: changes nothing
 == simplify, 0.000 ms: changes nothing
 == verify, 0.000 ms: changes nothing

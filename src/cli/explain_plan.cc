@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/explain.h"
 #include "cli/layouts.h"
+#include "cli/output.h"
 #include "cli/table.h"
 #include "plan/plan.h"
 #include "plan/tried.h"
@@ -20,8 +21,6 @@
 
 namespace whet {
 namespace {
-
-constexpr std::size_t kPlanNodeWidth = 40;
 
 /// A network, what its kernels cost on other forms, and its best plan.
 struct Priced {
@@ -54,7 +53,7 @@ Result<Priced> price(const Question& question) {
     priced.excess = plan->excess;
   }
   // A form that is asked for pads any channels.
-  if (parse_form(question.contains)) add_forms_of({{question.what, question.contains}}, alternatives);
+  if (parse_activation_layout(question.contains)) add_forms_of({{question.what, question.contains}}, alternatives);
   WHET_TRY(priced.alternatives, find_alternatives(priced.fused, place.target, alternatives));
   PriceOptions options;
   const RecordRates known = rates_for(asked, measured_elsewhere(priced.read.records, tasks, place.target));
@@ -87,7 +86,7 @@ std::string_view word(PriceKind kind) {
 }
 
 std::string node_of(const Priced& priced, int number) {
-  return shortened(priced.fused.graph.value(at(priced, number).fragment.writes.front().value).name, kPlanNodeWidth);
+  return priced.fused.graph.value(at(priced, number).fragment.writes.front().value).name;
 }
 
 bool has_excess(const Priced& priced) { return priced.excess != NetworkExcess(); }
@@ -202,12 +201,12 @@ int print_map(const Priced& priced, bool json) {
     if (a.task < 0) continue;
     const Price& p = priced.prices[static_cast<std::size_t>(number)];
     std::vector<std::string> row = {node_of(priced, number),
-                                    shortened(priced.alternatives.tasks[static_cast<std::size_t>(a.task)].name, 48),
-                                    stored_text(a)};
+                                    priced.alternatives.tasks[static_cast<std::size_t>(a.task)].name, stored_text(a)};
     add_price(priced, p, row);
     table.add(std::move(row));
   }
-  fmt::print("{}{}", table.to_text(), closing(priced));
+  print(table);
+  fmt::print("{}", closing(priced));
   return kDone;
 }
 
@@ -249,17 +248,26 @@ int print_covers(const Priced& priced, bool json) {
     ++covers;
   }
   if (json) return print(answer_json(priced, kernels));
-  fmt::print("{}{}. Next: whet explain cover NODE\n{}", table.to_text(), counted(covers, "cover"), closing(priced));
+  print(table);
+  fmt::print("{}. Next: whet explain cover NODE\n{}", counted(covers, "cover"), closing(priced));
   return kDone;
 }
 
-/// The group whose kernel computes the node; -1 where none does.
-int group_with(const FusedGraph& fused, const std::string& name) {
+struct Computed {
+  std::string name;  ///< of a node, or of its result
+  int group;         ///< whose kernel computes it
+};
+/// What kernels compute, by the names of nodes and of their results.
+std::vector<Computed> computed_by(const FusedGraph& fused) {
+  std::vector<Computed> all;
   for (std::size_t g = 0; g < fused.groups.size(); ++g)
-    for (NodeId n : fused.groups[g].nodes)
-      if (fused.graph.node(n).name == name || fused.graph.value(fused.graph.node(n).output).name == name)
-        return static_cast<int>(g);
-  return -1;
+    for (NodeId n : fused.groups[g].nodes) {
+      const Node& node = fused.graph.node(n);
+      const std::string& result = fused.graph.value(node.output).name;
+      all.push_back({node.name, static_cast<int>(g)});
+      if (result != node.name) all.push_back({result, static_cast<int>(g)});
+    }
+  return all;
 }
 
 /// The lists' difference: what only the first has.
@@ -287,8 +295,9 @@ Status print_forced(const Priced& priced, int forced) {
       add_price(priced, p, row);
       table.add(std::move(row));
     }
-  fmt::print("{} at {}: {} ms, {:+.4f} ms\n{}", stored_text(at(priced, forced)), node_of(priced, forced),
-             exact_milliseconds(plans.best.front().seconds), difference * 1e3, table.to_text());
+  fmt::print("{} at {}: {} ms, {:+.4f} ms\n", stored_text(at(priced, forced)), node_of(priced, forced),
+             exact_milliseconds(plans.best.front().seconds), difference * 1e3);
+  print(table);
   return ok_status();
 }
 
@@ -334,40 +343,40 @@ Status print_group(const Priced& priced, int group, const Question& question) {
     print(answer_json(priced, kernels));
     return ok_status();
   }
-  fmt::print("{}", table.to_text());
+  print(table);
   if (!question.contains.empty())
     for (int number : shown) WHET_RETURN_IF_ERROR(print_forced(priced, number));
   fmt::print("{}", closing(priced));
   return ok_status();
 }
 
-int print_node(const Priced& priced, const Question& question) {
-  const int group = group_with(priced.fused, question.what);
-  if (group < 0) {
-    std::vector<std::string> names;
-    for (const Node& node : priced.fused.graph.nodes) names.push_back(node.name);
-    return wrong_use({fmt::format("explain {}: no kernel computes a node \"{}\"{}; without a name, all are listed",
-                                  question.topic, question.what, did_you_mean(question.what, names))});
-  }
-  if (!question.contains.empty() && !question.of_covers() && !parse_form(question.contains))
+Result<int> print_node(const Priced& priced, const Question& question) {
+  const std::vector<Computed> computed = computed_by(priced.fused);
+  std::vector<std::string> names;
+  for (const Computed& each : computed) names.push_back(each.name);
+  const Result<std::size_t> found = find_name(question.what, names, "is no node that a kernel computes");
+  if (!found.ok())
+    return wrong_use(
+        {fmt::format("explain {}: {}; without a name, all are listed", question.topic, found.error().message)});
+  const auto& [name, group] = computed[*found];
+  if (!question.contains.empty() && !question.of_covers() && !parse_activation_layout(question.contains))
     return wrong_use(
         {fmt::format("--contains is \"{}\"; expected nhwc, nchw or blocks like nchw16c", question.contains)});
   if (!question.json)
-    fmt::print("{}: {}\n", question.what, name_of(priced.fused, priced.fused.groups[static_cast<std::size_t>(group)]));
-  const Status printed = print_group(priced, group, question);
-  return printed.ok() ? kDone : fail(printed.error());
+    fmt::print("{}: {}\n", name, name_of(priced.fused, priced.fused.groups[static_cast<std::size_t>(group)]));
+  WHET_RETURN_IF_ERROR(print_group(priced, group, question));
+  return kDone;
 }
 
 }  // namespace
 
-int explain_plan(const Question& question) {
-  if (const Status asked = needs_model(question); !asked.ok()) return fail(asked.error());
-  if (const Status asked = needs_records(question); !asked.ok()) return fail(asked.error());
-  const Result<Priced> priced = price(question);
-  if (!priced.ok()) return fail(priced.error());
+Result<int> explain_plan(const Question& question) {
+  WHET_RETURN_IF_ERROR(needs_model(question));
+  WHET_RETURN_IF_ERROR(needs_records(question));
+  WHET_TRY(const Priced priced, price(question));
   if (question.what.empty())
-    return question.of_covers() ? print_covers(*priced, question.json) : print_map(*priced, question.json);
-  return print_node(*priced, question);
+    return question.of_covers() ? print_covers(priced, question.json) : print_map(priced, question.json);
+  return print_node(priced, question);
 }
 
 }  // namespace whet

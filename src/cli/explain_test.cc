@@ -77,6 +77,21 @@ TEST_F(ExplainTest, CandidateHasItsRecordLoopsPassesAndCode) {
   EXPECT_FALSE(candidate["passes"].items().empty());
   EXPECT_NE(candidate["code"].string().find("bytes of code"), std::string::npos);
 }
+TEST_F(ExplainTest, PassesHaveALineForEachRun) {
+  const Json answer = ask({"passes", "--model", "zoo:mlp"});
+  const auto& passes = answer["passes"].items();
+  ASSERT_EQ(passes.size() + 1, graph_passes().size()) << "halves are not asked for";
+  EXPECT_EQ(ask({"passes", "--model", "zoo:mlp", "--precision", "f16"})["passes"].items().size(), passes.size() + 1);
+  const std::size_t imported = load_graph({.model = "zoo:mlp"})->nodes.size();
+  EXPECT_EQ(passes.front()["operators_before"].integer(), static_cast<std::int64_t>(imported));
+  for (std::size_t i = 0; i < passes.size(); ++i) {
+    EXPECT_EQ(passes[i]["pass"].string(), graph_passes()[i].name);
+    EXPECT_GE(passes[i]["seconds"].number(), 0);
+    if (i == 0) continue;
+    EXPECT_EQ(passes[i]["operators_before"].integer(), passes[i - 1]["operators_after"].integer());
+  }
+  EXPECT_EQ(answer["groups"].integer(), std::ssize(load_fused({.model = "zoo:mlp"})->groups));
+}
 TEST_F(ExplainTest, LayoutIsAListOfNodesAndOneNode) {
   const Json all = ask({"layout", "--model", "zoo:mlp"});
   ASSERT_FALSE(all.items().empty());

@@ -13,6 +13,8 @@
 #include "cli/explain.h"
 #include "cli/explain_gpu.h"
 #include "cli/explain_passes.h"
+#include "cli/explain_transfers.h"
+#include "cli/output.h"
 #include "cli/table.h"
 #include "codegen/build.h"
 #include "codegen/machine_loops.h"
@@ -41,11 +43,6 @@ struct Opened {
   RecordsRead read;
 };
 
-Status is_whole(const Question& question) {
-  WHET_RETURN_IF_ERROR(needs_model(question));
-  return needs_records(question);
-}
-
 Result<Opened> open(const Question& question) {
   Opened opened;
   WHET_TRY(opened.where, choose_asked_place(question.place, question.device, question.fleet, tell_user));
@@ -54,6 +51,7 @@ Result<Opened> open(const Question& question) {
   WHET_TRY(const InputFiles files, read_named_inputs(question.model));
   WHET_TRY(opened.fused, load_fused(question.model, files, question.rounding.passes()));
   WHET_TRY(opened.tasks, extract_tasks(opened.fused, opened.place.target));
+  if (question.records.empty()) return opened;
   WHET_TRY(opened.read, read_records(question.records));
   opened.read.records.count(EmulatedRecords::too);
   for (const std::string& note : opened.read.notes) tell_user(note);
@@ -104,19 +102,25 @@ struct TaskAnswer {
   RecordRates known;
   std::vector<Limit> limits;
   double seconds = 0;  ///< of the best; 0: none ran
+  TransferAnswer transfers;
 };
 
-Json to_json(const TaskAnswer& answer, int id) {
+Json to_json(const TaskAnswer& answer, std::size_t id) {
   Json limits = Json::array(), best = Json::array();
   for (const Limit& limit : answer.limits)
     limits.add(Json::object().set("what", limit.what).set("seconds", limit.seconds).set("why", limit.why));
-  for (std::size_t i = 0; i < std::min(kShown, answer.list.size()); ++i)
-    best.add(Json::object()
-                 .set("seconds", answer.list[i]->outcome.best_seconds())
-                 .set("candidate", answer.list[i]->tree_hash)
-                 .set("choices", parse_json(to_json(answer.list[i]->candidate)).value()));
-  return Json::object()
-      .set("id", id)
+  for (std::size_t i = 0; i < std::min(kShown, answer.list.size()); ++i) {
+    Json schedule = Json::object()
+                        .set("seconds", answer.list[i]->outcome.best_seconds())
+                        .set("candidate", answer.list[i]->tree_hash)
+                        .set("choices", parse_json(to_json(answer.list[i]->candidate)).value());
+    if (const ProcessorPlacement& placement = answer.list[i]->outcome.placement; placement.is_known())
+      schedule.set("round_trip_ns", placement.round_trip_ns);
+    best.add(std::move(schedule));
+  }
+  Json out = Json::object();
+  if (!answer.transfers.base.empty()) out.set("base", to_json(answer.transfers));
+  return out.set("id", static_cast<std::int64_t>(id))
       .set("name", answer.task.name)
       .set("weight", answer.task.weight)
       .set("flops", flops(answer.task.dag))
@@ -128,45 +132,71 @@ Json to_json(const TaskAnswer& answer, int id) {
 }
 
 int print_task(const Opened& opened, const Question& question) {
-  int id = -1;
+  std::size_t id = 0;
   const char* end = question.what.data() + question.what.size();
   const auto [read, code] = std::from_chars(question.what.data(), end, id);
-  if (code != std::errc() || read != end || id < 0 || static_cast<std::size_t>(id) >= opened.tasks.size())
-    return wrong_use({fmt::format("explain task: \"{}\" is no task of this model; expected 0 to {} (`whet tasks`)",
-                                  question.what, opened.tasks.size() - 1)});
-  const Task& task = opened.tasks[static_cast<std::size_t>(id)];
+  if (code != std::errc() || read != end || id >= opened.tasks.size()) {
+    std::vector<std::string> names;
+    for (const Task& each : opened.tasks) names.push_back(each.name);
+    // A number that no task has is no part of a name, though sizes in names may have it.
+    if (question.what.find_first_not_of("0123456789") == std::string::npos) names.clear();
+    const Result<std::size_t> found = find_name(question.what, names, "is no task of this model");
+    if (!found.ok())
+      return wrong_use({fmt::format("explain task: {} (0 to {}, or a name: `whet tasks`)", found.error().message,
+                                    opened.tasks.size() - 1)});
+    id = *found;
+  }
+  const Task& task = opened.tasks[id];
   const Target& target = opened.place.target;
   const std::vector<const Record*> list = opened.read.records.ranking(task.key, task.within, target);
   const double seconds = list.empty() ? 0 : list.front()->outcome.best_seconds();
   const std::int64_t footprint = network_footprint(opened.fused, opened.tasks, false);
   const RecordRates known = rates_for(opened.where, list.empty() ? "" : measured_elsewhere(list.front()->outcome));
   const std::vector<Limit> limits = limits_of(task.dag, known.rates, footprint);
-  if (question.json) return print(to_json(TaskAnswer{task, list, known, limits, seconds}, id));
+  const std::shared_ptr<const RecordBase> base = choose_base(question.base, target, tell_user);
+  const TransferAnswer transfers =
+      transfer_answer(task, opened.read.records, *base, target, question.rounding.schedules());
+  if (question.json) return print(to_json(TaskAnswer{task, list, known, limits, seconds, transfers}, id));
   fmt::print("Task {}: {}, {} in the network\n", id, task.name, counted(task.weight, "time"));
   print_limits(limits, seconds, known);
   if (list.empty()) {
-    fmt::print("No trial of it on {} is in {}: it runs on its default schedule.\n", to_string(target),
-               question.records);
+    fmt::print("{}: it runs on {}.\n",
+               question.records.empty()
+                   ? "No records are given"
+                   : fmt::format("No trial of it on {} is in {}", to_string(target), question.records),
+               transfers.is_one_taken() ? "a schedule of a similar task" : "its default schedule");
+    print_transfers(transfers);
     return kDone;
   }
   if (list.front()->outcome.emulated()) fmt::print("{}\n", target.is_gpu() ? kEstimates : kEmulatorTimes);
   fmt::print("{} ms is the best of {} that ran: {:.1f} GFLOPS. {}\n", exact_milliseconds(seconds),
              counted(std::ssize(list), "schedule"), flops(task.dag) / seconds / 1e9, verdict(limits, seconds));
-  Table table({{"Time (ms)"}, {"Candidate", false}, {"Choices", false}});
-  for (std::size_t i = 0; i < std::min(kShown, list.size()); ++i)
-    table.add({exact_milliseconds(list[i]->outcome.best_seconds()), list[i]->tree_hash, to_json(list[i]->candidate)});
+  const std::size_t shown = std::min(kShown, list.size());
+  const bool moved = std::any_of(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(shown), [&](const Record* r) {
+    return differ(r->outcome.placement, list.front()->outcome.placement);
+  });
+  Table table = moved ? Table({{"Time (ms)"}, {"Placement", false}, {"Candidate", false}, {"Choices", false}})
+                      : Table({{"Time (ms)"}, {"Candidate", false}, {"Choices", false}});
+  for (std::size_t i = 0; i < shown; ++i) {
+    std::vector<std::string> row = {exact_milliseconds(list[i]->outcome.best_seconds()), list[i]->tree_hash,
+                                    to_json(list[i]->candidate)};
+    if (moved) row.insert(row.begin() + 1, to_text(list[i]->outcome.placement));
+    table.add(std::move(row));
+  }
   const std::string wanted = question.device.empty() ? question.place.target : to_string(target);
-  fmt::print("{}Next: whet explain candidate {} --model {} --records {}{}\n", table.to_text(), list.front()->tree_hash,
+  print(table);
+  print_transfers(transfers);
+  fmt::print("Next: whet explain candidate {} --model {} --records {}{}\n", list.front()->tree_hash,
              question.model.model, question.records, wanted.empty() ? "" : " --target \"" + wanted + "\"");
   return kDone;
 }
 
-int print_pass(const LoweringTrace& trace, const std::string& pass) {
+Result<int> print_pass(const LoweringTrace& trace, const std::string& pass) {
   if (const LoweringStep* step = trace.find(pass)) {
     fmt::print("{}", step->text);
     return kDone;
   }
-  if (trace.error) return fail(*trace.error);
+  if (trace.error) return *trace.error;
   std::vector<std::string> names;
   std::string list;
   for (const LoweringStep& step : trace.steps) {
@@ -224,6 +254,7 @@ void print_record(const Record& record, const Task& task) {
                                         outcome.truncated ? " (ended early as clearly slower than the best)" : "")
                           : ": " + outcome.message,
              record.target, record.outcome.cache);
+  if (outcome.placement.is_known()) fmt::print("  placement  the processors lay at {}\n", to_text(outcome.placement));
   if (std::abs(outcome.pace - 1) >= 0.005)
     fmt::print("  pace       {:.2f}: the clock time was {} ms; the champion took this much longer than when it won\n",
                outcome.pace, exact_milliseconds(outcome.best_seconds() * outcome.pace));
@@ -259,7 +290,7 @@ int refuse_several(const std::string& id, const std::vector<std::string>& candid
                    shown < candidates.size() ? fmt::format(", and {} others", candidates.size() - shown) : "")});
 }
 
-int print_candidate(const Opened& opened, const Question& question) {
+Result<int> print_candidate(const Opened& opened, const Question& question) {
   if (const auto candidates = candidates_of(opened, question.what); candidates.size() > 1)
     return refuse_several(question.what, candidates);
   for (const Task& task : opened.tasks) {
@@ -295,18 +326,20 @@ int print_candidate(const Opened& opened, const Question& question) {
 
 }  // namespace
 
-int explain_task(const Question& question) {
-  if (const Status asked = is_whole(question); !asked.ok()) return fail(asked.error());
-  const Result<Opened> opened = open(question);
-  return opened.ok() ? print_task(*opened, question) : fail(opened.error());
+Result<int> explain_task(const Question& question) {
+  WHET_RETURN_IF_ERROR(needs_model(question));
+  WHET_RETURN_IF_ERROR(question.base.check());
+  WHET_TRY(const Opened opened, open(question));
+  return print_task(opened, question);
 }
 
-int explain_candidate(const Question& question) {
+Result<int> explain_candidate(const Question& question) {
   if (question.what.empty())
     return wrong_use({"explain candidate: no candidate is given; `whet explain task` lists their IDs"});
-  if (const Status asked = is_whole(question); !asked.ok()) return fail(asked.error());
-  const Result<Opened> opened = open(question);
-  return opened.ok() ? print_candidate(*opened, question) : fail(opened.error());
+  WHET_RETURN_IF_ERROR(needs_model(question));
+  WHET_RETURN_IF_ERROR(needs_records(question));
+  WHET_TRY(const Opened opened, open(question));
+  return print_candidate(opened, question);
 }
 
 }  // namespace whet

@@ -32,11 +32,11 @@ Result<AlternativeOptions> LayoutOptions::alternatives(const Target& target) con
   for (std::size_t at = 0; at <= layouts.size();) {
     const std::size_t end = std::min(layouts.find(',', at), layouts.size());
     const std::string word = layouts.substr(at, end - at);
-    const std::optional<Form> form = parse_form(word);
+    const std::optional<ActivationLayout> form = parse_activation_layout(word);
     if (!form && word != "search")
       return Error{fmt::format("--layouts has \"{}\"; expected search, nhwc, nchw or blocks like nchw16c", word)};
     if (form) options.padded.push_back(*form);
-    for (Form one : form ? std::vector{*form} : forms_for(target))
+    for (ActivationLayout one : form ? std::vector{*form} : forms_for(target))
       if (one != kChannelsLast && std::find(options.forms.begin(), options.forms.end(), one) == options.forms.end())
         options.forms.push_back(one);
     at = end + 1;
@@ -66,8 +66,12 @@ std::string plan_report(const PlanSearch& search) {
   for (const PlanSearch::Tried& tried : search.tried) text += "  in the network " + tried_text(tried) + "\n";
   if (search.interrupted)
     text += "  nothing is decided, since tuning was interrupted\n";
+  else if (search.out_of_time)
+    text += fmt::format("  nothing is decided, since no time was left to compare a plan in the network{}\n",
+                        search.chosen.graph.empty() ? "; compiles choose by the sums" : "");
   else if (search.tried.empty())
     text += "  no plan of kernels that were measured is shorter than the usual one\n";
+  if (search.out_of_time && search.chosen.graph.empty()) return text;
   return text + fmt::format("  chosen         {}{}\n", kernels_text(search.chosen.kernels),
                             search.noisy && !search.chosen.kernels.empty() ? ", as before" : "");
 }

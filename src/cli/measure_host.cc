@@ -24,6 +24,8 @@ int run() {
 
 }  // namespace
 
-std::function<int()> make_measure_host(Arguments&) { return run; }
+CommandAction make_measure_host(Arguments&) {
+  return [] { return run(); };
+}
 
 }  // namespace whet

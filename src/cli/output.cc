@@ -1,11 +1,13 @@
 #include "cli/output.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <string>
 
 #include "base/shown.h"
+#include "cli/terminal.h"
 
 namespace whet {
 namespace {
@@ -48,5 +50,15 @@ void command_terminal(std::FILE* to, std::string_view command) {
 }
 
 bool write_bytes(std::string_view bytes) { return std::fflush(stdout) == 0 && write_to(STDOUT_FILENO, bytes); }
+
+void print(const Table& table) { print(table.fitted(output_columns())); }
+
+void print(const Table::Text& text) {
+  const bool terminal = isatty(STDOUT_FILENO) != 0;
+  if (terminal && has_colours()) command_terminal(stdout, "\x1b[1m");
+  fmt::print("{}", text.titles);
+  if (terminal && has_colours()) command_terminal(stdout, "\x1b[0m");
+  fmt::print("{}", text.rows);
+}
 
 }  // namespace whet

@@ -10,6 +10,7 @@
 #include "base/spread.h"
 #include "cli/add_options.h"
 #include "cli/command.h"
+#include "cli/output.h"
 #include "cli/table.h"
 #include "json/json.h"
 #include "measure/cpu/peak.h"
@@ -29,12 +30,12 @@ struct ProfileCommand {
 };
 
 /// Wider names are cut in the table, not in JSON.
-constexpr std::size_t kNodeWidth = 36, kOpWidth = 44;
 
 struct Profiled {
   whet_profile profile;
   std::vector<const whet_step_profile*> steps;  ///< the slowest first
   double whole_ns = 0, steps_ns = 0;            ///< means of a run
+  double flops = 0;                             ///< of a run
   double peak_gflops = 0;                       ///< of the threads that run it, or of a GPU
 };
 
@@ -43,10 +44,11 @@ double mean_ns(const whet_step_profile& step, const whet_profile& profile) {
 }
 
 Profiled describe(const OpenedModel& model) {
-  Profiled out{model.profile(), {}, 0, 0, 0};
+  Profiled out{model.profile(), {}, 0, 0, 0, 0};
   for (std::uint32_t i = 0; i < out.profile.steps; ++i) {
     out.steps.push_back(out.profile.step + i);
     out.steps_ns += mean_ns(out.profile.step[i], out.profile);
+    out.flops += out.profile.step[i].flops;
   }
   std::stable_sort(out.steps.begin(), out.steps.end(),
                    [](const auto* a, const auto* b) { return a->total_ns > b->total_ns; });
@@ -83,12 +85,25 @@ std::string busy_line(const Profiled& profiled) {
                      counted(disturbed, "operation"), for_count(disturbed, "its", "their"));
 }
 
+/// One line where an operation that matters is off its record: a time belongs to a placement of the processors.
+std::string placement_text(const OpenedModel& model, const Profiled& profiled) {
+  constexpr double kMatters = 0.02;
+  const bool off = std::ranges::any_of(profiled.steps, [&](const whet_step_profile* step) {
+    const double ns = mean_ns(*step, profiled.profile);
+    return ns >= kMatters * profiled.steps_ns && !is_disturbed(*step, profiled.profile) &&
+           is_off_record(ns, step->predicted_seconds * 1e9);
+  });
+  const std::string line = off ? placement_line(placement_of(model), model.info().records) : "";
+  return line.empty() ? "" : line + "\n";
+}
+
 std::string percent(double part, double whole) { return whole > 0 ? fmt::format("{:.1f}%", 100 * part / whole) : "–"; }
 
 /// `emulator`: one ran it, on a device elsewhere.
 void print_text(const OpenedModel& model, const Profiled& profiled, bool emulator) {
   fmt::print("{} · {} · {} · {}\n", model.info().name, model.info().target,
              counted(std::int64_t(profiled.profile.runs), "run"), threads_text(model));
+  if (const std::string sizes = sizes_text(model); !sizes.empty()) fmt::print("at {}\n", sizes);
   if (model.is_emulated()) fmt::print("{}\n", kEstimates);
   if (emulator) fmt::print("{}\n", kEmulatorTimes);
   Table table(
@@ -96,11 +111,12 @@ void print_text(const OpenedModel& model, const Profiled& profiled, bool emulato
   for (const whet_step_profile* step : profiled.steps) {
     const double ns = mean_ns(*step, profiled.profile), gflops = step->flops / ns;
     const double predicted = step->predicted_seconds * 1e6;
-    table.add({shortened(step->node, kNodeWidth), shortened(step->op, kOpWidth), fmt::format("{:.1f}", ns / 1e3),
-               percent(ns, profiled.steps_ns), fmt::format("{:.1f}", gflops), percent(gflops, profiled.peak_gflops),
+    table.add({step->node, step->op, fmt::format("{:.1f}", ns / 1e3), percent(ns, profiled.steps_ns),
+               fmt::format("{:.1f}", gflops), percent(gflops, profiled.peak_gflops),
                predicted > 0 ? fmt::format("{:.1f}", predicted) : "–", off_of(*step, profiled.profile)});
   }
-  fmt::print("{}{}", table.to_text(), busy_line(profiled));
+  print(table);
+  fmt::print("{}{}", busy_line(profiled), placement_text(model, profiled));
   fmt::print(
       "Total: {:.1f} us in {}; whole run {:.1f} us ({:.1f}% outside of operations; copies of inputs and "
       "outputs {:.1f} us)\n",
@@ -110,7 +126,7 @@ void print_text(const OpenedModel& model, const Profiled& profiled, bool emulato
   if (profiled.peak_gflops > 0)
     fmt::print("Peak {}: {:.1f} GFLOPS; {:.1f} reached by the whole\n",
                model.device() != nullptr ? "by the data sheet" : "of these threads, measured now", profiled.peak_gflops,
-               model.info().flops / profiled.whole_ns);
+               profiled.flops / profiled.whole_ns);
 }
 
 void print_json(const OpenedModel& model, const Profiled& profiled) {
@@ -132,9 +148,11 @@ void print_json(const OpenedModel& model, const Profiled& profiled) {
   }
   Json out = Json::object();
   out.set("model", model.info().name).set("target", model.info().target);
+  if (const std::string sizes = sizes_text(model); !sizes.empty()) out.set("at", sizes);
   out.set("runs", static_cast<std::int64_t>(profiled.profile.runs)).set("whole_us", profiled.whole_ns / 1e3);
   out.set("min_us", static_cast<double>(profiled.profile.min_ns) / 1e3)
       .set("disturbed", is_far_above(profiled.whole_ns, static_cast<double>(profiled.profile.min_ns)));
+  if (const ProcessorPlacement now = placement_of(model); now.is_known()) out.set("round_trip_ns", now.round_trip_ns);
   out.set("steps_us", profiled.steps_ns / 1e3).set("peak_gflops", profiled.peak_gflops).set("steps", steps);
   fmt::print("{}\n", dump(out, 2));
 }
@@ -183,30 +201,24 @@ Status write_trace(const std::string& path, OpenedModel& model, int runs) {
   return write_file(path, dump(Json::object().set("traceEvents", std::move(events))));
 }
 
-int run(ProfileCommand& command) {
+Result<int> run(ProfileCommand& command) {
   if (command.runnable.model.fill.empty()) command.runnable.model.fill = "random";
   command.runnable.times_alone = true;
-  const Result<InputFiles> files = read_inputs(command.runnable.model);
-  if (!files.ok()) return fail(files.error());
-  Result<Runnable> runnable = open_runnable(command.runnable, *files);
-  if (!runnable.ok()) return fail(runnable.error());
-  OpenedModel& model = runnable->model;
-  Result<std::vector<Tensor>> inputs = inputs_of(model, command.runnable.model, *files);
-  if (!inputs.ok()) return fail(inputs.error());
-  if (const Status set = model.set_inputs(std::move(*inputs)); !set.ok()) return fail(set.error());
-  if (const Status status = model.profile_runs(std::min(command.runs, 10), command.runs); !status.ok())
-    return fail(status.error());
+  WHET_TRY(const InputFiles files, read_inputs(command.runnable.model));
+  WHET_TRY(Runnable runnable, open_runnable(command.runnable, files));
+  OpenedModel& model = runnable.model;
+  WHET_TRY(std::vector<Tensor> inputs, inputs_of(model, command.runnable.model, files));
+  WHET_RETURN_IF_ERROR(model.set_inputs(std::move(inputs)));
+  WHET_RETURN_IF_ERROR(model.profile_runs(std::min(command.runs, 10), command.runs));
   const Profiled profiled = describe(model);
-  if (!command.trace.empty())
-    if (const Status written = write_trace(command.trace, model, command.runs); !written.ok())
-      return fail(written.error());
-  command.json ? print_json(model, profiled) : print_text(model, profiled, runnable->emulator);
+  if (!command.trace.empty()) WHET_RETURN_IF_ERROR(write_trace(command.trace, model, command.runs));
+  command.json ? print_json(model, profiled) : print_text(model, profiled, runnable.emulator);
   return kDone;
 }
 
 }  // namespace
 
-std::function<int()> make_profile(Arguments& arguments) {
+CommandAction make_profile(Arguments& arguments) {
   auto command = std::make_shared<ProfileCommand>();
   add_options(arguments, command->runnable);
   arguments.add("--runs", command->runs, 1, 1000000000, "Inferences to measure");

@@ -10,13 +10,16 @@
 
 #include "base/counted.h"
 #include "base/shown.h"
+#include "cli/add_options.h"
 #include "cli/command.h"
+#include "cli/records_pack.h"
 #include "cli/records_text.h"
 #include "json/json.h"
 #include "records/digest.h"
 #include "records/plan_line.h"
 #include "records/record_file.h"
 #include "records/record_line.h"
+#include "workflow/base.h"
 #include "workflow/options.h"
 
 namespace whet {
@@ -27,6 +30,7 @@ struct RecordsCommand {
   std::vector<std::string> files;
   std::string output;
   bool json = false;
+  PackOptions pack;  ///< without its files
 };
 
 Json stats_json(const RecordStats& stats) {
@@ -64,26 +68,28 @@ Json stats_json(const RecordStats& stats) {
 struct RecordFiles {
   std::optional<RecordRewrite> output;
   std::deque<RecordsRead> read;
-  std::vector<RecordsRead*> all;   ///< one a file
-  std::vector<std::string> newer;  ///< lines of newer versions, each once
+  std::vector<RecordsRead*> all;  ///< one a file
+  std::vector<std::string> kept;  ///< lines of newer versions, each once, and of record bases, each base once
+  std::int64_t base_lines = 0;    ///< among them
 };
 
 /// "; 12 lines left out": of those that the file had.
 std::string left_out(std::int64_t lines) { return lines == 0 ? "" : "; " + counted(lines, "line") + " left out"; }
 
 /// The records as lines, to `-o` or to standard output.
-int write(const RecordsCommand& command, RecordFiles& files, const std::vector<Record>& records,
-          const std::vector<Plan>& plans) {
+Result<int> write(const RecordsCommand& command, RecordFiles& files, const std::vector<Record>& records,
+                  const std::vector<Plan>& plans) {
   if (!files.output) {
     for (const Record& record : records) fmt::print("{}\n", to_line(record));
     for (const Plan& plan : plans) fmt::print("{}\n", to_line(plan));
-    for (const std::string& line : files.newer) fmt::print("{}\n", line);
+    for (const std::string& line : files.kept) fmt::print("{}\n", line);
     return kDone;
   }
-  const Result<std::int64_t> lost = files.output->replace(records, plans, files.newer);
-  if (!lost.ok()) return fail(lost.error());
-  fmt::print("{}: {}{}{}\n", command.output, counted(std::ssize(records), "record"),
-             plans.empty() ? "" : ", " + counted(std::ssize(plans), "plan"), left_out(*lost));
+  WHET_TRY(const std::int64_t lost, files.output->replace(records, plans, files.kept));
+  fmt::print("{}: {}{}{}{}\n", command.output, counted(std::ssize(records), "record"),
+             plans.empty() ? "" : ", " + counted(std::ssize(plans), "plan"),
+             files.base_lines == 0 ? "" : ", " + counted(files.base_lines, "line") + " of record bases",
+             left_out(lost));
   return kDone;
 }
 
@@ -113,7 +119,7 @@ void print_plans(const Records& records, bool json) {
   }
 }
 
-int print_best(const RecordsCommand& command, const Records& records) {
+void print_best(const RecordsCommand& command, const Records& records) {
   for (const Record& record : distill(records)) {
     if (command.json) {
       fmt::print("{}\n", to_line(record));
@@ -122,8 +128,14 @@ int print_best(const RecordsCommand& command, const Records& records) {
     fmt::print("{:10.4f} ms  {}  [{}]\n            {}  {}{}\n", record.outcome.best_seconds() * 1e3, shown(record.task),
                shown(record.target), shown(record.tree_hash), to_json(record.candidate), registers_of(record.outcome));
   }
-  print_plans(records, command.json);
-  return kDone;
+}
+
+/// The record base of a file.
+Status print_base(const RecordsCommand& command) {
+  WHET_TRY(const RecordBase base, read_base(command.files.front()));
+  for (const std::string& note : base.notes()) fmt::print(stderr, "{}\n", note);
+  fmt::print("{}", command.json ? base.text() : command.action == "best" ? best_text(base) : show_text(base));
+  return ok_status();
 }
 
 bool writes(const RecordsCommand& command) {
@@ -140,10 +152,15 @@ Status read_one(const std::string& path, RecordFiles& files) {
   RecordsRead& file = *files.all.back();
   file.records.count(EmulatedRecords::too);
   for (const std::string& note : file.notes) fmt::print(stderr, "{}\n", note);
-  if (file.records.size() == 0 && distill_plans(file.records).empty() && file.newer_lines.empty())
+  if (file.records.size() == 0 && distill_plans(file.records).empty() && file.newer_lines.empty() &&
+      file.base_lines.empty())
     fmt::print(stderr, "{}: holds no records\n", path);
   for (const std::string& line : file.newer_lines)
-    if (std::find(files.newer.begin(), files.newer.end(), line) == files.newer.end()) files.newer.push_back(line);
+    if (std::ranges::find(files.kept, line) == files.kept.end()) files.kept.push_back(line);
+  if (std::ranges::search(files.kept, file.base_lines).empty()) {
+    files.kept.insert(files.kept.end(), file.base_lines.begin(), file.base_lines.end());
+    files.base_lines += std::ssize(file.base_lines);
+  }
   return ok_status();
 }
 
@@ -156,16 +173,31 @@ Status read_all(const RecordsCommand& command, RecordFiles& files) {
   return ok_status();
 }
 
-int run(const RecordsCommand& command, const std::function<bool(const std::string&)>& given) {
+Status check_options(const RecordsCommand& command, const std::function<bool(const std::string&)>& given) {
   const std::string where = "records " + command.action;
-  const Status fits =
-      command.action == "distill" || command.action == "merge"
-          ? refuse_given(given, {"--json"}, where, "is for best and stats; record files are lines of JSON anyway")
-          : refuse_given(given, {"--output"}, where, "is for distill and merge; this is printed");
-  if (!fits.ok()) return fail(fits.error());
-  if (command.action == "show" && command.json) return wrong_use({"records show: --json is for best and stats"});
+  const bool reads = command.action == "best" || command.action == "show" || command.action == "stats";
+  std::vector<std::string> of_pack = shape_options();
+  for (const char* option : {"--model", "--name", "--without"}) of_pack.emplace_back(option);
+  if (command.action != "pack")
+    WHET_RETURN_IF_ERROR(refuse_given(given, of_pack, where, "is for pack"));
+  else if (command.pack.model.model.empty())
+    WHET_RETURN_IF_ERROR(refuse_given(given, shape_options(), where, "is for --model"));
+  WHET_RETURN_IF_ERROR(
+      reads ? refuse_given(given, {"--output"}, where, "is for distill, merge and pack; this is printed")
+            : refuse_given(given, {"--json"}, where, "is for best and stats; record files are lines of JSON anyway"));
+  return command.action == "show" && command.json
+             ? Status(Error{"records show: --json is for best and stats", ErrorKind::wrong_use})
+             : ok_status();
+}
+
+Result<int> run(RecordsCommand& command, const std::function<bool(const std::string&)>& given) {
+  WHET_RETURN_IF_ERROR(check_options(command, given));
+  if (command.action == "pack") {
+    command.pack.files = command.files;
+    return pack_records(command.pack, command.output);
+  }
   RecordFiles files;
-  if (const Status read = read_all(command, files); !read.ok()) return fail(read.error());
+  WHET_RETURN_IF_ERROR(read_all(command, files));
   std::vector<const Records*> all;
   for (const RecordsRead* one : files.all) all.push_back(&one->records);
   if (command.action == "merge") return write(command, files, merge(all), merge_plans(all));
@@ -174,29 +206,45 @@ int run(const RecordsCommand& command, const std::function<bool(const std::strin
         {"records " + command.action + ": one file is expected; `whet records merge` makes one of several"});
   const Records& records = *all.front();
   if (command.action == "distill") return write(command, files, distill(records), distill_plans(records));
-  if (command.action == "best") return print_best(command, records);
-  if (command.action == "show") {
-    fmt::print("{}", show_text(records));
-    print_plans(records, false);
+  const bool has_base = !files.all.front()->base_lines.empty(), has_records = records.size() > 0 || !has_base;
+  if (command.action == "stats") {
+    const RecordStats totals = stats(records);
+    fmt::print("{}", command.json ? dump(stats_json(totals), 2) + "\n" : stats_text(totals));
     return kDone;
   }
-  const RecordStats totals = stats(records);
-  fmt::print("{}", command.json ? dump(stats_json(totals), 2) + "\n" : stats_text(totals));
+  if (command.action == "best")
+    print_best(command, records);
+  else if (has_records)
+    fmt::print("{}", show_text(records));
+  print_plans(records, command.json);
+  if (has_base) WHET_RETURN_IF_ERROR(print_base(command));
   return kDone;
 }
 
 }  // namespace
 
-std::function<int()> make_records(Arguments& arguments) {
+CommandAction make_records(Arguments& arguments) {
   auto command = std::make_shared<RecordsCommand>();
-  arguments.require_choice(
-      "action", command->action, {"best", "distill", "show", "merge", "stats"},
-      "best: print the fastest record of each task; distill: write these records alone; show: "
-      "print a table; merge: write the union of several files; stats: print the time spent and the failures");
-  arguments.require("file", command->files, "Record files (JSON lines)");
-  arguments.add("-o,--output", command->output, "distill, merge: the file to write (default: standard output)");
+  arguments.require_choice("action", command->action, {"best", "distill", "show", "merge", "pack", "stats"},
+                           "best: print the fastest record of each task; distill: write these records alone; show: "
+                           "print a table; merge: write the union of several files; pack: write a record base, what "
+                           "they teach about other networks; "
+                           "stats: print the time spent and the failures");
+  arguments.require("file", command->files, "Record files (JSON lines), or record bases");
+  arguments.add("-o,--output", command->output, "distill, merge, pack: the file to write (default: standard output)");
   arguments.writes("--output", command->output, FileKind::records);  // which may be among those that are read
   arguments.flag("--json", command->json, "best, stats: print JSON");
+  {
+    const auto group = arguments.group("pack");
+    PackOptions& pack = command->pack;
+    arguments.add("--model", pack.model.model,
+                  "The model whose records they are; without it the files are record bases");
+    arguments.offers("--model", built_in_networks());
+    arguments.add("--name", pack.network, "What the base calls the model (default: its file's name, and --batch)");
+    arguments.add("--without", pack.without,
+                  "Leave out what this network taught, alone or in batches; may be repeated");
+  }
+  add_shapes(arguments, command->pack.model);
   return [command, given = arguments.given()] { return run(*command, given); };
 }
 

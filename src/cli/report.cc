@@ -76,19 +76,18 @@ Status make_report_page(const ReportCommand& command, const TargetOnCores& place
   return write_report(std::move(data), command.output);
 }
 
-int run(const ReportCommand& command) {
+Result<int> run(const ReportCommand& command) {
   if (command.records.empty()) return wrong_use({"report: no records are given; give --records FILE (of `whet tune`)"});
   const Result<TargetOnCores> place = choose_target(command.place);
   if (!place.ok()) return wrong_use(place.error());
-  const Status written = make_report_page(command, *place);
-  if (!written.ok()) return fail(written.error());
+  WHET_RETURN_IF_ERROR(make_report_page(command, *place));
   fmt::print("{}\n", command.output);
   return kDone;
 }
 
 }  // namespace
 
-std::function<int()> make_report(Arguments& arguments) {
+CommandAction make_report(Arguments& arguments) {
   auto command = std::make_shared<ReportCommand>();
   add_options(arguments, command->model);
   arguments.add("--input", command->model.inputs, "name=x.npy: the value of an input; others are random");

@@ -94,29 +94,24 @@ void print_json(const OpenedModel& model, const std::vector<Tensor>& outputs) {
   fmt::print("{}\n", dump(out.set("outputs", list), 2));
 }
 
-int run(const RunCommand& command) {
-  if (const Status can = check_output(command.output); !can.ok()) return fail(can.error());
-  const Result<InputFiles> files = read_inputs(command.runnable.model);
-  if (!files.ok()) return fail(files.error());
-  Result<Runnable> runnable = open_runnable(command.runnable, *files);
-  if (!runnable.ok()) return fail(runnable.error());
-  OpenedModel& model = runnable->model;
-  Result<std::vector<Tensor>> inputs = inputs_of(model, command.runnable.model, *files);
-  if (!inputs.ok()) return fail(inputs.error());
-  const Result<std::vector<Tensor>> outputs = model.run(std::move(*inputs));
-  if (!outputs.ok()) return fail(outputs.error());
-  if (!command.output.empty())
-    if (const Status saved = save(command.output, model.outputs(), *outputs); !saved.ok()) return fail(saved.error());
+Result<int> run(const RunCommand& command) {
+  WHET_RETURN_IF_ERROR(check_output(command.output));
+  WHET_TRY(const InputFiles files, read_inputs(command.runnable.model));
+  WHET_TRY(Runnable runnable, open_runnable(command.runnable, files));
+  OpenedModel& model = runnable.model;
+  WHET_TRY(std::vector<Tensor> inputs, inputs_of(model, command.runnable.model, files));
+  WHET_TRY(const std::vector<Tensor> outputs, model.run(std::move(inputs)));
+  if (!command.output.empty()) WHET_RETURN_IF_ERROR(save(command.output, model.outputs(), outputs));
   if (command.json)
-    print_json(model, *outputs);
+    print_json(model, outputs);
   else if (!command.quiet)
-    print_text(model, *outputs);
+    print_text(model, outputs);
   return kDone;
 }
 
 }  // namespace
 
-std::function<int()> make_run(Arguments& arguments) {
+CommandAction make_run(Arguments& arguments) {
   auto command = std::make_shared<RunCommand>();
   add_options(arguments, command->runnable);
   arguments.add("-o,--output", command->output,

@@ -1,9 +1,6 @@
 #include "cli/screen.h"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -11,6 +8,7 @@
 #include "base/counted.h"
 #include "cli/output.h"
 #include "cli/table.h"
+#include "cli/terminal.h"
 #include "workflow/rates.h"
 #include "workflow/tune_json.h"
 
@@ -96,24 +94,8 @@ std::string sums_text(const TuneProgress& progress) {
 }
 
 std::string remaining_text(const TuneProgress& progress) {
-  double eta = -1;
-  if (progress.allowed_seconds > 0) eta = progress.allowed_seconds - progress.seconds;
-  if (progress.allowed_trials > 0 && progress.trials > 0) {
-    const double left = static_cast<double>(progress.allowed_trials - progress.trials);
-    const double by_trials = progress.seconds / static_cast<double>(progress.trials) * left;
-    eta = eta < 0 ? by_trials : std::min(eta, by_trials);
-  }
-  return eta < 0 ? kNone : fmt::format("{:.0f} s", std::max(0.0, eta));
-}
-
-struct TerminalSize {
-  int rows = 24, columns = 80;
-};
-
-TerminalSize terminal_size() {
-  winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row == 0 || size.ws_col == 0) return {};
-  return {size.ws_row, size.ws_col};
+  const double left = seconds_left(progress);
+  return std::isfinite(left) ? fmt::format("{:.0f} s", left) : kNone;
 }
 
 std::string phases_text(const TunePhases& phases, double total, int tasks, int builders) {
@@ -123,7 +105,7 @@ std::string phases_text(const TunePhases& phases, double total, int tasks, int b
   return fmt::format(
       "Time{}: propose {:.1f} s, measure {:.1f} s (building {:.1f} s in {}, running {:.1f} s), check {:.1f} "
       "s, confirm {:.1f} s, record {:.1f} s, learn {:.1f} s, finals {:.1f} s, other {:.1f} s\n",
-      tasks > 1 ? fmt::format(" of {} lanes", tasks) : "", phases.propose, phases.measure, phases.building,
+      tasks > 1 ? fmt::format(" of {} concurrent tasks", tasks) : "", phases.propose, phases.measure, phases.building,
       counted(builders, "process", "processes"), phases.running, phases.check, phases.confirm, phases.record,
       phases.learn, phases.finals, std::max(0.0, all - named));
 }
@@ -154,28 +136,49 @@ std::string gain_text(const TaskProgress& task) {
 
 }  // namespace
 
-std::string progress_table(const TuneProgress& progress, double peak_gflops, int rows) {
-  Table table(
-      {{"ID"}, {"Task", false}, {"Latency (ms)"}, {"Speed (GFLOPS)"}, {"% peak"}, {"Weight"}, {"Trials"}, {"Failed"}});
-  for (std::size_t id : shown_tasks(progress, rows)) {
+Table progress_table(const TuneProgress& progress, double peak_gflops, int rows) {
+  Table table({{"ID"},
+               {"Task", false},
+               {"Latency (ms)"},
+               {"Speed (GFLOPS)"},
+               {"% peak"},
+               {"Weight", true, 1},
+               {"Trials", true, 2},
+               {"Failed", true, 3}});
+  const std::vector<std::size_t> ids = shown_tasks(progress, rows);
+  for (std::size_t id : ids) {
     const TaskProgress& task = progress.tasks[id];
     table.add({std::to_string(task.id), task.name, milliseconds(task.best_seconds),
                gflops_of(task) > 0 ? fmt::format("{:.1f}", gflops_of(task)) : kNone, percent_of_peak(task, peak_gflops),
                std::to_string(task.weight), std::to_string(task.trials), std::to_string(task.failed)});
   }
-  return table.to_text();
+  if (const std::int64_t rest = std::ssize(progress.tasks) - std::ssize(ids); rest > 0)
+    table.add({"", fmt::format("and {} more", rest), "", "", "", "", "", ""});
+  return table;
 }
 
-std::string progress_line(const TuneProgress& progress) {
+std::string progress_lines(const TuneProgress& progress, std::size_t columns) {
   const std::string allowed = progress.allowed_trials > 0 ? fmt::format("/{}", progress.allowed_trials) : "";
-  return fmt::format(
-      "Estimated total latency: {}{}   Trials: {}{}   Used time: {:.0f} s   ETA: {}   Next ID: {}   "
-      "Remaining gain: {:.2f} ms",
-      total_text(progress), default_text(progress), progress.trials, allowed, progress.seconds,
-      remaining_text(progress),
-      progress.next_task < 0 ? std::string(kNone)
-                             : std::to_string(progress.tasks[static_cast<std::size_t>(progress.next_task)].id),
-      progress.remaining_gain * 1e3);
+  const std::string next = progress.next_task < 0
+                               ? std::string(kNone)
+                               : std::to_string(progress.tasks[static_cast<std::size_t>(progress.next_task)].id);
+  std::string lines, line;
+  for (const std::string& part :
+       {fmt::format("Estimated total latency: {}{}", total_text(progress), default_text(progress)),
+        fmt::format("Trials: {}{}", progress.trials, allowed), fmt::format("Used time: {:.0f} s", progress.seconds),
+        "ETA: " + remaining_text(progress), "Next ID: " + next,
+        fmt::format("Remaining gain: {} ms", total_ms(progress.remaining_gain))}) {
+    std::string longer = line;
+    if (!longer.empty()) longer += "   ";
+    longer += part;
+    if (!line.empty() && columns > 0 && width_of(longer) > columns) {
+      lines += line + "\n";
+      line = part;
+    } else {
+      line = longer;
+    }
+  }
+  return lines + (columns > 0 ? shortened(line, columns) : line) + "\n";
 }
 
 std::string round_line(const TuneProgress& progress) {
@@ -201,30 +204,20 @@ std::string task_line(const TuneProgress& progress) {
                      task.seconds, task.done ? " Done." : "", task.id, task.name);
 }
 
-std::string cut_lines(const std::string& text, int columns) {
-  std::string out;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = text.find('\n', begin);
-    out += shortened(text.substr(begin, end - begin), static_cast<std::size_t>(columns)) + "\n";
-    begin = end + 1;
-  }
-  return out;
-}
-
 std::string closing_report(const TuneProgress& progress, double peak_gflops,
-                           const std::vector<std::vector<Limit>>& limits, int builders) {
+                           const std::vector<std::vector<Limit>>& limits, int builders, std::size_t columns) {
   Table table({{"ID"},
                {"Task", false},
-               {"Weight"},
+               {"Weight", true, 1},
                {"Default (ms)"},
                {"Best (ms)"},
                {"Gain"},
                {"Speed (GFLOPS)"},
                {"% peak"},
                {"Held by", false},
-               {"Trials"},
-               {"Failed"},
-               {"Note", false}});
+               {"Trials", true, 2},
+               {"Failed", true, 3},
+               {"Note", false, 4}});
   int untouched = 0;
   for (std::size_t id = 0; id < progress.tasks.size(); ++id) {
     const TaskProgress& task = progress.tasks[id];
@@ -242,13 +235,16 @@ std::string closing_report(const TuneProgress& progress, double peak_gflops,
                : task.rests           ? "rests: no more gain expected"
                                       : ""});
   }
-  std::string text = table.to_text();
+  const Table::Text table_text = table.fitted(columns);
+  std::string text = table_text.titles + table_text.rows;
   if (untouched > 0)
-    text += fmt::format("{} {} not reached and {} on default schedules\n", counted(untouched, "task"),
-                        for_count(untouched, "was", "were"), for_count(untouched, "runs", "run"));
+    text += fmt::format("{} {} not reached and {} on {}default schedules\n", counted(untouched, "task"),
+                        for_count(untouched, "was", "were"), for_count(untouched, "runs", "run"),
+                        progress.quick ? "what is known of similar tasks or on " : "");
   if (const std::int64_t count = progress.uncompared; count > 0) text += uncompared_text(count) + "\n";
   text += peak_text(progress, peak_gflops);
   text += sums_text(progress);
+  if (const std::string quick = first_round_text(progress); !quick.empty()) text += quick + "\n";
   text += fmt::format("{} in {:.1f} s ({:.1f} a second)\n", counted(progress.trials, "trial"), progress.seconds,
                       progress.seconds > 0 ? static_cast<double>(progress.trials) / progress.seconds : 0);
   text += phases_text(progress.phases, progress.seconds, progress.concurrent_tasks, builders);
@@ -257,6 +253,10 @@ std::string closing_report(const TuneProgress& progress, double peak_gflops,
         "The machine became {:.0f}% slower while tuning: figures of the end and of the beginning do not "
         "compare; is another program running?\n",
         100 * (progress.slowdown - 1));
+  if (progress.placements.several())
+    text += fmt::format(
+        "The processors lay {}: schedules were chosen that are best over the time of each, where both have times\n",
+        to_text(progress.placements));
   for (const FailureGroup& group : progress.failures)
     text += fmt::format("Failed {} with {} {}: {}\n", counted(group.count, "time"), static_cast<int>(group.code),
                         name_of(group.code), group.message);
@@ -277,10 +277,19 @@ std::string network_report(const NetworkTruth& truth) {
                         tuned.predicted_seconds * 1e3,
                         off(truth.disturbed, tuned.fastest_seconds, tuned.predicted_seconds));
   text += "\n";
+  if (!truth.base.empty())
+    text += fmt::format("  Untuned is as whet compile makes it without records, by base {}{}\n", truth.base,
+                        truth.default_seconds > 0
+                            ? fmt::format("; by default schedules it takes {:.4g} ms", truth.default_seconds * 1e3)
+                            : "");
   if (truth.tasks_seconds > 0)
     text += fmt::format("Its tasks, measured alternately with it: sum {:.4g} ms, fastest inference {:.4g}{}\n",
                         truth.tasks_seconds * 1e3, truth.beside_tasks_seconds * 1e3,
                         off(truth.disturbed_beside_tasks, truth.beside_tasks_seconds, truth.tasks_seconds));
+  if (tuned.weights_bytes > 0)
+    text += fmt::format("Its weights: untuned {:.1f} MB -> tuned {:.1f} MB\n",
+                        static_cast<double>(truth.untuned_weights_bytes) / 1e6,
+                        static_cast<double>(tuned.weights_bytes) / 1e6);
   for (const NetworkTruth::Swap& swap : truth.swaps)
     text += fmt::format("  {} with its second candidate: {:.3f} ms{}\n", swap.task, swap.seconds * 1e3,
                         swap.adopted ? ", faster there: it is the best now" : "");
@@ -292,9 +301,12 @@ std::string network_report(const NetworkTruth& truth) {
     text +=
         "  Beside its tasks the network's times are far from each other, or from the sum: another program runs, or the "
         "machine is shared (whet doctor); how much longer it takes than its kernels is not known\n";
+  if (truth.unconfirmed)
+    text += "  Other schedules seemed faster in it; no time was left to confirm that, so that nothing changes\n";
   if (const std::int64_t reverted = std::ssize(truth.back_to_default); reverted > 0)
-    text += fmt::format("  {} that gained little {} on default schedules, because the network is faster so\n",
-                        counted(reverted, "task"), for_count(reverted, "runs", "run"));
+    text += fmt::format("  {} that gained little {} on {} schedules, because the network is faster so\n",
+                        counted(reverted, "task"), for_count(reverted, "runs", "run"),
+                        truth.base.empty() ? "default" : "default or untuned");
   return text;
 }
 
@@ -312,18 +324,22 @@ void TuneScreen::show(const TuneProgress& progress) {
     return;
   }
   const TerminalSize size = terminal_size();
-  const std::string text = cut_lines(progress_table(progress, peak_gflops_, std::max(3, size.rows - 5)), size.columns) +
-                           cut_lines(progress_line(progress) + "\n", size.columns);
+  const std::size_t columns = static_cast<std::size_t>(size.columns);
+  const std::string line = progress_lines(progress, columns);
+  const Table::Text table = progress_table(progress, peak_gflops_, std::max(3, size.rows - 6)).fitted(columns);
   if (lines_ > 0) command_terminal(stdout, fmt::format("\x1b[{}A\x1b[J", lines_));
-  fmt::print("{}", text);
+  print(table);
+  fmt::print("{}", line);
   std::fflush(stdout);
-  lines_ = static_cast<int>(std::count(text.begin(), text.end(), '\n'));
+  const std::string all = table.titles + table.rows + line;
+  lines_ = static_cast<int>(std::count(all.begin(), all.end(), '\n'));
 }
 
-void TuneScreen::show_compiling(int done, int all) const {
+void TuneScreen::show_compiling(int done, int all, double left) const {
   if (!terminal_) return;
   command_terminal(stdout, "\r\x1b[K");
-  if (done < all) fmt::print("Compiling the network: {} of {} kernels", done, all);
+  const std::string eta = std::isfinite(left) ? fmt::format("   ETA: {:.0f} s", left) : "";
+  if (done < all) fmt::print("Compiling the network: {} of {} kernels{}", done, all, eta);
   std::fflush(stdout);
 }
 

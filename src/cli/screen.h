@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/table.h"
 #include "cost/limit.h"
 #include "tuner/network.h"
 #include "tuner/tuner.h"
@@ -19,7 +20,8 @@ class TuneScreen {
 
   void show(const TuneProgress&);
   /// On a terminal, how far the compilation of the network is; the line is gone when all kernels are made.
-  void show_compiling(int done, int all) const;
+  ///   left  seconds of the whole command; infinity: not known
+  void show_compiling(int done, int all, double left) const;
 
  private:
   bool terminal_, per_task_;
@@ -27,22 +29,21 @@ class TuneScreen {
   int lines_ = 0;  ///< drawn last time, to be drawn over
 };
 
-/// The table of tasks, at most `rows` of them (those that cost most; 0: all).
-std::string progress_table(const TuneProgress&, double peak_gflops, int rows);
-/// `Estimated total latency: ...   Trials: ...   Used time: ...   ETA: ...   Next ID: ...`
-std::string progress_line(const TuneProgress&);
+/// The table of tasks, at most `rows` of them (those that cost most; 0: all); the last row counts the others.
+Table progress_table(const TuneProgress&, double peak_gflops, int rows);
 /// The line that a round prints on a pipe.
 std::string round_line(const TuneProgress&);
 /// `[Task  3/12]  Current/Best:  215.34/2271.11 GFLOPS | Progress: (400/400) | 128.74 s Done.`: the classic line of
 /// tuning one task after the other.
 std::string task_line(const TuneProgress&);
-/// Every line (all end with a newline) cut to the width of a terminal: one that wraps would spoil drawing over it.
-std::string cut_lines(const std::string& text, int columns);
+/// `Estimated total latency: ...   Trials: ...   Used time: ...   ETA: ...   Next ID: ...   Remaining gain: ...`, in lines of at most `columns` characters (0: one line), each with a newline.
+std::string progress_lines(const TuneProgress&, std::size_t columns);
 /// The summary at the end: each task before and after with its nearest limit; the time of each phase; the failures.
 ///   limits    one list a task, or empty
 ///   builders  processes that built
+///   columns   of the terminal; 0: it is none
 std::string closing_report(const TuneProgress&, double peak_gflops, const std::vector<std::vector<Limit>>& limits,
-                           int builders);
+                           int builders, std::size_t columns = 0);
 /// The whole network: untuned and tuned as measured alternately, predicted and measured; "" where it was not timed.
 std::string network_report(const NetworkTruth&);
 

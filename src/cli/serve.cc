@@ -15,30 +15,27 @@
 namespace whet {
 namespace {
 
-int run(TuneSettings& settings, const std::function<bool(const std::string&)>& given) {
+Result<int> run(TuneSettings& settings, const std::function<bool(const std::string&)>& given) {
   if (settings.model.model.empty()) {
     std::vector<std::string> of_models = {"--input"};
     for (const std::string& option : shape_options())
       if (option != "--seed") of_models.push_back(option);
-    if (const Status fits = refuse_given(given, of_models, "serve", "is of a MODEL, and none is given"); !fits.ok())
-      return fail(fits.error());
+    WHET_RETURN_IF_ERROR(refuse_given(given, of_models, "serve", "is of a MODEL, and none is given"));
   }
-  if (const Status fits = check_repeat(settings, "serve"); !fits.ok()) return fail(fits.error());
+  WHET_RETURN_IF_ERROR(check_repeat(settings, "serve"));
   if (settings.records.empty())
     return wrong_use({"serve: -o is missing; give the record file that measurements go to"});
   settings.where.interrupted = is_interrupted;
-  Result<Zygote> zygote = Zygote::start();
-  if (!zygote.ok()) return fail(zygote.error());
+  WHET_TRY(Zygote zygote, Zygote::start());
   end_at_interrupts("Interrupted before anything was measured");
   const auto await = [&] { await_interrupts("Interrupted; records kept in " + settings.records); };
-  const Status served = serve(settings, *zygote, STDIN_FILENO, STDOUT_FILENO, await);
-  if (!served.ok()) return fail(served.error());
+  WHET_RETURN_IF_ERROR(serve(settings, zygote, STDIN_FILENO, STDOUT_FILENO, await));
   return is_interrupted() ? kInterrupted : kDone;
 }
 
 }  // namespace
 
-std::function<int()> make_serve(Arguments& arguments) {
+CommandAction make_serve(Arguments& arguments) {
   auto settings = std::make_shared<TuneSettings>();
   arguments.add("MODEL", settings->model.model,
                 "A model file, or zoo:NAME; without one, tasks are defined by requests");
@@ -48,6 +45,7 @@ std::function<int()> make_serve(Arguments& arguments) {
   add_options(arguments, settings->where);
   arguments.add("-o,--output", settings->records, "Record file that measurements are appended to");
   arguments.writes("--output", settings->records, FileKind::records);
+  add_options(arguments, settings->base);
   add_options(arguments, settings->rounding, "schedules");
   add_measuring(arguments, *settings);
   return [settings, given = arguments.given()] { return run(*settings, given); };

@@ -12,6 +12,7 @@
 #include "base/counted.h"
 #include "cli/add_options.h"
 #include "cli/command.h"
+#include "cli/output.h"
 #include "cli/table.h"
 #include "json/json.h"
 #include "space/author.h"
@@ -72,14 +73,14 @@ void print_sketches(const Searched& s) {
     table.add({sketch.name, combinations_text(size.combinations), count_text(size),
                fmt::format("{:.0f}%", 100 * share_of(sketch, s.space))});
   }
-  fmt::print("{}", table.to_text());
+  print(table);
   for (const Sketch& sketch : s.space.sketches()) {
     fmt::print("\n{}{}\n", sketch.name, &sketch == &s.space.sketches().front() ? ": gives the default schedule" : "");
     Table decisions({{"Decision", false}, {"Guess"}, {"Options", false}, {"Meaning", false}});
     for (const Decision& decision : sketch.decisions)
       decisions.add(
           {decision.name, choice_text(sketch.preferred.at(decision.name)), options_text(decision), decision.meaning});
-    fmt::print("{}", decisions.to_text());
+    print(decisions);
   }
 }
 
@@ -213,16 +214,17 @@ int run_all(const std::vector<Task>& tasks, const Target& target, const SpaceCom
     table.add({std::to_string(i), tasks[i].name, combinations_text(size.combinations), count_text(size),
                fmt::format("{}", fmt::join(names, ", "))});
   }
-  fmt::print("{}", command.json ? dump(list, 2) + "\n" : table.to_text());
+  if (command.json)
+    fmt::print("{}\n", dump(list, 2));
+  else
+    print(table);
   return kDone;
 }
 
-int run(const SpaceCommand& command, const std::function<bool(const std::string&)>& given) {
+Result<int> run(const SpaceCommand& command, const std::function<bool(const std::string&)>& given) {
   if (!command.contains.empty())
-    if (const Status fits = refuse_given(given, {"--why", "--sample", "--json"}, "space",
-                                         "counts only without --contains, whose answer is a sentence");
-        !fits.ok())
-      return fail(fits.error());
+    WHET_RETURN_IF_ERROR(refuse_given(given, {"--why", "--sample", "--json"}, "space",
+                                      "counts only without --contains, whose answer is a sentence"));
   const Result<TargetOnCores> place = choose_target(command.place);
   if (!place.ok()) return wrong_use(place.error());
   if (const Status rounding = command.rounding.check(place->target); !rounding.ok()) return wrong_use(rounding.error());
@@ -230,24 +232,21 @@ int run(const SpaceCommand& command, const std::function<bool(const std::string&
     return wrong_use(
         {"space: --why, --contains and --sample are about one task; give --task N (whet tasks MODEL "
          "lists them)"});
-  const Result<InputFiles> files = read_named_inputs(command.model);
-  if (!files.ok()) return fail(files.error());
-  const Result<FusedGraph> fused = load_fused(command.model, *files, command.rounding.passes());
-  if (!fused.ok()) return fail(fused.error());
-  const Result<std::vector<Task>> tasks = extract_tasks(*fused, place->target);
-  if (!tasks.ok()) return fail(tasks.error());
-  if (command.task < 0) return run_all(*tasks, place->target, command);
-  if (static_cast<std::size_t>(command.task) >= tasks->size())
+  WHET_TRY(const InputFiles files, read_named_inputs(command.model));
+  WHET_TRY(const FusedGraph fused, load_fused(command.model, files, command.rounding.passes()));
+  WHET_TRY(const std::vector<Task> tasks, extract_tasks(fused, place->target));
+  if (command.task < 0) return run_all(tasks, place->target, command);
+  if (static_cast<std::size_t>(command.task) >= tasks.size())
     return wrong_use({fmt::format("space: {} has no task {}; expected 0 to {} (whet tasks MODEL lists them)",
-                                  command.model.name(), command.task, tasks->size() - 1)});
-  const Task& task = (*tasks)[static_cast<std::size_t>(command.task)];
+                                  command.model.name(), command.task, tasks.size() - 1)});
+  const Task& task = (tasks)[static_cast<std::size_t>(command.task)];
   return run_task(
       {task, command.task, place->target, make_space(task.dag, place->target, command.rounding.schedules())}, command);
 }
 
 }  // namespace
 
-std::function<int()> make_space_command(Arguments& arguments) {
+CommandAction make_space_command(Arguments& arguments) {
   auto command = std::make_shared<SpaceCommand>();
   add_options(arguments, command->model);
   arguments.add("--input", command->model.inputs, "name=x.npy: the value of an input that decides shapes");

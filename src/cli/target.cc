@@ -5,6 +5,8 @@
 #include <functional>
 #include <memory>
 
+#include "artifact/code_format.h"
+#include "artifact/kernel.h"
 #include "base/counted.h"
 #include "cli/add_options.h"
 #include "cli/command.h"
@@ -30,10 +32,8 @@ struct TargetCommand {
 };
 
 /// Prints the description of a device elsewhere.
-int print_device(const TargetCommand& command, const DeviceName& name) {
-  const Result<DeviceDescription> device = describe_device(name, command.fleet, tell_user);
-  if (!device.ok()) return fail(device.error());
-  const DeviceDescription& there = *device;
+Result<int> print_device(const TargetCommand& command, const DeviceName& name) {
+  WHET_TRY(const DeviceDescription there, describe_device(name, command.fleet, tell_user));
   const Result<TargetOnCores> place = choose_target_there(command.place, there);
   if (!place.ok()) return wrong_use(place.error());
   const std::string target = to_string(place->target);
@@ -111,6 +111,7 @@ void print_json(const TargetOnCores& place, bool measuring) {
   Json out = Json::object();
   out.set("target", to_string(target)).set("processor", processor.brand).set("vendor", processor.vendor);
   out.set("family", processor.family).set("model", processor.model);
+  out.set("codegen", codegen_version(code_format(target)));
   out.set("vector_bytes", cpu.vector_bytes).set("vector_registers", cpu.vector_registers).set("fma", cpu.fma);
   out.set("l1_bytes", cpu.l1_bytes).set("l2_bytes", cpu.l2_bytes).set("l3_bytes", cpu.l3_bytes);
   out.set("threads", target.threads).set("cores", Json::array_of(place.cores.cpus)).set("quota", place.cores.quota);
@@ -126,31 +127,26 @@ void print_json(const TargetOnCores& place, bool measuring) {
   fmt::print("{}\n", dump(out, 2));
 }
 
-int run(const TargetCommand& command, const std::function<bool(const std::string&)>& given) {
+Result<int> run(const TargetCommand& command, const std::function<bool(const std::string&)>& given) {
   if (command.list) {
-    if (const Status fits =
-            refuse_given(given, {"--target", "--threads", "--cores", "--device", "--fleet", "--json", "--no-measure"},
-                         "target --list", "counts only without --list, which prints names alone");
-        !fits.ok())
-      return fail(fits.error());
+    WHET_RETURN_IF_ERROR(
+        refuse_given(given, {"--target", "--threads", "--cores", "--device", "--fleet", "--json", "--no-measure"},
+                     "target --list", "counts only without --list, which prints names alone"));
     for (const std::string& name : known_processors()) fmt::print("{}\n", name);
     for (const GpuModel& model : gpu_models()) fmt::print("cuda -model={}\n", model.name);
     return kDone;
   }
   const Result<DeviceName> device = parse_device_name(command.device);
   if (!device.ok()) return wrong_use(device.error());
-  if (const Status fits = check_fleet(command.fleet, device->kind == DeviceName::Kind::fleet); !fits.ok())
-    return fail(fits.error());
+  WHET_RETURN_IF_ERROR(check_fleet(command.fleet, device->kind == DeviceName::Kind::fleet));
   if (device->is_remote()) {
-    if (const Status fits =
-            refuse_given(given, {"--no-measure"}, "target", "is for this machine; nothing is measured on --device");
-        !fits.ok())
-      return fail(fits.error());
+    WHET_RETURN_IF_ERROR(
+        refuse_given(given, {"--no-measure"}, "target", "is for this machine; nothing is measured on --device"));
     return print_device(command, *device);
   }
   const Result<TargetOnCores> place = choose_target(command.place, *device);
   if (!place.ok()) return wrong_use(place.error());
-  if (const Result<DeviceName> fits = device_for(command.device, place->target); !fits.ok()) return fail(fits.error());
+  WHET_RETURN_IF_ERROR(device_for(command.device, place->target));
   if (place->target.is_gpu()) {
     command.json ? fmt::print("{}\n", dump(gpu_json(place->target), 2)) : print_gpu(place->target);
     return kDone;
@@ -161,7 +157,7 @@ int run(const TargetCommand& command, const std::function<bool(const std::string
 
 }  // namespace
 
-std::function<int()> make_target(Arguments& arguments) {
+CommandAction make_target(Arguments& arguments) {
   auto command = std::make_shared<TargetCommand>();
   add_options(arguments, command->place);
   arguments.add("--device", command->device,

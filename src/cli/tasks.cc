@@ -11,6 +11,8 @@
 #include "cli/add_options.h"
 #include "cli/command.h"
 #include "cli/layouts.h"
+#include "cli/output.h"
+#include "cli/sizes_text.h"
 #include "cli/table.h"
 #include "compute/dag.h"
 #include "json/json.h"
@@ -21,6 +23,7 @@
 #include "workflow/opened.h"
 #include "workflow/options.h"
 #include "workflow/rounding.h"
+#include "workflow/sizes.h"
 
 namespace whet {
 namespace {
@@ -43,7 +46,7 @@ void print_table(const std::vector<Task>& tasks, double total) {
     table.add({std::to_string(i), task.name, std::to_string(task.weight), si(flops(task.dag)), si(bytes(task.dag)),
                fmt::format("{:.1f}%", total > 0 ? 100 * work_of(task) / total : 0)});
   }
-  fmt::print("{}", table.to_text());
+  print(table);
 }
 
 Json to_json(const Task& task, std::size_t id, double total, bool dag) {
@@ -96,76 +99,103 @@ Result<Json> alternatives_json(const FusedGraph& fused, const Target& target, co
 }
 
 /// Every group on other forms of its activations, the copies between forms, and several groups as one kernel.
-int print_alternatives(const TasksCommand& command, const FusedGraph& fused, const Target& target) {
+Result<int> print_alternatives(const TasksCommand& command, const FusedGraph& fused, const Target& target) {
   const Result<AlternativeOptions> options = command.layouts.alternatives(target);
   if (!options.ok()) return wrong_use(options.error());
-  const Result<Alternatives> found = find_alternatives(fused, target, *options);
-  if (!found.ok()) return fail(found.error());
+  WHET_TRY(const Alternatives found, find_alternatives(fused, target, *options));
   if (command.json) {
-    const Result<Json> list = alternatives_json(fused, target, *found, command.records);
-    if (!list.ok()) return fail(list.error());
-    fmt::print("{}\n", dump(Json::object().set("model", command.model.name()).set("alternatives", *list), 2));
+    WHET_TRY(const Json list, alternatives_json(fused, target, found, command.records));
+    fmt::print("{}\n", dump(Json::object().set("model", command.model.name()).set("alternatives", list), 2));
     return kDone;
   }
   Table table({{"ID"}, {"Alternative", false}, {"Node", false}, {"Stored", false}, {"Task", false}});
-  for (std::size_t a = found->usual; a < found->all.size(); ++a) {
-    const Alternative& alternative = found->all[a];
+  for (std::size_t a = found.usual; a < found.all.size(); ++a) {
+    const Alternative& alternative = found.all[a];
     const std::string& node = fused.graph.value(alternative.fragment.writes.front().value).name;
-    table.add({std::to_string(a), std::string(name_of(alternative.kind)), shortened(node, 40),
+    table.add({std::to_string(a), std::string(name_of(alternative.kind)), node,
                alternative.name + (pads(fused, alternative) ? " (padded)" : ""),
-               alternative.task < 0 ? "no kernel" : found->tasks[static_cast<std::size_t>(alternative.task)].name});
+               alternative.task < 0 ? "no kernel" : found.tasks[static_cast<std::size_t>(alternative.task)].name});
   }
   std::string forms = "nhwc";
-  for (Form form : options->forms) forms += ", " + to_text(form);
-  fmt::print("{}{} beside {}, {} in all; forms: {}\n", table.to_text(),
-             counted(std::ssize(found->all) - std::int64_t(found->usual), "alternative"),
-             counted(std::int64_t(found->usual), "usual one"), counted(std::ssize(found->tasks), "task"), forms);
+  for (ActivationLayout form : options->forms) forms += ", " + to_text(form);
+  print(table);
+  fmt::print("{} beside {}, {} in all; forms: {}\n",
+             counted(std::ssize(found.all) - std::int64_t(found.usual), "alternative"),
+             counted(std::int64_t(found.usual), "usual one"), counted(std::ssize(found.tasks), "task"), forms);
   return kDone;
 }
 
-int run(const TasksCommand& command, const std::function<bool(const std::string&)>& given) {
-  const Status fits =
+/// The tasks at all sizes of ranges, one variant after the other.
+Result<int> print_sized(const TasksCommand& command) {
+  WHET_TRY(const Family family, load_family(command.model, command.rounding.passes()));
+  Json variants = Json::array();
+  for (std::size_t v = 0; v < family.variants.size(); ++v) {
+    const Variant& variant = family.variants[v];
+    double total = 0;
+    for (const SizedTask& task : variant.tasks) total += work_of(task.task);
+    if (command.json) {
+      Json list = Json::array();
+      for (std::size_t i = 0; i < variant.tasks.size(); ++i)
+        list.add(
+            to_json(variant.tasks[i].task, i, total, command.dag).set("sizes", sizes_json(family, variant.tasks[i])));
+      variants.add(to_json(family, variant).set("tasks", list));
+      continue;
+    }
+    std::vector<Task> tasks;
+    for (const SizedTask& task : variant.tasks) tasks.push_back(task.task);
+    fmt::print("{}{} · {} · variant {}: {} · {} at {}\n", v > 0 ? "\n" : "", command.model.name(),
+               to_text(family.sizes), v + 1, boxes_text(family, variant), counted(std::ssize(tasks), "task"),
+               to_text(family.sizes, variant.at));
+    print_table(tasks, total);
+    for (std::size_t i = 0; command.dag && i < tasks.size(); ++i)
+      fmt::print("\n# {}: {}\n{}", i, tasks[i].name, to_text(tasks[i].dag));
+  }
+  if (command.json)
+    fmt::print("{}\n", dump(Json::object().set("model", command.model.name()).set("variants", variants), 2));
+  return kDone;
+}
+
+Result<int> run(const TasksCommand& command, const std::function<bool(const std::string&)>& given) {
+  WHET_RETURN_IF_ERROR(
       command.alternatives
-          ? refuse_given(given, {"--dag"}, "tasks", "counts only without --alternatives")
-          : refuse_given(given, {"--layouts", "--covers"}, "tasks", "counts only with --alternatives; give it too");
-  if (!fits.ok()) return fail(fits.error());
+          ? refuse_given(given, {"--dag", "--sizes"}, "tasks", "counts only without --alternatives")
+          : refuse_given(given, {"--layouts", "--covers"}, "tasks", "counts only with --alternatives; give it too"));
   if (!command.records.empty() && !(command.alternatives && command.json))
     return wrong_use({"tasks: --records counts only with --alternatives and --json; give both too"});
   const Result<TargetOnCores> place = choose_target(command.place);
   if (!place.ok()) return wrong_use(place.error());
   if (const Status rounding = command.rounding.check(place->target); !rounding.ok()) return wrong_use(rounding.error());
-  const Result<InputFiles> files = read_named_inputs(command.model);
-  if (!files.ok()) return fail(files.error());
-  const Result<FusedGraph> fused = load_fused(command.model, *files, command.rounding.passes());
-  if (!fused.ok()) return fail(fused.error());
-  if (command.alternatives) return print_alternatives(command, *fused, place->target);
-  const Result<std::vector<Task>> tasks = extract_tasks(*fused, place->target);
-  if (!tasks.ok()) return fail(tasks.error());
+  if (!command.model.sizes.empty()) return print_sized(command);
+  WHET_TRY(const InputFiles files, read_named_inputs(command.model));
+  WHET_TRY(const FusedGraph fused, load_fused(command.model, files, command.rounding.passes()));
+  if (command.alternatives) return print_alternatives(command, fused, place->target);
+  WHET_TRY(const std::vector<Task> tasks, extract_tasks(fused, place->target));
   double total = 0;
-  for (const Task& task : *tasks) total += work_of(task);
+  for (const Task& task : tasks) total += work_of(task);
   if (command.json) {
     Json list = Json::array();
-    for (std::size_t i = 0; i < tasks->size(); ++i) list.add(to_json((*tasks)[i], i, total, command.dag));
+    for (std::size_t i = 0; i < tasks.size(); ++i) list.add(to_json(tasks[i], i, total, command.dag));
     fmt::print("{}\n",
                dump(Json::object().set("model", command.model.name()).set("flops", total).set("tasks", list), 2));
     return kDone;
   }
   std::int64_t kernels = 0;
-  for (const Task& task : *tasks) kernels += task.weight;
-  fmt::print("{} · {} for {} · {}\n", command.model.name(), counted(std::ssize(*tasks), "task"),
+  for (const Task& task : tasks) kernels += task.weight;
+  fmt::print("{} · {} for {} · {}\n", command.model.name(), counted(std::ssize(tasks), "task"),
              counted(kernels, "kernel"), with_unit(total, "FLOP"));
-  print_table(*tasks, total);
+  print_table(tasks, total);
   if (!command.dag) return kDone;
-  for (std::size_t i = 0; i < tasks->size(); ++i)
-    fmt::print("\n# {}: {}\n{}", i, (*tasks)[i].name, to_text((*tasks)[i].dag));
+  for (std::size_t i = 0; i < tasks.size(); ++i)
+    fmt::print("\n# {}: {}\n{}", i, (tasks)[i].name, to_text((tasks)[i].dag));
   return kDone;
 }
 
 }  // namespace
 
-std::function<int()> make_tasks(Arguments& arguments) {
+CommandAction make_tasks(Arguments& arguments) {
   auto command = std::make_shared<TasksCommand>();
   add_options(arguments, command->model);
+  add_sizes(arguments, command->model);
   arguments.add("--input", command->model.inputs, "name=x.npy: the value of an input that decides shapes");
   add_options(arguments, command->place);
   add_precision(arguments, command->rounding,

@@ -16,8 +16,6 @@ constexpr int kMostThreadCounts = 16, kMostThreadsOfKernel = 1024;
 
 std::string threads_text(int threads) { return counted(threads, "thread"); }
 
-std::string ms_text(double seconds) { return std::isfinite(seconds) ? fmt::format("{:.4g}", seconds * 1e3) : "–"; }
-
 }  // namespace
 
 Result<std::vector<int>> parse_thread_counts(const std::string& list) {
@@ -45,7 +43,7 @@ std::string thread_table_text(const ThreadTable& table) {
   Table rows(columns);
   for (std::size_t a = 0; a < table.threads.size(); ++a) {
     std::vector<std::string> row = {threads_text(table.threads[a])};
-    for (const double seconds : table.seconds[a]) row.push_back(ms_text(seconds));
+    for (const double seconds : table.seconds[a]) row.push_back(milliseconds_if_any(seconds));
     rows.add(std::move(row));
   }
   std::string text =

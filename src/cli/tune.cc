@@ -3,17 +3,20 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <functional>
 #include <memory>
 #include <optional>
 
 #include "base/counted.h"
+#include "base/parallel.h"
 #include "base/version.h"
 #include "cli/add_options.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/layouts.h"
 #include "cli/screen.h"
+#include "cli/terminal.h"
 #include "cli/thread_counts.h"
 #include "cli/units.h"
 #include "json/json.h"
@@ -32,7 +35,8 @@ struct TuneCommand {
   TuneSettings settings;
   LayoutOptions layouts;
   std::string threads, events;
-  std::string report;  ///< a page to write; "": none
+  std::string report;               ///< a page to write; "": none
+  double seconds = 0, minutes = 0;  ///< of the whole command; 0: no limit
   bool asks_for_layouts = false;
   bool json = false, quiet = false;
 
@@ -58,7 +62,8 @@ std::string next_options(const TuneSettings& settings, const Prepared& prepared)
 }
 
 void print_text(const TuneSettings& settings, const Prepared& prepared, const Tuned& tuned) {
-  fmt::print("\n{}{}", closing_report(tuned.progress, tuned.rates.gflops, tuned.limits, tuned.builders),
+  fmt::print("\n{}{}",
+             closing_report(tuned.progress, tuned.rates.gflops, tuned.limits, tuned.builders, output_columns()),
              network_report(tuned.truth));
   if (tuned.plans) fmt::print("{}", plan_report(*tuned.plans));
   // Of a fleet the devices are no machines: shares_report has the units.
@@ -81,11 +86,13 @@ class TuneTalk : public TuneListener {
     screen_.emplace(isatty(STDOUT_FILENO), rates.gflops, settings_.per_task);
   }
   void round(const TuneProgress& progress) override { screen_->show(progress); }
-  void compiling(int done, int all) override { screen_->show_compiling(done, all); }
+  void compiling(int done, int all) override { screen_->show_compiling(done, all, settings_.time.left(seconds_now())); }
   void planning(const PlanProgress& progress) override {
-    fmt::print("layouts: a plan is hoped to take {:.4f} ms of the usual {:.4f}; {} of its tasks {} measured now\n",
+    const double left = settings_.time.left(seconds_now());
+    fmt::print("layouts: a plan is hoped to take {:.4f} ms of the usual {:.4f}; {} of its tasks {} measured now{}\n",
                progress.hoped_seconds * 1e3, progress.usual_seconds * 1e3, progress.measuring,
-               for_count(std::int64_t(progress.measuring), "is", "are"));
+               for_count(std::int64_t(progress.measuring), "is", "are"),
+               std::isfinite(left) ? fmt::format("; ETA: {:.0f} s", left) : "");
   }
 
  private:
@@ -97,44 +104,49 @@ class TuneTalk : public TuneListener {
 struct Runs {
   std::vector<Prepared> prepared;  ///< one a run
   std::vector<Json> json;          ///< what each has to tell
+  double table_seconds = 0;        ///< that comparing them takes, as far as it is known
 };
 
 /// A run for the number of threads that the command has now.
-int run_once(const TuneCommand& command, Zygote& zygote, TuneListener& listener, Runs& runs) {
+Result<int> run_once(const TuneCommand& command, std::size_t counts, Zygote& zygote, TuneListener& listener,
+                     Runs& runs) {
   const TuneSettings& settings = command.settings;
-  Result<Workplace> place = make_workplace(settings, zygote);
-  if (!place.ok()) return fail(place.error());
-  const Prepared& prepared = place->prepared;
+  WHET_TRY(Workplace place, make_workplace(settings, zygote));
+  const Prepared& prepared = place.prepared;
   const bool chooses = !settings.no_network && prepared.chosen.size() == prepared.tasks.size() &&
                        prepared.place.target.is_cpu() && !prepared.emulated;
   if (command.asks_for_layouts && !chooses)
     tell(settings.where.tell,
          "--layouts and --covers choose nothing here: that is for processors, all tasks and a network that is timed");
   await_interrupts("Interrupted; records kept in " + settings.records);
-  Result<RecordFile> file = open_records(settings, place->prepared, place->devices);
-  if (!file.ok()) return fail(file.error());
-  Result<Tuned> tuned = tune_model(settings, place->prepared, zygote, place->devices, *file, listener);
-  if (!tuned.ok()) return fail(tuned.error());
-  runs.json.push_back(to_json(*tuned, settings.records));
-  if (command.talks()) print_text(settings, place->prepared, *tuned);
-  if (command.talks() && place->tally) fmt::print("{}", shares_report(place->tally->shares()));
-  runs.prepared.push_back(std::move(place->prepared));
-  return tuned->progress.interrupted ? kInterrupted : kDone;
+  WHET_TRY(RecordFile file, open_records(settings, place.prepared, place.devices));
+  WHET_TRY(Tuned tuned, tune_model(settings, place.prepared, zygote, place.devices, file, listener));
+  runs.json.push_back(to_json(tuned, settings.records));
+  if (command.talks()) print_text(settings, place.prepared, tuned);
+  if (command.talks() && place.tally) fmt::print("{}", shares_report(place.tally->shares()));
+  runs.table_seconds = thread_table_seconds(counts, tuned);
+  runs.prepared.push_back(std::move(place.prepared));
+  return tuned.progress.interrupted ? kInterrupted : kDone;
 }
 
 /// What the best of the runs for each number of threads takes on the others.
-int compare_runs(const TuneCommand& command, const std::vector<int>& counts, Zygote& zygote, EventStream* events,
-                 const Runs& runs, Json& json) {
-  const Result<ThreadTable> table = compare_threads(command.settings, counts, runs.prepared, zygote);
-  if (!table.ok()) return fail(table.error());
-  json.set("threads", to_json(*table));
-  if (events) events->write("threads", Json::object().set("threads", to_json(*table)));
-  if (command.talks()) fmt::print("\n{}", thread_table_text(*table));
+Result<int> compare_runs(const TuneCommand& command, const std::vector<int>& counts, Zygote& zygote,
+                         EventStream* events, const Runs& runs, Json& json) {
+  const TuneSettings& settings = command.settings;
+  if (const double left = settings.time.left(seconds_now()); left < runs.table_seconds) {
+    tell(settings.where.tell, settings.time.too_short(left, "the table of threads, whose measurement takes",
+                                                      runs.table_seconds, "it is not made"));
+    return kDone;
+  }
+  WHET_TRY(const ThreadTable table, compare_threads(command.settings, counts, runs.prepared, zygote));
+  json.set("threads", to_json(table));
+  if (events) events->write("threads", Json::object().set("threads", to_json(table)));
+  if (command.talks()) fmt::print("\n{}", thread_table_text(table));
   return is_interrupted() ? kInterrupted : kDone;
 }
 
 /// Tunes for each number of threads, and compares them where there are several.
-int run_for(TuneCommand& command, const std::vector<int>& counts, Zygote& zygote, EventStream* events) {
+Result<int> run_for(TuneCommand& command, const std::vector<int>& counts, Zygote& zygote, EventStream* events) {
   TuneListeners listeners;
   TuneTalk talk(command.settings);
   if (command.talks()) listeners.all.push_back(&talk);
@@ -144,29 +156,44 @@ int run_for(TuneCommand& command, const std::vector<int>& counts, Zygote& zygote
   if (!command.report.empty()) listeners.all.push_back(&report);
   Runs runs;
   int status = kDone;
+  const TimeBudget whole = command.settings.time;
   for (std::size_t i = 0; i < counts.size() && status == kDone; ++i) {
     command.settings.where.place.threads = counts[i];
-    status = run_once(command, zygote, listeners, runs);
+    if (counts.size() > 1)
+      command.settings.time = whole.next_run(seconds_now(), static_cast<int>(counts.size() - i), runs.table_seconds);
+    WHET_TRY(status, run_once(command, counts.size(), zygote, listeners, runs));
   }
   if (counts.size() == 1) {
     if (command.json && !runs.json.empty()) fmt::print("{}\n", dump(runs.json[0], 2));
     return status;
   }
   Json json = Json::object().set("runs", Json::array_of(runs.json));
-  if (status == kDone) status = compare_runs(command, counts, zygote, events, runs, json);
-  if (status == kFailed) return status;
+  if (status == kDone) {
+    WHET_TRY(status, compare_runs(command, counts, zygote, events, runs, json));
+  }
   if (command.json) fmt::print("{}\n", dump(json, 2));
   return status;
 }
 
-int run(TuneCommand& command, const std::function<bool(const std::string&)>& given) {
+/// The time of the whole command.
+TimeBudget time_budget(const TuneCommand& command, double begun) {
+  if (command.seconds > 0) return {command.seconds, begun, fmt::format("--seconds {}", command.seconds)};
+  if (command.minutes > 0) return {60 * command.minutes, begun, fmt::format("--minutes {}", command.minutes)};
+  return {};
+}
+
+Result<int> run(TuneCommand& command, const std::function<bool(const std::string&)>& given) {
+  const double begun = seconds_now();
   TuneSettings& settings = command.settings;
-  if (const Status fits = check_repeat(settings, "tune"); !fits.ok()) return fail(fits.error());
+  WHET_RETURN_IF_ERROR(check_repeat(settings, "tune"));
   if (settings.per_task)
-    if (const Status fits = refuse_given(given, {"--scheduler"}, "tune", "counts only without --per-task"); !fits.ok())
-      return fail(fits.error());
+    WHET_RETURN_IF_ERROR(refuse_given(given, {"--scheduler"}, "tune", "counts only without --per-task"));
   command.asks_for_layouts = (given("--layouts") && command.layouts.layouts != "nhwc") ||
                              (given("--covers") && command.layouts.covers != "off");
+  if (given("--seconds"))
+    WHET_RETURN_IF_ERROR(refuse_given(given, {"--minutes"}, "tune", "is said by --seconds too; give one of the two"));
+  settings.time = time_budget(command, begun);
+  settings.has_page = !command.report.empty();
   settings.where.interrupted = is_interrupted;
   settings.alternatives = [&command](const Target& target) { return command.layouts.alternatives(target); };
   std::vector<int> counts = {0};
@@ -176,24 +203,22 @@ int run(TuneCommand& command, const std::function<bool(const std::string&)>& giv
     counts = *wished;
   }
   // Before anything starts a thread or touches LLVM: builders and runners are forked from here.
-  Result<Zygote> zygote = Zygote::start();
-  if (!zygote.ok()) return fail(zygote.error());
+  WHET_TRY(Zygote zygote, Zygote::start());
   end_at_interrupts("Interrupted before anything was measured");
-  if (command.events.empty()) return run_for(command, counts, *zygote, nullptr);
-  Result<EventStream> events = EventStream::open(command.events);
-  if (!events.ok()) return fail(events.error());
+  if (command.events.empty()) return run_for(command, counts, zygote, nullptr);
+  WHET_TRY(EventStream events, EventStream::open(command.events));
   settings.where.tell = [&events](const std::string& note) {
     tell_user(note);
-    events->write("note", Json::object().set("text", note));
+    events.write("note", Json::object().set("text", note));
   };
-  const int status = run_for(command, counts, *zygote, &*events);
-  if (!events->status().ok()) return fail(events->status().error());
+  WHET_TRY(const int status, run_for(command, counts, zygote, &events));
+  if (const Status& written = events.status(); !written.ok()) return Error(written.error());
   return status;
 }
 
 }  // namespace
 
-std::function<int()> make_tune(Arguments& arguments) {
+CommandAction make_tune(Arguments& arguments) {
   auto command = std::make_shared<TuneCommand>();
   TuneSettings& settings = command->settings;
   add_options(arguments, settings.model);
@@ -203,9 +228,18 @@ std::function<int()> make_tune(Arguments& arguments) {
                 "Record file to append to and to resume from (default: the model's name with .jsonl, here)");
   arguments.writes("--output", settings.records, FileKind::records,
                    [&model = settings.model] { return model.name() + ".jsonl"; });
-  arguments.add("--trials", settings.trials, 1, 1000000000,
-                "Candidates to measure, over all tasks (default: 64 a task, unless --minutes is given)", 0);
-  arguments.add("--minutes", settings.minutes, 0, 1e6, "Time to tune [minutes] (default: no limit)", 0);
+  {
+    const auto group = arguments.group("How long");
+    arguments.add("--trials", settings.trials, 1, 1000000000,
+                  "Candidates to measure, over all tasks (default: 64 a task, unless a time is given)", 0);
+    arguments.add("--seconds", command->seconds, 0, 1e8, "Time of the whole command [seconds] (default: no limit)", 0);
+    arguments.add("--minutes", command->minutes, 0, 1e6, "The same in minutes", 0);
+    arguments.add("--early-stop", settings.early_stop, 0, 1000000000,
+                  "End a task after this number of trials without a better candidate (0: never)");
+    arguments.add("--least-gain", settings.least_gain, 0, 100,
+                  "A task rests when as many trials again promise less than this share of the network's latency [%]");
+  }
+  auto group = arguments.group("How it searches");
   arguments.add("--round", settings.round, 1, 100000, "Trials of one task before the next task is chosen");
   std::string strategies;
   for (const std::string& name : known_strategies())
@@ -218,16 +252,14 @@ std::function<int()> make_tune(Arguments& arguments) {
                  "Tune one task after the other, each with an equal part of the trials");
   arguments.add("--tasks", settings.only,
                 "Tune only these tasks, by their numbers in `whet tasks`: 0,2-5 (default: all)");
-  arguments.add("--early-stop", settings.early_stop, 0, 1000000000,
-                "End a task after this number of trials without a better candidate (0: never)");
-  arguments.add("--least-gain", settings.least_gain, 0, 100,
-                "A task rests when as many trials again promise less than this share of the network's latency [%]");
   arguments.flag("--no-seeds", settings.no_seeds,
                  "Begin neither with the default schedule nor with seeds, to see the worth of the search alone");
+  add_options(arguments, settings.base);
   arguments.flag("--no-network", settings.no_network, "Do not compile and time the whole network at the end");
   add_options(arguments, settings.rounding, "schedules");
   command->layouts.add_to(arguments);
   add_measuring(arguments, settings);
+  group.reset();
   arguments.add("--report", command->report,
                 "A page about the run (HTML), written anew while it goes on: see `whet report`");
   arguments.writes("--report", command->report, FileKind::page);

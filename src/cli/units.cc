@@ -19,9 +19,8 @@ std::string units_report(const std::vector<UnitReport>& units, double seconds) {
   Table table({{"Device", false}, {"Jobs"}, {"Candidates"}, {"Failed"}, {"Lost"}, {"Busy"}, {"Its times"}});
   std::string odd;
   for (const UnitReport& unit : units) {
-    table.add({shortened(unit.name, 32), std::to_string(unit.jobs), std::to_string(unit.candidates),
-               std::to_string(unit.failed), std::to_string(unit.losses),
-               fmt::format("{:.0f}%", seconds > 0 ? 100 * unit.busy_seconds / seconds : 0),
+    table.add({unit.name, std::to_string(unit.jobs), std::to_string(unit.candidates), std::to_string(unit.failed),
+               std::to_string(unit.losses), fmt::format("{:.0f}%", seconds > 0 ? 100 * unit.busy_seconds / seconds : 0),
                fmt::format("x {:.3f}", unit.factor)});
     if (unit.drained)
       odd += unit.name + " got no more candidates: it failed far more often than the others\n";
@@ -37,9 +36,8 @@ std::string shares_report(const std::vector<UnitShare>& shares) {
   if (shares.empty()) return "";
   Table table({{"Unit", false}, {"Jobs"}, {"Candidates"}, {"Failed"}, {"Lost"}, {"Its times"}});
   for (const UnitShare& share : shares)
-    table.add({shortened(share.unit, 32), std::to_string(share.jobs), std::to_string(share.candidates),
-               std::to_string(share.failed), std::to_string(share.losses),
-               share.factor > 0 ? fmt::format("x {:.3f}", share.factor) : "–"});
+    table.add({share.unit, std::to_string(share.jobs), std::to_string(share.candidates), std::to_string(share.failed),
+               std::to_string(share.losses), share.factor > 0 ? fmt::format("x {:.3f}", share.factor) : "–"});
   return table.to_text();
 }
 

@@ -7,8 +7,8 @@
 
 #include "cli/add_options.h"
 #include "cli/command.h"
-#include "import/onnx/export.h"
 #include "import/zoo/zoo.h"
+#include "import_onnx/export.h"
 #include "workflow/model.h"
 
 namespace whet {
@@ -26,24 +26,24 @@ int list(const ZooCommand& command) {
   return kDone;
 }
 
-int export_network(ZooCommand& command) {
+Result<int> export_network(ZooCommand& command) {
   if (command.network.empty())
     return wrong_use({"zoo export: expected the name of a network; `whet zoo list` lists them"});
   command.options.model = command.network.starts_with("zoo:") ? command.network : "zoo:" + command.network;
-  const Result<Graph> graph = load_graph(command.options);
-  if (!graph.ok()) return fail(graph.error());
-  if (const Status written = export_onnx(*graph, command.output); !written.ok()) return fail(written.error());
+  WHET_TRY(const Graph graph, load_graph(command.options));
+  WHET_RETURN_IF_ERROR(export_onnx(graph, command.output));
   fmt::print("{}\n", command.output);
   return kDone;
 }
 
 }  // namespace
 
-std::function<int()> make_zoo(Arguments& arguments) {
+CommandAction make_zoo(Arguments& arguments) {
   auto command = std::make_shared<ZooCommand>();
   arguments.require_choice("action", command->action, {"list", "export"},
                            "list: print the names; export: write an ONNX file");
   arguments.add("network", command->network, "export: name of the network");
+  arguments.offers("network", zoo_names());
   arguments.add("-o,--output", command->output, "export: the ONNX file to write (default: the name with .onnx, here)");
   arguments.writes(
       "--output", command->output, FileKind::onnx, [&action = command->action, &network = command->network] {
@@ -52,11 +52,11 @@ std::function<int()> make_zoo(Arguments& arguments) {
       });
   add_zoo(arguments, command->options);
   arguments.add("--seed", command->options.seed, "Seed of the weights");
-  return [command, given = arguments.given()] {
+  return [command, given = arguments.given()]() -> Result<int> {
     if (command->action != "list") return export_network(*command);
-    const Status fits = refuse_given(given, {"--output", "--batch", "--image", "--layout", "--seed"}, "zoo list",
-                                     "is for `whet zoo export`");
-    return fits.ok() ? list(*command) : fail(fits.error());
+    WHET_RETURN_IF_ERROR(refuse_given(given, {"--output", "--batch", "--image", "--layout", "--seed"}, "zoo list",
+                                      "is for `whet zoo export`"));
+    return list(*command);
   };
 }
 

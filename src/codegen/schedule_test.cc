@@ -34,6 +34,34 @@ TEST(EverySchedule, RunsNativelyAsTheDagIsDefined) {
   EXPECT_GE(run, 30);
 }
 
+TEST(EverySchedule, OfADagWithSizesRunsNativelyAtThem) {
+  const std::vector<Target> targets = runnable_targets();
+  int run = 0;
+  for (std::uint64_t seed = 9000; seed < 9050; ++seed) {
+    Rng rng(seed);
+    const ComputeDag dag = testing::random_sized_dag(rng);
+    const Steps steps = testing::random_steps(dag, rng, 40);
+    Target target = targets[seed % targets.size()];
+    target.threads = 1 + static_cast<int>(seed % 3);
+    const Result<Lowered> lowered = lower(*replay(dag, steps), target);
+    if (!lowered.ok()) continue;
+    std::vector<SizeValues> values = testing::some_values(lowered->program.sizes, rng);
+    values.resize(4);
+    for (const SizeValues& sizes : values) {
+      const ComputeDag exact = dag_at(dag, sizes);
+      const Result<Evaluated> want = evaluated(exact, seed);
+      ASSERT_TRUE(want.ok());
+      const Result<double> error = error_of(exact, *lowered, target, *want, sizes);
+      if (!error.ok() && error.error().kind == ErrorKind::limit) continue;
+      ASSERT_TRUE(error.ok()) << "seed " << seed << ": " << error.error().message;
+      ASSERT_LT(*error, 1e-4) << "seed " << seed << ", first size " << sizes[0] << ", " << target.cpu().mcpu << "\n"
+                              << to_text(steps) << to_text(dag);
+      ++run;
+    }
+  }
+  EXPECT_GE(run, 100);
+}
+
 bool has_barrier(const Program& program) {
   bool found = false;
   for_each(program.body, [&](const Stmt& s) { found = found || std::holds_alternative<Barrier>(s->kind); }, nullptr);

@@ -30,17 +30,33 @@ bool has_barrier(const Program& program) {
   return found;
 }
 
+/// What the steps of a task have in common. A network of many steps has few tasks.
+struct TaskFacts {
+  double flops = 0, bytes = 0;
+  bool waits = false;  ///< its workers for one another
+};
+
+std::vector<TaskFacts> facts_of(const std::vector<Task>& tasks, const std::vector<CompiledTask>& compiled) {
+  std::vector<TaskFacts> facts;
+  for (std::size_t t = 0; t < tasks.size(); ++t)
+    facts.push_back({flops(tasks[t].dag), bytes(tasks[t].dag), has_barrier(compiled[t].lowered.program)});
+  return facts;
+}
+
 /// Where every value lies. A value that is computed gets a buffer number until the arena is planned.
 class Assembler {
  public:
-  Assembler(const FusedGraph& fused, const InPlace& in_place, const std::vector<Task>& tasks,
-            const std::vector<CompiledTask>& compiled, const std::vector<std::vector<Tensor>>& packed)
+  Assembler(const FusedGraph& fused, const InPlace& in_place, const std::vector<int>& task_of,
+            const std::vector<Task>& tasks, const std::vector<CompiledTask>& compiled,
+            const std::vector<std::vector<Tensor>>& packed, WeightTable& weights)
       : fused_(fused),
         in_place_(in_place),
+        task_(task_of),
         tasks_(tasks),
         compiled_(compiled),
         packed_(packed),
-        task_(task_of_group(fused, tasks)) {}
+        facts_(facts_of(tasks, compiled)),
+        weights_(weights) {}
 
   Result<AssembledModel> run() {
     WHET_RETURN_IF_ERROR(find_aliases());
@@ -50,7 +66,6 @@ class Assembler {
     add_output_copies();
     place_arena();
     place_barriers(plan().steps, model_.written);
-    plan().weights_bytes = model_.weights.bytes();
     return std::move(model_);
   }
 
@@ -129,7 +144,7 @@ class Assembler {
       case Home::Kind::output:
         return {PlanPlace::output, static_cast<std::uint32_t>(home.index), offset, bytes};
       case Home::Kind::constant:
-        return {PlanPlace::weights, 0, model_.weights.add(*graph().values[value].constant) + offset, bytes};
+        return {PlanPlace::weights, 0, weights_.add(*graph().values[value].constant) + offset, bytes};
       case Home::Kind::none:
         home = {Home::Kind::arena, buffers_.size()};
         buffers_.push_back({bytes_of(graph().values[value].type), step_number(), step_number()});
@@ -158,10 +173,12 @@ class Assembler {
         case KernelArgument::Kind::output:
           step.arguments.push_back(argument(group.outputs[index]));
           break;
+        case KernelArgument::Kind::sizes:
+          return Error{task.name + ": its kernel has sizes, and the model is of one size"};
         case KernelArgument::Kind::packed: {
           const Tensor& tensor = packed_[g][index];
           step.arguments.push_back(
-              {PlanPlace::weights, 0, model_.weights.add(tensor), static_cast<std::uint64_t>(tensor.bytes())});
+              {PlanPlace::weights, 0, weights_.add(tensor), static_cast<std::uint64_t>(tensor.bytes())});
           break;
         }
       }
@@ -185,12 +202,13 @@ class Assembler {
 
   void describe(const Group& group, const Task& task, const CompiledTask& compiled, ModelPlan::Step& step) const {
     step.entry = static_cast<std::uint32_t>(&compiled - compiled_.data());
+    const TaskFacts& facts = facts_[step.entry];
     step.parallel = compiled.kernel.launches.at(0).parallel;
-    step.divisible = step.parallel && !has_barrier(compiled.lowered.program);
+    step.divisible = step.parallel && !facts.waits;
     step.workspace_bytes = static_cast<std::uint64_t>(compiled.kernel.workspace);
     step.worker_bytes = static_cast<std::uint64_t>(compiled.kernel.worker_workspace);
-    step.flops = flops(task.dag);
-    step.bytes = bytes(task.dag);
+    step.flops = facts.flops;
+    step.bytes = facts.bytes;
     step.predicted_seconds = compiled.report.predicted_seconds;
     step.op = task.name;
     for (NodeId node : group.nodes) step.node += (step.node.empty() ? "" : "+") + graph().node(node).name;
@@ -233,10 +251,12 @@ class Assembler {
 
   const FusedGraph& fused_;
   const InPlace& in_place_;
+  const std::vector<int>& task_;
   const std::vector<Task>& tasks_;
   const std::vector<CompiledTask>& compiled_;
   const std::vector<std::vector<Tensor>>& packed_;
-  std::vector<int> task_;
+  const std::vector<TaskFacts> facts_;  ///< by task
+  WeightTable& weights_;
   AssembledModel model_;
   std::vector<std::size_t> root_;      ///< the value whose bytes each value has
   std::vector<std::uint64_t> offset_;  ///< of each value's first byte behind its root's
@@ -254,10 +274,16 @@ std::vector<int> task_of_group(const FusedGraph& fused, const std::vector<Task>&
   return task_of;
 }
 
-Result<AssembledModel> assemble(const FusedGraph& fused, const InPlace& in_place, const std::vector<Task>& tasks,
-                                const std::vector<CompiledTask>& compiled,
-                                const std::vector<std::vector<Tensor>>& packed) {
-  return Assembler(fused, in_place, tasks, compiled, packed).run();
+Result<AssembledModel> assemble(const FusedGraph& fused, const InPlace& in_place, const std::vector<int>& task_of,
+                                const std::vector<Task>& tasks, const std::vector<CompiledTask>& compiled,
+                                const std::vector<std::vector<Tensor>>& packed, WeightTable& weights) {
+  return Assembler(fused, in_place, task_of, tasks, compiled, packed, weights).run();
+}
+
+std::string stored_plan(const AssembledLibrary& library) {
+  SizedModelPlan plan{library.sizes, {}, static_cast<std::uint32_t>(library.usual)};
+  for (const AssembledModel& variant : library.variants) plan.variants.push_back(variant.plan);
+  return write_sized_plan(plan);
 }
 
 }  // namespace whet

@@ -3,30 +3,43 @@
 #include <string>
 #include <vector>
 
-#include "artifact/model_plan.h"
+#include "artifact/sized_model_plan.h"
 #include "compiler/kernels.h"
 #include "compiler/weights.h"
 #include "task/in_place.h"
 
 namespace whet {
 
-/// A model that only has to be linked.
+/// A model for one size, without its weights.
 struct AssembledModel {
   ModelPlan plan;
-  WeightTable weights;
   std::vector<std::vector<bool>>
       written;             ///< for each step, for each of its arguments: whether the kernel stores to it
   std::vector<bool> part;  ///< for each step: its output is a part of a larger tensor
-  std::string ptx;         ///< of a GPU's library, once it is written
   std::uint64_t peak_activation_bytes = 0;  ///< the largest sum of tensors that live at the same time
 };
+
+/// What only has to be linked: models on the same kernels and weights, one a choice of the sizes.
+struct AssembledLibrary {
+  std::vector<ModelSize> sizes;  ///< none: it has one model
+  std::vector<AssembledModel> variants;
+  std::size_t usual = 0;
+  WeightTable weights;
+  std::string ptx;  ///< of a GPU's library, once it is written
+};
+/// Its plan as it is stored.
+std::string stored_plan(const AssembledLibrary&);
 
 /// Makes the plan: one step a group in order; the rest are aliases; outputs are written where the user reads them,
 /// unless they are inputs, constants or another output, which are copied; everything else lies in the arena as long as
 /// it is read.
-///   packed  for each group, its task's packing run on its constants
-Result<AssembledModel> assemble(const FusedGraph&, const InPlace&, const std::vector<Task>&,
-                                const std::vector<CompiledTask>&, const std::vector<std::vector<Tensor>>& packed);
+///   task_of  for each group, its task
+///   tasks    those, and others; what was compiled of them lies at the same numbers
+///   packed   for each group, its task's packing run on its constants
+///   weights  gets what the steps read
+Result<AssembledModel> assemble(const FusedGraph&, const InPlace&, const std::vector<int>& task_of,
+                                const std::vector<Task>& tasks, const std::vector<CompiledTask>&,
+                                const std::vector<std::vector<Tensor>>& packed, WeightTable& weights);
 
 /// The groups' tasks: task number of each group, -1 for those without one.
 std::vector<int> task_of_group(const FusedGraph&, const std::vector<Task>&);

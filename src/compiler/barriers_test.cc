@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "base/rng.h"
+
 namespace whet {
 namespace {
 
@@ -63,6 +65,50 @@ TEST(PlaceBarriers, ForSharedWorkspaces) {
 
 TEST(PlaceBarriers, OneBarrierServesAllStepsBefore) {
   EXPECT_EQ(barriers({"P w0-64", "P w64-128", "P r0-64 w128-192", "P r64-128 w192-256"}), "..|.");
+}
+
+/// Each range of a step against each of the steps since the last barrier.
+std::string barriers_by_definition(const std::vector<ModelPlan::Step>& steps,
+                                   const std::vector<std::vector<bool>>& written) {
+  std::string result;
+  std::size_t since = 0;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    bool barrier = false;
+    for (std::size_t k = since; k < i; ++k)
+      for (std::size_t a = 0; a < steps[i].arguments.size(); ++a)
+        for (std::size_t b = 0; b < steps[k].arguments.size(); ++b) {
+          const PlanArgument &x = steps[i].arguments[a], &y = steps[k].arguments[b];
+          const bool meet = x.offset < y.offset + y.bytes && y.offset < x.offset + x.bytes;
+          const bool alone = !steps[i].parallel && !steps[k].parallel;
+          barrier = barrier || (meet && !alone && (written[i][a] || written[k][b]));
+        }
+    if (barrier) since = i;
+    result += barrier ? '|' : '.';
+  }
+  return result;
+}
+
+TEST(PlaceBarriers, AreThoseOfTheDefinition) {
+  Rng rng(11);
+  for (int round = 0; round < 300; ++round) {
+    std::vector<ModelPlan::Step> steps(static_cast<std::size_t>(rng.between(1, 40)));
+    std::vector<std::vector<bool>> written;
+    const double parallel = rng.chance(0.5) ? 0.1 : 0.7;
+    for (ModelPlan::Step& step : steps) {
+      step.parallel = rng.chance(parallel);
+      written.emplace_back();
+      for (std::int64_t n = rng.between(1, 4); n > 0; --n) {
+        const auto lines = [&](std::int64_t most) { return 64 * static_cast<std::uint64_t>(rng.below(most)); };
+        step.arguments.push_back({PlanPlace::arena, 0, lines(40), 64 + lines(3)});
+        written.back().push_back(rng.chance(0.3));
+      }
+    }
+    std::string found;
+    const std::string wanted = barriers_by_definition(steps, written);
+    place_barriers(steps, written);
+    for (const ModelPlan::Step& step : steps) found += step.barrier ? '|' : '.';
+    ASSERT_EQ(found, wanted) << "round " << round;
+  }
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 
 #include "base/counted.h"
 #include "base/parallel.h"
@@ -56,27 +57,6 @@ Result<std::vector<std::vector<Tensor>>> run_packings(const FusedGraph& fused, c
   return packed;
 }
 
-double predicted_seconds(const std::vector<TaskReport>& tasks) {
-  double sum = 0;
-  for (const TaskReport& task : tasks) {
-    if (task.predicted_seconds <= 0) return 0;
-    sum += task.weight * task.predicted_seconds;
-  }
-  return sum;
-}
-
-void describe(const FusedGraph& fused, const Target& target, const CompileOptions& options, const CompileReport& report,
-              ModelPlan& plan) {
-  plan.name = options.name.empty() ? fused.graph.name : options.name;
-  plan.target = to_string(target);
-  plan.records = summary(report);
-  plan.compiler = options.compiler;
-  plan.tuned_threads = static_cast<std::uint32_t>(std::max(1, target.threads));
-  plan.predicted_seconds = report.predicted_seconds;
-  plan.entries = static_cast<std::uint32_t>(report.tasks.size());
-  for (const ModelPlan::Step& step : plan.steps) plan.flops += step.flops;
-}
-
 /// Fails before minutes of work where the result could not be written.
 Status check_output(const std::string& output) {
   const std::filesystem::path directory = std::filesystem::path(output).parent_path();
@@ -91,7 +71,203 @@ Status check_output(const std::string& output) {
   return can_write_file(output);
 }
 
+/// "x.0 = 2, n = 16"
+std::string sizes_text(const std::vector<ModelSize>& sizes, std::size_t variant) {
+  std::string text;
+  const std::vector<std::int64_t> at = values_at(sizes, variant);
+  for (std::size_t k = 0; k < sizes.size(); ++k)
+    text += (k ? ", " : "") + sizes[k].name + " = " + std::to_string(at[k]);
+  return text;
+}
+
+/// Whether tensors differ in their extents alone.
+bool are_alike(const std::vector<ModelPlan::Tensor>& a, const std::vector<ModelPlan::Tensor>& b) {
+  return std::ranges::equal(a, b, [](const ModelPlan::Tensor& x, const ModelPlan::Tensor& y) {
+    return x.name == y.name && x.dtype == y.dtype && x.shape.size() == y.shape.size();
+  });
+}
+
+Status check_alike(const std::vector<ModelSize>& sizes, const std::vector<AssembledModel>& variants) {
+  for (std::size_t v = 1; v < variants.size(); ++v)
+    if (!are_alike(variants[v].plan.inputs, variants[0].plan.inputs) ||
+        !are_alike(variants[v].plan.outputs, variants[0].plan.outputs))
+      return Error{"at " + sizes_text(sizes, v) + " the model has other inputs or outputs than at " +
+                   sizes_text(sizes, 0) + "; expected other extents alone"};
+  return ok_status();
+}
+
+/// The input and dimension of a size: those that its name says, else the first whose extent is its value everywhere.
+Status place_size(ModelSize& size, std::size_t k, const std::vector<ModelSize>& sizes,
+                  const std::vector<AssembledModel>& variants) {
+  const std::vector<ModelPlan::Tensor>& inputs = variants.front().plan.inputs;
+  const auto has_its_value = [&](std::size_t i, std::size_t d) {
+    for (std::size_t v = 0; v < variants.size(); ++v)
+      if (variants[v].plan.inputs.at(i).shape.at(d) != values_at(sizes, v)[k]) return false;
+    return true;
+  };
+  for (const bool by_name : {true, false})
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      for (std::size_t d = 0; d < inputs[i].shape.size(); ++d) {
+        if (by_name && size.name != inputs[i].name + "." + std::to_string(d)) continue;
+        if (!has_its_value(i, d)) continue;
+        size.input = static_cast<std::uint32_t>(i), size.dimension = static_cast<std::uint32_t>(d);
+        return ok_status();
+      }
+  return Error{"size " + size.name + ": no dimension of an input of the model has its value"};
+}
+
+/// A library in the making. Networks are added one after another: they share the kernels of equal tasks, and equal
+/// weights.
+class LibraryMaker {
+ public:
+  LibraryMaker(const ScheduleSource& source, const Target& target, const CompileOptions& options)
+      : source_(source), target_(target), options_(options) {}
+
+  Status add(const FusedGraph& fused) {
+    const double begin = seconds_now();
+    WHET_TRY(const PlacedTasks placed, place_tasks(fused, target_));
+    const std::size_t before = compiled_.size();
+    const std::vector<int> numbers = number(placed.tasks);
+    report_.schedule_seconds += seconds_now() - begin;
+    WHET_RETURN_IF_ERROR(compile_from(before));
+
+    std::vector<int> task_of = task_of_group(fused, placed.tasks);
+    for (int& task : task_of)
+      if (task >= 0) task = numbers[static_cast<std::size_t>(task)];
+    const double packing = seconds_now();
+    WHET_TRY(const auto packed, run_packings(fused, task_of, compiled_, options_));
+    report_.packing_seconds += seconds_now() - packing;
+
+    const double assembling = seconds_now();
+    WHET_TRY(AssembledModel model,
+             assemble(fused, placed.in_place, task_of, tasks_, compiled_, packed, library_.weights));
+    model.plan.name = options_.name.empty() ? fused.graph.name : options_.name;
+    model.plan.predicted_seconds = predicted_seconds(placed.tasks, numbers);
+    report_.variants.push_back({{},
+                                static_cast<int>(compiled_.size() - before),
+                                model.plan.predicted_seconds,
+                                static_cast<std::int64_t>(model.plan.arena_bytes)});
+    library_.variants.push_back(std::move(model));
+    report_.link_seconds += seconds_now() - assembling;
+    return ok_status();
+  }
+
+  Result<CompileReport> write(const std::vector<ModelSize>& sizes, std::size_t usual, const std::string& output) {
+    const double linking = seconds_now();
+    library_.sizes = sizes;
+    library_.usual = usual;
+    WHET_RETURN_IF_ERROR(check_alike(sizes, library_.variants));
+    for (std::size_t k = 0; k < sizes.size(); ++k)
+      WHET_RETURN_IF_ERROR(place_size(library_.sizes[k], k, sizes, library_.variants));
+    if (options_.made_weights) library_.weights.make_up();
+    describe_tasks();
+    for (AssembledModel& variant : library_.variants) describe(variant.plan);
+    WHET_RETURN_IF_ERROR(write_library(library_, compiled_, target_, output, options_));
+    report_.link_seconds += seconds_now() - linking;
+    report_.ptx = std::move(library_.ptx);
+    describe_usual(library_.variants[usual]);
+    report_.sizes = library_.sizes;
+    for (std::size_t v = 0; v < report_.variants.size(); ++v) report_.variants[v].at = values_at(sizes, v);
+    if (sizes.empty()) report_.variants.clear();
+    report_.weights_bytes = static_cast<std::int64_t>(library_.weights.bytes());
+    std::error_code ignored;
+    report_.file_bytes = static_cast<std::int64_t>(std::filesystem::file_size(output, ignored));
+    report_.total_seconds = seconds_now() - begin_;
+    return std::move(report_);
+  }
+
+ private:
+  /// The number of each task among all, to which those are added that are not there.
+  std::vector<int> number(const std::vector<Task>& tasks) {
+    std::vector<int> numbers;
+    for (const Task& task : tasks) {
+      int at = -1;
+      for (auto [entry, end] = by_key_.equal_range(task.key); entry != end && at < 0; ++entry) {
+        const Task& known = tasks_[static_cast<std::size_t>(entry->second)];
+        if (known.within == task.within && same_dag(known.dag, task.dag)) at = entry->second;
+      }
+      if (at < 0) {
+        by_key_.emplace(task.key, at = static_cast<int>(tasks_.size()));
+        tasks_.push_back(task);
+      } else {
+        tasks_[static_cast<std::size_t>(at)].weight += task.weight;
+      }
+      numbers.push_back(at);
+    }
+    return numbers;
+  }
+
+  Status compile_from(std::size_t first) {
+    const std::vector<Task> added(tasks_.begin() + static_cast<std::ptrdiff_t>(first), tasks_.end());
+    WHET_TRY(std::vector<CompiledTask> compiled,
+             compile_tasks(added, static_cast<int>(first), source_, target_, options_, report_));
+    for (CompiledTask& task : compiled) compiled_.push_back(std::move(task));
+    return ok_status();
+  }
+
+  double predicted_seconds(const std::vector<Task>& tasks, const std::vector<int>& numbers) const {
+    double sum = 0;
+    for (std::size_t t = 0; t < tasks.size(); ++t) {
+      const double seconds = compiled_[static_cast<std::size_t>(numbers[t])].report.predicted_seconds;
+      if (seconds <= 0) return 0;
+      sum += tasks[t].weight * seconds;
+    }
+    return sum;
+  }
+
+  void describe_tasks() {
+    for (std::size_t t = 0; t < compiled_.size(); ++t) {
+      compiled_[t].report.weight = tasks_[t].weight;
+      report_.tasks.push_back(compiled_[t].report);
+    }
+    if (std::ranges::any_of(report_.tasks, [](const TaskReport& task) { return task.transfer.has_value(); }))
+      report_.base = source_.base;
+  }
+
+  void describe(ModelPlan& plan) const {
+    plan.target = to_string(target_);
+    plan.records = summary(report_);
+    plan.compiler = options_.compiler;
+    plan.tuned_threads = static_cast<std::uint32_t>(std::max(1, target_.threads));
+    plan.entries = static_cast<std::uint32_t>(report_.tasks.size());
+    plan.weights_bytes = library_.weights.bytes();
+    for (const ModelPlan::Step& step : plan.steps) plan.flops += step.flops;
+  }
+
+  void describe_usual(const AssembledModel& usual) {
+    report_.predicted_seconds = usual.plan.predicted_seconds;
+    report_.arena_bytes = static_cast<std::int64_t>(usual.plan.arena_bytes);
+    report_.peak_activation_bytes = static_cast<std::int64_t>(usual.peak_activation_bytes);
+    for (const ModelPlan::Step& step : usual.plan.steps)
+      report_.steps.push_back(step.kind == PlanStepKind::copy ? -1 : static_cast<int>(step.entry));
+  }
+
+  const ScheduleSource& source_;
+  const Target& target_;
+  const CompileOptions& options_;
+  const double begin_ = seconds_now();
+  std::vector<Task> tasks_;                 ///< of all networks
+  std::multimap<std::string, int> by_key_;  ///< more than one where different tasks share a key
+  std::vector<CompiledTask> compiled_;      ///< of `tasks_`
+  AssembledLibrary library_;
+  CompileReport report_;
+};
+
 }  // namespace
+
+std::vector<TasksOfPlacement> tasks_by_placement(const CompileReport& report) {
+  std::vector<TasksOfPlacement> list;
+  for (const TaskReport& task : report.tasks) {
+    if (!task.placement.is_known()) continue;
+    const auto known =
+        std::ranges::find_if(list, [&](const auto& each) { return !differ(each.placement, task.placement); });
+    if (known == list.end())
+      list.push_back({task.placement, 1});
+    else
+      ++known->tasks;
+  }
+  return list;
+}
 
 std::string summary(const CompileReport& report) {
   using Source = TaskReport::Source;
@@ -102,6 +278,9 @@ std::string summary(const CompileReport& report) {
   if (std::ranges::count(report.tasks, Source::near_record, &TaskReport::source) > 0) {
     text += count(Source::near_record) + " from records of other settings, ";
   }
+  if (std::ranges::count(report.tasks, Source::transferred, &TaskReport::source) > 0) {
+    text += count(Source::transferred) + " transferred, ";
+  }
   text += count(Source::default_schedule) + " by default schedules";
   for (const Precision precision : {Precision::tf32, Precision::f16, Precision::bf16}) {
     const auto rounded = std::ranges::count(report.tasks, precision, &TaskReport::precision);
@@ -109,6 +288,12 @@ std::string summary(const CompileReport& report) {
     text += "; products of " + counted(rounded, "task") + " in ";
     text += name_of(precision);
   }
+  const std::vector<TasksOfPlacement> placements = tasks_by_placement(report);
+  for (const TasksOfPlacement& each : placements) {
+    text += (&each == placements.data() ? "; timed at " : ", at ") + to_text(each.placement);
+    if (placements.size() > 1) text += " (" + counted(each.tasks, "task") + ")";
+  }
+  if (!report.base.empty()) text += " · base " + report.base;
   return text;
 }
 
@@ -116,34 +301,24 @@ Result<CompileReport> compile_model(const FusedGraph& fused, const ScheduleSourc
                                     const std::string& output, const CompileOptions& options) {
   WHET_RETURN_IF_ERROR(check_output(output));
   WHET_RETURN_IF_ERROR(ScratchDirectory::make());  // the library needs one, after the kernels
-  CompileReport report;
-  const double begin = seconds_now();
-  WHET_TRY(const PlacedTasks placed, place_tasks(fused, target));
-  const std::vector<Task>& tasks = placed.tasks;
-  report.schedule_seconds = seconds_now() - begin;
-  WHET_TRY(const std::vector<CompiledTask> compiled, compile_tasks(tasks, source, target, options, report));
-  for (const CompiledTask& task : compiled) report.tasks.push_back(task.report);
-  report.predicted_seconds = predicted_seconds(report.tasks);
+  LibraryMaker maker(source, target, options);
+  WHET_RETURN_IF_ERROR(maker.add(fused));
+  return maker.write({}, 0, output);
+}
 
-  const double packing = seconds_now();
-  WHET_TRY(const auto packed, run_packings(fused, task_of_group(fused, tasks), compiled, options));
-  report.packing_seconds = seconds_now() - packing;
-
-  const double linking = seconds_now();
-  WHET_TRY(AssembledModel model, assemble(fused, placed.in_place, tasks, compiled, packed));
-  if (options.made_weights) model.weights.make_up();
-  describe(fused, target, options, report, model.plan);
-  WHET_RETURN_IF_ERROR(write_library(model, compiled, target, output, options));
-  report.link_seconds = seconds_now() - linking;
-  report.ptx = std::move(model.ptx);
-
-  report.arena_bytes = static_cast<std::int64_t>(model.plan.arena_bytes);
-  report.peak_activation_bytes = static_cast<std::int64_t>(model.peak_activation_bytes);
-  report.weights_bytes = static_cast<std::int64_t>(model.weights.bytes());
-  std::error_code ignored;
-  report.file_bytes = static_cast<std::int64_t>(std::filesystem::file_size(output, ignored));
-  report.total_seconds = seconds_now() - begin;
-  return report;
+Result<CompileReport> compile_sizes(const SizedNetwork& network, const ScheduleSource& source, const Target& target,
+                                    const std::string& output, const CompileOptions& options) {
+  if (!network.sizes.empty()) WHET_RETURN_IF_ERROR(check_several_sizes(target));
+  WHET_RETURN_IF_ERROR(check_output(output));
+  WHET_RETURN_IF_ERROR(ScratchDirectory::make());
+  LibraryMaker maker(source, target, options);
+  for (std::size_t v = 0; v < variant_count(network.sizes); ++v) {
+    const Result<FusedGraph> fused = network.read(v);
+    const Status added = fused.ok() ? maker.add(*fused) : Status(fused.error());
+    if (!added.ok())
+      return network.sizes.empty() ? added.error() : added.error().at("at " + sizes_text(network.sizes, v));
+  }
+  return maker.write(network.sizes, network.usual, output);
 }
 
 }  // namespace whet

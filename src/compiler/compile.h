@@ -5,26 +5,41 @@
 #include <string>
 #include <vector>
 
+#include "artifact/sized_model_plan.h"
 #include "base/result.h"
 #include "base/version.h"
 #include "passes/fuse.h"
 #include "schedule/steps.h"
 #include "target/target.h"
 #include "task/task.h"
+#include "trial/placement.h"
 
 namespace whet {
 
 /// A schedule that a measurement speaks for.
 struct RecordedSchedule {
-  std::string steps;   ///< text of schedule/steps.h
-  double seconds = 0;  ///< measured; 0 where it says nothing about this target
-  std::string reason;  ///< what differs from what was asked for; "" for a record of exactly this target
+  std::string steps;                  ///< text of schedule/steps.h
+  double seconds = 0;                 ///< measured; 0 where it says nothing about this target
+  std::string reason;                 ///< what differs from what was asked for; "" for a record of exactly this target
+  ProcessorPlacement placement = {};  ///< in which it was measured
 };
 
-/// Where schedules come from. Called by one thread.
+/// What similar tasks, which were measured, say of one that was not.
+struct TransferredSchedule {
+  std::string steps;    ///< text of schedule/steps.h; "": the default schedule stays
+  std::string from;     ///< the schedule and the nearest task that it was good for, for people
+  double distance = 0;  ///< of that task
+  double gain = 1;      ///< expected over the default schedule
+  std::string why_not;  ///< why the default schedule stays; "" where `steps` are to be taken
+};
+
+/// Where schedules come from, the best first. `recorded` is called by one thread, the others by several at once.
 struct ScheduleSource {
   std::function<std::optional<RecordedSchedule>(const Task&)> recorded;
   std::function<Result<Steps>(const ComputeDag&)> fallback;
+  /// Of a task without a record; nothing where there is nothing to learn. May be empty.
+  std::function<std::optional<TransferredSchedule>(const Task&)> transferred = {};
+  std::string base = {};  ///< what `transferred` knows tasks from; the library names it
 };
 
 class PackedConstants;
@@ -44,36 +59,78 @@ struct CompileOptions {
 
 /// What a task runs on in the compiled model.
 struct TaskReport {
-  enum class Source { record, near_record, default_schedule };
+  enum class Source { record, near_record, transferred, default_schedule };
   std::string name;
+  TaskLabel label = {};
   int weight = 0;
   Source source = Source::default_schedule;
-  std::string note;                      ///< why it is not an exact record; "" where it is, or where there is none
+  std::string note;  ///< why it is not an exact record; "" where it is, or where there is none
+  std::optional<TransferredSchedule> transfer;  ///< what was good for similar tasks, where that was asked
   Precision precision = Precision::f32;  ///< of its products' operands, of f16 tensors too; f32 where any stay so
   double predicted_seconds = 0;          ///< of one run; 0 where nothing was measured
+  ProcessorPlacement placement;          ///< of the processors in that measurement
   double lower_seconds = 0, codegen_seconds = 0;
   std::int64_t object_bytes = 0;
 };
 
-struct CompileReport {
-  std::vector<TaskReport> tasks;  ///< kernels, in the order in which the model first needs them
-  double predicted_seconds = 0;   ///< sum of weight x prediction; 0 unless every task has one
-  double schedule_seconds = 0;    ///< wall time: tasks and their schedules,
-  double kernel_seconds = 0;      ///< lowering and code generation, all threads together at once,
-  double packing_seconds = 0;     ///< packing weights,
-  double link_seconds = 0;        ///< writing and linking,
-  double total_seconds = 0;       ///< everything
-  std::string plan;               ///< of its kernels, which differ from the usual ones; "" where none does
-  std::string plan_source;        ///< where that plan comes from; "" where there is none
-  std::string ptx;                ///< of a library for a GPU: the code of all kernels
-  std::int64_t arena_bytes = 0, weights_bytes = 0, peak_activation_bytes = 0, file_bytes = 0;
+/// What a library has for one choice of its sizes.
+struct VariantReport {
+  std::vector<std::int64_t> at;  ///< values of the sizes
+  int kernels = 0;               ///< that no earlier variant has
+  double predicted_seconds = 0;  ///< sum of weight x prediction; 0 unless every task has one
+  std::int64_t arena_bytes = 0;
 };
-/// "12 of 24 tasks from records, 12 by default schedules", and "; products of 9 tasks in tf32" where operands are rounded
+
+/// Of a library for several sizes, numbers that no line says otherwise are at the usual ones.
+struct CompileReport {
+  std::vector<TaskReport> tasks;  ///< kernels, in the order in which the model first needs them; weights of all sizes
+  std::vector<ModelSize> sizes;   ///< none where the library is for one
+  std::vector<VariantReport> variants;  ///< one a choice of their values
+  std::vector<int> steps;               ///< of the model, in order: the task whose kernel each runs; -1: it copies
+  double predicted_seconds = 0;         ///< sum of weight x prediction; 0 unless every task has one
+  double schedule_seconds = 0;          ///< wall time: tasks and their schedules,
+  double kernel_seconds = 0;            ///< lowering and code generation, all threads together at once,
+  double packing_seconds = 0;           ///< packing weights,
+  double link_seconds = 0;              ///< writing and linking,
+  double total_seconds = 0;             ///< everything
+  std::string base;                     ///< ScheduleSource::base, where a task asked it; "" otherwise
+  std::string plan;                     ///< of its kernels, which differ from the usual ones; "" where none does
+  std::string plan_source;              ///< where that plan comes from; "" where there is none
+  std::string ptx;                      ///< of a library for a GPU: the code of all kernels
+  std::int64_t arena_bytes = 0, peak_activation_bytes = 0;
+  std::int64_t weights_bytes = 0, file_bytes = 0;  ///< of all sizes
+};
+/// "12 of 24 tasks from records, 12 by default schedules", with "; products of 9 tasks in tf32" where operands are rounded, and
+/// "0 of 21 tasks from records, 12 transferred, 9 by default schedules · base cpu-512 2026.12 (41 networks)"; and "; timed at 78 ns there
+/// and back", where the records know the placement of the processors
 std::string summary(const CompileReport&);
 
+/// Tasks whose records are of one placement of the processors.
+struct TasksOfPlacement {
+  ProcessorPlacement placement;
+  std::int64_t tasks = 0;
+};
+/// Of the tasks that have one, in the order in which each placement comes first.
+std::vector<TasksOfPlacement> tasks_by_placement(const CompileReport&);
+
 /// Compiles the model into one shared library at `output` (include/whet/model.h opens it). Each distinct task is
-/// compiled once; where a recorded schedule does not replay or lower, the report says why and the default one is taken.
+/// compiled once; where a recorded or transferred schedule does not replay or lower, the report says why and the default one
+/// is taken.
 Result<CompileReport> compile_model(const FusedGraph&, const ScheduleSource&, const Target&, const std::string& output,
                                     const CompileOptions& = {});
+
+/// A network that is read at several sizes.
+struct SizedNetwork {
+  std::vector<ModelSize> sizes;  ///< their inputs and dimensions are found among those of the network
+  std::size_t usual = 0;         ///< the variant at which a session begins
+  /// The network at the sizes of a variant (values_at). Called once each, in order.
+  std::function<Result<FusedGraph>(std::size_t variant)> read;
+};
+
+/// Compiles a network into one library for all these sizes, each read, optimized and compiled as a model for one. Kernels
+/// of equal tasks and equal weights are in it once. Errors are those of compile_model, with the sizes at which they occur;
+/// a target whose libraries are for one size.
+Result<CompileReport> compile_sizes(const SizedNetwork&, const ScheduleSource&, const Target&,
+                                    const std::string& output, const CompileOptions& = {});
 
 }  // namespace whet

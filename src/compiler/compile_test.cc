@@ -21,6 +21,7 @@
 #include "passes/optimize.h"
 #include "runtime/cpu/embedded_aarch64.h"
 #include "tensor/compare.h"
+#include "whet/model.hpp"
 
 namespace whet {
 namespace {
@@ -402,6 +403,51 @@ TEST_F(Compile, RecordsGiveSchedulesAndPredictions) {
   EXPECT_EQ(summary(report), "2 of 2 tasks from records, 0 by default schedules");
   EXPECT_DOUBLE_EQ(report.predicted_seconds, 4e-6);
 }
+TEST(Summary, SaysInWhichPlacementTheRecordsWereTaken) {
+  CompileReport report;
+  report.tasks.resize(3);
+  EXPECT_EQ(summary(report), "0 of 3 tasks from records, 3 by default schedules") << "nothing is known";
+  report.tasks[0].placement = {78}, report.tasks[1].placement = {82};
+  EXPECT_TRUE(summary(report).ends_with("; timed at 78 ns there and back")) << summary(report);
+  report.tasks[2].placement = {330};
+  EXPECT_TRUE(summary(report).ends_with("; timed at 78 ns there and back (2 tasks), at 330 ns there and back (1 task)"))
+      << summary(report);
+}
+TEST_F(Compile, TakesATransferredScheduleWhereThereIsNoRecord) {
+  source_.base = "cpu-512 2026.12 (41 networks)";
+  source_.transferred = [this](const Task& task) {
+    return TransferredSchedule{to_text(source_.fallback(task.dag).value()), "tile of a net's dense", 2, 1.5, ""};
+  };
+  ModelBuilder b(7);
+  const ValueId x = b.input("x", {4, 6});
+  b.graph.outputs = {b.relu(x), b.node(MatMulOperator{}, {x, b.constant({6, 8})})};
+  source_.recorded = [this](const Task& task) -> std::optional<RecordedSchedule> {
+    if (task.name.starts_with("relu")) return std::nullopt;
+    return RecordedSchedule{to_text(source_.fallback(task.dag).value()), 0, "of 4 threads"};
+  };
+  CompileReport report = expect_right(b.graph);
+  EXPECT_EQ(summary(report),
+            "0 of 2 tasks from records, 1 from records of other settings, 1 transferred, 0 by default schedules · base "
+            "cpu-512 2026.12 (41 networks)");
+  EXPECT_EQ(OpenedModel::open(path())->info().records, summary(report));
+  const auto relu = std::ranges::find(report.tasks, TaskReport::Source::transferred, &TaskReport::source);
+  ASSERT_NE(relu, report.tasks.end());
+  EXPECT_EQ(relu->transfer->from, "tile of a net's dense");
+  source_.recorded = [this](const Task& task) {
+    return RecordedSchedule{to_text(source_.fallback(task.dag).value()), 2e-6, ""};
+  };
+  report = expect_right(b.graph);
+  EXPECT_EQ(summary(report), "2 of 2 tasks from records, 0 by default schedules") << "nothing was asked of the base";
+}
+TEST_F(Compile, SaysWhichTransferredScheduleDoesNotCompileAndTakesTheDefault) {
+  source_.transferred = [](const Task&) { return TransferredSchedule{"split l99 4 guard", "a net", 2, 1.5, ""}; };
+  ModelBuilder b(6);
+  b.graph.outputs = {b.relu(b.input("x", {4, 6}))};
+  const CompileReport report = expect_right(b.graph);
+  ASSERT_EQ(report.tasks.size(), 1u);
+  EXPECT_EQ(report.tasks[0].source, TaskReport::Source::default_schedule);
+  EXPECT_EQ(report.tasks[0].note.substr(0, 42), "a transferred schedule cannot be compiled:") << report.tasks[0].note;
+}
 TEST(Summary, CountsTheTasksWhoseProductsAreRounded) {
   CompileReport report;
   for (const Precision precision : {Precision::f32, Precision::tf32, Precision::tf32, Precision::bf16})
@@ -419,6 +465,155 @@ TEST_F(Compile, RefusesAnOutputThatCannotBeWritten) {
             "/no/such/place/model.so: there is no directory /no/such/place");
   EXPECT_EQ(compile_model(fused, source_, target_, scratch_->path()).error().message,
             scratch_->path() + ": is a directory; expected the path of a file");
+}
+
+// ---- Several sizes.
+
+/// Two inputs of n rows, of which a part of the network knows nothing: its kernel is the same at all sizes.
+Graph network_of(std::int64_t n, std::int64_t width = 8) {
+  ModelBuilder b(3);
+  const ValueId x = b.input("x", {n, 3, 9, width}), y = b.input("y", {4, 32});
+  const ValueId mean = b.node(ReduceOperator{ReduceKind::mean, {2, 3}, true}, {b.relu(b.conv(x, 32, 3))});
+  const ValueId rows = b.node(ReshapeOperator{{n, 32}}, {mean});
+  const ValueId fixed = b.node(MatMulOperator{}, {y, b.constant({32, 48})});
+  b.graph.outputs = {b.node(MatMulOperator{}, {rows, b.constant({32, 48})}), b.node(SoftmaxOperator{1}, {fixed})};
+  return b.graph;
+}
+
+SizedNetwork sized_network(std::vector<ModelSize> sizes, std::size_t usual) {
+  SizedNetwork network{sizes, usual, {}};
+  network.read = [sizes](std::size_t variant) {
+    const std::vector<std::int64_t> at = values_at(sizes, variant);
+    return optimize(network_of(at[0], at.size() > 1 ? at[1] : 8), {});
+  };
+  return network;
+}
+
+/// The model at the sizes that are set gives what the interpreter gives of the network that was read at them.
+void expect_right_at(OpenedModel& model, const std::vector<std::int64_t>& at) {
+  const Graph graph = network_of(at[0], at.size() > 1 ? at[1] : 8);
+  Rng rng(7);
+  std::vector<Tensor> inputs;
+  for (ValueId id : graph.inputs) inputs.push_back(Tensor::random(graph.value(id).type, rng));
+  const std::vector<Tensor> values = evaluate_graph(graph, inputs).value();
+  const Result<std::vector<Tensor>> outputs = model.run(inputs);
+  ASSERT_TRUE(outputs.ok()) << outputs.error().message;
+  for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
+    const Tensor& want = values[graph.outputs[i].index()];
+    ASSERT_EQ((*outputs)[i].type(), want.type());
+    EXPECT_LE(compare((*outputs)[i], want).relative, 2e-5) << "output " << i;
+  }
+}
+
+TEST_F(Compile, OneLibraryForSeveralSizes) {
+  const SizedNetwork network = sized_network({{"x.0", 0, 0, {1, 2, 5}}, {"w", 0, 0, {8, 11}}}, 2);
+  const Result<CompileReport> report = compile_sizes(network, source_, target_, path());
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_EQ(report->sizes[1].dimension, 3u) << "found by its values";
+  ASSERT_EQ(report->variants.size(), 6u);
+  EXPECT_EQ(report->variants[3].at, (std::vector<std::int64_t>{2, 11}));
+  EXPECT_LT(report->variants[1].kernels, report->variants[0].kernels) << "equal tasks are compiled once";
+  EXPECT_LT(report->variants[0].arena_bytes, report->variants[5].arena_bytes);
+
+  for (const std::uint32_t threads : {1u, 2u}) {
+    OpenModelOptions options;
+    options.threads = threads;
+    Result<OpenedModel> opened = OpenedModel::open(path(), options);
+    ASSERT_TRUE(opened.ok()) << opened.error().message;
+    expect_right_at(*opened, {2, 8});
+    for (int round = 0; round < 2; ++round)
+      for (const VariantReport& variant : report->variants) {
+        ASSERT_TRUE(opened->set_sizes(variant.at).ok());
+        expect_right_at(*opened, variant.at);
+      }
+    const Status refused = opened->set_sizes({3, 8});
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().message, "input \"x\" is 3x?x?x8; x.0 is 1, 2 or 5");
+    expect_right_at(*opened, {5, 11});
+  }
+}
+
+TEST_F(Compile, SeveralSizesAreChosenFromCpp) {
+  ASSERT_TRUE(compile_sizes(sized_network({{"x.0", 0, 0, {1, 2, 5}}}, 0), source_, target_, path()).ok());
+  const rt::Model model(path());
+  ASSERT_EQ(model.sizes().size(), 1u);
+  EXPECT_STREQ(model.sizes()[0].name, "x.0");
+  EXPECT_EQ(model.sizes()[0].max, 5);
+  EXPECT_EQ(model.device(), nullptr);
+  EXPECT_THROW(rt::Model(path(), whet_device_options{}), rt::Error);
+  rt::Session session(model);
+  session.reserve();
+  EXPECT_EQ(session.output_shape(0), (std::vector<std::int64_t>{1, 48}));
+  session.set_shapes({{5, 3, 9, 8}});
+  EXPECT_EQ(session.output_shape(0), (std::vector<std::int64_t>{5, 48}));
+  EXPECT_EQ(session.input_info(1).shape[0], 4);
+  EXPECT_THROW(session.set_shapes({{3, 3, 9, 8}}), rt::Error);
+  EXPECT_THROW(session.set_shapes({{5, 3}}), rt::Error);
+  EXPECT_THROW(session.wait(), rt::Error);
+  const std::vector<float> x(5 * 3 * 9 * 8), y(4 * 32);
+  session.set_input(0, x.data());
+  session.set_input(1, y.data());
+  session.run();
+  EXPECT_FLOAT_EQ(session.output<float>(1)[4 * 48 - 1], 1.0f / 48);
+
+  const whet_api& api = model.api();
+  std::uint32_t count = 9;
+  whet_error error;
+  EXPECT_TRUE(WHET_HAS(&api, session_output_info));
+  EXPECT_EQ(api.device_count(&count, &error), 0);
+  EXPECT_EQ(count, 0u);
+  EXPECT_EQ(api.session_enqueue(session.get(), &error), -1);
+  EXPECT_STREQ(error.message, "the model runs on the CPU");
+}
+
+TEST_F(Compile, OneSizeHasTheTableThatItAlwaysHad) {
+  ASSERT_TRUE(compile(network_of(2)).ok());
+  const rt::Model model(path());
+  EXPECT_FALSE(WHET_HAS(&model.api(), device_count));
+  EXPECT_TRUE(model.sizes().empty());
+  rt::Session session(model);
+  EXPECT_EQ(session.output_shape(0), (std::vector<std::int64_t>{2, 48}));
+  EXPECT_THROW(session.set_shapes({{2, 3, 9, 8}}), rt::Error);
+}
+
+TEST_F(Compile, SeveralSizesHaveTheirWeightsOnce) {
+  ASSERT_TRUE(compile(network_of(5)).ok());
+  const Result<CompileReport> one = compile(network_of(5));
+  const Result<CompileReport> several =
+      compile_sizes(sized_network({{"x.0", 0, 0, {4, 5}}}, 0), source_, target_, path());
+  ASSERT_TRUE(one.ok() && several.ok());
+  EXPECT_LT(several->weights_bytes, 2 * one->weights_bytes);
+}
+
+TEST_F(Compile, OneSizeInAListIsThePlanWithItsSize) {
+  const Result<CompileReport> report = compile_sizes(sized_network({{"x.0", 0, 0, {2}}}, 0), source_, target_, path());
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  Result<OpenedModel> opened = OpenedModel::open(path());
+  ASSERT_TRUE(opened.ok()) << opened.error().message;
+  ASSERT_EQ(opened->sizes().size(), 1u);
+  EXPECT_EQ(opened->sizes()[0].values, (std::vector<std::int64_t>{2}));
+  expect_right_at(*opened, {2});
+}
+
+TEST_F(Compile, SeveralSizesAreRefusedWithTheSizeThatCannotBe) {
+  SizedNetwork network = sized_network({{"x.0", 0, 0, {1, 2}}}, 0);
+  const auto read = network.read;
+  network.read = [&](std::size_t variant) -> Result<FusedGraph> {
+    if (variant == 1) return Error{"the file is gone"};
+    return read(variant);
+  };
+  EXPECT_EQ(compile_sizes(network, source_, target_, path()).error().message, "at x.0 = 2: the file is gone");
+  network.read = [&](std::size_t variant) {
+    Graph graph = network_of(static_cast<std::int64_t>(variant) + 1);
+    if (variant == 1) graph.outputs.pop_back();
+    return optimize(graph, {});
+  };
+  EXPECT_EQ(compile_sizes(network, source_, target_, path()).error().message,
+            "at x.0 = 2 the model has other inputs or outputs than at x.0 = 1; expected other extents alone");
+  network = sized_network({{"n", 0, 0, {1, 2}}}, 0);
+  network.read = [&](std::size_t) { return optimize(network_of(7), {}); };
+  EXPECT_EQ(compile_sizes(network, source_, target_, path()).error().message,
+            "size n: no dimension of an input of the model has its value");
 }
 
 }  // namespace

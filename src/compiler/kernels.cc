@@ -1,7 +1,9 @@
 #include "compiler/kernels.h"
 
+#include <algorithm>
 #include <mutex>
 #include <optional>
+#include <string_view>
 
 #include "base/parallel.h"
 #include "compute/round.h"
@@ -17,18 +19,57 @@ struct Attempt {
   TaskReport::Source source;
   double seconds = 0;
   std::string reason;
+  ProcessorPlacement placement = {};
 };
 
-/// What to try for a task: its record, the default, and a schedule that always lowers.
-std::vector<Attempt> attempts(const Task& task, const ScheduleSource& source, const Target& target) {
+/// The schedules to try for a task, and what there was to choose from.
+struct Attempts {
   std::vector<Attempt> list;
-  if (const std::optional<RecordedSchedule> found = source.recorded ? source.recorded(task) : std::nullopt) {
-    const auto kind = found->reason.empty() ? TaskReport::Source::record : TaskReport::Source::near_record;
-    list.push_back({parse_steps(found->steps), kind, found->seconds, found->reason});
+  std::optional<TransferredSchedule> transfer;
+};
+
+/// Its record, or else what similar tasks run by; the default, and a schedule that always lowers.
+Attempts attempts(const Task& task, const std::optional<RecordedSchedule>& recorded, const ScheduleSource& source,
+                  const Target& target) {
+  using Source = TaskReport::Source;
+  Attempts attempts;
+  std::vector<Attempt>& list = attempts.list;
+  if (recorded) {
+    const Source kind = recorded->reason.empty() ? Source::record : Source::near_record;
+    list.push_back({parse_steps(recorded->steps), kind, recorded->seconds, recorded->reason, recorded->placement});
+  } else if (source.transferred) {
+    attempts.transfer = source.transferred(task);
+    if (attempts.transfer && !attempts.transfer->steps.empty())
+      list.push_back({parse_steps(attempts.transfer->steps), Source::transferred, 0, ""});
   }
-  list.push_back({source.fallback(task.dag), TaskReport::Source::default_schedule, 0, ""});
-  list.push_back({safe_steps(task.dag, target), TaskReport::Source::default_schedule, 0, ""});
-  return list;
+  list.push_back({source.fallback(task.dag), Source::default_schedule, 0, ""});
+  list.push_back({safe_steps(task.dag, target), Source::default_schedule, 0, ""});
+  return attempts;
+}
+
+std::vector<Attempts> attempts_of(const std::vector<Task>& tasks, const ScheduleSource& source, const Target& target,
+                                  int jobs) {
+  std::vector<std::optional<RecordedSchedule>> recorded(tasks.size());
+  if (source.recorded) std::ranges::transform(tasks, recorded.begin(), source.recorded);
+  std::vector<Attempts> all(tasks.size());
+  parallel_for(static_cast<int>(tasks.size()), jobs, [&](int i) {
+    const std::size_t at = static_cast<std::size_t>(i);
+    all[at] = attempts(tasks[at], recorded[at], source, target);
+  });
+  return all;
+}
+
+std::string_view name_of(TaskReport::Source source) {
+  switch (source) {
+    case TaskReport::Source::record:
+    case TaskReport::Source::near_record:
+      return "its record";
+    case TaskReport::Source::transferred:
+      return "a transferred schedule";
+    case TaskReport::Source::default_schedule:
+      return "a default schedule";
+  }
+  return "";
 }
 
 Status compile(const Task& task, const Steps& steps, const std::string& name, const Target& target, bool emulated,
@@ -56,13 +97,13 @@ Status compile_first(const Task& task, const std::vector<Attempt>& list, const s
     if (done.ok()) {
       out.report.source = attempt.source;
       out.report.predicted_seconds = attempt.seconds;
+      out.report.placement = attempt.placement;
       out.report.precision =
           multiplies_halves(task.dag) ? Precision::f16 : numerics_of(attempt.steps.value()).precision;
       out.report.note = attempt.reason + failed;
       return ok_status();
     }
-    const bool record = attempt.source != TaskReport::Source::default_schedule;
-    failed += (failed.empty() ? "" : "; ") + std::string(record ? "its record" : "a default schedule") +
+    failed += (failed.empty() ? "" : "; ") + std::string(name_of(attempt.source)) +
               " cannot be compiled: " + done.error().message;
   }
   return Error{"task " + task.name + ": " + failed};
@@ -70,12 +111,11 @@ Status compile_first(const Task& task, const std::vector<Attempt>& list, const s
 
 }  // namespace
 
-Result<std::vector<CompiledTask>> compile_tasks(const std::vector<Task>& tasks, const ScheduleSource& source,
-                                                const Target& target, const CompileOptions& options,
-                                                CompileReport& report) {
+Result<std::vector<CompiledTask>> compile_tasks(const std::vector<Task>& tasks, int before,
+                                                const ScheduleSource& source, const Target& target,
+                                                const CompileOptions& options, CompileReport& report) {
   double begin = seconds_now();
-  std::vector<std::vector<Attempt>> lists;
-  for (const Task& task : tasks) lists.push_back(attempts(task, source, target));
+  std::vector<Attempts> choices = attempts_of(tasks, source, target, options.jobs);
   report.schedule_seconds += seconds_now() - begin;
 
   begin = seconds_now();
@@ -86,13 +126,15 @@ Result<std::vector<CompiledTask>> compile_tasks(const std::vector<Task>& tasks, 
   parallel_for(static_cast<int>(tasks.size()), options.jobs, [&](int i) {
     const std::size_t at = static_cast<std::size_t>(i);
     compiled[at].report.name = tasks[at].name;
+    compiled[at].report.label = tasks[at].label;
     compiled[at].report.weight = tasks[at].weight;
-    const Status done =
-        compile_first(tasks[at], lists[at], "kernel_" + std::to_string(i), target, options.emulated, compiled[at]);
+    compiled[at].report.transfer = std::move(choices[at].transfer);
+    const Status done = compile_first(tasks[at], choices[at].list, "kernel_" + std::to_string(before + i), target,
+                                      options.emulated, compiled[at]);
     if (!done.ok()) errors[at] = done.error().message;
     if (!options.on_kernel) return;
     const std::lock_guard<std::mutex> lock(telling);
-    options.on_kernel(++made, static_cast<int>(tasks.size()));
+    options.on_kernel(before + ++made, before + static_cast<int>(tasks.size()));
   });
   report.kernel_seconds += seconds_now() - begin;
   for (const std::string& error : errors) {

@@ -18,9 +18,9 @@ struct CompiledTask {
   TaskReport report;
 };
 
-/// Chooses a schedule for each task and compiles it, `jobs` at a time. The kernels' symbols differ. In the report, every
-/// task's share of schedule_seconds and kernel_seconds is added.
-Result<std::vector<CompiledTask>> compile_tasks(const std::vector<Task>&, const ScheduleSource&, const Target&,
-                                                const CompileOptions&, CompileReport& report);
+/// Chooses a schedule for each task and compiles it, `jobs` at a time. The kernels' symbols differ, also from those of the
+/// `before` kernels that the library has. In the report, every task's share of schedule_seconds and kernel_seconds is added.
+Result<std::vector<CompiledTask>> compile_tasks(const std::vector<Task>&, int before, const ScheduleSource&,
+                                                const Target&, const CompileOptions&, CompileReport& report);
 
 }  // namespace whet

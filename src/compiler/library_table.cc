@@ -6,8 +6,8 @@ namespace whet {
 namespace {
 
 constexpr LibraryOfFormat kWriters[] = {
-    {CodeFormat::native_object, write_cpu_library},
-    {CodeFormat::ptx, write_gpu_library},
+    {CodeFormat::native_object, write_cpu_library, true},
+    {CodeFormat::ptx, write_gpu_library, true},
 };
 
 }  // namespace

@@ -16,8 +16,12 @@ struct ArenaPlan {
   std::uint64_t bytes = 0;             ///< of the arena
 };
 
+/// Each buffer is compared with all that are placed before it, as long as there are no more than this.
+constexpr std::size_t kMostBySize = 4096;
+
 /// Gives every buffer a place where it overlaps no other that lives at the same time; the largest first, each in the
-/// smallest gap that holds it. Buffers of a page and more start at different offsets within a page, because tensors at
+/// smallest gap that holds it. More than kMostBySize buffers are placed in the order of their steps instead, which takes
+/// time in proportion to them and may leave larger gaps. Buffers of a page and more start at different offsets within a page, because tensors at
 /// equal ones compete for the same sets of the first-level cache.
 ArenaPlan plan_arena(const std::vector<ArenaBuffer>&);
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compute/interval.h"
+#include "compute/size.h"
 
 namespace whet {
 
@@ -36,14 +37,17 @@ Affine scale(const Affine&, std::int64_t factor);
 bool same(const Affine&, const Affine&);
 
 using RangeOf = std::function<Interval(VarId)>;
+/// The ranges of the variables of sizes (size_var). Of any other variable nothing is known.
+RangeOf size_ranges(std::vector<SizeRange> sizes);
 
 /// The facts about variables at one place of a program: a stack of bindings and conditions.
 /// The bounds of a variable may depend on the variables bound before it (tails, padding). Facts uses them as relations:
 /// with kh in max(0, 1 - y) .. 2 it finds that `y + kh - 1` is at least 0.
+/// It is long because bounds ask for conditions and conditions for bounds: neither half is of use alone.
 class Facts {
  public:
   Facts() = default;
-  /// `range` gives the bounds of variables that are not bound.
+  /// `range` gives the bounds of variables that are not bound, those of sizes among them.
   explicit Facts(RangeOf range) : range_(std::move(range)) {}
 
   void bind(VarId, Interval);
@@ -104,6 +108,8 @@ class Facts {
   Interval range_of(VarId) const;
   Interval atom_bounds(const Expr&) const;
   Interval binary_bounds(const Binary&) const;
+  Interval divided_by_positive(const Binary&) const;
+  std::optional<Affine> most_of(const Binary&) const;
   Interval term_bounds(const Affine&) const;
   bool facts_speak_of(const Affine&) const;
   std::optional<std::int64_t> upper(const Affine&, Search&, int depth) const;

@@ -23,7 +23,7 @@ struct ValueColumn {
 };
 
 /// The body of an op, prepared to be evaluated for up to kBatch elements at once along one axis (`lane`). An element
-/// costs little more than in compiled code.
+/// costs little more than in compiled code. It is long by a function for each kind of expression, which all read one array of nodes.
 class CompiledBody {
  public:
   static constexpr int kBatch = 256;

@@ -72,6 +72,43 @@ std::optional<Cancelled> cancelled(const Affine& a, const Affine& fact, const Ex
   return Cancelled{add(scale(a, factor), scale(fact, std::abs(coefficient) / common)), factor};
 }
 
+/// y with a = y * divisor at all values; nothing where that is not seen.
+std::optional<Affine> divided(const Affine& a, const Expr& divisor) {
+  const Affine whole = to_affine(divisor);
+  const auto& [of_a, of_whole] = std::pair(a.terms.empty() ? a.constant : a.terms.front().second,
+                                           whole.terms.empty() ? whole.constant : whole.terms.front().second);
+  if (of_whole != 0 && of_a % of_whole == 0 && same(a, scale(whole, of_a / of_whole)))
+    return Affine{{}, of_a / of_whole};
+  Affine sum;
+  if (const std::int64_t* number = as_int(divisor)) {
+    if (*number == 0 || a.constant % *number != 0) return std::nullopt;
+    sum.constant = a.constant / *number;
+    for (const auto& [atom, coefficient] : a.terms) {
+      if (coefficient % *number != 0) return std::nullopt;
+      sum.terms.emplace_back(atom, coefficient / *number);
+    }
+    return sum;
+  }
+  if (a.constant != 0) return std::nullopt;
+  for (const auto& [atom, coefficient] : a.terms) {
+    const Binary* product = as_binary(atom, BinaryOp::mul);
+    const bool first = product && same(product->a, divisor), second = product && same(product->b, divisor);
+    if (!first && !second) return std::nullopt;
+    sum = add(sum, scale(to_affine(first ? product->b : product->a), coefficient));
+  }
+  return sum;
+}
+
+/// A size occurs in it.
+bool is_sized(const Affine& a) {
+  const auto has = [](const Expr& e) {
+    for (std::size_t k = 0; k < kMostSizes; ++k)
+      if (uses(e, size_var(k))) return true;
+    return false;
+  };
+  return std::any_of(a.terms.begin(), a.terms.end(), [&](const auto& term) { return has(term.first); });
+}
+
 bool share_an_atom(const Affine& a, const Affine& b) {
   return std::any_of(a.terms.begin(), a.terms.end(), [&](const auto& t) { return b.coefficient(t.first) != 0; });
 }
@@ -117,7 +154,8 @@ Interval Facts::narrowed(Interval range, const IsIt& is_it) const {
 
 Interval Facts::range_of(VarId var) const {
   const Binding* binding = find(var);
-  const Interval range = binding ? binding->range : range_ && var.valid() ? range_(var) : Interval{};
+  const bool has_range = range_ && (var.valid() || size_number(var) < kMostSizes);
+  const Interval range = binding ? binding->range : has_range ? range_(var) : Interval{};
   return narrowed(range, [&](const Expr& atom) {
     const auto* v = std::get_if<Var>(&atom->kind);
     return v && v->id == var;
@@ -215,7 +253,8 @@ void Facts::assume_not(const Expr& condition, bool of_lanes) {
 
 Interval Facts::binary_bounds(const Binary& n) const {
   const bool divides = n.op == BinaryOp::floordiv || n.op == BinaryOp::floormod;
-  if (is_float(n.a->dtype) || (divides && !as_int(n.b))) return {};
+  if (is_float(n.a->dtype)) return {};
+  if (divides && !as_int(n.b)) return is_index(n.a) ? divided_by_positive(n) : Interval{};
   const auto side = [&](const Expr& e) { return is_index(e) ? term_bounds(to_affine(e)) : atom_bounds(e); };
   const Interval plain = binary(n.op, side(n.a), side(n.b));
   if (!divides) return plain;
@@ -223,6 +262,18 @@ Interval Facts::binary_bounds(const Binary& n) const {
     const Binary* other = as_binary(atom, n.op);
     return other && same(other->a, n.a) && same(other->b, n.b);
   });
+}
+
+/// Of a quotient or remainder of i64 by sizes and products with them. Of other divisors that are no constants nothing is known.
+Interval Facts::divided_by_positive(const Binary& n) const {
+  const Affine divisor = to_affine(n.b);
+  if (!is_sized(divisor)) return {};
+  const Interval by = term_bounds(divisor);
+  if (!by.min || *by.min < 1) return {};
+  if (n.op == BinaryOp::floormod) return {0, by.max ? Bound(*by.max - 1) : Bound()};
+  const Interval x = term_bounds(to_affine(n.a));
+  return {x.min ? Bound(std::min<std::int64_t>(*x.min, 0)) : Bound(),
+          x.max ? Bound(std::max<std::int64_t>(*x.max, 0)) : Bound()};
 }
 
 /// Of one atom of any integer dtype, by interval arithmetic alone.
@@ -270,7 +321,8 @@ struct Facts::Search {
 /// An upper bound of `a`: the sum of its terms' bounds, or a better one by
 ///  - cases: min(x, y) + rest is both <= x + rest and <= y + rest, and max(x, y) + rest is one of the two;
 ///  - relations: a variable replaced by its bound in terms of outer ones, c*(x // c) by x;
-///  - facts: a <= a + f when f >= 0, where that cancels an atom.
+///  - facts: a <= a + f when f >= 0, where that cancels an atom;
+///  - digits: what x div s and x mod s are at most, where s is no number.
 /// Some fact bounds a sum with one of its atoms, and not the atom alone.
 bool Facts::facts_speak_of(const Affine& a) const {
   const std::uint64_t atoms = atoms_of(a);
@@ -366,7 +418,32 @@ Bound Facts::upper(const Affine& a, Search& search, int depth) const {
     Bound b = upper(add(scale(rest, m), scale(x, coefficient / common)), scaled_search, depth - 1);
     if (b && improve(floor_div(*b, m))) return best;
   }
+
+  for (std::size_t i = 0; i < a.terms.size(); ++i) {
+    const auto* n = std::get_if<Binary>(&a.terms[i].first->kind);
+    const std::optional<Affine> most = n && a.terms[i].second > 0 ? most_of(*n) : std::nullopt;
+    if (most && improve(upper(replaced(a, i, *most), search, depth - 1))) return best;
+  }
   return best;
+}
+
+/// The most that a digit of a loop over a product with sizes can be, as a sum: of x mod s it is s - 1; of x div s, where x is a
+/// variable that ends before s * y, it is y - 1. Of what are numbers intervals know as much.
+std::optional<Affine> Facts::most_of(const Binary& n) const {
+  if (n.op != BinaryOp::floormod && n.op != BinaryOp::floordiv) return std::nullopt;
+  const Affine by = to_affine(n.b);
+  const Interval divisor = term_bounds(by);
+  if (!divisor.min || *divisor.min < 1) return std::nullopt;
+  if (n.op == BinaryOp::floormod) return is_sized(by) ? std::optional(sub(by, Affine{{}, 1})) : std::nullopt;
+  const Var* x = std::get_if<Var>(&n.a->kind);
+  const Binding* binding = x ? find(x->id) : nullptr;
+  if (!binding || !binding->max) return std::nullopt;
+  Affine end = *binding->max;
+  if (!is_sized(by) && !is_sized(end)) return std::nullopt;
+  ++end.constant;
+  std::optional<Affine> times = divided(end, n.b);
+  if (times) --times->constant;
+  return times;
 }
 
 /// One value for each variable that was asked for; `others_high` says which end of their range the others get.
@@ -466,6 +543,14 @@ bool Facts::proves_nonnegative(const Affine& a) const {
 bool Facts::proves(const Expr& condition) const { return is_const(simplify(condition, const_cast<Facts&>(*this)), 1); }
 
 bool Facts::refutes(const Expr& condition) const { return is_const(simplify(condition, const_cast<Facts&>(*this)), 0); }
+
+RangeOf size_ranges(std::vector<SizeRange> sizes) {
+  if (sizes.empty()) return {};
+  return [sizes = std::move(sizes)](VarId id) {
+    const std::size_t k = size_number(id);
+    return k < sizes.size() ? Interval{sizes[k].min, sizes[k].max} : Interval{};
+  };
+}
 
 Interval bounds(const Expr& e, const RangeOf& range) { return Facts(range).bounds(e); }
 

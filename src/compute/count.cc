@@ -52,6 +52,7 @@ double bytes_of(const Op& op) {
 }  // namespace
 
 double flops(const ComputeDag& dag) {
+  if (is_sized(dag)) return flops(dag_at(dag, dag.at));
   double total = 0;
   for (const Op& op : dag.ops) total += op.is_placeholder() ? 0 : element_flops(op);
   return total;

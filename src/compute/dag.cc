@@ -121,6 +121,8 @@ ComputeDag without_dead_ops(const ComputeDag& dag) {
     for (OpId input : inputs_of(dag, OpId(static_cast<std::int64_t>(i)))) live[input.index()] = true;
   }
   ComputeDag out;
+  out.sizes = dag.sizes;
+  out.at = dag.at;
   std::vector<OpId> renamed(dag.ops.size());
   for (std::size_t i = 0; i < dag.ops.size(); ++i) {
     if (!live[i]) continue;
@@ -129,6 +131,31 @@ ComputeDag without_dead_ops(const ComputeDag& dag) {
     renamed[i] = out.add(std::move(op));
   }
   for (OpId id : dag.outputs) out.outputs.push_back(renamed[id.index()]);
+  return out;
+}
+
+ComputeDag dag_at(const ComputeDag& dag, const SizeValues& values) {
+  ComputeDag out = dag;
+  if (!is_sized(dag)) return out;
+  WHET_CHECK(check_values(dag.sizes, values).ok(), "values of the ranges");
+  const auto fix = [&](std::int64_t& number, Expr& size) {
+    if (size.defined()) number = value_at(size, values);
+    size = Expr();
+  };
+  out.sizes.clear();
+  out.at.clear();
+  for (Op& op : out.ops) {
+    for (std::size_t d = 0; d < op.sizes.size(); ++d) fix(op.shape[d], op.sizes[d]);
+    op.sizes.clear();
+    if (auto* p = std::get_if<Placeholder>(&op.def)) {
+      fix(p->index_bound, p->size);
+      continue;
+    }
+    Element& e = op.element();
+    for (Axis& axis : e.axes) fix(axis.extent, axis.size);
+    for (Axis& axis : e.reduce_axes) fix(axis.extent, axis.size);
+    e.body = expr_at(e.body, values);
+  }
   return out;
 }
 

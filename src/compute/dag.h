@@ -10,6 +10,7 @@
 #include "base/id.h"
 #include "base/result.h"
 #include "compute/expr.h"
+#include "compute/size.h"
 #include "tensor/tensor.h"
 
 namespace whet {
@@ -48,6 +49,7 @@ struct Axis {
   std::string name;
   std::int64_t extent = 1;  ///< >= 1
   AxisRole role = AxisRole::other;
+  Expr size = {};  ///< `extent` as a function of the DAG's sizes; undefined: the same at all sizes
 };
 
 /// An input. Constant inputs are weights: they are packed and transformed at compile time.
@@ -55,6 +57,7 @@ struct Placeholder {
   bool constant = false;
   /// If > 0, this is an index tensor with the legal values 0 .. index_bound-1. Otherwise any value is legal.
   std::int64_t index_bound = 0;
+  Expr size = {};  ///< `index_bound` as a function of the DAG's sizes; undefined: the same at all sizes
 };
 
 /// out[axes] = body, or out[axes] = reduction over reduce_axes of body.
@@ -71,6 +74,9 @@ struct Op {
   DType dtype = DType::f32;
   Shape shape;
   std::variant<Placeholder, Element> def;
+  /// The extents of `shape` as functions of the DAG's sizes, one a dimension, undefined where the extent is the same at all sizes;
+  /// empty: none changes. Of an element op these are the `size`s of its axes.
+  std::vector<Expr> sizes = {};
 
   bool is_placeholder() const { return std::holds_alternative<Placeholder>(def); }
   const Element& element() const { return std::get<Element>(def); }
@@ -78,9 +84,15 @@ struct Op {
 };
 
 /// The computation of a task, without an order. `verify` has the invariants.
+///
+/// A DAG may have sizes. Its numbers (extents, bounds of indices) are then those at `at`, and have their functions beside them.
+/// Constants in bodies that change are expressions of sizes (size_var), such as `(n - 1)` and `1f/f32(n)`, without a number beside them:
+/// who needs the DAG of one size takes `dag_at`.
 struct ComputeDag {
   std::vector<Op> ops;
   std::vector<OpId> outputs;
+  std::vector<SizeRange> sizes = {};  ///< empty: the DAG is of one size, as most are
+  SizeValues at = {};                 ///< one a size
 
   const Op& op(OpId id) const { return ops[id.index()]; }
   Op& op(OpId id) { return ops[id.index()]; }
@@ -96,7 +108,15 @@ Expr load(const ComputeDag&, OpId, std::vector<Expr> index);
 Expr axis_var(const Element&, std::int64_t k);
 const Axis& axis_of(const Element&, AxisId);
 
-/// Checks that ids are in order, dtypes and ranks agree, names are unique, and outputs exist and are elements.
+/// The DAG of one size; it has no sizes. `values` are of the DAG's ranges. Equal to the one that the network has when it is read at
+/// that size. A DAG without sizes is its own.
+ComputeDag dag_at(const ComputeDag&, const SizeValues& values);
+/// Whether the axis's extent changes with the sizes.
+inline bool is_sized(const Axis& axis) { return axis.size.defined(); }
+inline bool is_sized(const ComputeDag& dag) { return !dag.sizes.empty(); }
+
+/// Checks that ids are in order, dtypes and ranks agree, names are unique, and outputs exist and are elements. Of a DAG with sizes also
+/// that functions give the numbers at `at`, and extents of 1 or more at every size.
 Status verify(const ComputeDag&);
 /// The ops that `id` reads, each once, in order of first appearance.
 std::vector<OpId> inputs_of(const ComputeDag&, OpId id);
@@ -130,9 +150,9 @@ double flops(const ComputeDag&);
 double bytes(const ComputeDag&);
 
 /// The workload key `["<structure hash>", extents...]`. Names do not enter it, and every constant derived from shapes
-/// is a parameter.
+/// is a parameter. The key of a DAG with sizes is that of the DAG at `at`, so that its records are found by it.
 std::string workload_key(const ComputeDag&);
-/// Equality up to names. Equal keys are checked by it.
+/// Equality up to names; of DAGs with sizes at all sizes. Equal keys are checked by it.
 bool same_dag(const ComputeDag&, const ComputeDag&);
 
 /// Evaluates the DAG naively: floats in double, rounded to the op's dtype at its end; integers exactly. `inputs` has

@@ -18,6 +18,7 @@ Status check_inputs(const ComputeDag& dag, const std::vector<Tensor>& inputs) {
 }
 
 Result<std::vector<Tensor>> evaluate_all(const ComputeDag& dag, const std::vector<Tensor>& inputs) {
+  if (is_sized(dag)) return evaluate_all(dag_at(dag, dag.at), inputs);
   WHET_RETURN_IF_ERROR(check_inputs(dag, inputs));
   std::vector<Tensor> values;
   std::size_t input = 0;

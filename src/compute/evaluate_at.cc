@@ -140,6 +140,7 @@ std::vector<std::int64_t> place_of(std::int64_t flat, const Shape& shape) {
 
 Result<Tensor> evaluate_at(const ComputeDag& dag, const std::vector<Tensor>& inputs, OpId id,
                            const std::vector<std::int64_t>& elements) {
+  if (is_sized(dag)) return evaluate_at(dag_at(dag, dag.at), inputs, id, elements);
   WHET_RETURN_IF_ERROR(check_inputs(dag, inputs));
   SpotEvaluator evaluator(dag, inputs);
   const Op& op = dag.op(id);

@@ -58,12 +58,13 @@ class Structure {
 };
 
 bool same_axes(const std::vector<Axis>& a, const std::vector<Axis>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](const Axis& x, const Axis& y) { return x.extent == y.extent && x.role == y.role; });
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Axis& x, const Axis& y) {
+    return x.extent == y.extent && x.role == y.role && same(x.size, y.size);
+  });
 }
 
 bool same_def(const Placeholder& a, const Placeholder& b) {
-  return a.constant == b.constant && a.index_bound == b.index_bound;
+  return a.constant == b.constant && a.index_bound == b.index_bound && same(a.size, b.size);
 }
 
 bool same_def(const Element& a, const Element& b) {
@@ -73,12 +74,16 @@ bool same_def(const Element& a, const Element& b) {
 
 bool same_op(const Op& a, const Op& b) {
   if (a.dtype != b.dtype || a.shape != b.shape || a.def.index() != b.def.index()) return false;
+  if (!std::equal(a.sizes.begin(), a.sizes.end(), b.sizes.begin(), b.sizes.end(),
+                  [](const Expr& x, const Expr& y) { return same(x, y); }))
+    return false;
   return std::visit([&](const auto& x) { return same_def(x, std::get<std::decay_t<decltype(x)>>(b.def)); }, a.def);
 }
 
 }  // namespace
 
 std::string workload_key(const ComputeDag& dag) {
+  if (is_sized(dag)) return workload_key(dag_at(dag, dag.at));
   const Structure structure(dag);
   char hex[17];
   std::snprintf(hex, sizeof hex, "%016llx", static_cast<unsigned long long>(hash_bytes(structure.text())));
@@ -88,7 +93,12 @@ std::string workload_key(const ComputeDag& dag) {
 }
 
 bool same_dag(const ComputeDag& a, const ComputeDag& b) {
-  return a.outputs == b.outputs && std::equal(a.ops.begin(), a.ops.end(), b.ops.begin(), b.ops.end(), same_op);
+  const auto same_range = [](const SizeRange& x, const SizeRange& y) {
+    return x.min == y.min && x.max == y.max && x.step == y.step;
+  };
+  return a.outputs == b.outputs && a.at == b.at &&
+         std::equal(a.sizes.begin(), a.sizes.end(), b.sizes.begin(), b.sizes.end(), same_range) &&
+         std::equal(a.ops.begin(), a.ops.end(), b.ops.begin(), b.ops.end(), same_op);
 }
 
 }  // namespace whet

@@ -16,9 +16,9 @@ int hex_digit(char c) {
 }
 
 /// Longest first; `max=` and `min=` are read as a word and a sign by the parser.
-constexpr std::array<std::string_view, 27> kSigns = {"&&", "||", "<=", ">=", "==", "!=", "+=", "*=", "(",
-                                                     ")",  "[",  "]",  ",",  ":",  "=",  "<",  ">",  "+",
-                                                     "-",  "*",  "/",  "!",  "%",  "?",  ";",  "{",  "}"};
+constexpr std::array<std::string_view, 28> kSigns = {"&&", "||", "<=", ">=", "==", "!=", "+=", "*=", "..", "(",
+                                                     ")",  "[",  "]",  ",",  ":",  "=",  "<",  ">",  "+",  "-",
+                                                     "*",  "/",  "!",  "%",  "?",  ";",  "{",  "}"};
 
 class Lexer {
  public:
@@ -58,14 +58,15 @@ class Lexer {
     return Error{"column " + std::to_string(at_ + 1) + ": a character that the notation does not have"};
   }
 
-  /// Digits, a point, an exponent and a suffix of letters and digits (f, i32).
+  /// Digits, a point, an exponent and a suffix of letters and digits (f, i32). Two points are a sign, as in 2..512.
   std::size_t number_end() const {
     std::size_t end = at_;
     auto digits = [&] {
       while (end < line_.size() && is_digit(line_[end])) ++end;
     };
     digits();
-    if (end < line_.size() && line_[end] == '.') ++end, digits();
+    const bool is_range = line_.substr(end, 2) == "..";
+    if (end < line_.size() && line_[end] == '.' && !is_range) ++end, digits();
     if (end < line_.size() && line_[end] == 'e') {
       const bool sign = end + 1 < line_.size() && (line_[end + 1] == '+' || line_[end + 1] == '-');
       const std::size_t first = end + 1 + sign;

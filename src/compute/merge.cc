@@ -15,8 +15,8 @@ namespace {
 /// Finds out which dimensions of which ops merge, beginning with one op's, and then writes the new DAG.
 class Merger {
  public:
-  Merger(const ComputeDag& dag, OpId start, std::int64_t first, std::int64_t second)
-      : dag_(dag), first_(first), second_(second) {
+  Merger(const ComputeDag& dag, OpId start, const Axis& first, const Axis& second)
+      : dag_(dag), first_(first.extent), second_(second.extent), size_(first.size) {
     for (OpId input : inputs_of(dag, start)) of_copies_ = of_copies_ || is_unfolded(input);
   }
 
@@ -24,7 +24,9 @@ class Merger {
   Status mark(OpId id, std::int64_t at) {
     if (const auto found = merged_.find(id); found != merged_.end())
       return found->second == at ? ok_status() : refuse(id, "has them twice");
-    if (extent(id, at) != first_ || extent(id, at + 1) != second_) return refuse(id, "has other extents");
+    if (extent(id, at) != first_ || extent(id, at + 1) != second_ || !same(size(id, at), size_) ||
+        size(id, at + 1).defined())
+      return refuse(id, "has other extents");
     if (is_constant(dag_, id) && !is_unfolded(id)) return refuse(id, "is constant");
     merged_[id] = at;
     if (is_unfolded(id)) {
@@ -48,6 +50,11 @@ class Merger {
         const auto dim = op.shape.begin() + static_cast<std::ptrdiff_t>(found->second);
         dim[1] = first_ * second_;
         op.shape.erase(dim);
+        if (!op.sizes.empty()) {
+          const auto merged = op.sizes.begin() + static_cast<std::ptrdiff_t>(found->second);
+          merged[1] = merged_size();
+          op.sizes.erase(merged);
+        }
       }
       if (op.is_placeholder()) continue;
       if (found != merged_.end()) merge_axes_of(id, op.element());
@@ -68,11 +75,21 @@ class Merger {
                              : dag_.op(id).shape[static_cast<std::size_t>(at)];
   }
 
+  Expr size(OpId id, std::int64_t at) const {
+    const Op& op = dag_.op(id);
+    if (is_reduce(id, at)) return axis_of(op.element(), AxisId(at)).size;
+    return op.sizes.empty() ? Expr() : op.sizes[static_cast<std::size_t>(at)];
+  }
+  Expr merged_size() const { return size_.defined() ? size_ * second_ : Expr(); }
+
   /// The axis that an index names, or -1. Variables of axes with one element are 0.
   std::int64_t axis_at(const Element& element, const Expr& index) const {
     if (const Var* v = std::get_if<Var>(&index->kind); v && of_copies_) return v->id.value;
-    const Affine sum = to_affine(substitute(
-        index, [&](VarId v) { return axis_of(element, AxisId(v.value)).extent == 1 ? int_const(0) : Expr(); }));
+    const Affine sum = to_affine(substitute(index, [&](VarId v) {
+      const bool single =
+          v.valid() && axis_of(element, AxisId(v.value)).extent == 1 && !is_sized(axis_of(element, AxisId(v.value)));
+      return single ? int_const(0) : Expr();
+    }));
     if (sum.constant != 0 || sum.terms.size() != 1 || sum.terms.front().second != 1) return -1;
     const Var* v = std::get_if<Var>(&sum.terms.front().first->kind);
     return v ? v->id.value : -1;
@@ -139,7 +156,7 @@ class Merger {
     const std::int64_t at = merged_.at(id), spatial = static_cast<std::int64_t>(element.axes.size());
     std::vector<Axis>& list = at < spatial ? element.axes : element.reduce_axes;
     const auto axes = list.begin() + static_cast<std::ptrdiff_t>(at < spatial ? at : at - spatial);
-    axes[1] = {axes[0].name + axes[1].name, first_ * second_, axes[1].role};
+    axes[1] = {axes[0].name + axes[1].name, first_ * second_, axes[1].role, merged_size()};
     list.erase(axes);
   }
 
@@ -173,6 +190,7 @@ class Merger {
 
   const ComputeDag& dag_;
   std::int64_t first_, second_;          ///< the extents
+  Expr size_;                            ///< of the first one; undefined: the same at all sizes, as the second is
   bool of_copies_ = false;               ///< the first op reads unfolded copies: axes of one element merge as well
   std::map<OpId, std::int64_t> merged_;  ///< the first of the two axes
   std::set<OpId> divided_;               ///< of these, those that read the two axes as before
@@ -186,8 +204,10 @@ Result<ComputeDag> merge_axes(const ComputeDag& dag, OpId op, std::int64_t axis)
   const auto all = start.is_placeholder() ? 0 : spatial + static_cast<std::int64_t>(start.element().reduce_axes.size());
   if (axis < 0 || axis > all - 2 || axis == spatial - 1)
     return Error{"op " + start.name + " has no axes " + std::to_string(axis) + " and " + std::to_string(axis + 1)};
-  const auto extent = [&](std::int64_t k) { return axis_of(start.element(), AxisId(k)).extent; };
-  Merger merger(dag, op, extent(axis), extent(axis + 1));
+  const Axis &first = axis_of(start.element(), AxisId(axis)), &second = axis_of(start.element(), AxisId(axis + 1));
+  if (is_sized(second))
+    return Error{"axis " + second.name + " of op " + start.name + " has a size; only the first of two may have one"};
+  Merger merger(dag, op, first, second);
   WHET_RETURN_IF_ERROR(merger.mark(op, axis));
   return merger.run();
 }

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <charconv>
 #include <limits>
 #include <map>
@@ -47,40 +48,12 @@ std::optional<DType> dtype_of_suffix(char c) {
   return {};
 }
 
-/// Reads one line; nodes are made as they are written, unfolded, so that a printed DAG is read back exactly.
-class LineParser {
+/// A place in the tokens of a line; errors name its column.
+class TokenCursor {
  public:
-  LineParser(const ComputeDag& dag, const std::map<std::string, OpId>& ops, std::vector<DagToken> tokens)
-      : dag_(dag), ops_(ops), tokens_(std::move(tokens)) {}
+  explicit TokenCursor(std::vector<DagToken> tokens) : tokens_(std::move(tokens)) {}
 
   bool at_end() const { return peek().kind == DagToken::Kind::end || peek().kind == DagToken::Kind::comment; }
-  bool starts_with_return() const { return peek().kind == DagToken::Kind::word && peek().text == "return"; }
-
-  Result<std::vector<OpId>> outputs() {
-    next();
-    std::vector<OpId> found;
-    do {
-      WHET_TRY(const std::string name, this->name("the name of an op"));
-      const auto op = ops_.find(name);
-      if (op == ops_.end()) return fail("no op is named '" + name + "'");
-      found.push_back(op->second);
-    } while (accept(","));
-    WHET_RETURN_IF_ERROR(end());
-    return found;
-  }
-
-  Result<Op> op() {
-    Op op;
-    WHET_TRY(op.name, name("the name of an op"));
-    if (accept("=")) {
-      WHET_RETURN_IF_ERROR(placeholder(op));
-    } else {
-      WHET_RETURN_IF_ERROR(element(op));
-    }
-    return op;
-  }
-
- private:
   const DagToken& peek(std::size_t ahead = 0) const { return tokens_[std::min(at_ + ahead, tokens_.size() - 1)]; }
   const DagToken& next() {
     const DagToken& token = peek();
@@ -127,121 +100,26 @@ class LineParser {
     if (!found) return fail("no dtype is named '" + word + "'");
     return *found;
   }
+  std::size_t place() const { return at_; }
+  void go_to(std::size_t place) { at_ = place; }
+  /// Goes on with other tokens.
+  void restart(std::vector<DagToken> tokens) { tokens_ = std::move(tokens), at_ = 0; }
 
-  Status placeholder(Op& op) {
-    WHET_RETURN_IF_ERROR(expect("PLACEHOLDER"));
-    WHET_RETURN_IF_ERROR(expect("["));
-    while (!accept("]")) {
-      WHET_TRY(const std::int64_t extent, integer("an extent"));
-      op.shape.push_back(extent);
-      if (!is("]")) WHET_RETURN_IF_ERROR(expect(","));
-    }
-    Placeholder p;
-    if (peek().kind == DagToken::Kind::word && !is("const")) {
-      WHET_TRY(op.dtype, dtype());
-    }
-    p.constant = accept("const");
-    if (accept("<")) {
-      WHET_TRY(p.index_bound, integer("the bound of the indices"));
-    }
-    op.def = p;
-    return end();
+ private:
+  std::vector<DagToken> tokens_;
+  std::size_t at_ = 0;
+};
+
+/// Reads an expression at the place, and goes behind it. Nodes are made as they are written, unfolded, so that a printed DAG is
+/// read back exactly.
+class ExprParser : protected TokenCursor {
+ public:
+  ExprParser(const ComputeDag& dag, const std::map<std::string, OpId>& ops, std::vector<DagToken> tokens)
+      : TokenCursor(std::move(tokens)), dag_(dag), ops_(ops) {
+    for (std::size_t k = 0; k < dag.sizes.size(); ++k) vars_.emplace(dag.sizes[k].name, size_var(k));
   }
 
-  Status element(Op& op) {
-    Element e;
-    WHET_RETURN_IF_ERROR(expect("("));
-    std::vector<std::string> head;
-    while (!accept(")")) {
-      WHET_TRY(std::string axis, name("an axis"));
-      head.push_back(std::move(axis));
-      if (!is(")")) WHET_RETURN_IF_ERROR(expect(","));
-    }
-    if (accept(":")) {
-      WHET_TRY(op.dtype, dtype());
-    }
-    WHET_RETURN_IF_ERROR(assignment(e));
-    const std::size_t body = at_;
-    skip_body();
-    WHET_RETURN_IF_ERROR(axes(e, head));
-    const std::size_t rest = at_;
-    at_ = body;
-    WHET_TRY(e.body, expr(0));
-    if (!is("for")) WHET_RETURN_IF_ERROR(end());
-    if (e.body->dtype != op.dtype) return fail("the body's dtype is not that of the op");
-    at_ = rest;
-    WHET_RETURN_IF_ERROR(end());
-    WHET_RETURN_IF_ERROR(comment(e));
-    for (const Axis& a : e.axes) op.shape.push_back(a.extent);
-    op.def = std::move(e);
-    return ok_status();
-  }
-
-  Status assignment(Element& e) {
-    if (accept("=")) return ok_status();
-    if (accept("+=")) return e.reducer = Reducer::sum, ok_status();
-    if (accept("*=")) return e.reducer = Reducer::prod, ok_status();
-    if (accept("max")) return e.reducer = Reducer::max, expect("=");
-    if (accept("min")) return e.reducer = Reducer::min, expect("=");
-    return expected("=, +=, *=, max= or min=");
-  }
-
-  /// The axes follow the body that uses them.
-  void skip_body() {
-    while (!at_end() && !is("for")) next();
-  }
-
-  Status axes(Element& e, const std::vector<std::string>& head) {
-    if (accept("for")) {
-      do {
-        Axis axis;
-        WHET_TRY(axis.name, name("an axis"));
-        WHET_RETURN_IF_ERROR(expect("in"));
-        WHET_TRY(axis.extent, integer("the axis's extent"));
-        const bool spatial = e.axes.size() < head.size();
-        if (spatial && head[e.axes.size()] != axis.name) return fail("the axes come in the order of the head");
-        if (!vars_.emplace(axis.name, VarId(static_cast<std::int64_t>(vars_.size()))).second) {
-          return fail("two axes are named '" + axis.name + "'");
-        }
-        (spatial ? e.axes : e.reduce_axes).push_back(std::move(axis));
-      } while (accept(","));
-    }
-    if (e.axes.size() != head.size()) return fail("'for' names no extent of the axis '" + head[e.axes.size()] + "'");
-    return ok_status();
-  }
-
-  Status comment(Element& e) {
-    if (peek().kind != DagToken::Kind::comment) return ok_status();
-    auto words = tokenize_dag(std::string_view(peek().text).substr(1));
-    if (!words.ok()) return fail("the comment is no family with roles");
-    tokens_ = std::move(words).value();
-    at_ = 0;
-    WHET_TRY(const std::string family, name("a family"));
-    const auto known = parse_op_family(family);
-    if (!known) return fail("no family is named '" + family + "'");
-    e.family = *known;
-    while (!at_end()) {
-      WHET_TRY(const std::string axis, name("an axis"));
-      const auto id = vars_.find(axis);
-      if (id == vars_.end()) return fail("no axis is named '" + axis + "'");
-      WHET_RETURN_IF_ERROR(expect(":"));
-      WHET_TRY(const std::string role, name("a role"));
-      const auto known_role = parse_axis_role(role);
-      if (!known_role) return fail("no role is named '" + role + "'");
-      const std::size_t i = id->second.index();
-      (i < e.axes.size() ? e.axes[i] : e.reduce_axes[i - e.axes.size()]).role = *known_role;
-    }
-    return ok_status();
-  }
-
-  const Level* level() const {
-    if (peek().kind != DagToken::Kind::sign) return nullptr;
-    for (const Level& l : kLevels) {
-      if (l.sign == peek().text) return &l;
-    }
-    return nullptr;
-  }
-
+ protected:
   Result<Expr> expr(int binding) {
     if (++depth_ > kMaxDepth) return too_deep();
     WHET_TRY(Expr a, primary());
@@ -252,6 +130,19 @@ class LineParser {
     }
     --depth_;
     return a;
+  }
+
+  const ComputeDag& dag_;
+  const std::map<std::string, OpId>& ops_;  ///< before the line
+  std::map<std::string, VarId> vars_;       ///< the DAG's sizes, and the axes of the line
+
+ private:
+  const Level* level() const {
+    if (peek().kind != DagToken::Kind::sign) return nullptr;
+    for (const Level& l : kLevels) {
+      if (l.sign == peek().text) return &l;
+    }
+    return nullptr;
   }
 
   /// Makes a node, unless it is too deep: whoever walks or frees an expression recurses.
@@ -401,30 +292,207 @@ class LineParser {
     return fail("no function is named '" + name + "'");
   }
 
-  const ComputeDag& dag_;
-  const std::map<std::string, OpId>& ops_;
-  std::vector<DagToken> tokens_;
-  std::size_t at_ = 0;
   int depth_ = 0;
   std::unordered_map<const ExprNode*, int> depths_;
-  std::map<std::string, VarId> vars_;
+};
+
+/// Reads one line: a size, an op, or the outputs.
+class LineParser : ExprParser {
+ public:
+  using ExprParser::at_end;
+  using ExprParser::ExprParser;
+  bool starts_with_return() const { return peek().kind == DagToken::Kind::word && peek().text == "return"; }
+  bool is_size() const { return peek(1).text == "=" && peek(2).kind == DagToken::Kind::word && peek(2).text == "SIZE"; }
+
+  /// n = SIZE 2..512 at 64, n = SIZE 32..320:32 at 64
+  Result<std::pair<SizeRange, std::int64_t>> size() {
+    SizeRange size;
+    WHET_TRY(size.name, name("the name of a size"));
+    next(), next();
+    WHET_TRY(size.min, integer("the least value"));
+    WHET_RETURN_IF_ERROR(expect(".."));
+    WHET_TRY(size.max, integer("the largest value"));
+    if (accept(":")) {
+      WHET_TRY(size.step, integer("the step"));
+    }
+    WHET_RETURN_IF_ERROR(expect("at"));
+    WHET_TRY(const std::int64_t at, integer("a value of the size"));
+    WHET_RETURN_IF_ERROR(end());
+    return std::pair(std::move(size), at);
+  }
+
+  Result<std::vector<OpId>> outputs() {
+    next();
+    std::vector<OpId> found;
+    do {
+      WHET_TRY(const std::string name, this->name("the name of an op"));
+      const auto op = ops_.find(name);
+      if (op == ops_.end()) return fail("no op is named '" + name + "'");
+      found.push_back(op->second);
+    } while (accept(","));
+    WHET_RETURN_IF_ERROR(end());
+    return found;
+  }
+
+  Result<Op> op() {
+    Op op;
+    WHET_TRY(op.name, name("the name of an op"));
+    if (accept("=")) {
+      WHET_RETURN_IF_ERROR(placeholder(op));
+    } else {
+      WHET_RETURN_IF_ERROR(element(op));
+    }
+    return op;
+  }
+
+ private:
+  /// A number, and its function of the DAG's sizes where it has one.
+  Status number(const std::string& what, std::int64_t& value, Expr& size) {
+    if (dag_.sizes.empty()) {
+      WHET_TRY(value, integer(what));
+      return ok_status();
+    }
+    WHET_TRY(Expr e, expr(0));
+    if (const std::int64_t* constant = as_int(e); constant && e->dtype == DType::i64)
+      return value = *constant, ok_status();
+    if (e->dtype != DType::i64) return expected(what);
+    if (const Status right = check_size_expr(e, dag_.sizes.size()); !right.ok()) return fail(right.error().message);
+    value = value_at(e, dag_.at);
+    size = std::move(e);
+    return ok_status();
+  }
+
+  /// Functions of sizes, one a dimension; empty where there is none.
+  static std::vector<Expr> functions(std::vector<Expr> sizes) {
+    const auto defined = [](const Expr& e) { return e.defined(); };
+    return std::any_of(sizes.begin(), sizes.end(), defined) ? sizes : std::vector<Expr>();
+  }
+
+  Status placeholder(Op& op) {
+    WHET_RETURN_IF_ERROR(expect("PLACEHOLDER"));
+    WHET_RETURN_IF_ERROR(expect("["));
+    while (!accept("]")) {
+      std::int64_t extent = 0;
+      Expr size;
+      WHET_RETURN_IF_ERROR(number("an extent", extent, size));
+      op.shape.push_back(extent);
+      op.sizes.push_back(std::move(size));
+      if (!is("]")) WHET_RETURN_IF_ERROR(expect(","));
+    }
+    op.sizes = functions(std::move(op.sizes));
+    Placeholder p;
+    if (peek().kind == DagToken::Kind::word && !is("const")) {
+      WHET_TRY(op.dtype, dtype());
+    }
+    p.constant = accept("const");
+    if (accept("<")) {
+      WHET_RETURN_IF_ERROR(number("the bound of the indices", p.index_bound, p.size));
+    }
+    op.def = p;
+    return end();
+  }
+
+  Status element(Op& op) {
+    Element e;
+    WHET_RETURN_IF_ERROR(expect("("));
+    std::vector<std::string> head;
+    while (!accept(")")) {
+      WHET_TRY(std::string axis, name("an axis"));
+      head.push_back(std::move(axis));
+      if (!is(")")) WHET_RETURN_IF_ERROR(expect(","));
+    }
+    if (accept(":")) {
+      WHET_TRY(op.dtype, dtype());
+    }
+    WHET_RETURN_IF_ERROR(assignment(e));
+    const std::size_t body = place();
+    skip_body();
+    WHET_RETURN_IF_ERROR(axes(e, head));
+    const std::size_t rest = place();
+    go_to(body);
+    WHET_TRY(e.body, expr(0));
+    if (!is("for")) WHET_RETURN_IF_ERROR(end());
+    if (e.body->dtype != op.dtype) return fail("the body's dtype is not that of the op");
+    go_to(rest);
+    WHET_RETURN_IF_ERROR(end());
+    WHET_RETURN_IF_ERROR(comment(e));
+    for (const Axis& a : e.axes) op.shape.push_back(a.extent), op.sizes.push_back(a.size);
+    op.sizes = functions(std::move(op.sizes));
+    op.def = std::move(e);
+    return ok_status();
+  }
+
+  Status assignment(Element& e) {
+    if (accept("=")) return ok_status();
+    if (accept("+=")) return e.reducer = Reducer::sum, ok_status();
+    if (accept("*=")) return e.reducer = Reducer::prod, ok_status();
+    if (accept("max")) return e.reducer = Reducer::max, expect("=");
+    if (accept("min")) return e.reducer = Reducer::min, expect("=");
+    return expected("=, +=, *=, max= or min=");
+  }
+
+  /// The axes follow the body that uses them.
+  void skip_body() {
+    while (!at_end() && !is("for")) next();
+  }
+
+  Status axes(Element& e, const std::vector<std::string>& head) {
+    if (accept("for")) {
+      do {
+        Axis axis;
+        WHET_TRY(axis.name, name("an axis"));
+        WHET_RETURN_IF_ERROR(expect("in"));
+        WHET_RETURN_IF_ERROR(number("the axis's extent", axis.extent, axis.size));
+        const bool spatial = e.axes.size() < head.size();
+        if (spatial && head[e.axes.size()] != axis.name) return fail("the axes come in the order of the head");
+        const auto id = VarId(static_cast<std::int64_t>(e.axes.size() + e.reduce_axes.size()));
+        if (const auto [known, added] = vars_.emplace(axis.name, id); !added) {
+          return fail(known->second.valid() ? "two axes are named '" + axis.name + "'"
+                                            : "'" + axis.name + "' is a size, and the name of no axis");
+        }
+        (spatial ? e.axes : e.reduce_axes).push_back(std::move(axis));
+      } while (accept(","));
+    }
+    if (e.axes.size() != head.size()) return fail("'for' names no extent of the axis '" + head[e.axes.size()] + "'");
+    return ok_status();
+  }
+
+  Status comment(Element& e) {
+    if (peek().kind != DagToken::Kind::comment) return ok_status();
+    auto words = tokenize_dag(std::string_view(peek().text).substr(1));
+    if (!words.ok()) return fail("the comment is no family with roles");
+    restart(std::move(words).value());
+    WHET_TRY(const std::string family, name("a family"));
+    const auto known = parse_op_family(family);
+    if (!known) return fail("no family is named '" + family + "'");
+    e.family = *known;
+    while (!at_end()) {
+      WHET_TRY(const std::string axis, name("an axis"));
+      const auto id = vars_.find(axis);
+      if (id == vars_.end() || !id->second.valid()) return fail("no axis is named '" + axis + "'");
+      WHET_RETURN_IF_ERROR(expect(":"));
+      WHET_TRY(const std::string role, name("a role"));
+      const auto known_role = parse_axis_role(role);
+      if (!known_role) return fail("no role is named '" + role + "'");
+      const std::size_t i = id->second.index();
+      (i < e.axes.size() ? e.axes[i] : e.reduce_axes[i - e.axes.size()]).role = *known_role;
+    }
+    return ok_status();
+  }
 };
 
 class DagParser {
  public:
   Status line(std::string_view text) {
-    if (!dag_.outputs.empty()) {
-      WHET_TRY(const auto tokens, tokenize_dag(text));
-      const bool empty = tokens[0].kind == DagToken::Kind::end || tokens[0].kind == DagToken::Kind::comment;
-      return empty ? ok_status() : Status(Error{"nothing follows the outputs"});
-    }
     WHET_TRY(auto tokens, tokenize_dag(text));
+    if (tokens[0].kind == DagToken::Kind::end || tokens[0].kind == DagToken::Kind::comment) return ok_status();
+    if (!dag_.outputs.empty()) return Error{"nothing follows the outputs"};
     LineParser parser(dag_, names_, std::move(tokens));
-    if (parser.at_end()) return ok_status();
     if (parser.starts_with_return()) {
       WHET_TRY(dag_.outputs, parser.outputs());
       return ok_status();
     }
+    if (parser.is_size()) return size(parser);
     WHET_TRY(Op op, parser.op());
     const std::string name = op.name;
     const OpId id = dag_.add(std::move(op));
@@ -435,6 +503,15 @@ class DagParser {
   ComputeDag take() { return std::move(dag_); }
 
  private:
+  Status size(LineParser& parser) {
+    if (!dag_.ops.empty()) return Error{"sizes come before all ops"};
+    WHET_TRY(auto read, parser.size());
+    dag_.sizes.push_back(std::move(read.first));
+    dag_.at.push_back(read.second);
+    WHET_RETURN_IF_ERROR(verify(dag_.sizes));
+    return check_values(dag_.sizes, dag_.at);
+  }
+
   ComputeDag dag_;
   std::map<std::string, OpId> names_;
 };

@@ -162,10 +162,11 @@ class ExprPrinter {
   std::string& out_;
 };
 
-/// The axes' names, made distinct, as the notation writes them.
-std::vector<std::string> axis_names(const Element& e) {
+/// The axes' names, made distinct, as the notation writes them. No axis has a size's name.
+std::vector<std::string> axis_names(const ComputeDag& dag, const Element& e) {
   std::vector<std::string> names;
   std::set<std::string> taken;
+  for (const SizeRange& size : dag.sizes) taken.insert(size.name);
   auto add = [&](const Axis& a) {
     std::string name = a.name.empty() ? "i" + std::to_string(names.size()) : a.name;
     for (int k = 1; !taken.insert(name).second; ++k) name = a.name + "_" + std::to_string(k);
@@ -176,13 +177,27 @@ std::vector<std::string> axis_names(const Element& e) {
   return names;
 }
 
-std::string placeholder_line(const Op& op, const Placeholder& p) {
+std::string size_name(const ComputeDag& dag, VarId id) { return dag_word(dag.sizes[size_number(id)].name); }
+
+/// A number, or its function of the DAG's sizes.
+std::string number_or_function(const ComputeDag& dag, std::int64_t number, const Expr& size) {
+  if (!size.defined()) return std::to_string(number);
+  return to_text(size, ExprStyle{{}, [&](const Var& v) { return size_name(dag, v.id); }, {}});
+}
+
+std::string size_line(const SizeRange& size, std::int64_t at) {
+  return dag_word(size.name) + " = SIZE " + std::to_string(size.min) + ".." + std::to_string(size.max) +
+         (size.step > 1 ? ":" + std::to_string(size.step) : "") + " at " + std::to_string(at);
+}
+
+std::string placeholder_line(const ComputeDag& dag, const Op& op, const Placeholder& p) {
   std::string line = dag_word(op.name) + " = PLACEHOLDER [";
-  for (std::size_t i = 0; i < op.shape.size(); ++i) line += (i ? ", " : "") + std::to_string(op.shape[i]);
+  for (std::size_t i = 0; i < op.shape.size(); ++i)
+    line += (i ? ", " : "") + number_or_function(dag, op.shape[i], op.sizes.empty() ? Expr() : op.sizes[i]);
   line += "]";
   if (op.dtype != DType::f32) line += " " + std::string(name_of(op.dtype));
   if (p.constant) line += " const";
-  if (p.index_bound > 0) line += " < " + std::to_string(p.index_bound);
+  if (p.index_bound > 0) line += " < " + number_or_function(dag, p.index_bound, p.size);
   return line;
 }
 
@@ -199,7 +214,7 @@ std::string comment(const Element& e, const std::vector<std::string>& names) {
 
 std::string element_line(const ComputeDag& dag, const Op& op) {
   const Element& e = op.element();
-  const std::vector<std::string> names = axis_names(e);
+  const std::vector<std::string> names = axis_names(dag, e);
   std::string line = dag_word(op.name) + "(";
   for (std::size_t i = 0; i < e.axes.size(); ++i) line += (i ? ", " : "") + names[i];
   line += ")";
@@ -207,11 +222,11 @@ std::string element_line(const ComputeDag& dag, const Op& op) {
   line += " " + (e.reducer ? std::string(sign_of(*e.reducer)) : "=") + " ";
   ExprStyle style;
   style.source = [&](SourceId id) { return dag_word(dag.op(OpId(id.value)).name); };
-  style.var = [&](const Var& v) { return names[v.id.index()]; };
+  style.var = [&](const Var& v) { return v.id.valid() ? names[v.id.index()] : size_name(dag, v.id); };
   line += to_text(e.body, style);
   for (std::size_t i = 0; i < names.size(); ++i) {
     const Axis& axis = axis_of(e, AxisId(static_cast<std::int64_t>(i)));
-    line += (i ? ", " : " for ") + names[i] + " in " + std::to_string(axis.extent);
+    line += (i ? ", " : " for ") + names[i] + " in " + number_or_function(dag, axis.extent, axis.size);
   }
   return line + comment(e, names);
 }
@@ -230,9 +245,10 @@ std::string to_text(const Expr& e, const std::function<std::string(SourceId)>& s
 
 std::string to_text(const ComputeDag& dag) {
   std::string text;
+  for (std::size_t k = 0; k < dag.sizes.size(); ++k) text += size_line(dag.sizes[k], dag.at[k]) + "\n";
   for (const Op& op : dag.ops) {
     const auto* p = std::get_if<Placeholder>(&op.def);
-    text += (p ? placeholder_line(op, *p) : element_line(dag, op)) + "\n";
+    text += (p ? placeholder_line(dag, op, *p) : element_line(dag, op)) + "\n";
   }
   for (std::size_t i = 0; i < dag.outputs.size(); ++i) {
     text += (i ? ", " : "return ") + dag_word(dag.op(dag.outputs[i]).name);

@@ -5,6 +5,25 @@
 namespace whet {
 namespace {
 
+/// 0 op r + k as r (op turned round) -k.
+Expr mirrored(BinaryOp op, Affine right, Affine left) {
+  left.constant -= right.constant;
+  right.constant = 0;
+  const Expr a = to_expr(right), b = to_expr(left);
+  switch (op) {
+    case BinaryOp::lt:
+      return a > b;
+    case BinaryOp::le:
+      return a >= b;
+    case BinaryOp::gt:
+      return a < b;
+    case BinaryOp::ge:
+      return a <= b;
+    default:
+      return binary(op, a, b);
+  }
+}
+
 class Simplifier {
  public:
   explicit Simplifier(Facts& facts) : facts_(facts) {}
@@ -278,25 +297,6 @@ class Simplifier {
     right.constant = up ? floor_div(limit + common - 1, common) : floor_div(limit, common);
     if (left.is_constant()) return mirrored(op, right, left);
     return binary(op, to_expr(left), to_expr(right));
-  }
-
-  /// 0 op r + k as r (op turned round) -k.
-  static Expr mirrored(BinaryOp op, Affine right, Affine left) {
-    left.constant -= right.constant;
-    right.constant = 0;
-    const Expr a = to_expr(right), b = to_expr(left);
-    switch (op) {
-      case BinaryOp::lt:
-        return a > b;
-      case BinaryOp::le:
-        return a >= b;
-      case BinaryOp::gt:
-        return a < b;
-      case BinaryOp::ge:
-        return a <= b;
-      default:
-        return binary(op, a, b);
-    }
   }
 
   Expr lanes_comparison(const Expr& e) {

@@ -184,7 +184,11 @@ class Parts {
   }
 
  private:
-  Axis part_axis() const { return {"part", parts_, AxisRole::other}; }
+  Axis part_axis() const {
+    Axis axis{"part", parts_, AxisRole::other};
+    if (is_sized(terms())) axis.size = floordiv(terms().size + (length_ - 1), length_);
+    return axis;
+  }
   const Axis& terms() const { return y_.reduce_axes[0]; }
   Axis term_axis() const { return {terms().name, length_, terms().role}; }
   std::vector<Axis> row_axes() const {
@@ -204,6 +208,8 @@ class Parts {
       name += "_";
     Op op{.name = std::move(name), .dtype = dtype, .shape = {}, .def = Element{}};
     for (const Axis& axis : element.axes) op.shape.push_back(axis.extent);
+    if (std::any_of(element.axes.begin(), element.axes.end(), [](const Axis& axis) { return is_sized(axis); }))
+      for (const Axis& axis : element.axes) op.sizes.push_back(axis.size);
     op.def = std::move(element);
     return changed_.add(std::move(op));
   }
@@ -215,12 +221,13 @@ class Parts {
     return index;
   }
 
-  bool has_rest() const { return parts_ * length_ > terms().extent; }
+  bool has_rest() const { return parts_ * length_ > terms().extent || is_sized(terms()); }
   /// `inside` where the part's term is one, `outside` behind the last.
   Expr where_term(const Expr& step, Expr inside, double outside) const {
     if (!has_rest()) return inside;
     const Expr otherwise = constant_like(inside, outside);
-    return select(step < int_const(terms().extent), std::move(inside), otherwise);
+    const Expr end = is_sized(terms()) ? terms().size : int_const(terms().extent);
+    return select(step < end, std::move(inside), otherwise);
   }
   static Expr finite(Expr top) { return max(std::move(top), float_const(std::numeric_limits<float>::lowest())); }
 
@@ -272,6 +279,7 @@ class Parts {
     const auto count = static_cast<std::int64_t>(used.size());
     const Expr step = axis_var(e, 0) * length_ + axis_var(e, count + 1);
     const Expr value = substitute(with_sources(unwidened(p_.other), renamed_), [&](VarId v) {
+      if (!v.valid()) return Expr();  // a size
       if (v.value == spatial) return Expr(step);
       if (v.value == spatial - 1) return axis_var(e, count + 2);
       return axis_var(e, std::find(used.begin(), used.end(), v.value) - used.begin() + 1);
@@ -380,12 +388,14 @@ Result<SplitSoftmaxDag> split_softmax(const ComputeDag& dag, OpId product, std::
   if (found->row.size() + 1 != dag.op(product).shape.size())
     return Error{"multiplies each of the softmax's rows by several matrices"};
   WHET_RETURN_IF_ERROR(nothing_else_reads(dag, *found));
+  if (is_sized(dag.op(product).element().axes.back())) return Error{"has columns that have a size"};
   const std::int64_t all = dag.op(product).element().reduce_axes[0].extent;
   if (terms < kLeastSoftmaxPart || terms >= all)
     return Error{"cannot have parts of " + std::to_string(terms) + " of its " + std::to_string(all) +
                  " terms; expected " + std::to_string(kLeastSoftmaxPart) + " or more, and not all"};
 
   SplitSoftmaxDag result;
+  result.dag.sizes = dag.sizes, result.dag.at = dag.at;
   const std::vector<OpId> gone = {found->top, found->exp, found->sum, found->weights};
   std::vector<OpId> renamed;
   for (std::size_t k = 0; k < dag.ops.size(); ++k) {

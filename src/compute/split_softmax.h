@@ -35,10 +35,11 @@ struct SplitSoftmaxDag {
 /// No op has to hold all terms of a row, so that rows may be as long as they like. The last part may have fewer terms: behind
 /// them its scores are -inf and its values 0, so that nobody who computes a part has to know. A part whose scores are all -inf
 /// counts nothing. Weights that are rounded to f16 become exponentials that are. Results differ from those of the DAG by rounding alone.
+/// Where the terms have a size, so have the parts.
 /// The ops between the scores and the product go; ops in front keep their order.
 ///   product   the sum of products
 ///   terms     of a part, kLeastSoftmaxPart .. all but one
-///   errors    the op is no such product, or something else reads what goes; too few or too many terms
+///   errors    the op is no such product, or something else reads what goes; too few or too many terms; columns that have a size
 Result<SplitSoftmaxDag> split_softmax(const ComputeDag&, OpId product, std::int64_t terms);
 
 }  // namespace whet

@@ -1,6 +1,9 @@
 #include <set>
 
+#include "compute/affine.h"
 #include "compute/dag.h"
+#include "compute/names.h"
+#include "compute/scalar.h"
 
 namespace whet {
 namespace {
@@ -11,6 +14,7 @@ class OpVerifier {
 
   Status run() {
     if (op_.name.empty()) return fail("has no name");
+    WHET_RETURN_IF_ERROR(functions());
     if (const auto* p = std::get_if<Placeholder>(&op_.def)) return placeholder(*p);
     return element(op_.element());
   }
@@ -20,12 +24,43 @@ class OpVerifier {
     return Error{"op " + std::to_string(id_.value) + (op_.name.empty() ? "" : " '" + op_.name + "'") + " " + what};
   }
 
+  /// The functions of the shape's extents.
+  Status functions() const {
+    if (op_.sizes.empty()) return ok_status();
+    if (op_.sizes.size() != op_.shape.size())
+      return fail("has " + std::to_string(op_.sizes.size()) + " functions for the shape " + to_string(op_.shape));
+    for (std::size_t d = 0; d < op_.shape.size(); ++d)
+      WHET_RETURN_IF_ERROR(function(op_.sizes[d], "extent", op_.shape[d], op_.is_placeholder() ? 0 : 1));
+    return ok_status();
+  }
+
+  /// `size` gives `number` at the DAG's values, and no less than `least` at all others.
+  Status function(const Expr& size, const std::string& what, std::int64_t number, std::int64_t least) const {
+    if (!size.defined()) return ok_status();
+    const Status right = check_size_expr(size, dag_.sizes.size());
+    if (!right.ok()) return fail("has an " + what + " that is " + right.error().message);
+    if (size->dtype != DType::i64 || !is_of_sizes(size)) return fail("has an " + what + " that is no i64 of sizes");
+    if (value_at(size, dag_.at) != number)
+      return fail("has the " + what + " " + std::to_string(number) + ", but its function gives " +
+                  std::to_string(value_at(size, dag_.at)));
+    const Interval values = bounds(size, [&](VarId id) {
+      const SizeRange& range = dag_.sizes[size_number(id)];
+      return Interval{range.min, range.max};
+    });
+    if (values.min && *values.min >= least && values.max) return ok_status();
+    return fail("has an " + what + " that may be less than " + std::to_string(least) + ", or endless, at some size");
+  }
+
   Status placeholder(const Placeholder& p) {
+    WHET_RETURN_IF_ERROR(function(p.size, "index bound", p.index_bound, 1));
     for (std::int64_t extent : op_.shape) {
       if (extent < 0) return fail("has the extent " + std::to_string(extent) + "; extents are 0 or more");
     }
     if (p.index_bound < 0) return fail("has a negative index bound");
     if (p.index_bound > 0 && is_float(op_.dtype)) return fail("has an index bound, but is no tensor of integers");
+    if (p.index_bound > 0 && wrap_to(op_.dtype, p.index_bound - 1) != p.index_bound - 1)
+      return fail("has the index bound " + std::to_string(p.index_bound) + ", which " +
+                  std::string(name_of(op_.dtype)) + " does not reach");
     return ok_status();
   }
 
@@ -38,6 +73,10 @@ class OpVerifier {
         return fail("has axis '" + e.axes[i].name + "' of extent " + std::to_string(e.axes[i].extent) +
                     " for the shape " + to_string(op_.shape));
       }
+    }
+    for (std::size_t i = 0; i < e.axes.size(); ++i) {
+      if (!same(e.axes[i].size, op_.sizes.empty() ? Expr() : op_.sizes[i]))
+        return fail("has axis '" + e.axes[i].name + "' with another function than its shape");
     }
     WHET_RETURN_IF_ERROR(extents(e.axes));
     WHET_RETURN_IF_ERROR(extents(e.reduce_axes));
@@ -59,6 +98,7 @@ class OpVerifier {
     for (const Axis& a : axes) {
       if (a.extent < 1)
         return fail("has axis '" + a.name + "' of extent " + std::to_string(a.extent) + "; 1 is the least");
+      WHET_RETURN_IF_ERROR(function(a.size, "extent", a.extent, 1));
     }
     return ok_status();
   }
@@ -73,7 +113,12 @@ class OpVerifier {
 
   Status node(const Expr& e) const {
     if (e->lanes != 1) return fail("has a vector in its body");
+    if (!dag_.sizes.empty() && is_of_sizes(e) && e->dtype != DType::boolean) {
+      const Status right = check_size_expr(e, dag_.sizes.size());
+      if (!right.ok()) return fail("has a constant that is " + right.error().message);
+    }
     if (const auto* v = std::get_if<Var>(&e->kind)) {
+      if (size_number(v->id) < dag_.sizes.size()) return ok_status();
       if (!v->id.valid() || v->id.value >= vars_)
         return fail("uses variable '" + v->name + "', which is no axis of it");
       return e->dtype == DType::i64 ? ok_status() : fail("uses a variable that is not i64");
@@ -143,6 +188,8 @@ class OpVerifier {
 }  // namespace
 
 Status verify(const ComputeDag& dag) {
+  WHET_RETURN_IF_ERROR(verify(dag.sizes));
+  WHET_RETURN_IF_ERROR(check_values(dag.sizes, dag.at));
   std::set<std::string> names;
   for (std::size_t i = 0; i < dag.ops.size(); ++i) {
     WHET_RETURN_IF_ERROR(OpVerifier(dag, OpId(static_cast<std::int64_t>(i))).run());

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -10,6 +11,8 @@
 #include "tensor/tensor.h"
 
 namespace whet {
+
+struct ComputeDag;
 
 using NodeId = Id<struct NodeTag>;
 using ValueId = Id<struct ValueTag>;
@@ -259,14 +262,23 @@ struct ResizeOperator {
   friend bool operator==(const ResizeOperator&, const ResizeOperator&) = default;
 };
 
+/// An operator by its definition, as somebody wrote it down (docs/formats/dag.md): a placeholder an input, in order, and one output.
+/// All its loads are inside of their tensors (compute/loads_inside.h).
+/// Equal definitions (same_dag) are equal operators.
+struct CustomOperator {
+  std::string name;
+  std::shared_ptr<const ComputeDag> definition;
+  friend bool operator==(const CustomOperator&, const CustomOperator&);
+};
+
 /// One of these. A type of its own and no alias, so that its copies, moves and end are compiled once, in graph.cc: a
 /// variant of this size takes the compiler long in each file that has a graph.
-struct Operator
-    : std::variant<UnaryOperator, ClipOperator, HardSigmoidOperator, LeakyReluOperator, BinaryOperator, WhereOperator,
-                   CastOperator, ConvOperator, MatMulOperator, PoolOperator, ReduceOperator, SoftmaxOperator,
-                   BatchNormOperator, TransposeOperator, ReshapeOperator, ConcatOperator, SliceOperator, PadOperator,
-                   GatherOperator, ExpandOperator, ResizeOperator, GatherElementsOperator, GatherNdOperator,
-                   ScatterElementsOperator, ScatterNdOperator, ArgReduceOperator, TopKOperator, CumSumOperator> {
+struct Operator : std::variant<UnaryOperator, ClipOperator, HardSigmoidOperator, LeakyReluOperator, BinaryOperator,
+                               WhereOperator, CastOperator, ConvOperator, MatMulOperator, PoolOperator, ReduceOperator,
+                               SoftmaxOperator, BatchNormOperator, TransposeOperator, ReshapeOperator, ConcatOperator,
+                               SliceOperator, PadOperator, GatherOperator, ExpandOperator, ResizeOperator,
+                               GatherElementsOperator, GatherNdOperator, ScatterElementsOperator, ScatterNdOperator,
+                               ArgReduceOperator, TopKOperator, CumSumOperator, CustomOperator> {
   using variant::variant;
   Operator() = default;
   Operator(const Operator&);

@@ -80,5 +80,7 @@ Result<TensorType> infer(const InferSite&, const ScatterNdOperator&);
 Result<TensorType> infer(const InferSite&, const ArgReduceOperator&);
 Result<TensorType> infer(const InferSite&, const TopKOperator&);
 Result<TensorType> infer(const InferSite&, const CumSumOperator&);
+// infer_custom.cc
+Result<TensorType> infer(const InferSite&, const CustomOperator&);
 
 }  // namespace whet

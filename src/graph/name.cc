@@ -1,14 +1,8 @@
+#include "compute/expr.h"
 #include "graph/graph.h"
 
 namespace whet {
 namespace {
-
-template <typename... F>
-struct Match : F... {
-  using F::operator()...;
-};
-template <typename... F>
-Match(F...) -> Match<F...>;
 
 // In the order of the enums.
 constexpr const char* kUnaryNames[] = {
@@ -55,7 +49,8 @@ std::string name_of(const Operator& op) {
             [](const ScatterNdOperator&) -> std::string { return "scatter_nd"; },
             [](const ArgReduceOperator& o) -> std::string { return o.largest ? "argmax" : "argmin"; },
             [](const TopKOperator&) -> std::string { return "top_k"; },
-            [](const CumSumOperator&) -> std::string { return "cumsum"; }},
+            [](const CumSumOperator&) -> std::string { return "cumsum"; },
+            [](const CustomOperator& o) -> std::string { return o.name; }},
       op);
 }
 

@@ -151,6 +151,7 @@ struct AttributeText {
     add("k", o.k);
     flag("smallest", !o.largest);
   }
+  void operator()(const CustomOperator&) {}  // the name says it
   void operator()(const CumSumOperator& o) {
     add("axis", o.axis);
     flag("exclusive", o.exclusive);

@@ -127,6 +127,15 @@ Result<Shape> bound_shape(const FileInput& input, const Symbols& symbols) {
 
 }  // namespace
 
+void open_dimensions(FileModel& model, const ImportOptions& options) {
+  for (FileInput& input : model.inputs) {
+    const auto opened = options.opened.find(input.name);
+    if (opened == options.opened.end() || !input.dimensions) continue;
+    for (const std::size_t d : opened->second)
+      if (d < input.dimensions->size()) (*input.dimensions)[d] = {std::nullopt, "", (*input.dimensions)[d].extent};
+  }
+}
+
 Result<std::vector<InputList>> expand_lists(FileModel& model, const ImportOptions& options) {
   std::vector<InputList> lists;
   std::vector<FileInput> inputs;

@@ -5,7 +5,7 @@
 
 #include "base/result.h"
 #include "import/file_model.h"
-#include "import/import.h"
+#include "import/options.h"
 
 namespace whet {
 
@@ -13,6 +13,9 @@ namespace whet {
 /// dimensions (one symbol everywhere to one extent), a leading dimension that is left is 1, any other is an error that
 /// says which option to give.
 Result<std::vector<TensorType>> bind_inputs(const FileModel&, const ImportOptions& options);
+
+/// Opens the fixed dimensions that the options name.
+void open_dimensions(FileModel&, const ImportOptions& options);
 
 /// An input that is a sequence: its elements are inputs "NAME.0", "NAME.1", ..., as many as the options name.
 struct InputList {

@@ -25,6 +25,13 @@ std::string_view cut(std::string_view& rest, char mark) {
   return first;
 }
 
+template <typename T>
+std::vector<T> parsed_list(std::string_view text) {
+  std::vector<T> values;
+  while (!text.empty()) values.push_back(parsed<T>(cut(text, ',')));
+  return values;
+}
+
 bool cut_end(std::string_view& text, std::string_view end) {
   if (!text.ends_with(end)) return false;
   text.remove_suffix(end.size());
@@ -34,8 +41,8 @@ bool cut_end(std::string_view& text, std::string_view end) {
 Word word_of(std::string_view text) {
   Word word;
   word.is_ignored = text.starts_with('~');
-  word.is_operand = !word.is_ignored && !text.starts_with('@');
-  if (!word.is_operand) text.remove_prefix(1);
+  word.is_operand = !word.is_ignored && !text.starts_with('@') && !text.starts_with('=');
+  if (text.starts_with('~') || text.starts_with('@')) text.remove_prefix(1);
   if (const std::size_t equals = text.find('='); equals != std::string_view::npos) {
     word.usual = text.substr(equals + 1);
     text = text.substr(0, equals);
@@ -51,7 +58,19 @@ Word word_of(std::string_view text) {
   return word;
 }
 
-/// "a, b or c"
+}  // namespace
+
+std::string snake_case(std::string_view name) {
+  const auto is_upper = [](char c) { return c >= 'A' && c <= 'Z'; };
+  const auto is_lower = [](char c) { return c >= 'a' && c <= 'z'; };
+  std::string text;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    if (i > 0 && is_upper(name[i]) && is_lower(name[i - 1])) text += '_';
+    text += is_upper(name[i]) ? static_cast<char>(name[i] - 'A' + 'a') : name[i];
+  }
+  return text;
+}
+
 std::string alternatives(const std::vector<std::string_view>& choices) {
   std::string text;
   for (std::size_t i = 0; i < choices.size(); ++i) {
@@ -60,8 +79,6 @@ std::string alternatives(const std::vector<std::string_view>& choices) {
   }
   return text;
 }
-
-}  // namespace
 
 std::vector<Word> words_of(std::string_view row) {
   std::vector<Word> words;
@@ -83,12 +100,9 @@ double Word::usual_number() const { return usual ? parsed<double>(*usual) : 0; }
 
 std::int64_t Word::usual_integer() const { return usual ? parsed<std::int64_t>(*usual) : 0; }
 
-std::vector<std::int64_t> Word::usual_integers() const {
-  std::vector<std::int64_t> values;
-  for (std::string_view rest = usual.value_or(""); !rest.empty();)
-    values.push_back(parsed<std::int64_t>(cut(rest, ',')));
-  return values;
-}
+std::vector<std::int64_t> Word::usual_integers() const { return parsed_list<std::int64_t>(usual.value_or("")); }
+
+std::vector<double> Word::usual_numbers() const { return parsed_list<double>(usual.value_or("")); }
 
 CallSite::CallSite(GrowingGraph& graph, std::string name, std::string op, ValueIds inputs, Texts outputs, bool is_inner)
     : NodeSite(graph, std::move(name), std::move(outputs), is_inner), op_(std::move(op)), inputs_(std::move(inputs)) {
@@ -97,6 +111,7 @@ CallSite::CallSite(GrowingGraph& graph, std::string name, std::string op, ValueI
 
 Status CallSite::bind(std::string_view row) {
   constexpr std::size_t kMostInputs = 65536;
+  if (has_attribute("")) return error("has an attribute without a name");
   words_ = words_of(row);
   std::size_t low = 0, high = 0;
   for (const Word& word : words_) {
@@ -126,10 +141,10 @@ ValueId CallSite::in(std::size_t i) const {
   return inputs_[i];
 }
 
-ValueId CallSite::operand(std::string_view name) const {
+std::size_t CallSite::place_of(std::string_view name) const {
   const auto found = std::find_if(words_.begin(), words_.end(), [&](const Word& word) { return word.name == name; });
   WHET_CHECK(found != words_.end(), name_.c_str());
-  return in(found->place);
+  return found->place;
 }
 
 Status CallSite::expect_inputs(std::size_t low, std::size_t high) const {
@@ -157,7 +172,10 @@ Result<ValueIds> CallSite::sequence(std::size_t i) const {
                (values == nullptr ? to_string(type(in(i))) : kind_of_list(i)) + "; expected a sequence");
 }
 
-bool CallSite::is_given(const Word& word) const { return word.is_operand ? has(word.place) : has_attribute(word.name); }
+bool CallSite::is_given(const Word& word) const {
+  if (word.is_operand) return has(word.place);
+  return word.name.empty() || has_attribute(word.name);
+}
 
 Result<std::int64_t> CallSite::choice(std::string_view name, const std::string& fallback,
                                       const std::vector<std::string_view>& choices) const {
@@ -165,6 +183,15 @@ Result<std::int64_t> CallSite::choice(std::string_view name, const std::string& 
   const auto found = std::find(choices.begin(), choices.end(), value);
   if (found != choices.end()) return found - choices.begin();
   return error("attribute " + in_quotes(name) + " is " + in_quotes(value) + "; expected " + alternatives(choices));
+}
+
+Result<Texts> CallSite::texts(std::string_view name, Texts fallback) const {
+  if (!has_attribute(name)) return fallback;
+  return error("attribute " + in_quotes(name) + " is no list of texts");
+}
+
+Result<Tensor> CallSite::tensor(std::string_view name) const {
+  return error("attribute " + in_quotes(name) + " is no tensor");
 }
 
 Result<Ints> CallSite::entries(std::string_view name, std::size_t count, std::int64_t fallback,

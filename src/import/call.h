@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
 #include "base/result.h"
 #include "import/site.h"
 
@@ -23,7 +25,8 @@
 ///   values...    all operands that are left, at least one; values...? at least none
 ///   @k           an attribute. @k? may be left out; @k=1 then has this value; @k=0,2,3 this list
 ///   @axis(x)=0   one that counts the dimensions of x, and is given counted from 0 (a list: sorted, each once)
-///   @mode:a|b=a  a text among these, given as its place
+///   @mode:a|b=a  a text among these, given as its place; or as whether it is not the first
+///   =2           what the function gets there, whatever the file has
 ///   ~seed        an attribute that is allowed and means nothing for inference
 ///
 /// Words behind those that are parameters are for the function itself, which reads them by their names.
@@ -45,9 +48,12 @@ struct Word {
   double usual_number() const;
   std::int64_t usual_integer() const;
   std::vector<std::int64_t> usual_integers() const;
+  std::vector<double> usual_numbers() const;
   std::string usual_text() const { return std::string(usual.value_or("")); }
 };
 std::vector<Word> words_of(std::string_view row);
+/// "a, b or c"
+std::string alternatives(const std::vector<std::string_view>& choices);
 
 /// How many words of a row can be parameters.
 constexpr std::size_t count_parameters(std::string_view row) {
@@ -86,7 +92,8 @@ class CallSite : public NodeSite {
   /// Operand `i`, or none where it is left out.
   std::optional<ValueId> if_given(std::size_t i) const { return has(i) ? std::optional(in(i)) : std::nullopt; }
   /// The operand that the row names so.
-  ValueId operand(std::string_view name) const;
+  std::size_t place_of(std::string_view name) const;
+  ValueId operand(std::string_view name) const { return in(place_of(name)); }
   using NodeSite::constant, NodeSite::dtype, NodeSite::known, NodeSite::known_integers, NodeSite::known_number,
       NodeSite::known_numbers, NodeSite::rank, NodeSite::shape, NodeSite::type;
   const TensorType& type(std::size_t i) const { return type(in(i)); }
@@ -112,8 +119,9 @@ class CallSite : public NodeSite {
   virtual Result<std::string> text(std::string_view attribute, std::string fallback) const = 0;
   virtual Result<Ints> integers(std::string_view attribute, Ints fallback) const = 0;
   virtual Result<Numbers> numbers(std::string_view attribute, Numbers fallback) const = 0;
-  virtual Result<Texts> texts(std::string_view attribute, Texts fallback) const = 0;
-  virtual Result<Tensor> tensor(std::string_view attribute) const = 0;
+  /// Where a format has none, an attribute of that name is one of another kind.
+  virtual Result<Texts> texts(std::string_view attribute, Texts fallback) const;
+  virtual Result<Tensor> tensor(std::string_view attribute) const;
   /// The place of the attribute's text in `choices`.
   Result<std::int64_t> choice(std::string_view attribute, const std::string& fallback,
                               const std::vector<std::string_view>& choices) const;
@@ -153,13 +161,17 @@ Result<T> CallSite::parameter(std::size_t i) {
   if constexpr (std::is_same_v<T, ValueId>) return in(word.place);
   if constexpr (std::is_same_v<T, ValueIds>) return values(word);
   if constexpr (std::is_same_v<T, std::vector<Size>>) return known_sizes(in(word.place), word.what());
-  if constexpr (std::is_same_v<T, bool>) return flag(word.name, word.usual_integer() != 0);
+  if constexpr (std::is_same_v<T, bool>) {
+    if (word.choices.empty()) return flag(word.name, word.usual_integer() != 0);
+    WHET_TRY(const std::int64_t place, integer(word));
+    return place != 0;
+  }
   if constexpr (std::is_same_v<T, std::int64_t>) return integer(word);
   if constexpr (std::is_same_v<T, double>) return number(word);
   if constexpr (std::is_same_v<T, std::string>) return text(word.name, word.usual_text());
   if constexpr (std::is_same_v<T, Ints>) return integers(word);
   if constexpr (std::is_same_v<T, Numbers>)
-    return word.is_operand ? known_numbers(word.place, word.what()) : numbers(word.name, {});
+    return word.is_operand ? known_numbers(word.place, word.what()) : numbers(word.name, word.usual_numbers());
   if constexpr (std::is_same_v<T, Texts>) return texts(word.name, {});
   if constexpr (std::is_same_v<T, Tensor>)
     return word.is_operand ? known(in(word.place), word.what()) : tensor(word.name);
@@ -170,10 +182,10 @@ constexpr std::size_t parameters_of(Given (*)(Where&, Parameters...)) {
   return sizeof...(Parameters);
 }
 
-/// Reads one parameter. The place of a choice may be an enumeration.
+/// Reads one parameter. The place of a choice may be an enumeration; types of elements are the format's.
 template <typename Site, typename T>
 Status read_parameter(Site& site, std::size_t word, T& value) {
-  using Read = std::conditional_t<std::is_enum_v<T>, std::int64_t, T>;
+  using Read = std::conditional_t<std::is_enum_v<T> && !std::is_same_v<T, DType>, std::int64_t, T>;
   WHET_TRY(Read read, site.template parameter<Read>(word));
   value = static_cast<T>(std::move(read));
   return ok_status();
@@ -193,14 +205,62 @@ Status called(Site& site, Given (*function)(Where&, Parameters...)) {
   std::size_t word = 0;
   std::apply([&](auto&... each) { (void)((status = read_parameter(site, word++, each)).ok() && ...); }, parameters);
   if (!status.ok()) return status;
-  const auto given = std::apply([&](auto&... each) { return function(site, std::move(each)...); }, parameters);
+  auto given = std::apply([&](auto&... each) { return function(site, std::move(each)...); }, parameters);
   if constexpr (std::is_same_v<Given, Status>)
     return given;
   else
     return site.give(given);
 }
 
-/// Functions of rows that are an operator of the graph of one operand, or of two, and whose fields are words.
+/// A row of a format whose operators have one form each; `Site` is what the format's functions take, or derives from it.
+template <typename Site>
+struct CallRow {
+  /// `op`: its name, or several with spaces between them (rows.h). `takes`: the operands and attributes.
+  template <auto function>
+  consteval CallRow(std::string_view op, std::string_view takes, RowFunction<function>) : op(op), takes(takes) {
+    import = [](Site& site) { return called(site, function); };
+    WHET_CHECK(count_parameters(takes) >= parameters_of(function), "a row names fewer words than its function takes");
+  }
+
+  std::string_view op, takes;
+  Status (*import)(Site&) = nullptr;
+};
+
+/// Functions of rows that are an operator of the graph.
+template <UnaryKind kind>
+Status unary(NodeSite& site, ValueId x) {
+  return site.give(UnaryOperator{kind}, {x});
+}
+template <BinaryKind kind>
+Status binary(NodeSite& site, ValueId a, ValueId b) {
+  return site.give(BinaryOperator{kind}, {a, b});
+}
+/// "log_sum" of "LogSum", of "LOG_SUM" and of itself.
+std::string snake_case(std::string_view name);
+/// The kind whose operator the graph calls as the file calls the node: hard_swish of HardSwish.
+template <typename Op, auto last>
+auto kind_of_name(const CallSite& site) {
+  using Kind = decltype(last);
+  static const std::map<std::string, Kind> kinds = [] {  // loops are copied node by node
+    std::map<std::string, Kind> all;
+    for (int kind = 0; kind <= static_cast<int>(last); ++kind)
+      all.emplace(name_of(Op{static_cast<Kind>(kind)}), static_cast<Kind>(kind));
+    return all;
+  }();
+  const auto found = kinds.find(snake_case(site.op()));
+  WHET_CHECK(found != kinds.end(), site.op().c_str());
+  return found->second;
+}
+inline Status unary_of_name(CallSite& site, ValueId x) {
+  return site.give(UnaryOperator{kind_of_name<UnaryOperator, UnaryKind::is_nan>(site)}, {x});
+}
+inline BinaryKind binary_kind_of(const CallSite& site) {
+  return kind_of_name<BinaryOperator, BinaryKind::logical_xor>(site);
+}
+inline Status binary_of_name(CallSite& site, ValueId a, ValueId b) {
+  return site.give(BinaryOperator{binary_kind_of(site)}, {a, b});
+}
+/// The same of other operators of one operand, or of two, whose fields are words.
 template <typename Op, typename... Fields>
 Status one_operand(NodeSite& site, ValueId x, Fields... fields) {
   return site.give(Op{fields...}, {x});

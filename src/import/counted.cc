@@ -71,6 +71,7 @@ struct Follow {
   void operator()(const ConvOperator&) { batch_alone(); }
   void operator()(const PoolOperator&) { batch_alone(); }
   void operator()(const ResizeOperator&) { batch_alone(); }
+  void operator()(const CustomOperator&) {}  // nothing is known of where its padding goes
   void operator()(const MatMulOperator& op) {
     for (std::size_t i = 0; i < 2; ++i) {
       const std::size_t rank = shapes[i].size(), before = result.size() - rank;
@@ -170,6 +171,10 @@ struct Follow {
   }
 };
 
+Tensor small_number(DType dtype, int value) { return Tensor::of<std::int64_t>(dtype, {}, {value}); }
+
+}  // namespace
+
 Tensor extreme(DType dtype, bool lowest) {
   Tensor number(dtype, {});
   const double infinity = std::numeric_limits<double>::infinity();
@@ -184,10 +189,6 @@ Tensor extreme(DType dtype, bool lowest) {
   }
   return number;
 }
-
-Tensor small_number(DType dtype, int value) { return Tensor::of<std::int64_t>(dtype, {}, {value}); }
-
-}  // namespace
 
 CountedResult counted_result(const Operator& op, const std::vector<Counted>& operands, const std::vector<Shape>& shapes,
                              const Shape& result) {

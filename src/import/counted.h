@@ -31,6 +31,9 @@ struct CountedResult {
 CountedResult counted_result(const Operator&, const std::vector<Counted>& operands, const std::vector<Shape>& shapes,
                              const Shape& result);
 
+/// The lowest or the highest number of a type: a scalar.
+Tensor extreme(DType, bool lowest);
+
 /// What the padding of an operand may be, of `dtype`, that no result depends on it, where the operator chooses or sums: 0 in a
 /// sum, the lowest number in a maximum. None where there is no such number.
 std::optional<Tensor> neutral_padding(const Operator&, std::size_t operand, DType dtype);

@@ -231,6 +231,7 @@ Result<Graph> import_file(FileModel file, const ImportOptions& options) {
   if (!options.until.empty()) drop_unread_inputs(model.file, model.order);
   WHET_RETURN_IF_ERROR(check_operators(model));
   WHET_TRY(model.lists, expand_lists(model.file, options));
+  open_dimensions(model.file, options);
   WHET_TRY(model.input_types, bind_inputs(model.file, options));
   WHET_RETURN_IF_ERROR(check_shapes(model));
   std::set<std::string> folded = model.file.folded;
@@ -245,6 +246,15 @@ Result<Graph> import_file(FileModel file, const ImportOptions& options) {
     }
     if (folded.size() == before) return explained(model, graph.error(), findings.readable);
   }
+}
+
+Result<Graph> import_read(Result<FileModel> read, const ImportOptions& options) {
+  constexpr std::size_t kLongest = 1000;
+  Result<Graph> graph = read.ok() ? import_file(std::move(*read), options) : Result<Graph>(read.error());
+  if (graph.ok()) return graph;
+  std::string message = graph.error().message;
+  if (message.size() > kLongest) message = message.substr(0, kLongest) + "...";
+  return Error{message, graph.error().kind};
 }
 
 }  // namespace whet

@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 #include "import/growing.h"
-#include "import/import.h"
+#include "import/options.h"
 #include "tensor_files/npy.h"
 
 /// A model file whatever its format: names and order. The meaning of a node stays with the reader.
@@ -73,5 +73,7 @@ struct ModelSource {
 /// Errors name the node or input at fault; operators that are not read are listed all at once, with the values at which
 /// the model could end before them.
 Result<Graph> import_file(FileModel, const ImportOptions&);
+/// The same of what a reader gave. The message is one line, and short: a damaged file's names may hold anything.
+Result<Graph> import_read(Result<FileModel>, const ImportOptions&);
 
 }  // namespace whet

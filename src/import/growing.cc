@@ -10,6 +10,17 @@ namespace {
 /// All folded constants together; beyond it nodes stay nodes.
 constexpr std::int64_t kMaxFoldedBytes = std::int64_t{512} << 20;
 
+/// Whether a product has no terms; its operands then get one, so that their type can be inferred.
+bool sums_nothing(const Operator& op, std::vector<TensorType>& types) {
+  const auto* product = std::get_if<MatMulOperator>(&op);
+  if (product == nullptr || types.size() != 2 || types[0].shape.size() < 2 || types[1].shape.size() < 2) return false;
+  std::int64_t& left = types[0].shape.end()[product->transpose_a ? -2 : -1];
+  std::int64_t& right = types[1].shape.end()[product->transpose_b ? -1 : -2];
+  if (left != 0 || right != 0) return false;
+  left = right = 1;
+  return true;
+}
+
 }  // namespace
 
 std::string GrowingGraph::unique(const std::string& name, Names& taken) {
@@ -35,7 +46,7 @@ Status GrowingGraph::check_growth(const std::string& label) const {
 }
 
 Status GrowingGraph::count_inlined(const std::string& label, std::size_t values) {
-  constexpr std::int64_t kMostNodes = std::int64_t{1} << 16;
+  constexpr std::int64_t kMostNodes = std::int64_t{1} << 17;
   constexpr std::size_t kValuesOfANode = 16;  // as many names are looked up as fast as a node is imported
   inlined_nodes_ += 1 + static_cast<std::int64_t>(values / kValuesOfANode);
   if (inlined_nodes_ <= kMostNodes) return ok_status();
@@ -44,6 +55,11 @@ Status GrowingGraph::count_inlined(const std::string& label, std::size_t values)
 
 bool GrowingGraph::folding_ended() const {
   return folded_bytes_ >= kMaxFoldedBytes || folding_work_ >= kMaxFoldingWork;
+}
+
+const Node* GrowingGraph::maker(ValueId id) const {
+  const auto node = makers_.find(id.value);
+  return node == makers_.end() ? nullptr : &graph.nodes[node->second];
 }
 
 ValueId GrowingGraph::add_input(const std::string& name, TensorType type) {
@@ -84,18 +100,18 @@ Result<GrowingGraph::Step> GrowingGraph::add(const std::string& label, const std
       return Error{label + ": \"" + graph.value(id).name + "\" is " +
                    (is_absent(id) ? "an optional value that is not there" : "a sequence")};
   }
-  const auto types_of = [&] {
-    std::vector<TensorType> types;
-    for (ValueId id : inputs) types.push_back(graph.value(id).type);
-    return types;
-  };
+  std::vector<TensorType> types;
+  for (ValueId id : inputs) types.push_back(graph.value(id).type);
   const auto empty = [&](ValueId id) { return num_elements(graph.value(id).type.shape) == 0; };
   const auto as_constant = [&](Tensor tensor) {
     return Step{graph.add_constant(value_name, std::move(tensor)), node_name, std::nullopt};
   };
-  WHET_TRY(const TensorType type, infer_type(label, op, types_of()));
+  const bool is_zero = sums_nothing(op, types);
+  WHET_TRY(const TensorType type, infer_type(label, op, types));
+  if (is_zero && num_elements(type.shape) > kMaxFoldedElements)
+    return Error{label + ": computes " + to_string(type) + " as sums of nothing; this is not supported"};
   // Empty tensors end here: they are constants, and nothing is concatenated with them.
-  if (num_elements(type.shape) == 0) return as_constant(Tensor(type.dtype, type.shape));
+  if (num_elements(type.shape) == 0 || is_zero) return as_constant(Tensor(type.dtype, type.shape));
   if (std::holds_alternative<ConcatOperator>(op)) std::erase_if(inputs, empty);
   if (std::any_of(inputs.begin(), inputs.end(), empty)) {
     return Error{label + ": computes " + to_string(type) + " from an empty tensor; this is not supported"};
@@ -126,6 +142,7 @@ Result<GrowingGraph::Step> GrowingGraph::add(const std::string& label, const std
   }
   std::optional<Bounds> bounds = bounds_of_result(op, inputs, type);
   WHET_TRY(const ValueId id, graph.add_node(unique(node_name, node_names_), op, std::move(inputs)));
+  makers_.emplace(id.value, graph.nodes.size() - 1);
   graph.value(id).name = value_name;
   if (bounds) bounds_.emplace(id.value, std::move(*bounds));
   set_counted(id, std::move(counted));

@@ -70,6 +70,8 @@ class GrowingGraph {
   /// A step that nothing has asked the name of gets others; those that it had are free again. `node_name` is made unique;
   /// `value_name` is.
   void rename(const Step&, const std::string& node_name, const std::string& value_name);
+  /// The node whose result a value is; null where it is none's.
+  const Node* maker(ValueId) const;
   ValueId add_input(const std::string& name, TensorType);
   /// A constant that an importer made.
   ValueId add_made(const std::string& name, Tensor tensor) {
@@ -137,6 +139,7 @@ class GrowingGraph {
   ValuesByName values_;
   std::unordered_map<std::int32_t, std::vector<ValueId>> sequences_;
   std::unordered_set<std::int32_t> absent_;
+  std::unordered_map<std::int32_t, std::size_t> makers_;  ///< numbers of nodes
   std::unordered_map<std::int32_t, Counted> counted_;
   std::unordered_map<std::int32_t, Bounds> bounds_;
   std::map<std::pair<std::int32_t, std::int64_t>, ValueId> cut_counts_;

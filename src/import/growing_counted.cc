@@ -2,6 +2,8 @@
 
 #include "import/fold_shape.h"
 #include "import/growing.h"
+#include "import/parts/index.h"
+#include "import/parts/shape.h"
 
 /// Results whose number depends on values, while a graph grows.
 namespace whet {
@@ -61,11 +63,8 @@ Result<ValueId> GrowingGraph::padded_by(const std::string& label, ValueId id, Te
   const ValueId padding = add_made(unique_value_name(label + "/padding"), std::move(number));
   for (const auto& [d, count] : dimensions) {
     const Shape& shape = graph.value(id).type.shape;
-    Shape along(shape.size(), 1);
-    along[d] = shape[d];
-    Tensor numbers(DType::i64, along);
-    for (std::int64_t i = 0; i < numbers.size(); ++i) numbers.set_integer(i, i);
-    const ValueId places = add_made(unique_value_name(label + "/places"), std::move(numbers));
+    const ValueId places =
+        add_made(unique_value_name(label + "/places"), numbered(shape_along(d, shape.size(), shape[d])));
     WHET_TRY(const ValueId filled, add_step(label, "filled", BinaryOperator{BinaryKind::less}, {places, count}));
     WHET_TRY(id, add_step(label, "padded", WhereOperator{}, {filled, id, padding}));
   }
@@ -168,9 +167,7 @@ Result<GrowingGraph::Step> GrowingGraph::add_joined(const std::string& label, co
   WHET_TRY(const ValueId whole, add_whole(label, op, inputs));
   const auto number = [](std::int64_t value) { return Tensor::of<std::int64_t>(DType::i64, {}, {value}); };
   const std::int64_t extent = graph.value(whole).type.shape[axis];
-  Tensor each(DType::i64, {extent});
-  for (std::int64_t i = 0; i < extent; ++i) each.set_integer(i, i);
-  const ValueId places = add_made(unique_value_name(label + "/places"), std::move(each));
+  const ValueId places = add_made(unique_value_name(label + "/places"), numbered({extent}));
   const ValueId zero = add_made(unique_value_name(label + "/zero"), number(0));
   ValueId source = places, end = zero;
   for (std::size_t i = 0; i < inputs.size(); ++i) {

@@ -9,11 +9,18 @@
 /// A format's table of operators: each family's rows are at the end of its file, and are gathered here.
 namespace whet {
 
-/// The rows of all families, by operator; those of one operator stay in order.
+/// The rows of all families, by operator; those of one operator stay in order. An operator of several names, with spaces between
+/// them, has a row for each.
 template <typename Row>
 std::vector<Row> gathered(std::initializer_list<std::span<const Row>> families) {
   std::vector<Row> rows;
-  for (const std::span<const Row> family : families) rows.insert(rows.end(), family.begin(), family.end());
+  for (const std::span<const Row> family : families)
+    for (const Row& row : family)
+      for (std::size_t begin = 0, end = 0; end < row.op.size(); begin = end + 1) {
+        end = std::min(row.op.find(' ', begin), row.op.size());
+        rows.push_back(row);
+        rows.back().op = row.op.substr(begin, end - begin);
+      }
   std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.op < b.op; });
   return rows;
 }

@@ -50,6 +50,15 @@ Result<Tensor> NodeSite::known(ValueId id, const std::string& what) {
                (behind.size() == 1 ? "its value" : "their values") + " (--input " + behind.front() + "=FILE.npy)");
 }
 
+std::optional<bool> NodeSite::known_part(ValueId condition) const {
+  const Node* node = graph_.maker(condition);
+  const auto* both = node == nullptr ? nullptr : std::get_if<BinaryOperator>(&node->op);
+  if (both == nullptr || both->kind != BinaryKind::logical_and) return std::nullopt;
+  for (const ValueId operand : node->inputs)
+    if (const Tensor* known = constant(operand); known != nullptr && known->size() == 1) return known->get(0) != 0;
+  return std::nullopt;
+}
+
 Result<bool> NodeSite::goes_on(ValueId condition) const {
   const Tensor* known = constant(condition);
   if (known != nullptr && known->size() == 1) return known->get(0) != 0;
@@ -208,9 +217,7 @@ Result<ValueId> NodeSite::either_or_nothing(ValueId condition, ValueId a, ValueI
   const ValueId some = is_first ? a : b;
   const Shape extents = shape(some), nothing = shape(is_first ? b : a);
   std::vector<Size> sizes = this->sizes(some);
-  const auto number = [&](std::int64_t n) {
-    return add_constant("extent", Tensor::of<std::int64_t>(DType::i64, {}, {n}));
-  };
+  const auto number = [&](std::int64_t n) { return add_scalar("extent", DType::i64, static_cast<double>(n)); };
   WHET_TRY(const ValueId chosen, add("chosen", ReshapeOperator{extents}, {some}));
   for (std::size_t d = 0; d < sizes.size(); ++d) {
     if (nothing[d] == extents[d]) continue;
@@ -223,7 +230,13 @@ Result<ValueId> NodeSite::either_or_nothing(ValueId condition, ValueId a, ValueI
 }
 
 Result<ValueId> NodeSite::either(ValueId condition, ValueId a, ValueId b) {
-  if (shape(a) != shape(b)) return either_or_nothing(condition, a, b);
+  WHET_TRY(const ValueId chosen, shape(a) != shape(b) ? either_or_nothing(condition, a, b) : one_of(condition, a, b));
+  const auto held = graph_.held_types.find(a.value);
+  if (held != graph_.held_types.end()) graph_.held_types[chosen.value] = held->second;
+  return chosen;
+}
+
+Result<ValueId> NodeSite::one_of(ValueId condition, ValueId a, ValueId b) {
   const Counted of_a = counted(a), of_b = counted(b);
   const Shape extents = shape(a);
   WHET_TRY(const ValueId chosen, add("chosen", WhereOperator{}, {condition, a, b}));
@@ -232,8 +245,7 @@ Result<ValueId> NodeSite::either(ValueId condition, ValueId a, ValueId b) {
     if (!of_a.contains(d) && !of_b.contains(d)) continue;
     const auto number = [&](const Counted& of) {
       const auto found = of.find(d);
-      return found != of.end() ? found->second
-                               : add_constant("extent", Tensor::of<std::int64_t>(DType::i64, {}, {extents[d]}));
+      return found != of.end() ? found->second : add_scalar("extent", DType::i64, static_cast<double>(extents[d]));
     };
     WHET_TRY(const ValueId count, add("chosen_count", WhereOperator{}, {condition, number(of_a), number(of_b)}));
     of_chosen.emplace(d, count);
@@ -263,6 +275,15 @@ Status NodeSite::give(ValueId x, std::size_t i) {
 
 Status NodeSite::pass(ValueId x, std::size_t i) {
   if (wants_output(i)) graph_.define(outputs_[i], x);
+  return ok_status();
+}
+
+Status NodeSite::give(const Result<std::vector<ValueId>>& values) {
+  WHET_RETURN_IF_ERROR(values);
+  if (values->size() < output_count())
+    return error("gives " + std::to_string(values->size()) + " results; the node has " +
+                 std::to_string(output_count()));
+  for (std::size_t i = 0; i < output_count(); ++i) WHET_RETURN_IF_ERROR(give((*values)[i], i));
   return ok_status();
 }
 

@@ -21,7 +21,7 @@ Shape most_of(const std::vector<Size>&);
 
 /// The place of a node, of any format, in the growing graph: its name begins messages and the names of its steps, and its
 /// results get the names that the file has for them. Parts (parts/) compute with it; a format's own site adds the reading of
-/// attributes.
+/// attributes. It is long by many short steps, which share nothing but the graph and the node's name.
 class NodeSite {
  public:
   /// `name`: the node's. `outputs`: the names of its results in the file; "" where a result is left out. `is_inner`: the
@@ -44,6 +44,8 @@ class NodeSite {
   const Tensor* constant(ValueId id) const;
   /// The value, called `what` in the error when it is not known.
   Result<Tensor> known(ValueId id, const std::string& what);
+  /// What is known of a condition that is one of two, the other of which values decide; none: nothing.
+  std::optional<bool> known_part(ValueId condition) const;
   /// Whether a loop goes on, by the condition of its next round.
   Result<bool> goes_on(ValueId condition) const;
   /// A list of sizes, some of which may be decided by values.
@@ -92,6 +94,8 @@ class NodeSite {
   /// The same of what a part gave, or its refusal.
   Status give(const Result<ValueId>& x, std::size_t i = 0) { return x.ok() ? give(*x, i) : x.error(); }
   Status pass(const Result<ValueId>& x, std::size_t i = 0) { return x.ok() ? pass(*x, i) : x.error(); }
+  /// All outputs in order, of which there may be more than the node has.
+  Status give(const Result<std::vector<ValueId>>&);
   /// The node's output `i` is the result of an operator, a constant, or a list of values of one type of element.
   virtual Status give(const Operator&, std::vector<ValueId> inputs, std::size_t i = 0);
   Status give_constant(Tensor, std::size_t i = 0);
@@ -113,6 +117,8 @@ class NodeSite {
   bool is_inner_;
 
  private:
+  /// Of equal shapes.
+  Result<ValueId> one_of(ValueId condition, ValueId a, ValueId b);
   /// The one that has entries, and none of them where the empty one is chosen.
   Result<ValueId> either_or_nothing(ValueId condition, ValueId a, ValueId b);
 

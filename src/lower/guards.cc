@@ -5,6 +5,7 @@
 
 #include "compute/affine.h"
 #include "lower/rename.h"
+#include "program/context.h"
 
 namespace whet {
 namespace {
@@ -47,32 +48,6 @@ std::vector<Expr> common_conditions(const Stmt& s) {
                           },
                           [](const auto&) { return std::vector<Expr>(); }},
                     s->kind);
-}
-
-/// Stores that unrolling makes of `s`; a vector loop counts a store for every 16 lanes. Without those that a condition on
-/// `chosen_by`, if that is a variable, chooses between.
-std::int64_t unrolled_stores(const Stmt& s, VarId chosen_by = VarId()) {
-  return std::visit(
-      Match{[&](const Loop& l) {
-              const std::int64_t* extent = as_int(l.extent);
-              const std::int64_t inside = unrolled_stores(l.body, chosen_by);
-              if (!extent || l.kind == LoopKind::serial || l.kind == LoopKind::parallel) return inside;
-              return inside * (l.kind == LoopKind::unrolled ? *extent : (*extent + 15) / 16);
-            },
-            [&](const Let& l) { return unrolled_stores(l.body, chosen_by); },
-            [&](const If& i) {
-              if (!i.else_body.defined()) return unrolled_stores(i.then_body, chosen_by);
-              if (chosen_by.valid() && uses(i.condition, chosen_by)) return std::int64_t{0};
-              return unrolled_stores(i.then_body, chosen_by) + unrolled_stores(i.else_body, chosen_by);
-            },
-            [&](const Block& b) {
-              std::int64_t sum = 0;
-              for (const Stmt& part : b.body) sum += unrolled_stores(part, chosen_by);
-              return sum;
-            },
-            [](const Store&) { return std::int64_t{1}; }, [](const Barrier&) { return std::int64_t{0}; },
-            [](const CopyGroup&) { return std::int64_t{0}; }, [](const Prefetch&) { return std::int64_t{1}; }},
-      s->kind);
 }
 
 /// The buffers that `s` stores to, and never sets but by what they hold: those that it reduces into.
@@ -128,9 +103,10 @@ Expr in_terms_of(const Expr& e, const Affine& sum, const Expr& name) {
   });
 }
 
+/// Its four moves become parts when guards of open sizes change them.
 class GuardResolver {
  public:
-  explicit GuardResolver(Program& program) : program_(program) {}
+  explicit GuardResolver(Program& program) : program_(program), facts_(size_ranges(program.sizes)) {}
 
   Stmt visit(const Stmt& s) {
     return std::visit(Match{[&](const Loop& l) { return visit_loop(l); }, [&](const Let& l) { return visit_let(l); },
@@ -173,10 +149,14 @@ class GuardResolver {
   Stmt visit_let(const Let& let) {
     const Facts::Mark mark = facts_.mark();
     const Interval range = facts_.bounds(let.value);
-    facts_.bind(let.var, range);
+    const bool of_sizes = has_size(let.value);
+    if (program_.sizes.empty())
+      facts_.bind(let.var, range);
+    else
+      enter(facts_, let);
     const Stmt inside = tests_.contains(let.var) ? let.body : with_tests(let.var, let.body);
     Stmt body;
-    if (range.min && range.max) {
+    if (range.min && range.max && !of_sizes) {
       const std::vector<std::int64_t> starts = cut_points(let.var, *range.min, *range.max, inside, false);
       body = chain(let.var, let.name, starts, *range.max, inside);
     } else {
@@ -283,7 +263,7 @@ class GuardResolver {
   }
 
   void narrow(Loop& loop, const Expr& condition) {
-    const std::optional<Affine> difference = nonnegative(condition);  // condition is difference >= 0
+    const std::optional<Affine> difference = nonnegative_sum(condition);  // condition is difference >= 0
     if (!difference) return;
     const Expr index = var(loop.index, loop.name);
     const std::int64_t factor = difference->coefficient(index);
@@ -302,30 +282,12 @@ class GuardResolver {
     loop.min = low, loop.extent = extent;
   }
 
-  static std::optional<Affine> nonnegative(const Expr& condition) {
-    const Binary* compare = std::get_if<Binary>(&condition->kind);
-    if (!compare || compare->a->dtype != DType::i64 || compare->a->lanes != 1) return std::nullopt;
-    const Affine a = to_affine(compare->a), b = to_affine(compare->b), one{{}, 1};
-    switch (compare->op) {
-      case BinaryOp::lt:
-        return sub(sub(b, a), one);
-      case BinaryOp::le:
-        return sub(b, a);
-      case BinaryOp::gt:
-        return sub(sub(a, b), one);
-      case BinaryOp::ge:
-        return sub(a, b);
-      default:
-        return std::nullopt;
-    }
-  }
-
   // ---- testing a sum
 
   /// The test that decides a guard of a register tile, if it runs once for a whole loop around the tile: then the
   /// copies that it asks for are copies of that loop alone, and what is before and after the loop is shared.
   static std::optional<Test> test_of(const Found& found) {
-    const std::optional<Affine> guard = nonnegative(found.condition);
+    const std::optional<Affine> guard = nonnegative_sum(found.condition);
     if (!guard) return std::nullopt;
     std::vector<VarId> tile;
     auto in_tile = [&](const Expr& e) {
@@ -361,7 +323,8 @@ class GuardResolver {
     collect(body, binders, all);
     for (const Found& found : all) {
       const std::optional<Test> test = test_of(found);
-      if (!test || test->place != 0 || !uses(to_expr(test->sum), v) || decided(found)) continue;
+      if (!test || test->place != 0 || !uses(to_expr(test->sum), v)) continue;
+      if (has_size(found.condition) || decided(found)) continue;
       const bool of_one = test->sum.terms.size() == 1 && std::holds_alternative<Var>(test->sum.terms[0].first->kind);
       if (of_one && !std::holds_alternative<Block>(body->kind)) continue;  // `v` itself may be cut
       const VarId name = program_.fresh_var();
@@ -491,7 +454,8 @@ class GuardResolver {
     std::set<std::int64_t> starts{low}, choices;
     const auto cut = [&](const Found& found, std::int64_t start) { (found.chooses ? choices : starts).insert(start); };
     for (const Found& found : all) {
-      if (!uses(found.condition, v) || decided(found, v, low, high) || narrowed_later(found)) continue;
+      if (!uses(found.condition, v) || has_size(found.condition)) continue;
+      if (decided(found, v, low, high) || narrowed_later(found)) continue;
       if (const std::optional<Test> test = test_of(found); test && test->place > 0) continue;
       const bool outer_only = std::none_of(found.binders.begin(), found.binders.end(),
                                            [](const Stmt& b) { return std::holds_alternative<Loop>(b->kind); });
@@ -586,6 +550,48 @@ class GuardResolver {
 };
 
 }  // namespace
+
+std::optional<Affine> nonnegative_sum(const Expr& condition) {
+  const Binary* compare = std::get_if<Binary>(&condition->kind);
+  if (!compare || compare->a->dtype != DType::i64 || compare->a->lanes != 1) return std::nullopt;
+  const Affine a = to_affine(compare->a), b = to_affine(compare->b), one{{}, 1};
+  switch (compare->op) {
+    case BinaryOp::lt:
+      return sub(sub(b, a), one);
+    case BinaryOp::le:
+      return sub(b, a);
+    case BinaryOp::gt:
+      return sub(sub(a, b), one);
+    case BinaryOp::ge:
+      return sub(a, b);
+    default:
+      return std::nullopt;
+  }
+}
+
+std::int64_t unrolled_stores(const Stmt& s, VarId chosen_by) {
+  return std::visit(
+      Match{[&](const Loop& l) {
+              const std::int64_t* extent = as_int(l.extent);
+              const std::int64_t inside = unrolled_stores(l.body, chosen_by);
+              if (!extent || l.kind == LoopKind::serial || l.kind == LoopKind::parallel) return inside;
+              return inside * (l.kind == LoopKind::unrolled ? *extent : (*extent + 15) / 16);
+            },
+            [&](const Let& l) { return unrolled_stores(l.body, chosen_by); },
+            [&](const If& i) {
+              if (!i.else_body.defined()) return unrolled_stores(i.then_body, chosen_by);
+              if (chosen_by.valid() && uses(i.condition, chosen_by)) return std::int64_t{0};
+              return unrolled_stores(i.then_body, chosen_by) + unrolled_stores(i.else_body, chosen_by);
+            },
+            [&](const Block& b) {
+              std::int64_t sum = 0;
+              for (const Stmt& part : b.body) sum += unrolled_stores(part, chosen_by);
+              return sum;
+            },
+            [](const Store&) { return std::int64_t{1}; }, [](const Barrier&) { return std::int64_t{0}; },
+            [](const CopyGroup&) { return std::int64_t{0}; }, [](const Prefetch&) { return std::int64_t{1}; }},
+      s->kind);
+}
 
 Result<Program> resolve_guards(Program program) {
   program.body = GuardResolver(program).visit(program.body);

@@ -1,14 +1,23 @@
 #include "lower/lower.h"
 
 #include <algorithm>
+#include <string>
 
 #include "lower/generate.h"
 
 namespace whet {
 namespace {
 
+Status check_sized(const Target& target, const Shape& within) {
+  if (!target.is_cpu())
+    return Error{std::string(target.kind()) + " has no sized kernels; name the sizes", ErrorKind::unsupported};
+  if (!within.empty()) return Error{"an output with sizes cannot be a part of a tensor yet", ErrorKind::unsupported};
+  return ok_status();
+}
+
 Result<Lowered> run(const LoopTree& tree, const Target& target, const Shape& within,
                     std::span<const LoweringPass> passes, const PassObserver& observer) {
+  if (is_sized(tree.dag)) WHET_RETURN_IF_ERROR(check_sized(target, within));
   WHET_TRY(Lowered lowered, generate(tree, within));
   if (observer) WHET_RETURN_IF_ERROR(observer("generate", lowered.program));
   WHET_TRY(lowered.program, run_passes(std::move(lowered.program), passes, target, observer));

@@ -93,8 +93,8 @@ Result<Cores> choose_cores(std::string_view wanted, int threads, const std::vect
         ErrorKind::wrong_use};
   if (threads > static_cast<int>(cores.cpus.size())) {
     return Error{"--threads is " + std::to_string(threads) + ", but there " +
-                     (cores.cpus.size() == 1 ? "is " : "are ") + counted(std::ssize(cores.cpus), "usable core") + " (" +
-                     cpu_list_text(cores.cpus) + ")",
+                     std::string(for_count(std::ssize(cores.cpus), "is ", "are ")) +
+                     counted(std::ssize(cores.cpus), "usable core") + " (" + cpu_list_text(cores.cpus) + ")",
                  ErrorKind::wrong_use};
   }
   std::size_t count = cores.cpus.size();

@@ -7,6 +7,7 @@
 #include <set>
 #include <thread>
 
+#include "base/counted.h"
 #include "machine/placement.h"
 #include "machine/stolen.h"
 #include "machine/system_files.h"
@@ -64,7 +65,7 @@ bool has_flag(const std::string& cpuinfo, const std::string& flag) {
 
 std::string percent(double share) { return std::to_string(static_cast<int>(100 * share + 0.5)) + "%"; }
 std::string list(const std::vector<int>& cpus) {
-  return (cpus.size() == 1 ? "processor " : "processors ") + cpu_list_text(cpus);
+  return std::string(for_count(std::ssize(cpus), "processor ", "processors ")) + cpu_list_text(cpus);
 }
 
 Verdict by_share(double share) {

@@ -224,6 +224,16 @@ TEST(Placement, IsNamedByItsRoundTrip) {
   EXPECT_EQ(name_of(placement_kind(430)), "far");
   EXPECT_EQ(name_of(placement_kind(900)), "disturbed");
 }
+TEST(ThisMachine, IsProbedForItsPlacement) {
+  const std::vector<int> cpus = usable_cores().cpus;
+  if (cpus.size() < 2) GTEST_SKIP() << "one processor has no placement";
+  const std::vector<int> before = allowed_cpus();
+  double round_trip = 0;  // so it stays where other programs disturb each burst
+  for (int i = 0; i < 20 && round_trip == 0; ++i) round_trip = probe_round_trip(cpus[0], cpus[1]);
+  EXPECT_GT(round_trip, 0);
+  EXPECT_NE(placement_kind(round_trip), CorePlacement::Kind::disturbed) << round_trip;
+  EXPECT_EQ(allowed_cpus(), before);
+}
 
 TEST(Processor, OfAnArmCoreIsNamedByItsMidr) {
   EXPECT_EQ(arm_name(0x410fd083), "cortex-a72");

@@ -90,6 +90,7 @@ BuildResult build_request(const BuildRequest& request) {
   if (!target.ok()) return refused(OutcomeCode::instantiation, target.error().message);
   auto steps = parse_steps(request.steps);
   if (!steps.ok()) return refused(OutcomeCode::instantiation, steps.error().message);
+  if (is_sized(**dag)) return refused(OutcomeCode::instantiation, "the task has sizes; a candidate is of one size");
   if (!request.within.empty() && !is_part(**dag, request.within))
     return refused(OutcomeCode::instantiation, "the task's output is no part of " + to_string(request.within));
   BuildOptions options{.within = request.within};

@@ -1,7 +1,9 @@
 #include "measure/bursts.h"
 
 #include <algorithm>
+#include <cmath>
 
+#include "base/arithmetic.h"
 #include "device/sane_reply.h"
 #include "measure/jobs.h"
 #include "measure/kernel_job.h"
@@ -17,18 +19,24 @@ MeasureReply sane(MeasureReply reply, const MeasureRequest& request, const Devic
 class Bursts {
  public:
   Bursts(Device& device, const std::string& name, const MeasureTask& task, const BuildResults& built,
-         const MeasureOptions& options)
-      : device_(device), name_(name), task_(task), built_(built), options_(options), policy_(options.policy) {
+         const MeasureOptions& options, const BurstPlan& plan)
+      : device_(device),
+        name_(name),
+        task_(task),
+        built_(built),
+        options_(options),
+        plan_(plan),
+        policy_(options.policy) {
     policy_.classic = false;
     policy_.guard = false;
     policy_.incumbent_seconds = 0;
-    policy_.min_seconds = options.burst_seconds;
+    policy_.min_seconds = plan.seconds > 0 ? plan.seconds : options.burst_seconds;
     for (const auto& each : built) outcomes_.push_back({each->code, each->message});
   }
 
-  std::vector<Outcome> run(int bursts) {
+  std::vector<Outcome> run() {
     std::vector<std::size_t> turns;  // whose burst is next
-    for (int burst = 0; burst < bursts; ++burst)
+    for (int burst = 0; burst < plan_.bursts; ++burst)
       for (std::size_t i = 0; i < built_.size(); ++i)
         if (outcomes_[i].ok()) turns.push_back(i);
     const auto most = static_cast<std::size_t>(device_.info().job_candidates);
@@ -36,7 +44,7 @@ class Bursts {
       run_in_jobs(turns, most);
     else
       for (const std::size_t i : turns)
-        if (outcomes_[i].ok()) add(i, measured(i));
+        if (outcomes_[i].ok() && !outcomes_[i].truncated) add(i, measured(i));
     return std::move(outcomes_);
   }
 
@@ -61,10 +69,23 @@ class Bursts {
     }
   }
 
-  MeasureRequest request(std::size_t i) const { return {job_of(task_, *built_[i], options_), policy_}; }
+  bool is_new(std::size_t i) const { return plan_.first_look && outcomes_[i].seconds.empty(); }
+  MeasureRequest request(std::size_t i) const {
+    MeasureRequest request{job_of(task_, *built_[i], options_), policy_};
+    request.policy.guard = is_new(i) && options_.policy.guard;
+    return request;
+  }
   Outcome measured(std::size_t i) const {
     if (options_.is_interrupted()) return {OutcomeCode::device_lost, "interrupted before it was compared"};
-    return measure_on(device_, name_, task_, request(i));
+    MeasureRequest asked = request(i);
+    if (is_new(i)) asked.policy.incumbent_seconds = fastest();
+    return measure_on(device_, name_, task_, asked);
+  }
+  /// Of the kernels so far; 0: none was timed.
+  double fastest() const {
+    double best = kInfinity;
+    for (const Outcome& outcome : outcomes_) best = std::min(best, outcome.best_seconds());
+    return std::isfinite(best) ? best : 0;
   }
   /// The best of a burst, behind those before.
   void add(std::size_t i, Outcome seen) {
@@ -80,6 +101,7 @@ class Bursts {
   const MeasureTask& task_;
   const BuildResults& built_;
   const MeasureOptions& options_;
+  const BurstPlan& plan_;
   TimingPolicy policy_;
   std::vector<Outcome> outcomes_;
 };
@@ -91,8 +113,8 @@ Outcome measure_on(Device& device, const std::string& name, const MeasureTask& t
 }
 
 std::vector<Outcome> compare_on(Device& device, const std::string& name, const MeasureTask& task,
-                                const BuildResults& built, const MeasureOptions& options, int bursts) {
-  return Bursts(device, name, task, built, options).run(bursts);
+                                const BuildResults& built, const MeasureOptions& options, const BurstPlan& plan) {
+  return Bursts(device, name, task, built, options, plan).run();
 }
 
 }  // namespace whet

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "base/arithmetic.h"
-#include "measure/bursts.h"
+#include "base/parallel.h"
 #include "measure/jobs.h"
 #include "measure/kernel_job.h"
 
@@ -16,6 +16,9 @@ namespace {
 /// for its builders. Four tasks and 16 builders left an H200 idle half of the time, and the builders more than half.
 constexpr int kConcurrentTasks = 2, kMostConcurrentTasks = 8;
 constexpr int kBuildersOfATask = 2;
+/// Of a glance.
+constexpr int kGlanceBursts = 2;
+constexpr double kGlanceSeconds = 4e-3;
 
 const Device& first_of(const std::vector<Device*>& devices) {
   WHET_CHECK(!devices.empty());
@@ -28,7 +31,8 @@ DeviceMeasurer::DeviceMeasurer(BuilderPool& builders, const std::vector<Device*>
     : options_(std::move(options)),
       units_(devices, options_.patience, options_.interrupted),
       builds_(builders, first_of(devices).info(), options_.interrupted),
-      checks_(builds_, units_, options_) {}
+      checks_(builds_, units_, options_),
+      watch_(options_.round_trip, seconds_now) {}
 
 int DeviceMeasurer::concurrent_tasks() const {
   for (std::size_t i = 0; i < units_.size(); ++i)
@@ -49,7 +53,7 @@ Status DeviceMeasurer::calibrate(const MeasureTask& task, const std::string& ste
   const BuildResults built = builds_.of(task, {steps});
   std::vector<double> seconds(units_.size(), kInfinity);
   units_.on_all([&](Device& device, std::size_t unit) {
-    seconds[unit] = compare_on(device, units_.name(unit), task, built, options_, 1)[0].best_seconds();
+    seconds[unit] = compare_on(device, units_.name(unit), task, built, options_, {1})[0].best_seconds();
   });
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < units_.size(); ++i)
@@ -85,19 +89,35 @@ Outcome DeviceMeasurer::check(const MeasureTask& task, const std::string& steps,
   return outcome;
 }
 
-/// On the deciding unit, or where it is lost on another.
 std::vector<Outcome> DeviceMeasurer::compare(const MeasureTask& task, const std::vector<std::string>& steps,
                                              int bursts) {
+  return compare(task, builds_.of(task, steps), {bursts});
+}
+
+std::vector<Measured> DeviceMeasurer::glance(const MeasureTask& task, const std::vector<std::string>& steps) {
   const BuildResults built = builds_.of(task, steps);
+  std::vector<Outcome> outcomes = compare(task, built, {kGlanceBursts, kGlanceSeconds, true});
+  std::vector<Measured> out;
+  for (std::size_t i = 0; i < steps.size(); ++i) out.push_back({std::move(outcomes[i]), built[i]->tree_hash});
+  return out;
+}
+
+/// On the deciding unit, or where it is lost on another.
+std::vector<Outcome> DeviceMeasurer::compare(const MeasureTask& task, const BuildResults& built,
+                                             const BurstPlan& plan) {
   std::vector<Outcome> outcomes;
+  const ProcessorPlacement here = watch_.now();
   for (std::size_t i = 0; i < units_.size(); ++i) {
     const std::size_t unit = (deciding_ + i) % units_.size();
     units_.on(unit,
-              [&](Device& device) { outcomes = compare_on(device, units_.name(unit), task, built, options_, bursts); });
+              [&](Device& device) { outcomes = compare_on(device, units_.name(unit), task, built, options_, plan); });
     const bool lost = std::ranges::count(outcomes, OutcomeCode::device_lost, &Outcome::code) > 0;
     if (!lost || options_.is_interrupted()) break;
   }
-  for (Outcome& outcome : outcomes) stamp(outcome);
+  for (Outcome& outcome : outcomes) {
+    stamp(outcome);
+    if (outcome.ok()) outcome.placement = here;
+  }
   return outcomes;
 }
 
@@ -110,10 +130,12 @@ Outcome DeviceMeasurer::run(const MeasureTask& task, const BuildResult& built, c
   if (options_.is_interrupted()) return {OutcomeCode::device_lost, "interrupted before it was measured"};
   MeasureRequest request{job_of(task, built, options_), options_.policy};
   const std::uint64_t identity = identity_of(task, request);
-  if (const auto known = measured_.find(task, identity)) return *known;
+  const ProcessorPlacement here = watch_.now();
+  if (const auto known = measured_.find(task, identity, here)) return *known;
   request.policy.incumbent_seconds = incumbent.seconds;
   Outcome outcome;
   units_.on(0, [&](Device& device) { outcome = measure_on(device, units_.name(0), task, request); });
+  if (outcome.ok()) outcome.placement = here;
   measured_.add(task, identity, outcome);
   return outcome;
 }

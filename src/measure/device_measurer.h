@@ -3,10 +3,12 @@
 #include <vector>
 
 #include "measure/builds.h"
+#include "measure/bursts.h"
 #include "measure/checks.h"
 #include "measure/measured_code.h"
 #include "measure/measurer.h"
 #include "measure/options.h"
+#include "measure/placement_watch.h"
 #include "measure/units.h"
 
 namespace whet {
@@ -36,17 +38,21 @@ class DeviceMeasurer : public Measurer {
   void forget(const MeasureTask& task) override { measured_.forget(task); }
   Outcome check(const MeasureTask&, const std::string& steps, Precision = Precision::f32) override;
   std::vector<Outcome> compare(const MeasureTask&, const std::vector<std::string>& steps, int bursts = 2) override;
+  std::vector<Measured> glance(const MeasureTask&, const std::vector<std::string>& steps) override;
 
   /// Before anything is measured: times a schedule on every device, and lets the one in the middle decide, or the one of
   /// this name. An error: no device has it.
   Status calibrate(const MeasureTask&, const std::string& steps, const std::string& deciding = "");
   /// The number of the device that decides.
   std::size_t deciding() const { return deciding_; }
+  /// Of the processors that run kernels; not known where the options have no probe.
+  ProcessorPlacement placement() { return watch_.now(); }
   std::vector<UnitReport> units() const { return units_.reports(deciding_); }
   MeasureCounters counters() const;
 
  private:
   Outcome run(const MeasureTask&, const BuildResult&, const Incumbent&);
+  std::vector<Outcome> compare(const MeasureTask&, const BuildResults&, const BurstPlan&);
   void run_in_jobs(const MeasureTask&, const BuildResults&, const Incumbent&, std::vector<Measured>& out);
   void stamp(Outcome&) const;
 
@@ -55,6 +61,7 @@ class DeviceMeasurer : public Measurer {
   Builds builds_;
   Checks checks_;
   MeasuredCode measured_;
+  PlacementWatch watch_;
   std::size_t deciding_ = 0;  ///< the unit
 };
 

@@ -83,6 +83,17 @@ TEST_F(DeviceMeasurerTest, MeasuresIdenticalCodeOnce) {
   EXPECT_EQ(measurer->counters().measured_once, 2);
   EXPECT_EQ(out[0].outcome.seconds, out[1].outcome.seconds);
 }
+TEST_F(DeviceMeasurerTest, SaysInWhichPlacementATimeWasTaken) {
+  double round_trip = 78;
+  MeasureOptions placed = options();
+  placed.round_trip = [&] { return round_trip; };
+  Local measurer(zygote_, placed);
+  EXPECT_EQ(measurer->measure(add_one_task(), {"kernel add_one"}, 0)[0].outcome.placement, ProcessorPlacement{78});
+  EXPECT_EQ(measurer->compare(add_one_task(), {"kernel add_one"})[0].placement, ProcessorPlacement{78});
+  EXPECT_FALSE(measurer->measure(add_one_task(), {"refuse"}, 0)[0].outcome.placement.is_known()) << "it has no time";
+  Local elsewhere(zygote_, options());
+  EXPECT_FALSE(elsewhere->measure(add_one_task(), {"kernel add_one"}, 0)[0].outcome.placement.is_known());
+}
 TEST_F(DeviceMeasurerTest, DoesNotHoldAKillFromOutsideAgainstTheCode) {
   Local measurer(zygote_, options(), 15, 2);
   // The builder is there first, then the runner.

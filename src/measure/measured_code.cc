@@ -27,11 +27,12 @@ std::uint64_t identity_of(const MeasureTask& task, MeasureRequest request) {
   return hash_combine(h, hash_bytes(encode(request.job)));
 }
 
-std::optional<Outcome> MeasuredCode::find(const MeasureTask& task, std::uint64_t identity) {
+std::optional<Outcome> MeasuredCode::find(const MeasureTask& task, std::uint64_t identity,
+                                          const ProcessorPlacement& here) {
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto& of_task = outcomes_[id_of(task)];
   const auto it = of_task.find(identity);
-  if (it == of_task.end()) return std::nullopt;
+  if (it == of_task.end() || differ(it->second.placement, here)) return std::nullopt;
   ++found_;
   return it->second;
 }
@@ -39,7 +40,9 @@ std::optional<Outcome> MeasuredCode::find(const MeasureTask& task, std::uint64_t
 void MeasuredCode::add(const MeasureTask& task, std::uint64_t identity, const Outcome& outcome) {
   const std::lock_guard<std::mutex> lock(mutex_);
   run_seconds_ += outcome.run_seconds;
-  if (tells_of_the_code(outcome)) outcomes_[id_of(task)].emplace(identity, outcome);
+  if (!tells_of_the_code(outcome)) return;
+  Outcome& kept = outcomes_[id_of(task)].emplace(identity, outcome).first->second;
+  if (differ(kept.placement, outcome.placement)) kept = outcome;
 }
 
 void MeasuredCode::forget(const MeasureTask& task) {

@@ -16,8 +16,8 @@ std::uint64_t identity_of(const MeasureTask&, MeasureRequest);
 /// What became of the code that ran, so that equal code is measured once. For several threads.
 class MeasuredCode {
  public:
-  /// Of code that ran before; nothing where none did.
-  std::optional<Outcome> find(const MeasureTask&, std::uint64_t identity);
+  /// Of code that ran before, in no other placement than this; nothing where none did.
+  std::optional<Outcome> find(const MeasureTask&, std::uint64_t identity, const ProcessorPlacement& = {});
   /// Keeps an outcome that tells of the code, and counts its seconds.
   void add(const MeasureTask&, std::uint64_t identity, const Outcome&);
   /// All of a task.

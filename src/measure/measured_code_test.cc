@@ -25,6 +25,20 @@ TEST(MeasuredCode, KeepsTheFirstOutcomeOfCodeUntilItsTaskIsForgotten) {
   EXPECT_EQ(measured.run_seconds(), 2);
 }
 
+TEST(MeasuredCode, KnowsATimeInItsPlacementAlone) {
+  MeasuredCode measured;
+  const MeasureTask task{"key", "name", {}, {}};
+  Outcome near = took(1e-3), far = took(2e-3);
+  near.placement = {78}, far.placement = {330};
+  measured.add(task, 7, near);
+  EXPECT_TRUE(measured.find(task, 7, {80}));
+  EXPECT_TRUE(measured.find(task, 7));
+  EXPECT_FALSE(measured.find(task, 7, {330})) << "it has to be measured again";
+  measured.add(task, 7, far);
+  EXPECT_EQ(measured.find(task, 7, {330})->best_seconds(), 2e-3);
+  EXPECT_FALSE(measured.find(task, 7, {80}));
+}
+
 TEST(MeasuredCode, KeepsNothingThatTellsNothingOfTheCode) {
   MeasuredCode measured;
   const MeasureTask task{"key", "name", {}, {}};

@@ -60,7 +60,7 @@ class Measurer {
   /// How many tasks are best tuned side by side. Where it is more than one, several threads may call.
   virtual int concurrent_tasks() const { return 1; }
 
-  /// Builds candidates that `measure` will be asked for next, all cores at once. It only saves time.
+  /// Builds candidates that are measured next, all cores at once. It only saves time. Another thread may `check` meanwhile.
   virtual void prepare(const MeasureTask&, const std::vector<std::string>& /*steps*/) {}
 
   /// One answer a candidate (the schedule's steps as text), in order. Those that a run shows to be clearly slower than
@@ -80,6 +80,9 @@ class Measurer {
   /// Times candidates in interleaved bursts, a b c a b c ..., which cancels drift of clock and placement. One outcome a
   /// candidate; its `seconds` are the best of each of the `bursts`.
   virtual std::vector<Outcome> compare(const MeasureTask&, const std::vector<std::string>& steps, int bursts = 2) = 0;
+  /// The same in two bursts so short that they only tell apart what differs by some percent. Those that are clearly slower than one
+  /// before them have one burst, which ends early, and are `truncated`.
+  virtual std::vector<Measured> glance(const MeasureTask&, const std::vector<std::string>& steps) = 0;
 };
 
 }  // namespace whet

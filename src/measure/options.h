@@ -14,6 +14,9 @@ struct MeasureOptions {
   double burst_seconds = 0.1;         ///< length of a burst in `compare`
   double patience = 15;               ///< to wait for a device where several are, and all are lost [s]
   std::function<bool()> interrupted;  ///< asked between candidates, by several threads; may be empty
+  /// A round trip between the processors that run kernels, now [ns] (measure/placement_watch.h). For one device of this machine; empty:
+  /// outcomes have no placement.
+  std::function<double()> round_trip;
 
   bool is_interrupted() const { return interrupted && interrupted(); }
 };

@@ -93,6 +93,8 @@ OpId define_at(const Site&, const ScatterElementsOperator&);
 OpId define_at(const Site&, const ScatterNdOperator&);
 OpId define_at(const Site&, const ArgReduceOperator&);
 OpId define_at(const Site&, const CumSumOperator&);
+// custom.cc
+OpId define_at(const Site&, const CustomOperator&);
 // top_k.cc
 OpId define_at(const Site&, const TopKOperator&);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "passes/fuse.h"
 #include "passes/operator_class.h"
 
 namespace whet {
@@ -41,6 +42,7 @@ class AttentionSearch {
       take_moves_before(operand, nodes);
     }
     take_nodes_after(*mix, nodes);
+    if (nodes.size() > kMostMapped) return std::nullopt;
     std::sort(nodes.begin(), nodes.end());
     for (NodeId node : nodes) taken_[node.index()] = true;
     return nodes;
@@ -73,7 +75,7 @@ class AttentionSearch {
   /// Up from `value` through elementwise operators over all scores, whose other operands are masks and biases.
   std::optional<NodeId> scores_of(ValueId value, const Shape& whole, std::vector<NodeId>& nodes) const {
     const std::optional<NodeId> from = producer(value);
-    if (!from || !only_reader(value) || shape(value) != whole) return std::nullopt;
+    if (!from || !only_reader(value) || shape(value) != whole || nodes.size() > kMostMapped) return std::nullopt;
     if (is_product(*from)) return from;
     if (class_of(graph_.node(*from).op) != OperatorClass::elementwise) return std::nullopt;
     for (ValueId input : graph_.node(*from).inputs) {
@@ -111,7 +113,7 @@ class AttentionSearch {
     std::vector<NodeId> scales;
     while (const std::optional<NodeId> from = producer(value)) {
       const Node& node = graph_.node(*from);
-      if (!only_reader(value)) return;
+      if (!only_reader(value) || scales.size() > kMostMapped) return;
       if (is_move(node.op)) {
         nodes.insert(nodes.end(), scales.begin(), scales.end());
         scales.clear();

@@ -90,7 +90,10 @@ std::optional<Region> region_at(const Graph& graph, const std::vector<int>& uses
 
 class Spreading {
  public:
-  explicit Spreading(const Graph& from) : from_(from), uses_(count_uses(from)), rewriter_(from) {}
+  explicit Spreading(const Graph& from)
+      : from_(from), uses_(count_uses(from)), producers_(from.values.size(), nullptr), rewriter_(from) {
+    for (const Node& node : from.nodes) producers_[node.output.index()] = &node;
+  }
 
   Result<Graph> run() && {
     for (std::size_t n = 0; n < from_.nodes.size(); ++n) {
@@ -145,11 +148,7 @@ class Spreading {
   bool is_quotient(const Region& region, const Node& node) const {
     return is_a(region, node, BinaryKind::div) && is_wide_float(from_.value(node.output).type.dtype);
   }
-  const Node* producer(ValueId id) const {
-    const auto found =
-        std::find_if(from_.nodes.begin(), from_.nodes.end(), [&](const Node& node) { return node.output == id; });
-    return found == from_.nodes.end() ? nullptr : &*found;
-  }
+  const Node* producer(ValueId id) const { return producers_[id.index()]; }
   /// x minus its own mean: not far from it in proportion to what it is divided by.
   bool is_centred(const Region& region, const Node* node) const {
     if (!node || !is_a(region, *node, BinaryKind::sub)) return false;
@@ -199,6 +198,7 @@ class Spreading {
 
   const Graph& from_;
   const std::vector<int> uses_;
+  std::vector<const Node*> producers_;  ///< of values
   Rewriter rewriter_;
   std::vector<Region> regions_;
   std::map<ValueId, std::size_t> region_of_;

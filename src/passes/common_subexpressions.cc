@@ -1,7 +1,8 @@
 #include "passes/common_subexpressions.h"
 
 #include <map>
-#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/hash.h"
 #include "passes/rewriter.h"
@@ -17,6 +18,14 @@ std::string key_of(const Tensor& tensor) {
          std::string(static_cast<const char*>(tensor.data()), static_cast<std::size_t>(tensor.bytes()));
 }
 
+/// What tells most nodes of equal inputs apart. A loop takes one slice after another of the same value.
+std::vector<std::int64_t> kind_of(const Operator& op) {
+  std::vector<std::int64_t> kind = {static_cast<std::int64_t>(op.index())};
+  if (const auto* slice = std::get_if<SliceOperator>(&op))
+    kind.insert(kind.end(), slice->starts.begin(), slice->starts.end());
+  return kind;
+}
+
 class Sharing {
  public:
   explicit Sharing(const Graph& from) : rewriter_(from) {}
@@ -24,7 +33,7 @@ class Sharing {
   Status visit(const Node& node) {
     std::vector<ValueId> inputs;
     for (ValueId id : node.inputs) inputs.push_back(shared(id));
-    std::vector<std::size_t>& candidates = seen_[inputs];
+    std::vector<std::size_t>& candidates = seen_[{inputs, kind_of(node.op)}];
     for (std::size_t k : candidates) {
       const Node& other = rewriter_.graph().nodes[k];
       if (other.op != node.op) continue;
@@ -47,7 +56,7 @@ class Sharing {
   }
 
   Rewriter rewriter_;
-  std::map<std::vector<ValueId>, std::vector<std::size_t>> seen_;
+  std::map<std::pair<std::vector<ValueId>, std::vector<std::int64_t>>, std::vector<std::size_t>> seen_;  ///< nodes
   std::map<std::string, ValueId> constants_;
 };
 

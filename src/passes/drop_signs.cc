@@ -10,7 +10,14 @@ constexpr double kShift = 128;
 
 class Unsigned {
  public:
-  explicit Unsigned(const Graph& from) : rewriter_(from), forms_(rewriter_), is_shifted_(from.values.size(), false) {}
+  explicit Unsigned(const Graph& from)
+      : rewriter_(from), forms_(rewriter_), is_shifted_(from.values.size(), false), reads_(from.values.size()) {
+    for (const Node& node : from.nodes)
+      for (ValueId input : node.inputs) {
+        Reads& reads = reads_[input.index()];
+        (std::holds_alternative<CastOperator>(node.op) ? reads.by_casts : reads.by_others) = true;
+      }
+  }
 
   Status run() {
     WHET_RETURN_IF_ERROR(shift_inputs());
@@ -21,16 +28,10 @@ class Unsigned {
   Graph finish() && { return std::move(rewriter_).finish(); }
 
  private:
-  bool is_cast_alone(ValueId id) const {
-    bool read = false;
-    for (const Node& node : rewriter_.from().nodes)
-      for (ValueId input : node.inputs) {
-        if (input != id) continue;
-        if (!std::holds_alternative<CastOperator>(node.op)) return false;
-        read = true;
-      }
-    return read;
-  }
+  struct Reads {
+    bool by_casts = false, by_others = false;
+  };
+  bool is_cast_alone(ValueId id) const { return reads_[id.index()].by_casts && !reads_[id.index()].by_others; }
 
   Status shift_inputs() {
     for (ValueId id : rewriter_.from().inputs) {
@@ -148,6 +149,7 @@ class Unsigned {
   Rewriter rewriter_;
   IntegerForms forms_;
   std::vector<bool> is_shifted_;  ///< by old values
+  std::vector<Reads> reads_;      ///< of old values
 };
 
 }  // namespace

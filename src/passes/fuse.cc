@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 #include <set>
+#include <unordered_set>
+#include <utility>
 
 #include "passes/attention.h"
 #include "passes/integer_form.h"
@@ -46,116 +48,87 @@ class Dominance {
       if (producer[id.index()] != sink_) consumers_[producer[id.index()]].push_back(sink_);
     }
     next_.assign(sink_ + 1, sink_);
+    far_.assign(sink_ + 1, sink_);
     depth_.assign(sink_ + 1, 0);
+    seen_.assign(sink_ + 1, 0);
     for (Index n = sink_; n-- > 0;) find_next(n);
   }
 
   Index sink() const { return sink_; }
+  std::size_t steps() const { return steps_; }
   /// The nearest node behind `n` that every path to an output passes; the sink when there is none.
   Index next(Index n) const { return next_[n]; }
-  /// The nodes on paths from `n` to `end`, without `n`, with `end`; nothing as soon as one but `end` is not admitted.
+  /// The nodes on paths from `n` to `end`, without `n`, with `end`, in order; nothing as soon as one but `end` is not
+  /// admitted, or where there are more than `most`.
   template <typename Admits>
-  std::optional<std::vector<Index>> between(Index n, Index end, const Admits& admits) const {
-    std::set<Index> seen = {end};
-    std::vector<Index> open = {n};
+  std::optional<std::vector<Index>> between(Index n, Index end, std::size_t most, const Admits& admits) {
+    ++searches_;
+    seen_[end] = searches_;
+    std::vector<Index> found = {end}, open = {n};
     while (!open.empty()) {
       const Index at = open.back();
       open.pop_back();
       for (Index c : consumers_[at]) {
-        if (!seen.insert(c).second) continue;
-        if (!admits(c)) return std::nullopt;
+        ++steps_;
+        if (std::exchange(seen_[c], searches_) == searches_) continue;
+        if (found.size() == most || !admits(c)) return std::nullopt;
+        found.push_back(c);
         open.push_back(c);
       }
     }
-    return std::vector<Index>(seen.begin(), seen.end());
+    std::sort(found.begin(), found.end());
+    return found;
   }
 
  private:
   void find_next(Index n) {
-    if (consumers_[n].empty()) return;
-    Index common = consumers_[n][0];
-    for (Index c : consumers_[n]) {
-      while (common != c) {
-        Index& deeper = depth_[common] > depth_[c] ? common : c;
-        deeper = next_[deeper];
-      }
-    }
+    Index common = consumers_[n].empty() ? sink_ : consumers_[n][0];
+    for (Index c : consumers_[n]) common = meeting(common, c);
     next_[n] = common;
     depth_[n] = depth_[common] + 1;
+    // Jumps double as in a skew binary number, so that two nodes meet in a logarithm of their depth: values that are read
+    // far behind their first reader would make each search as long as the graph.
+    const Index far = far_[common];
+    far_[n] = depth_[common] - depth_[far] == depth_[far] - depth_[far_[far]] ? far_[far] : common;
+  }
+
+  /// The nearest node that every path from either passes.
+  Index meeting(Index a, Index b) {
+    if (depth_[a] < depth_[b]) std::swap(a, b);
+    for (; depth_[a] > depth_[b]; ++steps_) a = depth_[far_[a]] < depth_[b] ? next_[a] : far_[a];
+    for (; a != b; ++steps_) {
+      const bool near = far_[a] == far_[b];
+      a = near ? next_[a] : far_[a], b = near ? next_[b] : far_[b];
+    }
+    return a;
   }
 
   std::vector<std::vector<Index>> consumers_;
   Index sink_;
-  std::vector<Index> next_;
-  std::vector<int> depth_;
+  std::vector<Index> next_, far_;  ///< far: some steps of `next`, as many for all nodes of one depth
+  std::vector<int> depth_;         ///< steps of `next` to the sink
+  std::vector<std::size_t> seen_;  ///< by which search last
+  std::size_t searches_ = 0, steps_ = 0;
 };
 
-class Fusion {
+/// What the operators of a graph are, and how an operator and one that reads it would suit one kernel: nothing of groups.
+class NodeFacts {
  public:
-  explicit Fusion(const Graph& graph)
-      : graph_(graph),
-        dominance_(graph),
-        parent_(graph.nodes.size()),
-        readers_(graph.values.size()),
-        producers_(graph.values.size()) {
-    std::iota(parent_.begin(), parent_.end(), 0);
-    for (Index n = 0; n < graph.nodes.size(); ++n) {
-      const bool looks_up = is_look_up(graph, graph.nodes[n]);
-      classes_.push_back(looks_up ? OperatorClass::elementwise : class_of(graph.nodes[n].op));
-      producers_[graph.nodes[n].output.index()] = &graph.nodes[n];
-      summaries_.push_back(summary_of(n));
-      const std::set<ValueId> inputs(graph.nodes[n].inputs.begin(), graph.nodes[n].inputs.end());
+  explicit NodeFacts(const Graph& graph)
+      : graph_(graph), readers_(graph.values.size()), producers_(graph.values.size()) {
+    for (const Node& node : graph.nodes) {
+      classes_.push_back(is_look_up(graph, node) ? OperatorClass::elementwise : class_of(node.op));
+      widens_.push_back(is_on_the_way_from_a_byte(node));
+      producers_[node.output.index()] = &node;
+      const std::set<ValueId> inputs(node.inputs.begin(), node.inputs.end());
       for (ValueId input : inputs) ++readers_[input.index()];
     }
   }
 
-  /// Attentions and squeeze-and-excites are groups of their own. Anchors take their epilogues first. Other nodes form
-  /// groups of their own.
-  void run() {
-    for (const auto& find : {find_attentions, find_squeeze_excites}) {
-      for (const std::vector<NodeId>& nodes : find(graph_)) {
-        for (NodeId n : nodes) unite(nodes.back().index(), n.index());
-      }
-    }
-    sweep([&](Index n, const auto& readers) { return widens(n) && joins_epilogue(n, readers); });
-    sweep([&](Index n, const auto& readers) { return summary(n).anchor && joins_epilogue(n, readers); });
-    sweep([&](Index n, const auto& readers) { return joins_epilogue(n, readers) || joins_rows(n, readers); });
-    sweep([&](Index n, const auto& readers) {
-      return joins_epilogue(n, readers) || joins_rows(n, readers) || joins_chain(n, readers) ||
-             joins_consumer(n, readers);
-    });
-  }
-
-  std::vector<std::vector<NodeId>> node_groups() {
-    std::vector<std::vector<NodeId>> by_root(graph_.nodes.size());
-    for (Index n = 0; n < graph_.nodes.size(); ++n) by_root[root(n)].push_back(NodeId(static_cast<std::int64_t>(n)));
-    std::erase_if(by_root, [](const auto& group) { return group.empty(); });
-    return by_root;
-  }
-
- private:
-  /// What counts of a group.
-  struct Summary {
-    bool anchor = false;      ///< holds a convolution or a matmul
-    int heavy = 0;            ///< anchors, windows and softmaxes
-    bool arithmetic = false;  ///< computes, not only moves
-    bool pads_only = true;
-    std::optional<Rows> rows;  ///< of its reductions along rows
-    bool other_reduction = false;
-    bool alone() const { return heavy == 0 && !rows && !other_reduction; }
-  };
-
-  Summary summary_of(Index n) const {
-    Summary s;
-    const OperatorClass c = classes_[n];
-    s.anchor = c == OperatorClass::anchor;
-    s.heavy = c == OperatorClass::anchor || c == OperatorClass::window || c == OperatorClass::softmax;
-    s.arithmetic = c != OperatorClass::injective;
-    s.pads_only = std::holds_alternative<PadOperator>(graph_.nodes[n].op);
-    s.rows = rows_of(n);
-    s.other_reduction = c == OperatorClass::reduction && !s.rows;
-    return s;
-  }
+  const Shape& shape(Index n) const { return graph_.value(graph_.nodes[n].output).type.shape; }
+  std::int64_t elements(Index n) const { return num_elements(shape(n)); }
+  bool is_elementwise(Index n) const { return classes_[n] == OperatorClass::elementwise; }
+  bool only_moves_or_maps(Index n) const { return is_elementwise(n) || classes_[n] == OperatorClass::injective; }
 
   /// The rows of a reduction over trailing dimensions that keeps them as extents of 1.
   std::optional<Rows> rows_of(Index n) const {
@@ -165,102 +138,6 @@ class Fusion {
     const std::size_t first = x.size() - op->axes.size();
     if (op->axes.front() != static_cast<std::int64_t>(first)) return std::nullopt;
     return Rows{x, first};
-  }
-
-  /// Unites nodes with all that reads them up to the node that every such path passes, where a rule allows it. No rule
-  /// allows convolutions, products or windows on the way: h of a recurrence is read by all that follows.
-  template <typename Rule>
-  void sweep(const Rule& rule) {
-    for (bool changed = true; changed;) {
-      changed = false;
-      for (Index n = graph_.nodes.size(); n-- > 0;) {
-        const Index end = dominance_.next(n);
-        if (end == dominance_.sink() || root(n) == root(end)) continue;
-        const auto readers =
-            dominance_.between(n, end, [&](Index k) { return only_moves_or_maps(k) || rows_of(k).has_value(); });
-        if (!readers || ends_in_bytes(n) || !rule(n, *readers)) continue;
-        for (Index k : *readers) unite(n, k);
-        changed = true;
-      }
-    }
-  }
-
-  Index root(Index n) const {
-    while (parent_[n] != n) n = parent_[n];
-    return n;
-  }
-  const Summary& summary(Index n) const { return summaries_[root(n)]; }
-
-  void unite(Index a, Index b) {
-    a = root(a), b = root(b);
-    if (a == b) return;
-    Summary &into = summaries_[a], from = summaries_[b];
-    into.anchor |= from.anchor;
-    into.heavy += from.heavy;
-    into.arithmetic |= from.arithmetic;
-    into.pads_only &= from.pads_only;
-    into.other_reduction |= from.other_reduction;
-    if (!into.rows) into.rows = from.rows;
-    parent_[b] = a;
-  }
-
-  const Shape& shape(Index n) const { return graph_.value(graph_.nodes[n].output).type.shape; }
-  std::int64_t elements(Index n) const { return num_elements(shape(n)); }
-  bool is_elementwise(Index n) const { return classes_[n] == OperatorClass::elementwise; }
-  bool only_moves_or_maps(Index n) const { return is_elementwise(n) || classes_[n] == OperatorClass::injective; }
-
-  /// All that reads n is elementwise over n's shape; the groups together have one heavy member at the
-  /// most.
-  bool joins_epilogue(Index n, const std::vector<Index>& readers) const {
-    if (classes_[n] == OperatorClass::injective && !summary(n).pads_only) return false;
-    std::set<Index> groups = {root(n)};
-    for (Index k : readers) {
-      if (!is_elementwise(k) || shape(k) != shape(n)) return false;
-      groups.insert(root(k));
-    }
-    return fit_together(groups);
-  }
-
-  /// One heavy member, or one kind of reduction, at the most; a group of reductions takes nothing heavy.
-  bool fit_together(const std::set<Index>& groups) const {
-    int heavy = 0, reducing = 0;
-    for (Index g : groups) {
-      heavy += summaries_[g].heavy;
-      reducing += summaries_[g].rows || summaries_[g].other_reduction;
-    }
-    return heavy + reducing <= 1;
-  }
-
-  /// n and all that reads it works along the same rows: elementwise over whole rows or over one value a
-  /// row, or a reduction of rows.
-  bool joins_rows(Index n, const std::vector<Index>& readers) const {
-    std::vector<Index> members = readers;
-    members.push_back(n);
-    std::optional<Rows> rows;
-    for (Index k : members) {
-      const Summary& s = summary(k);
-      if (s.heavy > 0 || s.other_reduction) return false;
-      if (s.rows && rows && *s.rows != *rows) return false;
-      if (s.rows) rows = s.rows;
-    }
-    if (!rows) return false;
-    return std::all_of(members.begin(), members.end(), [&](Index k) {
-      if (rows_of(k)) return true;
-      return is_elementwise(k) && (shape(k) == rows->shape || shape(k) == rows->reduced());
-    });
-  }
-
-  /// n is cheap to compute where it is read: elementwise and injective operators, none of which asks for an
-  /// element of n at more places than n has.
-  bool joins_chain(Index n, const std::vector<Index>& readers) const {
-    if (!only_moves_or_maps(n) || !summary(n).alone() || spreads_a_few(n, readers)) return false;
-    std::set<Index> groups = {root(n)};
-    for (Index k : readers) {
-      if (!only_moves_or_maps(k) || !summary(k).alone()) return false;
-      if (summary(n).arithmetic && (repeats(k, n) || is_crowded(k))) return false;
-      groups.insert(root(k));
-    }
-    return true;
   }
 
   /// A few values, each repeated for its neighbours (what there is one of a group of channels): written down once, since
@@ -294,12 +171,6 @@ class Fusion {
     const auto* concat = std::get_if<ConcatOperator>(&node.op);
     return concat && node.inputs.size() >= kMany && concat->axis == std::ssize(shape(k)) - 1 &&
            shape(k).back() < static_cast<std::int64_t>(kNarrow * node.inputs.size());
-  }
-
-  /// n is computed inside its only consumer, which reduces it: each element once, or as padding.
-  bool joins_consumer(Index n, const std::vector<Index>& readers) const {
-    if (readers.size() != 1 || !only_moves_or_maps(n) || !summary(n).alone()) return false;
-    return reads_through(n, readers[0]);
   }
 
   /// A range of what others read as well: a convolution or matmul reads it where it is.
@@ -360,13 +231,195 @@ class Fusion {
   }
 
   /// On the way from a byte to the float that it stands for: computed by who reads that.
-  bool widens(Index n) const {
-    const Node* at = &graph_.nodes[n];
-    while (at && std::holds_alternative<BinaryOperator>(at->op) &&
-           num_elements(graph_.value(at->inputs[1]).type.shape) == 1)
-      at = producers_[at->inputs[0].index()];
-    const auto* cast = at ? std::get_if<CastOperator>(&at->op) : nullptr;
-    return cast && cast->to == DType::f32 && is_byte(graph_.value(at->inputs[0]).type.dtype);
+  bool widens(Index n) const { return widens_[n]; }
+
+ protected:
+  const Graph& graph_;
+  std::vector<OperatorClass> classes_;
+
+ private:
+  /// `widens` of a node whose operands are known.
+  bool is_on_the_way_from_a_byte(const Node& node) const {
+    if (std::holds_alternative<BinaryOperator>(node.op)) {
+      const Node* before = producers_[node.inputs[0].index()];
+      return before && num_elements(graph_.value(node.inputs[1]).type.shape) == 1 &&
+             widens_[static_cast<Index>(before - graph_.nodes.data())];
+    }
+    const auto* cast = std::get_if<CastOperator>(&node.op);
+    return cast && cast->to == DType::f32 && is_byte(graph_.value(node.inputs[0]).type.dtype);
+  }
+
+  std::vector<int> readers_;            ///< nodes that read a value
+  std::vector<const Node*> producers_;  ///< of a value; null for inputs and constants
+  std::vector<bool> widens_;            ///< by node
+};
+
+class Fusion : NodeFacts {
+ public:
+  explicit Fusion(const Graph& graph) : NodeFacts(graph), dominance_(graph), parent_(graph.nodes.size()) {
+    std::iota(parent_.begin(), parent_.end(), 0);
+    for (Index n = 0; n < graph.nodes.size(); ++n) summaries_.push_back(summary_of(n));
+  }
+
+  /// Attentions and squeeze-and-excites are groups of their own. Anchors take their epilogues first. Other nodes form
+  /// groups of their own.
+  void run() {
+    for (const auto& find : {find_attentions, find_squeeze_excites}) {
+      for (const std::vector<NodeId>& nodes : find(graph_)) {
+        for (NodeId n : nodes) unite(nodes.back().index(), n.index());
+      }
+    }
+    sweep([&](Index n, const auto& readers) { return widens(n) && joins_epilogue(n, readers); });
+    sweep([&](Index n, const auto& readers) { return summary(n).anchor && joins_epilogue(n, readers); });
+    sweep([&](Index n, const auto& readers) { return joins_epilogue(n, readers) || joins_rows(n, readers); });
+    sweep([&](Index n, const auto& readers) {
+      return joins_epilogue(n, readers) || joins_rows(n, readers) || joins_chain(n, readers) ||
+             joins_consumer(n, readers);
+    });
+  }
+
+  std::size_t steps() const { return steps_ + dominance_.steps(); }
+  std::vector<std::vector<NodeId>> node_groups() {
+    std::vector<std::vector<NodeId>> by_root(graph_.nodes.size());
+    for (Index n = 0; n < graph_.nodes.size(); ++n) by_root[root(n)].push_back(NodeId(static_cast<std::int64_t>(n)));
+    std::erase_if(by_root, [](const auto& group) { return group.empty(); });
+    return by_root;
+  }
+
+ private:
+  /// What counts of a group.
+  struct Summary {
+    std::size_t operands = 0;  ///< of all its operators
+    std::size_t mapped = 0;    ///< elementwise operators
+    bool anchor = false;       ///< holds a convolution or a matmul
+    int heavy = 0;             ///< anchors, windows and softmaxes
+    bool arithmetic = false;   ///< computes, not only moves
+    bool pads_only = true;
+    std::optional<Rows> rows;  ///< of its reductions along rows
+    bool other_reduction = false;
+    bool alone() const { return heavy == 0 && !rows && !other_reduction; }
+  };
+
+  Summary summary_of(Index n) const {
+    Summary s;
+    const OperatorClass c = classes_[n];
+    s.operands = graph_.nodes[n].inputs.size();
+    s.mapped = c == OperatorClass::elementwise ? 1 : 0;
+    s.anchor = c == OperatorClass::anchor;
+    s.heavy = c == OperatorClass::anchor || c == OperatorClass::window || c == OperatorClass::softmax;
+    s.arithmetic = c != OperatorClass::injective;
+    s.pads_only = std::holds_alternative<PadOperator>(graph_.nodes[n].op);
+    s.rows = rows_of(n);
+    s.other_reduction = c == OperatorClass::reduction && !s.rows;
+    return s;
+  }
+
+  /// Unites nodes with all that reads them up to the node that every such path passes, where a rule allows it. No rule
+  /// allows convolutions, products or windows on the way: h of a recurrence is read by all that follows.
+  template <typename Rule>
+  void sweep(const Rule& rule) {
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (Index n = graph_.nodes.size(); n-- > 0;) {
+        ++steps_;
+        const Index end = dominance_.next(n);
+        if (end == dominance_.sink() || root(n) == root(end)) continue;
+        const auto readers = dominance_.between(
+            n, end, kMostOperands, [&](Index k) { return only_moves_or_maps(k) || rows_of(k).has_value(); });
+        if (!readers || ends_in_bytes(n) || !rule(n, *readers) || !fits_one_kernel(n, *readers)) continue;
+        for (Index k : *readers) unite(n, k);
+        changed = true;
+      }
+    }
+  }
+
+  Index root(Index n) const {
+    for (; parent_[n] != n; ++steps_) n = parent_[n] = parent_[parent_[n]];
+    return n;
+  }
+  const Summary& summary(Index n) const { return summaries_[root(n)]; }
+
+  void unite(Index a, Index b) {
+    a = root(a), b = root(b);
+    if (a == b) return;
+    Summary &into = summaries_[a], from = summaries_[b];
+    into.operands += from.operands;
+    into.mapped += from.mapped;
+    into.anchor |= from.anchor;
+    into.heavy += from.heavy;
+    into.arithmetic |= from.arithmetic;
+    into.pads_only &= from.pads_only;
+    into.other_reduction |= from.other_reduction;
+    if (!into.rows) into.rows = from.rows;
+    parent_[b] = a;
+  }
+
+  /// All that reads n is elementwise over n's shape; the groups together have one heavy member at the
+  /// most.
+  bool joins_epilogue(Index n, const std::vector<Index>& readers) const {
+    if (classes_[n] == OperatorClass::injective && !summary(n).pads_only) return false;
+    std::set<Index> groups = {root(n)};
+    for (Index k : readers) {
+      if (!is_elementwise(k) || shape(k) != shape(n)) return false;
+      groups.insert(root(k));
+    }
+    return fit_together(groups);
+  }
+
+  bool fits_one_kernel(Index n, const std::vector<Index>& readers) const {
+    std::set<Index> groups = {root(n)};
+    for (Index k : readers) groups.insert(root(k));
+    std::size_t operands = 0, mapped = 0;
+    for (Index g : groups) operands += summaries_[g].operands, mapped += summaries_[g].mapped;
+    return operands <= kMostOperands && mapped <= kMostMapped;
+  }
+
+  /// One heavy member, or one kind of reduction, at the most; a group of reductions takes nothing heavy.
+  bool fit_together(const std::set<Index>& groups) const {
+    int heavy = 0, reducing = 0;
+    for (Index g : groups) {
+      heavy += summaries_[g].heavy;
+      reducing += summaries_[g].rows || summaries_[g].other_reduction;
+    }
+    return heavy + reducing <= 1;
+  }
+
+  /// n and all that reads it works along the same rows: elementwise over whole rows or over one value a
+  /// row, or a reduction of rows.
+  bool joins_rows(Index n, const std::vector<Index>& readers) const {
+    std::vector<Index> members = readers;
+    members.push_back(n);
+    std::optional<Rows> rows;
+    for (Index k : members) {
+      const Summary& s = summary(k);
+      if (s.heavy > 0 || s.other_reduction) return false;
+      if (s.rows && rows && *s.rows != *rows) return false;
+      if (s.rows) rows = s.rows;
+    }
+    if (!rows) return false;
+    return std::all_of(members.begin(), members.end(), [&](Index k) {
+      if (rows_of(k)) return true;
+      return is_elementwise(k) && (shape(k) == rows->shape || shape(k) == rows->reduced());
+    });
+  }
+
+  /// n is cheap to compute where it is read: elementwise and injective operators, none of which asks for an
+  /// element of n at more places than n has.
+  bool joins_chain(Index n, const std::vector<Index>& readers) const {
+    if (!only_moves_or_maps(n) || !summary(n).alone() || spreads_a_few(n, readers)) return false;
+    std::set<Index> groups = {root(n)};
+    for (Index k : readers) {
+      if (!only_moves_or_maps(k) || !summary(k).alone()) return false;
+      if (summary(n).arithmetic && (repeats(k, n) || is_crowded(k))) return false;
+      groups.insert(root(k));
+    }
+    return true;
+  }
+
+  /// n is computed inside its only consumer, which reduces it: each element once, or as padding.
+  bool joins_consumer(Index n, const std::vector<Index>& readers) const {
+    if (readers.size() != 1 || !only_moves_or_maps(n) || !summary(n).alone()) return false;
+    return reads_through(n, readers[0]);
   }
 
   /// The value is one of bytes that a quantized model rounds to: it is stored so, and its readers widen it, unless they are
@@ -403,22 +456,15 @@ class Fusion {
     }
   }
 
-  const Graph& graph_;
   Dominance dominance_;
-  std::vector<Index> parent_;
-  std::vector<OperatorClass> classes_;
+  mutable std::vector<Index> parent_;  ///< who asks for a root shortens the way to it
+  mutable std::size_t steps_ = 0;
   std::vector<Summary> summaries_;
-  std::vector<int> readers_;            ///< nodes that read a value
-  std::vector<const Node*> producers_;  ///< of a value; null for inputs and constants
 };
 
 // ---- From sets of nodes to groups.
 
 bool is_reshape(const Graph& graph, NodeId id) { return std::holds_alternative<ReshapeOperator>(graph.node(id).op); }
-
-bool writes(const Graph& graph, const std::vector<NodeId>& nodes, ValueId id) {
-  return std::any_of(nodes.begin(), nodes.end(), [&](NodeId n) { return graph.node(n).output == id; });
-}
 
 /// How many elements stay together in a transpose; 0 for other operators.
 std::int64_t row_that_moves(const Graph& graph, const Node& node) {
@@ -428,24 +474,29 @@ std::int64_t row_that_moves(const Graph& graph, const Node& node) {
   return move.perm.empty() ? 0 : move.source[static_cast<std::size_t>(move.perm.back())];
 }
 
+/// Whether a reshape at the end leaves its group: see drop_edge_aliases.
+bool ends_in_alias(const Graph& graph, const std::vector<NodeId>& nodes) {
+  constexpr std::int64_t kLongRow = 16;
+  const NodeId last = nodes.back();
+  if (!is_reshape(graph, last)) return false;
+  if (nodes.size() == 2 && row_that_moves(graph, graph.node(nodes.front())) >= kLongRow) return true;
+  const Shape& from = graph.value(graph.node(last).inputs[0]).type.shape;
+  const Shape& to = graph.value(graph.node(last).output).type.shape;
+  return to.empty() || (!from.empty() && from.back() >= to.back());
+}
+
 /// An alias at the edge of a group leaves it. At the end a slice stays, which spares computing the rest, and a reshape
 /// when it gives longer innermost rows, which are what gets vectorized; not behind a lone transpose whose rows are long
 /// enough: it is fast where its elements keep their coordinates.
 void drop_edge_aliases(const Graph& graph, std::vector<NodeId>& nodes) {
-  constexpr std::int64_t kLongRow = 16;
-  auto is_edge = [&](NodeId id) {
-    if (!alias_offset(graph, graph.node(id))) return false;
-    const ValueId input = graph.node(id).inputs[0], output = graph.node(id).output;
-    if (!writes(graph, nodes, input)) return true;
-    if (!is_reshape(graph, id)) return false;
-    if (nodes.back() != id) return false;
-    if (nodes.size() == 2 && row_that_moves(graph, graph.node(nodes.front())) >= kLongRow) return true;
-    const Shape &from = graph.value(input).type.shape, &to = graph.value(output).type.shape;
-    return to.empty() || (!from.empty() && from.back() >= to.back());
-  };
-  for (auto edge = nodes.begin(); (edge = std::find_if(nodes.begin(), nodes.end(), is_edge)) != nodes.end();) {
-    nodes.erase(edge);
-  }
+  std::unordered_set<std::int32_t> written;
+  std::erase_if(nodes, [&](NodeId id) {
+    const Node& node = graph.node(id);
+    const bool begins = !written.contains(node.inputs[0].value) && alias_offset(graph, node);
+    if (!begins) written.insert(node.output.value);
+    return begins;
+  });
+  while (!nodes.empty() && ends_in_alias(graph, nodes)) nodes.pop_back();
 }
 
 bool has_bytes(const Graph& graph, const std::vector<NodeId>& nodes) {
@@ -509,18 +560,19 @@ bool is_literal(const Graph& graph, const std::vector<NodeId>& group_nodes, Valu
 
 Group group_of(const Graph& graph, const std::vector<NodeId>& nodes) {
   Group group{.nodes = nodes, .inputs = {}, .outputs = {graph.node(nodes.back()).output}};
+  std::unordered_set<std::int32_t> known;
+  for (NodeId n : nodes) known.insert(graph.node(n).output.value);
   for (NodeId n : nodes) {
-    for (ValueId id : graph.node(n).inputs) {
-      const bool known = std::find(group.inputs.begin(), group.inputs.end(), id) != group.inputs.end();
-      if (!known && !writes(graph, nodes, id) && !is_literal(graph, nodes, id)) group.inputs.push_back(id);
-    }
+    for (ValueId id : graph.node(n).inputs)
+      if (known.insert(id.value).second && !is_literal(graph, nodes, id)) group.inputs.push_back(id);
   }
   return group;
 }
 
-Result<FusedGraph> fuse(Graph graph, bool enabled) {
+Result<FusedGraph> fuse(Graph graph, bool enabled, std::size_t* steps) {
   Fusion fusion(graph);
   if (enabled) fusion.run();
+  if (steps) *steps = fusion.steps();
   std::vector<std::vector<NodeId>> node_groups = fusion.node_groups();
   std::vector<Group> groups;
   for (std::vector<NodeId>& nodes : node_groups) {

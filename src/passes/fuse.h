@@ -23,6 +23,13 @@ struct FusedGraph {
   std::vector<Group> groups;
 };
 
+/// Elementwise operators of a kernel, and operands of all of its operators, constants included. The time to make a kernel
+/// grows with the cube of its length: a chain of 128 takes some tenths of a second, one of 256 some seconds. A longer
+/// chain is cut into kernels of this length, which are one task.
+constexpr std::size_t kMostMapped = 128, kMostOperands = 512;
+/// Of a concatenation: each of its elements is chosen among all of them.
+constexpr std::size_t kMostParts = 128;
+
 /// Puts every node except lone aliases into one group, by classes of operators (operator_class.h), never by names:
 ///   - elementwise operators join the convolution, matmul, window, reduction or softmax that computes their operand,
 ///     when nothing outside the group reads that operand and the shapes are equal; other operands become inputs;
@@ -35,9 +42,11 @@ struct FusedGraph {
 ///   - reductions over the same trailing dimensions (rows) of the same shape, with the elementwise operators between
 ///     them, are one group: layer normalization, in any form;
 ///   - a group has at most one anchor (or window, or softmax), and one output; but an attention (attention.h) is one
-///     group, and so is a squeeze-and-excite (squeeze_excite.h).
-/// `enabled` = false: each node is a group of its own.
-Result<FusedGraph> fuse(Graph, bool enabled = true);
+///     group, and so is a squeeze-and-excite (squeeze_excite.h);
+///   - a group has at most kMostMapped elementwise operators, and its operators kMostOperands operands in all.
+/// `enabled` = false: each node is a group of its own. `steps`: how many nodes were looked at, each time anew, which is in
+/// proportion to the graph.
+Result<FusedGraph> fuse(Graph, bool enabled = true, std::size_t* steps = nullptr);
 
 /// The nodes, in topological order, as one kernel; the last one computes its output.
 Group group_of(const Graph&, const std::vector<NodeId>& nodes);

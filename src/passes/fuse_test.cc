@@ -4,6 +4,7 @@
 
 #include "passes/layout.h"
 #include "passes/testing/graph_builder.h"
+#include "passes/testing/long_graphs.h"
 
 namespace whet {
 namespace {
@@ -196,6 +197,40 @@ TEST(Fuse, CanBeOff) {
   const auto fused = fuse(build.finish({y}), false);
   ASSERT_TRUE(fused.ok());
   EXPECT_EQ(fused->groups.size(), 2u);
+}
+
+/// Of all operators of a group, constants included.
+std::size_t operands_of(const FusedGraph& fused, const Group& group) {
+  std::size_t operands = 0;
+  for (NodeId n : group.nodes) operands += fused.graph.node(n).inputs.size();
+  return operands;
+}
+
+TEST(Fuse, CutsALongChainIntoEqualKernels) {
+  const auto fused = fuse(long_relus(10 * static_cast<int>(kMostMapped) + 7));
+  ASSERT_TRUE(fused.ok());
+  ASSERT_EQ(fused->groups.size(), 11u);
+  EXPECT_EQ(fused->groups.front().nodes.size(), 7u);
+  for (std::size_t g = 1; g < fused->groups.size(); ++g) EXPECT_EQ(fused->groups[g].nodes.size(), kMostMapped);
+}
+
+TEST(Fuse, MakesNoKernelLargerThanTheLimit) {
+  for (const auto& [name, make] : kLongGraphs) {
+    const auto fused = fuse(make(2000));
+    ASSERT_TRUE(fused.ok());
+    for (const Group& group : fused->groups) {
+      if (group.nodes.size() == 1) continue;  // a concatenation of many
+      EXPECT_LE(operands_of(*fused, group), kMostOperands) << name;
+    }
+  }
+}
+
+TEST(Fuse, TakesStepsInProportionToTheGraph) {
+  for (const auto& [name, make] : kLongGraphs) {
+    std::size_t few = 0, many = 0;
+    ASSERT_TRUE(fuse(make(8000), true, &few).ok() && fuse(make(32000), true, &many).ok());
+    EXPECT_LE(many, 5 * few) << name;
+  }
 }
 
 }  // namespace

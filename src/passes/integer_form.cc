@@ -37,22 +37,49 @@ std::optional<std::vector<double>> values_along(const Tensor& list, std::size_t 
 bool is_byte(DType dtype) { return dtype == DType::u8 || dtype == DType::i8; }
 
 const Tensor* IntegerForms::known(ValueId id) {
+  // Operands first, on a stack of its own: a network may lie behind a single number.
+  std::vector<ValueId> open = {id};
+  while (!open.empty()) {
+    const ValueId at = open.back();
+    const std::optional<ValueId> operand = is_asked(at) ? std::nullopt : unasked_operand(at);
+    if (operand) {
+      open.push_back(*operand);
+      continue;
+    }
+    if (!is_asked(at)) known_.emplace(at.value, value_of(*rewriter_.producer(at)));
+    open.pop_back();
+  }
+  return answer(id);
+}
+
+bool IntegerForms::is_asked(ValueId id) const {
+  return rewriter_.constant_of(id) || !rewriter_.producer(id) || known_.contains(id.value);
+}
+
+const Tensor* IntegerForms::answer(ValueId id) const {
   if (const Tensor* constant = rewriter_.constant_of(id)) return constant;
-  const Node* node = rewriter_.producer(id);
-  if (!node) return nullptr;
-  const auto [at, is_new] = known_.try_emplace(id.value);
-  if (!is_new) return at->second ? &*at->second : nullptr;
+  const auto found = known_.find(id.value);
+  return found != known_.end() && found->second ? &*found->second : nullptr;
+}
+
+/// The first operand that decides whether the value is known; nothing where one that is not known is before it.
+std::optional<ValueId> IntegerForms::unasked_operand(ValueId id) const {
+  for (ValueId operand : rewriter_.producer(id)->inputs) {
+    if (!is_asked(operand)) return operand;
+    if (!answer(operand)) break;
+  }
+  return std::nullopt;
+}
+
+std::optional<Tensor> IntegerForms::value_of(const Node& node) const {
   std::vector<Tensor> inputs;
-  for (ValueId input : node->inputs) {
-    const Tensor* value = known(input);
-    if (!value) return nullptr;
+  for (ValueId operand : node.inputs) {
+    const Tensor* value = answer(operand);
+    if (!value) return std::nullopt;
     inputs.push_back(*value);
   }
-  Result<Tensor> value = evaluate_operator(node->op, inputs, rewriter_.type(id), node->name);
-  if (!value.ok()) return nullptr;
-  std::optional<Tensor>& slot = known_[id.value];
-  slot = *std::move(value);
-  return &*slot;
+  Result<Tensor> value = evaluate_operator(node.op, inputs, rewriter_.type(node.output), node.name);
+  return value.ok() ? std::optional(std::move(value).value()) : std::nullopt;
 }
 
 std::optional<double> IntegerForms::number(ValueId id) {
@@ -61,22 +88,22 @@ std::optional<double> IntegerForms::number(ValueId id) {
   return value ? std::optional(value->get(0)) : std::nullopt;
 }
 
-std::optional<ByteForm> IntegerForms::centred(ValueId id) {
-  const Node* node = rewriter_.producer(id);
+std::optional<ByteForm> IntegerForms::centred(ValueId id, int steps) {
+  const Node* node = steps > 0 ? rewriter_.producer(id) : nullptr;
   if (!node) return std::nullopt;
   if (std::holds_alternative<CastOperator>(node->op)) {
     const ValueId x = node->inputs[0];
     const DType to = rewriter_.type(id).dtype;
     if (to != DType::i32 && to != DType::f32) return std::nullopt;
     if (is_byte(rewriter_.type(x).dtype)) return rewriter_.constant_of(x) ? std::nullopt : std::optional(ByteForm{x});
-    return to == DType::f32 && rewriter_.type(x).dtype == DType::i32 ? centred(x) : std::nullopt;
+    return to == DType::f32 && rewriter_.type(x).dtype == DType::i32 ? centred(x, steps - 1) : std::nullopt;
   }
   if (!binary_at(node, BinaryKind::sub)) return std::nullopt;
   const std::optional<double> zero = number(node->inputs[1]);
   if (!zero || *zero != std::floor(*zero) || rewriter_.shape(node->inputs[0]) != rewriter_.shape(id))
     return std::nullopt;
   constexpr double kFarthest = 1 << 16;  // that far the numbers are exact in f32, whichever is taken away first
-  std::optional<ByteForm> form = centred(node->inputs[0]);
+  std::optional<ByteForm> form = centred(node->inputs[0], steps - 1);
   if (!form || std::abs(*zero + static_cast<double>(form->zero)) > kFarthest) return std::nullopt;
   form->zero += static_cast<std::int64_t>(*zero);
   return form;

@@ -33,8 +33,8 @@ class IntegerForms {
   /// The only element of what is known.
   std::optional<double> number(ValueId);
 
-  /// i32(x) - zero, or the same in f32, with a scale of 1.
-  std::optional<ByteForm> centred(ValueId);
+  /// i32(x) - zero, or the same in f32, with a scale of 1; in a few steps.
+  std::optional<ByteForm> centred(ValueId id) { return centred(id, kMostSteps); }
   /// The f32 value (x - zero) * scale; a scale of 1 needs no product.
   std::optional<ByteForm> dequantized(ValueId);
   /// Constant weights whose dimension `along` has the output channels: of i32 as they are, of f32 as a product of bytes and
@@ -42,7 +42,16 @@ class IntegerForms {
   std::optional<WeightForm> weights(ValueId, std::size_t along);
 
  private:
+  /// Casts and subtractions between bytes and what they stand for: quantized models have two or three. In a chain of any
+  /// length each value would go through all of it.
+  static constexpr int kMostSteps = 32;
+
+  std::optional<ByteForm> centred(ValueId, int steps);
   std::optional<WeightForm> scaled_weights(ValueId, std::size_t along);
+  bool is_asked(ValueId) const;
+  const Tensor* answer(ValueId) const;
+  std::optional<ValueId> unasked_operand(ValueId) const;
+  std::optional<Tensor> value_of(const Node&) const;
 
   const Rewriter& rewriter_;
   std::unordered_map<std::int32_t, std::optional<Tensor>> known_;

@@ -234,7 +234,7 @@ class Conversion {
            std::all_of(op.pads_end.begin(), op.pads_end.end(), is_zero);
   }
 
-  template <OneOf<MatMulOperator, BatchNormOperator, GatherNdOperator, ScatterNdOperator> Op>
+  template <OneOf<MatMulOperator, BatchNormOperator, GatherNdOperator, ScatterNdOperator, CustomOperator> Op>
   Status convert(const Node& node, const Op&) {
     return convert_in_file_order(node);
   }

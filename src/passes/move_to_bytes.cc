@@ -23,7 +23,20 @@ Result<ValueId> emit_dequantized(Rewriter& rewriter, const std::string& name, co
 
 class Moving {
  public:
-  explicit Moving(const Graph& from) : rewriter_(from), forms_(rewriter_) {}
+  explicit Moving(const Graph& from)
+      : rewriter_(from),
+        forms_(rewriter_),
+        is_read_(from.values.size(), false),
+        is_read_unrounded_(from.values.size(), false) {
+    for (const Node& node : from.nodes) {
+      const auto* unary = std::get_if<UnaryOperator>(&node.op);
+      const bool unrounded = !unary || unary->kind != UnaryKind::round;
+      for (ValueId id : node.inputs) {
+        is_read_[id.index()] = true;
+        if (unrounded) is_read_unrounded_[id.index()] = true;
+      }
+    }
+  }
 
   Status visit(const Node& node) {
     const std::vector<ValueId> in = rewriter_.now(node.inputs);
@@ -37,7 +50,7 @@ class Moving {
     }
     if (const std::optional<ValueId> same = requantized(node, in))
       return rewriter_.replace(node.output, *same), ok_status();
-    if (const std::optional<double> factor = divisor(node, in); factor && scales(in[0], true)) {
+    if (const std::optional<double> factor = divisor(node, in); factor && scales(in[0])) {
       WHET_TRY(const ValueId value, scaled(in[0], 1 / *factor));
       return rewriter_.replace(node.output, value), ok_status();
     }
@@ -104,30 +117,29 @@ class Moving {
     if (!op || op->kind != BinaryKind::div || rewriter_.type(in[0]).dtype != DType::f32) return std::nullopt;
     if (rewriter_.uses(node.inputs[0]) != 1 || rewriter_.shape(in[0]) != rewriter_.from().value(node.output).type.shape)
       return std::nullopt;
-    bool rounded = false;
-    for (const Node& reader : rewriter_.from().nodes) {
-      if (std::find(reader.inputs.begin(), reader.inputs.end(), node.output) == reader.inputs.end()) continue;
-      const auto* unary = std::get_if<UnaryOperator>(&reader.op);
-      if (!unary || unary->kind != UnaryKind::round) return std::nullopt;
-      rounded = true;
-    }
-    const auto by = rounded ? forms_.number(in[1]) : std::nullopt;
+    const bool is_rounded = is_read_[node.output.index()] && !is_read_unrounded_[node.output.index()];
+    const auto by = is_rounded ? forms_.number(in[1]) : std::nullopt;
     return by && *by > 0 ? by : std::nullopt;
   }
 
-  /// Products with constants, of whole numbers that became floats or of sums, under sums, clips and relus.
-  bool scales(ValueId id, bool outermost) {
-    const Node* found = rewriter_.producer(id);
+  /// Products with constants, of whole numbers that became floats or of sums, under sums, clips and relus: a few.
+  bool scales(ValueId id) {
+    int left = kMostScaled;
+    return scales(id, true, left);
+  }
+  bool scales(ValueId id, bool outermost, int& left) {
+    const Node* found = --left < 0 ? nullptr : rewriter_.producer(id);
     if (!found) return false;
     const Node node = *found;
-    if (std::holds_alternative<ClipOperator>(node.op)) return scales(node.inputs[0], false);
+    if (std::holds_alternative<ClipOperator>(node.op)) return scales(node.inputs[0], false, left);
     if (const auto* unary = std::get_if<UnaryOperator>(&node.op))
-      return unary->kind == UnaryKind::relu && scales(node.inputs[0], false);
+      return unary->kind == UnaryKind::relu && scales(node.inputs[0], false, left);
     const auto* binary = std::get_if<BinaryOperator>(&node.op);
     if (!binary) return false;
     if (binary->kind == BinaryKind::add)
-      return (scales(node.inputs[0], false) && (forms_.known(node.inputs[1]) || scales(node.inputs[1], false))) ||
-             (forms_.known(node.inputs[0]) && scales(node.inputs[1], false));
+      return (scales(node.inputs[0], false, left) &&
+              (forms_.known(node.inputs[1]) || scales(node.inputs[1], false, left))) ||
+             (forms_.known(node.inputs[0]) && scales(node.inputs[1], false, left));
     if (binary->kind != BinaryKind::mul || (outermost && forms_.dequantized(id))) return false;
     return forms_.known(node.inputs[1]) && is_whole(node.inputs[0]);
   }
@@ -162,8 +174,12 @@ class Moving {
     return rewriter_.emit(node.name + "_rescaled", node.op, in);
   }
 
+  /// Operators that take a factor: in a chain of any length, each division would copy all of it.
+  static constexpr int kMostScaled = 256;
+
   Rewriter rewriter_;
   IntegerForms forms_;
+  std::vector<bool> is_read_, is_read_unrounded_;  ///< old values
 };
 
 /// A part of the way from a byte to floats: its result is the byte times a number, or less a number, as well.

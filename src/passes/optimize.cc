@@ -3,12 +3,14 @@
 #include "passes/batch_norm.h"
 #include "passes/channel_groups.h"
 #include "passes/common_subexpressions.h"
+#include "passes/concatenations.h"
 #include "passes/dead_code.h"
 #include "passes/fold_constants.h"
 #include "passes/halves.h"
 #include "passes/integer_products.h"
 #include "passes/layout.h"
 #include "passes/output_names.h"
+#include "passes/rolled_loops.h"
 #include "passes/scale_shift.h"
 #include "passes/simplify.h"
 
@@ -28,6 +30,8 @@ constexpr Pass kPasses[] = {
     {"fold constants", fold_constants},
     {"simplify", simplify_graph},
     {"common subexpressions", share_common_subexpressions},
+    {"written parts", join_written_parts},
+    {"rolled loops", roll_loops},
     {"channel groups", spread_channel_groups},
     {"channels last", convert_to_channels_last, &PassOptions::channels_last},
     {"simplify", simplify_graph},
@@ -42,6 +46,7 @@ constexpr Pass kPasses[] = {
     {"dead code", remove_dead_code},
     {"dequantize at readers", dequantize_at_readers},
     {"numbers apart", give_numbers_apart},
+    {"long concatenations", split_long_concats},
     {"dead code", remove_dead_code},
     {"halves", store_halves, &PassOptions::halves},
 };

@@ -10,6 +10,7 @@
 #include "passes/scale_shift.h"
 #include "passes/simplify.h"
 #include "passes/testing/graph_builder.h"
+#include "passes/testing/long_graphs.h"
 #include "passes/testing/rewrite.h"
 
 namespace whet {
@@ -445,6 +446,12 @@ TEST(ScaleShift, StaysBehindAConvolutionThatOthersRead) {
             "c: f32[1x4x4x2] = conv(x, w) channels_last\n"
             "m: f32[1x4x4x2] = mul(c, k)\n"
             "y: f32[1x4x4x2] = add(m, c)\n");
+}
+
+TEST(EveryPass, OfALongChainOfNumbersNeedsNoDeepStack) {
+  const auto optimized = run_passes(long_sums_with_numbers(30000), {});
+  ASSERT_TRUE(optimized.ok()) << optimized.error().message;
+  EXPECT_EQ(optimized->nodes.size(), 30000u);
 }
 
 TEST(OutputNames, SurviveWhenTheOutputIsAnInputOrListedTwice) {

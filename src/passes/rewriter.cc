@@ -71,8 +71,12 @@ Graph Rewriter::finish() && {
 }
 
 std::string Rewriter::unique(const std::string& wanted) {
-  std::string name = wanted;
-  for (int i = 1; !names_.insert(name).second; ++i) name = wanted + "_" + std::to_string(i);
+  if (names_.insert(wanted).second) return wanted;
+  int& number = numbers_[wanted];
+  std::string name;
+  do {
+    name = wanted + "_" + std::to_string(++number);
+  } while (!names_.insert(name).second);
   return name;
 }
 

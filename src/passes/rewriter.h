@@ -62,6 +62,7 @@ class Rewriter {
   std::vector<ValueId> now_;
   std::vector<int> uses_;
   std::unordered_set<std::string> names_;
+  std::unordered_map<std::string, int> numbers_;  ///< the last one behind a name: none below is free
   std::unordered_map<std::int32_t, std::size_t> producers_;
 };
 

@@ -350,8 +350,9 @@ Result<MaybeValue> mixed_by_rows(const Site& site, const MatMulOperator& op) {
       !site.rewriter.producer_as<SoftmaxOperator>(turn->inputs[0]))
     return MaybeValue();
   const TransposeOperator swap{swapping(rank)};
+  const ValueId weights = turn->inputs[0];  // `turn` moves when a node is added
   WHET_TRY(const ValueId values, site.rewriter.emit(site.node.name + "_values", swap, {site.inputs[0]}));
-  WHET_TRY(const ValueId mixed, site.rewriter.emit(site.node.name + "_mixed", op, {turn->inputs[0], values}));
+  WHET_TRY(const ValueId mixed, site.rewriter.emit(site.node.name + "_mixed", op, {weights, values}));
   return site.emit(swap, {mixed});
 }
 

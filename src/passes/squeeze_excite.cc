@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "passes/fuse.h"
 #include "passes/operator_class.h"
 
 namespace whet {
@@ -30,7 +31,7 @@ class SqueezeExciteSearch {
     ValueId value = node.output;
     int products = 0;
     std::size_t after_product = 0;  // nodes
-    while (std::optional<std::vector<NodeId>> next = step(value)) {
+    while (std::optional<std::vector<NodeId>> next = nodes.size() > kMostMapped ? std::nullopt : step(value)) {
       const bool product = class_of(graph_.node(next->back()).op) == OperatorClass::anchor;
       if (product && products == 2) break;
       nodes.insert(nodes.end(), next->begin(), next->end());

@@ -99,7 +99,7 @@ void expect_answers_of_the_usual(const FusedGraph& usual, const FusedGraph& othe
 }
 
 /// Chooses by random prices; the number of covers in the plan.
-int check_random_plan(const FusedGraph& fused, const std::vector<Form>& forms, std::uint64_t seed) {
+int check_random_plan(const FusedGraph& fused, const std::vector<ActivationLayout>& forms, std::uint64_t seed) {
   const Alternatives found = find_alternatives(fused, target(), {forms}).value();
   Rng rng(seed);
   const auto plans = best_plans(fused, found, random_prices(found, rng));
@@ -126,8 +126,9 @@ TEST(PlansWithCovers, OfRandomBranchesHaveTheAnswersOfTheUsualOnes) {
   int covers = 0;
   const auto cases = static_cast<std::uint64_t>(testing::random_cases(60));
   for (std::uint64_t seed = 0; seed < cases; ++seed)
-    covers += check_random_plan(optimize(RandomBranches(seed).draw(), {}).value(),
-                                seed % 3 == 0 ? std::vector<Form>{{8}} : std::vector<Form>{}, seed);
+    covers +=
+        check_random_plan(optimize(RandomBranches(seed).draw(), {}).value(),
+                          seed % 3 == 0 ? std::vector<ActivationLayout>{{8}} : std::vector<ActivationLayout>{}, seed);
   EXPECT_GE(covers, static_cast<int>(cases / 3));
 }
 

@@ -173,27 +173,27 @@ std::vector<PlannedKernel> kernels_of(const FusedGraph& fused, const Alternative
   return kernels;
 }
 
-Result<std::vector<Form>> forms_of(const std::vector<PlannedKernel>& kernels) {
-  std::set<Form> forms;
+Result<std::vector<ActivationLayout>> forms_of(const std::vector<PlannedKernel>& kernels) {
+  std::set<ActivationLayout> forms;
   for (const PlannedKernel& kernel : kernels) {
     std::string_view rest = kernel.forms;
     if (names_cover(rest)) continue;
     while (!rest.empty()) {
       const std::size_t arrow = rest.find(" -> ");
-      const std::optional<Form> form = parse_form(rest.substr(0, arrow));
+      const std::optional<ActivationLayout> form = parse_activation_layout(rest.substr(0, arrow));
       if (!form) return Error{"the plan stores " + kernel.node + " as \"" + kernel.forms + "\", which is no form"};
       forms.insert(*form);
       rest = arrow == rest.npos ? "" : rest.substr(arrow + 4);
     }
   }
   forms.erase(kChannelsLast);
-  return std::vector<Form>(forms.begin(), forms.end());
+  return std::vector<ActivationLayout>(forms.begin(), forms.end());
 }
 
 void add_forms_of(const std::vector<PlannedKernel>& kernels, AlternativeOptions& options) {
   const auto forms = forms_of(kernels);
   if (!forms.ok()) return;
-  for (Form form : *forms) {
+  for (ActivationLayout form : *forms) {
     options.padded.push_back(form);
     if (std::find(options.forms.begin(), options.forms.end(), form) == options.forms.end())
       options.forms.push_back(form);

@@ -45,7 +45,7 @@ std::string hash_of(const FusedGraph&);
 /// A plan as the record file keeps it: kernels by the names of their nodes.
 std::vector<PlannedKernel> kernels_of(const FusedGraph&, const Alternatives&, const NetworkPlan&);
 /// The forms in a plan's kernels, without nhwc. An error names a kernel whose text is no form.
-Result<std::vector<Form>> forms_of(const std::vector<PlannedKernel>&);
+Result<std::vector<ActivationLayout>> forms_of(const std::vector<PlannedKernel>&);
 /// Adds the forms of a plan to the options, so that the plan is among the alternatives however much its blocks pad. Kernels
 /// whose text is no form add nothing.
 void add_forms_of(const std::vector<PlannedKernel>&, AlternativeOptions&);

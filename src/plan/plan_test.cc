@@ -19,7 +19,7 @@ namespace plan_test {
 
 using testing::GraphBuilder;
 
-const std::vector<Form> kForms = {{4}, {8}};
+const std::vector<ActivationLayout> kForms = {{4}, {8}};
 
 Target target() { return *parse_target("cpu -mcpu=haswell -threads=2"); }
 

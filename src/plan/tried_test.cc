@@ -26,10 +26,9 @@ TEST(WhyNotTaken, SaysWhatIsAskedAndWhatThePlanHad) {
 TEST(WhyNotTaken, BlamesTheMachineForTimesThatAreFarApart) {
   TriedPlan noisy = tried(0.5, 1);
   noisy.most_usual = 2.31e-3;
-  EXPECT_EQ(
-      why_not_taken(noisy),
-      "nothing is concluded, since the usual plan alone took 1 to 2.31 ms: another program ran, or the machine is "
-      "shared (whet doctor)");
+  EXPECT_EQ(why_not_taken(noisy),
+            "nothing is concluded, since the usual plan alone took 1.0000 ms to 2.3100 ms: another program ran, or "
+            "the machine is shared (whet doctor)");
 }
 
 TEST(WhyNotTaken, SaysNothingOfAPlanThatWasTakenOrNotTimed) {
@@ -38,6 +37,28 @@ TEST(WhyNotTaken, SaysNothingOfAPlanThatWasTakenOrNotTimed) {
   EXPECT_EQ(why_not_taken(adopted), "");
   EXPECT_EQ(why_not_taken({}), "");
   EXPECT_EQ(tried_text(adopted), "0.9000 ms with 2 other kernels, the usual plan 1.0000 ms alternately: adopted");
+}
+
+TEST(NeededRatio, LetsTheSmallerOfTwoLibrariesWinWhereTimesAreEqual) {
+  EXPECT_EQ(needed_ratio(97, 160, 0.99), 1.02);
+  EXPECT_EQ(needed_ratio(160, 97, 0.99), 1 / 1.02);
+  EXPECT_EQ(needed_ratio(160, 97, 0.97), 0.97) << "more was asked anyway";
+  EXPECT_EQ(needed_ratio(100, 105, 0.99), 0.99) << "about as large";
+  EXPECT_EQ(needed_ratio(0, 160, 0.99), 0.99);
+  EXPECT_EQ(needed_ratio(97, 0, 0.99), 0.99);
+}
+
+TEST(TriedText, SaysWhatBytesAPlanCosts) {
+  TriedPlan larger = tried(0.985, 1);
+  larger.weights_bytes = 160'300'000, larger.usual_weights_bytes = 97'000'000;
+  EXPECT_EQ(
+      tried_text(larger),
+      "0.9850 ms with 2 other kernels and 160.3 MB of weights, the usual plan 1.0000 ms alternately with 97.0 MB; "
+      "not taken: 2% in the median of seven is asked of a larger library; it had 1.5%");
+  TriedPlan smaller = tried(1.03, 1);
+  smaller.weights_bytes = 97'000'000, smaller.usual_weights_bytes = 160'300'000;
+  EXPECT_EQ(why_not_taken(smaller),
+            "no more than 2% longer in the median of seven is asked of a smaller library; it was 3.0% slower");
 }
 
 }  // namespace tried_test

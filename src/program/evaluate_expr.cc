@@ -13,6 +13,15 @@ namespace {
 /// What `dtype` keeps of a computed float; f16 is computed as f32 and rounded when cast or stored.
 double computed(DType dtype, double value) { return dtype == DType::f64 ? value : static_cast<float>(value); }
 
+// An extent is asked for at every access: the shape is made only where it must be.
+std::int64_t extent_at(const Buffer& buffer, std::size_t d, const SizeValues& sizes) {
+  const bool changes = !buffer.sizes.empty() && buffer.sizes[d].defined();
+  return changes ? value_at(buffer.sizes[d], sizes) : buffer.extents[d];
+}
+std::int64_t elements_at(const Buffer& buffer, const SizeValues& sizes) {
+  return num_elements(buffer.sizes.empty() ? buffer.extents : shape_at(buffer, sizes));
+}
+
 std::uint64_t bits(Cell c) { return static_cast<std::uint64_t>(c.i); }
 Cell of_bits(std::uint64_t value) { return {.i = static_cast<std::int64_t>(value)}; }
 
@@ -36,6 +45,7 @@ Cell stored(DType dtype, Cell value) {
 // ---- Variables
 
 ExprEvaluator::Value ExprEvaluator::variable(const Var& n, int lanes) {
+  if (size_number(n.id) < sizes_.size()) return constant(Cell{.i = sizes_[size_number(n.id)]}, lanes);
   if (!n.id.valid() || n.id.index() >= vars_.size() || vars_[n.id.index()].lanes != lanes) {
     fail("the variable '" + n.name + "' is not bound, or has another number of lanes");
     return zeros(lanes);
@@ -115,7 +125,7 @@ bool ExprEvaluator::locate(const char* access, BufferId id, const std::vector<Ex
       fail(std::string(access) + " '" + buffer.name + "' at an index of other lanes");
       return false;
     }
-    const std::int64_t extent = flat ? num_elements(buffer.extents) : buffer.extents[d];
+    const std::int64_t extent = flat ? elements_at(buffer, sizes_) : extent_at(buffer, d, sizes_);
     const Value value = eval(index[d], own_lanes == lanes ? wanted : wanted.as_scalar());
     if (failed()) return false;
     const auto is_inside = [&](std::int64_t i) { return i >= 0 && i < extent; };
@@ -132,7 +142,7 @@ bool ExprEvaluator::locate(const char* access, BufferId id, const std::vector<Ex
       } else if (!failed()) {
         fail(std::string(access) + " '" + buffer.name + "' at index " + std::to_string(i) +
                  (flat ? "" : " of dimension " + std::to_string(d)) + ", outside its extents " +
-                 to_string(buffer.extents),
+                 to_string(shape_at(buffer, sizes_)),
              t);
       }
     });

@@ -55,6 +55,7 @@ class Scratch {
 /// Evaluates the expressions of a Program for a number of threads at once: a node is visited once, and its value has a
 /// cell for each lane of each thread. A program for a CPU has one thread. The derived class has the memory.
 /// Arithmetic is that of `interpret`. After an error, which `fail` notes, every value is 0.
+/// It is long by a function for each kind of expression; all of them evaluate each other.
 class ExprEvaluator {
  protected:
   ExprEvaluator(const Program& program, std::int64_t threads)
@@ -120,6 +121,7 @@ class ExprEvaluator {
 
   const Program& program_;
   const std::int64_t threads_;
+  SizeValues sizes_;  ///< of the program's sizes
   std::string error_;
   Scratch scratch_;
 

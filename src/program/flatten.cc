@@ -6,9 +6,13 @@ namespace {
 Expr flat_index(const Buffer& buffer, const std::vector<Expr>& index) {
   if (index.size() == 1) return index[0];
   WHET_CHECK(index.size() == buffer.extents.size(), buffer.name.c_str());
-  const std::vector<std::int64_t> strides = row_major_strides(buffer.extents);
+  std::vector<Expr> strides(index.size(), int_const(1));
+  for (std::size_t d = index.size(); d-- > 1;) strides[d - 1] = strides[d] * extent_of(buffer, d);
   Expr flat = int_const(0);
-  for (std::size_t d = 0; d < index.size(); ++d) flat = flat + index[d] * strides[d];
+  for (std::size_t d = 0; d < index.size(); ++d) {
+    const std::int64_t* number = as_int(strides[d]);
+    flat = flat + (number ? index[d] * *number : index[d] * strides[d]);
+  }
   return flat;
 }
 

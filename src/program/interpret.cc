@@ -18,8 +18,9 @@ struct Memory {
 
 class Interpreter : ExprEvaluator {
  public:
-  Interpreter(const Program& program, std::vector<Tensor>& arguments, int workers)
+  Interpreter(const Program& program, std::vector<Tensor>& arguments, SizeValues sizes, int workers)
       : ExprEvaluator(program, 1), workers_(workers) {
+    sizes_ = std::move(sizes);
     for (const Buffer& b : program.buffers) {
       const bool shared = b.scope == Scope::argument || b.scope == Scope::workspace;
       std::vector<Memory> copies(static_cast<std::size_t>(shared ? 1 : workers));
@@ -186,7 +187,20 @@ class Interpreter : ExprEvaluator {
   std::int64_t phase_ = 0;
 };
 
-Status check_arguments(const Program& program, const std::vector<Tensor>& arguments) {
+/// The values that argument 0 holds.
+Result<SizeValues> sizes_of(const Program& program, const std::vector<Tensor>& arguments) {
+  SizeValues values;
+  if (program.sizes.empty()) return values;
+  const TensorType expected{DType::i64, {static_cast<std::int64_t>(program.sizes.size())}};
+  if (arguments.empty() || arguments[0].type() != expected)
+    return Error{"program '" + program.name + "': argument 0 is not the sizes, a tensor " + to_string(expected)};
+  for (std::int64_t k = 0; k < arguments[0].size(); ++k) values.push_back(arguments[0].integer(k));
+  if (const Status right = check_values(program.sizes, values); !right.ok())
+    return Error{"program '" + program.name + "': " + right.error().message};
+  return values;
+}
+
+Status check_arguments(const Program& program, const SizeValues& sizes, const std::vector<Tensor>& arguments) {
   for (const Buffer& b : program.buffers) {
     if (b.scope != Scope::argument) continue;
     if (b.argument < 0 || static_cast<std::size_t>(b.argument) >= arguments.size()) {
@@ -194,9 +208,10 @@ Status check_arguments(const Program& program, const std::vector<Tensor>& argume
                    b.name + "'"};
     }
     const Tensor& t = arguments[static_cast<std::size_t>(b.argument)];
-    if (t.dtype() != b.dtype || t.size() != num_elements(b.extents)) {
+    const Shape shape = shape_at(b, sizes);
+    if (t.dtype() != b.dtype || t.size() != num_elements(shape)) {
       return Error{"program '" + program.name + "': the argument for '" + b.name + "' is " + to_string(t.type()) +
-                   ", expected " + to_string(TensorType{b.dtype, b.extents})};
+                   ", expected " + to_string(TensorType{b.dtype, shape})};
     }
   }
   return ok_status();
@@ -206,9 +221,10 @@ Status check_arguments(const Program& program, const std::vector<Tensor>& argume
 
 Status interpret(const Program& program, std::vector<Tensor>& arguments, const InterpretOptions& options) {
   WHET_CHECK(options.workers >= 1);
-  WHET_RETURN_IF_ERROR(check_arguments(program, arguments));
+  WHET_TRY(const SizeValues sizes, sizes_of(program, arguments));
+  WHET_RETURN_IF_ERROR(check_arguments(program, sizes, arguments));
   if (has_launches(program)) return interpret_launches(program, arguments, options);
-  return Interpreter(program, arguments, options.workers).run();
+  return Interpreter(program, arguments, sizes, options.workers).run();
 }
 
 }  // namespace whet

@@ -20,6 +20,18 @@ void append(std::vector<Stmt>& list, const Stmt& s) {
 
 }  // namespace
 
+Expr extent_of(const Buffer& buffer, std::size_t d) {
+  const bool changes = !buffer.sizes.empty() && buffer.sizes[d].defined();
+  return changes ? buffer.sizes[d] : int_const(buffer.extents[d]);
+}
+
+Shape shape_at(const Buffer& buffer, const SizeValues& values) {
+  Shape shape = buffer.extents;
+  for (std::size_t d = 0; d < buffer.sizes.size(); ++d)
+    if (buffer.sizes[d].defined()) shape[d] = value_at(buffer.sizes[d], values);
+  return shape;
+}
+
 Stmt make_stmt(StmtKind kind) { return Stmt(std::make_shared<const StmtNode>(StmtNode{std::move(kind)})); }
 
 Stmt block(std::vector<Stmt> list) {

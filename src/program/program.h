@@ -8,6 +8,7 @@
 #include "base/id.h"
 #include "base/result.h"
 #include "compute/expr.h"
+#include "compute/size.h"
 #include "program/intrinsic.h"
 #include "tensor/shape.h"
 
@@ -38,7 +39,14 @@ struct Buffer {
   /// GPU: elements that nothing has written may be read and hold any value. No result that is stored depends on them
   /// (lower/gpu/unguard_registers.h).
   bool gaps = false;
+  /// Of an argument: the extents as functions of the program's sizes, undefined where an extent is the same at all sizes; empty: none
+  /// changes. `extents` are the largest.
+  std::vector<Expr> sizes = {};
 };
+/// Extent `d` at run time: a constant, or an expression of sizes.
+Expr extent_of(const Buffer&, std::size_t d);
+/// The extents where the sizes have these values.
+Shape shape_at(const Buffer&, const SizeValues&);
 
 /// block, thread, virtual_thread and warp are bound to those of a GPU; on a CPU such loops run as serial loops.
 enum class LoopKind : std::uint8_t { serial, parallel, vectorized, unrolled, block, thread, virtual_thread, warp };
@@ -144,11 +152,14 @@ Stmt block(std::vector<Stmt>);  ///< flattens nested blocks, drops undefined one
 /// around one thread loop around the statements of a thread. Both loops begin at 0 and have constant extents; that of the
 /// thread loop is a multiple of the warp's 32. Inside, loops are serial, vectorized or unrolled, and all digits of blocks,
 /// threads and warps are functions of the two indices. So a barrier, an idle thread and a lane of a warp are defined once.
+/// A program may have sizes: integers that are known when it starts. Their values are the elements of argument 0, an i64 tensor, and
+/// are within the ranges: who calls the kernel sees to that. Every expression may use their variables (size_var).
 struct Program {
   std::string name;
   std::vector<Buffer> buffers;
   std::int32_t vars = 0;  ///< VarIds 0 .. vars-1 are taken
   Stmt body;
+  std::vector<SizeRange> sizes = {};  ///< empty: the program is of one size
 
   const Buffer& buffer(BufferId id) const { return buffers[id.index()]; }
   VarId fresh_var() { return VarId(vars++); }

@@ -9,6 +9,8 @@ namespace {
 
 class StmtSimplifier {
  public:
+  explicit StmtSimplifier(const Program& program) : facts_(size_ranges(program.sizes)) {}
+
   Stmt run(const Stmt& s) {
     if (!s.defined()) return s;
     return std::visit(Match{
@@ -71,10 +73,25 @@ class StmtSimplifier {
     return occurs(body, n.var) ? make_stmt(Let{n.var, n.name, value, body}) : body;
   }
 
+  /// Ends where it finds the variable: most lets are read by the next one, and a long kernel is a long chain of lets.
   static bool occurs(const Stmt& s, VarId var) {
-    bool found = false;
-    for_each(s, {}, [&](const Expr& e) { found = found || uses(e, var); });
-    return found;
+    if (!s.defined()) return false;
+    const auto in = [&](const Expr& e) { return e.defined() && uses(e, var); };
+    const auto in_any = [&](const std::vector<Expr>& list) { return std::any_of(list.begin(), list.end(), in); };
+    return std::visit(
+        Match{
+            [&](const Loop& n) { return in(n.min) || in(n.extent) || occurs(n.body, var); },
+            [&](const Let& n) { return in(n.value) || occurs(n.body, var); },
+            [&](const Store& n) { return in_any(n.index) || in(n.value) || in(n.mask); },
+            [&](const If& n) { return in(n.condition) || occurs(n.then_body, var) || occurs(n.else_body, var); },
+            [&](const Block& n) {
+              return std::any_of(n.body.begin(), n.body.end(), [&](const Stmt& inner) { return occurs(inner, var); });
+            },
+            [&](const Barrier&) { return false; },
+            [&](const CopyGroup&) { return false; },
+            [&](const Prefetch& n) { return in_any(n.index); },
+        },
+        s->kind);
   }
 
   Stmt store(const Store& n) {
@@ -121,7 +138,7 @@ class StmtSimplifier {
 
 Program simplify(const Program& program) {
   Program out = program;
-  out.body = StmtSimplifier().run(program.body);
+  out.body = StmtSimplifier(program).run(program.body);
   return out;
 }
 

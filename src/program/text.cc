@@ -27,6 +27,7 @@ std::string_view word_of(Scope scope) {
 class ProgramPrinter {
  public:
   explicit ProgramPrinter(const Program& program) : program_(program) {
+    for (const SizeRange& size : program.sizes) taken_.insert(size.name);
     style_.source = [this](SourceId id) { return program_.buffer(BufferId(id.value)).name; };
     style_.var = [this](const Var& v) {
       const auto found = names_.find(v.id);
@@ -34,12 +35,18 @@ class ProgramPrinter {
     };
   }
 
+  std::string sizes() const {
+    std::string text;
+    for (const SizeRange& size : program_.sizes) text += "size " + size.name + " " + to_text(size) + "\n";
+    return text;
+  }
+
   std::string buffers() const {
     std::string text;
     for (const Buffer& b : program_.buffers) {
       text += std::string(word_of(b.scope)) + (b.scope == Scope::argument ? " " + std::to_string(b.argument) : "") +
               " " + b.name + ": " + std::string(name_of(b.dtype)) + "[";
-      for (std::size_t d = 0; d < b.extents.size(); ++d) text += (d ? ", " : "") + std::to_string(b.extents[d]);
+      for (std::size_t d = 0; d < b.extents.size(); ++d) text += (d ? ", " : "") + this->text(extent_of(b, d));
       text += std::string("]") + (b.constant ? " const" : "") + (b.written ? " written" : "") +
               (b.gaps ? " with gaps" : "") + "\n";
     }
@@ -160,7 +167,7 @@ std::string_view word_of(LoopKind kind) {
 std::string to_text(const Program& program) {
   ProgramPrinter printer(program);
   printer.print(program.body, 1);
-  return "program " + program.name + "\n" + printer.buffers() + "run\n" + printer.take();
+  return "program " + program.name + "\n" + printer.sizes() + printer.buffers() + "run\n" + printer.take();
 }
 
 std::string to_text(const Program& program, const Stmt& s) {

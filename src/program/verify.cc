@@ -1,5 +1,6 @@
 #include "program/verify.h"
 
+#include <algorithm>
 #include <set>
 
 #include "program/context.h"
@@ -33,6 +34,7 @@ class ProgramVerifier {
   ProgramVerifier(const Program& program, const VerifyOptions& options) : state_(program, options), accesses_(state_) {}
 
   Status run() {
+    sizes();
     buffers();
     if (state_.options.launches) {
       for (const Stmt& s : top_statements(state_.program)) launch(s);
@@ -44,11 +46,43 @@ class ProgramVerifier {
   }
 
  private:
+  /// Ranges, and an argument for the values.
+  void sizes() {
+    const std::vector<SizeRange>& sizes = state_.program.sizes;
+    if (sizes.empty()) return;
+    if (const Status right = verify(sizes); !right.ok()) return state_.fail(right.error().message);
+    const auto& buffers = state_.program.buffers;
+    const auto values = std::find_if(buffers.begin(), buffers.end(),
+                                     [](const Buffer& b) { return b.scope == Scope::argument && b.argument == 0; });
+    state_.need(values != buffers.end() && values->dtype == DType::i64 &&
+                    values->extents == Shape{static_cast<std::int64_t>(sizes.size())} && !values->written,
+                [&] { return "argument 0 is not the i64 values of " + std::to_string(sizes.size()) + " sizes"; });
+  }
+
+  /// The functions of a buffer's extents: of an argument's, and within the largest extents.
+  void functions(const Buffer& b) {
+    if (b.sizes.empty()) return;
+    state_.need(b.scope == Scope::argument && b.sizes.size() == b.extents.size(),
+                [&] { return "buffer '" + b.name + "' has sizes, and is no argument or has other extents"; });
+    for (std::size_t d = 0; d < b.sizes.size() && !state_.failed(); ++d) {
+      const Expr& size = b.sizes[d];
+      if (!size.defined()) continue;
+      const auto what = [&] { return "extent " + std::to_string(d) + " of '" + b.name + "'"; };
+      const Status right = check_size_expr(size, state_.program.sizes.size());
+      if (!right.ok()) return state_.fail(what() + " is " + right.error().message);
+      if (size->dtype != DType::i64) return state_.fail(what() + " is no i64");
+      const Interval range = state_.facts.bounds(size);
+      state_.need(range.min && *range.min >= 0 && range.max && *range.max <= b.extents[d],
+                  [&] { return what() + " is not proven to be inside 0 .. " + std::to_string(b.extents[d]); });
+    }
+  }
+
   void buffers() {
     std::set<int> arguments;
     for (const Buffer& b : state_.program.buffers) {
       for (std::int64_t extent : b.extents)
         state_.need(extent >= 0, [&] { return "buffer '" + b.name + "' has a negative extent"; });
+      functions(b);
       if (b.scope != Scope::argument) continue;
       state_.need(b.argument >= 0, [&] { return "buffer '" + b.name + "' is an argument without a number"; });
       state_.need(arguments.insert(b.argument).second,

@@ -22,7 +22,9 @@ struct VerifyOptions {
 ///   structure  variables are bound once and used inside their binding; operands are defined; dtypes and lanes agree;
 ///              an access has one index, or one a dimension; bounds are constant where they must be; parallel loops and
 ///              barriers are at the top level; arguments are stored to only if `written`. Always checked.
-///   proofs     every access is inside its buffer, and every divisor of index arithmetic is other than 0, from the
+///   sizes      argument 0 holds the values of sizes, and extents that are functions of them are within the largest
+///              extents. Always checked.
+///   proofs     every access is inside its buffer, whose extents are those at run time, for all sizes of the ranges, and every divisor of index arithmetic is other than 0, from the
 ///              bounds of loops, the conditions around (ifs, selects) and masks. What cannot be proven is refused.
 ///   launches   every statement at the top is a launch or a grid barrier, and the loops inside are those of one thread;
 ///              what all threads do together is under control flow that is the same for all (barriers, copy groups)

@@ -8,6 +8,17 @@
 #include "program/verify_warp.h"
 
 namespace whet {
+namespace {
+
+/// The elements of a buffer when the program runs.
+Expr elements_of(const Buffer& b) {
+  if (b.sizes.empty()) return int_const(num_elements(b.extents));
+  Expr elements = int_const(1);
+  for (std::size_t d = 0; d < b.extents.size(); ++d) elements = elements * extent_of(b, d);
+  return elements;
+}
+
+}  // namespace
 
 void AccessRules::store(const Store& n) {
   if (!n.buffer.valid() || n.buffer.index() >= state_.program.buffers.size())
@@ -94,14 +105,15 @@ void AccessRules::access(const std::string& what, const Buffer& b, const std::ve
     state_.need(index[d]->dtype == DType::i64 && (index[d]->lanes == 1 || index[d]->lanes == lanes),
                 [&] { return what + " has an index of other lanes, or no i64: " + state_.text(index[d]); });
     most = std::max(most, index[d]->lanes);
-    if (!state_.failed()) inside(what, index[d], lanes, flat ? num_elements(b.extents) : b.extents[d]);
+    if (!state_.failed()) inside(what, index[d], lanes, flat ? elements_of(b) : extent_of(b, d));
   }
   state_.need(most == lanes, [&] { return what + " has " + std::to_string(lanes) + " lanes at scalar indices"; });
 }
 
-void AccessRules::inside(const std::string& what, const Expr& index, int lanes, std::int64_t extent) {
+void AccessRules::inside(const std::string& what, const Expr& index, int lanes, const Expr& extent) {
   if (!state_.options.proofs) return;
-  if (const std::int64_t* constant = as_int(index); constant && *constant >= 0 && *constant < extent) return;
+  const std::int64_t *constant = as_int(index), *end = as_int(extent);
+  if (constant && end && *constant >= 0 && *constant < *end) return;
   const auto mark = state_.facts.mark();
   if (lanes > 1) {
     state_.facts.bind(kLane, Interval{0, lanes - 1});
@@ -112,11 +124,11 @@ void AccessRules::inside(const std::string& what, const Expr& index, int lanes, 
   }
   const Affine at = to_affine(lane_of(index));
   const bool proven =
-      state_.facts.proves_nonnegative(at) && state_.facts.proves_nonnegative(sub(Affine{{}, extent - 1}, at));
+      state_.facts.proves_nonnegative(at) && state_.facts.proves_nonnegative(sub(to_affine(extent - 1), at));
   state_.facts.rewind(mark);
   if (!proven)
     state_.fail(
-        what + " at index " + state_.text(index) + ", which is not proven to be inside 0 .. " + std::to_string(extent),
+        what + " at index " + state_.text(index) + ", which is not proven to be inside 0 .. " + state_.text(extent),
         ErrorKind::unsupported);
 }
 
@@ -194,6 +206,9 @@ void AccessRules::scalar_inside(const Expr& e) {
 }
 
 void AccessRules::variable(const Expr& e, const Var& n) {
+  if (size_number(n.id) < state_.program.sizes.size())
+    return state_.need(e->dtype == DType::i64 && e->lanes == 1,
+                       [&] { return "size '" + n.name + "' is no i64 scalar"; });
   if (!n.id.valid() || n.id.index() >= state_.vars.size() || state_.vars[n.id.index()].life != VerifyState::Life::live)
     return state_.fail("variable " + std::to_string(n.id.value) + " '" + n.name + "' is used outside its binding");
   const VerifyState::Variable& v = state_.vars[n.id.index()];

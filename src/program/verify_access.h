@@ -30,7 +30,7 @@ class AccessRules {
   void scalar_inside(const Expr&);
   void mask(const Expr&, int lanes, const std::string& what);
   void access(const std::string& what, const Buffer&, const std::vector<Expr>& index, int lanes);
-  void inside(const std::string& what, const Expr& index, int lanes, std::int64_t extent);
+  void inside(const std::string& what, const Expr& index, int lanes, const Expr& extent);
 
   VerifyState& state_;
   std::vector<std::pair<Expr, bool>> lane_conditions_;  ///< vectors that hold, or do not, in the lanes that matter

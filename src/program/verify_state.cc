@@ -5,7 +5,10 @@
 namespace whet {
 
 VerifyState::VerifyState(const Program& program, const VerifyOptions& options)
-    : program(program), options(options), vars(static_cast<std::size_t>(std::max(program.vars, 0))) {}
+    : program(program),
+      options(options),
+      vars(static_cast<std::size_t>(std::max(program.vars, 0))),
+      facts(size_ranges(program.sizes)) {}
 
 void VerifyState::fail(std::string what, ErrorKind of) {
   if (failed()) return;
@@ -38,13 +41,13 @@ bool VerifyState::varies(const Expr& e) const {
   bool found = false;
   for_each(e, [&](const Expr& x) {
     const auto* v = std::get_if<Var>(&x->kind);
-    found = found || std::holds_alternative<Load>(x->kind) || (v && vars[v->id.index()].varies);
+    found = found || std::holds_alternative<Load>(x->kind) || (v && v->id.valid() && vars[v->id.index()].varies);
   });
   return found;
 }
 
 Expr VerifyState::over_indices(const Expr& e) const {
-  return substitute(e, [&](VarId id) { return vars[id.index()].value; });
+  return substitute(e, [&](VarId id) { return id.valid() ? vars[id.index()].value : Expr(); });
 }
 
 }  // namespace whet

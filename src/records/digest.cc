@@ -217,19 +217,6 @@ std::vector<double> ranks(const std::vector<double>& values) {
   return ranks;
 }
 
-/// Spearman's: the correlation of the ranks; 0 where one side does not vary.
-double rank_correlation(const std::vector<double>& a, const std::vector<double>& b) {
-  const std::vector<double> x = ranks(a), y = ranks(b);
-  const double mean = static_cast<double>(x.size() - 1) / 2;
-  double xy = 0, xx = 0, yy = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    xy += (x[i] - mean) * (y[i] - mean);
-    xx += (x[i] - mean) * (x[i] - mean);
-    yy += (y[i] - mean) * (y[i] - mean);
-  }
-  return xx > 0 && yy > 0 ? xy / std::sqrt(xx * yy) : 0;
-}
-
 std::vector<RankingQuality> ranking_of(const std::vector<TrialLines>& trials) {
   struct Round {
     std::vector<double> expected, speed;
@@ -256,6 +243,18 @@ std::vector<RankingQuality> ranking_of(const std::vector<TrialLines>& trials) {
 }
 
 }  // namespace
+
+double rank_correlation(const std::vector<double>& a, const std::vector<double>& b) {
+  const std::vector<double> x = ranks(a), y = ranks(b);
+  const double mean = static_cast<double>(x.size() - 1) / 2;
+  double xy = 0, xx = 0, yy = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    xy += (x[i] - mean) * (y[i] - mean);
+    xx += (x[i] - mean) * (x[i] - mean);
+    yy += (y[i] - mean) * (y[i] - mean);
+  }
+  return xx > 0 && yy > 0 ? xy / std::sqrt(xx * yy) : 0;
+}
 
 std::vector<RankingQuality> ranking(const Records& records) { return ranking_of(trials_of(records)); }
 

@@ -43,6 +43,9 @@ struct FailureGroup {
 /// Distinct failures, most frequent first.
 std::vector<FailureGroup> failures(const Records&);
 
+/// Spearman's correlation: of the places that the values have in both lists, which are equally long; 0 where one side does not vary.
+double rank_correlation(const std::vector<double>&, const std::vector<double>&);
+
 /// The quality of the model's ranking: Spearman's correlation of expected and measured speed within the rounds of this
 /// number, averaged over the tasks. 1: the right order; 0: none.
 struct RankingQuality {

@@ -1,6 +1,7 @@
 #include "records/plan_line.h"
 
 #include <cmath>
+#include <utility>
 
 #include "trial/outcome.h"
 
@@ -16,16 +17,20 @@ Json kernels_json(const std::vector<PlannedKernel>& kernels) {
 
 Json tried_json(const std::vector<TriedPlan>& tried) {
   Json list = Json::array();
-  for (const TriedPlan& each : tried)
-    list.add(Json::object()
-                 .set("kernels", each.kernels)
-                 .set("network_seconds", each.network_seconds)
-                 .set("usual_network_seconds", each.usual_network_seconds)
-                 .set("comparisons", each.comparisons)
-                 .set("slower", each.slower)
-                 .set("least_usual_seconds", each.least_usual)
-                 .set("most_usual_seconds", each.most_usual)
-                 .set("adopted", each.adopted));
+  for (const TriedPlan& each : tried) {
+    Json item = Json::object()
+                    .set("kernels", each.kernels)
+                    .set("network_seconds", each.network_seconds)
+                    .set("usual_network_seconds", each.usual_network_seconds)
+                    .set("comparisons", each.comparisons)
+                    .set("slower", each.slower)
+                    .set("least_usual_seconds", each.least_usual)
+                    .set("most_usual_seconds", each.most_usual)
+                    .set("adopted", each.adopted);
+    if (each.weights_bytes > 0)
+      item.set("weights_bytes", each.weights_bytes).set("usual_weights_bytes", each.usual_weights_bytes);
+    list.add(std::move(item));
+  }
   return list;
 }
 
@@ -73,7 +78,9 @@ class PlanReader {
           !count(item, "slower", each.slower) || !seconds_of(item, "network_seconds", each.network_seconds) ||
           !seconds_of(item, "usual_network_seconds", each.usual_network_seconds) ||
           !seconds_of(item, "least_usual_seconds", each.least_usual) ||
-          !seconds_of(item, "most_usual_seconds", each.most_usual))
+          !seconds_of(item, "most_usual_seconds", each.most_usual) ||
+          !count(item, "weights_bytes", each.weights_bytes) ||
+          !count(item, "usual_weights_bytes", each.usual_weights_bytes))
         return false;
       each.adopted = item["adopted"].bool_or(false);
       out.push_back(each);

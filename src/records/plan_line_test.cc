@@ -49,11 +49,18 @@ TEST(PlanLine, HasThePlansThatWereTried) {
                   .slower = 1,
                   .least_usual = 0.99e-3,
                   .most_usual = 1.1e-3},
-                 {.kernels = 1, .network_seconds = 0.9e-3, .usual_network_seconds = 1e-3, .adopted = true}};
+                 {.kernels = 1,
+                  .network_seconds = 0.9e-3,
+                  .usual_network_seconds = 1e-3,
+                  .adopted = true,
+                  .weights_bytes = 160'300'000,
+                  .usual_weights_bytes = 97'000'000}};
   EXPECT_EQ(plan(to_line(tried)), tried);
   EXPECT_EQ(why(R"({"v":2,"plan":{"graph":"a","tried":3},"target":"cpu"})"), "\"tried\" of a plan is no list");
   EXPECT_EQ(why(R"({"v":2,"plan":{"graph":"a","tried":[{"kernels":-1}]},"target":"cpu"})"),
             "\"kernels\" of a plan is no count");
+  EXPECT_EQ(why(R"({"v":2,"plan":{"graph":"a","tried":[{"weights_bytes":0.5}]},"target":"cpu"})"),
+            "\"weights_bytes\" of a plan is no count");
 }
 
 TEST(PlanLine, OfTheGoldenFileIsRead) {
@@ -73,7 +80,7 @@ TEST(PlanLine, SaysWhatIsWrong) {
 }
 
 TEST(PlanLine, OfALaterVersionStaysUnread) {
-  EXPECT_TRUE(std::holds_alternative<NewerRecord>(parse_line(R"({"v":3,"plan":{}})")));
+  EXPECT_TRUE(std::holds_alternative<NewerRecord>(parse_line(R"({"v":4,"plan":{}})")));
 }
 
 TEST(Plans, OfANetworkTheLastCounts) {

@@ -149,6 +149,8 @@ class Collector {
       out_.records.add(std::move(*record));
     } else if (auto* plan = std::get_if<Plan>(&parsed)) {
       out_.records.add(std::move(*plan));
+    } else if (std::holds_alternative<BaseLine>(parsed)) {
+      out_.base_lines.emplace_back(text);
     } else if (std::holds_alternative<NewerRecord>(parsed)) {
       out_.newer_lines.emplace_back(text);
     } else if (last_and_cut) {
@@ -160,14 +162,15 @@ class Collector {
   }
   /// Someone gave the model's name instead of the record file's, say: such a file must not be appended to.
   bool is_of_another_kind() const {
-    const bool nothing = out_.records.size() == 0 && out_.records.plans().empty() && out_.newer_lines.empty();
+    const bool nothing =
+        out_.records.size() == 0 && out_.records.plans().empty() && out_.newer_lines.empty() && out_.base_lines.empty();
     return nothing && out_.lines > 0 && !is_ours_;
   }
   void finish() {
     const auto count = [](std::int64_t n) { return counted(n, "line"); };
     if (out_.bad_lines > 0)
       out_.notes.push_back(path_ + ": " + count(out_.bad_lines) + " skipped that " +
-                           (out_.bad_lines == 1 ? "holds" : "hold") + " no record (" + first_bad_ + ")");
+                           std::string(for_count(out_.bad_lines, "holds", "hold")) + " no record (" + first_bad_ + ")");
     if (!out_.newer_lines.empty())
       out_.notes.push_back(path_ + ": " + count(static_cast<std::int64_t>(out_.newer_lines.size())) +
                            " of a newer whet kept in the file but not used (this one reads versions up to " +
@@ -237,6 +240,7 @@ std::int64_t lines_among(const RecordsRead& file, std::unordered_set<std::string
   for (const Record& record : file.records.all()) found += lines.erase(to_line(record));
   for (const Plan& plan : file.records.plans()) found += lines.erase(to_line(plan));
   for (const std::string& line : file.newer_lines) found += lines.erase(line);
+  for (const std::string& line : file.base_lines) found += lines.erase(line);
   return static_cast<std::int64_t>(found);
 }
 
@@ -321,7 +325,7 @@ RecordRewrite::~RecordRewrite() {
 bool RecordRewrite::is(const std::string& path) const { return fd_ >= 0 && is_named(fd_, path); }
 
 Result<std::int64_t> RecordRewrite::replace(const std::vector<Record>& records, const std::vector<Plan>& plans,
-                                            const std::vector<std::string>& newer_lines) {
+                                            const std::vector<std::string>& other_lines) {
   std::unordered_set<std::string> lines;
   WHET_TRY(NewFile file, NewFile::open(path_));
   std::string text;
@@ -331,7 +335,7 @@ Result<std::int64_t> RecordRewrite::replace(const std::vector<Record>& records, 
   };
   for (const Record& record : records) add(to_line(record));
   for (const Plan& plan : plans) add(to_line(plan));
-  for (const std::string& line : newer_lines) add(line);
+  for (const std::string& line : other_lines) add(line);
   WHET_RETURN_IF_ERROR(file.write(text));
   WHET_RETURN_IF_ERROR(file.keep(true));
   made_ = false;

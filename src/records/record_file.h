@@ -16,6 +16,7 @@ struct RecordsRead {
   Records records;
   std::vector<std::string> notes;        ///< for the user: a sentence for each thing that was skipped
   std::vector<std::string> newer_lines;  ///< lines of newer versions, unchanged
+  std::vector<std::string> base_lines;   ///< of record bases, unchanged
   std::int64_t bad_lines = 0;
   std::int64_t lines = 0;  ///< all that are not empty
 };
@@ -41,7 +42,7 @@ class RecordRewrite {
   bool is(const std::string& path) const;
   /// Replaces the file by these records, or leaves it unchanged; only once. The value: how many of its lines are left out.
   Result<std::int64_t> replace(const std::vector<Record>&, const std::vector<Plan>& plans = {},
-                               const std::vector<std::string>& newer_lines = {});
+                               const std::vector<std::string>& other_lines = {});
 
  private:
   explicit RecordRewrite(std::string path) : path_(std::move(path)) {}

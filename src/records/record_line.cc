@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "json/json.h"
+#include "records/base_line.h"
 #include "records/cpu/conditions.h"
 #include "records/plan_line.h"
 #include "schedule/steps.h"
@@ -57,11 +58,18 @@ std::string why_no_time(double seconds) {
 /// Of a step, which may take no time.
 bool is_wall_time(double seconds) { return seconds >= 0 && seconds <= kMostKernelSeconds; }
 
+/// Of a cache line [ns], or 0: it is not known.
+bool is_round_trip(double ns) {
+  constexpr double kMost = 1e9;
+  return ns >= 0 && ns <= kMost;
+}
+
 /// The members of a record's line, in the order in which they are written.
-constexpr std::string_view kMembers[] = {
-    "v",       "task",      "target",   "sketch", "choices",   "steps",       "tree",      "codegen", "seconds",
-    "outcome", "pace",      "message",  "phases", "registers", "spill_bytes", "truncated", "cache",   "seed",
-    "round",   "predicted", "ranks_as", "device", "whet",      "host",        "at"};
+constexpr std::string_view kMembers[] = {"v",      "task",      "target",      "sketch",    "choices",       "steps",
+                                         "tree",   "codegen",   "seconds",     "outcome",   "pace",          "message",
+                                         "phases", "registers", "spill_bytes", "truncated", "round_trip_ns", "cache",
+                                         "seed",   "round",     "predicted",   "ranks_as",  "device",        "whet",
+                                         "host",   "at"};
 
 /// One of them. Another name does not compile.
 struct MemberName {
@@ -195,6 +203,8 @@ class Reader {
     out.registers = static_cast<int>(registers);
     out.spill_bytes = line_["spill_bytes"].integer_or(0);
     if (out.spill_bytes < 0) return fail("\"spill_bytes\" is negative");
+    out.placement.round_trip_ns = line_["round_trip_ns"].number_or(0);
+    if (!is_round_trip(out.placement.round_trip_ns)) return fail("\"round_trip_ns\" is no time of a cache line");
     const std::string wrong = read_conditions(line_["device"], out.conditions);
     return wrong.empty() || fail(wrong);
   }
@@ -238,7 +248,9 @@ std::string to_line(const Record& r) {
   out.set("phases", Json::object().set("build", r.outcome.build_seconds).set("run", r.outcome.run_seconds));
   if (r.outcome.registers > 0) out.set("registers", r.outcome.registers);
   if (r.outcome.spill_bytes > 0) out.set("spill_bytes", r.outcome.spill_bytes);
-  out.set("truncated", r.outcome.truncated).set("cache", r.outcome.cache).set("seed", seed_json(r.seed));
+  out.set("truncated", r.outcome.truncated);
+  if (r.outcome.placement.is_known()) out.set("round_trip_ns", r.outcome.placement.round_trip_ns);
+  out.set("cache", r.outcome.cache).set("seed", seed_json(r.seed));
   if (r.round > 0) out.set("round", r.round);
   if (r.predicted != 0) out.set("predicted", r.predicted);
   if (r.ranks_as != 0) out.set("ranks_as", r.ranks_as);
@@ -248,12 +260,14 @@ std::string to_line(const Record& r) {
 }
 
 ParsedLine parse_line(std::string_view line, LineRoom& room) {
+  if (line.starts_with("\xef\xbb\xbf")) line.remove_prefix(3);  // of a file that an editor wrote
   if (Status read = room.json.parse(line); !read.ok()) return BadLine{read.error().message};
   const JsonView json = room.json.root();
   if (!json.is_object()) return BadLine{"it is no JSON object"};
   const JsonView version = json["v"];
   if (!version.is_integer() || version.integer() < 1) return BadLine{"\"v\" is no version number"};
   if (version.integer() > kRecordVersion) return NewerRecord{version.integer()};
+  if (is_of_base(json)) return BaseLine{};
   if (json.has("plan")) {
     auto plan = plan_of(json);
     if (auto* why = std::get_if<std::string>(&plan)) return BadLine{std::move(*why)};

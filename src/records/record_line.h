@@ -11,12 +11,15 @@
 
 namespace whet {
 
-/// The newest version that this program reads, and every one before. Measurements are lines of version 1, plans of version 2.
-constexpr int kRecordVersion = 2;
+/// The newest version that this program reads, and every one before. Measurements are lines of version 1, plans of version 2, those of
+/// a record base of version 3.
+constexpr int kRecordVersion = 3;
 
 /// One line of a record file without its newline (docs/formats/record.md).
 std::string to_line(const Record&);
 
+/// A line of a record base, which RecordBase::parse reads. It stays in the file.
+struct BaseLine {};
 /// A line that a newer whet wrote. It stays in the file and is not used.
 struct NewerRecord {
   std::int64_t version;
@@ -25,7 +28,7 @@ struct NewerRecord {
 struct BadLine {
   std::string why;
 };
-using ParsedLine = std::variant<Record, Plan, NewerRecord, BadLine>;
+using ParsedLine = std::variant<Record, Plan, BaseLine, NewerRecord, BadLine>;
 ParsedLine parse_line(std::string_view line);
 
 /// What many lines, parsed one after the other, have in common: a file may have 100,000.

@@ -35,6 +35,7 @@ TEST(RecordLine, KeepsWhatTheSearchNotedOfATrial) {
   r.outcome.pace = 1.25;
   r.outcome.registers = 128;
   r.outcome.spill_bytes = 24;
+  r.outcome.placement = {330.5};
   r.outcome.conditions = {"0123456789abcdef", {0, 1, 4}, "schedutil", 1.8, 71.5, true};
   const Record back = std::get<Record>(parse_line(to_line(r)));
   EXPECT_EQ(back.round, 3);
@@ -43,6 +44,7 @@ TEST(RecordLine, KeepsWhatTheSearchNotedOfATrial) {
   EXPECT_EQ(back.outcome.pace, 1.25);
   EXPECT_EQ(back.outcome.registers, 128);
   EXPECT_EQ(back.outcome.spill_bytes, 24);
+  EXPECT_EQ(back.outcome.placement, r.outcome.placement);
   EXPECT_EQ(back.outcome.conditions, r.outcome.conditions);
   EXPECT_DOUBLE_EQ(back.outcome.best_seconds(), 8e-4);
 }
@@ -89,6 +91,14 @@ TEST(RecordLine, OfVersionOneIsStillReadAndWrittenTheSame) {
   EXPECT_EQ(ranked.predicted, 0.75);
   EXPECT_EQ(ranked.ranked_seconds(), 0.00041);
 }
+TEST(RecordLine, SaysInWhichPlacementItWasTaken) {
+  EXPECT_EQ(to_line(timed("k", "steps", 1)).find("round_trip_ns"), std::string::npos) << "absent: not known";
+  const auto lines = golden_lines("v1_placement.jsonl");
+  ASSERT_EQ(lines.size(), 2u);
+  for (const std::string& line : lines) EXPECT_EQ(to_line(std::get<Record>(parse_line(line))), line);
+  EXPECT_EQ(std::get<Record>(parse_line(lines[0])).outcome.placement, ProcessorPlacement{78.4});
+  EXPECT_EQ(std::get<Record>(parse_line(lines[1])).outcome.placement, ProcessorPlacement{330.0});
+}
 TEST(RecordLine, CarriesEveryFieldThereAndBack) {
   Record r = timed("[\"k\",1]", "split(a,2)", 1e-4);
   r.outcome.truncated = true;
@@ -103,7 +113,7 @@ TEST(RecordLine, KeepsAKeyThatIsNoJsonAsText) {
 TEST(RecordLine, SaysWhatIsWrongWithALine) {
   EXPECT_EQ(complaint("[]"), "it is no JSON object");
   EXPECT_EQ(complaint("{}"), "\"v\" is no version number");
-  EXPECT_EQ(complaint(R"({"v":3,"anything":[]})"), "newer: 3");
+  EXPECT_EQ(complaint(R"({"v":4,"anything":[]})"), "newer: 4");
   EXPECT_EQ(complaint(R"({"v":1})"), "\"task\" has no \"key\"");
   EXPECT_EQ(complaint(R"({"v":1,"task":{"key":"k"}})"), "\"target\" is missing");
   EXPECT_EQ(complaint(R"({"v":1,"task":{"key":"k"},"target":"cpu","outcome":13})"),
@@ -150,6 +160,8 @@ TEST(RecordLine, RefusesMembersOfAnotherTypeOrOutOfRange) {
   EXPECT_EQ(with(R"("device":{"cores":["a"]})"), "\"device.cores\" has an element that is no core");
   EXPECT_EQ(with(R"("registers":2147483648)"), "\"registers\" is out of range");
   EXPECT_EQ(with(R"("spill_bytes":-1)"), "\"spill_bytes\" is negative");
+  for (const char* ns : {"-1", "1e10"})
+    EXPECT_EQ(with(R"("round_trip_ns":)" + std::string(ns)), "\"round_trip_ns\" is no time of a cache line") << ns;
   EXPECT_EQ(with(R"("seed":-1)"), "\"seed\" is no number from 0 to 2^64-1");
   EXPECT_EQ(with(R"("seed":"18446744073709551616")"), "\"seed\" is no number from 0 to 2^64-1");
 }
@@ -161,10 +173,10 @@ TEST(RecordLine, IgnoresMembersThatItDoesNotKnow) {
   EXPECT_EQ(complaint(R"({"v":1,"task":{"key":"k","more":1},"target":"cpu","outcome":7,"colour":"red"})"), "fine");
 }
 TEST(RecordLine, SurvivesAnyDamage) {
-  const std::string line = golden_lines("v1.jsonl")[0];
+  const std::vector<std::string> lines = {golden_lines("v1.jsonl")[0], golden_lines("v1_placement.jsonl")[1]};
   Rng rng(3);
   for (int round = 0; round < 20000; ++round) {
-    std::string text = line;
+    std::string text = lines[static_cast<std::size_t>(round % 2)];
     for (auto n = rng.between(1, 3); n > 0 && !text.empty(); --n) {
       const auto at = static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(text.size())));
       switch (rng.below(4)) {

@@ -15,13 +15,13 @@ namespace {
 int cache_rank(const std::string& cache) { return cache == "network" ? 0 : cache == "warm" ? 1 : 2; }
 
 /// How far a record's target is from the one wanted, and which of two usable records goes first: smaller is better.
-using Rank = std::tuple<bool, TargetDistance, bool, int, int, int, double, bool>;
+using Rank = std::tuple<bool, TargetDistance, bool, int, int, int, bool, double, bool>;
 
 int within_rank(const Shape& has, const Shape& want) { return has == want ? 0 : has.empty() ? 1 : 2; }
 
-Rank rank(const Record& r, const TargetDistance& distance, bool other_device, const Shape& within) {
-  return {r.outcome.emulated(),          distance,           other_device,   -r.codegen, cache_rank(r.outcome.cache),
-          within_rank(r.within, within), r.ranked_seconds(), r.ranks_as == 0};
+Rank rank(const Record& r, const TargetDistance& distance, bool other_device, bool elsewhere, const Shape& within) {
+  return {r.outcome.emulated(),          distance,  other_device,       -r.codegen,     cache_rank(r.outcome.cache),
+          within_rank(r.within, within), elsewhere, r.ranked_seconds(), r.ranks_as == 0};
 }
 
 bool is_of_gpu(const Record& r) { return r.target.text().starts_with("cuda"); }
@@ -37,6 +37,27 @@ struct SameFigure {
 /// Nearly all figures of a task differ in their steps.
 struct HashOfSteps {
   std::size_t operator()(const Record* r) const { return std::hash<std::string_view>()(r->steps); }
+};
+
+/// The placement at hand of a task on each target that it was timed for: that of its last line there.
+class PlacementsAtHand {
+ public:
+  explicit PlacementsAtHand(const std::vector<const Record*>& records) {
+    for (auto at = records.rbegin(); at != records.rend(); ++at)
+      if ((*at)->outcome.placement.is_known() && find(**at) == nullptr) last_.push_back(*at);
+  }
+  bool is_elsewhere(const Record& r) const {
+    const Record* last = r.outcome.placement.is_known() ? find(r) : nullptr;
+    return last != nullptr && differ(last->outcome.placement, r.outcome.placement);
+  }
+
+ private:
+  const Record* find(const Record& r) const {
+    const auto found = std::ranges::find_if(
+        last_, [&](const Record* each) { return each->target == r.target && each->within == r.within; });
+    return found == last_.end() ? nullptr : *found;
+  }
+  std::vector<const Record*> last_;
 };
 
 std::string place_text(const Shape& within) { return within.empty() ? "a whole" : "a part of " + to_string(within); }
@@ -111,29 +132,42 @@ Records::List Records::find_usable(const std::string& key, const Shape& within) 
   // A schedule that was measured again (a winner is, alternately with the schedule to beat) counts with its last figure,
   // and falls when it failed.
   std::unordered_set<const Record*, HashOfSteps, SameFigure> later(candidates.size());
+  const PlacementsAtHand at_hand(candidates);
+  std::vector<const Record*> elsewhere;
   List usable;
   for (auto at = candidates.rbegin(); at != candidates.rend(); ++at) {
     const Record* r = *at;
     if (r->outcome.code == OutcomeCode::wrong_answer) wrong.insert(r->steps);
+    if (at_hand.is_elsewhere(*r)) {
+      elsewhere.push_back(r);
+      continue;
+    }
     if (!later.insert(r).second) continue;
     if (r->within == within && !r->outcome.ok()) failed.insert({r->steps, r->target});
-    if (std::isfinite(r->outcome.best_seconds())) usable.push_back(r);
+    if (std::isfinite(r->outcome.best_seconds())) usable.push_back({r, false});
   }
+  for (const Record* r : elsewhere)
+    if (later.insert(r).second && std::isfinite(r->outcome.best_seconds())) usable.push_back({r, true});
   std::reverse(usable.begin(), usable.end());
-  std::erase_if(usable, [&](const Record* r) {
-    return wrong.contains(r->steps) || (r->within != within && failed.contains({r->steps, r->target}));
+  std::erase_if(usable, [&](const Usable& each) {
+    const Record& r = *each.record;
+    return wrong.contains(r.steps) || (r.within != within && failed.contains({r.steps, r.target}));
   });
   return usable;
 }
 
 std::vector<const Record*> Records::ranking(std::string_view key, const Shape& within, const Target& target) const {
   List list = *usable(key, within);
-  std::erase_if(
-      list, [this, text = to_string(target)](const Record* r) { return r->target != text || is_of_other_device(*r); });
-  std::stable_sort(list.begin(), list.end(), [&](const Record* a, const Record* b) {
-    return rank(*a, TargetDistance{}, false, within) < rank(*b, TargetDistance{}, false, within);
+  std::erase_if(list, [this, text = to_string(target)](const Usable& each) {
+    return each.record->target != text || is_of_other_device(*each.record);
   });
-  return list;
+  const auto own = [&](const Usable& each) {
+    return rank(*each.record, TargetDistance{}, false, each.elsewhere, within);
+  };
+  std::ranges::stable_sort(list, [&](const Usable& a, const Usable& b) { return own(a) < own(b); });
+  std::vector<const Record*> records;
+  for (const Usable& each : list) records.push_back(each.record);
+  return records;
 }
 
 std::optional<RecordChoice> Records::best(std::string_view key, const Shape& within, const Target& target,
@@ -146,14 +180,14 @@ std::optional<RecordChoice> Records::best(std::string_view key, const Shape& wit
   const std::optional<Target>* has = nullptr;
   std::optional<TargetDistance> distance;
   const std::shared_ptr<const List> list = usable(key, within);
-  for (const Record* r : *list) {
+  for (const auto& [r, elsewhere] : *list) {
     if (text == nullptr || *text != r->target) {
       text = &r->target;
       has = &targets_.at(*text);
       distance = *has ? target_distance(**has, target) : std::nullopt;
     }
     if (!distance) continue;
-    const Rank own = rank(*r, *distance, is_of_other_device(*r), within);
+    const Rank own = rank(*r, *distance, is_of_other_device(*r), elsewhere, within);
     if (best && !(own < best_rank)) continue;
     if (!accepted || accepted(*r)) best = r, best_target = &**has, best_distance = *distance, best_rank = own;
   }

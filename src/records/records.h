@@ -68,6 +68,8 @@ class Records {
   /// Exact matches come first. Without one, `best` chooses the nearest record that can run there (same width of
   /// vectors; the same ISA, then the kind of core, then the nearest thread count preferred), and a sentence names the
   /// difference.
+  /// A time belongs to a placement of the processors (trial/placement.h). That of a task's last line is the one at hand: times of others
+  /// come behind its own, and a schedule counts with its last time in it, where it has one.
   /// Never chosen: schedules whose last trial failed, as this part on this target too, and those to which any record
   /// attributes wrong answers.
   /// Times of another cache mode, of another codegen version or within another tensor are never compared with each
@@ -80,7 +82,11 @@ class Records {
   std::vector<const Record*> ranking(std::string_view key, const Shape& within, const Target& target) const;
 
  private:
-  using List = std::vector<const Record*>;
+  struct Usable {
+    const Record* record;
+    bool elsewhere;  ///< its time is of another placement than the one at hand
+  };
+  using List = std::vector<Usable>;
   /// What was found of each task, until another record of it comes.
   struct Found {
     std::mutex mutex;

@@ -91,6 +91,46 @@ TEST(BestRecord, DoesNotCompareTimesOfDifferentCacheModes) {
   Records records({with(timed("k", "warm", 1), [](Record& r) { r.outcome.cache = "warm"; }), timed("k", "network", 2)});
   EXPECT_EQ(best(records, "k"), "network");
 }
+Record placed(Record r, double round_trip_ns) {
+  r.outcome.placement = {round_trip_ns};
+  return r;
+}
+TEST(BestRecord, IsOfThePlacementOfTheLastLine) {
+  Records records({placed(timed("k", "f4", 0.55), 78), placed(timed("k", "f2", 0.65), 78)});
+  EXPECT_EQ(best(records, "k"), "f4");
+  records.add(placed(timed("k", "f2", 0.7), 330));
+  EXPECT_EQ(best(records, "k"), "f2") << "of the other there is only an estimate";
+  records.add(placed(timed("k", "f4", 1.07), 330));
+  EXPECT_EQ(best(records, "k"), "f2");
+  records.add(placed(timed("k", "f1", 0.9), 81));
+  EXPECT_EQ(best(records, "k"), "f4") << "with its last time in this placement";
+  EXPECT_EQ(best(Records({timed("k", "a", 1), placed(timed("k", "b", 2), 330)}), "k"), "a")
+      << "a placement that is not known is no other one";
+}
+TEST(BestRecord, RanksTimesOfOtherPlacementsBehind) {
+  Records records({placed(timed("k", "a", 1), 78), placed(timed("k", "b", 2), 330), placed(timed("k", "c", 3), 330)});
+  std::string order;
+  for (const Record* r : records.ranking("k", {}, target("cpu -mcpu=znver5 -threads=2"))) order += r->steps;
+  EXPECT_EQ(order, "bca");
+  records.add(placed(timed("k", "a", 1), 78));
+  order.clear();
+  for (const Record* r : records.ranking("k", {}, target("cpu -mcpu=znver5 -threads=2"))) order += r->steps;
+  EXPECT_EQ(order, "abc");
+}
+TEST(BestRecord, OfAnotherTargetHasAPlacementOfItsOwn) {
+  const std::string one = "cpu -mcpu=znver5 -threads=1";
+  Records records(
+      {placed(timed("k", "a", 1), 78), placed(timed("k", "b", 2), 330), placed(timed("k", "c", 1, one), 78)});
+  EXPECT_EQ(best(records, "k"), "b");
+  EXPECT_EQ(best(records, "k", one), "c");
+}
+TEST(BestRecord, IsTheSameWhereProcessorsStay) {
+  for (const double round_trip : {0.0, 78.0}) {
+    std::vector<Record> list = {timed("k", "a", 3), timed("k", "b", 1), timed("k", "c", 2), timed("k", "b", 4)};
+    for (Record& record : list) record.outcome.placement = {round_trip};
+    EXPECT_EQ(best(Records(std::move(list)), "k"), "c");
+  }
+}
 TEST(BestRecord, OfTheEmulatedDeviceCountsWhereItIsAskedFor) {
   const Record estimated = with(timed("k", "e", 1), [](Record& r) { r.outcome.device = kEmulatedDevice; });
   const Record wrong = with(failed("k", "a", OutcomeCode::wrong_answer, "off by 1"),

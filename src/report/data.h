@@ -7,6 +7,8 @@
 
 #include "artifact/outcome_code.h"
 #include "target/machine_rates.h"
+#include "task/label.h"
+#include "trial/plan.h"
 
 namespace whet {
 
@@ -24,6 +26,7 @@ struct ReportTrial {
 struct ReportTask {
   int id = 0;
   std::string name;
+  TaskLabel label;
   int weight = 1;
   double flops = 0, bytes = 0;  ///< of one run; each input, constant and output once
   double default_seconds = std::numeric_limits<double>::infinity();
@@ -48,6 +51,7 @@ struct ReportNetwork {
 /// A kernel of the compiled network, as it was profiled: the fastest of many runs.
 struct ReportStep {
   std::string node, op;
+  TaskLabel label;
   double seconds = 0, predicted_seconds = 0;
   bool parallel = true;  ///< all workers run it; else the first one alone
 };
@@ -69,6 +73,7 @@ struct ReportProfile {
 struct ReportKernel {
   std::string node;       ///< the value that it computes or copies
   std::string op;         ///< its task's name; "" for what no kernel computes
+  TaskLabel label;        ///< its task's
   std::string from, to;   ///< the forms that it reads and writes
   bool copy = false;      ///< it computes nothing but another form
   double seconds = 0;     ///< with `excess`
@@ -81,9 +86,9 @@ struct ReportKernel {
 };
 /// A kernel that was measured and does the work of several usual ones, chosen or not.
 struct ReportCover {
-  std::string kind;                  ///< "chain", "merged"
-  std::vector<std::string> kernels;  ///< the names of the usual kernels
-  int times = 1;                     ///< how often the network could run it
+  std::string kind;                ///< "chain", "merged"
+  std::vector<TaskLabel> kernels;  ///< the usual ones
+  int times = 1;                   ///< how often the network could run it
   double seconds = 0, usual_seconds = 0;
   bool chosen = false;
 };
@@ -99,7 +104,7 @@ struct ReportLayouts {
   double network_seconds = 0, usual_network_seconds = 0;  ///< one inference by each, measured alternately
   bool differs = false;                                   ///< the chosen plan is another than the usual one
   std::string recorded_at;                                ///< when; "": the records have no plan
-  std::vector<std::string> tried;                         ///< what became of each plan that was tried in the network
+  std::vector<TriedPlan> tried;                           ///< in the network
 };
 
 struct ReportFailure {

@@ -10,7 +10,6 @@
 #include "cost/limit.h"
 #include "plan/plan.h"
 #include "plan/price.h"
-#include "plan/tried.h"
 #include "records/digest.h"
 #include "schedule/loop_tree.h"
 #include "schedule/steps.h"
@@ -104,7 +103,7 @@ std::string loops_of(const Record& record, const Task& task) {
 ReportTask describe_task(const Records& records, const Task& task, int id, const FileClock& clock,
                          const ReportSources& from) {
   ReportTask out;
-  out.id = id, out.name = task.name, out.weight = task.weight;
+  out.id = id, out.name = task.name, out.label = task.label, out.weight = task.weight;
   out.flops = flops(task.dag), out.bytes = bytes(task.dag);
   double pace = 1;  // of all times of the task, so that they compare, and the best is what a run takes by the clock
   const auto best = records.best(task.key, task.within, *from.target,
@@ -183,7 +182,10 @@ ReportKernel describe_kernel(const PricedKernels& priced, int number) {
   const std::size_t arrow = forms.find(" -> ");
   ReportKernel kernel;
   kernel.node = priced.fused.graph.value(alternative.fragment.writes.front().value).name;
-  if (alternative.task >= 0) kernel.op = alternatives.tasks[static_cast<std::size_t>(alternative.task)].name;
+  if (alternative.task >= 0) {
+    const Task& task = alternatives.tasks[static_cast<std::size_t>(alternative.task)];
+    kernel.op = task.name, kernel.label = task.label;
+  }
   kernel.from = forms.substr(0, arrow);
   kernel.to = arrow == forms.npos ? kernel.from : forms.substr(arrow + 4);
   if (names_cover(alternative.name)) kernel.from = kernel.to = to_text(kChannelsLast);
@@ -245,7 +247,7 @@ std::vector<ReportCover> covers_of(const PricedKernels& priced, const std::vecto
     ReportCover& cover = covers.emplace_back();
     cover.kind = kind_of_cover(own), cover.seconds = prices[a].alone(), cover.chosen = is_chosen;
     for (std::size_t one : instead) {
-      cover.kernels.push_back(alternatives.tasks[static_cast<std::size_t>(alternatives.all[one].task)].name);
+      cover.kernels.push_back(alternatives.tasks[static_cast<std::size_t>(alternatives.all[one].task)].label);
       cover.usual_seconds += prices[one].alone();
     }
   }
@@ -284,7 +286,7 @@ Result<ReportLayouts> layouts_of(const Records& records, const ReportSources& fr
   layouts.usual_network_seconds = plan->usual_network_seconds;
   layouts.differs = !plan->kernels.empty();
   layouts.recorded_at = plan->at;
-  for (const TriedPlan& tried : plan->tried) layouts.tried.push_back(tried_text(tried));
+  layouts.tried = plan->tried;
   return layouts;
 }
 

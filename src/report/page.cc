@@ -12,13 +12,13 @@
 namespace whet {
 namespace {
 
+/// A part of the page behind the summary.
 struct PagePart {
-  const char *id, *name;  ///< in the list of links; name "" for none
+  const char *id, *name;  ///< in the list of links
   std::string (*make)(const ReportData&);
 };
 
-constexpr std::array<PagePart, 13> kParts = {{{"summary", "", summary_section},
-                                              {"progress", "Latency over time", progress_section},
+constexpr std::array<PagePart, 12> kParts = {{{"progress", "Latency over time", progress_section},
                                               {"tasks", "Tasks", tasks_section},
                                               {"curves", "Curves", curves_section},
                                               {"roofline", "Roofline", roofline_section},
@@ -43,13 +43,6 @@ std::string title_of(const std::string& model) {
   return slash == model.npos ? model : model.substr(slash + 1);
 }
 
-std::string about(const ReportData& data) {
-  std::string text;
-  for (const std::string& part : {data.target, data.machine, data.records, data.whet})
-    if (!part.empty()) text += escaped(part) + " · ";
-  return text + "<span>" + escaped(data.written_at) + "</span>";
-}
-
 }  // namespace
 
 std::string report_html(ReportData given) {
@@ -59,22 +52,16 @@ std::string report_html(ReportData given) {
     const std::string made = part.make(data);
     if (made.empty()) continue;
     sections += made;
-    if (*part.name != '\0') links += fmt::format("<a href=\"#{}\">{}</a> ", part.id, part.name);
+    links += fmt::format("<a href=\"#{}\">{}</a> ", part.id, part.name);
   }
-  const std::string live = data.live
-                               ? "<p class=\"note live\">Tuning goes on; this page shows what was there when it was "
-                                 "written.</p>\n"
-                               : "";
   return fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n<link rel=\"icon\" href=\"data:,\">\n"
-      "<title>whet: {}</title>\n<style>\n{}</style>\n</head>\n<body>\n<main>\n<header>\n<h1>{}</h1>\n"
-      "<p class=\"about\">{}</p>\n{}</header>\n{}</main>\n<script>{}</script>\n{}</body>\n</html>\n",
-      policy(data), escaped(title_of(data.model)), report_style(), escaped(title_of(data.model)), about(data), live,
-      sections.substr(0, sections.find("<section id=\"", 1)) + "<nav aria-label=\"Sections\">" + links + "</nav>\n" +
-          sections.substr(std::min(sections.find("<section id=\"", 1), sections.size())),
-      report_script(), data.live ? fmt::format("<script>{}</script>\n", live_script()) : "");
+      "<title>whet: {}</title>\n<style>\n{}</style>\n</head>\n<body>\n<main>\n<h1>{}</h1>\n"
+      "{}<nav aria-label=\"Sections\">{}</nav>\n{}</main>\n<script>{}</script>\n{}</body>\n</html>\n",
+      policy(data), escaped(title_of(data.model)), report_style(), escaped(title_of(data.model)), summary_section(data),
+      links, sections, report_script(), data.live ? fmt::format("<script>{}</script>\n", live_script()) : "");
 }
 
 }  // namespace whet

@@ -66,6 +66,62 @@ TEST(ReportPage, IsAsItWas) {
   expect_golden("live.html", report_html(begun));
 }
 
+std::string totals_of(const ReportData& data) {
+  const std::string html = report_html(data);
+  const std::size_t at = html.find("<p class=\"totals\">");
+  return at == html.npos ? "" : html.substr(at + 18, html.find('\n', at) - at - 18);
+}
+
+TEST(ReportPage, RelatesItsTotalsInOneLine) {
+  ReportData data = made_up();
+  EXPECT_EQ(totals_of(data),
+            "Sum of the tasks by default schedules <b>426\u00a0µs</b> → tuned <b>225\u00a0µs</b> → with the plan's "
+            "kernels <b>211\u00a0µs</b> (predicted) → measured in the network <b>231\u00a0µs</b> (+9.5%), by default "
+            "schedules <b>430\u00a0µs</b> (its sum +0.9%).");
+  data.layouts = {};
+  data.tasks[2].best_seconds = INFINITY;
+  EXPECT_EQ(totals_of(data),
+            "Sum of 2 of 3 tasks by default schedules <b>421\u00a0µs</b> → tuned <b>220\u00a0µs</b> (predicted) → "
+            "measured in the network <b>231\u00a0µs</b>, by default schedules <b>430\u00a0µs</b>.");
+  data.network = {};
+  EXPECT_EQ(totals_of(data), "") << "the first sentence has both sums";
+}
+
+TEST(ReportPage, BeginsWithTheGain) {
+  const std::string html = report_html(made_up());
+  EXPECT_EQ(count(html, "</h1>\n<section id=\"summary\">\n<p class=\"lead\">One inference takes"), 1u);
+}
+
+TEST(ReportPage, NamesTheOperationOfEveryBar) {
+  const std::string html = report_html(made_up());
+  EXPECT_EQ(count(html,
+                  "<li><i class=\"k3b\"></i>1 <a href=\"#task-1\">maxpool 28x28x64 k2</a> 21.0\u00a0µs → "
+                  "20.0\u00a0µs</li>"),
+            1u);
+  const std::string many = report_html(large(20, 2));
+  EXPECT_EQ(count(many, "<summary>8 more bars</summary>"), 1u);
+  EXPECT_EQ(first_wrong_tag(many), "");
+}
+
+TEST(ReportPage, FoldsTheCurvesOfTasksWithoutGain) {
+  ReportData data = made_up();
+  EXPECT_EQ(count(report_html(data), "without gain"), 0u);
+  data.tasks[1].best_seconds = data.tasks[1].default_seconds;
+  const std::string html = report_html(data);
+  EXPECT_EQ(count(html,
+                  "<details><summary>1 curve of a task without gain</summary>\n<div class=\"small\">\n<figure "
+                  "data-task=\"1\">"),
+            1u);
+  EXPECT_EQ(count(html, "<div class=\"small\">\n<figure data-task=\"0\">"), 1u);
+}
+
+TEST(ReportPage, GivesNoPercentageOfADisturbedNetwork) {
+  ReportData data = made_up();
+  data.network.disturbed = true;
+  EXPECT_EQ(count(totals_of(data), "%"), 0u);
+  EXPECT_EQ(count(report_html(data), "The whole network's times are far from that: another program ran"), 1u);
+}
+
 TEST(ReportPage, OfNothingSaysSo) {
   const std::string html = report_html({});
   EXPECT_EQ(first_wrong_tag(html), "");
@@ -173,15 +229,18 @@ TEST(ReportPage, DoubtsAPeakThatATaskIsFarAbove) {
 
 TEST(ReportPage, SaysWhatBecameOfPlansThatWereTried) {
   ReportData data = made_up();
-  data.layouts.tried = {"0.9960 ms with 2 other kernels; not taken: <1%"};
-  EXPECT_EQ(count(report_html(data), "<li>0.9960 ms with 2 other kernels; not taken: &lt;1%</li>"), 1u);
+  data.layouts.tried = {{.kernels = 2, .network_seconds = 230e-6, .usual_network_seconds = 231e-6}};
+  EXPECT_EQ(count(report_html(data),
+                  "<li>230\u00a0µs with 2 other kernels, the usual plan 231\u00a0µs alternately; not taken: 1% in the "
+                  "median of seven is asked; it had 0.4%</li>"),
+            1u);
 }
 
 TEST(ReportPage, ComparesAChainWithTheSumOfItsUsualKernels) {
   const std::string html = report_html(made_up());
   EXPECT_EQ(count(html,
-                  "<td>chain of 2</td><td class=\"n\" data-v=\"1.5e-05\">0.0150</td>"
-                  "<td class=\"n\" data-v=\"1.8e-05\">0.0180</td><td>measured</td>"),
+                  "<td>chain of 2</td><td class=\"n\" data-v=\"1.5e-05\">15.00</td>"
+                  "<td class=\"n\" data-v=\"1.8e-05\">18.00</td><td>measured</td>"),
             1u);
   EXPECT_EQ(count(html, "excess"), 0u);
 }
@@ -193,11 +252,10 @@ TEST(ReportPage, KeepsWhatTheNetworkTookLongerOutOfAKernelsTime) {
   ReportKernel& first = data.layouts.chosen.kernels.front();
   first.usual_excess = 5e-6, first.usual_seconds += 5e-6;
   const std::string html = report_html(data);
-  EXPECT_EQ(
-      count(html,
-            ">0.0900</td><td class=\"n\" data-v=\"0.0001\">0.1000</td><td class=\"n\" data-v=\"5e-06\">0.0050</td>"
-            "<td class=\"n\" data-v=\"5e-06\">0.0050</td><td>measured</td>"),
-      1u);
+  EXPECT_EQ(count(html,
+                  ">90.00</td><td class=\"n\" data-v=\"0.0001\">100.00</td><td class=\"n\" data-v=\"5e-06\">5.00</td>"
+                  "<td class=\"n\" data-v=\"5e-06\">5.00</td><td>measured</td>"),
+            1u);
   EXPECT_EQ(count(html,
                   "25.0\u00a0µs of the first and 15.0\u00a0µs of the second are what the network took longer than its "
                   "kernels alone."),
@@ -210,10 +268,11 @@ TEST(ReportPage, EscapesWhateverNamesHold) {
   data.model = data.target = data.machine = data.records = evil;
   data.notes = data.commands = {evil};
   for (ReportTask& task : data.tasks)
-    task.name = task.note = task.limit = task.limit_why = task.schedule = task.choices = evil;
-  for (ReportKernel& kernel : data.layouts.chosen.kernels) kernel.node = kernel.op = kernel.from = kernel.cover = evil;
-  for (ReportCover& cover : data.layouts.covers) cover.kind = evil, cover.kernels = {evil, evil};
-  for (ReportStep& step : data.profile.steps) step.node = step.op = evil;
+    task.name = task.label.op = task.note = task.limit = task.limit_why = task.schedule = task.choices = evil;
+  for (ReportKernel& kernel : data.layouts.chosen.kernels)
+    kernel.node = kernel.op = kernel.label.op = kernel.from = kernel.cover = evil;
+  for (ReportCover& cover : data.layouts.covers) cover.kind = evil, cover.kernels.front().op = evil;
+  for (ReportStep& step : data.profile.steps) step.node = step.op = step.label.op = evil;
   data.profile.workers = {evil};
   data.failures = {{OutcomeCode::crash, evil, 1}};
   data.devices[0].name = data.devices[0].governor = evil;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/counted.h"
 #include "report/sections.h"
 #include "report/text.h"
 
@@ -24,17 +25,17 @@ double ratio_of(const ReportCover& cover) { return cover.seconds / cover.usual_s
 /// "conv2d 56x56x64 k3 + 28x28x64 k1"
 std::string title_of(const ReportCover& cover) {
   std::string title;
-  for (const std::string& kernel : cover.kernels) title += (title.empty() ? "" : " + ") + short_name(kernel);
+  for (const TaskLabel& kernel : cover.kernels) title += (title.empty() ? "" : " + ") + to_text(kernel);
   return cover.times > 1 ? fmt::format("{} × {}", cover.times, title) : title;
 }
 
-void draw_cover(Svg& svg, const ReportCover& cover, const Scale& x, double y) {
+void draw_cover(Svg& svg, const ReportCover& cover, const Scale& x, double y, TimeUnit unit) {
   const double at = x(std::clamp(ratio_of(cover), x.low(), x.high()));
   svg.text(kCoverLeft - 12, y + 4, fitted(title_of(cover), cover.chosen ? kBoldest : kCoverLeft - 20),
            cover.chosen ? "strong" : "", Anchor::end);
   svg.line(x(1), y, at, y, "rise");
   svg.circle(at, y, 4, cover.chosen ? "dot taken" : "dot k5", title_of(cover));
-  svg.text(kCoverRight + 18, y + 4, fmt::format("{} of {}", time_text(cover.seconds), time_text(cover.usual_seconds)),
+  svg.text(kCoverRight + 18, y + 4, fmt::format("{} of {}", unit.text(cover.seconds), unit.text(cover.usual_seconds)),
            "soft");
 }
 
@@ -42,8 +43,8 @@ std::string finding_of_covers(const std::vector<ReportCover>& covers) {
   const auto faster = std::ranges::count_if(covers, [](const ReportCover& c) { return ratio_of(c) < 1; });
   const auto chosen = std::ranges::count_if(covers, &ReportCover::chosen);
   std::string text = fmt::format("{} that {} the work of several usual ones {} measured; {} faster than these, ",
-                                 count_of(std::ssize(covers), "kernel"), covers.size() == 1 ? "does" : "do",
-                                 covers.size() == 1 ? "was" : "were",
+                                 count_of(std::ssize(covers), "kernel"), for_count(std::ssize(covers), "does", "do"),
+                                 for_count(std::ssize(covers), "was", "were"),
                                  faster == 0   ? "none is"
                                  : faster == 1 ? "1 is"
                                                : fmt::format("{} are", faster));
@@ -70,7 +71,7 @@ std::string covers_section(const ReportData& data) {
   Svg svg(960, bottom + 36, "Kernels of several groups", finding);
   svg.line(x(1), 8, x(1), bottom, "hint");
   for (std::size_t c = 0; c < covers.size(); ++c)
-    draw_cover(svg, covers[c], x, 18 + kCoverRow * static_cast<double>(c));
+    draw_cover(svg, covers[c], x, 18 + kCoverRow * static_cast<double>(c), unit_of(data));
   svg.line(kCoverLeft, bottom, kCoverRight, bottom, "axis");
   for (double tick : x.ticks(5)) {
     svg.line(x(tick), bottom, x(tick), bottom + 4, "axis");

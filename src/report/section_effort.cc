@@ -22,7 +22,7 @@ struct EffortRow {
 };
 
 EffortRow effort_of(const ReportTask& task) {
-  EffortRow row{fmt::format("{}  {}", task.id, short_name(task.name)), cost_of(task),
+  EffortRow row{fmt::format("{}  {}", task.id, to_text(task.label)), cost_of(task),
                 static_cast<double>(task.trials.size()), 0};
   for (const ReportTrial& trial : task.trials) row.seconds += trial.spent;
   return row;
@@ -136,9 +136,9 @@ std::string effort_section(const ReportData& data) {
   std::string finding = fmt::format(
       "The {} that {} half of the latency got {} of {}. Building candidates took {} of processor time, running "
       "them {}.",
-      count_of(static_cast<std::int64_t>(heavy), "task"), heavy == 1 ? "takes" : "take", share_text(trials, sum.trials),
-      count_of(static_cast<std::int64_t>(sum.trials), "trial"), duration_text(data.build_seconds),
-      duration_text(data.run_seconds));
+      count_of(static_cast<std::int64_t>(heavy), "task"), for_count(static_cast<std::int64_t>(heavy), "takes", "take"),
+      share_text(trials, sum.trials), count_of(static_cast<std::int64_t>(sum.trials), "trial"),
+      duration_text(data.build_seconds), duration_text(data.run_seconds));
   if (data.other_trials > 0)
     finding += fmt::format(" {} more {} of kernels on other layouts.", count_text(data.other_trials),
                            for_count(data.other_trials, "was", "were"));

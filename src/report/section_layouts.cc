@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/counted.h"
+#include "plan/tried.h"
 #include "report/sections.h"
 #include "report/text.h"
 
@@ -28,7 +30,8 @@ std::vector<std::string> lanes_of(const ReportPlan& plan) {
 }
 
 /// Draws a plan from `top` on. Returns where the next one may begin.
-double draw_plan(Svg& svg, const ReportPlan& plan, const char* name, double top, double px_a_second, bool is_chosen) {
+double draw_plan(Svg& svg, const ReportPlan& plan, const char* name, double top, double px_a_second, bool is_chosen,
+                 TimeUnit unit) {
   const std::vector<std::string> lanes = lanes_of(plan);
   const auto lane = [&](const std::string& form) {
     return top + 26 + kPlanLane * static_cast<double>(std::find(lanes.begin(), lanes.end(), form) - lanes.begin());
@@ -45,7 +48,7 @@ double draw_plan(Svg& svg, const ReportPlan& plan, const char* name, double top,
     const double width = kernel.seconds * px_a_second;
     if (width <= 0) continue;
     const double y1 = lane(kernel.from), y2 = lane(kernel.to);
-    const std::string style = kernel.copy ? "copy" : fmt::format("k{}l", kind_of(kernel.op));
+    const std::string style = kernel.copy ? "copy" : kind_class(kernel.label.kind) + "l";
     svg.path(fmt::format("M{} {}L{} {}", px(x), px(y1), px(x + std::max(0.6, width - 1)), px(y2)),
              style + (is_chosen ? " kernel" : " kernel faded"));
     if (!kernel.cover.empty()) {
@@ -55,7 +58,8 @@ double draw_plan(Svg& svg, const ReportPlan& plan, const char* name, double top,
       if (is_chosen)
         svg.text(x + width / 2, y1 + 17, fits ? count : std::to_string(kernel.instead), "soft", Anchor::middle);
     }
-    const std::string label = kernel.copy ? time_text(kernel.seconds - kernel.excess) : label_of(kernel.op, width - 4);
+    const std::string label =
+        kernel.copy ? unit.text(kernel.seconds - kernel.excess) : label_in(kernel.label, width - 4);
     const double wanted = kernel.copy ? width_of_label(label) : 0;
     if (is_chosen && !label.empty() && x + 2 >= free_from) {
       svg.text(kernel.copy ? x + width / 2 : x + 2, std::min(y1, y2) - 7, label, kernel.copy ? "cost" : "soft",
@@ -64,7 +68,7 @@ double draw_plan(Svg& svg, const ReportPlan& plan, const char* name, double top,
     }
     x += width;
   }
-  svg.text(end + 8, lane("nhwc") + 4, time_text(plan.seconds), is_chosen ? "figure strong" : "figure");
+  svg.text(end + 8, lane("nhwc") + 4, unit.text(plan.seconds), is_chosen ? "figure strong" : "figure");
   return top + 26 + kPlanLane * static_cast<double>(lanes.size()) + 8;
 }
 
@@ -80,12 +84,12 @@ double copies_of(const ReportPlan& plan, std::int64_t* count = nullptr) {
 }
 
 /// How much longer it takes.
-std::string told_of_runner_up(double more) {
+std::string told_of_runner_up(double more, TimeUnit unit) {
   if (!is_time(std::abs(more))) return " The runner-up takes as long.";
-  return fmt::format(" The runner-up takes {} {}.", time_text(std::abs(more)), more > 0 ? "more" : "less");
+  return fmt::format(" The runner-up takes {} {}.", unit.text(std::abs(more)), more > 0 ? "more" : "less");
 }
 
-std::string finding_of_layouts(const ReportLayouts& layouts) {
+std::string finding_of_layouts(const ReportLayouts& layouts, TimeUnit unit) {
   std::int64_t others = 0, copies = 0;
   const double copying = copies_of(layouts.chosen, &copies);
   std::int64_t covers = 0;
@@ -96,65 +100,73 @@ std::string finding_of_layouts(const ReportLayouts& layouts) {
   std::string text;
   if (others > 0 || copies > 0)
     text = fmt::format("{} {} on other forms than nhwc; {} between forms {} {}. ", count_of(others, "kernel"),
-                       others == 1 ? "works" : "work", copies == 1 ? "1 copy" : count_text(copies) + " copies",
-                       copies == 1 ? "costs" : "cost", time_text(copying));
+                       for_count(others, "works", "work"), count_of(copies, "copy", "copies"),
+                       for_count(copies, "costs", "cost"), unit.text(copying));
   if (covers > 0)
-    text += fmt::format("{} {} the work of several. ", count_of(covers, "kernel"), covers == 1 ? "does" : "do");
+    text += fmt::format("{} {} the work of several. ", count_of(covers, "kernel"), for_count(covers, "does", "do"));
   if (text.empty())
-    text = fmt::format("Every kernel works on nhwc, the usual form: {} together.", time_text(layouts.chosen.seconds));
+    text = fmt::format("Every kernel works on nhwc, the usual form: {} together.", unit.text(layouts.chosen.seconds));
   else
-    text += fmt::format("Together {}, by the usual kernels {}.", time_text(layouts.chosen.seconds),
-                        time_text(layouts.usual.seconds));
+    text += fmt::format("Together {}, by the usual kernels {}.", unit.text(layouts.chosen.seconds),
+                        unit.text(layouts.usual.seconds));
   if (is_time(layouts.chosen.excess))
     text +=
         fmt::format(" {} of the first and {} of the second are what the network took longer than its kernels alone.",
-                    time_text(layouts.chosen.excess), time_text(layouts.usual.excess));
+                    unit.text(layouts.chosen.excess), unit.text(layouts.usual.excess));
   if (layouts.network_seconds > 0 && layouts.usual_network_seconds > 0)
-    text += fmt::format(" In the network, measured alternately: {} against {}.", time_text(layouts.network_seconds),
-                        time_text(layouts.usual_network_seconds));
-  if (!layouts.runner_up.kernels.empty()) text += told_of_runner_up(layouts.runner_up.seconds - layouts.chosen.seconds);
+    text += fmt::format(" In the network, measured alternately: {} against {}.", unit.text(layouts.network_seconds),
+                        unit.text(layouts.usual_network_seconds));
+  if (!layouts.runner_up.kernels.empty())
+    text += told_of_runner_up(layouts.runner_up.seconds - layouts.chosen.seconds, unit);
   if (layouts.recorded_at.empty()) text += " The record file holds no plan: other forms were not tried to the end.";
   return text;
 }
 
-std::string ms_cell(double seconds) { return number_cell(is_time(seconds) ? ms_text(seconds) : "", seconds); }
+std::string time_cell(double seconds, TimeUnit unit) {
+  return number_cell(is_time(seconds) ? unit.number(seconds) : "", seconds);
+}
 
 /// Times are of kernels alone; what the network took longer has columns of its own.
-std::string row_of(const ReportKernel& kernel, bool has_excess) {
+std::string row_of(const ReportKernel& kernel, bool has_excess, TimeUnit unit) {
   std::string forms = kernel.from == kernel.to ? kernel.to : kernel.from + " → " + kernel.to;
   if (!kernel.cover.empty()) forms = fmt::format("{} of {}", kernel.cover, kernel.instead);
   return fmt::format("<tr><td>{}</td><td class=\"name\">{}</td><td>{}</td>{}{}{}<td>{}</td></tr>\n",
                      escaped(kernel.node), kernel.copy ? "copy" : escaped(kernel.op), escaped(forms),
-                     ms_cell(kernel.seconds - kernel.excess), ms_cell(kernel.usual_seconds - kernel.usual_excess),
-                     has_excess ? ms_cell(kernel.excess) + ms_cell(kernel.usual_excess) : "",
+                     time_cell(kernel.seconds - kernel.excess, unit),
+                     time_cell(kernel.usual_seconds - kernel.usual_excess, unit),
+                     has_excess ? time_cell(kernel.excess, unit) + time_cell(kernel.usual_excess, unit) : "",
                      kernel.measured ? "measured" : "estimated");
 }
 
 /// What became of the plans that were tried in the network.
-std::string tried_plans(const ReportLayouts& layouts) {
+std::string tried_plans(const ReportLayouts& layouts, TimeUnit unit) {
   std::string items;
-  for (const std::string& each : layouts.tried) items += fmt::format("<li>{}</li>\n", escaped(each));
+  for (const TriedPlan& each : layouts.tried)
+    items +=
+        fmt::format("<li>{}</li>\n", escaped(tried_text(each, [&](double seconds) { return unit.text(seconds); })));
   return items.empty()
              ? ""
              : fmt::format("<p class=\"remark\">Tried in the network:</p>\n<ul class=\"remark\">\n{}</ul>\n", items);
 }
 
 /// The kernels that differ from the usual ones, each beside all that it stands for.
-std::string table_of(const ReportLayouts& layouts) {
+std::string table_of(const ReportLayouts& layouts, TimeUnit unit) {
   const bool has_excess = is_time(layouts.chosen.excess);
   std::string rows;
   for (const ReportKernel& kernel : layouts.chosen.kernels)
-    if (is_other(kernel)) rows += row_of(kernel, has_excess);
+    if (is_other(kernel)) rows += row_of(kernel, has_excess, unit);
   if (rows.empty()) return "";
-  constexpr const char* kExcess =
-      "<th scope=\"col\" class=\"n\">network's<br>excess ms</th><th scope=\"col\" class=\"n\">usual<br>excess ms</th>";
+  const std::string excess = fmt::format(
+      "<th scope=\"col\" class=\"n\">network's<br>excess {0}</th><th scope=\"col\" class=\"n\">usual<br>excess "
+      "{0}</th>",
+      unit.name());
   return fmt::format(
       "<details><summary>The kernels that differ</summary>\n<div class=\"picture\" role=\"region\" tabindex=\"0\" "
       "aria-label=\"Kernels that differ\"><table class=\"sorts\"><thead><tr><th scope=\"col\">Value</th><th "
-      "scope=\"col\">Kernel</th><th scope=\"col\">Stored</th><th scope=\"col\" class=\"n\">ms</th><th scope=\"col\" "
-      "class=\"n\">usual ms</th>{}<th scope=\"col\">Time "
-      "is</th></tr></thead><tbody>\n{}</tbody></table></div></details>\n",
-      has_excess ? kExcess : "", rows);
+      "scope=\"col\">Kernel</th><th scope=\"col\">Stored</th><th scope=\"col\" class=\"n\">{0}</th><th scope=\"col\" "
+      "class=\"n\">usual {0}</th>{1}<th scope=\"col\">Time "
+      "is</th></tr></thead><tbody>\n{2}</tbody></table></div></details>\n",
+      unit.name(), has_excess ? excess : "", rows);
 }
 
 }  // namespace
@@ -162,6 +174,7 @@ std::string table_of(const ReportLayouts& layouts) {
 std::string layouts_section(const ReportData& data) {
   const ReportLayouts& layouts = data.layouts;
   if (layouts.chosen.kernels.empty() || !is_time(layouts.chosen.seconds)) return "";
+  const TimeUnit unit = unit_of(data);
   const bool has_runner_up = !layouts.runner_up.kernels.empty();
   const double longest = std::max({layouts.chosen.seconds, layouts.differs ? layouts.usual.seconds : 0.0,
                                    has_runner_up ? layouts.runner_up.seconds : 0.0});
@@ -171,16 +184,16 @@ std::string layouts_section(const ReportData& data) {
   const bool shows_usual = layouts.differs && !(has_runner_up && is_usual(layouts.runner_up));
   if (shows_usual) height += 34 + kPlanLane;
   const std::string told =
-      fmt::format("Chosen {}, usual {}", time_text(layouts.chosen.seconds), time_text(layouts.usual.seconds));
+      fmt::format("Chosen {}, usual {}", unit.text(layouts.chosen.seconds), unit.text(layouts.usual.seconds));
   Svg svg(960, height, "Layouts", told);
-  double y =
-      draw_plan(svg, layouts.chosen, layouts.differs ? "chosen" : "chosen: the usual kernels", 12, px_a_second, true);
+  double y = draw_plan(svg, layouts.chosen, layouts.differs ? "chosen" : "chosen: the usual kernels", 12, px_a_second,
+                       true, unit);
   if (has_runner_up)
     y = draw_plan(svg, layouts.runner_up, is_usual(layouts.runner_up) ? "runner-up: the usual kernels" : "runner-up", y,
-                  px_a_second, false);
-  if (shows_usual) draw_plan(svg, layouts.usual, "usual kernels", y, px_a_second, false);
-  return section("layouts", "Layouts", finding_of_layouts(layouts),
-                 picture("Layouts", svg) + table_of(layouts) + tried_plans(layouts) +
+                  px_a_second, false, unit);
+  if (shows_usual) draw_plan(svg, layouts.usual, "usual kernels", y, px_a_second, false, unit);
+  return section("layouts", "Layouts", finding_of_layouts(layouts, unit),
+                 picture("Layouts", svg) + table_of(layouts, unit) + tried_plans(layouts, unit) +
                      "<p class=\"remark\">Time runs to the right; a lane is a form in which activations are stored, a "
                      "piece is a kernel, and one that crosses lanes reads one form and writes another.</p>\n");
 }

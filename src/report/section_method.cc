@@ -14,6 +14,7 @@ constexpr std::size_t kScheduleBytes = 200000;
 }  // namespace
 
 std::string schedules_section(const ReportData& data) {
+  const TimeUnit unit = unit_of(data);
   std::string list;
   std::int64_t shown = 0, left_out = 0;
   std::size_t bytes = 0;
@@ -29,7 +30,7 @@ std::string schedules_section(const ReportData& data) {
     list += fmt::format(
         "<details><summary>{} {} <span class=\"soft\">{}</span></summary><p><code>{}</code></p>\n"
         "<pre tabindex=\"0\">{}</pre></details>\n",
-        task.id, escaped(short_name(task.name)), time_text(task.best_seconds), escaped(task.choices),
+        task.id, escaped(to_text(task.label)), unit.text(task.best_seconds), escaped(task.choices),
         escaped(task.schedule));
   }
   if (list.empty()) return "";

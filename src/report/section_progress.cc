@@ -74,15 +74,15 @@ void draw_panel(Svg& svg, const Panel& panel, const History& history, const Scal
   svg.path(d + fmt::format("H{}", px(panel.right)), "best");
 }
 
-std::string finding_of_progress(const History& history) {
+std::string finding_of_progress(const History& history, TimeUnit unit) {
   const double first = history.steps.front().seconds, last = history.steps.back().seconds;
   const auto most = std::find_if(history.steps.begin(), history.steps.end(),
                                  [&](const Improvement& step) { return first - step.seconds >= 0.9 * (first - last); });
   if (first <= last)
     return fmt::format("{} have made the sum of the tasks no smaller: {}.", count_of(history.trials, "trial"),
-                       time_text(last));
+                       unit.text(last));
   return fmt::format("{} and {} bring the sum of the tasks from {} to {}; nine tenths of that came in the first {}.",
-                     count_of(history.trials, "trial"), duration_text(history.end), time_text(first), time_text(last),
+                     count_of(history.trials, "trial"), duration_text(history.end), unit.text(first), unit.text(last),
                      duration_text(most->at));
 }
 
@@ -92,7 +92,8 @@ std::string progress_section(const ReportData& data) {
   const History history = history_of(data.tasks);
   if (history.trials == 0 || !is_time(history.steps.front().seconds)) return "";
   const double first = history.steps.front().seconds, last = history.steps.back().seconds;
-  const std::string told = finding_of_progress(history);
+  const TimeUnit unit = unit_of(data);
+  const std::string told = finding_of_progress(history, unit);
   if (first <= last) return section("progress", "Latency over time", told, "");
   // Far from the sum it would only make the curve flat: the summary has it.
   const double whole = data.network.tuned_seconds;
@@ -104,13 +105,13 @@ std::string progress_section(const ReportData& data) {
   const Panel by_trials{600, 868, "trials", static_cast<double>(history.trials)};
   draw_panel(svg, by_time, history, y, [](const Improvement& step) { return step.at; });
   draw_panel(svg, by_trials, history, y, [](const Improvement& step) { return static_cast<double>(step.trial); });
-  svg.text(56, y(first) + 4, time_text(first), "figure", Anchor::end);
-  svg.text(876, y(last) + 4, time_text(last), "figure strong");
+  svg.text(56, y(first) + 4, unit.text(first), "figure", Anchor::end);
+  svg.text(876, y(last) + 4, unit.text(last), "figure strong");
   if (is_time(measured) && std::abs(y(measured) - y(last)) > 2) {
     for (const Panel& panel : {by_time, by_trials}) svg.line(panel.left, y(measured), panel.right, y(measured), "hint");
     const bool is_near = std::abs(y(measured) - y(last)) < 13;
-    svg.text(592, y(measured) - 5, "the network, measured " + time_text(measured), "soft", Anchor::end);
-    if (!is_near) svg.text(876, y(measured) + 4, time_text(measured), "soft");
+    svg.text(592, y(measured) - 5, "the network, measured " + unit.text(measured), "soft", Anchor::end);
+    if (!is_near) svg.text(876, y(measured) + 4, unit.text(measured), "soft");
   }
   return section("progress", "Latency over time", told, picture("Latency over time", svg));
 }

@@ -89,13 +89,13 @@ void draw_dots(Svg& svg, const std::vector<Dot>& dots, const Scale& x, const Sca
       svg.line(at, y(dot.speed_before), at, y(dot.speed), "rise");
       svg.line(at - 3, y(dot.speed_before), at + 3, y(dot.speed_before), "rise");
     }
-    svg.circle(at, y(dot.speed), radius, fmt::format("k{} dot", kind_of(dot.task->name)),
-               fmt::format("{}: {:.1f} GFLOPS, {} of the time", short_name(dot.task->name), dot.speed,
+    svg.circle(at, y(dot.speed), radius, kind_class(dot.task->label.kind) + " dot",
+               fmt::format("{}: {:.1f} GFLOPS, {} of the time", to_text(dot.task->label), dot.speed,
                            share_text(dot.share, 1)));
     places.take(at - radius, y(dot.speed) - radius, 2 * radius, 2 * radius);
   }
   for (std::size_t i = 0; i < std::min(kRoofLabels, dots.size()); ++i) {
-    const std::string label = short_name(dots[i].task->name);
+    const std::string label = to_text(dots[i].task->label);
     double label_x = 0, label_y = 0;
     Anchor anchor = Anchor::start;
     const double radius = std::max(2.2, kRoofLargest * std::sqrt(dots[i].share)) - 5;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/counted.h"
 #include "cost/limit.h"
 #include "report/sections.h"
 #include "report/text.h"
@@ -55,6 +56,7 @@ std::int64_t failures_of(const ReportTask& task) {
 
 /// What all rows of the table of tasks have in common.
 struct TaskTable {
+  TimeUnit unit;
   double whole, most;    ///< seconds of all tasks, and of the heaviest
   bool counts_failures;  ///< some candidate failed
   std::string common;    ///< the note that most tasks have, which is told once; "": there is none
@@ -77,11 +79,11 @@ std::string task_row(const ReportTask& task, const ReportData& data, const TaskT
   const std::int64_t failed = failures_of(task);
   std::string cells = number_cell(std::to_string(task.id), task.id);
   cells += fmt::format(
-      "<td class=\"name\"><i class=\"k{}b\"></i>{}{}</td>", kind_of(task.name), escaped(task.name),
+      "<td class=\"name\"><i class=\"{}b\"></i>{}{}</td>", kind_class(task.label.kind), escaped(task.name),
       task.note.empty() || task.note == table.common ? "" : fmt::format("<br><small>{}</small>", escaped(task.note)));
   cells += number_cell(std::to_string(task.weight), task.weight);
-  cells += number_cell(ms_text(task.default_seconds), task.default_seconds);
-  cells += number_cell(fmt::format("<b>{}</b>", ms_text(task.best_seconds)), task.best_seconds);
+  cells += number_cell(table.unit.number(task.default_seconds), task.default_seconds);
+  cells += number_cell(fmt::format("<b>{}</b>", table.unit.number(task.best_seconds)), task.best_seconds);
   cells += number_cell(gain_of(task.default_seconds, task.best_seconds), order_of_gain(task));
   cells +=
       number_cell(share_text(cost_of(task), table.whole) + " " + share_bar(cost_of(task), table.most), cost_of(task));
@@ -105,24 +107,27 @@ std::string finding_of_tasks(const ReportData& data) {
   while (count < order.size() && part < whole / 2) part += cost_of(data.tasks[order[count++]]);
   if (!is_time(whole)) return fmt::format("{}; none has been measured.", count_of(std::ssize(data.tasks), "task"));
   return fmt::format("{} of {} {} half of the time; the heaviest, {}, takes {}.", count,
-                     count_of(std::ssize(data.tasks), "task"), count == 1 ? "takes" : "take",
-                     task_link(data.tasks[order.front()]), share_text(cost_of(data.tasks[order.front()]), whole));
+                     count_of(std::ssize(data.tasks), "task"),
+                     for_count(static_cast<std::int64_t>(count), "takes", "take"), task_link(data.tasks[order.front()]),
+                     share_text(cost_of(data.tasks[order.front()]), whole));
 }
 
 }  // namespace
 
 std::string tasks_section(const ReportData& data) {
   if (data.tasks.empty()) return "";
-  constexpr const char* kTitles =
+  const TimeUnit unit = unit_of(data);
+  const std::string titles = fmt::format(
       "<th scope=\"col\" class=\"n\">Task</th><th scope=\"col\">Computes</th><th scope=\"col\" class=\"n\">Weight</th>"
-      "<th scope=\"col\" class=\"n\">Default<br>ms</th><th scope=\"col\" class=\"n\">Best<br>ms</th>"
+      "<th scope=\"col\" class=\"n\">Default<br>{0}</th><th scope=\"col\" class=\"n\">Best<br>{0}</th>"
       "<th scope=\"col\" class=\"n\">Gain</th><th scope=\"col\" class=\"n\">Share</th>"
       "<th scope=\"col\" class=\"n\">GFLOPS</th><th scope=\"col\" class=\"n\">of peak</th>"
-      "<th scope=\"col\">Held by</th><th scope=\"col\" class=\"n\">Trials</th>";
+      "<th scope=\"col\">Held by</th><th scope=\"col\" class=\"n\">Trials</th>",
+      unit.name());
   constexpr const char* kFailed = "<th scope=\"col\" class=\"n\">Failed</th>";
   constexpr const char* kBest = "<th scope=\"col\" class=\"plain\">Best so far</th>";
   const std::vector<std::size_t> order = by_cost(data.tasks);
-  const TaskTable table{best_sum(data.tasks), cost_of(data.tasks[order.front()]),
+  const TaskTable table{unit, best_sum(data.tasks), cost_of(data.tasks[order.front()]),
                         std::ranges::any_of(data.tasks, [](const ReportTask& task) { return failures_of(task) > 0; }),
                         common_note(data.tasks)};
   std::string rows;
@@ -134,7 +139,7 @@ std::string tasks_section(const ReportData& data) {
       "class=\"sorts\">\n<thead><tr>{}{}{}</tr></thead>\n<tbody>\n{}</tbody></table></div>\n"
       "<p class=\"remark\">Weight is how often the network runs the task; share is weight × best by the sum of all. "
       "Held by: the nearest limit of this machine, and the share of it that is reached.{}</p>\n",
-      kTitles, table.counts_failures ? kFailed : "", kBest, rows,
+      titles, table.counts_failures ? kFailed : "", kBest, rows,
       table.common.empty()
           ? ""
           : fmt::format(" Of {} the tuner noted: {}.", count_of(tasks_with(table.common, data.tasks), "task"),

@@ -69,7 +69,8 @@ std::string name_of_lane(const Inference& inference, const ReportProfile& profil
   return inference.watched ? name + " " + share_text(busy, inference.length()) : name;
 }
 
-void draw_workers(Svg& svg, const Inference& inference, const ReportProfile& profile, double px_a_second) {
+void draw_workers(Svg& svg, const Inference& inference, const ReportProfile& profile, double px_a_second,
+                  TimeUnit unit) {
   for (std::size_t w = 0; w < profile.workers.size(); ++w)
     svg.text(kTimeLeft - 10, 31 + kTimeLane * static_cast<double>(w), name_of_lane(inference, profile, w), "soft",
              Anchor::end);
@@ -77,22 +78,22 @@ void draw_workers(Svg& svg, const Inference& inference, const ReportProfile& pro
     const ReportStep& step = profile.steps[stretch.step];
     const double width = (stretch.end - stretch.begin) * px_a_second;
     svg.box(kTimeLeft + stretch.begin * px_a_second, 16 + kTimeLane * static_cast<double>(stretch.worker),
-            std::max(0.3, width - 0.8), kTimeLane - 2, fmt::format("k{}", kind_of(step.op)),
-            fmt::format("{}: {}", step.node, time_text(stretch.end - stretch.begin)));
-    if (const std::string label = label_of(step.op, width - 6); stretch.worker == 0 && !label.empty())
-      svg.text(kTimeLeft + stretch.begin * px_a_second + 3, 31, label, fmt::format("on k{}t", kind_of(step.op)));
+            std::max(0.3, width - 0.8), kTimeLane - 2, kind_class(step.label.kind),
+            fmt::format("{}: {}", step.node, unit.text(stretch.end - stretch.begin)));
+    if (const std::string label = label_in(step.label, width - 6); stretch.worker == 0 && !label.empty())
+      svg.text(kTimeLeft + stretch.begin * px_a_second + 3, 31, label, "on " + kind_class(step.label.kind) + "t");
   }
 }
 
-void draw_predicted(Svg& svg, const ReportProfile& profile, double y, double px_a_second) {
+void draw_predicted(Svg& svg, const ReportProfile& profile, double y, double px_a_second, TimeUnit unit) {
   svg.text(kTimeLeft - 10, y + 9, "predicted", "soft", Anchor::end);
   double x = kTimeLeft;
   for (const ReportStep& step : profile.steps) {
     const double width = step.predicted_seconds * px_a_second;
-    if (width > 0) svg.box(x, y, std::max(0.3, width - 0.8), 9, fmt::format("k{} faded", kind_of(step.op)));
+    if (width > 0) svg.box(x, y, std::max(0.3, width - 0.8), 9, kind_class(step.label.kind) + " faded");
     x += width;
   }
-  svg.text(x + 8, y + 9, time_text(sum_of(profile.steps, &ReportStep::predicted_seconds)), "soft");
+  svg.text(x + 8, y + 9, unit.text(sum_of(profile.steps, &ReportStep::predicted_seconds)), "soft");
 }
 
 /// What several workers make of the time.
@@ -114,7 +115,7 @@ std::string told_of_workers(const Inference& inference, const ReportProfile& pro
                       share_text(sum, all * static_cast<double>(profile.workers.size())));
   if (is_time(*most))
     text += fmt::format(", most in {}",
-                        escaped(short_name(profile.steps[static_cast<std::size_t>(most - waiting.begin())].op)));
+                        escaped(to_text(profile.steps[static_cast<std::size_t>(most - waiting.begin())].label)));
   return text + ".";
 }
 
@@ -144,15 +145,15 @@ std::string told_of_prediction(const Predicted& sums, const ReportProfile& profi
       sums.took / sums.expected);
 }
 
-std::string finding_of_timeline(const Inference& inference, const ReportProfile& profile) {
+std::string finding_of_timeline(const Inference& inference, const ReportProfile& profile, TimeUnit unit) {
   const double all = inference.length();
   std::size_t slowest = 0;
   for (std::size_t s = 0; s < profile.steps.size(); ++s)
     if (inference.length_of(s) > inference.length_of(slowest)) slowest = s;
   std::string text = fmt::format(
       "{} {} {}, one after another; the slowest, {}, takes {}.", count_of(std::ssize(profile.steps), "kernel"),
-      profile.steps.size() == 1 ? "takes" : "take", time_text(all), escaped(short_name(profile.steps[slowest].op)),
-      share_text(inference.length_of(slowest), all));
+      for_count(std::ssize(profile.steps), "takes", "take"), unit.text(all),
+      escaped(to_text(profile.steps[slowest].label)), share_text(inference.length_of(slowest), all));
   if (profile.workers.size() > 1) text += told_of_workers(inference, profile);
   text += told_of_prediction(predicted_of(inference, profile), profile);
   if (is_time(profile.seconds) && profile.seconds > all)
@@ -161,18 +162,18 @@ std::string finding_of_timeline(const Inference& inference, const ReportProfile&
   return text;
 }
 
-std::string row_of_step(const ReportStep& step, double all, double waits, bool disturbed) {
+std::string row_of_step(const ReportStep& step, double all, double waits, bool disturbed, TimeUnit unit) {
   const bool has = !disturbed && is_time(step.predicted_seconds) && is_time(step.seconds);
   const double off = has ? 100 * (step.seconds / step.predicted_seconds - 1) : 0;
   return fmt::format("<tr><td class=\"name\">{}</td><td class=\"name\">{}</td>{}{}{}{}{}</tr>\n", escaped(step.node),
-                     escaped(step.op), number_cell(ms_text(step.seconds), step.seconds),
+                     escaped(step.op), number_cell(unit.number(step.seconds), step.seconds),
                      number_cell(share_text(step.seconds, all), step.seconds),
-                     number_cell(ms_text(step.predicted_seconds), step.predicted_seconds),
+                     number_cell(unit.number(step.predicted_seconds), step.predicted_seconds),
                      number_cell(has ? fmt::format("{:+.0f}%", off) : "", off),
                      number_cell(waits < 0 ? "" : share_text(waits, 1), waits));
 }
 
-std::string slowest_steps(const Inference& inference, const ReportProfile& profile) {
+std::string slowest_steps(const Inference& inference, const ReportProfile& profile, TimeUnit unit) {
   std::vector<std::size_t> steps(profile.steps.size());
   std::iota(steps.begin(), steps.end(), std::size_t{0});
   std::stable_sort(steps.begin(), steps.end(),
@@ -185,16 +186,16 @@ std::string slowest_steps(const Inference& inference, const ReportProfile& profi
   for (const std::size_t s : steps) {
     const double held = static_cast<double>(profile.workers.size()) * inference.length_of(s);
     const bool is_known = inference.watched && profile.steps[s].parallel && is_time(held);
-    rows += row_of_step(profile.steps[s], all, is_known ? waiting[s] / held : -1, disturbed);
+    rows += row_of_step(profile.steps[s], all, is_known ? waiting[s] / held : -1, disturbed, unit);
   }
   return fmt::format(
-      "<details><summary>The {} slowest kernels</summary>\n<div class=\"picture\" role=\"region\" tabindex=\"0\" "
+      "<details><summary>The {0} slowest kernels</summary>\n<div class=\"picture\" role=\"region\" tabindex=\"0\" "
       "aria-label=\"Slowest kernels\"><table class=\"sorts\"><thead><tr><th scope=\"col\">Computes</th><th "
-      "scope=\"col\">Kernel</th><th scope=\"col\" class=\"n\">ms</th><th scope=\"col\" class=\"n\">Share</th><th "
-      "scope=\"col\" class=\"n\">predicted ms</th><th scope=\"col\" "
+      "scope=\"col\">Kernel</th><th scope=\"col\" class=\"n\">{1}</th><th scope=\"col\" class=\"n\">Share</th><th "
+      "scope=\"col\" class=\"n\">predicted {1}</th><th scope=\"col\" "
       "class=\"n\">Off</th><th scope=\"col\" "
-      "class=\"n\">Waits</th></tr></thead><tbody>\n{}</tbody></table></div></details>\n",
-      steps.size(), rows);
+      "class=\"n\">Waits</th></tr></thead><tbody>\n{2}</tbody></table></div></details>\n",
+      steps.size(), unit.name(), rows);
 }
 
 }  // namespace
@@ -202,6 +203,7 @@ std::string slowest_steps(const Inference& inference, const ReportProfile& profi
 std::string timeline_section(const ReportData& data) {
   const ReportProfile& profile = data.profile;
   if (profile.steps.empty() || profile.workers.empty()) return "";
+  const TimeUnit unit = unit_of(data);
   const Inference inference = inference_of(profile);
   const double all = inference.length();
   if (!is_time(all)) return "";
@@ -209,18 +211,18 @@ std::string timeline_section(const ReportData& data) {
   const double px_a_second = kTimeLength / std::max(all, predicted);
   const double bottom = 16 + kTimeLane * static_cast<double>(profile.workers.size());
   Svg svg(960, bottom + 54, "Timeline of an inference",
-          fmt::format("{} in {}", count_of(std::ssize(profile.steps), "kernel"), time_text(all)));
-  draw_workers(svg, inference, profile, px_a_second);
-  svg.text(kTimeLeft + all * px_a_second + 8, 31, time_text(all), "figure strong");
-  if (predicted > 0) draw_predicted(svg, profile, bottom + 3, px_a_second);
-  const Scale x(0, all * 1e3, kTimeLeft, kTimeLeft + all * px_a_second);
+          fmt::format("{} in {}", count_of(std::ssize(profile.steps), "kernel"), unit.text(all)));
+  draw_workers(svg, inference, profile, px_a_second, unit);
+  svg.text(kTimeLeft + all * px_a_second + 8, 31, unit.text(all), "figure strong");
+  if (predicted > 0) draw_predicted(svg, profile, bottom + 3, px_a_second, unit);
+  const Scale x(0, unit.value(all), kTimeLeft, kTimeLeft + all * px_a_second);
   const double axis = bottom + 20;
   svg.line(kTimeLeft, axis, kTimeLeft + all * px_a_second, axis, "axis");
   for (double tick : x.ticks(8)) {
     svg.line(x(tick), axis, x(tick), axis + 4, "axis");
     svg.text(x(tick), axis + 17, tick_text(tick), "soft", Anchor::middle);
   }
-  svg.text(kTimeLeft + all * px_a_second + 8, axis + 17, "ms", "soft");
+  svg.text(kTimeLeft + all * px_a_second + 8, axis + 17, unit.name(), "soft");
   const char* remark = inference.watched
                            ? "The fastest of many inferences, with a barrier behind each kernel; a gap in a lane is a "
                              "worker that waits, and the share beside its name is the time in which it works. In the "
@@ -228,8 +230,8 @@ std::string timeline_section(const ReportData& data) {
                              "alone."
                            : "A kernel's time is the fastest of many inferences; predicted is what tuning measured of "
                              "it alone.";
-  return section("timeline", "Timeline", finding_of_timeline(inference, profile),
-                 picture("Timeline", svg) + slowest_steps(inference, profile) +
+  return section("timeline", "Timeline", finding_of_timeline(inference, profile, unit),
+                 picture("Timeline", svg) + slowest_steps(inference, profile, unit) +
                      fmt::format("<p class=\"remark\">{}</p>\n", remark));
 }
 

@@ -24,7 +24,7 @@ std::string number_cell(std::string_view text, double order) {
 }
 
 std::string task_link(const ReportTask& task) {
-  return fmt::format("<a href=\"#task-{}\">{}</a>", task.id, escaped(short_name(task.name)));
+  return fmt::format("<a href=\"#task-{}\">{}</a>", task.id, escaped(to_text(task.label)));
 }
 
 }  // namespace whet

@@ -24,6 +24,9 @@ std::string devices_section(const ReportData&);
 std::string schedules_section(const ReportData&);
 std::string method_section(const ReportData&);
 
+/// What relates the totals of the page; "" where there is nothing but the two sums of the tasks.
+std::string totals_line(const ReportData&);
+
 ///   finding, body  HTML
 std::string section(std::string_view id, std::string_view heading, std::string_view finding, std::string_view body);
 /// A picture that scrolls on its own where the page is narrow.

@@ -20,9 +20,10 @@ body{max-width:66rem;margin:0 auto;padding:2.5rem 1rem 4rem}
 h1{font-size:1.9rem;font-weight:400;margin:0;line-height:1.2;overflow-wrap:anywhere}
 h2{font:600 .78rem/1.4 var(--sans);letter-spacing:.06em;text-transform:uppercase;color:var(--soft);margin:0 0 .2rem}
 html,h2{--sans:system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,"Liberation Sans",sans-serif}
-section{margin:3rem 0 0}
-.about{color:var(--soft);margin:.3rem 0 0;overflow-wrap:anywhere} .about span{white-space:nowrap}
-.lead{font-size:1.25rem;line-height:1.45;margin:1.4rem 0 1rem;max-width:46rem}
+section{margin:3rem 0 0} #summary{margin:0}
+.about{color:var(--soft);margin:.8rem 0;font-size:.86rem;overflow-wrap:anywhere} .about span{white-space:nowrap}
+.lead{font-size:1.25rem;line-height:1.45;margin:.9rem 0 .7rem;max-width:46rem}
+.totals{margin:0;max-width:46rem} .totals b{font-weight:600} .totals small{display:block;line-height:1.4;margin-top:.2rem;color:var(--soft)}
 .lead b,.finding b{font-weight:600;color:var(--best)}
 .finding{margin:0 0 .8rem;max-width:46rem;font-size:1.06rem}
 .remark,.note,small,figcaption,details,.filter{font-size:.86rem}
@@ -57,7 +58,7 @@ td{padding:.17rem .55rem .17rem 0;vertical-align:baseline;white-space:nowrap;bor
 td.name{white-space:normal;min-width:17rem;overflow-wrap:anywhere} td.words{white-space:normal;min-width:9rem} .n{text-align:right} th:last-child,td:last-child{padding-right:0}
 table.narrow{width:auto} .narrow th,.narrow td{padding-right:1.4rem}
 td small{font-size:inherit;color:var(--soft)} td b{font-weight:600} td svg{display:inline-block;vertical-align:-1px}
-td i{display:inline-block;width:.55em;height:.55em;margin-right:.5em}
+td i,.pieces i{display:inline-block;width:.55em;height:.55em;margin-right:.5em}
 .k0b{background:var(--k0)} .k1b{background:var(--k1)} .k2b{background:var(--k2)} .k3b{background:var(--k3)} .k4b{background:var(--k4)} .k5b{background:var(--k5)}
 tr:target td{background:var(--grid)} tr[hidden],figure[hidden]{display:none}
 th button{all:unset;cursor:pointer;color:inherit} th button:hover{color:var(--best)}
@@ -66,6 +67,7 @@ th[aria-sort=ascending] button::after{content:" ↑"} th[aria-sort=descending] b
 input,.live button{font:inherit;color:inherit;background:transparent;border:0;border-bottom:1px solid var(--soft);padding:.1rem .2rem;width:14rem;max-width:100%}
 .live button{width:auto;cursor:pointer}
 .small{display:grid;grid-template-columns:repeat(auto-fill,minmax(226px,1fr));gap:.9rem 1rem}
+.pieces{list-style:none;display:grid;grid-template-columns:repeat(auto-fill,minmax(17rem,1fr));gap:.15rem 1rem;padding:0;margin:.5rem 0;font:.8rem/1.4 var(--sans)}
 figure{margin:0} figcaption{line-height:1.2} figcaption b{font-weight:400;color:var(--soft)}
 details{margin:.5rem 0} summary{cursor:pointer}
 pre,code{font:.75rem/1.45 ui-monospace,Menlo,Consolas,"Liberation Mono",monospace;overflow-wrap:anywhere} pre{overflow-x:auto;margin:.4rem 0;overflow-wrap:normal}

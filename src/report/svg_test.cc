@@ -50,22 +50,38 @@ TEST(LabelPlaces, GiveEachLabelAPlaceOfItsOwn) {
   EXPECT_FALSE(full.find(100, 100, "third", x1, y1, anchor));
 }
 
-TEST(ReportText, ShortensTheNamesOfTasks) {
-  EXPECT_EQ(short_name("conv2d+bias+relu 1x56x56x64 k3 s1 p1"), "conv2d 56x56x64 k3");
-  EXPECT_EQ(short_name("transpose+conv2d+bias 1x112x112x64 k7 s2 p3"), "conv2d 112x112x64 k7");
-  EXPECT_EQ(short_name("dense+add 1x1000"), "dense 1000");
-  EXPECT_EQ(short_name("pad+maxpool+relu 1x28x28x64 k2"), "maxpool 28x28x64 k2");
-  EXPECT_EQ(short_name(""), "");
-  EXPECT_EQ(label_of("conv2d+bias 1x56x56x64 k3 s1 p1", 60), "56x56x64");
-  EXPECT_EQ(label_of("conv2d+bias 1x56x56x64 k3 s1 p1", 20), "");
+TEST(ReportText, GivesAsMuchOfALabelAsFits) {
+  const TaskLabel label{OperatorKind::convolution, "conv2d", "56x56x64", "k3"};
+  EXPECT_EQ(label_in(label, 200), "conv2d 56x56x64 k3");
+  EXPECT_EQ(label_in(label, 100), "conv2d 56x56x64");
+  EXPECT_EQ(label_in(label, 60), "conv2d") << "the operation is what a bar always names";
+  EXPECT_EQ(label_in(label, 20), "");
+  EXPECT_EQ(label_in({OperatorKind::elementwise, "2 small tasks"}, 20), "");
 }
 
-TEST(ReportText, GivesThreeDigitsAndAUnit) {
-  EXPECT_EQ(time_text(12.34e-3), "12.3 ms");
-  EXPECT_EQ(time_text(231e-6), "231 µs");
-  EXPECT_EQ(time_text(0.9996e-3), "1.00 ms");
-  EXPECT_EQ(time_text(1.5), "1.50 s");
-  EXPECT_EQ(time_text(-1), "–");
+TEST(ReportText, WritesAllTimesOfAPageInOneUnit) {
+  const TimeUnit ms(5e-3), us(0.9e-3);
+  EXPECT_EQ(ms.text(12.34e-3), "12.3\u00a0ms");
+  EXPECT_EQ(ms.text(0.9996e-3), "1.00\u00a0ms");
+  EXPECT_EQ(ms.text(31.2e-6), "0.0312\u00a0ms");
+  EXPECT_EQ(ms.text(1.5), "1500\u00a0ms");
+  EXPECT_EQ(ms.number(31.2e-6), "0.0312");
+  EXPECT_EQ(us.text(231e-6), "231\u00a0µs");
+  EXPECT_EQ(us.text(1.2e-3), "1200\u00a0µs");
+  EXPECT_EQ(us.number(231e-6), "231.00");
+  EXPECT_EQ(us.text(-1), "–");
+}
+
+TEST(ReportText, ChoosesTheUnitByTheNetworkOrItsTasks) {
+  ReportData data;
+  data.tasks.resize(1);
+  data.tasks[0].best_seconds = 2e-3;
+  EXPECT_EQ(unit_of(data).name(), "ms");
+  data.network.tuned_seconds = 0.5e-3;
+  EXPECT_EQ(unit_of(data).name(), "µs");
+}
+
+TEST(ReportText, WritesCountsAndShares) {
   EXPECT_EQ(count_text(1234567), "1,234,567");
   EXPECT_EQ(count_of(1, "task"), "1 task");
   EXPECT_EQ(share_text(1, 3), "33%");

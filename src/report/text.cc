@@ -29,28 +29,16 @@ std::size_t character_at(std::string_view text) {
   return is_long || is_none ? 0 : size;
 }
 
+/// Six digits behind the point at most: a millionth of an inference is nothing.
 std::string three_digits(double value) {
-  const int digits = value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
-  return fmt::format("{:.{}f}", value, digits);
+  const int above = static_cast<int>(std::floor(std::log10(value * 1.0005)));
+  return fmt::format("{:.{}f}", value, std::clamp(2 - above, 0, 6));
 }
 
-struct KindOfOperator {
-  std::string_view name;
-  std::vector<std::string_view> words;
-};
-
-/// The first row that fits decides.
-const std::vector<KindOfOperator>& kinds() {
-  static const std::vector<KindOfOperator> table = {
-      {"depthwise", {"depthwise"}},
-      {"convolution", {"conv"}},
-      {"matrix product", {"dense", "matmul", "attention", "gemm"}},
-      {"pool or reduction", {"pool", "reduce", "softmax"}},
-      {"copy", {"transpose", "concat", "gather", "pad", "slice", "copy", "resize"}},
-      {"elementwise", {}},
-  };
-  return table;
-}
+// In the order of the enum.
+constexpr std::string_view kKindNames[] = {"depthwise",         "convolution", "matrix product",
+                                           "pool or reduction", "copy",        "elementwise"};
+static_assert(std::size(kKindNames) == kOperatorKinds);
 
 }  // namespace
 
@@ -81,14 +69,23 @@ std::string escaped(std::string_view text) {
 
 bool is_time(double seconds) { return std::isfinite(seconds) && seconds > 0; }
 
-std::string time_text(double seconds) {
-  if (!is_time(seconds)) return kNothing;
-  if (seconds < 0.9995e-3) return three_digits(seconds * 1e6) + " µs";
-  if (seconds < 0.9995) return three_digits(seconds * 1e3) + " ms";
-  return three_digits(seconds) + " s";
+TimeUnit::TimeUnit(double latency) : per_second_(latency < 1e-3 ? 1e6 : 1e3), decimals_(latency < 1e-3 ? 2 : 4) {}
+
+std::string_view TimeUnit::name() const { return per_second_ == 1e6 ? "µs" : "ms"; }
+
+std::string TimeUnit::text(double seconds) const {
+  return is_time(seconds) ? fmt::format("{}\u00a0{}", three_digits(value(seconds)), name()) : kNothing;
 }
 
-std::string ms_text(double seconds) { return is_time(seconds) ? fmt::format("{:.4f}", seconds * 1e3) : kNothing; }
+std::string TimeUnit::number(double seconds) const {
+  return is_time(seconds) ? fmt::format("{:.{}f}", value(seconds), decimals_) : kNothing;
+}
+
+TimeUnit unit_of(const ReportData& data) {
+  for (const double latency : {data.network.tuned_seconds, best_sum(data.tasks), data.profile.seconds})
+    if (is_time(latency)) return TimeUnit(latency);
+  return TimeUnit(data.layouts.chosen.seconds);
+}
 
 std::string gain_of(double before, double after) {
   return is_time(before) && is_time(after) ? fmt::format("{:.2f}×", before / after) : kNothing;
@@ -107,8 +104,8 @@ std::string count_text(std::int64_t count) {
   return (count < 0 ? "-" : "") + digits;
 }
 
-std::string count_of(std::int64_t count, const std::string& noun) {
-  return count_text(count) + " " + std::string(for_count(count, noun, noun + "s"));
+std::string count_of(std::int64_t count, const std::string& noun, const std::string& plural) {
+  return count_text(count) + " " + std::string(for_count(count, noun, plural.empty() ? noun + "s" : plural));
 }
 
 std::string duration_text(double seconds) {
@@ -124,41 +121,15 @@ std::string px(double value) {
   return text;
 }
 
-std::string short_name(std::string_view task) {
-  const std::size_t space = std::min(task.find(' '), task.size());
-  const std::string_view operators = task.substr(0, space);
-  std::string_view rest = task.substr(std::min(space + 1, task.size()));
-  std::string name(operators.substr(0, operators.find('+')));
-  for (std::string_view word : kinds()[static_cast<std::size_t>(kind_of(task))].words)
-    if (const std::size_t at = operators.find(word); at != operators.npos) {
-      const std::size_t plus = operators.rfind('+', at), begin = plus == operators.npos ? 0 : plus + 1;
-      name = operators.substr(begin, operators.find('+', at) - begin);
-      break;
-    }
-  if (rest.starts_with("1x")) rest.remove_prefix(2);
-  const std::size_t window = rest.find(' ');
-  const std::size_t end = window == rest.npos ? rest.size() : std::min(rest.find(' ', window + 1), rest.size());
-  return rest.empty() ? name : name + " " + std::string(rest.substr(0, end));
+std::string label_in(const TaskLabel& label, double width) {
+  for (const std::string& text : {to_text(label), label.op + " " + label.shape, label.op})
+    if (width_of_label(text) <= width) return text;
+  return "";
 }
 
-std::string label_of(std::string_view task, double width) {
-  std::string name = short_name(task);
-  if (width_of_label(name) <= width) return name;
-  const std::size_t from = name.find(' ');
-  if (from == name.npos) return "";
-  const std::string shape = name.substr(from + 1, name.find(' ', from + 1) - from - 1);
-  return width_of_label(shape) <= width ? shape : "";
-}
+std::string kind_class(OperatorKind kind) { return "k" + std::to_string(static_cast<int>(kind)); }
 
-int kind_of(std::string_view task) {
-  const std::string_view operators = task.substr(0, task.find(' '));
-  for (std::size_t kind = 0; kind < kinds().size(); ++kind)
-    for (std::string_view word : kinds()[kind].words)
-      if (operators.find(word) != operators.npos) return static_cast<int>(kind);
-  return kOperatorKinds - 1;
-}
-
-std::string_view kind_name(int kind) { return kinds()[static_cast<std::size_t>(kind)].name; }
+std::string_view kind_name(OperatorKind kind) { return kKindNames[static_cast<std::size_t>(kind)]; }
 
 bool is_compared(const ReportTask& task) { return is_time(task.default_seconds) && is_time(task.best_seconds); }
 
@@ -170,6 +141,14 @@ ReportSums compared_sums(const std::vector<ReportTask>& tasks) {
     sums.before += task.weight * task.default_seconds, sums.after += task.weight * task.best_seconds;
   }
   return sums;
+}
+
+std::string tasks_of(const ReportSums& sums, const ReportData& data) {
+  return fmt::format("{} of {}", sums.tasks, count_of(std::ssize(data.tasks), "task"));
+}
+
+bool was_measured(const ReportNetwork& network) {
+  return is_time(network.untuned_seconds) && is_time(network.tuned_seconds);
 }
 
 double best_sum(const std::vector<ReportTask>& tasks) {

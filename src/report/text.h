@@ -12,31 +12,44 @@ namespace whet {
 /// Text as HTML and SVG want it: `&`, `<`, `>`, `"` and `'` escaped; what is no UTF-8 or a control character is U+FFFD.
 std::string escaped(std::string_view);
 
-/// "12.3 ms", "231 µs", "1.24 s": three digits and a space that does not break; "–" for what is no time.
-std::string time_text(double seconds);
-/// "12.3", in ms: for columns that name the unit.
-std::string ms_text(double seconds);
+/// The unit of all times of a page, so that they compare at a glance: µs where an inference takes less than a millisecond,
+/// else ms. How long tuning took is no such time: see duration_text.
+class TimeUnit {
+ public:
+  ///   latency  of an inference [s]
+  explicit TimeUnit(double latency);
+  double value(double seconds) const { return seconds * per_second_; }
+  std::string_view name() const;
+  /// "12.3 ms", "0.0312 ms": three digits and a space that does not break; "–" for what is no time.
+  std::string text(double seconds) const;
+  /// "12.3000": for columns that name the unit; all have as many digits behind the point.
+  std::string number(double seconds) const;
+
+ private:
+  double per_second_;
+  int decimals_;
+};
+TimeUnit unit_of(const ReportData&);
+
 /// "1.84x"; "–" where one of the two is no time.
 std::string gain_of(double before, double after);
 /// "38%", "0.4%"; "–" where the whole is nothing.
 std::string share_text(double part, double whole);
 /// "1,234"
 std::string count_text(std::int64_t);
-/// "1 task", "3 tasks"
-std::string count_of(std::int64_t, const std::string& noun);
+/// "1 task", "3 tasks"; "2 copies" of a noun whose plural is given.
+std::string count_of(std::int64_t, const std::string& noun, const std::string& plural = {});
 /// "23 s", "4.1 min", "2.3 h"
 std::string duration_text(double seconds);
 /// A coordinate of a picture, to a tenth, without a zero behind the point.
 std::string px(double);
 
-/// "conv2d+bias+relu 1x56x56x64 k3 s1 p1" -> "conv2d 56x56x64 k3": what a label has room for.
-std::string short_name(std::string_view task);
-/// The longest name of the task that fits into `width` px: "conv2d 56x56x64 k3", "56x56x64", "".
-std::string label_of(std::string_view task, double width);
-/// Which of the kinds of operators a task is of, 0 to 5; what decides is the operator that costs most.
-int kind_of(std::string_view task);
-constexpr int kOperatorKinds = 6;
-std::string_view kind_name(int kind);
+/// As much of the label as fits into `width` px: "conv2d 56x56x64 k3", "conv2d 56x56x64", "conv2d", "".
+std::string label_in(const TaskLabel&, double width);
+/// "k0": the class of CSS that gives a kind its colour.
+std::string kind_class(OperatorKind);
+std::string_view kind_name(OperatorKind);
+constexpr int kOperatorKinds = static_cast<int>(OperatorKind::elementwise) + 1;
 
 bool is_time(double seconds);
 /// Sum of weight x latency of all tasks that have a time (a task without a best runs on its default).
@@ -49,6 +62,9 @@ struct ReportSums {
   double before = 0, after = 0;  ///< by default schedules, by the best
 };
 ReportSums compared_sums(const std::vector<ReportTask>&);
+/// "1 of 3 tasks"
+std::string tasks_of(const ReportSums&, const ReportData&);
+bool was_measured(const ReportNetwork&);
 /// The task's part of a network: weight x best.
 double cost_of(const ReportTask&);
 /// Numbers of the tasks in `tasks`, those that cost most first.

@@ -29,9 +29,17 @@ int place_weights(whet_model& model, bool map, whet_error* error) {
   return 0;
 }
 
-int fill(whet_model& model, const whet_open_options& options, whet_error* error) {
-  if (parse_model(model.image.plan, model.image.plan_bytes, &model.view, error) != 0) return -1;
-  const PlanHeader& header = *model.view.header;
+std::uint64_t worker_bytes_of(const ModelView& view) {
+  std::uint64_t most = 0;
+  for (std::uint32_t i = 0; i < view.header->steps.count; ++i) {
+    if (view.steps[i].worker_bytes > most) most = view.steps[i].worker_bytes;
+  }
+  return most;
+}
+
+int check_usual(const whet_model& model, whet_error* error) {
+  const ModelView& view = model.usual().view;
+  const PlanHeader& header = *view.header;
   if (header.weights_bytes != model.image.weights_bytes) {
     return whet_fail(error, "the model's plan asks for %llu bytes of weights; there are %llu",
                      static_cast<unsigned long long>(header.weights_bytes),
@@ -39,13 +47,41 @@ int fill(whet_model& model, const whet_open_options& options, whet_error* error)
   }
   if (header.device.length != 0) {
     return whet_fail(error, "model %s is compiled for the device %s; its runtime knows the CPU alone",
-                     model.view.text(header.name), model.view.text(header.device));
+                     view.text(header.name), view.text(header.device));
   }
-  if (check_required_isa(model.view, error) != 0) return -1;
-  model.info = describe_model(model.view);
-  model.inputs = describe_tensors(model.view, model.view.inputs, header.inputs.count);
-  model.outputs = describe_tensors(model.view, model.view.outputs, header.outputs.count);
-  if (model.inputs == nullptr || model.outputs == nullptr) return whet_fail(error, "no memory to open the model");
+  return check_required_isa(view, error);
+}
+
+/// The plans of all variants, the usual one first: the others have to agree with it.
+int parse_plans(whet_model& model, whet_error* error) {
+  if (parse_sizes(model.image.plan, model.image.plan_bytes, &model.plans, error) != 0) return -1;
+  const std::uint32_t count = model.plans.variant_count(), usual = model.plans.usual();
+  model.variants = static_cast<ModelVariant*>(calloc(count, sizeof(ModelVariant)));
+  if (model.variants == nullptr) return whet_fail(error, "no memory to open the model");
+  ModelView* const first = &model.variants[usual].view;
+  if (parse_variant(model.plans, usual, nullptr, first, error) != 0 || check_usual(model, error) != 0) return -1;
+  for (std::uint32_t v = 0; v < count; ++v) {
+    if (v != usual && parse_variant(model.plans, v, first, &model.variants[v].view, error) != 0) return -1;
+  }
+  return 0;
+}
+
+int describe(whet_model& model, whet_error* error) {
+  model.info = describe_model(model.usual().view);
+  model.sizes = describe_sizes(model.plans);
+  bool all = model.sizes != nullptr;
+  for (std::uint32_t v = 0; all && v < model.plans.variant_count(); ++v) {
+    ModelVariant& variant = model.variants[v];
+    variant.inputs = describe_tensors(variant.view, variant.view.inputs, variant.view.header->inputs.count);
+    variant.outputs = describe_tensors(variant.view, variant.view.outputs, variant.view.header->outputs.count);
+    variant.worker_bytes = worker_bytes_of(variant.view);
+    all = variant.inputs != nullptr && variant.outputs != nullptr;
+  }
+  return all ? 0 : whet_fail(error, "no memory to open the model");
+}
+
+int fill(whet_model& model, const whet_open_options& options, whet_error* error) {
+  if (parse_plans(model, error) != 0 || describe(model, error) != 0) return -1;
   return place_weights(model, options.map_weights != 0, error);
 }
 
@@ -70,8 +106,12 @@ void model_close(whet_model* model) {
   if (model == nullptr) return;
   pool_destroy(model->own_pool);
   if (model->weights != model->image.weights && model->weights != nullptr) return_weights_copy(model->weights);
-  free(model->inputs);
-  free(model->outputs);
+  for (std::uint32_t v = 0; model->variants != nullptr && v < model->plans.variant_count(); ++v) {
+    free(model->variants[v].inputs);
+    free(model->variants[v].outputs);
+  }
+  free(model->variants);
+  free(model->sizes);
   model->~whet_model();
   free(model);
 }
@@ -79,11 +119,24 @@ void model_close(whet_model* model) {
 const whet_model_info* model_info(const whet_model* model) { return &model->info; }
 
 const whet_tensor_info* model_input(const whet_model* model, std::uint32_t i) {
-  return i < model->info.inputs ? &model->inputs[i] : nullptr;
+  return i < model->info.inputs ? &model->usual().inputs[i] : nullptr;
 }
 
 const whet_tensor_info* model_output(const whet_model* model, std::uint32_t i) {
-  return i < model->info.outputs ? &model->outputs[i] : nullptr;
+  return i < model->info.outputs ? &model->usual().outputs[i] : nullptr;
+}
+
+std::uint32_t model_size_count(const whet_model* model) { return model->plans.size_count(); }
+
+const whet_size_info* model_size(const whet_model* model, std::uint32_t k) {
+  return k < model->plans.size_count() ? &model->sizes[k] : nullptr;
+}
+
+ModelShapes model_shapes(const whet_model* model) {
+  const auto inputs_at = [](const void* of, std::uint32_t variant) -> const whet_tensor_info* {
+    return static_cast<const whet_model*>(of)->variants[variant].inputs;
+  };
+  return {&model->plans, model->sizes, model->info.inputs, inputs_at, model};
 }
 
 int model_own_pool(whet_model* model, whet_pool** pool, whet_error* error) {

@@ -3,9 +3,10 @@
 #include <cstdint>
 
 #include "artifact/kernel_args.h"
-#include "artifact/model_format.h"
+#include "artifact/sized_plan.h"
 #include "runtime/memory.h"
 #include "runtime/process.h"
+#include "runtime/shapes.h"
 #include "whet/model.h"
 
 namespace whet {
@@ -27,19 +28,34 @@ void model_close(whet_model* model);
 const whet_model_info* model_info(const whet_model* model);
 const whet_tensor_info* model_input(const whet_model* model, std::uint32_t i);
 const whet_tensor_info* model_output(const whet_model* model, std::uint32_t i);
+std::uint32_t model_size_count(const whet_model* model);
+const whet_size_info* model_size(const whet_model* model, std::uint32_t k);
+
+/// The shapes that its inputs may have.
+ModelShapes model_shapes(const whet_model* model);
 
 /// The pool that the model makes for itself when it is first asked for.
 int model_own_pool(whet_model* model, whet_pool** pool, whet_error* error);
+
+/// What a model runs by at one choice of its sizes.
+struct ModelVariant {
+  ModelView view;
+  whet_tensor_info* inputs;
+  whet_tensor_info* outputs;
+  std::uint64_t worker_bytes;  ///< workspace of a worker: the largest of its steps
+};
 
 }  // namespace whet
 
 struct whet_model {
   whet::ModelImage image;
-  whet::ModelView view;
-  const char* weights;  // the image's, or a copy
-  whet_model_info info;
-  whet_tensor_info* inputs;
-  whet_tensor_info* outputs;
+  whet::SizedView plans;
+  whet::ModelVariant* variants;  // [plans.variant_count()]
+  whet_size_info* sizes;         // [plans.size_count()]
+  const char* weights;           // the image's, or a copy
+  whet_model_info info;          // at the usual sizes
+
+  const whet::ModelVariant& usual() const { return variants[plans.usual()]; }
   whet::ForkLock own_pool_lock;
   std::atomic<whet_pool*> own_pool;
 };

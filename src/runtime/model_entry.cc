@@ -19,34 +19,68 @@ int create_pool(const whet_pool_options* options, whet_pool** pool, whet_error* 
 void destroy_pool(whet_pool* pool) { pool_destroy(pool); }
 const whet_pool_info* info_of_pool(const whet_pool* pool) { return pool_info(pool); }
 
-constexpr whet_api kApi = {
-    offsetof(whet_api, device_count),  // what follows is of devices alone
-    WHET_API_VERSION,
-    WHET_MODEL_FORMAT_VERSION,
-    0,
-    open_embedded,
-    model_close,
-    model_info,
-    model_input,
-    model_output,
-    create_pool,
-    destroy_pool,
-    info_of_pool,
-    session_create,
-    session_destroy,
-    session_pool,
-    session_note,
-    session_set_input,
-    session_set_input_dlpack,
-    session_bind_output,
-    session_run,
-    session_output,
-    session_output_dlpack,
-    session_set_profiling,
-    session_profile,
-};
+// What a table has that goes on behind the part of devices. model_open_device is null: no program may take the model for
+// one of a device.
+
+int no_devices(std::uint32_t* count, whet_error*) {
+  *count = 0;
+  return 0;
+}
+const whet_device_info* no_device(const whet_model*) { return nullptr; }
+int runs_on_cpu(whet_error* error) { return whet_fail(error, "the model runs on the CPU"); }
+int bind_on_cpu(whet_session*, std::uint32_t, const whet_dltensor*, whet_error* error) { return runs_on_cpu(error); }
+int stream_on_cpu(whet_session*, void*, whet_error* error) { return runs_on_cpu(error); }
+int order_on_cpu(whet_session*, whet_error* error) { return runs_on_cpu(error); }
+
+constexpr whet_api table_of(std::uint32_t bytes) {
+  return {
+      bytes,
+      WHET_API_VERSION,
+      WHET_MODEL_FORMAT_VERSION,
+      0,
+      open_embedded,
+      model_close,
+      model_info,
+      model_input,
+      model_output,
+      create_pool,
+      destroy_pool,
+      info_of_pool,
+      session_create,
+      session_destroy,
+      session_pool,
+      session_note,
+      session_set_input,
+      session_set_input_dlpack,
+      session_bind_output,
+      session_run,
+      session_output,
+      session_output_dlpack,
+      session_set_profiling,
+      session_profile,
+      no_devices,
+      nullptr,
+      no_device,
+      bind_on_cpu,
+      stream_on_cpu,
+      order_on_cpu,
+      order_on_cpu,
+      model_size_count,
+      model_size,
+      session_set_shapes,
+      session_reserve,
+      session_input_info,
+      session_output_info,
+  };
+}
+
+/// A library for one size ends before the part of devices, as it always did.
+constexpr whet_api kApi = table_of(offsetof(whet_api, device_count));
+constexpr whet_api kSizedApi = table_of(sizeof(whet_api));
 
 }  // namespace
 }  // namespace whet
 
-extern "C" __attribute__((visibility("default"))) const whet_api* whet_model_v1(void) { return &whet::kApi; }
+extern "C" __attribute__((visibility("default"))) const whet_api* whet_model_v1(void) {
+  return whet::is_sized_plan(whet_image.plan, whet_image.plan_bytes) ? &whet::kSizedApi : &whet::kApi;
+}

@@ -18,8 +18,9 @@ namespace {
 
 struct Input {
   const void* data;                // the caller's; null until set
-  std::int64_t strides[kMaxRank];  // bytes
-  bool copied;                     // not contiguous or not aligned: `own` is what kernels read
+  std::int64_t strides[kMaxRank];  // bytes; of a contiguous one they are not asked
+  bool contiguous;
+  bool copied;  // not contiguous or not aligned: `own` is what kernels read
   Pages own;
 };
 
@@ -37,12 +38,16 @@ bool is_aligned(const void* data) { return reinterpret_cast<std::uintptr_t>(data
 struct whet_session {
   whet_model* model;
   whet_pool* pool;
-  char* arena;
-  whet::Pages own_scratch;  // the arena, then a workspace a worker, where the pool lends no memory
+  const whet::ModelVariant* at;      // the sizes that are set
+  const whet::ModelVariant* walked;  // what `walk` describes; null: nothing, or with another arena
+  char* arena;                       // and behind it a workspace a worker
+  std::uint64_t scratch_bytes;       // of both
+  whet::Pages own_scratch;           // these, where the pool lends no memory
   whet::PlanWalk walk;
   whet::Input* inputs;
   whet::Output* outputs;
   bool buffers_stale;
+  bool outputs_stale;  // of the shapes before: they have no memory of these
   char note[192];
   whet::InUse running;
 
@@ -56,7 +61,8 @@ namespace {
 
 using Wide = unsigned long long;
 
-const ModelView& view_of(const whet_session& s) { return s.model->view; }
+const ModelView& view_of(const whet_session& s) { return s.at->view; }
+std::uint32_t variant_of(const whet_session& s) { return static_cast<std::uint32_t>(s.at - s.model->variants); }
 
 template <typename T>
 T* zeroed(std::uint64_t count) {
@@ -91,33 +97,82 @@ void point_buffers(whet_session& s) {
     s.walk.buffers[i] = place(s, a) + a.offset;
   }
   s.buffers_stale = false;
+  s.outputs_stale = false;
 }
 
-int make_pages(Pages* pages, std::uint64_t bytes, const char* what, whet_error* error) {
-  if (pages->ok()) return 0;
-  *pages = allocate_pages(bytes);
-  return pages->ok() ? 0 : whet_fail(error, "no memory for %llu bytes of %s", Wide(bytes), what);
+/// Pages that were never so large; what was in them is lost.
+int make_pages(Pages* pages, std::int64_t bytes, const char* what, whet_error* error) {
+  const std::size_t needed = static_cast<std::size_t>(bytes);
+  if (pages->ok() && pages->bytes >= needed) return 0;
+  const Pages larger = allocate_pages(needed);
+  if (!larger.ok()) return whet_fail(error, "no memory for %llu bytes of %s", Wide{needed}, what);
+  Pages smaller = *pages;
+  *pages = larger;  // whole: another thread may fork in the middle
+  free_pages(&smaller);
+  return 0;
+}
+
+int make_input_copy(whet_session& s, std::uint32_t i, const ModelVariant& at, whet_error* error) {
+  return make_pages(&s.inputs[i].own, at.inputs[i].bytes, "an input's copy", error);
+}
+int make_output(whet_session& s, std::uint32_t i, const ModelVariant& at, whet_error* error) {
+  return make_pages(&s.outputs[i].own, at.outputs[i].bytes, "an output", error);
+}
+
+std::uint64_t rounded_arena(const ModelVariant& at) { return (at.view.header->arena_bytes + 63) / 64 * 64; }
+/// Three lines apart, so that the workers' pieces do not share cache sets.
+std::uint64_t workspace_stride(const ModelVariant& at) { return (at.worker_bytes + 63) / 64 * 64 + 192; }
+
+/// An arena, and behind it a workspace a worker: larger ones, where they were never so large.
+int find_scratch(whet_session& s, const ModelVariant& at, whet_error* error) {
+  const std::uint64_t arena_bytes = at.view.header->arena_bytes;
+  const std::uint64_t bytes = rounded_arena(at) + workspace_stride(at) * s.pool->workers;
+  if (s.arena != nullptr && bytes >= arena_bytes && bytes <= s.scratch_bytes) return 0;
+  char* found = nullptr;
+  Pages own{};
+  if (bytes >= arena_bytes && pool_has_scratch(s.pool)) {
+    found = static_cast<char*>(s.pool->scratch(s.pool, bytes));
+  } else if (bytes >= arena_bytes) {
+    own = allocate_pages(static_cast<std::size_t>(bytes));
+    found = static_cast<char*>(own.data);
+  }
+  if (found == nullptr) return whet_fail(error, "no memory for %llu bytes of activations", Wide(arena_bytes));
+  s.walked = nullptr;
+  s.buffers_stale = true;
+  s.arena = found;
+  s.scratch_bytes = bytes;
+  Pages smaller = s.own_scratch;
+  s.own_scratch = own;
+  free_pages(&smaller);
+  return 0;
+}
+
+/// Makes the walk that of the sizes that are set.
+void describe_walk(whet_session& s) {
+  if (s.walked == s.at) return;
+  s.walked = nullptr;  // first: another thread may fork in the middle
+  s.walk.view = &s.at->view;
+  s.walk.arena = s.arena;
+  s.walk.worker_workspaces = s.arena + rounded_arena(*s.at);
+  s.walk.workspace_stride = workspace_stride(*s.at);
+  describe_work(s.walk);
+  s.walked = s.at;
 }
 
 int prepare(whet_session& s, whet_error* error) {
   if (!s.buffers_stale) return 0;
   for (std::uint32_t i = 0; i < s.model->info.inputs; ++i) {
-    const whet_tensor_info& info = s.model->inputs[i];
+    const whet_tensor_info& info = s.at->inputs[i];
     if (s.inputs[i].data == nullptr && info.bytes != 0) {
       return tensor_not_set(info, i, error);
     }
-    if (s.inputs[i].copied &&
-        make_pages(&s.inputs[i].own, static_cast<std::uint64_t>(info.bytes), "an input's copy", error) != 0) {
-      return -1;
-    }
+    if (s.inputs[i].copied && make_input_copy(s, i, *s.at, error) != 0) return -1;
   }
   for (std::uint32_t i = 0; i < s.model->info.outputs; ++i) {
-    Output& output = s.outputs[i];
-    if ((output.bound == nullptr || output.copied) &&
-        make_pages(&output.own, static_cast<std::uint64_t>(s.model->outputs[i].bytes), "an output", error) != 0) {
-      return -1;
-    }
+    const Output& output = s.outputs[i];
+    if ((output.bound == nullptr || output.copied) && make_output(s, i, *s.at, error) != 0) return -1;
   }
+  describe_walk(s);
   point_buffers(s);
   return 0;
 }
@@ -126,10 +181,13 @@ std::uint64_t copy_inputs(whet_session& s) {
   std::uint64_t spent = 0;
   for (std::uint32_t i = 0; i < s.model->info.inputs; ++i) {
     const Input& input = s.inputs[i];
-    const whet_tensor_info& info = s.model->inputs[i];
+    const whet_tensor_info& info = s.at->inputs[i];
     if (!input.copied) continue;
     const std::uint64_t before = now_ns();
-    copy_strided(input.own.data, input.data, info.shape, input.strides, info.rank, whet_dtype_bytes(info.dtype));
+    if (input.contiguous)
+      memcpy(input.own.data, input.data, static_cast<std::size_t>(info.bytes));
+    else
+      copy_strided(input.own.data, input.data, info.shape, input.strides, info.rank, whet_dtype_bytes(info.dtype));
     spent += now_ns() - before;
   }
   return spent;
@@ -141,7 +199,7 @@ std::uint64_t copy_outputs(whet_session& s) {
     const Output& output = s.outputs[i];
     if (!output.copied) continue;
     const std::uint64_t before = now_ns();
-    memcpy(output.bound, output.own.data, static_cast<std::size_t>(s.model->outputs[i].bytes));
+    memcpy(output.bound, output.own.data, static_cast<std::size_t>(s.at->outputs[i].bytes));
     spent += now_ns() - before;
   }
   return spent;
@@ -169,8 +227,9 @@ int run(whet_session& s, whet_error* error) {
   if (s.profiling) remember_times(s, now_ns() - begin, copies);
   if (const std::uint64_t failure = s.walk.failure.load(std::memory_order_relaxed); failure != 0) {
     const std::uint32_t step = static_cast<std::uint32_t>(failure >> 32) - 1;
-    return whet_fail(error, "step %u (%s: %s) reported error %d", step, s.steps[step].node, s.steps[step].op,
-                     static_cast<std::int32_t>(failure & 0xffffffffu));
+    const PlanStep& failed = view_of(s).steps[step];
+    return whet_fail(error, "step %u (%s: %s) reported error %d", step, view_of(s).text(failed.node),
+                     view_of(s).text(failed.op), static_cast<std::int32_t>(failure & 0xffffffffu));
   }
   return 0;
 }
@@ -178,7 +237,8 @@ int run(whet_session& s, whet_error* error) {
 // ---- Making a session.
 
 void describe_steps(whet_session& s) {
-  for (std::uint32_t i = 0; i < s.model->info.steps; ++i) {
+  const std::uint32_t steps = view_of(s).header->steps.count;
+  for (std::uint32_t i = 0; i < steps; ++i) {
     const PlanStep& step = view_of(s).steps[i];
     s.steps[i] = {view_of(s).text(step.node),
                   view_of(s).text(step.op),
@@ -189,49 +249,30 @@ void describe_steps(whet_session& s) {
                   0,
                   (step.flags & kStepParallel) != 0};
   }
-  s.profile.steps = s.model->info.steps;
+  s.profile.steps = steps;
   s.profile.step = s.steps;
 }
 
-/// An arena, and behind it a workspace a worker.
-int find_scratch(whet_session& s, std::uint64_t arena_bytes, std::uint64_t workspaces_bytes, whet_error* error) {
-  const std::uint64_t bytes = (arena_bytes + 63) / 64 * 64 + workspaces_bytes;
-  if (bytes < arena_bytes) {
-    s.arena = nullptr;
-  } else if (pool_has_scratch(s.pool)) {
-    s.arena = static_cast<char*>(s.pool->scratch(s.pool, bytes));
-  } else {
-    s.own_scratch = allocate_pages(static_cast<std::size_t>(bytes));
-    s.arena = static_cast<char*>(s.own_scratch.data);
-  }
-  return s.arena != nullptr ? 0 : whet_fail(error, "no memory for %llu bytes of activations", Wide(arena_bytes));
-}
-
+/// Lists that are long enough for every variant.
 int allocate(whet_session& s, whet_error* error) {
-  const PlanHeader& header = *view_of(s).header;
-  std::uint64_t workspace = 0;
-  for (std::uint32_t i = 0; i < header.steps.count; ++i) {
-    if (view_of(s).steps[i].worker_bytes > workspace) workspace = view_of(s).steps[i].worker_bytes;
+  std::uint32_t steps = 0, arguments = 0;
+  for (std::uint32_t v = 0; v < s.model->plans.variant_count(); ++v) {
+    const PlanHeader& header = *s.model->variants[v].view.header;
+    if (header.steps.count > steps) steps = header.steps.count;
+    if (header.arguments.count > arguments) arguments = header.arguments.count;
   }
-  // Three lines apart, so that the workers' pieces do not share cache sets.
-  s.walk.workspace_stride = (workspace + 63) / 64 * 64 + 192;
-  s.walk.buffers = zeroed<void*>(header.arguments.count);
-  s.inputs = zeroed<Input>(header.inputs.count);
-  s.outputs = zeroed<Output>(header.outputs.count);
-  s.walk.step_ns = zeroed<std::uint64_t>(header.steps.count);
-  s.steps = zeroed<whet_step_profile>(header.steps.count);
-  s.walk.first_step = zeroed<std::uint32_t>(header.steps.count);
-  s.walk.kinds = zeroed<std::uint8_t>(header.steps.count);
+  s.walk.buffers = zeroed<void*>(arguments);
+  s.inputs = zeroed<Input>(s.model->info.inputs);
+  s.outputs = zeroed<Output>(s.model->info.outputs);
+  s.walk.step_ns = zeroed<std::uint64_t>(steps);
+  s.steps = zeroed<whet_step_profile>(steps);
+  s.walk.first_step = zeroed<std::uint32_t>(steps);
+  s.walk.kinds = zeroed<std::uint8_t>(steps);
   if (!s.walk.buffers || !s.walk.first_step || !s.walk.kinds || !s.inputs || !s.outputs || !s.walk.step_ns || !s.steps)
     return whet_fail(error, "no memory for a session");
-  if (find_scratch(s, header.arena_bytes, s.walk.workspace_stride * s.pool->workers, error) != 0) return -1;
-  s.walk.view = &s.model->view;
   s.walk.entries = s.model->image.entries;
   s.walk.pool = s.pool;
-  s.walk.arena = s.arena;
-  s.walk.worker_workspaces = s.arena + (header.arena_bytes + 63) / 64 * 64;
-  describe_work(s.walk);
-  return 0;
+  return find_scratch(s, *s.at, error);
 }
 
 void write_note(whet_session& s) {
@@ -250,6 +291,45 @@ int check_device(const whet_tensor_info& info, std::uint32_t i, const whet_dlten
   return refuse_tensor("input", info, i, found, error);
 }
 
+/// Does `work` as the one thread that uses the session.
+template <typename Work>
+int alone(whet_session* s, whet_error* error, Work work) {
+  if (!s->running.begin()) {
+    return whet_fail(error, "the session is already running in another thread; expected one session a thread");
+  }
+  const int result = work();
+  s->running.end();
+  return result;
+}
+
+int set_variant(whet_session& s, std::uint32_t variant, whet_error* error) {
+  const ModelVariant& at = s.model->variants[variant];
+  if (&at == s.at) return 0;
+  if (find_scratch(s, at, error) != 0) return -1;
+  s.buffers_stale = true;
+  s.outputs_stale = true;
+  for (std::uint32_t i = 0; i < s.model->info.inputs; ++i) {
+    s.inputs[i].contiguous = true;
+    s.inputs[i].copied = !is_aligned(s.inputs[i].data);
+  }
+  s.at = &at;
+  if (s.profiling) session_set_profiling(&s, 1);  // from zero: its steps are others
+  return 0;
+}
+
+/// Memory for a run at a variant, wherever inputs and outputs will lie.
+int reserve(whet_session& s, const ModelVariant& at, whet_error* error) {
+  if (find_scratch(s, at, error) != 0) return -1;
+  s.buffers_stale = true;
+  for (std::uint32_t i = 0; i < s.model->info.inputs; ++i) {
+    if (make_input_copy(s, i, at, error) != 0) return -1;
+  }
+  for (std::uint32_t i = 0; i < s.model->info.outputs; ++i) {
+    if (make_output(s, i, at, error) != 0) return -1;
+  }
+  return 0;
+}
+
 }  // namespace
 
 int session_create(whet_model* model, whet_pool* pool, whet_session** out, whet_error* error) {
@@ -260,6 +340,7 @@ int session_create(whet_model* model, whet_pool* pool, whet_session** out, whet_
   whet_session* s = new (memory) whet_session();
   s->model = model;
   s->pool = pool;
+  s->at = &model->usual();
   s->buffers_stale = true;
   if (allocate(*s, error) != 0) {
     session_destroy(s);
@@ -294,21 +375,21 @@ const char* session_note(const whet_session* s) { return s->note; }
 int session_set_input(whet_session* s, std::uint32_t i, const void* data, const std::int64_t* strides,
                       whet_error* error) {
   if (i >= s->model->info.inputs) return no_such_tensor("input", i, s->model->info.inputs, error);
-  const whet_tensor_info& info = s->model->inputs[i];
+  const whet_tensor_info& info = s->at->inputs[i];
   const std::int64_t element = whet_dtype_bytes(info.dtype);
   if (data == nullptr && info.bytes != 0) return refuse_tensor("input", info, i, "the pointer given is null", error);
   s->buffers_stale = true;  // first: another thread may fork in the middle
   Input& input = s->inputs[i];
-  write_strides(info, input.strides);
   for (std::uint32_t d = 0; strides != nullptr && d < info.rank; ++d) input.strides[d] = strides[d];
   input.data = data;
-  input.copied = !is_aligned(data) || !is_contiguous(info.shape, input.strides, info.rank, element);
+  input.contiguous = strides == nullptr || is_contiguous(info.shape, strides, info.rank, element);
+  input.copied = !is_aligned(data) || !input.contiguous;
   return 0;
 }
 
 int session_set_input_dlpack(whet_session* s, std::uint32_t i, const whet_dltensor* tensor, whet_error* error) {
   if (i >= s->model->info.inputs) return no_such_tensor("input", i, s->model->info.inputs, error);
-  const whet_tensor_info& info = s->model->inputs[i];
+  const whet_tensor_info& info = s->at->inputs[i];
   if (check_device(info, i, *tensor, error) != 0 || check_dlpack("input", info, i, *tensor, error) != 0) return -1;
   std::int64_t strides[kMaxRank];
   read_dlpack_strides(info, *tensor, strides);
@@ -324,23 +405,49 @@ int session_bind_output(whet_session* s, std::uint32_t i, void* data, whet_error
 }
 
 int session_run(whet_session* s, whet_error* error) {
-  if (!s->running.begin()) {
-    return whet_fail(error, "the session is already running in another thread; expected one session a thread");
-  }
-  const int result = run(*s, error);
-  s->running.end();
-  return result;
+  return alone(s, error, [&] { return run(*s, error); });
+}
+
+int session_set_shapes(whet_session* s, const std::int64_t* const* shapes, whet_error* error) {
+  return alone(s, error, [&] {
+    std::uint32_t variant = 0;
+    if (find_variant(model_shapes(s->model), variant_of(*s), shapes, &variant, error) != 0) return -1;
+    return set_variant(*s, variant, error);
+  });
+}
+
+int session_reserve(whet_session* s, const std::int64_t* const* shapes, whet_error* error) {
+  return alone(s, error, [&] {
+    const SizedView& plans = s->model->plans;
+    std::uint32_t largest = plans.variant_count() - 1;
+    if (shapes != nullptr && find_variant(model_shapes(s->model), variant_of(*s), shapes, &largest, error) != 0)
+      return -1;
+    // The largest first: a pool keeps what it has lent.
+    for (std::uint32_t v = largest + 1; v-- > 0;) {
+      if (is_within(plans, v, largest) && reserve(*s, s->model->variants[v], error) != 0) return -1;
+    }
+    return 0;
+  });
+}
+
+const whet_tensor_info* session_input_info(const whet_session* s, std::uint32_t i) {
+  return i < s->model->info.inputs ? &s->at->inputs[i] : nullptr;
+}
+
+const whet_tensor_info* session_output_info(const whet_session* s, std::uint32_t i) {
+  return i < s->model->info.outputs ? &s->at->outputs[i] : nullptr;
 }
 
 const void* session_output(const whet_session* s, std::uint32_t i) {
   if (i >= s->model->info.outputs) return nullptr;
   const Output& output = s->outputs[i];
-  return output.bound != nullptr ? output.bound : output.own.data;
+  if (output.bound != nullptr) return output.bound;
+  return s->outputs_stale ? nullptr : output.own.data;
 }
 
 int session_output_dlpack(const whet_session* s, std::uint32_t i, whet_dltensor* tensor, whet_error* error) {
   if (i >= s->model->info.outputs) return no_such_tensor("output", i, s->model->info.outputs, error);
-  *tensor = dlpack_of(s->model->outputs[i], const_cast<void*>(session_output(s, i)), kDlCpu, 0);
+  *tensor = dlpack_of(s->at->outputs[i], const_cast<void*>(session_output(s, i)), kDlCpu, 0);
   return 0;
 }
 

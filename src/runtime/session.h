@@ -21,5 +21,9 @@ const void* session_output(const whet_session* session, std::uint32_t i);
 int session_output_dlpack(const whet_session* session, std::uint32_t i, whet_dltensor* tensor, whet_error* error);
 void session_set_profiling(whet_session* session, int on);
 void session_profile(whet_session* session, whet_profile* profile);
+int session_set_shapes(whet_session* session, const std::int64_t* const* shapes, whet_error* error);
+int session_reserve(whet_session* session, const std::int64_t* const* shapes, whet_error* error);
+const whet_tensor_info* session_input_info(const whet_session* session, std::uint32_t i);
+const whet_tensor_info* session_output_info(const whet_session* session, std::uint32_t i);
 
 }  // namespace whet

@@ -26,6 +26,7 @@ Status apply(LoopTree& tree, const Annotate& step) {
       WHET_RETURN_IF_ERROR(check_any_order(tree, step.loop));
       break;
     case LoopKind::vectorized:
+      WHET_RETURN_IF_ERROR(check_fixed(tree, step.loop));
       if (is_reduce(tree, step.loop) && !is_rfactored(tree, step.loop))
         return refuse(tree, step.loop,
                       "runs over a reduce axis; rfactor it first, so that each lane has a sum of its own");
@@ -42,6 +43,7 @@ Status apply(LoopTree& tree, const Annotate& step) {
                       fmt::format("has {} iterations; at most {} are vectorized: split it first", extent, kMaxVector));
       break;
     case LoopKind::unrolled:
+      WHET_RETURN_IF_ERROR(check_fixed(tree, step.loop));
       if (extent > kMaxUnroll)
         return refuse(tree, step.loop,
                       fmt::format("has {} iterations; at most {} are unrolled: split it first", extent, kMaxUnroll));

@@ -11,14 +11,20 @@ namespace {
 
 Op copy_of(const ComputeDag& dag, OpId tensor) {
   const Op& source = dag.op(tensor);
-  Op copy{.name = source.name + "_copy", .dtype = source.dtype, .shape = source.shape, .def = Element{}};
+  Op copy{.name = source.name + "_copy",
+          .dtype = source.dtype,
+          .shape = source.shape,
+          .def = Element{},
+          .sizes = source.sizes};
   while (std::any_of(dag.ops.begin(), dag.ops.end(), [&](const Op& op) { return op.name == copy.name; }))
     copy.name += "_";
   Element& element = copy.element();
   element.family = OpFamily::injective;
   std::vector<Expr> index;
   for (std::size_t k = 0; k < source.shape.size(); ++k) {
-    element.axes.push_back({.name = fmt::format("i{}", k), .extent = source.shape[k]});
+    element.axes.push_back({.name = fmt::format("i{}", k),
+                            .extent = source.shape[k],
+                            .size = source.sizes.empty() ? Expr() : source.sizes[k]});
     index.push_back(axis_var(element, static_cast<std::int64_t>(k)));
   }
   element.body = load(dag, tensor, index);
@@ -37,6 +43,7 @@ Status apply(LoopTree& tree, const CacheRead& step) {
   WHET_RETURN_IF_ERROR(check_unscheduled(tree, step.reader, "copies are made"));
 
   ComputeDag changed;
+  changed.sizes = dag.sizes, changed.at = dag.at;
   std::vector<OpId> renamed;
   for (std::size_t k = 0; k < dag.ops.size(); ++k) {
     const OpId old(static_cast<std::int64_t>(k));

@@ -81,6 +81,30 @@ Status check_op(const LoopTree& tree, OpId op) {
   return ok_status();
 }
 
+Status check_fixed(const LoopTree& tree, LoopId loop) {
+  WHET_RETURN_IF_ERROR(check_loop(tree, loop));
+  if (!is_sized(tree, loop)) return ok_status();
+  return refuse(
+      tree, loop,
+      fmt::format("runs over {} when the model runs; split it first", sizes_in(tree, iterations_of(tree, loop))));
+}
+
+Status check_of_one_size(const LoopTree& tree, OpId op, std::string_view what) {
+  if (!is_sized(tree.dag)) return ok_status();
+  std::string sizes;
+  for (const SizeRange& size : tree.dag.sizes)
+    sizes += fmt::format("{}{} {}", sizes.empty() ? "" : ", ", size.name, to_text(size));
+  return refuse(tree, op, fmt::format("has sizes ({}); {} of one size", sizes, what));
+}
+
+std::string sizes_in(const LoopTree& tree, const Expr& e) {
+  std::vector<std::string> names, ranges;
+  for (std::size_t k = 0; k < tree.dag.sizes.size(); ++k)
+    if (uses(e, size_var(k))) names.push_back(tree.dag.sizes[k].name), ranges.push_back(to_text(tree.dag.sizes[k]));
+  return fmt::format("{}, which {} {}", fmt::join(names, " and "), names.size() == 1 ? "is" : "are",
+                     fmt::join(ranges, " and "));
+}
+
 Status check_unscheduled(const LoopTree& tree, OpId op, std::string_view what) {
   if (hash(tree) == hash(make_loop_tree(tree.dag))) return ok_status();
   return refuse(tree, op, fmt::format("is scheduled already; {} before everything else", what));
@@ -165,27 +189,33 @@ void remove_nest(LoopTree& tree, OpId op) {
   for (LoopId loop : loops) tree.loop(loop).alive = false;
 }
 
-void insert_nest(LoopTree& tree, OpId op, const std::vector<std::int64_t>& extents, LoopId parent,
-                 std::size_t position) {
+void insert_nest(LoopTree& tree, OpId op, const std::vector<Axis>& axes, LoopId parent, std::size_t position) {
   Placement& place = tree.places[op.index()];
   place.axes.clear();
   Item item{.leaf = op};
-  for (std::size_t a = extents.size(); a-- > 0;) {
+  for (std::size_t a = axes.size(); a-- > 0;) {
     const std::int64_t digit = static_cast<std::int64_t>(tree.digits.size() + a),
                        loop = static_cast<std::int64_t>(tree.loops.size() + a);
     place.axes.insert(place.axes.begin(), DigitId(digit));
     item = Item{.loop = LoopId(loop)};
   }
   const std::size_t first_loop = tree.loops.size();
-  for (std::size_t a = 0; a < extents.size(); ++a) {
-    tree.digits.push_back({.op = op, .axis = AxisId(static_cast<std::int64_t>(a)), .extent = extents[a]});
+  for (std::size_t a = 0; a < axes.size(); ++a) {
+    tree.digits.push_back(
+        {.op = op, .axis = AxisId(static_cast<std::int64_t>(a)), .extent = axes[a].extent, .size = axes[a].size});
     const Item child =
-        a + 1 < extents.size() ? Item{.loop = LoopId(static_cast<std::int64_t>(first_loop + a + 1))} : Item{.leaf = op};
+        a + 1 < axes.size() ? Item{.loop = LoopId(static_cast<std::int64_t>(first_loop + a + 1))} : Item{.leaf = op};
     const LoopId above = a == 0 ? parent : LoopId(static_cast<std::int64_t>(first_loop + a - 1));
     tree.loops.push_back({.op = op, .digits = {place.axes[a]}, .parent = above, .children = {child}});
   }
   std::vector<Item>& items = items_of(tree, parent);
   items.insert(items.begin() + static_cast<std::ptrdiff_t>(position), item);
+}
+
+std::vector<Axis> all_axes(const Element& element) {
+  std::vector<Axis> axes = element.axes;
+  axes.insert(axes.end(), element.reduce_axes.begin(), element.reduce_axes.end());
+  return axes;
 }
 
 std::size_t position_of(const LoopTree& tree, LoopId parent, OpId op) {

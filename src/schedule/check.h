@@ -27,6 +27,12 @@ Status check_changeable(const LoopTree&, LoopId);
 Status check_holds_ops(const LoopTree&, LoopId);
 /// Exists and is an element op (not a placeholder) that is not inlined.
 Status check_op(const LoopTree&, OpId);
+/// Exists, and has the same number of iterations at all sizes.
+Status check_fixed(const LoopTree&, LoopId);
+/// The DAG has no sizes. `what` is made for one size alone: "transforms of windows are".
+Status check_of_one_size(const LoopTree&, OpId, std::string_view what);
+/// The sizes that occur in an expression: "n, which is 2..512", "b and n, which are 1..8 and 2..512".
+std::string sizes_in(const LoopTree&, const Expr&);
 /// The tree is still the naive one. `what` changes the DAG: "copies are made".
 Status check_unscheduled(const LoopTree&, OpId, std::string_view what);
 
@@ -52,8 +58,10 @@ Status check_stored(const LoopTree&, OpId op);
 void replace_loop(LoopTree&, LoopId old, LoopId first, LoopId last);
 /// Takes the own nest (or the bare leaf) of `op` out of the forest; its loops die.
 void remove_nest(LoopTree&, OpId op);
-/// Gives `op` fresh loops, one an axis of the given extents, as the item at `position` under `parent`.
-void insert_nest(LoopTree&, OpId op, const std::vector<std::int64_t>& extents, LoopId parent, std::size_t position);
+/// Gives `op` fresh loops, one an axis of the extents (and sizes) of these, as the item at `position` under `parent`.
+void insert_nest(LoopTree&, OpId op, const std::vector<Axis>& axes, LoopId parent, std::size_t position);
+/// The axes of an op, spatial ones first.
+std::vector<Axis> all_axes(const Element&);
 /// The position under `parent` of the item that holds the leaf of `op`.
 std::size_t position_of(const LoopTree&, LoopId parent, OpId op);
 

@@ -46,12 +46,11 @@ Status apply(LoopTree& tree, const ComputeAt& step) {
   if (step.stored_in == StoredIn::block) WHET_RETURN_IF_ERROR(check_block_memory(tree, step));
   const Region region = required_region(tree, step.op, step.loop, step.stored_in);
   Placement& place = tree.places[step.op.index()];
-  const Element& element = tree.dag.op(step.op).element();
-  std::vector<std::int64_t> extents;
-  for (std::size_t k = 0; k < region.size(); ++k) extents.push_back(region[k].extent), place.base[k] = region[k].base;
-  for (const Axis& axis : element.reduce_axes) extents.push_back(axis.extent);
+  std::vector<Axis> axes = all_axes(tree.dag.op(step.op).element());
+  for (std::size_t k = 0; k < region.size(); ++k)
+    axes[k].extent = region[k].extent, axes[k].size = region[k].size, place.base[k] = region[k].base;
   remove_nest(tree, step.op);
-  insert_nest(tree, step.op, extents, step.loop, position);
+  insert_nest(tree, step.op, axes, step.loop, position);
   place.kind = PlaceKind::at, place.at = step.loop, place.stored_in = step.stored_in;
   return ok_status();
 }

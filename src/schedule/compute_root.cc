@@ -31,16 +31,12 @@ Status apply(LoopTree& tree, const ComputeRoot& step) {
                     fmt::format("needs what is computed in the nest of {}, its reader", tree.dag.op(reader).name));
   }
 
-  const Element& element = tree.dag.op(step.op).element();
-  std::vector<std::int64_t> extents;
-  for (const Axis& axis : element.axes) extents.push_back(axis.extent);
-  for (const Axis& axis : element.reduce_axes) extents.push_back(axis.extent);
   remove_nest(tree, step.op);
   Placement& place = tree.places[step.op.index()];
   if (kind == PlaceKind::reverse_at) tree.places[tree.loop(place.at).op.index()].stored_in = StoredIn::memory;
   place.kind = PlaceKind::root, place.at = LoopId(), place.rolled = LoopId(), place.stored_in = StoredIn::memory;
   std::fill(place.base.begin(), place.base.end(), int_const(0));
-  insert_nest(tree, step.op, extents, LoopId(), kind == PlaceKind::at ? end : begin);
+  insert_nest(tree, step.op, all_axes(tree.dag.op(step.op).element()), LoopId(), kind == PlaceKind::at ? end : begin);
   return ok_status();
 }
 

@@ -25,7 +25,7 @@ Expr with_inlined(const Expr& e, OpId op, const Expr& body) {
     const Load* read = read_of(part, op);
     if (read == nullptr) return Expr();
     return substitute(body,
-                      [&](VarId v) { return with_inlined(read->index[static_cast<std::size_t>(v.value)], op, body); });
+                      [&](VarId v) { return v.valid() ? with_inlined(read->index[v.index()], op, body) : Expr(); });
   });
 }
 
@@ -41,7 +41,7 @@ std::int64_t nodes_with_indices(const Expr& e, OpId op, const Expr& body) {
     for (const Expr& index : read->index) of_index.push_back(nodes_with_indices(index, op, body));
     for_each(body, [&](const Expr& inner) {
       const Var* v = std::get_if<Var>(&inner->kind);
-      nodes = std::min(kFar, nodes + (v == nullptr ? 1 : of_index[static_cast<std::size_t>(v->id.value)]));
+      nodes = std::min(kFar, nodes + (v == nullptr || !v->id.valid() ? 1 : of_index[v->id.index()]));
     });
     return part;
   });
@@ -54,7 +54,8 @@ std::int64_t nodes_when_inlined(const LoopTree& tree, OpId op) {
   const Expr& body = tree.dag.op(op).element().body;
   const std::int64_t inlined = nodes_of(body);
   std::int64_t most = 0;
-  for (const Op& reader : tree.dag.ops) {
+  for (std::size_t r = op.index() + 1; r < tree.dag.ops.size(); ++r) {
+    const Op& reader = tree.dag.ops[r];
     if (reader.is_placeholder()) continue;
     std::int64_t reads = 0;
     bool at_itself = false;
@@ -85,7 +86,9 @@ Status apply(LoopTree& tree, const Inline& step) {
   if (const std::int64_t nodes = nodes_when_inlined(tree, step.op); nodes > kMostNodes)
     return refuse(tree, step.op,
                   "would make a body of " + std::to_string(nodes) + " nodes; at most " + std::to_string(kMostNodes));
-  for (Op& consumer : tree.dag.ops) {
+  // Ops read those before them. Their own bodies stay, also of those that are inlined, and grow with each.
+  for (std::size_t k = step.op.index() + 1; k < tree.dag.ops.size(); ++k) {
+    Op& consumer = tree.dag.ops[k];
     if (consumer.is_placeholder()) continue;
     consumer.element().body = with_inlined(consumer.element().body, step.op, element.body);
   }

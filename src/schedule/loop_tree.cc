@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "base/hash.h"
+#include "compute/affine.h"
 
 namespace whet {
 
@@ -16,11 +17,31 @@ LoopId add_loop(LoopTree& tree, OpId op, DigitId digit, LoopId parent) {
   return id;
 }
 
+/// The DAG with the largest numbers that its sizes allow.
+ComputeDag with_largest_numbers(ComputeDag dag) {
+  if (!is_sized(dag)) return dag;
+  const RangeOf ranges = size_ranges(dag.sizes);
+  const auto grow = [&](std::int64_t& number, const Expr& size) {
+    if (size.defined()) number = bounds(size, ranges).max.value_or(number);
+  };
+  for (std::size_t k = 0; k < dag.sizes.size(); ++k) dag.at[k] = dag.sizes[k].max;
+  for (Op& op : dag.ops) {
+    for (std::size_t d = 0; d < op.sizes.size(); ++d) grow(op.shape[d], op.sizes[d]);
+    if (auto* placeholder = std::get_if<Placeholder>(&op.def)) {
+      grow(placeholder->index_bound, placeholder->size);
+      continue;
+    }
+    for (Axis& axis : op.element().axes) grow(axis.extent, axis.size);
+    for (Axis& axis : op.element().reduce_axes) grow(axis.extent, axis.size);
+  }
+  return dag;
+}
+
 }  // namespace
 
 LoopTree make_loop_tree(ComputeDag dag) {
   LoopTree tree;
-  tree.dag = std::move(dag);
+  tree.dag = with_largest_numbers(std::move(dag));
   tree.places.resize(tree.dag.ops.size());
   for (std::size_t i = 0; i < tree.dag.ops.size(); ++i) {
     const OpId op(static_cast<std::int64_t>(i));
@@ -33,7 +54,8 @@ LoopTree make_loop_tree(ComputeDag dag) {
     for (std::size_t a = 0; a < element.axes.size() + element.reduce_axes.size(); ++a) {
       const AxisId axis(static_cast<std::int64_t>(a));
       const DigitId digit(static_cast<std::int64_t>(tree.digits.size()));
-      tree.digits.push_back({.op = op, .axis = axis, .extent = axis_of(element, axis).extent});
+      const Axis& of = axis_of(element, axis);
+      tree.digits.push_back({.op = op, .axis = axis, .extent = of.extent, .size = of.size});
       tree.places[i].axes.push_back(digit);
       tree.places[i].base.push_back(int_const(0));
       parent = add_loop(tree, op, digit, parent);
@@ -47,6 +69,24 @@ std::int64_t extent_of(const LoopTree& tree, LoopId id) {
   std::int64_t extent = 1;
   for (DigitId digit : tree.loop(id).digits) extent *= tree.digit(digit).extent;
   return extent;
+}
+
+Expr iterations_of(const LoopTree& tree, LoopId id) {
+  Expr iterations = int_const(1);
+  const std::vector<DigitId>& digits = tree.loop(id).digits;
+  for (std::size_t k = digits.size(); k-- > 0;) iterations = iterations * iterations_of(tree, digits[k]);
+  return iterations;
+}
+
+Expr iterations_of(const LoopTree& tree, DigitId id) { return iterations_of(tree.digit(id)); }
+
+Expr iterations_of(const Digit& digit) { return digit.size.defined() ? digit.size : int_const(digit.extent); }
+
+Expr iterations_of(const Axis& axis) { return is_sized(axis) ? axis.size : int_const(axis.extent); }
+
+bool is_sized(const LoopTree& tree, LoopId id) {
+  const std::vector<DigitId>& digits = tree.loop(id).digits;
+  return std::any_of(digits.begin(), digits.end(), [&](DigitId digit) { return tree.digit(digit).size.defined(); });
 }
 
 bool is_reduce(const LoopTree& tree, DigitId id) {

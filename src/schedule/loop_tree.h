@@ -24,12 +24,14 @@ enum class Tail : std::uint8_t { overlap, guard };
 struct Digit {
   OpId op;
   AxisId axis;
-  std::int64_t extent = 1;
+  std::int64_t extent = 1;  ///< of a digit with a size the largest
   std::int64_t factor = 0;  ///< 0: a leaf, which one loop runs over
   Tail tail = Tail::guard;
   DigitId outer, inner;
+  Expr size = {};       ///< `extent` as a function of the DAG's sizes; undefined: the same at all sizes
+  bool ragged = false;  ///< `factor` does not divide the extent at all sizes
   bool leaf() const { return factor == 0; }
-  bool divides() const { return factor != 0 && extent % factor == 0; }
+  bool divides() const { return factor != 0 && extent % factor == 0 && !ragged; }
 };
 
 /// An item under a loop: another loop, or the leaf of an op (exactly one of the two is valid).
@@ -109,7 +111,9 @@ struct TensorTile {
 /// A schedule applied to a DAG: an ordered forest of loops with ops at its leaves. Changed only by the primitives (one
 /// file each).
 struct LoopTree {
-  ComputeDag dag;  ///< bodies change by `inline`, ids never
+  /// Bodies change by `inline`, ids never. Where it has sizes, its numbers are the largest, so that what is made of them has room at
+  /// every size, and overlapping tiles leave out the sizes that are smaller than a tile.
+  ComputeDag dag;
   std::vector<Digit> digits;
   std::vector<TreeLoop> loops;
   std::vector<Item> roots;
@@ -131,7 +135,16 @@ struct LoopTree {
 /// Loop ids count axes in that order.
 LoopTree make_loop_tree(ComputeDag);
 
+/// The iterations of a loop; the most that it has where they change with the DAG's sizes.
 std::int64_t extent_of(const LoopTree&, LoopId);
+/// The iterations as an expression of the DAG's sizes: a constant where they are the same at all sizes.
+Expr iterations_of(const LoopTree&, LoopId);
+Expr iterations_of(const LoopTree&, DigitId);
+Expr iterations_of(const Digit&);
+/// The extent of an axis likewise.
+Expr iterations_of(const Axis&);
+/// Whether the iterations change with the DAG's sizes.
+bool is_sized(const LoopTree&, LoopId);
 bool is_reduce(const LoopTree&, DigitId);
 /// A loop that runs over reduce digits (a loop never mixes reduce and spatial ones).
 bool is_reduce(const LoopTree&, LoopId);

@@ -36,6 +36,36 @@ Status compute_ahead(LoopTree& tree, OpId op, OpId reader) {
   return ok_status();
 }
 
+/// The value changes with the DAG's sizes: it has a size in it, or an axis of the op that has one.
+bool changes(const Op& op, const Expr& e) {
+  bool found = false;
+  for_each(e, [&](const Expr& part) {
+    const Var* v = std::get_if<Var>(&part->kind);
+    found = found || (v && (!v->id.valid() || is_sized(axis_of(op.element(), AxisId(v->id.value)))));
+  });
+  return found;
+}
+
+/// Packed constants are made once, for all sizes.
+Status check_same_at_all_sizes(const LoopTree& tree, const Pack& step) {
+  const Op& reader = tree.dag.op(step.reader);
+  bool moves = false;
+  for_each(reader.element().body, [&](const Expr& part) {
+    const Load* read = std::get_if<Load>(&part->kind);
+    if (!read || read->source.value != step.tensor.value) return;
+    for (const Expr& index : read->index) moves = moves || changes(reader, index);
+  });
+  for (std::size_t k = 0; k < tree.dag.ops.size(); ++k) {
+    const Op& op = tree.dag.ops[k];
+    if (!is_constant(tree.dag, OpId(static_cast<std::int64_t>(k)))) continue;
+    moves = moves || !op.sizes.empty() || (!op.is_placeholder() && changes(op, op.element().body));
+  }
+  if (!moves) return ok_status();
+  return refuse(
+      tree, step.tensor,
+      fmt::format("is read by {} along what has a size; constants are packed once, for all sizes", reader.name));
+}
+
 }  // namespace
 
 Status apply(LoopTree& tree, const Pack& step) {
@@ -57,6 +87,7 @@ Status apply(LoopTree& tree, const Pack& step) {
   for (const PackedRead& packed : tree.packs)
     if (packed.tensor == step.tensor && packed.reader == step.reader)
       return refuse(tree, step.tensor, "is packed already");
+  if (is_sized(tree.dag)) WHET_RETURN_IF_ERROR(check_same_at_all_sizes(tree, step));
   if (kind == PlaceKind::root) WHET_RETURN_IF_ERROR(compute_ahead(tree, step.tensor, step.reader));
   tree.packs.push_back({step.tensor, step.reader});
   return ok_status();

@@ -29,7 +29,8 @@ struct SpanFinder {
     bool still = true;
     for_each(e, [&](const Expr& part) {
       if (std::holds_alternative<Load>(part->kind)) still = false;  // an index that is data has no box
-      if (const Var* v = std::get_if<Var>(&part->kind)) still = still && !relaxed[v->id.index()];
+      const Var* v = std::get_if<Var>(&part->kind);
+      if (v && v->id.valid()) still = still && !relaxed[v->id.index()];  // a size is fixed
     });
     return still;
   }
@@ -80,14 +81,18 @@ struct SpanFinder {
   }
 };
 
+/// All of dimension `k` of what `op` computes.
+Span whole_axis(const Op& op, std::size_t k) {
+  return {int_const(0), op.shape[k], op.sizes.empty() ? Expr() : op.sizes[k]};
+}
+
 /// A span that starts at a known place ends at the axis' end at the latest; a span as long as the axis is the axis.
-Span clipped(Span span, std::int64_t axis_extent) {
+Span clipped(Span span, const Span& axis) {
   if (const std::int64_t* base = as_int(span.base)) {
-    const std::int64_t begin = std::max<std::int64_t>(*base, 0), end = std::min(*base + span.extent, axis_extent);
-    if (end > begin) return Span{int_const(begin), end - begin};
+    const std::int64_t begin = std::max<std::int64_t>(*base, 0), end = std::min(*base + span.extent, axis.extent);
+    if (end > begin) span = Span{int_const(begin), end - begin};
   }
-  if (span.extent >= axis_extent) return Span{int_const(0), axis_extent};
-  return span;
+  return span.extent >= axis.extent ? axis : span;
 }
 
 /// The smallest box around two spans, where their distance is a constant.
@@ -110,13 +115,17 @@ Expr digit_var(const LoopTree& tree, DigitId id) {
   return tree.digit(id).extent == 1 ? int_const(0) : var(VarId(id.value), name_of(tree, id));
 }
 
-Interval digit_range(const LoopTree& tree, VarId id) { return {0, tree.digits[id.index()].extent - 1}; }
+Interval digit_range(const LoopTree& tree, VarId id) {
+  if (id.valid()) return {0, tree.digits[id.index()].extent - 1};
+  const SizeRange& size = tree.dag.sizes[size_number(id)];
+  return {size.min, size.max};
+}
 
 Expr digit_value(const LoopTree& tree, DigitId id) {
   const Digit& digit = tree.digit(id);
   if (digit.leaf()) return digit_var(tree, id);
   Expr start = digit_value(tree, digit.outer) * digit.factor;
-  if (digit.tail == Tail::overlap && !digit.divides()) start = min(start, int_const(digit.extent - digit.factor));
+  if (digit.tail == Tail::overlap && !digit.divides()) start = min(start, iterations_of(tree, id) - digit.factor);
   return start + digit_value(tree, digit.inner);
 }
 
@@ -135,9 +144,9 @@ Region computed_region(const LoopTree& tree, OpId op, LoopId at) {
   const Element& element = tree.dag.op(op).element();
   const bool whole_tiles = has_warp_tiles(tree, op) || feeds_warp_tiles(tree, op);
   for (std::size_t k = 0; k < element.axes.size(); ++k) {
-    const std::int64_t extent = element.axes[k].extent;
+    const Span axis = whole_axis(tree.dag.op(op), k);
     const std::optional<Span> span = finder.find(axis_value(tree, op, AxisId(static_cast<std::int64_t>(k))));
-    region.push_back(!span ? Span{int_const(0), extent} : whole_tiles ? *span : clipped(*span, extent));
+    region.push_back(!span ? axis : whole_tiles ? *span : clipped(*span, axis));
   }
   return region;
 }
@@ -173,15 +182,15 @@ Region required_region(const LoopTree& tree, OpId producer, LoopId at, StoredIn 
         const auto is_same = [&](const Expr& other) { return same(other, read->index[k]); };
         if (std::any_of(seen[k].begin(), seen[k].end(), is_same)) continue;
         seen[k].push_back(read->index[k]);
-        add(k, substitute(read->index[k], [&](VarId v) { return axes[v.index()]; }));
+        add(k, substitute(read->index[k], [&](VarId v) { return v.valid() ? axes[v.index()] : Expr(); }));
       }
     });
   }
   Region result;
   for (std::size_t k = 0; k < shape.size(); ++k)
-    result.push_back(!region[k] || whole[k] ? Span{int_const(0), shape[k]}
+    result.push_back(!region[k] || whole[k] ? whole_axis(tree.dag.op(producer), k)
                      : whole_tiles          ? *region[k]
-                                            : clipped(*region[k], shape[k]));
+                                            : clipped(*region[k], whole_axis(tree.dag.op(producer), k)));
   return result;
 }
 

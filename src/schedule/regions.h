@@ -14,10 +14,11 @@ namespace whet {
 struct Span {
   Expr base;
   std::int64_t extent = 1;
+  Expr size = {};  ///< of a whole axis that has a size, its size: `extent` is the largest then
 };
 using Region = std::vector<Span>;  ///< one span an axis (of the result)
 
-/// The variable of a leaf digit (0 where the digit has one value), and 0 .. extent-1 as its range.
+/// The variable of a leaf digit (0 where the digit has one value), and 0 .. extent-1 as its range. The variables of sizes have ranges too.
 Expr digit_var(const LoopTree&, DigitId);
 Interval digit_range(const LoopTree&, VarId);
 

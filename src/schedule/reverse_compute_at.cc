@@ -11,6 +11,11 @@
 namespace whet {
 namespace {
 
+/// The axis runs over all of dimension `k` of what `op` computes, at all sizes.
+bool is_whole(const Axis& axis, const Op& op, std::size_t k) {
+  return axis.extent == op.shape[k] && same(axis.size, op.sizes.empty() ? Expr() : op.sizes[k]);
+}
+
 /// For each axis of `producer` the axis of `consumer` that runs over it (empty: the producer's extent is 1 and it is
 /// read at 0); an error where the consumer reads it anywhere else.
 Result<std::vector<std::optional<AxisId>>> matching_axes(const LoopTree& tree, OpId consumer, OpId producer) {
@@ -27,7 +32,7 @@ Result<std::vector<std::optional<AxisId>>> matching_axes(const LoopTree& tree, O
       const bool single = tree.dag.op(producer).shape[k] == 1 && is_const(read->index[k], 0);
       elsewhere = elsewhere || (!v && !single) || (seen && axis != axes[k]);
       const bool spatial = v && axis->index() < element.axes.size();  // not along a reduce axis
-      if (v && (!spatial || element.axes[axis->index()].extent != tree.dag.op(producer).shape[k])) elsewhere = true;
+      if (v && (!spatial || !is_whole(element.axes[axis->index()], tree.dag.op(producer), k))) elsewhere = true;
       axes[k] = axis;
     }
     seen = true;
@@ -99,15 +104,16 @@ Status apply(LoopTree& tree, const ReverseComputeAt& step) {
                     fmt::format("has tiles in tiles along {} with guarded tails, behind which other tiles begin",
                                 tree.dag.op(producer).element().axes[k].name));
 
-  const Element& element = tree.dag.op(step.op).element();
-  std::vector<std::int64_t> extents;
-  for (const Axis& axis : element.axes) extents.push_back(axis.extent);
+  std::vector<Axis> nest = tree.dag.op(step.op).element().axes;
   Placement& place = tree.places[step.op.index()];
   const Region finished = computed_region(tree, producer, step.loop);
-  for (std::size_t k = 0; k < axes.size(); ++k)
-    if (axes[k]) extents[axes[k]->index()] = finished[k].extent, place.base[axes[k]->index()] = finished[k].base;
+  for (std::size_t k = 0; k < axes.size(); ++k) {
+    if (!axes[k]) continue;
+    Axis& axis = nest[axes[k]->index()];
+    axis.extent = finished[k].extent, axis.size = finished[k].size, place.base[axes[k]->index()] = finished[k].base;
+  }
   remove_nest(tree, step.op);
-  insert_nest(tree, step.op, extents, step.loop, tree.loop(step.loop).children.size());
+  insert_nest(tree, step.op, nest, step.loop, tree.loop(step.loop).children.size());
   place.kind = PlaceKind::reverse_at, place.at = step.loop;
   tree.places[producer.index()].stored_in = step.registers ? StoredIn::registers : StoredIn::memory;
   return ok_status();

@@ -11,6 +11,7 @@ Status apply(LoopTree& tree, const Rfactor& step) {
   const TreeLoop& loop = tree.loop(step.loop);
   if (!is_reduce(tree, step.loop)) return refuse(tree, step.loop, "is spatial; only a reduce loop has sums to factor");
   if (loop.digits.size() != 1) return refuse(tree, step.loop, "is fused; factor one digit");
+  WHET_RETURN_IF_ERROR(check_fixed(tree, step.loop));
   if (extent_of(tree, step.loop) > kMaxPartials)
     return refuse(tree, step.loop,
                   fmt::format("has {} iterations; at most {} partial results are kept: split it first",

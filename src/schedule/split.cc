@@ -2,9 +2,52 @@
 
 #include <fmt/format.h>
 
+#include "compute/affine.h"
 #include "schedule/check.h"
 
 namespace whet {
+namespace {
+
+bool is_at_least(const std::vector<SizeRange>& sizes, const Expr& size, std::int64_t least) {
+  return bounds(size, size_ranges(sizes)).min.value_or(least - 1) >= least;
+}
+
+/// Leaves out the sizes at which the loop has fewer iterations than overlapping tiles need.
+Status leave_out_small_sizes(LoopTree& tree, const Split& step, const Expr& size) {
+  std::vector<SizeRange> sizes = tree.dag.sizes;
+  if (is_at_least(sizes, size, step.factor)) return ok_status();
+  SizeRange* only = nullptr;
+  int count = 0;
+  for (std::size_t k = 0; k < sizes.size(); ++k)
+    if (uses(size, size_var(k))) only = &sizes[k], ++count;
+  const auto enough_from = [&](std::int64_t value) {
+    only->min = value;
+    return is_at_least(sizes, size, step.factor);
+  };
+  if (count != 1 || !enough_from(only->max))
+    return refuse(tree, step.loop,
+                  fmt::format("runs over {}, and may have fewer iterations than the {} of a tile; use guard",
+                              sizes_in(tree, size), step.factor));
+  const std::int64_t first = tree.dag.sizes[static_cast<std::size_t>(only - sizes.data())].min;
+  std::int64_t too_few = 0, enough = (only->max - first) / only->step;  // steps behind `first`
+  while (enough - too_few > 1) {
+    const std::int64_t middle = too_few + (enough - too_few) / 2;
+    (enough_from(first + middle * only->step) ? enough : too_few) = middle;
+  }
+  enough_from(first + enough * only->step);
+  tree.dag.sizes = std::move(sizes);
+  return ok_status();
+}
+
+/// The two digits of a digit that has a size.
+void divide_size(const LoopTree& tree, std::int64_t factor, Digit& whole, Digit& outer) {
+  const RangeOf ranges = size_ranges(tree.dag.sizes);
+  whole.ragged = !is_const(simplify(floormod(whole.size, factor), ranges), 0);
+  outer.size = simplify(floordiv(whole.size + (factor - 1), factor), ranges);
+  if (as_int(outer.size)) outer.size = Expr();
+}
+
+}  // namespace
 
 Status apply(LoopTree& tree, const Split& step) {
   WHET_RETURN_IF_ERROR(check_changeable(tree, step.loop));
@@ -18,19 +61,21 @@ Status apply(LoopTree& tree, const Split& step) {
   if (step.tail == Tail::overlap && is_reduce(tree, id))
     return refuse(tree, step.loop, "runs over a reduce axis, which overlapping tiles would count twice; use guard");
 
-  if (step.tail == Tail::overlap && extent % step.factor != 0)
+  Digit whole = tree.digit(id), outer_part = whole;
+  const DigitId outer(static_cast<std::int64_t>(tree.digits.size())), inner(outer.value + 1);
+  whole.factor = step.factor, whole.tail = step.tail, whole.outer = outer, whole.inner = inner;
+  outer_part.extent = (extent + step.factor - 1) / step.factor;
+  if (whole.size.defined()) divide_size(tree, step.factor, whole, outer_part);
+  if (step.tail == Tail::overlap && !whole.divides())
     for (LoopId around = loop.parent; around.valid() && tree.loop(around).op == loop.op;
          around = tree.loop(around).parent)
       if (is_reduce(tree, around) || is_cached_at(tree, around)) return refuse_overlap(tree, step.loop, around);
+  if (step.tail == Tail::overlap && whole.size.defined())
+    WHET_RETURN_IF_ERROR(leave_out_small_sizes(tree, step, whole.size));
 
-  Digit part = tree.digit(id);
-  const DigitId outer(static_cast<std::int64_t>(tree.digits.size())), inner(outer.value + 1);
-  part.extent = (extent + step.factor - 1) / step.factor;
-  tree.digits.push_back(part);
-  part.extent = step.factor;
-  tree.digits.push_back(part);
-  Digit& whole = tree.digits[id.index()];
-  whole.factor = step.factor, whole.tail = step.tail, whole.outer = outer, whole.inner = inner;
+  tree.digits[id.index()] = whole;
+  tree.digits.push_back(outer_part);
+  tree.digits.push_back({.op = whole.op, .axis = whole.axis, .extent = step.factor});
 
   const LoopId outer_loop(static_cast<std::int64_t>(tree.loops.size())), inner_loop(outer_loop.value + 1);
   tree.loops.push_back({.op = loop.op, .digits = {outer}, .parent = loop.parent, .children = {{.loop = inner_loop}}});

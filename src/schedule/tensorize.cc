@@ -26,6 +26,7 @@ Result<std::vector<DigitId>> tile_digits(const LoopTree& tree, const Tensorize& 
           fmt::format("{}; {} wants a loop in {} over {}", why, name_of(step.intrinsic), axis.extent, axis.name));
     };
     if (loop.kind != LoopKind::serial) return other("is annotated");
+    WHET_RETURN_IF_ERROR(check_fixed(tree, at));
     if (loop.op != tree.loop(step.loop).op || loop.children.size() != 1) return other("holds more than this tile");
     if (loop.digits.size() != 1 || extent_of(tree, at) != axis.extent)
       return other(fmt::format("has {} iterations", extent_of(tree, at)));
@@ -55,8 +56,9 @@ Status check_whole(const LoopTree& tree, OpId op, const std::vector<DigitId>& di
 Result<std::vector<std::int64_t>> steps_of(const LoopTree& tree, OpId op, const Expr& index,
                                            const std::vector<DigitId>& digits) {
   std::vector<std::int64_t> steps(digits.size(), 0);
-  const Expr over = simplify(substitute(index, [&](VarId v) { return axis_value(tree, op, AxisId(v.value)); }),
-                             [&](VarId v) { return digit_range(tree, v); });
+  const Expr over =
+      simplify(substitute(index, [&](VarId v) { return v.valid() ? axis_value(tree, op, AxisId(v.value)) : Expr(); }),
+               [&](VarId v) { return digit_range(tree, v); });
   for (const auto& [atom, factor] : to_affine(over).terms)
     for (std::size_t q = 0; q < digits.size(); ++q) {
       const VarId id(digits[q].value);

@@ -21,6 +21,9 @@ std::pair<int, int> position(const LoopTree& tree, DigitId wanted) {
   return {at, count};
 }
 
+/// "17", "floordiv((n + 7), 8)".
+std::string count_of(const Expr& iterations) { return to_text(iterations, nullptr); }
+
 /// Splits of the digits of a loop whose factor does not divide: "  # 17 by 6, guard".
 std::string tails(const LoopTree& tree, LoopId id) {
   std::string text = is_rfactored(tree, id) ? "  # rfactor" : "";
@@ -30,7 +33,7 @@ std::string tails(const LoopTree& tree, LoopId id) {
   for (DigitId leaf : tree.loop(id).digits)
     for (const Digit& digit : tree.digits)
       if (!digit.leaf() && digit.outer == leaf && !digit.divides())
-        text += fmt::format("  # {} by {}, {}", digit.extent, digit.factor,
+        text += fmt::format("  # {} by {}, {}", count_of(iterations_of(digit)), digit.factor,
                             digit.tail == Tail::overlap ? "overlap" : "guard");
   return text;
 }
@@ -55,7 +58,7 @@ void print(const LoopTree& tree, const Item& item, int depth, std::string& text)
     text += fmt::format("{}{} @{}\n", indent, tree.dag.op(loop.op).name,
                         place.stored_in == StoredIn::block ? "block" : "registers");
   text += fmt::format("{}{} {} in {}{}\n", indent, word_of(loop.kind), name_of(tree, item.loop),
-                      extent_of(tree, item.loop), tails(tree, item.loop));
+                      count_of(iterations_of(tree, item.loop)), tails(tree, item.loop));
   for (const RegisterCache& cache : tree.caches)
     if (cache.loop == item.loop) text += fmt::format("{}  cache {} @registers\n", indent, tree.dag.op(cache.op).name);
   for (const Pipelined& p : tree.pipelines)

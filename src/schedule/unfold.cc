@@ -7,6 +7,7 @@ namespace whet {
 
 Status apply(LoopTree& tree, const Unfold& step) {
   WHET_RETURN_IF_ERROR(check_op(tree, step.reader));
+  WHET_RETURN_IF_ERROR(check_of_one_size(tree, step.reader, "copies in a reader's order are"));
   if (step.tensor.index() >= tree.dag.ops.size()) return refuse(tree, step.reader, "does not read it");
   WHET_RETURN_IF_ERROR(check_unscheduled(tree, step.reader, "copies are made"));
   const auto copied = step.what == UnfoldWhat::factor ? unfold_factor : unfold;

@@ -68,7 +68,7 @@ std::optional<int> Budget::next_untried() const {
   for (std::size_t i = 0; i < tasks_.size(); ++i) {
     const TaskState& task = tasks_[i];
     if (!task.open || task.runs || task.trials > 0) continue;
-    const auto cost = [&](const TaskState& t) { return t.part.weight * t.part.guessed_seconds; };
+    const auto cost = [&](const TaskState& t) { return t.part.weight * t.part.guessed_seconds * t.part.expected; };
     if (!best || cost(task) > cost(tasks_[static_cast<std::size_t>(*best)])) best = static_cast<int>(i);
   }
   return best;

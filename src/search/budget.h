@@ -15,7 +15,7 @@ enum class BudgetPolicy {
 std::vector<std::string> known_budgets();
 std::optional<BudgetPolicy> parse_budget(const std::string& name);
 
-/// Divides trials among the tasks of a network: first one round for each, the tasks that seem to cost most first, then
+/// Divides trials among the tasks of a network: first one round for each, the tasks that seem to cost and to gain most first, then
 /// by policy. `gradient` is the task scheduler of Ansor (Zheng et al. 2020, section 6), with the gain counted for each
 /// second of tuning instead of each round:
 ///
@@ -30,6 +30,7 @@ class Budget {
     double guessed_seconds = 1;  ///< an estimate of its latency before anything is measured; only ratios count
     double flops = 0;
     std::string similar;  ///< tasks with the same text may reach the same rate
+    double expected = 1;  ///< how many times as fast it is likely to become; 1: nobody knows
   };
   /// One part a task.
   explicit Budget(const std::vector<Part>&, BudgetPolicy policy = BudgetPolicy::gradient);

@@ -267,6 +267,10 @@ TEST(Budget, BeginsWithWhatSeemsToCostMost) {
   }
   EXPECT_EQ(order, (std::vector<int>{2, 1, 0}));
 }
+TEST(Budget, BeginsEarlierWithWhatIsExpectedToGain) {
+  Budget budget({{1, 3e-3}, {.guessed_seconds = 2e-3, .expected = 2}});
+  EXPECT_EQ(budget.next(), 1);
+}
 TEST(Budget, SharesInProportionToWeightTimesLatencyWhileNothingGains) {
   Budget budget({{1}, {2}, {4}});
   const auto trials = spend_rounds(budget, {1e-3, 1e-3, 2e-3}, 110);

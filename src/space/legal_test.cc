@@ -130,9 +130,9 @@ Sketch tiles(std::int64_t extent) {
 TEST(Refit, KeepsRegisterTilesAndLetsOuterOnesGrowWithTheExtent) {
   const DesignSpace from = space_of(tiles(64)), to = space_of(tiles(256));
   const Candidate candidate{"tiles", {{"x", {32, 8}}, {"order", {1}}}};
-  EXPECT_EQ(to.refit(candidate, &from)->choices, (Choices{{"x", {128, 8}}, {"order", {1}}}));
+  EXPECT_EQ(to.refit(candidate, from.extents("tiles"))->choices, (Choices{{"x", {128, 8}}, {"order", {1}}}));
   EXPECT_EQ(to.refit(candidate)->choices, (Choices{{"x", {32, 8}}, {"order", {1}}}));
-  EXPECT_EQ(from.refit({"tiles", {{"x", {256, 16}}, {"order", {1}}}}, &to)->choices,
+  EXPECT_EQ(from.refit({"tiles", {{"x", {256, 16}}, {"order", {1}}}}, to.extents("tiles"))->choices,
             (Choices{{"x", {64, 16}}, {"order", {1}}}));
 }
 TEST(Refit, GivesSchedulesOfAnotherShape) {
@@ -141,8 +141,8 @@ TEST(Refit, GivesSchedulesOfAnotherShape) {
   Rng rng(1);
   for (int i = 0; i < 40; ++i) {
     const Candidate candidate = from.sample(rng);
-    for (const DesignSpace* other : {&from, static_cast<const DesignSpace*>(nullptr)}) {
-      const std::optional<Candidate> refitted = to.refit(candidate, other);
+    for (const Extents& extents : {from.extents(candidate.sketch), Extents{}}) {
+      const std::optional<Candidate> refitted = to.refit(candidate, extents);
       ASSERT_TRUE(refitted) << to_json(candidate);
       EXPECT_TRUE(to.contains(*refitted).ok()) << to_json(*refitted);
       EXPECT_TRUE(to.steps(*refitted).ok()) << to_json(*refitted);
@@ -179,7 +179,7 @@ void expect_closed(const DesignSpace& space, std::uint64_t seed) {
     ASSERT_TRUE(repaired) << to_json(broken);
     inside(repaired, "repair");
     EXPECT_EQ(space.repair(a, rng), a) << "nothing to repair";
-    EXPECT_EQ(space.refit(a, &space), a) << "nothing to refit";
+    EXPECT_EQ(space.refit(a, space.extents(a.sketch)), a) << "nothing to refit";
   }
   std::int64_t counted = 0;
   for (std::int64_t i = 0; i < space.grid_size(); ++i) counted += space.at(i).has_value();

@@ -214,27 +214,31 @@ std::optional<Candidate> DesignSpace::repair(const Candidate& candidate, Rng& rn
   return part->nearest(costs, rng);
 }
 
-std::optional<Candidate> DesignSpace::refit(const Candidate& candidate, const DesignSpace* other) const {
+std::optional<Candidate> DesignSpace::refit(const Candidate& candidate, const Extents& extents) const {
   const Part* part = find(candidate.sketch);
   if (!part) return std::nullopt;
-  const Part* from = other ? other->find(candidate.sketch) : nullptr;
   Costs costs;
-  for (std::size_t d = 0; d < part->sketch.decisions.size(); ++d) {
-    const Decision& decision = part->sketch.decisions[d];
+  for (const Decision& decision : part->sketch.decisions) {
     const auto choice = candidate.choices.find(decision.name);
     const Choice& preferred = part->sketch.preferred.at(decision.name);
     if (choice == candidate.choices.end() || choice->second.size() != preferred.size()) {
       want(decision, as_wish(preferred), costs);
       continue;
     }
-    const bool same = from && d < from->sketch.decisions.size() && from->sketch.decisions[d].name == decision.name;
-    const std::int64_t there = same ? from->sketch.decisions[d].extent : 0;
-    want(decision,
-         there > 0 && decision.extent > 0 ? scaled(choice->second, there, decision.extent) : as_wish(choice->second),
-         costs);
+    const auto there = extents.find(decision.name);
+    const bool scales = there != extents.end() && there->second > 0 && decision.extent > 0;
+    want(decision, scales ? scaled(choice->second, there->second, decision.extent) : as_wish(choice->second), costs);
   }
   Rng rng(0);
   return part->nearest(costs, rng);
+}
+
+Extents DesignSpace::extents(const std::string& sketch) const {
+  Extents extents;
+  if (const Part* part = find(sketch))
+    for (const Decision& decision : part->sketch.decisions)
+      if (decision.extent > 0) extents.emplace(decision.name, decision.extent);
+  return extents;
 }
 
 std::int64_t DesignSpace::grid_size() const {

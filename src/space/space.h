@@ -28,6 +28,8 @@ struct Decision {
 std::vector<Choice> single(const std::vector<std::int64_t>& values);
 
 using Choices = std::map<std::string, Choice>;
+/// Of axes that are cut into tiles, by the names of the decisions.
+using Extents = std::map<std::string, std::int64_t>;
 
 /// Forbids choices that may not be made together (register tiles that do not fit, ...). Constraints over few decisions are
 /// cheap: decisions that share no constraint are counted and drawn independently.
@@ -92,10 +94,12 @@ class DesignSpace {
   /// Fills missing choices in, leaves unknown ones out, and changes as little else as the constraints demand; the random
   /// generator decides between equally near candidates. Returns nothing for a sketch that this space lacks.
   std::optional<Candidate> repair(const Candidate&, Rng&) const;
-  /// Fits a candidate of a task of the same structure and another shape to this space, tile by tile, innermost first:
-  /// register tiles keep their size, outer tiles and tiles of a whole axis grow with the extent; then the candidate is
-  /// repaired. `other` is the space of that task. Without it, sizes are kept where they are legal.
-  std::optional<Candidate> refit(const Candidate&, const DesignSpace* other = nullptr) const;
+  /// Fits a candidate of another task to this space, tile by tile, innermost first: register tiles keep their size, outer tiles and
+  /// tiles of a whole axis grow with the extent; then the candidate is repaired. Nothing for a sketch that this space lacks.
+  ///   extents  of the axes that the candidate's decisions cut in that task; sizes of others are kept where they are legal
+  std::optional<Candidate> refit(const Candidate&, const Extents& extents = {}) const;
+  /// The extents of the axes that a sketch's decisions cut in this space, as `refit` of another one takes them.
+  Extents extents(const std::string& sketch) const;
 
   /// The candidates by number: each has one number below `grid_size`; some numbers have no candidate.
   std::int64_t grid_size() const;

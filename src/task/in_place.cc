@@ -11,9 +11,10 @@ class Finder {
   Finder(const Graph& graph, const std::vector<Group>& groups, const std::vector<Shape>& layouts)
       : graph_(graph), groups_(groups) {
     readers_.resize(graph.values.size());
+    is_output_.resize(graph.values.size(), false);
     for (const Node& node : graph.nodes)
       for (ValueId input : node.inputs) ++readers_[input.index()];
-    for (ValueId output : graph.outputs) ++readers_[output.index()];
+    for (ValueId output : graph.outputs) ++readers_[output.index()], is_output_[output.index()] = true;
     for (std::size_t g = 0; g < groups.size(); ++g)
       writers_[groups[g].outputs.front()] = {layouts[g], groups[g].outputs.size() == 1};
   }
@@ -37,7 +38,7 @@ class Finder {
   }
 
  private:
-  bool is_output(ValueId value) const { return std::ranges::count(graph_.outputs, value) > 0; }
+  bool is_output(ValueId value) const { return is_output_[value.index()]; }
 
   std::optional<std::vector<PartOf>> parts_of(const Node& concat, std::size_t axis) const {
     const TensorType& whole = graph_.value(concat.output).type;
@@ -68,7 +69,8 @@ class Finder {
 
   const Graph& graph_;
   const std::vector<Group>& groups_;
-  std::vector<int> readers_;  ///< by value: nodes' operands and outputs of the graph
+  std::vector<int> readers_;     ///< by value: nodes' operands and outputs of the graph
+  std::vector<bool> is_output_;  ///< by value
   std::map<ValueId, Written> writers_;
 };
 

@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "compute/anchor.h"
 #include "compute/expr.h"
+#include "compute/names.h"
 #include "task/task.h"
 
 namespace whet {
@@ -16,9 +18,37 @@ bool is_depthwise(const Graph& graph, const Node& node, const ConvOperator& op) 
 std::string operator_name(const Graph& graph, const Node& node) {
   const auto* conv = std::get_if<ConvOperator>(&node.op);
   if (!conv) return std::holds_alternative<MatMulOperator>(node.op) ? "dense" : name_of(node.op);
-  std::string name =
-      is_depthwise(graph, node, *conv) ? "depthwise" : "conv" + std::to_string(conv->strides.size()) + "d";
-  return node.inputs.size() == 3 ? name + "+bias" : name;
+  return is_depthwise(graph, node, *conv) ? "depthwise" : "conv" + std::to_string(conv->strides.size()) + "d";
+}
+
+bool has_bias(const Node& node) { return std::holds_alternative<ConvOperator>(node.op) && node.inputs.size() == 3; }
+
+template <typename... Operators>
+bool is_any_of(const Operator& op) {
+  return (std::holds_alternative<Operators>(op) || ...);
+}
+
+/// Of an operator by its definition: of what it does most.
+OperatorKind kind_of(const ComputeDag& definition) {
+  const std::optional<Anchor> anchor = anchor_of(definition);
+  if (!anchor) return OperatorKind::elementwise;
+  const auto is = [&](OpFamily family) { return anchor->kind.starts_with(name_of(family)); };
+  if (is(OpFamily::conv)) return OperatorKind::convolution;
+  if (is(OpFamily::depthwise)) return OperatorKind::depthwise;
+  return is(OpFamily::matmul) ? OperatorKind::matrix_product : OperatorKind::pool_or_reduction;
+}
+
+OperatorKind kind_of(const Graph& graph, const Node& node) {
+  const Operator& op = node.op;
+  if (const auto* conv = std::get_if<ConvOperator>(&op))
+    return is_depthwise(graph, node, *conv) ? OperatorKind::depthwise : OperatorKind::convolution;
+  if (const auto* own = std::get_if<CustomOperator>(&op)) return kind_of(*own->definition);
+  if (is_any_of<MatMulOperator>(op)) return OperatorKind::matrix_product;
+  if (is_any_of<PoolOperator, ReduceOperator, SoftmaxOperator>(op)) return OperatorKind::pool_or_reduction;
+  if (is_any_of<TransposeOperator, ConcatOperator, SliceOperator, PadOperator, GatherOperator, GatherElementsOperator,
+                GatherNdOperator, ResizeOperator>(op))
+    return OperatorKind::copy;
+  return OperatorKind::elementwise;
 }
 
 /// "3" for equal entries, "3x5" otherwise.
@@ -79,10 +109,33 @@ std::string name_of(const FusedGraph& fused, const Group& group) {
   std::string window;
   for (NodeId n : group.nodes) {
     const Node& node = fused.graph.node(n);
-    operators.push_back(operator_name(fused.graph, node));
+    operators.push_back(operator_name(fused.graph, node) + (has_bias(node) ? "+bias" : ""));
     if (window.empty()) window = window_of(fused.graph, node);
   }
   return joined(std::move(operators)) + " " + to_string(fused.graph.value(group.outputs[0]).type.shape) + window;
+}
+
+TaskLabel label_of(const FusedGraph& fused, const Group& group) {
+  const Graph& graph = fused.graph;
+  TaskLabel label{OperatorKind::elementwise, ""};
+  if (is_attention(graph, group)) label = {OperatorKind::matrix_product, "attention"};
+  for (NodeId n : group.nodes) {
+    const Node& node = graph.node(n);
+    const OperatorKind kind = kind_of(graph, node);
+    if (label.op.empty() || kind < label.kind) label.kind = kind, label.op = operator_name(graph, node);
+    if (const std::string window = window_of(graph, node); label.window.empty() && !window.empty())
+      label.window = window.substr(1, window.find(' ', 1) - 1);  // "k3" of " k3 s1 p1"
+  }
+  label.shape = to_string(graph.value(group.outputs[0]).type.shape);
+  if (label.shape.starts_with("1x")) label.shape.erase(0, 2);
+  return label;
+}
+
+std::string to_text(const TaskLabel& label) {
+  std::string text = label.op;
+  for (const std::string* part : {&label.shape, &label.window})
+    if (!part->empty()) text += " " + *part;
+  return text;
 }
 
 }  // namespace whet

@@ -8,47 +8,60 @@
 namespace whet {
 namespace {
 
-/// Collects groups that compute the same into the same place.
-class Collector {
+/// The DAGs of groups, equal ones once: a long network has few.
+class DistinctDags {
  public:
-  void add(const FusedGraph& fused, std::size_t g, ComputeDag dag, Shape within) {
+  struct Keyed {
+    std::string key;
+    ComputeDag dag;
+  };
+
+  /// Gives the number of the DAG.
+  std::size_t add(ComputeDag dag) {
     std::string key = workload_key(dag);
-    std::size_t at = tasks_.size();
-    for (auto [entry, end] = by_key_.equal_range(key); entry != end; ++entry) {
-      const Task& known = tasks_[entry->second];
-      if (known.within == within && same_dag(known.dag, dag)) at = entry->second;
-    }
-    if (at == tasks_.size()) {
-      by_key_.emplace(key, at);
-      std::string name = name_of(fused, fused.groups[g]);
-      if (!within.empty()) name += " in " + to_string(within);
-      tasks_.push_back({std::move(key), std::move(name), std::move(dag), 0, {}, std::move(within)});
-    }
-    ++tasks_[at].weight;
-    tasks_[at].groups.push_back(static_cast<int>(g));
+    for (auto [entry, end] = by_key_.equal_range(key); entry != end; ++entry)
+      if (same_dag(dags_[entry->second].dag, dag)) return entry->second;
+    by_key_.emplace(key, dags_.size());
+    dags_.push_back({std::move(key), std::move(dag)});
+    return dags_.size() - 1;
   }
-  std::vector<Task> take() { return std::move(tasks_); }
+  const Keyed& operator[](std::size_t number) const { return dags_[number]; }
 
  private:
-  std::vector<Task> tasks_;
+  std::vector<Keyed> dags_;
   std::multimap<std::string, std::size_t> by_key_;  // more than one where different dags share a key
 };
+
+Task task_of(const FusedGraph& fused, const Group& group, const DistinctDags::Keyed& keyed, const Shape& within) {
+  Task task{keyed.key, name_of(fused, group), keyed.dag};
+  if (!within.empty()) task.name += " in " + to_string(within);
+  task.within = within;
+  task.label = label_of(fused, group);
+  return task;
+}
 
 }  // namespace
 
 Result<PlacedTasks> place_tasks(const FusedGraph& fused, const Target&) {
-  std::vector<ComputeDag> dags;
+  DistinctDags distinct;
+  std::vector<std::size_t> dag_of;  // by group
   std::vector<Shape> layouts;
   for (const Group& group : fused.groups) {
     WHET_TRY(ComputeDag dag, group_dag(fused, group));
     layouts.push_back(dag.op(dag.outputs.front()).shape);
-    dags.push_back(std::move(dag));
+    dag_of.push_back(distinct.add(std::move(dag)));
   }
   PlacedTasks placed{{}, find_in_place(fused.graph, fused.groups, layouts)};
-  Collector collector;
-  for (std::size_t g = 0; g < fused.groups.size(); ++g)
-    if (!placed.in_place.done[g]) collector.add(fused, g, std::move(dags[g]), placed.in_place.within(fused.groups[g]));
-  placed.tasks = collector.take();
+  std::map<std::pair<std::size_t, Shape>, std::size_t> numbers;  // of tasks, by what they compute and where to
+  for (std::size_t g = 0; g < fused.groups.size(); ++g) {
+    if (placed.in_place.done[g]) continue;
+    const Shape within = placed.in_place.within(fused.groups[g]);
+    const auto [at, is_new] = numbers.try_emplace({dag_of[g], within}, placed.tasks.size());
+    if (is_new) placed.tasks.push_back(task_of(fused, fused.groups[g], distinct[dag_of[g]], within));
+    Task& task = placed.tasks[at->second];
+    ++task.weight;
+    task.groups.push_back(static_cast<int>(g));
+  }
   return placed;
 }
 

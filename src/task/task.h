@@ -8,6 +8,7 @@
 #include "passes/fuse.h"
 #include "target/target.h"
 #include "task/in_place.h"
+#include "task/label.h"
 
 namespace whet {
 
@@ -19,8 +20,9 @@ struct Task {
   int weight = 0;           ///< how often the model runs it: groups.size()
   std::vector<int> groups;  ///< numbers of the groups that it covers, ascending
   Shape within = {};        ///< of the tensor that its only output is a part of; empty: the output is whole itself
-  std::string twin =
-      {};  ///< key of a usual task that this one computes on other layouts, or beside others; "": there is none
+  /// Key of a usual task that this one computes on other layouts, or beside others; "": there is none.
+  std::string twin = {};
+  TaskLabel label = {};  ///< the name where there is little room
 };
 
 /// A model's kernels, and where they write.
@@ -39,5 +41,6 @@ Result<PlacedTasks> place_tasks(const FusedGraph&, const Target&);
 /// How people call a group: its operators (of more than ten the first and the last), the shape of its result, and the
 /// window of its convolution or pool.
 std::string name_of(const FusedGraph&, const Group&);
+TaskLabel label_of(const FusedGraph&, const Group&);
 
 }  // namespace whet

@@ -5,6 +5,7 @@
 #include "base/testing/random_cases.h"
 #include "ops/evaluate_graph.h"
 #include "passes/optimize.h"
+#include "passes/testing/long_graphs.h"
 #include "passes/testing/quantized_builder.h"
 #include "passes/testing/random_attention.h"
 #include "passes/testing/random_graph.h"
@@ -128,6 +129,25 @@ TEST(Tasks, OfBytesKeepTheWholeNumbersThatTheyDivideBy) {
   EXPECT_EQ(to_text(tasks[0].dag).find("const"), std::string::npos) << to_text(tasks[0].dag);
 }
 
+TEST(Tasks, OfALongChainAreAsManyAsOfALongerOne) {
+  for (const auto& make : {long_additions, long_relus, long_residual_blocks})
+    EXPECT_EQ(tasks_of(make(1000)).size(), tasks_of(make(5000)).size());
+}
+
+TEST(Tasks, OfLongGraphsGiveTheirAnswers) {
+  for (const auto& [name, make] : kLongGraphs) {
+    const Graph graph = make(name == std::string("additions") ? 120 : 400);  // 2^120 is a float
+    const std::vector<Tensor> inputs = random_inputs(graph, 1);
+    const auto want = evaluate_graph(graph, inputs);
+    ASSERT_TRUE(want.ok());
+    const FusedGraph fused = optimized(graph);
+    const auto got = evaluate_groups(fused, inputs);
+    ASSERT_TRUE(got.ok()) << name << ": " << got.error().message;
+    const Difference difference = compare((*got)[0], (*want)[graph.outputs[0].index()]);
+    EXPECT_LE(difference.max_abs, 1e-4 * std::max(1.0, difference.largest)) << name;
+  }
+}
+
 TEST(Tasks, CallThingsAsPeopleDo) {
   GraphBuilder build;
   const ValueId x = build.input("x", {1, 4, 8, 8});
@@ -137,13 +157,36 @@ TEST(Tasks, CallThingsAsPeopleDo) {
   const ValueId c = build.add("mean", ReduceOperator{ReduceKind::mean, {2, 3}, false}, {b});
   const ValueId d = build.add("fc", MatMulOperator{}, {c, build.constant("w", {4, 10})});
   const ValueId y = build.add("softmax", SoftmaxOperator{1}, {build.plus("bias", d, build.constant("b", {10}))});
-  EXPECT_EQ(names_of(tasks_of(build.finish({y}))),
+  const std::vector<Task> tasks = tasks_of(build.finish({y}));
+  EXPECT_EQ(names_of(tasks),
             "1 x transpose 1x8x8x4\n"
             "1 x depthwise+bias+relu 1x4x4x4 k3 s2 p1\n"
             "1 x maxpool 1x2x2x4 k2 s2 p0\n"
             "1 x reduce_mean 1x4\n"
             "1 x dense+add 1x10\n"
             "1 x softmax 1x10\n");
+  std::string labels;
+  for (const Task& task : tasks) labels += to_text(task.label) + ", ";
+  EXPECT_EQ(labels, "transpose 8x8x4, depthwise 4x4x4 k3, maxpool 2x2x4 k2, reduce_mean 4, dense 10, softmax 10, ");
+}
+
+TEST(Tasks, HaveTheKindOfTheOperatorThatCostsMost) {
+  GraphBuilder build;
+  const ValueId x = build.relu("x", build.input("image", {1, 4, 8, 8}));
+  const ValueId padded = build.add("pad", PadOperator{PadMode::constant, 0, {0, 0, 1, 1}, {0, 0, 1, 1}}, {x});
+  const ValueId y = build.relu("y", build.conv("conv", padded, 16, 3));
+  FusedGraph fused{build.finish({y}), {}};
+  const auto label_of_first = [&](std::int64_t nodes) {
+    Group group{.outputs = {y}};
+    for (std::int64_t n = 0; n < nodes; ++n) group.nodes.push_back(NodeId(n));
+    return label_of(fused, group);
+  };
+  EXPECT_EQ(label_of_first(1).kind, OperatorKind::elementwise);
+  EXPECT_EQ(label_of_first(1).op, "relu");
+  EXPECT_EQ(label_of_first(2).kind, OperatorKind::copy);
+  EXPECT_EQ(label_of_first(2).op, "pad");
+  EXPECT_EQ(label_of_first(4).kind, OperatorKind::convolution);
+  EXPECT_EQ(to_text(label_of_first(4)), "conv2d 16x8x8 k3");
 }
 
 /// `left` and `right` channels of one picture, concatenated before a last convolution.

@@ -10,6 +10,7 @@
 #include "target/precision.h"
 #include "tensor/shape.h"
 #include "trial/candidate.h"
+#include "trial/placement.h"
 
 namespace whet {
 
@@ -41,6 +42,7 @@ struct Outcome {
   double pace = 1;
   std::string cache = "warm";    ///< where constants were before a timed run: network, warm, cold
   RunConditions conditions;      ///< of a machine elsewhere
+  ProcessorPlacement placement;  ///< of this machine's processors, where it ran on several of them
   std::string device;            ///< the name of the machine that it ran on, or was to run on; with a number: see above
   int registers = 0;             ///< of a GPU's thread, by the assembler; 0: nothing assembled it where it was built
   std::int64_t spill_bytes = 0;  ///< of a thread's registers, by the assembler

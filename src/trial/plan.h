@@ -26,9 +26,10 @@ struct TriedPlan {
   std::int64_t kernels = 0;                               ///< that differ from the usual ones
   double network_seconds = 0, usual_network_seconds = 0;  ///< of one inference, in the comparison in the middle
   std::int64_t comparisons = 0;                           ///< 0: not known
-  std::int64_t slower = 0;                                ///< in how many of them the plan was no faster
-  double least_usual = 0, most_usual = 0;                 ///< what the usual plan took in them [s]
+  std::int64_t slower = 0;                 ///< in how many of them the plan was slower than is asked of it
+  double least_usual = 0, most_usual = 0;  ///< what the usual plan took in them [s]
   bool adopted = false;
+  std::int64_t weights_bytes = 0, usual_weights_bytes = 0;  ///< of the libraries; 0: not known
   friend bool operator==(const TriedPlan&, const TriedPlan&) = default;
 };
 

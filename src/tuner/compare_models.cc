@@ -31,7 +31,8 @@ Result<ModelComparison> compare_once(Device& device, const ModelLibrary& usual, 
 Result<ModelVerdict> compare_in_new_processes(Device& device, const ModelLibrary& usual, const ModelLibrary& other,
                                               const ModelRun& run, double faster) {
   std::vector<ModelComparison> all;
-  const auto lost = [&] { return std::ranges::count_if(all, [](const auto& one) { return one.ratio() >= 1; }); };
+  const double lost_at = std::max(1.0, faster);
+  const auto lost = [&] { return std::ranges::count_if(all, [&](const auto& one) { return one.ratio() >= lost_at; }); };
   const auto slow = [&] { return std::ranges::count_if(all, [&](const auto& one) { return one.ratio() >= faster; }); };
   while (std::ssize(all) < kPlanComparisons && lost() <= kPlanMayBeSlowerIn && slow() <= kPlanComparisons / 2) {
     WHET_TRY(const ModelComparison one, compare_once(device, usual, other, all.size() % 2 == 1, run));

@@ -27,8 +27,8 @@ struct ModelVerdict {
   bool noisy() const { return is_far_above(most_usual, least_usual); }
 };
 
-/// Whether the time of `other` is below `faster` times that of `usual` in the median of several comparisons, and `other` is slower
-/// in one of them at most. The comparisons end as soon as the verdict is decided. Noisy comparisons give "not faster".
+/// Whether the time of `other` is below `faster` times that of `usual` in the median of several comparisons, and `other` is slower (by
+/// more than `faster` permits) in one of them at most. The comparisons end as soon as the verdict is decided. Noisy comparisons give "not faster".
 /// Errors: the device's; times that make no sense.
 Result<ModelVerdict> compare_in_new_processes(Device&, const ModelLibrary& usual, const ModelLibrary& other,
                                               const ModelRun&, double faster);

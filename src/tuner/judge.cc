@@ -10,42 +10,21 @@
 #include <utility>
 
 #include "base/arithmetic.h"
+#include "records/record_line.h"
+#include "tuner/answers.h"
+#include "tuner/champion.h"
+#include "tuner/control.h"
+#include "tuner/placements.h"
 
 namespace whet {
 namespace {
 
 /// How many trials of a batch that would be the best are measured alternately with it at a time.
 constexpr std::size_t kChallengers = 2;
-/// So much longer than the champion's is a challenger's first burst that a second one is not worth its time.
-constexpr double kClearLead = 1.01;
 /// A winner that loses makes room for the next ones this often.
 constexpr int kConfirmations = 6;
 /// How near to the first finalists must be.
 constexpr double kNear = 1.04;
-/// Trials between two looks at the control schedule.
-constexpr std::int64_t kControlTrials = 400;
-/// A change of the machine's speed that says nothing: measurements repeat as well.
-constexpr double kSteady = 0.05;
-/// The pace is asked for with every batch, so that it must be cheap.
-constexpr int kPaceBursts = 1;
-/// How often a best schedule that seems slower is timed again, as long as each time it is faster; and the largest pace that
-/// counts. A larger ratio is noise that other candidates may not have seen.
-constexpr int kSecondLooks = 3;
-constexpr double kSlowestPace = 2;
-
-/// Nothing against the candidate.
-bool says_nothing(OutcomeCode code) { return code == OutcomeCode::device_lost || code == OutcomeCode::unknown; }
-
-/// Adds the figures of the same schedules timed once more; outcomes that were interrupted are left out.
-void add_figures(std::vector<Outcome>& seen, const std::vector<Outcome>& more) {
-  for (std::size_t i = 0; i < seen.size(); ++i) {
-    if (!seen[i].ok()) continue;
-    if (more[i].ok())
-      seen[i].seconds.insert(seen[i].seconds.end(), more[i].seconds.begin(), more[i].seconds.end());
-    else if (more[i].code != OutcomeCode::device_lost)
-      seen[i] = more[i];
-  }
-}
 
 }  // namespace
 
@@ -54,7 +33,7 @@ class Judge::Impl {
   using Trials = std::vector<Trial>;
 
   Impl(Measurer& measurer, RunLog& log, const TuneOptions& options)
-      : measurer_(measurer), log_(log), options_(options), deciding_(measurer.setting().device) {}
+      : measurer_(measurer), log_(log), options_(options), contest_(measurer, log), control_(measurer, log) {}
 
   /// Measures trials, and gives those that were tried, remembered. Those that would be the best wait until all are
   /// measured; of a task's first, all do.
@@ -116,30 +95,25 @@ class Judge::Impl {
     return ok_status();
   }
 
-  /// One schedule is measured now and then: when it becomes slower, the machine has.
-  void watch_control(std::vector<TaskTuning>& tasks, std::int64_t trials) {
-    if (!options_.confirm || (control_ && trials < control_at_)) return;
-    control_at_ = trials + kControlTrials;
-    if (!control_)
-      for (TaskTuning& task : tasks)
-        if (std::isfinite(task.progress().best_seconds) && (!control_ || is_heavier(task, *control_))) control_ = &task;
-    if (!control_) return;
-    if (control_steps_.empty()) control_steps_ = control_->incumbent(log_.records())->steps;
-    const RunLog::Timed timed(log_, log_.phases.confirm);
-    const Outcome seen = measurer_.compare(control_->measure_task(), {control_steps_})[0];
-    const double seconds = seen.best_seconds();
-    if (!std::isfinite(seconds) || device_of(seen) != deciding_) return;
-    if (control_seconds_ == 0)
-      control_seconds_ = seconds;
-    else
-      slowdown_ = seconds / control_seconds_;
+  Status rank_over_placements(TaskTuning& task) {
+    if (!log_.placements().several()) return ok_status();
+    const Record* first = task.incumbent(log_.records());
+    const Record* best = best_over(log_.placements(), task.placed(log_.records()));
+    if (!first || !best || best->steps == first->steps) return ok_status();
+    if (differ(best->outcome.placement, first->outcome.placement)) return ok_status();
+    Record record = *best;
+    record.ranks_as = std::min(first->ranked_seconds(), best->outcome.best_seconds());
+    record.at = utc_now();
+    WHET_RETURN_IF_ERROR(log_.append(record));
+    return verify_best(task);
   }
-  double slowdown() const { return slowdown_; }
+
+  void watch_control(std::vector<TaskTuning>& tasks, std::int64_t trials) {
+    if (options_.confirm) control_.watch(tasks, contest_, trials);
+  }
+  double slowdown() const { return control_.slowdown(); }
 
  private:
-  const std::string& device_of(const Outcome& outcome) const {
-    return outcome.device.empty() ? deciding_ : outcome.device;
-  }
   /// One at a time, or all in jobs, which find the pace themselves.
   void measure(TaskTuning& task, std::span<Trial> trials, double best) {
     std::vector<std::string> steps;
@@ -169,20 +143,16 @@ class Judge::Impl {
     return {0, task.default_schedule()};
   }
 
-  /// The schedule of a task that the others have to beat, alternately with it: what won the last comparison. It gives
-  /// the machine's pace as well, because what disturbs a machine slows schedules down by different factors.
-  struct Champion {
-    std::string steps;
-    double seconds;  ///< in a comparison, at pace 1
-  };
   std::optional<Champion> champion_of(const TaskTuning& task) const {
     if (!options_.confirm) return std::nullopt;
     if (const auto found = champions_.find(&task); found != champions_.end()) return found->second;
     const Record* best = task.incumbent(log_.records());
-    return best ? std::optional<Champion>({best->steps, best->outcome.best_seconds()}) : std::nullopt;
+    if (!best) return std::nullopt;
+    return Champion{best->steps, best->outcome.best_seconds(), best->outcome.placement};
   }
   void crown(const TaskTuning& task, const Trial& trial) {
-    champions_[&task] = {trial.steps, trial.measured.outcome.best_seconds()};
+    const Outcome& outcome = trial.measured.outcome;
+    champions_[&task] = {trial.steps, outcome.best_seconds(), outcome.placement};
   }
   /// Writes a trial down; a champion that failed is none any more.
   Status remember(TaskTuning& task, const Trial& trial) {
@@ -191,11 +161,6 @@ class Judge::Impl {
     const auto champion = champions_.find(&task);
     if (champion != champions_.end() && champion->second.steps == trial.steps) champions_.erase(champion);
     return ok_status();
-  }
-
-  /// A trial of what was measured before.
-  static Trial again(const Record& r) {
-    return {r.candidate, r.steps, r.numerics, r.predicted, {r.outcome, r.tree_hash}};
   }
 
   /// The last known; 1 where none is.
@@ -221,10 +186,15 @@ class Judge::Impl {
       if (!champion || (agreed && (pace || in_jobs))) break;
       std::vector<std::string> steps = {champion->steps};
       if (!agreed) steps.push_back(first->steps);
-      const std::vector<Outcome> seen = compare(task, steps, kPaceBursts);
+      const std::vector<Outcome> seen = contest_.compare(task.measure_task(), steps, champion, kPaceBursts);
       WHET_TRY(const bool stands, stands_after(task, *champion, seen[0]));
       pace = stands ? std::optional(seen[0].pace) : std::nullopt;
       if (!stands) continue;
+      if (has_moved(task, *champion, seen[0])) {
+        WHET_RETURN_IF_ERROR(confirm(task, streams(task.measure_task()) ? kFinalists : 1));
+        pace = 1;
+        break;
+      }
       if (agreed || seen[1].code == OutcomeCode::device_lost) break;
       Trial rival = again(*first);
       rival.measured.outcome = seen[1];
@@ -236,8 +206,16 @@ class Judge::Impl {
     return ok_status();
   }
 
-  /// False where the champion failed: that is written down, and it is none any more.
+  /// The champion's last record is of another placement than it was seen in now.
+  bool has_moved(const TaskTuning& task, const Champion& champion, const Outcome& seen) const {
+    const Record* last = task.last_record(log_.records(), champion.steps);
+    return last && differ(last->outcome.placement, seen.placement);
+  }
+
+  /// False where the champion failed: that is written down, and it is none any more. In another placement it has its time of now.
   Result<bool> stands_after(TaskTuning& task, const Champion& champion, const Outcome& seen) {
+    if (seen.ok() && differ(champion.placement, seen.placement))
+      champions_[&task] = {champion.steps, seen.best_seconds(), seen.placement};
     if (seen.ok()) return true;
     if (says_nothing(seen.code)) return false;
     champions_.erase(&task);
@@ -250,17 +228,6 @@ class Judge::Impl {
     return false;
   }
 
-  /// Adds figures to those `seen` as long as schedule `k` took longer than `expected` and gets faster by it: what
-  /// disturbs a machine for milliseconds is not its pace.
-  void look_again(const TaskTuning& task, const std::vector<std::string>& steps, int bursts, std::size_t k,
-                  double expected, std::vector<Outcome>& seen) {
-    for (int look = 0; look < kSecondLooks && !log_.interrupted(); ++look) {
-      const double before = seen[k].best_seconds();
-      if (!seen[k].ok() || before <= (1 + kSteady) * expected) return;
-      add_figures(seen, measurer_.compare(task.measure_task(), steps, bursts));
-      if (seen[k].best_seconds() > (1 - kSteady) * before) return;
-    }
-  }
   /// Measures the fastest of the trials again, alternately with the champion, until the others seem no faster than what was
   /// found so; those in `compared` were so before. Where there is no champion yet, the fastest is timed as it will be for
   /// the pace: only so do its times compare. The fastest is the last then.
@@ -282,7 +249,9 @@ class Judge::Impl {
       for (const Trial* trial : lucky) steps.push_back(trial->steps);
       if (champion) steps.push_back(champion->steps);
       std::vector<Outcome> seen(steps.size(), lost);
-      if (!log_.interrupted()) seen = champion ? challenge(task, steps) : time_first(task, *lucky[0]);
+      if (!log_.interrupted())
+        seen = champion ? contest_.challenge(task.measure_task(), steps, *champion)
+                        : contest_.alone(task.measure_task(), lucky[0]->steps, seconds(lucky[0]));
       if (champion) {
         WHET_TRY(const bool stands, stands_after(task, *champion, seen.back()));
         if (!stands && !says_nothing(seen.back().code)) continue;
@@ -293,13 +262,6 @@ class Judge::Impl {
       }
     }
   }
-  std::vector<Outcome> time_first(const TaskTuning& task, const Trial& trial) {
-    const RunLog::Timed timed(log_, log_.phases.confirm);
-    std::vector<Outcome> seen = measurer_.compare(task.measure_task(), {trial.steps}, kPaceBursts);
-    look_again(task, {trial.steps}, kPaceBursts, 0, trial.measured.outcome.best_seconds(), seen);
-    return seen;
-  }
-
   /// Would-be bests have to beat the champion, where there is one, alternately with it, and the fastest that does must give the
   /// right answers before it is written down; then so are the slower ones.
   Status judge(TaskTuning& task, std::vector<Trial*> waiting, Trials& done) {
@@ -324,27 +286,11 @@ class Judge::Impl {
     return ok_status();
   }
 
-  /// True when the schedule's answers are right; else the trial's outcome becomes what was found.
-  bool check(TaskTuning& task, Trial& trial) {
-    if (task.is_verified(trial.steps)) return true;
-    const RunLog::Timed timed(log_, log_.phases.check);
-    Outcome& outcome = trial.measured.outcome;
-    Outcome found = measurer_.check(task.measure_task(), trial.steps, trial.numerics.precision);
-    if (found.ok()) {
-      task.set_verified(trial.steps);
-      return true;
-    }
-    found.build_seconds = outcome.build_seconds;
-    found.run_seconds = outcome.run_seconds;
-    found.registers = outcome.registers;
-    found.spill_bytes = outcome.spill_bytes;
-    outcome = std::move(found);
-    return false;
-  }
+  bool check(TaskTuning& task, Trial& trial) { return has_right_answers(task, trial, measurer_, log_); }
 
   /// The fastest, what the records rank first, the champion and the default schedule.
   Trials finalists(const TaskTuning& task, std::size_t count) const {
-    std::vector<const Record*> list = task.finalists(log_.records(), count, kNear);
+    std::vector<const Record*> list = finalists_of(task.placed(log_.records()), count, kNear);
     list.push_back(task.incumbent(log_.records()));
     if (const std::optional<Champion> champion = champion_of(task))
       list.push_back(task.last_record(log_.records(), champion->steps));
@@ -356,43 +302,11 @@ class Judge::Impl {
     return trials;
   }
 
-  /// Times schedules alternately; where the champion is one of them, it gives all their pace.
-  std::vector<Outcome> compare(const TaskTuning& task, const std::vector<std::string>& steps, int bursts = 2) {
-    const RunLog::Timed timed(log_, log_.phases.confirm);
-    return with_pace(task, steps, bursts, measurer_.compare(task.measure_task(), steps, bursts));
-  }
-  /// The same of challengers and the champion, the last of them: only while it does not clearly lead.
-  std::vector<Outcome> challenge(const TaskTuning& task, const std::vector<std::string>& steps) {
-    const RunLog::Timed timed(log_, log_.phases.confirm);
-    std::vector<Outcome> seen = measurer_.compare(task.measure_task(), steps, 1);
-    const auto is_behind = [&](const Outcome& challenger) {
-      return !challenger.ok() || challenger.best_seconds() > kClearLead * seen.back().best_seconds();
-    };
-    if (!std::all_of(seen.begin(), seen.end() - 1, is_behind))
-      add_figures(seen, measurer_.compare(task.measure_task(), steps, 1));
-    return with_pace(task, steps, 1, std::move(seen));
-  }
-  std::vector<Outcome> with_pace(const TaskTuning& task, const std::vector<std::string>& steps, int bursts,
-                                 std::vector<Outcome> seen) {
-    const std::optional<Champion> champion = champion_of(task);
-    const auto at = champion ? std::find(steps.begin(), steps.end(), champion->steps) : steps.end();
-    if (at == steps.end()) return seen;
-    const std::size_t k = static_cast<std::size_t>(at - steps.begin());
-    const bool on_deciding = device_of(seen[k]) == deciding_;  // else it was lost, and another one compared
-    if (on_deciding) look_again(task, steps, bursts, k, champion->seconds, seen);
-    if (!seen[k].ok()) return seen;
-    double now = seen[k].best_seconds() / champion->seconds;
-    if (on_deciding) now = std::min(now, kSlowestPace);
-    if (now > 0)
-      for (Outcome& outcome : seen) outcome.pace = now;
-    return seen;
-  }
-
   /// Compares trials, remembers the figures, and crowns the fastest whose answers are known to be right.
   Status compare(TaskTuning& task, Trials& trials) {
     std::vector<std::string> steps;
     for (const Trial& trial : trials) steps.push_back(trial.steps);
-    const std::vector<Outcome> seen = compare(task, steps);
+    const std::vector<Outcome> seen = contest_.compare(task.measure_task(), steps, champion_of(task));
     for (std::size_t i = 0; i < trials.size(); ++i) {
       if (seen[i].code == OutcomeCode::device_lost) continue;
       trials[i].measured.outcome = seen[i];
@@ -412,13 +326,10 @@ class Judge::Impl {
   Measurer& measurer_;
   RunLog& log_;
   const TuneOptions& options_;
+  Contest contest_;
+  Control control_;
   std::map<const TaskTuning*, Champion> champions_;
-  const std::string deciding_;                 ///< the device on which candidates are compared
   std::map<const TaskTuning*, double> paces_;  ///< the last of each task, of the only device
-  TaskTuning* control_ = nullptr;
-  std::string control_steps_;
-  double control_seconds_ = 0, slowdown_ = 0;  ///< the control schedule's first time, and its last against it
-  std::int64_t control_at_ = 0;                ///< trials at which it is measured again
 };
 
 Judge::Judge(Measurer& measurer, RunLog& log, const TuneOptions& options)
@@ -429,11 +340,8 @@ Result<std::vector<Trial>> Judge::measure_and_judge(TaskTuning& task, std::vecto
 }
 Status Judge::verify_best(TaskTuning& task) { return impl_->verify_best(task); }
 Status Judge::confirm(TaskTuning& task, std::size_t count) { return impl_->confirm(task, count); }
+Status Judge::rank_over_placements(TaskTuning& task) { return impl_->rank_over_placements(task); }
 void Judge::watch_control(std::vector<TaskTuning>& tasks, std::int64_t trials) { impl_->watch_control(tasks, trials); }
 double Judge::slowdown() const { return impl_->slowdown(); }
-
-bool is_heavier(const TaskTuning& a, const TaskTuning& b) {
-  return a.progress().weight * a.progress().best_seconds > b.progress().weight * b.progress().best_seconds;
-}
 
 }  // namespace whet

@@ -11,9 +11,13 @@
 
 namespace whet {
 
+/// The fastest of a task that matters that are measured again together.
+constexpr std::size_t kFinalists = 4;
+
 /// Decides which schedule of a task is the best. It keeps each task's champion (the schedule that won the last
 /// comparison), its pace (how much longer the champion takes now than when it won), by which a trial's time is divided,
-/// and a control schedule (one schedule that is measured now and then). A measurer in jobs finds the pace of each trial itself:
+/// and a control schedule (one schedule that is measured now and then). A champion whose processors have moved since it won is measured
+/// again, with the fastest of before: their times belong to another placement. A measurer in jobs finds the pace of each trial itself:
 /// so times of different devices rank together. Nothing counts as the best before its answers were checked. Measurements
 /// are remembered in the log. Keep the tasks where they are.
 class Judge {
@@ -30,6 +34,8 @@ class Judge {
   /// Times the `count` fastest of a task again, alternately with the champion and the default schedule. The later figures
   /// count. If the winner won by luck, the others are measured again.
   Status confirm(TaskTuning&, std::size_t count);
+  /// Where the processors moved in the run, ranks the schedule first that is the best over the time of each placement.
+  Status rank_over_placements(TaskTuning&);
 
   /// Times the control schedule again if enough trials have passed since the last time. If it is slower than at first, the deciding
   /// device has become slower.
@@ -41,8 +47,5 @@ class Judge {
   class Impl;
   std::unique_ptr<Impl> impl_;
 };
-
-/// True where the network spends more time on `a` than on `b`.
-bool is_heavier(const TaskTuning& a, const TaskTuning& b);
 
 }  // namespace whet

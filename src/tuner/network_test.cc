@@ -104,6 +104,26 @@ TEST_F(Settle, KeepsWhatTheRecordsRankFirstWhereNothingIsFaster) {
   EXPECT_EQ(file.records().size(), 2u);
 }
 
+TEST_F(Settle, BeginsNothingThatCannotEndBeforeTheDeadline) {
+  RecordFile file = records({{default_, 10}});
+  options_.clock = [] { return 7.0; };
+  options_.deadline = 7.2;
+  const NetworkTruth truth = settle_in_network(fused_, target_, file, *device_, options_).value();
+  EXPECT_GT(truth.needed_seconds, 0.2);
+  EXPECT_EQ(truth.untuned_seconds, 0);
+  EXPECT_EQ(truth.compile_seconds, 0) << "nothing was compiled";
+}
+TEST_F(Settle, ComparesWithTheUntunedNetworkAloneWhereNoMoreFits) {
+  RecordFile file = records({{naive_, 10.1}, {default_, 10}});
+  double time = 0;
+  options_.clock = [&] { return time += 1; };  // a compile takes a second: it asks before and behind
+  options_.deadline = 6.5;
+  const NetworkTruth truth = settle_in_network(fused_, target_, file, *device_, options_).value();
+  EXPECT_EQ(truth.needed_seconds, 0);
+  EXPECT_GT(truth.untuned_seconds, 0);
+  EXPECT_TRUE(truth.swaps.empty());
+  EXPECT_EQ(truth.compile_seconds, 1);
+}
 TEST_F(Settle, TimesTheTasksAloneInTurnWithTheNetwork) {
   FormulaMeasurer alone = FormulaMeasurer::timing([&](const std::string& steps) { return steps == default_ ? 3 : 4; });
   options_.measurer = &alone;
@@ -162,6 +182,66 @@ TEST_F(Settle, DoesNotTakeTheLuckOfAProcessForAFasterModel) {
   EXPECT_EQ(truth.untuned_seconds, 10) << "the lucky process does not count";
   EXPECT_EQ(best(file), naive_);
   EXPECT_GE(device.processes, 2);
+}
+/// A record base knows another schedule of the task.
+class SettleWithABase : public Settle {
+ protected:
+  void SetUp() override {
+    Settle::SetUp();
+    if (IsSkipped()) return;
+    const DesignSpace space = make_space(task_.dag, target_);
+    for (const Candidate& candidate : space.seeds())
+      if (known_.empty() || known_ == default_) known_ = to_text(*space.steps(candidate));
+    ASSERT_NE(known_, default_);
+    options_.choose = [this](const Records* records) {
+      ScheduleSource source = best_of(records, target_);
+      source.base = "own 2026.12 (1 network)";
+      source.transferred = [this](const Task&) { return TransferredSchedule{known_, "a net", 1, 2, ""}; };
+      return source;
+    };
+  }
+  /// Of the network as tuned, untuned, and by default schedules.
+  NetworkTruth settle(RecordFile& file, double tuned, double untuned, double by_default) {
+    FormulaDevice device([](const KernelJob&) { return 1.0; });
+    device.model_seconds = [=](const std::string& path) {
+      return path.ends_with("/1.so") ? untuned : path.ends_with("/2.so") ? by_default : tuned;
+    };
+    return settle_in_network(fused_, target_, file, device, options_).value();
+  }
+  std::string known_;
+};
+
+TEST_F(SettleWithABase, ComparesWithWhatACompileWithoutRecordsMakes) {
+  RecordFile file = records({{naive_, 10}, {default_, 12}});
+  const NetworkTruth truth = settle(file, 8, 9, 10);
+  EXPECT_EQ(truth.base, "own 2026.12 (1 network)");
+  EXPECT_EQ(truth.untuned_seconds, 9);
+  EXPECT_EQ(truth.default_seconds, 10);
+  EXPECT_EQ(truth.tuned.seconds, 8);
+  EXPECT_FALSE(truth.same_schedules);
+  EXPECT_EQ(file.records().size(), 2u);
+}
+TEST_F(SettleWithABase, RanksWhatTheBaseKnowsFirstWhereTheNetworkIsFasterSo) {
+  RecordFile file = records({{naive_, 10}, {default_, 12}, {known_, 10.3}});
+  const NetworkTruth truth = settle(file, 8, 7, 10);
+  EXPECT_EQ(truth.back_to_default, std::vector<std::string>{task_.name});
+  EXPECT_EQ(truth.tuned.seconds, 7);
+  EXPECT_EQ(truth.untuned_seconds, 7);
+  EXPECT_EQ(best(file), known_);
+  EXPECT_TRUE(truth.same_schedules) << "from now on";
+}
+TEST_F(SettleWithABase, TheTunedNetworkRunsUnmeasuredTasksByWhatTheBaseKnows) {
+  RecordFile file = records({});
+  EXPECT_TRUE(settle(file, 8, 8, 10).same_schedules);
+}
+TEST_F(SettleWithABase, OnlyComparesWithAnUntunedNetworkOfOtherKernels) {
+  const FusedGraph chained = fused_;
+  options_.untuned = &chained;
+  RecordFile file = records({{naive_, 10}, {known_, 10.3}});
+  const NetworkTruth truth = settle(file, 8, 7, 10);
+  EXPECT_EQ(truth.untuned_seconds, 7);
+  EXPECT_EQ(truth.tuned.seconds, 8);
+  EXPECT_EQ(best(file), naive_);
 }
 TEST_F(Settle, WritesNothingWhereTheDeviceDies) {
   for (int at = 0; at < 6; ++at) {
@@ -265,6 +345,63 @@ TEST_F(Settle, SaysByWhichSignalAModelEndedWhileItWasTimed) {
   EXPECT_TRUE(device_->time_models({file}, {{}, options_.inputs, 0.001, 1}).ok());
 }
 
+/// `c` for a comparison of the tasks, `s` for one of the network: the first takes a second, the next one two.
+struct LastWord {
+  std::vector<double> round_trips;  ///< as they are asked for
+  double needed_at_last = 0;
+  bool interrupted_at_last = false;
+  std::string order;
+  std::size_t asked = 0;
+  NetworkTruth run(double compared_in) {
+    return settle_in_placement(
+               {compared_in}, [&] { return ProcessorPlacement{round_trips.at(asked++)}; },
+               [&] { return order += "c", ok_status(); },
+               [&]() -> Result<NetworkTruth> {
+                 order += "s";
+                 NetworkTruth truth;
+                 truth.tuned.seconds = static_cast<double>(std::ranges::count(order, 's'));
+                 if (truth.tuned.seconds > 1) truth.needed_seconds = needed_at_last;
+                 if (truth.tuned.seconds > 1 && interrupted_at_last) return NetworkTruth();
+                 return truth;
+               })
+        .value();
+  }
+};
+TEST(LastWord, IsSaidOnceWhereTheProcessorsStay) {
+  for (const double round_trip : {0.0, 78.0}) {
+    LastWord word{{round_trip, round_trip}};
+    const NetworkTruth truth = word.run(round_trip);
+    EXPECT_EQ(word.order, "s");
+    EXPECT_EQ(truth.placement, ProcessorPlacement{round_trip});
+  }
+}
+TEST(LastWord, IsSaidWhereTheTasksWereCompared) {
+  LastWord word{{330, 330}};
+  EXPECT_EQ(word.run(78).placement, ProcessorPlacement{330});
+  EXPECT_EQ(word.order, "cs");
+}
+TEST(LastWord, IsSaidAgainWhereTheProcessorsMoveMeanwhile) {
+  LastWord word{{78, 330}};
+  const NetworkTruth truth = word.run(78);
+  EXPECT_EQ(word.order, "scs") << "and once more at most";
+  EXPECT_EQ(truth.tuned.seconds, 2);
+  EXPECT_EQ(truth.placement, ProcessorPlacement{330});
+}
+TEST(LastWord, StaysTheFirstWhereNoTimeIsLeft) {
+  LastWord word{{78, 330}, 3};
+  const NetworkTruth truth = word.run(78);
+  EXPECT_EQ(word.order, "scs");
+  EXPECT_EQ(truth.tuned.seconds, 1);
+  EXPECT_EQ(truth.placement, ProcessorPlacement{78});
+  EXPECT_EQ(truth.needed_seconds, 0);
+}
+
+TEST(LastWord, StaysTheFirstWhereTheSecondIsInterrupted) {
+  LastWord word{{78, 330}, 0, true};
+  EXPECT_EQ(word.run(78).tuned.seconds, 1);
+  EXPECT_EQ(word.order, "scs");
+}
+
 TEST(FasterThan, IsClearlyFasterAndBelievablySo) {
   const TimedModel tuned{1, 0.95, 0.9};
   const TimedRival untuned{{2, 1.9}, 1};
@@ -275,6 +412,19 @@ TEST(FasterThan, IsClearlyFasterAndBelievablySo) {
   EXPECT_EQ(with({{0.96, 0.9}, 1, 0.05}), 1u);
   EXPECT_EQ(with({{0.9, 0.85}, 0.9}), std::nullopt) << "the tuned one was as fast meanwhile";
   EXPECT_EQ(faster_than(tuned, {{{0.8, 0.8}, 1}, {{0.9, 0.9}, 1}}), 0u) << "untuned is the fastest";
+}
+TEST(FasterThan, OfEqualTimesTakesTheSmallerLibrary) {
+  const TimedModel tuned{1, 0.95, 0.9, 160'000'000};
+  const auto with = [&](double seconds, std::int64_t bytes) {
+    return faster_than(tuned, {{{seconds, seconds, 0, bytes}, 1}});
+  };
+  EXPECT_EQ(with(1.015, 97'000'000), 0u);
+  EXPECT_EQ(with(1.03, 97'000'000), std::nullopt);
+  EXPECT_EQ(with(1.015, 150'000'000), std::nullopt) << "as large";
+  EXPECT_EQ(with(0.99, 150'000'000), 0u);
+  EXPECT_EQ(with(0.99, 200'000'000), std::nullopt) << "larger";
+  EXPECT_EQ(with(0.97, 200'000'000), 0u);
+  EXPECT_EQ(with(0.99, 0), 0u) << "of a size that is not known";
 }
 TEST(FasterThan, ConcludesNothingFromDisturbedTimes) {
   EXPECT_TRUE(is_disturbed({2, 1, 1})) << "the median is far from the fastest";

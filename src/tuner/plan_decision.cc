@@ -1,11 +1,13 @@
 #include "tuner/plan_decision.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/arithmetic.h"
+#include "base/parallel.h"
 #include "base/version.h"
-#include "compiler/choose.h"
 #include "compiler/scratch.h"
+#include "plan/tried.h"
 #include "records/record_line.h"
 #include "tuner/compare_models.h"
 
@@ -56,6 +58,16 @@ PlanDecision::PlanDecision(const FusedGraph& fused, const Target& target, const 
   for (const NetworkExcess& excess : ways) ways_.push_back({excess, {}});
 }
 
+double PlanDecision::now() const { return options_.network.clock ? options_.network.clock() : seconds_now(); }
+
+/// Those of each comparison of a plan, behind the compiles of some plans; none where no time is left.
+Bursts PlanDecision::bursts_for(const NetworkSize& size, std::size_t plans) const {
+  const NetworkOptions& network = options_.network;
+  const Bursts usual{network.bursts, network.burst_seconds};
+  const double left = network.deadline - now() - static_cast<double>(plans) * compile_seconds(size);
+  return std::isfinite(left) ? bursts_within(left, size, usual, 1, kShortestBurst, kPlanComparisons) : usual;
+}
+
 PlanDecision::~PlanDecision() { (void)device_.time_models({}, {}); }  // frees the models' memory
 
 Status PlanDecision::decide(double hoped_seconds, PlanSearch& search) {
@@ -71,7 +83,7 @@ Status PlanDecision::decide(double hoped_seconds, PlanSearch& search) {
     }
     search.interrupted = interrupted();
   }
-  if (search.interrupted) return keep_earlier_line(search);  // nothing is decided
+  if (search.interrupted || search.out_of_time) return keep_earlier_line(search);  // nothing is decided
   if (winner) search.tried[*winner].adopted = true;
   if (!winner && search.noisy && earlier_line() != nullptr) return keep_earlier_line(search);
   search.chosen = line_of(winner ? others[*winner] : Proposal{search.plans.usual, 0}, hoped_seconds, search);
@@ -165,24 +177,34 @@ Plan PlanDecision::line_of(const Proposal& proposal, double hoped_seconds, const
 Result<std::optional<std::size_t>> PlanDecision::try_in_network(const std::vector<Proposal>& plans,
                                                                 PlanSearch& search) {
   WHET_TRY(ScratchDirectory scratch, ScratchDirectory::make());
-  const ScheduleSource best = best_of(&file_.records(), target_, options_.prices.schedules);
+  const ScheduleSource best = compiled_schedules(options_.network, &file_.records(), target_);
   const std::string usual = scratch.path() + "/usual.so";
+  NetworkSize size = options_.network.size;
+  search.out_of_time = bursts_for(size, 2).count == 0;  // the usual plan is compiled, and one more
+  if (search.out_of_time) return std::optional<std::size_t>();
   CompileOptions compiling;
   compiling.on_kernel = options_.network.on_kernel;
   compiling.made_weights = device_.info().job_candidates > 1;  // weights stay here where the device is elsewhere
-  WHET_RETURN_IF_ERROR(compile_model(fused_, best, target_, usual, compiling));
+  const double begin = now();
+  WHET_TRY(const CompileReport usual_report, compile_model(fused_, best, target_, usual, compiling));
+  size.compile = now() - begin;
   const NetworkOptions& network = options_.network;
-  const ModelRun run{network.open, network.inputs, network.burst_seconds, network.bursts};
   std::optional<std::size_t> winner;
   for (std::size_t p = 0; p < plans.size() && !interrupted(); ++p) {
+    const Bursts bursts = bursts_for(size, 1);
+    search.out_of_time = bursts.count == 0 && search.tried.empty();
+    if (bursts.count == 0) break;
+    const ModelRun run{network.open, network.inputs, bursts.seconds, bursts.count};
     const NetworkPlan& plan = plans[p].plan;
     WHET_TRY(const FusedGraph planned, assemble(fused_, alternatives_, plan.alternatives));
     const std::string library = scratch.path() + "/" + std::to_string(p) + ".so";
-    WHET_RETURN_IF_ERROR(compile_model(planned, best, target_, library, compiling));
+    WHET_TRY(const CompileReport report, compile_model(planned, best, target_, library, compiling));
     PlanSearch::Tried tried;
+    tried.weights_bytes = report.weights_bytes, tried.usual_weights_bytes = usual_report.weights_bytes;
     tried.sum_seconds = plan.seconds, tried.usual_sum_seconds = ways_[plans[p].way].plans.usual.seconds;
     tried.kernels = std::ssize(kernels_of(fused_, alternatives_, plan));
-    const Result<ModelVerdict> seen = compare_in_new_processes(device_, {usual}, {library}, run, kFasterPlan);
+    const Result<ModelVerdict> seen = compare_in_new_processes(
+        device_, {usual}, {library}, run, needed_ratio(tried.weights_bytes, tried.usual_weights_bytes, kFasterPlan));
     if (!seen.ok()) return interrupted() ? Result<std::optional<std::size_t>>(std::nullopt) : seen.error();
     add_verdict(*seen, tried);
     search.noisy |= seen->noisy();

@@ -45,6 +45,8 @@ class PlanDecision {
   };
 
   bool interrupted() const { return options_.tuning.interrupted && options_.tuning.interrupted(); }
+  double now() const;
+  Bursts bursts_for(const NetworkSize&, std::size_t plans) const;
   const Plan* earlier_line() const { return file_.records().plan_for(hash_of(fused_), to_string(target_)); }
   Status keep_earlier_line(PlanSearch&) const;
   Result<std::vector<Proposal>> proposals();

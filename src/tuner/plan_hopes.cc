@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "alternatives/chain.h"
 #include "base/arithmetic.h"
 
 namespace whet {
@@ -109,6 +110,22 @@ std::vector<Task> PlanHopes::most_promising() const {
   std::vector<int> numbers;
   for (std::size_t i = 0; i < std::min(gains.size(), kPromising); ++i) numbers.push_back(gains[i].second);
   return unmeasured(numbers);
+}
+
+std::vector<Task> PlanHopes::known_chains(const ChainGain& gain) const {
+  std::map<int, int> counts;
+  std::map<std::string, double> saved;  // by all kernels of a task
+  for (std::size_t a = alternatives_.usual; a < alternatives_.all.size(); ++a) {
+    const Alternative& chain = alternatives_.all[a];
+    if (!names_chain(chain.name) || !is_unmeasured(static_cast<int>(a))) continue;
+    const std::optional<double> known = gain(task_of(chain));
+    if (!known || *known <= 1) continue;
+    ++counts[chain.task];
+    saved[plan_task_id(task_of(chain))] += usual_seconds_of(chain) * (1 - 1 / *known);
+  }
+  std::vector<Task> tasks = weighted(counts);
+  std::ranges::stable_sort(tasks, std::ranges::greater(), [&](const Task& task) { return saved[plan_task_id(task)]; });
+  return tasks;
 }
 
 /// What one kernel of each task is hoped to save at the most; 0 where it may save nothing.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "alternatives/alternatives.h"
+#include "plan/chains.h"
 #include "plan/plan.h"
 #include "records/records.h"
 
@@ -45,6 +46,8 @@ class PlanHopes {
   std::vector<Task> unmeasured(const std::vector<int>& alternatives) const;
   /// The same of the few alternatives whose bounds save most of their usual kernels' time.
   std::vector<Task> most_promising() const;
+  /// The same of chains that are known to gain, those first that save most.
+  std::vector<Task> known_chains(const ChainGain&) const;
   /// The tasks of plans that are not tasks of the usual network. Weights are how often the plans run them.
   std::vector<Task> other_tasks(const std::vector<NetworkPlan>&) const;
   /// The task computes several groups, and its measured time is near that of their usual kernels.

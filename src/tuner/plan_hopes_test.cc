@@ -88,6 +88,54 @@ TEST_F(PlanHopesTest, ThreeKernelsOfAKindSayWhatIsHopedOfTheNext) {
   EXPECT_NEAR(hopes.prices()[next].bound, 0.95 * 0.8 * usual, 1e-9);
 }
 
+/// Two depthwise convolutions, each with a pointwise one behind it; the usual kernels were measured.
+class KnownChains : public PlanHopesTest {
+ protected:
+  void SetUp() override {
+    testing::GraphBuilder b;
+    ValueId x = b.input("in", {1, 32, 14, 14});
+    for (const char* name : {"a", "b"}) {
+      const int channels = name[0] == 'a' ? 32 : 16;
+      x = b.relu(std::string(name) + "d", b.conv(std::string(name) + "dc", x, channels, 3, 1, 1, channels));
+      x = b.relu(std::string(name) + "p", b.conv(std::string(name) + "pc", x, 16, 1));
+    }
+    fused_ = optimize(b.finish({x}), {}).value();
+    alternatives_ = find_alternatives(fused_, target_, {}).value();
+    for (std::size_t a = 0; a < alternatives_.usual; ++a)
+      if (alternatives_.all[a].task >= 0) add(alternatives_.all[a], 10e-6);
+  }
+  /// Those of a depthwise and a pointwise convolution, the first one first.
+  std::vector<int> pairs() const {
+    std::vector<int> found;
+    for (std::size_t a = alternatives_.usual; a < alternatives_.all.size(); ++a)
+      if (names_chain(alternatives_.all[a].name) && chains_depthwise(alternatives_.all[a]) &&
+          alternatives_.all[a].instead.size() == 2)
+        found.push_back(static_cast<int>(a));
+    return found;
+  }
+  /// Each pair takes its parts' time over this.
+  std::vector<Task> known(double gain) const {
+    PlanHopes hopes = this->hopes();
+    hopes.read({});
+    const std::vector<int> of = pairs();
+    return hopes.known_chains([&](const Task& chain) -> std::optional<double> {
+      const bool is_pair = std::ranges::any_of(of, [&](int a) { return task(alternative(a)).key == chain.key; });
+      return is_pair ? std::optional(gain) : std::nullopt;
+    });
+  }
+};
+TEST_F(KnownChains, ComeInTheOrderOfWhatTheySave) {
+  const std::vector<Task> tasks = known(1.25);
+  ASSERT_EQ(tasks.size(), pairs().size());
+  ASSERT_GE(tasks.size(), 2u);
+  EXPECT_EQ(tasks.front().key, task(alternative(pairs().front())).key) << "it has the most channels";
+}
+TEST_F(KnownChains, AreThoseThatGainAndNobodyHasMeasured) {
+  EXPECT_TRUE(known(1).empty());
+  add(alternative(pairs().front()), 8e-6);
+  EXPECT_EQ(known(1.25).size(), pairs().size() - 1);
+}
+
 TEST_F(PlanHopesTest, AChoiceWithoutTimeIsTheUsualPlan) {
   PlanHopes hopes = this->hopes();
   hopes.learn({});

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <set>
 
 #include "base/arithmetic.h"
+#include "base/parallel.h"
 #include "base/version.h"
 #include "records/record_line.h"
 #include "tuner/plan_decision.h"
@@ -19,6 +21,8 @@ constexpr int kRounds = 200;
 constexpr std::size_t kAtATime = 6;
 /// More trials for the kernels of the best plans go on where they have made the best by this much shorter.
 constexpr double kShorter = 0.998;
+/// A choice among measured plans takes this part of the time before a deadline at the most, but not less than some seconds.
+constexpr double kChoicePart = 0.1, kLeastChoice = 0.1;
 
 PriceOptions with_cache(PriceOptions prices, const Measurer& measurer) {
   prices.cache = measurer.setting().cache;
@@ -46,6 +50,7 @@ class Search {
     result_.alternatives = alternatives_.all.size() - alternatives_.usual;
     for (std::size_t t = 0; t < alternatives_.tasks.size(); ++t)
       result_.tasks += alternatives_.tasks[t].weight > 0 && !is_usual_task(static_cast<int>(t));
+    WHET_RETURN_IF_ERROR(measure_known_chains());
     WHET_RETURN_IF_ERROR(measure_what_is_hoped());
     WHET_RETURN_IF_ERROR(choose());
     WHET_RETURN_IF_ERROR(tune_chosen());
@@ -57,10 +62,12 @@ class Search {
  private:
   bool interrupted() const { return options_.tuning.interrupted && options_.tuning.interrupted(); }
   double elapsed() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
-  double minutes_left() const { return options_.tuning.minutes - elapsed() / 60; }
+  double seconds_left(double deadline) const {
+    return deadline - (options_.tuning.clock ? options_.tuning.clock() : seconds_now());
+  }
   std::int64_t trials_left() const { return options_.tuning.trials - result_.trials; }
   bool used_up() const {
-    return interrupted() || (options_.tuning.minutes > 0 && minutes_left() <= 0) ||
+    return interrupted() || seconds_left(options_.tuning.deadline) <= 0 ||
            (options_.tuning.trials > 0 && trials_left() <= 0);
   }
 
@@ -68,6 +75,13 @@ class Search {
     return std::any_of(alternatives_.all.begin(),
                        alternatives_.all.begin() + static_cast<std::ptrdiff_t>(alternatives_.usual),
                        [&](const Alternative& a) { return a.task == task; });
+  }
+
+  /// In the order of what they saved in other networks.
+  Status measure_known_chains() {
+    if (!options_.chain_gain) return ok_status();
+    hopes_.read(ways_.front());
+    return measure(hopes_.known_chains(options_.chain_gain));
   }
 
   Status measure_what_is_hoped() {
@@ -129,7 +143,6 @@ class Search {
     tuning.first_round = tuning.round = trials_a_task;
     const auto wanted = static_cast<std::int64_t>(tasks.size()) * trials_a_task;
     tuning.trials = options_.tuning.trials > 0 ? std::min(wanted, trials_left()) : wanted;
-    tuning.minutes = options_.tuning.minutes > 0 ? std::max(minutes_left(), 0.001) : 0;
     WHET_TRY(const TuneProgress progress, tune(tasks, target_, measurer_, file_, tuning, [](const TuneProgress&) {}));
     result_.trials += progress.trials;
     // Nothing was tried although there was time: what has no time has no candidate.
@@ -146,7 +159,9 @@ class Search {
   /// Among what was measured.
   Status choose() {
     hopes_.read(ways_.front());
-    const PlanOptions options{.plans = options_.tried_in_network, .forbidden = hopes_.not_measured()};
+    PlanOptions options{.plans = options_.tried_in_network, .forbidden = hopes_.not_measured()};
+    if (const double left = seconds_left(options_.network.deadline); std::isfinite(left))
+      options.seconds_limit = std::clamp(kChoicePart * left, kLeastChoice, options.seconds_limit);
     WHET_TRY(result_.plans, best_plans(fused_, alternatives_, hopes_.prices(), options));
     return ok_status();
   }

@@ -6,6 +6,7 @@
 
 #include "device/device.h"
 #include "measure/measurer.h"
+#include "plan/chains.h"
 #include "plan/plan.h"
 #include "records/record_file.h"
 #include "tuner/network.h"
@@ -25,18 +26,22 @@ struct PlanSearchOptions {
   std::string name;  ///< the network's, for people; "": the graph's
   AlternativeOptions alternatives;
   PriceOptions prices;
-  TuneOptions tuning;     ///< of the tasks of alternatives; its trials and minutes are those of the whole search
+  TuneOptions tuning;     ///< of the tasks of alternatives; its trials and deadline are those of the whole search
   int trials_a_task = 4;  ///< before the plans are looked at again
   int trials_a_cover =
       16;  ///< the same for kernels of several groups whose times are near those of the kernels they replace
+  /// What other networks' chains gained: such chains are measured before others, of which only a bound is known. Empty: nothing is known.
+  ChainGain chain_gain;
   int tried_in_network = 4;  ///< of the best plans
   /// Limit of one choice of plans by bounds. The bounds of a network may be too alike for a quick choice. Then the most promising
   /// tasks are measured without a choice, for as long as the choice has taken. 0: there is no choice.
   double seconds_a_choice = 1;
   /// The time by which an inference exceeds the sum of its kernels timed alone. The kernels' prices have parts of it (NetworkExcess).
   double excess_seconds = 0;
-  bool knows_excess = true;                           ///< false: it was disturbed, and is taken as 0
-  NetworkOptions network;                             ///< how these are timed
+  bool knows_excess = true;  ///< false: it was disturbed, and is taken as 0
+  /// How these are timed. By its deadline the whole search has ended; by that of `tuning` the tasks are measured. Plans that cannot be
+  /// compared before it are left out; where none can, nothing is decided.
+  NetworkOptions network;
   std::function<void(const PlanProgress&)> on_round;  ///< before tasks are measured; may be empty
 };
 
@@ -59,10 +64,11 @@ struct PlanSearch {
   std::vector<Tried> tried;
   bool noisy = false;        ///< the network's times were too far apart to conclude anything from them
   bool interrupted = false;  ///< before anything was decided
+  bool out_of_time = false;  ///< no plan could be compared before the deadline: nothing was decided
   bool has_excess = true;    ///< false: the network was too disturbed to know its excess over its kernels
 };
 
-/// Looks for a better plan of a tuned network. An alternative that nobody has measured counts with its bound, the least time that is
+/// Looks for a better plan of a tuned network. Chains that gained in other networks are measured first. An alternative that nobody has measured counts with its bound, the least time that is
 /// hoped for. The search computes the best plan by measured times and bounds, measures the tasks of this plan, and repeats that until
 /// the whole plan is measured: then no other can be shorter. Alternatives that are in no such plan are never measured.
 /// Then the best plans are timed in the network, each alternately with the usual one. The plan that is clearly faster, or the usual

@@ -28,6 +28,11 @@ Graph three_convolutions() {
   return b.finish({x});
 }
 
+std::int64_t products_of(const ComputeDag& dag) {
+  return std::ranges::count_if(dag.ops,
+                               [](const Op& op) { return !op.is_placeholder() && op.element().reducer.has_value(); });
+}
+
 /// Kernels take by a formula; the usual ones are in the records.
 class PlanSearchTest : public ::testing::Test {
  protected:
@@ -44,9 +49,7 @@ class PlanSearchTest : public ::testing::Test {
   PlanSearch search(double blocked, double copy, double network = 0.9e-3) {
     Result<RecordFile> file = RecordFile::open(folder_->path() + "/r.jsonl");
     const auto seconds = [=, this, usual = usual_](const ComputeDag& dag) {
-      const auto products = std::count_if(dag.ops.begin(), dag.ops.end(), [](const Op& op) {
-        return !op.is_placeholder() && op.element().reducer.has_value();
-      });
+      const std::int64_t products = products_of(dag);
       if (products > 1 && chain_ > 0) return chain_;
       const bool product = products > 0;
       const bool blocks =
@@ -64,7 +67,7 @@ class PlanSearchTest : public ::testing::Test {
       EXPECT_TRUE(file->append(record).ok());
     }
     FormulaMeasurer measurer([&](const MeasureTask& task, const std::string&) {
-      ++measured_;
+      if (measured_++ == 0) products_of_first_ = products_of(task.dag);
       if (crashes_ && task.dag.op(task.dag.outputs.front()).shape.size() == 5)
         return Outcome{OutcomeCode::crash, "the kernel ended by SIGSEGV", {}};
       return Outcome{OutcomeCode::ok, "", {seconds(task.dag)}, false, 0.001, 0.001};
@@ -100,6 +103,7 @@ class PlanSearchTest : public ::testing::Test {
   bool in_proportion_ = false;  ///< products take these times for each 10^6 operations
   bool unrolls_ = false;        ///< the best convolutions are `unrolled`
   int measured_ = 0;
+  std::int64_t products_of_first_ = 0;     ///< of the task that was measured first
   std::function<double(int)> luck_;        ///< by how much a process is slower with the plan; empty: not at all
   std::function<double(int)> usual_luck_;  ///< the same with the usual plan
   Plan plan_;                              ///< that the file holds in the end
@@ -250,10 +254,25 @@ TEST_F(RepeatedPlanSearchTest, KeepsAnEarlierPlanWhereTheNetworkIsTooNoisyToDeci
 TEST_F(RepeatedPlanSearchTest, RemembersWhyAPlanWasNotTaken) {
   search(7e-6, 1e-6, 0.996e-3);
   ASSERT_FALSE(plan_.tried.empty());
-  EXPECT_EQ(why_not_taken(plan_.tried.front()), "1% in the median of seven is asked; it had 0.4% when 4 had decided");
+  EXPECT_EQ(why_not_taken(plan_.tried.front()),
+            "2% in the median of seven is asked of a larger library; it had 0.4% when 4 had decided");
   EXPECT_TRUE(plan_.kernels.empty());
 }
 
+TEST_F(PlanSearchTest, MeasuresChainsFirstThatGainedInOtherNetworks) {
+  testing::GraphBuilder b;
+  const ValueId x = b.relu("a", b.conv("ac", b.relu("r", b.input("x", {1, 16, 32, 32})), 8, 3, 4, 1));
+  fused_ = optimize(b.finish({b.relu("b", b.conv("bc", x, 8, 1))}), {}).value();
+  options_.prices.hope = 0.05;
+  options_.tuning.trials = 1;
+  search(5e-6, 1e-6);
+  EXPECT_EQ(products_of_first_, 1) << "blocks promise more";
+  measured_ = 0;
+  std::filesystem::remove(folder_->path() + "/r.jsonl");
+  options_.chain_gain = [](const Task&) { return 1.2; };
+  search(5e-6, 1e-6);
+  EXPECT_EQ(products_of_first_, 2);
+}
 TEST_F(PlanSearchTest, MeasuresWhatPromisesMostWhereAChoiceDoesNotEnd) {
   options_.seconds_a_choice = 0;
   const PlanSearch search = this->search(7e-6, 1e-6);
@@ -276,6 +295,20 @@ TEST_F(RepeatedPlanSearchTest, TriesNothingInTheNetworkThatTheSumsDoNotPromise) 
   EXPECT_LT(search.measured, search.tasks);
 }
 
+TEST_F(PlanSearchTest, DecidesNothingWhereNoTimeIsLeftToCompareAPlan) {
+  options_.network.clock = [] { return 7.0; };
+  options_.network.deadline = 7.2;
+  const PlanSearch found = search(7e-6, 1e-6);
+  EXPECT_GT(found.measured, 0u);
+  EXPECT_TRUE(found.out_of_time);
+  EXPECT_TRUE(found.tried.empty());
+  EXPECT_TRUE(plan_.graph.empty()) << "the file has no line";
+}
+TEST_F(PlanSearchTest, MeasuresNothingAfterTheDeadline) {
+  options_.tuning.clock = [] { return 7.0; };
+  options_.tuning.deadline = 7;
+  EXPECT_EQ(search(7e-6, 1e-6).measured, 0u);
+}
 TEST_F(PlanSearchTest, MeasuresNothingThatIsNotHopedToBeFaster) {
   options_.prices.hope = 1.1;
   const PlanSearch search = this->search(7e-6, 1e-6);

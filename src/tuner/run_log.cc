@@ -8,6 +8,7 @@ namespace whet {
 
 Status RunLog::remember(TaskTuning& task, const Trial& trial) {
   const Timed timed(*this, phases.record);
+  see(trial.measured.outcome);
   const Record record = task.record(trial);
   WHET_RETURN_IF_ERROR(file_.append(record));
   if (!trial.measured.outcome.ok()) failed_.add(record);

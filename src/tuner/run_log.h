@@ -12,12 +12,20 @@ namespace whet {
 /// What a run writes down: records, before anything learns from them, and the seconds that its phases take.
 class RunLog {
  public:
-  RunLog(RecordFile& file, const TuneOptions& options) : file_(file), options_(options) {}
+  RunLog(RecordFile& file, const TuneOptions& options)
+      : file_(file), options_(options), placements_(options.placements) {}
 
   const Records& records() const { return file_.records(); }
   /// Appends a record of the trial; what is known of the task's best time follows.
   Status remember(TaskTuning&, const Trial&);
+  /// Appends a record that is no trial's: of a schedule that was measured and ranks anew.
+  Status append(const Record& record) { return file_.append(record); }
   Status sync() { return file_.sync(); }
+  /// Takes in where the processors lay while it ran.
+  void see(const Outcome& outcome) {
+    if (outcome.placement.is_known()) placements_.see(outcome.placement, now());
+  }
+  const PlacementTimes& placements() const { return placements_; }
   /// Of this run, most frequent first.
   std::vector<FailureGroup> failures() const { return whet::failures(failed_); }
 
@@ -43,6 +51,7 @@ class RunLog {
   RecordFile& file_;
   const TuneOptions& options_;
   Records failed_;
+  PlacementTimes placements_;
 };
 
 }  // namespace whet

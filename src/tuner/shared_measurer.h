@@ -33,6 +33,10 @@ class SharedMeasurer : public Measurer {
     const Away away(turn_);
     return measurer_.compare(task, steps, bursts);
   }
+  std::vector<Measured> glance(const MeasureTask& task, const std::vector<std::string>& steps) override {
+    const Away away(turn_);
+    return measurer_.glance(task, steps);
+  }
 
  private:
   /// Without the turn as long as it lives.

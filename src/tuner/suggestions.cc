@@ -2,20 +2,31 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
 #include <string>
 
+#include "base/arithmetic.h"
+#include "compute/anchor.h"
 #include "tuner/shape_distance.h"
 
 namespace whet {
 namespace {
 
-/// Tasks of the same structure that a new one learns from.
-constexpr std::size_t kSuggestions = 2;
+/// Tasks of the same structure that a new one learns from. With a record base they are tasks of the same kind of anchor, and count
+/// together with what the base suggests.
+constexpr std::size_t kSuggestions = 2, kSuggestionsWithBase = 4;
+
+double distance_of(const TaskTuning& task, const TaskTuning& other, bool by_anchor) {
+  if (!by_anchor) return shape_distance(task.measure_task().key, other.measure_task().key);
+  const std::optional<Anchor> a = anchor_of(task.measure_task().dag), b = anchor_of(other.measure_task().dag);
+  return a && b ? anchor_distance(*a, *b) : kInfinity;
+}
 
 }  // namespace
 
-void suggest_neighbours(TaskTuning& task, const std::vector<TaskTuning>& tasks, const Records& records) {
+void suggest_neighbours(TaskTuning& task, const std::vector<TaskTuning>& tasks, const Records& records,
+                        bool by_anchor) {
   struct Near {
     double distance;
     const Record* best;
@@ -31,7 +42,7 @@ void suggest_neighbours(TaskTuning& task, const std::vector<TaskTuning>& tasks, 
       list.push_back({0, twin->record, nullptr});
   for (const TaskTuning& other : tasks)
     if (const Record* best = other.incumbent(records); best && seen.insert(best->key).second)
-      list.push_back({shape_distance(task.measure_task().key, best->key), best, &other.space()});
+      list.push_back({distance_of(task, other, by_anchor), best, &other.space()});
   for (const std::string_view key : records.keys()) {
     const double distance = shape_distance(task.measure_task().key, key);
     if (!std::isfinite(distance) || !seen.insert(std::string(key)).second) continue;
@@ -40,7 +51,9 @@ void suggest_neighbours(TaskTuning& task, const std::vector<TaskTuning>& tasks, 
   }
   std::erase_if(list, [](const Near& near) { return !std::isfinite(near.distance); });
   std::stable_sort(list.begin(), list.end(), [](const Near& a, const Near& b) { return a.distance < b.distance; });
-  for (std::size_t i = 0; i < std::min(list.size(), kSuggestions); ++i)
+  const std::size_t suggested = by_anchor ? task.transfers_left() : 0;
+  const std::size_t most = by_anchor ? kSuggestionsWithBase : kSuggestions;
+  for (std::size_t i = 0; i < list.size() && (list[i].distance == 0 || i + suggested < most); ++i)
     task.suggest({list[i].best->candidate}, list[i].space);
 }
 

@@ -12,6 +12,7 @@ namespace whet {
 ///   the best of its twin (Task::twin)
 ///   the best of the nearest shapes of the same structure: other tasks of this network, whose spaces are known, and tasks of
 ///   other models in the records
-void suggest_neighbours(TaskTuning&, const std::vector<TaskTuning>& tasks, const Records&);
+///   by_anchor  the nearest of this network are those with the nearest anchors (a record base is there)
+void suggest_neighbours(TaskTuning&, const std::vector<TaskTuning>& tasks, const Records&, bool by_anchor);
 
 }  // namespace whet

@@ -1,6 +1,7 @@
 #include "tuner/task_tuning.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <utility>
@@ -36,6 +37,8 @@ SearchSpace view_of(const std::shared_ptr<const DesignSpace>& space, const std::
 }
 
 }  // namespace
+
+Trial again(const Record& r) { return {r.candidate, r.steps, r.numerics, r.predicted, {r.outcome, r.tree_hash}}; }
 
 TaskTuning::TaskTuning(const Task& task, int id, const Target& target, const TuneOptions& options,
                        MeasureSetting setting, std::shared_ptr<CostModel> model)
@@ -117,12 +120,53 @@ void TaskTuning::resume_rounds(const std::vector<const Record*>& records) {
 void TaskTuning::suggest(const std::vector<Candidate>& candidates, const DesignSpace* space) {
   if (!seeds_) return;
   for (const Candidate& candidate : candidates) {
-    const std::optional<Candidate> fitted = space_->refit(candidate, space);
+    const std::optional<Candidate> fitted =
+        space_->refit(candidate, space ? space->extents(candidate.sketch) : Extents{});
     if (!fitted) continue;
     const Result<Steps> steps = space_->steps(*fitted);
     if (steps.ok() && known_.insert(to_text(*steps)).second)
       returned_.push_back({*fitted, to_text(*steps), numerics_of(*steps)});
   }
+}
+
+void TaskTuning::suggest(std::vector<Transfer> transfers) {
+  if (!seeds_) return;
+  for (Transfer& each : transfers) {
+    transfers_.emplace(each.steps, each.gain);
+    if (known_.insert(each.steps).second)
+      returned_.push_back({std::move(each.candidate), std::move(each.steps), each.numerics});
+  }
+}
+
+double TaskTuning::expected_gain() const {
+  double most = 1;
+  for (const Trial& trial : returned_)
+    if (const auto transfer = transfers_.find(trial.steps); transfer != transfers_.end())
+      most = std::max(most, transfer->second);
+  return most;
+}
+
+std::size_t TaskTuning::transfers_left() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(returned_, [&](const Trial& t) { return is_transfer(t.steps); }));
+}
+
+std::optional<Trial> TaskTuning::take_default() {
+  const auto found = std::ranges::find(returned_, default_steps_, &Trial::steps);
+  if (found == returned_.end()) return std::nullopt;
+  Trial trial = std::move(*found);
+  returned_.erase(found);
+  return trial;
+}
+
+std::vector<Trial> TaskTuning::take_transfers(std::size_t n) {
+  std::vector<Trial> taken;
+  for (auto it = returned_.begin(); it != returned_.end() && taken.size() < n;) {
+    const bool takes = is_transfer(it->steps);
+    if (takes) taken.push_back(std::move(*it));
+    it = takes ? returned_.erase(it) : std::next(it);
+  }
+  return taken;
 }
 
 /// What an untuned compile runs is always measured, and first: it is what tuning is compared with.
@@ -164,7 +208,7 @@ Outcome TaskTuning::refused(std::string why) const {
 }
 
 void TaskTuning::give_back(std::vector<Trial> trials) {
-  for (Trial& trial : trials) returned_.push_back(std::move(trial));
+  returned_.insert(returned_.begin(), std::make_move_iterator(trials.begin()), std::make_move_iterator(trials.end()));
 }
 
 void TaskTuning::learn(const std::vector<Trial>& trials) {
@@ -186,22 +230,10 @@ const Record* TaskTuning::incumbent(const Records& records) const {
   return choice && choice->exact ? choice->record : nullptr;
 }
 
-std::vector<const Record*> TaskTuning::finalists(const Records& records, std::size_t n, double ratio) const {
-  // The last figure of each schedule counts, as it does for the best.
-  std::map<std::string, const Record*> last;
-  for (const Record* record : records.of(measure_task_.key))
-    if (applies(*record)) last[record->steps] = record;
-  std::vector<const Record*> list;
-  for (const auto& [steps, record] : last)
-    if (record->outcome.ok() && !record->outcome.truncated) list.push_back(record);
-  std::stable_sort(list.begin(), list.end(), [](const Record* a, const Record* b) {
-    return a->outcome.best_seconds() < b->outcome.best_seconds();
-  });
-  const auto slower = [&](const Record* r) {
-    return r->outcome.best_seconds() > ratio * list.front()->outcome.best_seconds();
-  };
-  while (!list.empty() && (list.size() > n || slower(list.back()))) list.pop_back();
-  return list;
+std::vector<PlacedRecords> TaskTuning::placed(const Records& records) const {
+  std::vector<const Record*> own = records.of(measure_task_.key);
+  std::erase_if(own, [this](const Record* record) { return !applies(*record); });
+  return by_placement(own);
 }
 
 const Record* TaskTuning::last_record(const Records& records, const std::string& steps) const {
@@ -223,6 +255,10 @@ TaskProgress TaskTuning::by_the_clock(const Records& records) const {
   const Record *best = incumbent(records), *start = default_record(records);
   if (best) shown.best_seconds = best->outcome.clock_seconds();
   if (start) shown.default_seconds = start->outcome.clock_seconds();
+  if (best)
+    shown.winner = best->steps == default_steps_ ? Winner::usual
+                   : is_transfer(best->steps)    ? Winner::transfer
+                                                 : Winner::searched;
   return shown;
 }
 
@@ -245,6 +281,10 @@ Record TaskTuning::record(const Trial& trial) const {
   record.whet = version();
   record.at = utc_now();
   return record;
+}
+
+bool is_heavier(const TaskTuning& a, const TaskTuning& b) {
+  return a.progress().weight * a.progress().best_seconds > b.progress().weight * b.progress().best_seconds;
 }
 
 }  // namespace whet

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -9,6 +11,8 @@
 #include "records/records.h"
 #include "search/strategy.h"
 #include "space/space.h"
+#include "transfer/transfer.h"
+#include "tuner/placements.h"
 #include "tuner/ranker.h"
 #include "tuner/tuner.h"
 
@@ -26,6 +30,9 @@ struct Trial {
   bool is_schedule() const { return measured.outcome.code != OutcomeCode::instantiation; }
 };
 
+/// A trial of what was measured before.
+Trial again(const Record&);
+
 /// One task under tuning: its space, its strategy and what is known about its candidates.
 class TaskTuning {
  public:
@@ -41,9 +48,20 @@ class TaskTuning {
   /// `space`: where they come from, null when it is unknown.
   void suggest(const std::vector<Candidate>&, const DesignSpace* space);
 
+  /// Schedules that a record base knows, to be measured early in this order, those that no record holds.
+  void suggest(std::vector<Transfer>);
+  /// The best of them that is still to be measured promises so much over the default schedule; 1: none is.
+  double expected_gain() const;
+  /// How many of them are still to be measured.
+  std::size_t transfers_left() const;
+  /// The default schedule, where it is still to be measured: it goes before all others.
+  std::optional<Trial> take_default();
+  /// Up to `n` of the record base's that are still to be measured.
+  std::vector<Trial> take_transfers(std::size_t n);
+
   /// Up to `n` trials that no record holds, schedules written out; none when the space is used up.
   std::vector<Trial> propose(int n);
-  /// Takes back trials that were not tried: the next `propose` gives them again.
+  /// Takes back trials that were not tried: they are the next ones again.
   void give_back(std::vector<Trial>);
   /// Gives the outcomes of trials to the strategy and the counts.
   void learn(const std::vector<Trial>&);
@@ -55,8 +73,10 @@ class TaskTuning {
   /// The record of the last time that a schedule was measured and ran; null where there is none.
   const Record* last_record(const Records&, const std::string& steps) const;
   const std::string& default_schedule() const { return default_steps_; }
-  /// The fastest schedules known, at most `n`, none slower than `ratio` times the first; the fastest first.
-  std::vector<const Record*> finalists(const Records&, std::size_t n, double ratio) const;
+  /// It is one that the record base knows.
+  bool is_transfer(const std::string& steps) const { return transfers_.contains(steps); }
+  /// Its records by the placement of the processors.
+  std::vector<PlacedRecords> placed(const Records&) const;
   const DesignSpace& space() const { return *space_; }
   /// Rounds of earlier runs, by their records: trials, seconds of tuning, and the best time after each.
   struct Round {
@@ -105,11 +125,15 @@ class TaskTuning {
   std::unique_ptr<Strategy> strategy_;
   std::string default_steps_;
   Numerics default_numerics_;
-  std::deque<Trial> returned_;
-  std::set<std::string> known_;     ///< schedules that were measured
-  std::set<std::string> verified_;  ///< schedules whose answers were compared with the reference
+  std::deque<Trial> returned_;               ///< to be tried before what the strategy proposes
+  std::map<std::string, double> transfers_;  ///< of the record base: what each promises over the default schedule
+  std::set<std::string> known_;              ///< schedules that were measured
+  std::set<std::string> verified_;           ///< schedules whose answers were compared with the reference
   std::vector<Round> earlier_;
   TaskProgress progress_;
 };
+
+/// True where the network spends more time on `a` than on `b`.
+bool is_heavier(const TaskTuning& a, const TaskTuning& b);
 
 }  // namespace whet

@@ -11,6 +11,7 @@
 #include "base/arithmetic.h"
 #include "search/budget.h"
 #include "tuner/judge.h"
+#include "tuner/quick_round.h"
 #include "tuner/run_log.h"
 #include "tuner/shared_measurer.h"
 #include "tuner/suggestions.h"
@@ -19,17 +20,23 @@
 namespace whet {
 namespace {
 
-/// The fastest of a task that are measured again at the end, where the task is at least this share of the network.
-constexpr std::size_t kFinalists = 4;
+/// Of a task that is at least this share of the network, kFinalists are measured again at the end.
 constexpr double kMatters = 0.005;
 /// Seconds that comparing one task's fastest takes, and the largest part of a run that all together may take.
 constexpr double kReserve = 0.12, kReserveShare = 0.15;
+
+/// Schedules of the record base that a task gets, and the part of a run's time that the quick round may take once it has reached all
+/// tasks. Until then it may take all except for what comparing the fastest at the end takes.
+constexpr std::size_t kSuggested = 4;
+constexpr double kQuickShare = 0.5;
 
 /// A machine of 100 GFLOPS and 20 GB/s: enough to tell the heavy tasks from the light ones.
 double guessed_seconds(const Task& task) { return flops(task.dag) / 1e11 + bytes(task.dag) / 2e10; }
 
 /// The part of the workload key that says what is computed, without its extents.
 std::string structure_of(const Task& task) { return task.key.substr(0, task.key.find(',')); }
+
+bool has_base(const TuneOptions& options) { return options.base != nullptr && !options.base->empty(); }
 
 class Tuner {
  public:
@@ -39,6 +46,7 @@ class Tuner {
       : tasks_(std::move(tasks)),
         budget_(parts, options.budget),
         model_(std::move(model)),
+        alone_(measurer),
         measurer_(measurer, turn_),
         concurrent_(options.budget == BudgetPolicy::per_task ? 1 : std::max(1, measurer.concurrent_tasks())),
         options_(options),
@@ -48,7 +56,7 @@ class Tuner {
         start_(log_.now()) {
     progress_.concurrent_tasks = concurrent_;
     progress_.allowed_trials = options.trials;
-    progress_.allowed_seconds = options.minutes * 60;
+    if (std::isfinite(options.deadline)) progress_.allowed_seconds = std::max(0.0, options.deadline - start_);
     if (options.budget == BudgetPolicy::per_task && options.trials > 0)
       for (TaskTuning& task : tasks_)
         task.progress().allowed = std::max<std::int64_t>(1, options.trials / static_cast<std::int64_t>(tasks_.size()));
@@ -58,6 +66,11 @@ class Tuner {
   }
 
   Result<TuneProgress> run() {
+    WHET_RETURN_IF_ERROR(time_transfers());
+    if (options_.quick_only) {
+      WHET_RETURN_IF_ERROR(log_.sync());
+      return summary(-1);
+    }
     std::vector<std::thread> others;
     for (int i = 1; i < concurrent_; ++i) others.emplace_back([this] { run_rounds(); });
     run_rounds();
@@ -89,6 +102,33 @@ class Tuner {
     std::int64_t trials_;
   };
 
+  /// The quick round, where the base knows anything.
+  Status time_transfers() {
+    const auto is_known = [](const TaskTuning& task) { return task.expected_gain() > 1; };
+    if (!options_.quick_round || options_.finals_only || std::ranges::none_of(tasks_, is_known)) return ok_status();
+    QuickOptions quick;
+    quick.trials = options_.trials;
+    const auto set_ends = [&] {
+      if (!std::isfinite(options_.deadline)) return;
+      quick.until = options_.deadline - (options_.quick_only ? 0 : reserved());
+      quick.again_until = start_ + (options_.quick_only ? 1 : kQuickShare) * (options_.deadline - start_);
+    };
+    set_ends();
+    quick.on_task = [&, this](std::size_t number, int trials, double seconds) {
+      const int id = static_cast<int>(number);
+      TaskProgress& task = tasks_[number].progress();
+      budget_.spend(id, trials, seconds, task.best_seconds);
+      task.seconds += seconds, task.measured += trials, task.quick += trials;
+      progress_.trials += trials;
+      round_best_ = task.best_seconds;
+      model_->fit_if_grown();
+      report(id);
+      set_ends();  // who heard of it may have moved the deadline
+    };
+    WHET_TRY(progress_.quick, quick_round(tasks_, alone_, log_, quick));
+    return ok_status();
+  }
+
   /// One round after the other, while any thread may still find something to do.
   void run_rounds() {
     std::unique_lock<std::mutex> turn(turn_);
@@ -109,7 +149,7 @@ class Tuner {
   Status run_round_of(int id) {
     TaskTuning& task = tasks_[static_cast<std::size_t>(id)];
     budget_.begin(id);
-    if (task.progress().trials == 0) suggest_neighbours(task, tasks_, log_.records());
+    if (task.progress().trials == 0) suggest_neighbours(task, tasks_, log_.records(), has_base(options_));
     const double begin = log_.now();
     double best = kInfinity;
     WHET_TRY(const int spent, run_round(task, best));
@@ -127,13 +167,14 @@ class Tuner {
   /// of their times.
   Result<int> run_round(TaskTuning& task, double& best) {
     WHET_RETURN_IF_ERROR(judge_.verify_best(task));
-    const std::int64_t round = task.progress().trials == 0 ? options_.first_round : options_.round;
+    const bool is_first = task.progress().trials == task.progress().quick;
+    const std::int64_t round = is_first ? options_.first_round : options_.round;
     const int allowed = static_cast<int>(std::min(round, trials_left(task)));
     const double before = task.progress().best_seconds;
     task.begin_round();
     int spent = 0;
     while (spent < allowed && !finished()) {
-      Trials trials = propose(task, std::min(options_.batch, allowed - spent));
+      Trials trials = propose(task, std::min(fitting(), allowed - spent));
       if (trials.empty()) {
         task.progress().used_up = true;
         break;
@@ -155,13 +196,22 @@ class Tuner {
   std::optional<int> next_task() const { return finished() ? std::nullopt : budget_.next(); }
 
   bool finished() const {
-    return log_.interrupted() || (options_.trials > 0 && progress_.trials + promised_ >= options_.trials) ||
-           (options_.minutes > 0 && log_.now() - start_ >= options_.minutes * 60 - reserved());
+    return log_.interrupted() || options_.finals_only ||
+           (options_.trials > 0 && progress_.trials + promised_ >= options_.trials) || seconds_left() <= 0;
   }
+  /// Until the fastest have to be compared; infinity without a deadline.
+  double seconds_left() const { return options_.deadline - log_.now() - reserved(); }
   /// Seconds kept for the comparison at the end, so that the time allowed is the time used.
   double reserved() const {
     if (!options_.confirm) return 0;
-    return std::min(kReserveShare * options_.minutes * 60, kReserve * static_cast<double>(tasks_.size()));
+    const double allowed = std::max(0.0, options_.deadline - start_);
+    return std::min(kReserveShare * allowed, kReserve * static_cast<double>(tasks_.size()));
+  }
+  /// The trials that are likely to end before the deadline.
+  int fitting() const {
+    if (progress_.trials == 0) return options_.batch;
+    const double trials = static_cast<double>(progress_.trials) * seconds_left() / (log_.now() - start_);
+    return trials < options_.batch ? std::max(1, static_cast<int>(trials)) : options_.batch;
   }
 
   Trials propose(TaskTuning& task, int n) {
@@ -211,8 +261,8 @@ class Tuner {
   }
   bool had_its_part(const TaskTuning& task) const {
     if (options_.budget != BudgetPolicy::per_task) return false;
-    const double each = options_.minutes * 60 / static_cast<double>(tasks_.size());
-    return trials_left(task) <= 0 || (each > 0 && task.progress().seconds >= each);
+    const double each = (options_.deadline - start_) / static_cast<double>(tasks_.size());
+    return trials_left(task) <= 0 || task.progress().seconds >= each;
   }
 
   /// No more rounds for a task that is used up, hopeless, has had its part or promises too little.
@@ -234,12 +284,15 @@ class Tuner {
     for (TaskTuning& task : tasks_) order.push_back(&task);
     std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) { return is_heavier(*a, *b); });
     progress_.uncompared = std::ranges::count_if(order, [](const auto* task) { return task->progress().trials > 0; });
+    double longest = 0;  // that one of them took
     for (TaskTuning* task : order) {
-      const bool late = options_.minutes > 0 && log_.now() - start_ > options_.minutes * 60;
-      if (log_.interrupted() || late) break;
+      const double begin = log_.now();
+      if (log_.interrupted() || begin + longest > options_.deadline) break;
       progress_.uncompared -= task->progress().trials > 0 ? 1 : 0;
       const double share = task->progress().weight * task->progress().best_seconds / summary(-1).network_seconds();
       WHET_RETURN_IF_ERROR(judge_.confirm(*task, share >= kMatters ? kFinalists : 1));
+      WHET_RETURN_IF_ERROR(judge_.rank_over_placements(*task));
+      longest = std::max(longest, log_.now() - begin);
     }
     return ok_status();
   }
@@ -258,6 +311,7 @@ class Tuner {
     progress_.interrupted = log_.interrupted();
     progress_.failures = log_.failures();
     progress_.slowdown = judge_.slowdown();
+    progress_.placements = log_.placements();
     progress_.phases = log_.phases;
     progress_.remaining_gain = 0;
     for (std::size_t i = 0; i < tasks_.size(); ++i)
@@ -269,6 +323,7 @@ class Tuner {
   std::vector<TaskTuning> tasks_;
   Budget budget_;
   std::shared_ptr<CostModel> model_;
+  Measurer& alone_;  ///< for the one thread that there is at first
   std::mutex turn_;  ///< of the thread that runs: everything here is its
   SharedMeasurer measurer_;
   const int concurrent_;
@@ -295,6 +350,23 @@ double weighted_sum(const std::vector<TaskProgress>& tasks, double TaskProgress:
 
 }  // namespace
 
+const char* name_of(Winner winner) {
+  switch (winner) {
+    case Winner::none:
+      return "";
+    case Winner::usual:
+      return "default";
+    case Winner::transfer:
+      return "transfer";
+    case Winner::searched:
+      return "searched";
+  }
+  return "";
+}
+
+std::int64_t TuneProgress::winners(Winner winner) const {
+  return std::ranges::count(tasks, winner, &TaskProgress::winner);
+}
 double TuneProgress::network_seconds() const { return weighted_sum(tasks, &TaskProgress::best_seconds); }
 double TuneProgress::default_network_seconds() const { return weighted_sum(tasks, &TaskProgress::default_seconds); }
 ComparedSums TuneProgress::compared() const {
@@ -317,8 +389,11 @@ Result<TuneProgress> tune(const std::vector<Task>& tasks, const Target& target, 
                                                   measurer.setting(), file.records(), model));
     const auto number = tunings.size();
     tuning.progress().id = number < options.ids.size() ? options.ids[number] : static_cast<int>(number);
+    if (has_base(options))
+      tuning.suggest(worth_timing(transfers(task.dag, tuning.space(), target, *options.base), kSuggested));
+    parts.push_back({static_cast<double>(task.weight), guessed_seconds(task), flops(task.dag), structure_of(task),
+                     tuning.expected_gain()});
     tunings.push_back(std::move(tuning));
-    parts.push_back({static_cast<double>(task.weight), guessed_seconds(task), flops(task.dag), structure_of(task)});
   }
   return Tuner(std::move(tunings), parts, model, measurer, file, options, on_round).run();
 }

@@ -14,9 +14,10 @@
 #include "measure/testing/formula_measurer.h"
 #include "schedule/steps.h"
 #include "space/space.h"
+#include "transfer/transfer.h"
 #include "tuner/footprint.h"
 #include "tuner/shape_distance.h"
-#include "tuner/testing/dense_task.h"
+#include "tuner/testing/dense_base.h"
 
 namespace whet {
 namespace {
@@ -140,7 +141,7 @@ TEST_F(TuneTest, OneTaskAfterTheOtherTimeSpentInEarlierRunsDoesNotCount) {
   run(first, {.trials = 40, .confirm = false}, {tasks_[1]});
   double time = 0;
   const TuneProgress after = run(second,
-                                 {.minutes = 1,
+                                 {.deadline = 60,
                                   .budget = BudgetPolicy::per_task,
                                   .least_gain = 0,
                                   .confirm = false,
@@ -215,7 +216,7 @@ TEST_F(TuneTest, ALaterTaskOfTheSameStructureBeginsWithWhatWasBest) {
   const auto best = std::min_element(of_large.begin(), of_large.end(), [](const Record* a, const Record* b) {
     return a->outcome.best_seconds() < b->outcome.best_seconds();
   });
-  const auto fitted = small.refit((*best)->candidate, &large);
+  const auto fitted = small.refit((*best)->candidate, large.extents((*best)->candidate.sketch));
   ASSERT_TRUE(fitted.has_value());
   const std::string steps = to_text(*small.steps(*fitted));
   const auto of_small = read.records.of(tasks_[0].key);
@@ -242,6 +243,82 @@ TEST_F(TuneTest, AnotherModelOfTheSameStructureInTheFileHelps) {
   run(second, {.trials = 8, .confirm = false}, {tasks_[0]});
   const DesignSpace small = make_space(tasks_[0].dag, target_);
   EXPECT_EQ(second.measured.count(to_text(*small.steps(*small.refit(best->record->candidate)))), 1u);
+}
+TEST_F(TuneTest, BeginsWithWhatARecordBaseKnowsForAllTasks) {
+  const RecordBase base = dense_base(target_, {3, 2.5, 2, 1.5});
+  std::vector<std::string> order;
+  FormulaMeasurer measurer([&](const MeasureTask& task, const std::string& steps) {
+    order.push_back(task.key);
+    return Outcome{OutcomeCode::ok, "", {formula(steps)}, false, 0, 0};
+  });
+  const TuneProgress progress = run(measurer, {.trials = 60, .confirm = false, .base = &base}, tasks_);
+  ASSERT_TRUE(progress.quick);
+  EXPECT_EQ(progress.quick->tasks, 2);
+  EXPECT_EQ(progress.trials, 60) << "those of the quick round count";
+  EXPECT_EQ(progress.tasks[0].quick + progress.tasks[1].quick, progress.quick->trials);
+  EXPECT_EQ(order[0], tasks_[1].key) << "the heaviest first";
+  const DesignSpace space = make_space(tasks_[1].dag, target_);
+  for (const Transfer& transfer : worth_timing(transfers(tasks_[1].dag, space, target_, base), 4))
+    EXPECT_EQ(measurer.measured.count(transfer.steps), 0u) << "it was timed in the quick round";
+  EXPECT_EQ(progress.winners(Winner::none), 0);
+}
+TEST_F(TuneTest, WithoutTheQuickRoundTheSearchTriesWhatTheBaseKnows) {
+  const RecordBase base = dense_base(target_, {3, 2.5, 2, 1.5});
+  FormulaMeasurer measurer = FormulaMeasurer::timing(formula);
+  const TuneProgress progress =
+      run(measurer, {.trials = 8, .confirm = false, .base = &base, .quick_round = false}, {tasks_[1]});
+  EXPECT_FALSE(progress.quick);
+  EXPECT_EQ(progress.tasks[0].quick, 0);
+  const DesignSpace space = make_space(tasks_[1].dag, target_);
+  for (const Transfer& transfer : worth_timing(transfers(tasks_[1].dag, space, target_, base), 4))
+    EXPECT_EQ(measurer.measured.count(transfer.steps), 1u);
+}
+TEST_F(TuneTest, TheQuickRoundAloneMeasuresNothingElse) {
+  const RecordBase base = dense_base(target_, {3, 2.5, 2, 1.5});
+  FormulaMeasurer measurer = FormulaMeasurer::timing(formula);
+  const TuneProgress progress = run(measurer, {.base = &base, .quick_only = true}, tasks_);
+  EXPECT_TRUE(measurer.measured.empty());
+  EXPECT_EQ(progress.trials, progress.quick->trials);
+  EXPECT_EQ(progress.winners(Winner::searched), 0);
+  EXPECT_EQ(progress.winners(Winner::transfer) + progress.winners(Winner::usual), 2);
+}
+TEST_F(TuneTest, TheQuickRoundLeavesTimeToCompareTheFastest) {
+  const RecordBase base = dense_base(target_, {3, 2.5, 2, 1.5});
+  double time = 0;
+  FormulaMeasurer measurer([&](const MeasureTask&, const std::string& steps) {
+    time = 0.9;  // of the first task
+    return Outcome{OutcomeCode::ok, "", {formula(steps)}, false, 0, 0};
+  });
+  const TuneProgress progress = run(measurer, {.deadline = 1, .base = &base, .clock = [&] { return time; }}, tasks_);
+  EXPECT_EQ(progress.quick->tasks, 1) << "no other task is begun then";
+  EXPECT_EQ(progress.uncompared, 0);
+}
+TEST_F(TuneTest, WhatTheQuickRoundDidNotReachIsTriedEarly) {
+  const RecordBase base = dense_base(target_, {3, 2.5, 2, 1.5});
+  FormulaMeasurer quick = FormulaMeasurer::timing(formula), slow = FormulaMeasurer::timing(formula);
+  run(quick, {.trials = 1, .confirm = false, .base = &base}, {tasks_[1]});
+  const DesignSpace space = make_space(tasks_[1].dag, target_);
+  run(slow, {.trials = 4, .confirm = false, .base = &base, .quick_only = false}, {tasks_[1]});
+  const auto promising = worth_timing(transfers(tasks_[1].dag, space, target_, base), 4);
+  EXPECT_EQ(lines(), 5u);
+  const RecordsRead read = *read_records(path_);
+  for (const Transfer& transfer : promising)
+    EXPECT_TRUE(std::ranges::count(read.records.all(), transfer.steps, &Record::steps) > 0);
+}
+TEST_F(TuneTest, WithAnEmptyBaseProposesWhatItProposesWithout) {
+  const RecordBase base;
+  const auto proposed = [&](const RecordBase* with) {
+    std::vector<std::string> order;
+    FormulaMeasurer measurer([&](const MeasureTask&, const std::string& steps) {
+      order.push_back(steps);
+      return Outcome{OutcomeCode::ok, "", {formula(steps)}, false, 0, 0};
+    });
+    std::remove(path_.c_str());
+    double time = 0;
+    EXPECT_FALSE(run(measurer, {.trials = 100, .base = with, .clock = [&] { return time += 0.01; }}, tasks_).quick);
+    return order;
+  };
+  EXPECT_EQ(proposed(&base), proposed(nullptr));
 }
 TEST(Footprint, IsLaidOutAsFarAsCachesReach) {
   Target target;
@@ -282,6 +359,65 @@ TEST_F(TuneTest, SaysWhenTheMachineHasBecomeSlower) {
   });
   const TuneProgress progress = run(measurer, {.trials = 450, .least_gain = 0}, tasks_);
   EXPECT_GE(progress.slowdown, 2);
+}
+/// Near for `near` measurements, then far, where half of the schedules take twice as long.
+struct Moving : FormulaMeasurer {
+  explicit Moving(int near)
+      : FormulaMeasurer([this, near](const MeasureTask&, const std::string& steps) {
+          placement = {asked++ < near ? 78.0 : 330.0};
+          return Outcome{OutcomeCode::ok, "", {seconds(steps, placement)}, false, 0, 0};
+        }) {}
+  static double seconds(const std::string& steps, const ProcessorPlacement& where) {
+    return formula(steps) * (where.round_trip_ns > 100 && hash_bytes(steps) % 2 == 0 ? 2 : 1);
+  }
+  int asked = 0;
+};
+TEST_F(TuneTest, MeasuresTheFastestAgainWhereTheProcessorsMoved) {
+  Moving measurer(120);
+  const TuneProgress progress =
+      run(measurer, {.trials = 160, .least_gain = 0, .clock = [&] { return 0.01 * measurer.asked; }}, {tasks_[1]});
+  ASSERT_TRUE(progress.placements.several());
+  EXPECT_EQ(progress.placements.at_hand(), ProcessorPlacement{330});
+  EXPECT_GT(progress.placements.parts()[0].seconds, 0);
+  const RecordsRead read = *read_records(path_);
+  const Record* fastest_near = nullptr;
+  std::set<std::string> far;
+  for (const Record& record : read.records.all()) {
+    const double own = record.outcome.best_seconds();
+    EXPECT_EQ(record.outcome.pace, 1) << "a time of another placement gives no pace";
+    if (record.outcome.placement == ProcessorPlacement{330}) far.insert(record.steps);
+    if (record.outcome.placement == ProcessorPlacement{78} &&
+        (!fastest_near || own < fastest_near->outcome.best_seconds()))
+      fastest_near = &record;
+  }
+  ASSERT_TRUE(fastest_near);
+  EXPECT_TRUE(far.contains(fastest_near->steps));
+  const Record& best = *read.records.best(tasks_[1].key, {}, target_)->record;
+  EXPECT_EQ(best.outcome.placement, ProcessorPlacement{330});
+  EXPECT_DOUBLE_EQ(best.outcome.best_seconds(), Moving::seconds(best.steps, {330}));
+}
+TEST_F(TuneTest, ComparesTheFastestAgainAndNothingElseWhereItIsTold) {
+  FormulaMeasurer first = FormulaMeasurer::timing(formula), again = FormulaMeasurer::timing(formula);
+  run(first, {.trials = 40}, tasks_);
+  const TuneProgress progress = run(again, {.finals_only = true}, tasks_);
+  EXPECT_EQ(progress.trials, 0);
+  EXPECT_TRUE(again.measured.empty());
+  EXPECT_EQ(again.comparisons, 2) << "one a task";
+}
+TEST_F(TuneTest, ProposesTheSameWhereProcessorsStay) {
+  const auto asked = [&](double round_trip_ns) {
+    std::vector<std::string> order;
+    FormulaMeasurer measurer([&](const MeasureTask&, const std::string& steps) {
+      order.push_back(steps);
+      return Outcome{OutcomeCode::ok, "", {formula(steps)}, false, 0, 0};
+    });
+    measurer.placement = {round_trip_ns};
+    std::remove(path_.c_str());
+    run(measurer, {.trials = 150, .clock = [&] { return 0.01 * static_cast<double>(order.size()); }}, tasks_);
+    return order;
+  };
+  EXPECT_EQ(asked(78), asked(0));
+  EXPECT_EQ(asked(330), asked(0));
 }
 TEST_F(TuneTest, FindsTheFastestOnAMachineThatIsSlowEveryOtherMinute) {
   FormulaMeasurer* machine = nullptr;
@@ -510,15 +646,35 @@ TEST_F(TuneTest, StopsWhenTheTimeIsUsedUp) {
   double time = 0;
   FormulaMeasurer measurer = FormulaMeasurer::timing(formula);
   const TuneProgress progress =
-      run(measurer, {.minutes = 1, .confirm = false, .clock = [&] { return time += 1; }}, tasks_);
+      run(measurer, {.deadline = 60, .confirm = false, .clock = [&] { return time += 1; }}, tasks_);
   EXPECT_GE(progress.seconds, 60);
   EXPECT_LT(progress.seconds, 120);
+}
+TEST_F(TuneTest, MakesBatchesSmallerTowardsTheDeadline) {
+  double time = 0;
+  FormulaMeasurer measurer([&](const MeasureTask&, const std::string& steps) {
+    time += 1;
+    return Outcome{OutcomeCode::ok, "", {formula(steps)}, false, 0, 0};
+  });
+  const TuneProgress progress =
+      run(measurer, {.deadline = 45, .least_gain = 0, .confirm = false, .clock = [&] { return time; }}, tasks_);
+  EXPECT_LE(progress.seconds, 46);
+  EXPECT_GT(progress.trials, 32);
+}
+TEST_F(TuneTest, TheDeadlineMayBeMovedAfterARound) {
+  RecordFile file = *RecordFile::open(path_);
+  FormulaMeasurer measurer = FormulaMeasurer::timing(formula);
+  double time = 0;
+  TuneOptions options{.deadline = 1000, .confirm = false, .clock = [&] { return time += 1; }};
+  const TuneProgress progress =
+      tune(tasks_, target_, measurer, file, options, [&](const TuneProgress&) { options.deadline = 1; }).value();
+  EXPECT_EQ(progress.trials, options.first_round);
 }
 TEST_F(TuneTest, SaysOfHowManyTasksDefaultAndBestWereNotCompared) {
   FormulaMeasurer measurer = FormulaMeasurer::timing(formula);
   EXPECT_EQ(run(measurer, {.trials = 16}, tasks_).uncompared, 0);
   double time = 0;
-  const TuneProgress late = run(measurer, {.minutes = 1, .clock = [&] { return time += 1; }}, tasks_);
+  const TuneProgress late = run(measurer, {.deadline = 60, .clock = [&] { return time += 1; }}, tasks_);
   EXPECT_EQ(late.uncompared,
             std::ranges::count_if(late.tasks, [](const TaskProgress& task) { return task.trials > 0; }));
   EXPECT_GT(late.uncompared, 0);

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/parallel.h"
 #include "base/version.h"
 #include "base/write_place.h"
 #include "workflow/tune_json.h"
@@ -120,6 +121,7 @@ Json round_event(const TuneProgress& progress, std::map<int, Json>& known) {
   return Json::object()
       .set("seconds", progress.seconds)
       .set("allowed_seconds", limit(progress.allowed_seconds))
+      .set("left_seconds", seconds_left(progress))
       .set("trials", progress.trials)
       .set("allowed_trials", limit(progress.allowed_trials))
       .set("task", id_of(progress.task))
@@ -130,16 +132,22 @@ Json round_event(const TuneProgress& progress, std::map<int, Json>& known) {
       .set("compared", compared_json(progress))
       .set("remaining_gain_ms", to_ms(progress.remaining_gain))
       .set("slowdown", progress.slowdown)
+      .set("placements", to_json(progress.placements))
       .set("tasks", std::move(tasks));
 }
 
-Json planning_event(const PlanProgress& progress) {
+Json compiling_event(int done, int all, double left) {
+  return Json::object().set("done", done).set("all", all).set("left_seconds", left);
+}
+
+Json planning_event(const PlanProgress& progress, double left) {
   return Json::object()
       .set("hoped_ms", to_ms(progress.hoped_seconds))
       .set("usual_ms", to_ms(progress.usual_seconds))
       .set("measuring", static_cast<std::int64_t>(progress.measuring))
       .set("trials", progress.trials)
-      .set("seconds", progress.seconds);
+      .set("seconds", progress.seconds)
+      .set("left_seconds", left);
 }
 
 void TuneEvents::started(const Prepared& prepared, const RecordFile& file, const MachineRates& rates) {
@@ -148,10 +156,12 @@ void TuneEvents::started(const Prepared& prepared, const RecordFile& file, const
 }
 void TuneEvents::round(const TuneProgress& progress) { stream_.write("round", round_event(progress, known_)); }
 void TuneEvents::compiling(int done, int all) {
-  stream_.write("compiling", Json::object().set("done", done).set("all", all));
+  stream_.write("compiling", compiling_event(done, all, settings_.time.left(seconds_now())));
 }
 void TuneEvents::network(const NetworkTruth& truth) { stream_.write("network", to_json(truth)); }
-void TuneEvents::planning(const PlanProgress& progress) { stream_.write("planning", planning_event(progress)); }
+void TuneEvents::planning(const PlanProgress& progress) {
+  stream_.write("planning", planning_event(progress, settings_.time.left(seconds_now())));
+}
 void TuneEvents::plans(const PlanSearch& plans) { stream_.write("layouts", to_json(plans)); }
 void TuneEvents::finished(const Tuned& tuned) { stream_.write("finished", to_json(tuned, settings_.records)); }
 

@@ -46,7 +46,9 @@ class EventStream {
 Json started_event(const TuneSettings&, const Prepared&, const RecordFile&, const MachineRates&);
 /// A round; of the tasks those that `known` does not have as they are now, which it has afterwards.
 Json round_event(const TuneProgress&, std::map<int, Json>& known);
-Json planning_event(const PlanProgress&);
+///   left  seconds of the whole command; infinity: not known
+Json compiling_event(int done, int all, double left);
+Json planning_event(const PlanProgress&, double left);
 
 /// Writes what happens in runs of the tuner.
 class TuneEvents : public TuneListener {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "base/rng.h"
+#include "workflow/tune_json.h"
 
 namespace whet::events_test {
 namespace {
@@ -53,6 +55,21 @@ TaskProgress task(int id, double best) {
   return task;
 }
 
+TEST(FirstRound, IsASentenceAboutTheWholeRun) {
+  TuneProgress progress;
+  EXPECT_EQ(first_round_text(progress), "");
+  EXPECT_EQ(dump(first_round_json(progress)), "null");
+  for (const Winner winner : {Winner::transfer, Winner::transfer, Winner::usual, Winner::none})
+    progress.tasks.push_back(task(0, 1e-3)), progress.tasks.back().winner = winner;
+  progress.quick = {3, 9, 0.5};
+  EXPECT_EQ(first_round_text(progress),
+            "In the first round 3 of 4 tasks; 2 winners are transfers, 1 default, 1 untimed");
+  progress.tasks[1].winner = Winner::searched;
+  EXPECT_EQ(first_round_text(progress),
+            "In the first round 3 of 4 tasks; 1 winner is a transfer, 1 is searched, 1 default, 1 untimed");
+  EXPECT_EQ(dump(first_round_json(progress)),
+            R"({"tasks":3,"of_tasks":4,"trials":9,"seconds":0.5,"winners":{"transfer":1,"searched":1,"default":1}})");
+}
 TEST(EventStream, WritesALineAnEventWithVersionNameAndTime) {
   Pipe pipe;
   {
@@ -112,6 +129,23 @@ TEST(RoundEvent, HasTheTasksThatChanged) {
   EXPECT_EQ(event["tasks"].items()[0]["best_ms"].number(), 0.5);
   EXPECT_EQ(event["task"].integer(), 3);
   EXPECT_EQ(event["next_task"].integer(), 7);
+}
+
+TEST(SecondsLeft, CountWhatComesAfterTheTrials) {
+  TuneProgress progress;
+  progress.trials = 40, progress.allowed_trials = 100, progress.seconds = 10;
+  progress.to_come = 7;
+  EXPECT_DOUBLE_EQ(seconds_left(progress), 15 + 7);
+  progress.allowed_seconds = 20;
+  EXPECT_DOUBLE_EQ(seconds_left(progress), 10) << "the time of the whole command has all in it";
+  progress.allowed_trials = 0, progress.seconds = 25;
+  EXPECT_DOUBLE_EQ(seconds_left(progress), 0);
+  progress.allowed_seconds = 0;
+  EXPECT_TRUE(std::isinf(seconds_left(progress)));
+}
+TEST(CompilingEvent, SaysTheSecondsLeftWhereTheyAreKnown) {
+  EXPECT_EQ(dump(compiling_event(1, 3, 2.5)), R"({"done":1,"all":3,"left_seconds":2.5})");
+  EXPECT_EQ(dump(compiling_event(3, 3, kInfinity)), R"({"done":3,"all":3,"left_seconds":null})");
 }
 
 /// A name of any bytes: kernels are named after a file's nodes.

@@ -10,8 +10,8 @@
 #include "base/counted.h"
 #include "base/nearest.h"
 #include "device/cpu/opened_model.h"
-#include "import/input_names.h"
-#include "import/load_tensors.h"
+#include "formats/input_names.h"
+#include "formats/load_tensors.h"
 #include "workflow/options.h"
 
 namespace whet {
@@ -41,6 +41,7 @@ Status check_for_file(const ModelOptions& options) {
 ImportOptions import_options_of(const ModelOptions& options) {
   ImportOptions import;
   import.until = options.until;
+  import.opened = options.opened;
   import.entry = options.entry;
   import.zoo.seed = options.seed;
   if (options.batch != 0) import.zoo.batch = options.batch;
@@ -143,6 +144,7 @@ std::string ModelOptions::text() const {
     if (value != unsaid) said += fmt::format(" {} {}", name, value);
   };
   for (const std::string& shape : shapes) say("--shape", shape, "");
+  for (const std::string& size : sizes) say("--sizes", size, "");
   for (const std::string& name : until) say("--until", name, "");
   say("--entry", entry, "");
   for (const std::string& input : inputs) say("--input", input, "");

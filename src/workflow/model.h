@@ -2,12 +2,13 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "formats/import_model.h"
 #include "graph/graph.h"
-#include "import/import.h"
 #include "passes/optimize.h"
 #include "tensor/tensor.h"
 
@@ -17,7 +18,9 @@ namespace whet {
 struct ModelOptions {
   std::string model;  ///< a path, or "zoo:resnet-18"
   std::vector<std::string> shapes;
-  std::vector<std::string> until;   ///< values to give instead of the outputs
+  std::vector<std::string> sizes;                            ///< "n=1..512", "x.0={1,2,4}": workflow/sizes.h
+  std::map<std::string, std::set<std::size_t>> opened = {};  ///< fixed dimensions that `shapes` binds anew, by input
+  std::vector<std::string> until;                            ///< values to give instead of the outputs
   std::string entry;                ///< which function or program of the file; "": the usual one
   std::vector<std::string> inputs;  ///< "x.npy", "name=x.npy", "in.npz"
   std::string fill;                 ///< for inputs that no file gives: "random", "ones", "zeros"; "": an error

@@ -2,17 +2,22 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
+#include "artifact/sized_plan.h"
 #include "base/counted.h"
-#include "compiler/choose.h"
+#include "base/parallel.h"
 #include "device/remote/cpu/remote_model.h"
 #include "machine/detect.h"
+#include "machine/placement.h"
 #include "plan/plan.h"
 #include "records/record_file.h"
 #include "whet/model.h"
 #include "workflow/kernels_text.h"
 #include "workflow/remote.h"
+#include "workflow/sizes.h"
+#include "workflow/transferring.h"
 
 namespace whet {
 namespace {
@@ -61,13 +66,19 @@ Result<RunPlace> connect_place(const RunnableOptions& options, const DeviceName&
   return place;
 }
 
+Error compiled_already(const ModelOptions& model, const std::string& option) {
+  return {model.model + ": is compiled already; " + option + " is for a model that is compiled first",
+          ErrorKind::wrong_use};
+}
+
 /// Options of models that are compiled first.
 Status check_compiled(const RunnableOptions& options) {
   const ModelOptions& model = options.model;
   const RoundingOptions& rounding = options.records.rounding;
   const std::pair<const char*, bool> given[] = {{"--records", !options.records.file.empty()},
+                                                {"--base", !options.records.base.files.empty()},
+                                                {"--no-base", options.records.base.none},
                                                 {"--target", !options.place.target.empty()},
-                                                {"--shape", !model.shapes.empty()},
                                                 {"--until", !model.until.empty()},
                                                 {"--entry", !model.entry.empty()},
                                                 {"--batch", model.batch != 0},
@@ -76,9 +87,7 @@ Status check_compiled(const RunnableOptions& options) {
                                                 {"--exact", rounding.exact},
                                                 {"--precision", rounding.precision != RoundingOptions().precision}};
   for (const auto& [option, is_given] : given)
-    if (is_given)
-      return Error{model.model + ": is compiled already; " + option + " is for a model that is compiled first",
-                   ErrorKind::wrong_use};
+    if (is_given) return compiled_already(model, option);
   return ok_status();
 }
 
@@ -88,7 +97,7 @@ Status check_launches(const RunnableOptions& options, bool on_gpu, const std::st
   return Error{"--launches is for models that run on a GPU; the target is \"" + target + "\"", ErrorKind::wrong_use};
 }
 
-Result<Runnable> open_library(const RunnableOptions& options) {
+Result<Runnable> open_library(const RunnableOptions& options, const InputFiles& files) {
   WHET_RETURN_IF_ERROR(check_compiled(options));
   WHET_TRY(OpenModelOptions open, common_options(options));
   RunPlace place;
@@ -105,6 +114,7 @@ Result<Runnable> open_library(const RunnableOptions& options) {
   }
   WHET_TRY(OpenedModel model, open_in(place, options.model.model, open));
   WHET_RETURN_IF_ERROR(check_launches(options, model.device() != nullptr, model.info().target));
+  WHET_RETURN_IF_ERROR(choose_shapes(model, options.model, files));
   if (const std::string note = model.pool().note; note.find("WHET_NUM_THREADS") != std::string::npos)
     tell(options.tell, note);
   return Runnable{std::move(model), std::nullopt, std::nullopt, place.emulator};
@@ -145,28 +155,145 @@ std::string plan_source(const PlannedNetwork& network) {
                      network.usual_seconds * 1e3);
 }
 
+/// The records of a file, as they count for the target.
+Result<RecordsRead> records_of(const FusedGraph& fused, const RecordOptions& options, const Target& target) {
+  if (options.file.empty()) return RecordsRead();
+  WHET_TRY(RecordsRead read, read_records(options.file));
+  WHET_RETURN_IF_ERROR(count_emulated(fused, target, options, read.records));
+  read.records.prefer_device(options.gpu);
+  for (const std::string& note : read.notes) tell(options.tell, note);
+  return read;
+}
+
+/// The network's kernels, and what decided which: "" where these are the usual ones.
+struct Decided {
+  PlannedNetwork network;
+  std::string source;
+};
+/// The plan of the records, or one that they or the base promise to be faster.
+Result<Decided> decide_kernels(const FusedGraph& fused, const RecordOptions& options, const Records& records,
+                               const RecordBase& base, const Target& target) {
+  const SpaceOptions schedules = options.rounding.schedules();
+  Decided decided{{fused}, ""};
+  if (!options.file.empty()) {
+    WHET_TRY(decided.network, planned(fused, records, target, schedules));
+    if (!decided.network.note.empty()) tell(options.tell, options.file + ": " + decided.network.note);
+    if (!decided.network.kernels.empty()) decided.source = plan_source(decided.network);
+  }
+  if (decided.network.line != nullptr || !decided.network.kernels.empty()) return decided;
+  auto chained = with_known_chains(fused, records, base, target, schedules);
+  if (!chained.ok()) tell(options.tell, "the base's chains are left out: " + chained.error().message);
+  if (!chained.ok() || !*chained) return decided;
+  PlannedNetwork& network = **chained;
+  decided.source = fmt::format("what gained in other networks, expected to take {:.2f} of the usual kernels' time",
+                               network.seconds / network.usual_seconds);
+  decided.network = std::move(network);
+  return decided;
+}
+
 }  // namespace
 
 Result<CompileReport> compile_with_records(const FusedGraph& fused, const RecordOptions& options, const Target& target,
                                            const std::string& output, const CompileOptions& compiling) {
   WHET_RETURN_IF_ERROR(options.rounding.check(target));
-  if (options.file.empty())
-    return compile_model(fused, best_of(nullptr, target, options.rounding.schedules()), target, output, compiling);
-  WHET_TRY(RecordsRead read, read_records(options.file));
-  WHET_RETURN_IF_ERROR(count_emulated(fused, target, options, read.records));
-  read.records.prefer_device(options.gpu);
-  for (const std::string& note : read.notes) tell(options.tell, note);
-  WHET_TRY(const PlannedNetwork network, planned(fused, read.records, target, options.rounding.schedules()));
-  if (!network.note.empty()) tell(options.tell, options.file + ": " + network.note);
-  const ScheduleSource source = best_of(&read.records, target, options.rounding.schedules());
-  WHET_TRY(CompileReport report, compile_model(network.fused, source, target, output, compiling));
-  if (!network.kernels.empty()) {
-    report.plan = kernels_text(network.kernels);
-    report.plan_source = plan_source(network);
+  WHET_RETURN_IF_ERROR(options.base.check());
+  const std::shared_ptr<const RecordBase> base = choose_base(options.base, target, options.tell);
+  WHET_TRY(const RecordsRead read, records_of(fused, options, target));
+  const double begin = seconds_now();
+  WHET_TRY(const Decided decided, decide_kernels(fused, options, read.records, *base, target));
+  const ScheduleSource source = best_known(&read.records, *base, target, options.rounding.schedules());
+  const double deciding = seconds_now() - begin;
+  WHET_TRY(CompileReport report, compile_model(decided.network.fused, source, target, output, compiling));
+  report.schedule_seconds += deciding, report.total_seconds += deciding;
+  if (!decided.source.empty()) {
+    report.plan = kernels_text(decided.network.kernels);
+    report.plan_source = decided.source;
   }
   for (const std::string& note : strangers_of(options.file, read.records, fused, target, TargetUse::near))
     tell(options.tell, note);
   return report;
+}
+
+namespace {
+
+/// Plans that a library may have: each is compiled for itself.
+constexpr std::size_t kMostChoices = 64;
+
+Result<std::vector<ModelSize>> listed_sizes(const std::vector<WantedSize>& wanted) {
+  WHET_RETURN_IF_ERROR(check_listed(wanted));
+  std::vector<ModelSize> sizes;
+  for (const WantedSize& size : wanted) sizes.push_back({size.name, 0, 0, size.listed});
+  const std::size_t choices = variant_count(sizes);
+  if (choices <= kMostChoices && sizes.size() <= kMaxSizes) return sizes;
+  return Error{
+      fmt::format("--sizes: {} with {} of values; expected at most {} sizes and {} choices, each of which is compiled "
+                  "for itself",
+                  counted(std::ssize(sizes), "size"), counted(static_cast<std::int64_t>(choices), "choice"), kMaxSizes,
+                  kMostChoices),
+      ErrorKind::wrong_use};
+}
+
+}  // namespace
+
+Result<CompileReport> compile_sizes_with_records(const ModelOptions& options, const InputFiles& files,
+                                                 const RecordOptions& records, const Target& target,
+                                                 const std::string& output, const CompileOptions& compiling) {
+  WHET_RETURN_IF_ERROR(records.rounding.check(target));
+  WHET_RETURN_IF_ERROR(records.base.check());
+  WHET_TRY(const SizedModel model, sized_model(options, files));
+  WHET_TRY(const std::vector<ModelSize> sizes, listed_sizes(model.sizes));
+  const auto load = [&](std::size_t choice) -> Result<FusedGraph> {
+    WHET_TRY(const ModelOptions at, model.at(values_at(sizes, choice)));
+    return load_fused(at, files, records.rounding.passes());
+  };
+  const std::shared_ptr<const RecordBase> base = choose_base(records.base, target, records.tell);
+  RecordsRead read;
+  if (!records.file.empty()) {
+    WHET_TRY(const FusedGraph usual, load(0));
+    WHET_TRY(read, records_of(usual, records, target));
+  }
+  const SizedNetwork network{sizes, 0, [&](std::size_t choice) -> Result<FusedGraph> {
+                               WHET_TRY(const FusedGraph fused, load(choice));
+                               WHET_TRY(Decided decided, decide_kernels(fused, records, read.records, *base, target));
+                               return std::move(decided.network.fused);
+                             }};
+  return compile_sizes(network, best_known(&read.records, *base, target, records.rounding.schedules()), target, output,
+                       compiling);
+}
+
+Status choose_shapes(OpenedModel& model, const ModelOptions& options, const InputFiles& files) {
+  if (model.sizes().empty()) return options.shapes.empty() ? ok_status() : Status(compiled_already(options, "--shape"));
+  WHET_TRY(const auto given, parse_shapes(options.shapes));
+  for (const auto& [name, shape] : given)
+    if (std::ranges::find(model.inputs(), name, &OpenedModel::Named::name) == model.inputs().end())
+      return Error{fmt::format("--shape {}={}: the model has no such input", name, to_string(shape)),
+                   ErrorKind::wrong_use};
+  std::vector<std::optional<Shape>> shapes;
+  std::size_t next_unnamed = 0;
+  for (const OpenedModel::Named& input : model.inputs()) {
+    std::optional<Shape>& shape = shapes.emplace_back();
+    if (const auto file = files.named.find(input.name); file != files.named.end())
+      shape = file->second.shape();
+    else if (next_unnamed < files.unnamed.size())
+      shape = files.unnamed[next_unnamed++].shape();
+    if (const auto said = given.find(input.name); said != given.end()) shape = said->second;
+  }
+  return model.set_shapes(shapes);
+}
+
+std::string sizes_text(const OpenedModel& model) {
+  std::string text;
+  for (const ModelSize& size : model.sizes())
+    text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", size.name,
+                        model.inputs()[size.input].type.shape[size.dimension]);
+  return text;
+}
+
+std::vector<std::vector<std::int64_t>> choices_of(const OpenedModel& model) {
+  const std::vector<ModelSize> sizes = model.sizes();
+  std::vector<std::vector<std::int64_t>> choices;
+  for (std::size_t choice = 0; choice < variant_count(sizes); ++choice) choices.push_back(values_at(sizes, choice));
+  return choices;
 }
 
 std::vector<std::string> strangers_of(const std::string& file, const Records& records, const FusedGraph& fused,
@@ -176,7 +303,7 @@ std::vector<std::string> strangers_of(const std::string& file, const Records& re
   // What cannot be asked is no reason to fail: then all are of tasks that are not known.
   const Result<std::vector<std::string>> keys = task_keys(fused, target, records);
   for (const std::string& why : strangers(records, keys.ok() ? *keys : std::vector<std::string>(), target, use))
-    notes.push_back(file + ": " + why);
+    notes.push_back(fmt::format("{}: {}", file, why));
   return notes;
 }
 
@@ -202,7 +329,7 @@ Result<OpenedModel> open_in(const RunPlace& place, const std::string& library, O
 }
 
 Result<Runnable> open_runnable(const RunnableOptions& options, const InputFiles& files) {
-  if (options.model.is_compiled()) return open_library(options);
+  if (options.model.is_compiled()) return open_library(options, files);
   WHET_TRY(const RunPlace place, choose_place(options));
   if (!place.on.note.empty()) tell(options.tell, place.on.note);
   if (!place.elsewhere) WHET_RETURN_IF_ERROR(can_run(place.on.target));
@@ -234,6 +361,22 @@ std::vector<int> cores_of(const OpenedModel& model) {
   const whet_pool_info& pool = model.pool();
   if (pool.cores == nullptr) return {};
   return {pool.cores, pool.cores + pool.threads};
+}
+
+ProcessorPlacement placement_of(const OpenedModel& model) {
+  const std::vector<int> cores = cores_of(model);
+  if (cores.size() < 2 || model.is_elsewhere()) return {};
+  return {probe_round_trip(cores[0], cores[1])};
+}
+
+bool is_off_record(double seconds, double recorded) {
+  constexpr double kTenth = 1.1;
+  return recorded > 0 && (seconds > kTenth * recorded || recorded > kTenth * seconds);
+}
+
+std::string placement_line(const ProcessorPlacement& now, std::string_view records) {
+  if (!now.is_known()) return "";
+  return fmt::format("The processors are at {} now; {}", to_text(now), records);
 }
 
 std::vector<std::string> worker_names(const OpenedModel& model) {

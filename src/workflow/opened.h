@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "compiler/compile.h"
@@ -10,6 +11,7 @@
 #include "device/cpu/opened_model.h"
 #include "device/remote/model_host.h"
 #include "records/digest.h"
+#include "workflow/base.h"
 #include "workflow/fleet.h"
 #include "workflow/model.h"
 #include "workflow/options.h"
@@ -19,7 +21,8 @@ namespace whet {
 
 /// The records that a model is compiled with.
 struct RecordOptions {
-  std::string file;  ///< written by `whet tune`; "": default schedules
+  std::string file;  ///< written by `whet tune`; "": none
+  BaseOptions base;  ///< for tasks without records
   RoundingOptions rounding;
   bool emulated = false;  ///< records of the emulated device count too
   std::string gpu;        ///< as Records::prefer_device has it
@@ -69,9 +72,23 @@ Result<Runnable> open_runnable(const RunnableOptions&, const InputFiles&);
 /// The device that `--device` names, for code of this target.
 Result<DeviceName> device_for(const std::string& device, const Target&);
 
-/// Compiles with the best records. What is strange about their file becomes notes.
+/// Compiles with the best records, and where there are none with what the base knows of similar tasks. What is strange about their
+/// files becomes notes.
 Result<CompileReport> compile_with_records(const FusedGraph&, const RecordOptions&, const Target&,
                                            const std::string& output, const CompileOptions& = {});
+
+/// The same of a model at each choice of its listed sizes, in one library; a session begins at the smallest. Ranges are
+/// refused. Notes on records that serve no task are left out.
+Result<CompileReport> compile_sizes_with_records(const ModelOptions&, const InputFiles&, const RecordOptions&,
+                                                 const Target&, const std::string& output, const CompileOptions& = {});
+
+/// Gives a library for several sizes the shapes that `--shape` and the files of inputs say; without them it keeps its usual
+/// ones. `--shape` is refused for other libraries.
+Status choose_shapes(OpenedModel&, const ModelOptions&, const InputFiles&);
+/// "x.0 = 4, n = 32": the sizes that are set; "" where there are none.
+std::string sizes_text(const OpenedModel&);
+/// The choices of sizes of a library for several, as set_sizes takes them; one without values where it is for one.
+std::vector<std::vector<std::int64_t>> choices_of(const OpenedModel&);
 
 /// Why records of a file serve no task of a network: a sentence for each reason, which begins with the file's name.
 std::vector<std::string> strangers_of(const std::string& file, const Records&, const FusedGraph&, const Target&,
@@ -84,6 +101,12 @@ Result<std::vector<Tensor>> inputs_of(const OpenedModel&, const ModelOptions&, c
 std::string threads_text(const OpenedModel&);
 /// The processors of its workers; empty where they are not pinned.
 std::vector<int> cores_of(const OpenedModel&);
+/// Where these lie now; not known of one processor, of threads that are not pinned, and elsewhere. A probe.
+ProcessorPlacement placement_of(const OpenedModel&);
+/// Record and network differ by more than a tenth: their placements are worth a line.
+bool is_off_record(double seconds, double recorded);
+/// "The processors are at 330 ns there and back now; 12 of 12 tasks from records; timed at 78 ns there and back"; "" where it is not known
+std::string placement_line(const ProcessorPlacement&, std::string_view records);
 /// "core 0", or "thread 0" where it is not pinned, of each worker.
 std::vector<std::string> worker_names(const OpenedModel&);
 

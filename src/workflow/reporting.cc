@@ -18,9 +18,11 @@
 #include "tensor_files/file.h"
 #include "tuner/footprint.h"
 #include "tuner/network.h"
+#include "tuner/network_schedules.h"
 #include "workflow/model.h"
 #include "workflow/opened.h"
 #include "workflow/rates.h"
+#include "workflow/run_end.h"
 #include "workflow/tune_json.h"
 
 namespace whet {
@@ -66,14 +68,20 @@ Status time_both(OpenedModel& untuned, OpenedModel& tuned, ReportNetwork& networ
   return ok_status();
 }
 
-Status profile_for_report(OpenedModel& model, ReportProfile& profile) {
+/// What its kernel's task is called.
+TaskLabel label_of_step(const CompileReport& compiled, std::size_t step) {
+  const int task = compiled.steps.at(step);
+  return task < 0 ? TaskLabel{OperatorKind::copy, "copy"} : compiled.tasks[static_cast<std::size_t>(task)].label;
+}
+
+Status profile_for_report(OpenedModel& model, const CompileReport& compiled, ReportProfile& profile) {
   WHET_RETURN_IF_ERROR(model.profile_runs(5, kProfiledRuns));
   const whet_profile measured = model.profile();
   profile.seconds = static_cast<double>(measured.min_ns) / 1e9;
   for (std::uint32_t i = 0; i < measured.steps; ++i) {
     const whet_step_profile& step = measured.step[i];
-    profile.steps.push_back(
-        {step.node, step.op, static_cast<double>(step.min_ns) / 1e9, step.predicted_seconds, step.parallel != 0});
+    profile.steps.push_back({step.node, step.op, label_of_step(compiled, i), static_cast<double>(step.min_ns) / 1e9,
+                             step.predicted_seconds, step.parallel != 0});
   }
   profile.workers = worker_names(model);
   WHET_TRY(const InferenceTrace trace, model.trace_runs(5, kProfiledRuns));
@@ -100,8 +108,9 @@ void add_run(const TuneProgress& progress, const NetworkTruth& truth, const std:
   data.phases = {{"propose", phases.propose}, {"measure", phases.measure}, {"check", phases.check},
                  {"confirm", phases.confirm}, {"record", phases.record},   {"learn", phases.learn},
                  {"finals", phases.finals}};
-  data.network = {truth.untuned_seconds, truth.tuned.seconds, truth.tuned.fastest_seconds, truth.disturbed,
-                  truth.same_schedules};
+  if (truth.default_seconds > 0)  // else the page times both
+    data.network = {truth.default_seconds, truth.tuned.seconds, truth.tuned.fastest_seconds, truth.disturbed,
+                    truth.same_schedules && truth.base.empty()};
   for (const TaskProgress& task : progress.tasks) {
     if (task.id < 0 || static_cast<std::size_t>(task.id) >= data.tasks.size()) continue;
     data.tasks[static_cast<std::size_t>(task.id)].note = !task.given_up.empty() ? "given up: " + task.given_up
@@ -164,7 +173,8 @@ Status run_for_report(const ReportSubject& subject, const Records& records, std:
   WHET_RETURN_IF_ERROR(tuned.set_inputs(inputs));
   if (!(data.network.tuned_seconds > 0) && !subject.tasks->empty()) {
     data.network.same_schedules =
-        network.kernels.empty() && has_default_schedules(*subject.tasks, records, target, schedules);
+        network.kernels.empty() &&
+        choose_the_same(*subject.tasks, best_of(&records, target, schedules), best_of(nullptr, target, schedules));
     WHET_TRY(const CompileReport usual,
              compile_model(*subject.fused, best_of(nullptr, target, schedules), target, before));
     WHET_TRY(OpenedModel untuned, OpenedModel::open(before, open));
@@ -173,7 +183,11 @@ Status run_for_report(const ReportSubject& subject, const Records& records, std:
     WHET_RETURN_IF_ERROR(tuned.warm_up(kTurnSeconds));
     WHET_RETURN_IF_ERROR(time_both(untuned, tuned, data.network));
   }
-  return profile_for_report(tuned, data.profile);
+  WHET_RETURN_IF_ERROR(profile_for_report(tuned, compiled, data.profile));
+  if (is_off_record(data.profile.seconds, compiled.predicted_seconds))
+    if (const std::string line = placement_line(placement_of(tuned), tuned.info().records); !line.empty())
+      data.notes.push_back("The network is more than 10% off its records. " + line + ".");
+  return ok_status();
 }
 
 Status write_report(ReportData data, const std::string& path) { return write_file(path, report_html(std::move(data))); }
@@ -201,6 +215,7 @@ void RunReport::finished(const Tuned& tuned) {
 
 Result<ReportData> RunReport::last_page(const Tuned& tuned) const {
   WHET_TRY(ReportData data, describe_for_report(subject_, file_->records(), tuned.rates, true));
+  for (const std::string& sentence : tuned.left_out) data.notes.push_back(sentence + ".");
   // Any unit of a fleet takes what any device asks: the records alone have the units.
   add_run(tuned.progress, tuned.truth, has_fleet(prepared_->devices) ? std::vector<UnitReport>() : tuned.units, data);
   if (const std::string stolen = stolen_text(tuned.stolen); !stolen.empty())
@@ -208,6 +223,12 @@ Result<ReportData> RunReport::last_page(const Tuned& tuned) const {
   if (!subject_.place.target.is_cpu() || is_remote(*prepared_) || settings_.no_network || tuned.progress.interrupted)
     return data;
   if (data.layouts.differs) data.network = {};  // which was measured before the plan was there
+  const double needed = profile_seconds(tuned.size, data.network.tuned_seconds > 0);
+  if (const double left = settings_.time.left(seconds_now()); left < needed) {
+    data.notes.push_back(
+        settings_.time.too_short(left, "the profile of the network, which", needed, "it is not measured") + ".");
+    return data;
+  }
   const std::vector<InputSlot> slots = input_slots(prepared_->fused.graph);
   const InputFiles files = without_folded(settings_.model, slots, prepared_->files);
   WHET_TRY(std::vector<Tensor> inputs, match_inputs(slots, files, "random", settings_.model.seed));

@@ -18,6 +18,7 @@
 #include "base/nearest.h"
 #include "base/version.h"
 #include "records/record_line.h"
+#include "workflow/transferring.h"
 
 namespace whet {
 namespace {
@@ -126,8 +127,9 @@ Json json_of(const Task& task, std::int64_t id) {
 Json json_of(const Outcome& outcome) {
   Json times = Json::array();
   for (const double seconds : outcome.seconds) times.add(seconds * 1e3);
-  return Json::object()
-      .set("code", static_cast<int>(outcome.code))
+  Json out = Json::object();
+  if (outcome.placement.is_known()) out.set("round_trip_ns", outcome.placement.round_trip_ns);
+  return out.set("code", static_cast<int>(outcome.code))
       .set("error", outcome.ok() ? Json() : Json(name_of(outcome.code)))
       .set("message", outcome.message)
       .set("ms", outcome.ok() ? Json(outcome.best_seconds() * 1e3) : Json())
@@ -147,21 +149,23 @@ struct TaskServer::Verb {
 
 const std::vector<TaskServer::Verb>& TaskServer::verbs() {
   static const std::vector<Verb> verbs = {
-      {"tasks", &TaskServer::tasks}, {"define", &TaskServer::define},         {"space", &TaskServer::space},
-      {"seeds", &TaskServer::seeds}, {"sample", &TaskServer::sample},         {"steps", &TaskServer::steps},
-      {"best", &TaskServer::best},   {"neighbours", &TaskServer::neighbours}, {"measure", &TaskServer::measure},
+      {"tasks", &TaskServer::tasks},     {"define", &TaskServer::define},       {"space", &TaskServer::space},
+      {"seeds", &TaskServer::seeds},     {"transfers", &TaskServer::transfers}, {"sample", &TaskServer::sample},
+      {"steps", &TaskServer::steps},     {"best", &TaskServer::best},           {"neighbours", &TaskServer::neighbours},
+      {"measure", &TaskServer::measure},
   };
   return verbs;
 }
 
 TaskServer::TaskServer(std::vector<Task> tasks, Target target, const SpaceOptions& options, std::uint64_t seed,
-                       Measurer& measurer, RecordFile& file)
+                       Measurer& measurer, RecordFile& file, std::shared_ptr<const RecordBase> base)
     : tasks_(std::move(tasks)),
       target_(std::move(target)),
       options_(options),
       seed_(seed),
       measurer_(measurer),
-      file_(file) {}
+      file_(file),
+      base_(std::move(base)) {}
 
 std::string TaskServer::greeting() const {
   return dump(Json::object()
@@ -169,6 +173,7 @@ std::string TaskServer::greeting() const {
                   .set("whet", version())
                   .set("target", to_string(target_))
                   .set("records", file_.path())
+                  .set("base", base_->name())
                   .set("tasks", static_cast<std::int64_t>(tasks_.size())));
 }
 
@@ -240,6 +245,7 @@ Result<Json> TaskServer::define(const Json& request) {
   if (!name.is_null() && !name.is_string()) return Error{"name is " + dump(name) + "; expected a text"};
   Result<ComputeDag> dag = parse_dag(text.string());
   if (!dag.ok()) return dag.error().at("dag");
+  if (is_sized(*dag)) return Error{"dag has sizes; the tasks of a session are of one size"};
   if (const double all = bytes_in_memory(*dag); all > kMostTaskBytes)
     return Error{fmt::format("dag: its tensors have {:.3g} GB together; expected {:g} at most", all / 1e9,
                              kMostTaskBytes / 1e9)};
@@ -266,6 +272,19 @@ Result<Json> TaskServer::seeds(const Json& request) {
   std::vector<Candidate> list = {space->default_candidate()};
   for (Candidate& seed : space->seeds()) list.push_back(std::move(seed));
   return json_of(list);
+}
+
+Result<Json> TaskServer::transfers(const Json& request) {
+  WHET_TRY(const Task* const task, task_of(request));
+  Json list = Json::array();
+  for (const auto& [transfer, why_not] : weighed_transfers(*task, &file_.records(), *base_, target_, options_))
+    list.add(json_of(transfer.candidate)
+                 .set("from", transfer.from)
+                 .set("distance", transfer.distance)
+                 .set("gain", transfer.gain)
+                 .set("estimate", transfer.analytic)
+                 .set("why_not", why_not));
+  return Json::object().set("transfers", std::move(list));
 }
 
 Result<Json> TaskServer::sample(const Json& request) {
@@ -437,7 +456,7 @@ Status serve(const TuneSettings& settings, Zygote& zygote, int input, int output
   DeviceMeasurer measurer(builders, devices, measure_options(settings, work.prepared));
   WHET_RETURN_IF_ERROR(calibrate(settings, work.prepared, measurer));
   TaskServer server(work.prepared.tasks, work.prepared.place.target, settings.rounding.schedules(), settings.model.seed,
-                    measurer, file);
+                    measurer, file, work.prepared.base);
   ready();
   return serve_lines(server, input, output, settings.where.interrupted);
 }

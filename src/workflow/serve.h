@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "base/result.h"
 #include "json/json.h"
 #include "measure/measurer.h"
+#include "records/record_base.h"
 #include "records/record_file.h"
 #include "space/space.h"
 #include "task/task.h"
@@ -24,7 +26,9 @@ inline constexpr int kServeVersion = 1;
 class TaskServer {
  public:
   /// Measurer and file outlive the server. `seed` goes into records.
-  TaskServer(std::vector<Task> tasks, Target, const SpaceOptions&, std::uint64_t seed, Measurer&, RecordFile&);
+  ///   base  what is known of other networks
+  TaskServer(std::vector<Task> tasks, Target, const SpaceOptions&, std::uint64_t seed, Measurer&, RecordFile&,
+             std::shared_ptr<const RecordBase> base = std::make_shared<const RecordBase>());
 
   /// The line that is written first, without its newline.
   std::string greeting() const;
@@ -41,6 +45,7 @@ class TaskServer {
   Result<Json> define(const Json& request);
   Result<Json> space(const Json& request);
   Result<Json> seeds(const Json& request);
+  Result<Json> transfers(const Json& request);
   Result<Json> sample(const Json& request);
   Result<Json> neighbours(const Json& request);
   Result<Json> steps(const Json& request);
@@ -64,6 +69,7 @@ class TaskServer {
   std::uint64_t seed_;
   Measurer& measurer_;
   RecordFile& file_;
+  std::shared_ptr<const RecordBase> base_;
   std::map<std::int64_t, DesignSpace> spaces_;  ///< by the task's number
 };
 

@@ -5,7 +5,9 @@
 
 #include <filesystem>
 
+#include "artifact/code_format.h"
 #include "base/rng.h"
+#include "compute/anchor.h"
 #include "measure/testing/formula_measurer.h"
 
 namespace whet::serve_test {
@@ -51,6 +53,31 @@ TEST_F(Serving, GreetsWithItsVersion) {
   const Json greeting = parse_json(server_->greeting()).value();
   EXPECT_EQ(greeting["v"].integer(), kServeVersion);
   EXPECT_EQ(greeting["tasks"].integer(), 1);
+}
+TEST_F(Serving, TellsWhatWasGoodForSimilarTasks) {
+  EXPECT_TRUE(ask(R"({"do": "transfers", "task": 0})")["transfers"].items().empty()) << "nothing is known";
+  const Target target = parse_target("cpu -mcpu=haswell -threads=1").value();
+  const ComputeDag dag = testing_dag();
+  const DesignSpace space = make_space(dag, target);
+  const std::vector<Candidate> seeds = space.seeds();
+  const Candidate good = *std::ranges::find_if(seeds, [&](const Candidate& seed) {
+    return to_text(space.steps(seed).value()) != to_text(space.steps(space.default_candidate()).value());
+  });
+  const BaseOrigin origin{"net",   to_string(target), "X", codegen_version(CodeFormat::native_object),
+                          "0.2.0", "2026-12-01"};
+  const BaseTask taught{anchor_of(dag).value(), 0, {{0, good, space.extents(good.sketch), 2}}};
+  server_.emplace(std::vector<Task>{{workload_key(dag), "dense", dag, 1, {0}}}, target, SpaceOptions{}, 7, measurer_,
+                  *file_,
+                  std::make_shared<const RecordBase>("own", "2026.12", std::vector{origin}, std::vector{taught}));
+  EXPECT_EQ(parse_json(server_->greeting()).value()["base"].string(), "own 2026.12 (1 network)");
+  const Json reply = ask(R"({"do": "transfers", "task": 0})");
+  ASSERT_EQ(reply["transfers"].items().size(), 1u);
+  const Json& transfer = reply["transfers"].items().front();
+  EXPECT_EQ(transfer["sketch"].string(), good.sketch);
+  EXPECT_EQ(transfer["gain"].number(), 2);
+  EXPECT_EQ(transfer["distance"].number(), 0);
+  EXPECT_NE(transfer["from"].string().find("net"), std::string::npos);
+  EXPECT_EQ(error(R"({"do": "transfers", "task": 9})"), "task is 9; the tasks are 0 to 0");
 }
 TEST_F(Serving, TellsTheTasks) {
   const Json reply = ask(R"({"id": "a", "do": "tasks"})");
@@ -140,7 +167,8 @@ TEST_F(Serving, SaysWhatIsWrongWithARequest) {
   EXPECT_EQ(error("{").substr(0, 9), "not JSON:");
   EXPECT_EQ(error("[1]"), "a request is a JSON object; this is [1]");
   EXPECT_EQ(error(R"({"do": "smaple"})"),
-            "do is \"smaple\"; expected one of tasks, define, space, seeds, sample, steps, best, neighbours, measure; "
+            "do is \"smaple\"; expected one of tasks, define, space, seeds, transfers, sample, steps, best, "
+            "neighbours, measure; "
             "did you "
             "mean \"sample\"?");
   EXPECT_EQ(error(R"({"do": "space", "task": 9})"), "task is 9; the tasks are 0 to 0");
@@ -148,6 +176,8 @@ TEST_F(Serving, SaysWhatIsWrongWithARequest) {
   EXPECT_EQ(error(R"({"do": "measure", "task": 0})"), "candidates is null; expected a list");
   EXPECT_EQ(error(R"({"do": "measure", "task": 0, "candidates": [{"sketch": "x", "choices": {"oc": "3"}}]})"),
             "the choice \"oc\" is \"3\"; expected a list of integers");
+  EXPECT_EQ(error(R"({"do": "measure", "task": 0, "candidates": [{"sketch": "a\nb", "choices": {}}]})"),
+            R"(there is no sketch "a\u000ab" in this space)");
   EXPECT_NE(error(R"({"do": "measure", "task": 0, "candidates": [{"steps": "splt l1 4"}]})"), "");
   EXPECT_EQ(file_->records().size(), 0u) << "a bad request measures nothing";
 }

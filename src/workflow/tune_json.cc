@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "base/arithmetic.h"
 #include "base/counted.h"
 #include "plan/tried.h"
 #include "workflow/kernels_text.h"
@@ -30,6 +33,42 @@ std::string uncompared_text(std::int64_t tasks) {
       counted(tasks, "task"), for_count(tasks, "its gain is", "their gains are"));
 }
 
+std::string moved_text(const PlacementTimes& times) {
+  return fmt::format(
+      "The processors moved, as a host moves those of a virtual machine: {}. A time belongs to a placement: the "
+      "fastest "
+      "schedules are measured again",
+      to_text(times));
+}
+
+Json to_json(const PlacementTimes& times) {
+  Json list = Json::array();
+  for (const PlacementTimes::Part& part : times.parts())
+    list.add(Json::object().set("round_trip_ns", part.placement.round_trip_ns).set("seconds", part.seconds));
+  return list;
+}
+
+double seconds_left(const TuneProgress& progress) {
+  double left = kInfinity;
+  if (progress.allowed_seconds > 0) left = progress.allowed_seconds - progress.seconds;
+  if (progress.allowed_trials > 0 && progress.trials > 0) {
+    const double trials = static_cast<double>(progress.allowed_trials - progress.trials);
+    left = std::min(left, progress.seconds / static_cast<double>(progress.trials) * trials + progress.to_come);
+  }
+  return std::max(0.0, left);
+}
+
+std::string first_round_text(const TuneProgress& progress) {
+  if (!progress.quick) return "";
+  const std::int64_t transfers = progress.winners(Winner::transfer), searched = progress.winners(Winner::searched);
+  const std::int64_t untimed = progress.winners(Winner::none);
+  return fmt::format("In the first round {} of {}; {} {}{}, {} default{}", progress.quick->tasks,
+                     counted(std::ssize(progress.tasks), "task"), transfers,
+                     for_count(transfers, "winner is a transfer", "winners are transfers"),
+                     searched > 0 ? fmt::format(", {} {} searched", searched, for_count(searched, "is", "are")) : "",
+                     progress.winners(Winner::usual), untimed > 0 ? fmt::format(", {} untimed", untimed) : "");
+}
+
 Json compared_json(const TuneProgress& progress) {
   const ComparedSums sums = progress.compared();
   const auto sum = [&](double seconds) { return sums.tasks > 0 ? Json(ms(seconds)) : Json(); };
@@ -40,6 +79,19 @@ Json compared_json(const TuneProgress& progress) {
       .set("best_ms", sum(sums.best_seconds));
 }
 
+Json first_round_json(const TuneProgress& progress) {
+  if (!progress.quick) return {};
+  Json winners = Json::object();
+  for (const Winner kind : {Winner::transfer, Winner::searched, Winner::usual})
+    winners.set(name_of(kind), progress.winners(kind));
+  return Json::object()
+      .set("tasks", progress.quick->tasks)
+      .set("of_tasks", static_cast<std::int64_t>(progress.tasks.size()))
+      .set("trials", progress.quick->trials)
+      .set("seconds", progress.quick->seconds)
+      .set("winners", winners);
+}
+
 Json to_json(const TaskProgress& task) {
   return Json::object()
       .set("id", task.id)
@@ -48,6 +100,7 @@ Json to_json(const TaskProgress& task) {
       .set("flops", task.flops)
       .set("default_ms", ms(task.default_seconds))
       .set("best_ms", ms(task.best_seconds))
+      .set("winner", name_of(task.winner))
       .set("trials", task.trials)
       .set("failed", task.failed)
       .set("reused", task.reused)
@@ -77,12 +130,18 @@ Json to_json(const NetworkTruth& truth) {
     swaps.add(Json::object().set("task", swap.task).set("ms", swap.seconds * 1e3).set("adopted", swap.adopted));
   Json out = Json::object();
   out.set("untuned_ms", truth.untuned_seconds * 1e3).set("tuned_ms", truth.tuned.seconds * 1e3);
+  out.set("base", truth.base);
+  out.set("default_ms", truth.default_seconds > 0 ? Json(truth.default_seconds * 1e3) : Json());
+  if (truth.tuned.weights_bytes > 0)
+    out.set("weights_bytes", truth.tuned.weights_bytes).set("untuned_weights_bytes", truth.untuned_weights_bytes);
+  if (truth.placement.is_known()) out.set("round_trip_ns", truth.placement.round_trip_ns);
   out.set("fastest_ms", truth.tuned.fastest_seconds * 1e3).set("predicted_ms", truth.tuned.predicted_seconds * 1e3);
   if (truth.tasks_seconds > 0)
     out.set("tasks_ms", truth.tasks_seconds * 1e3).set("beside_tasks_ms", truth.beside_tasks_seconds * 1e3);
   return out.set("disturbed", truth.disturbed)
       .set("disturbed_beside_tasks", truth.disturbed_beside_tasks)
       .set("same_schedules", truth.same_schedules)
+      .set("unconfirmed", truth.unconfirmed)
       .set("swaps", swaps)
       .set("back_to_default", Json::array_of(truth.back_to_default));
 }
@@ -98,6 +157,8 @@ Json to_json(const PlanSearch& search) {
                   .set("kernels", each.kernels)
                   .set("comparisons", each.comparisons)
                   .set("slower", each.slower)
+                  .set("weights_bytes", each.weights_bytes)
+                  .set("usual_weights_bytes", each.usual_weights_bytes)
                   .set("adopted", each.adopted)
                   .set("why_not", why_not_taken(each)));
   return Json::object()
@@ -108,6 +169,7 @@ Json to_json(const PlanSearch& search) {
       .set("seconds", search.seconds)
       .set("complete", search.complete)
       .set("noisy", search.noisy)
+      .set("out_of_time", search.out_of_time)
       .set("excess_known", search.has_excess)
       .set("plan_ms", search.chosen.seconds * 1e3)
       .set("usual_ms", search.chosen.usual_seconds * 1e3)
@@ -134,15 +196,18 @@ Json to_json(const Tuned& tuned, const std::string& records) {
   return out.set("tuned_ms", ms(progress.network_seconds()))
       .set("compared", compared_json(progress))
       .set("uncompared", progress.uncompared)
+      .set("first_round", first_round_json(progress))
       .set("phases", to_json(progress.phases))
       .set("stolen", tuned.stolen)
       .set("slowdown", progress.slowdown)
+      .set("placements", to_json(progress.placements))
       .set("remaining_gain_ms", ms(progress.remaining_gain))
       .set("failures", failures)
       .set("devices", to_json(tuned.units))
       .set("tasks", tasks)
       .set("network", to_json(tuned.truth))
-      .set("layouts", tuned.plans ? to_json(*tuned.plans) : Json());
+      .set("layouts", tuned.plans ? to_json(*tuned.plans) : Json())
+      .set("left_out", Json::array_of(tuned.left_out));
 }
 
 }  // namespace whet

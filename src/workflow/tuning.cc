@@ -10,14 +10,18 @@
 #include <utility>
 
 #include "base/counted.h"
+#include "base/parallel.h"
 #include "compiler/scratch.h"
 #include "device/make_device.h"
 #include "machine/detect.h"
+#include "machine/placement.h"
 #include "machine/stolen.h"
 #include "measure/device_rates.h"
 #include "tuner/footprint.h"
 #include "workflow/opened.h"
 #include "workflow/rates.h"
+#include "workflow/run_end.h"
+#include "workflow/tune_json.h"
 
 namespace whet {
 namespace {
@@ -57,101 +61,8 @@ Result<std::vector<int>> choose_tasks(const std::vector<Task>& tasks, const std:
   return chosen;
 }
 
-/// Per task, where neither --trials nor --minutes is given.
-constexpr int kDefaultTrialsPerTask = 64;
 /// Bursts of the last comparison [s]: many tasks are compared at the end of a run of a minute.
 constexpr double kBurstSeconds = 0.01;
-
-/// Of the trials and the minutes, this part may go to other layouts and covers: more where a depthwise convolution can be in one chain
-/// with others, which gains most (docs/decisions/covers.md). Where none can, a short run's usual kernels are worth the time.
-constexpr double kShareWithChains = 0.25, kShareWithoutChains = 0.1;
-
-/// The trials that are left for the usual kernels.
-std::int64_t main_trials(const TuneSettings& settings, double share) {
-  return static_cast<std::int64_t>(std::ceil((1 - share) * settings.trials));
-}
-
-///   share  of the trials and the minutes
-TuneOptions tune_options(const TuneSettings& settings, const std::vector<int>& ids, double share) {
-  TuneOptions options;
-  options.ids = ids;
-  options.trials = static_cast<std::int64_t>(std::ceil(share * settings.trials));
-  options.minutes = share * settings.minutes;
-  if (settings.trials == 0 && settings.minutes == 0)
-    options.trials = kDefaultTrialsPerTask * static_cast<std::int64_t>(ids.size());
-  options.round = settings.round;
-  options.strategy = settings.strategy;
-  options.budget = settings.per_task ? BudgetPolicy::per_task : *parse_budget(settings.scheduler);
-  options.least_gain = settings.least_gain / 100;
-  options.early_stop = settings.early_stop;
-  options.seeds = !settings.no_seeds;
-  options.exact = settings.rounding.exact;
-  options.precision = settings.rounding.schedules().precision;
-  options.seed = settings.model.seed;
-  options.interrupted = settings.where.interrupted;
-  return options;
-}
-
-/// How the whole network is timed.
-Result<NetworkOptions> network_options(const TuneSettings& settings, const Prepared& prepared, Measurer& measurer,
-                                       TuneListener& listener) {
-  NetworkOptions options;
-  options.measurer = &measurer;
-  const std::vector<InputSlot> slots = input_slots(prepared.fused.graph);
-  const InputFiles files = without_folded(settings.model, slots, prepared.files);
-  WHET_TRY(options.inputs, match_inputs(slots, files, "random", settings.model.seed));
-  options.open.pin = !settings.no_pin;
-  options.open.threads = static_cast<std::uint32_t>(prepared.place.target.threads);
-  options.open.cores.assign(prepared.place.cores.cpus.begin(), prepared.place.cores.cpus.end());
-  options.exact = settings.rounding.exact;
-  options.precision = settings.rounding.schedules().precision;
-  options.interrupted = settings.where.interrupted;
-  options.on_kernel = [&listener](int done, int all) { listener.compiling(done, all); };
-  return options;
-}
-
-/// Times the network as it runs now, alternately with the untuned one.
-Result<NetworkTruth> settle(const TuneSettings& settings, const Prepared& prepared, Measurer& measurer, Device& device,
-                            RecordFile& file, TuneListener& listener) {
-  WHET_TRY(const NetworkOptions options, network_options(settings, prepared, measurer, listener));
-  return settle_in_network(prepared.fused, prepared.place.target, file, device, options);
-}
-
-/// The part of the trials and minutes that alternatives may have; 0: none are searched. Layouts are a choice for a whole network of
-/// pictures whose times mean something, on a processor.
-double share_of_alternatives(const TuneSettings& settings, const Prepared& prepared,
-                             const AlternativeOptions& options) {
-  const bool whole = prepared.chosen.size() == prepared.tasks.size();
-  if ((options.forms.empty() && !options.covers) || !prepared.place.target.is_cpu() || prepared.emulated ||
-      settings.no_network || !whole)
-    return 0;
-  const Result<Alternatives> found = find_alternatives(prepared.fused, prepared.place.target, options);
-  if (!found.ok() || found->all.size() == found->usual) return 0;
-  const double share = std::ranges::any_of(found->all, chains_depthwise) ? kShareWithChains : kShareWithoutChains;
-  return settings.trials > 0 && main_trials(settings, share) == settings.trials ? 0 : share;
-}
-
-Result<PlanSearch> search_layouts(const TuneSettings& settings, const Prepared& prepared, const Tuned& tuned,
-                                  const AlternativeOptions& alternatives, double share, Measurer& measurer,
-                                  Device& device, RecordFile& file, TuneListener& listener) {
-  PlanSearchOptions options;
-  options.name = settings.model.name();
-  options.alternatives = alternatives;
-  options.prices.schedules = {settings.rounding.exact, settings.rounding.schedules().precision};
-  options.prices.rates = tuned.rates;
-  options.prices.network_bytes = network_footprint(prepared.fused, prepared.tasks, settings.rounding.exact);
-  const NetworkTruth& truth = tuned.truth;
-  options.knows_excess = !truth.disturbed && !truth.disturbed_beside_tasks;
-  if (options.knows_excess && truth.tasks_seconds > 0)
-    options.excess_seconds = std::max(0.0, truth.beside_tasks_seconds - truth.tasks_seconds);
-  options.tuning = tune_options(settings, {}, share);
-  if (settings.trials > 0) options.tuning.trials = settings.trials - main_trials(settings, share);
-  if (settings.minutes == 0 && settings.trials == 0)
-    options.tuning.trials = static_cast<std::int64_t>(share * kDefaultTrialsPerTask) * std::ssize(prepared.ids);
-  options.on_round = [&listener](const PlanProgress& progress) { listener.planning(progress); };
-  WHET_TRY(options.network, network_options(settings, prepared, measurer, listener));
-  return search_plans(prepared.fused, prepared.place.target, measurer, file, device, options);
-}
 
 bool interrupted(const TuneSettings& settings) { return settings.where.interrupted && settings.where.interrupted(); }
 
@@ -159,6 +70,13 @@ bool interrupted(const TuneSettings& settings) { return settings.where.interrupt
 MachineRates rates_there(const TuneSettings& settings, const Prepared& prepared, const Devices& devices) {
   if (prepared.emulated) return {};
   return measure_device_rates(*devices.front(), prepared.place.target, measure_options(settings, prepared).cpu);
+}
+
+/// Whether kernels run on several processors of this machine, each on its own: then their distance can be told.
+bool has_placement(const TuneSettings& settings, const Prepared& prepared) {
+  const TargetOnCores& place = prepared.place;
+  return place.target.is_cpu() && place.target.threads > 1 && place.cores.cpus.size() > 1 && !settings.no_pin &&
+         !is_remote(prepared) && !prepared.emulated && prepared.devices.size() == 1;
 }
 
 /// The limits of what was tuned, by the better of the rates before and after: what was measured beside something else
@@ -169,23 +87,6 @@ void find_limits(const TuneSettings& settings, const Prepared& prepared, const D
   tuned.rates = better_of(tuned.rates, now);
   const std::int64_t footprint = network_footprint(prepared.fused, prepared.tasks, settings.rounding.exact);
   for (const Task& task : prepared.chosen) tuned.limits.push_back(limits_of(task.dag, tuned.rates, footprint));
-}
-
-/// The network, and the plan of its layouts and covers where these have a share of the time. What cannot be timed is a note.
-void settle_all(const TuneSettings& settings, const Prepared& prepared, const AlternativeOptions& alternatives,
-                double share, DeviceMeasurer& measurer, const Devices& devices, RecordFile& file,
-                TuneListener& listener, Tuned& tuned) {
-  Device& device = *devices[measurer.deciding()];
-  Result<NetworkTruth> truth = settle(settings, prepared, measurer, device, file, listener);
-  if (!truth.ok()) return tell(settings.where.tell, "The network cannot be timed: " + truth.error().message);
-  tuned.truth = std::move(*truth);
-  listener.network(tuned.truth);
-  if (interrupted(settings) || share == 0) return;
-  Result<PlanSearch> plans =
-      search_layouts(settings, prepared, tuned, alternatives, share, measurer, device, file, listener);
-  if (!plans.ok()) return tell(settings.where.tell, "The layouts cannot be compared: " + plans.error().message);
-  tuned.plans = std::move(*plans);
-  listener.plans(*tuned.plans);
 }
 
 /// The tasks of the model for a place, none chosen yet.
@@ -251,6 +152,9 @@ MeasureOptions measure_options(const TuneSettings& settings, const Prepared& pre
   options.policy.network_bytes =
       laid_out(network_footprint(prepared.fused, prepared.tasks, settings.rounding.exact), prepared.place.target);
   options.interrupted = settings.where.interrupted;
+  const std::vector<int>& cpus = prepared.place.cores.cpus;
+  if (has_placement(settings, prepared))
+    options.round_trip = [first = cpus[0], second = cpus[1]] { return probe_round_trip(first, second); };
   return options;
 }
 
@@ -269,6 +173,7 @@ std::string place_text(const Prepared& prepared) {
 }
 
 Result<Workplace> make_workplace(const TuneSettings& settings, Zygote& zygote) {
+  WHET_RETURN_IF_ERROR(settings.base.check());
   const Result<std::vector<DeviceName>> names = parse_devices(settings.where.devices);
   if (!names.ok()) return of_option(names.error());
   WHET_RETURN_IF_ERROR(check_devices(settings.where, *names));
@@ -281,6 +186,7 @@ Result<Workplace> make_workplace(const TuneSettings& settings, Zygote& zygote) {
   Workplace work;
   WHET_TRY(work.prepared, prepare(settings, *place, *names));
   if (const Status chosen = choose(settings.only, work.prepared); !chosen.ok()) return of_option(chosen.error());
+  work.prepared.base = choose_base(settings.base, target, settings.where.tell);
   work.devices = std::move(place->devices);
   work.tally = std::move(place->tally);
   if (!is_remote(work.prepared)) {
@@ -344,22 +250,39 @@ Result<Tuned> tune_model(const TuneSettings& settings, const Prepared& prepared,
   tuned.builders = builders.size();
   DeviceMeasurer measurer(builders, all, measure_options(settings, prepared));
   WHET_RETURN_IF_ERROR(calibrate(settings, prepared, measurer));
-  const double share = share_of_alternatives(settings, prepared, alternatives);
+  RunEnd end(settings, prepared, alternatives, listener);
   const bool leaves_out = alternatives.forms.empty() || !alternatives.covers;
   if (settings.alternatives && leaves_out && prepared.place.target.is_cpu())
     WHET_RETURN_IF_ERROR(end_earlier_plan(settings, prepared, alternatives, file));
+  TuneOptions options = end.tasks();
+  bool has_moved = false;
   WHET_TRY(tuned.progress,
-           tune(prepared.chosen, prepared.place.target, measurer, file, tune_options(settings, prepared.ids, 1 - share),
-                [&](const TuneProgress& progress) { listener.round(progress); }));
+           tune(prepared.chosen, prepared.place.target, measurer, file, options, [&](const TuneProgress& progress) {
+             options.deadline = end.learn(progress);
+             if (progress.placements.several() && !std::exchange(has_moved, true))
+               tell(settings.where.tell, moved_text(progress.placements));
+             listener.round(end.shown(progress));
+           }));
+  if (settings.time.limited() && tuned.progress.trials == 0 && !tuned.progress.interrupted &&
+      options.deadline <= seconds_now())
+    tuned.left_out.push_back(settings.time.option() + " was used up before the first trial");
+  for (const std::string& sentence : tuned.left_out) tell(settings.where.tell, sentence);
   tuned.units = measurer.units();
   find_limits(settings, prepared, devices, tuned);
   if (!settings.no_network && !tuned.progress.interrupted && !prepared.tasks.empty()) {
-    settle_all(settings, prepared, alternatives, share, measurer, devices, file, listener, tuned);
+    end.run(measurer, devices, file, tuned);
     tuned.progress.interrupted = interrupted(settings);
   }
+  tuned.size = end.size();
   if (!is_remote(prepared)) tuned.stolen = stolen.share();
   listener.finished(tuned);
   return tuned;
+}
+
+double thread_table_seconds(std::size_t counts, const Tuned& tuned) {
+  constexpr double kCompared = 0.04;  // of one schedule, without building it
+  const double kernel = tuned.size.kernel_seconds / std::max(1, tuned.builders) + kCompared;
+  return static_cast<double>(counts * counts * tuned.progress.tasks.size()) * kernel;
 }
 
 Result<ThreadTable> compare_threads(TuneSettings settings, const std::vector<int>& counts,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,10 +16,12 @@
 #include "tuner/network.h"
 #include "tuner/plan_search.h"
 #include "tuner/tuner.h"
+#include "workflow/base.h"
 #include "workflow/measuring.h"
 #include "workflow/model.h"
 #include "workflow/options.h"
 #include "workflow/rounding.h"
+#include "workflow/time_budget.h"
 
 namespace whet {
 
@@ -28,14 +31,17 @@ struct TuneSettings {
   MeasuringOptions where;
   std::string records;  ///< the file to append to
   int trials = 0, round = 32, early_stop = 0;
-  int builders = 0;                                          ///< 0: one a core
-  double minutes = 0, build_timeout = 15, least_gain = 0.5;  ///< [min], [s], [% of the network's latency]
-  int repeat = 0, number = 0;                                ///< repeat > 0: the classic way to measure
+  int builders = 0;                             ///< 0: one a core
+  TimeBudget time;                              ///< of the whole command
+  double build_timeout = 15, least_gain = 0.5;  ///< [s], [% of the network's latency]
+  int repeat = 0, number = 0;                   ///< repeat > 0: the classic way to measure
   double min_repeat_ms = 0;
   std::string strategy = "evolutionary", scheduler = "gradient", cache = "network";
-  std::string only;  ///< numbers of the tasks to tune, "0,2-5"; "": all
+  std::string only;       ///< numbers of the tasks to tune, "0,2-5"; "": all
+  bool has_page = false;  ///< a listener writes one at the end, for which time is needed
   bool per_task = false, no_seeds = false, no_network = false, no_pin = false;
   RoundingOptions rounding;
+  BaseOptions base;
   /// What there is to choose from beside the usual kernels; empty: nothing.
   std::function<Result<AlternativeOptions>(const Target&)> alternatives;
 };
@@ -51,6 +57,8 @@ struct Prepared {
   std::vector<Task> chosen;  ///< those that are tuned
   std::vector<int> ids;      ///< their numbers
   std::string where;         ///< the remote devices; "" for this machine
+  /// What is known of other networks.
+  std::shared_ptr<const RecordBase> base = std::make_shared<const RecordBase>();
 };
 bool is_remote(const Prepared&);
 /// "cpu znver4, 2 threads (cores 0,1; big)", "cuda -arch=sm_80 -sms=108 on emulated: times are estimates"
@@ -78,6 +86,8 @@ struct Tuned {
   MachineRates rates;
   std::vector<std::vector<Limit>> limits;  ///< one list a task
   std::vector<UnitReport> units;           ///< the devices
+  std::vector<std::string> left_out;       ///< phases that the time was too short for, a sentence each
+  NetworkSize size;                        ///< what compiles and comparisons of the network take
   int builders = 0;                        ///< processes of this machine that built
   double stolen = 0;                       ///< part of the processors' time that other machines of the host had
 };
@@ -137,6 +147,8 @@ struct ThreadTable {
   /// [tuned for][run on], in the order of `threads`: the sum of the tasks' weight x latency [s]; infinity: unknown.
   std::vector<std::vector<double>> seconds;
 };
+/// About the seconds that compare_threads takes for a number of thread counts, after a run for one of them.
+double thread_table_seconds(std::size_t counts, const Tuned&);
 /// Times the best schedules for each number of threads on all of them.
 ///   runs  what was tuned, one a number of threads
 Result<ThreadTable> compare_threads(TuneSettings, const std::vector<int>& counts, const std::vector<Prepared>& runs,

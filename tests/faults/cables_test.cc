@@ -152,7 +152,8 @@ TEST_F(Cables, ThatLosePacketsBringEverything) {
 }
 TEST_F(Cables, ThatArePulledHaveTheirWorkDoneElsewhere) {
   start_device();
-  const std::vector<std::string> tune{"tune", "zoo:mlp", "--tasks", kSmallTasks, "--threads", "1", "--no-network"};
+  const std::vector<std::string> tune{"tune",      "zoo:mlp",   "--no-base", "--tasks",
+                                      kSmallTasks, "--threads", "1",         "--no-network"};
   const auto with = [&](std::vector<std::string> arguments, std::initializer_list<std::string> more) {
     arguments.insert(arguments.end(), more);
     return arguments;

@@ -21,8 +21,8 @@ struct Session {
 };
 Session tune_with(const std::string& fault, const std::vector<std::string>& more = {"--trials", "14"}) {
   const Folder folder;
-  std::vector<std::string> arguments{"tune",         "zoo:mlp",  "--tasks",   "0", "--cache", "warm",
-                                     "--no-network", "--no-pin", "--threads", "1", "-o",      "r.jsonl"};
+  std::vector<std::string> arguments{"tune",         "zoo:mlp",  "--no-base", "--tasks", "0",  "--cache", "warm",
+                                     "--no-network", "--no-pin", "--threads", "1",       "-o", "r.jsonl"};
   arguments.insert(arguments.end(), more.begin(), more.end());
   Program program(kFaulty, arguments, folder, {{{"WHET_FAULT", fault}}});
   std::set<pid_t> family;
@@ -104,7 +104,7 @@ TEST(ATask, WhoseCandidatesAllFailIsGivenUpWithTheReason) {
   EXPECT_NE(session.ending.out.find("given up: all of its first"), std::string::npos) << session.ending.out;
 }
 TEST(AClockThatJumps, NeitherEndsNorProlongsARun) {
-  const Session session = tune_with("jumping_clock", {"--minutes", "0.02"});
+  const Session session = tune_with("jumping_clock", {"--seconds", "5"});
   EXPECT_TRUE(session.ending == 0) << session.ending.out;
   EXPECT_GT(session.read.records.size(), 0u);
   for (const Record& record : session.read.records.all()) EXPECT_TRUE(record.outcome.ok()) << record.outcome.message;

@@ -163,9 +163,9 @@ TEST_F(Fleets, HaveInTheEndWhatAnUndisturbedTunerHas) {
   std::unique_ptr<Program> lab = agent();
   ASSERT_TRUE(comes_to(*broker.join("ann"), 2));
   const auto tune = [&](const std::string& file) {
-    return std::vector<std::string>{"tune",           "zoo:mlp", "--tasks", kSmallTasks, "--threads", "1",
-                                    "--no-network",   "-o",      file,      "--device",  "fleet:k",   "--fleet",
-                                    broker.dir("ann")};
+    return std::vector<std::string>{"tune",    "zoo:mlp",        "--no-base", "--tasks", kSmallTasks, "--threads",
+                                    "1",       "--no-network",   "-o",        file,      "--device",  "fleet:k",
+                                    "--fleet", broker.dir("ann")};
   };
   const std::string killed = broker.folder() / "killed.jsonl";
   std::string before;

@@ -17,8 +17,8 @@ namespace {
 const std::string kWhet = WHET_PROGRAM, kFaulty = WHET_FAULTY;
 
 std::vector<std::string> tune(const std::vector<std::string>& more) {
-  std::vector<std::string> arguments{"tune", "zoo:resnet-18", "--image", "32",     "--cache",
-                                     "warm", "--no-pin",      "-o",      "r.jsonl"};
+  std::vector<std::string> arguments{"tune",    "zoo:resnet-18", "--no-base", "--image", "32",
+                                     "--cache", "warm",          "--no-pin",  "-o",      "r.jsonl"};
   arguments.insert(arguments.end(), more.begin(), more.end());
   return arguments;
 }
@@ -126,8 +126,9 @@ TEST(AnInterrupt, AtAnyMomentEndsTheProgramSoonAndLeavesNothing) {
   std::mt19937 random(47);
   const auto below = [&](int most) { return static_cast<int>(random() % static_cast<unsigned>(most)); };
   for (int i = 0; i < 12; ++i)
-    expect_an_end_soon({"tune", "zoo:mobilenet", "--image", "32", "--trials", "30", "--round", "4", "-o", "r.jsonl"},
-                       below(12000));
+    expect_an_end_soon(
+        {"tune", "zoo:mobilenet", "--no-base", "--image", "32", "--trials", "30", "--round", "4", "-o", "r.jsonl"},
+        below(12000));
   for (int i = 0; i < 8; ++i) expect_an_end_soon({"compile", "zoo:resnet-18", "-o", "m.so"}, below(4000));
 }
 

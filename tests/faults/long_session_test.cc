@@ -24,8 +24,8 @@ TEST(ALongSession, LeaksNeitherMemoryNorProcessesNorDescriptors) {
   // Some candidates crash, so that builders and runners are replaced all the time.
   Program program(
       WHET_FAULTY,
-      {"tune", "zoo:resnet-18", "--image", "32", "--tasks", "1,3-5", "--trials", std::to_string(trials), "--strategy",
-       "random", "--least-gain", "0", "--cache", "warm", "--no-pin", "--no-network", "-o", "r.jsonl"},
+      {"tune", "zoo:resnet-18", "--no-base", "--image", "32", "--tasks", "1,3-5", "--trials", std::to_string(trials),
+       "--strategy", "random", "--least-gain", "0", "--cache", "warm", "--no-pin", "--no-network", "-o", "r.jsonl"},
       folder, {{{"WHET_FAULT", "crash/8"}}});
   std::vector<Use> seen;
   program.wait_until([&] {

@@ -30,7 +30,7 @@ std::string joined(const Words& words) {
   return text;
 }
 Words tune(const Words& more) {
-  Words words{"tune", "zoo:mlp", "--threads", "1", "--cache", "warm", "--no-pin", "--no-network"};
+  Words words{"tune", "zoo:mlp", "--no-base", "--threads", "1", "--cache", "warm", "--no-pin", "--no-network"};
   words.insert(words.end(), more.begin(), more.end());
   return words;
 }

@@ -15,8 +15,8 @@ namespace {
 const std::string kWhet = WHET_PROGRAM, kFaulty = WHET_FAULTY;
 
 std::vector<std::string> tune(const std::vector<std::string>& more) {
-  std::vector<std::string> arguments{"tune", "zoo:resnet-18", "--image",      "32", "--cache",
-                                     "warm", "--no-pin",      "--no-network", "-o", "r.jsonl"};
+  std::vector<std::string> arguments{"tune", "zoo:resnet-18", "--no-base",    "--image", "32",     "--cache",
+                                     "warm", "--no-pin",      "--no-network", "-o",      "r.jsonl"};
   arguments.insert(arguments.end(), more.begin(), more.end());
   return arguments;
 }

@@ -17,15 +17,15 @@ namespace {
 const std::string kWhet = WHET_PROGRAM;
 
 std::vector<std::string> tune(const std::string& file, const std::vector<std::string>& more = {}) {
-  std::vector<std::string> arguments{"tune",      "zoo:mlp", "--tasks",  "0,1",          "--cache", "warm",
-                                     "--threads", "1",       "--no-pin", "--no-network", "-o",      file};
+  std::vector<std::string> arguments{"tune",      "zoo:mlp", "--no-base", "--tasks",      "0,1", "--cache", "warm",
+                                     "--threads", "1",       "--no-pin",  "--no-network", "-o",  file};
   if (std::find(more.begin(), more.end(), "--trials") == more.end())
     arguments.insert(arguments.end(), {"--trials", "10"});
   arguments.insert(arguments.end(), more.begin(), more.end());
   return arguments;
 }
 std::vector<std::string> compile(const std::string& file, const std::string& model = "zoo:mlp") {
-  return {"compile", model, "--threads", "1", "--records", file, "-o", "m.so"};
+  return {"compile", model, "--no-base", "--threads", "1", "--records", file, "-o", "m.so"};
 }
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
 std::string replaced(std::string text, const std::string& from, const std::string& to) {

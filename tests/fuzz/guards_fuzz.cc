@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "fuzz.h"
-#include "import/torch/guards.h"
+#include "import_torch/guards.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace whet;

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "formats/import_model.h"
 #include "fuzz.h"
-#include "import/import.h"
 #include "passes/optimize.h"
 #include "task/task.h"
 

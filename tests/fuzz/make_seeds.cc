@@ -11,6 +11,7 @@
 
 #include "artifact/made_weights.h"
 #include "artifact/model_plan.h"
+#include "artifact/sized_model_plan.h"
 #include "base/rng.h"
 #include "codegen/compile.h"
 #include "device/protocol/cpu/model_messages.h"
@@ -18,8 +19,8 @@
 #include "fleet/access.h"
 #include "fleet/messages.h"
 #include "fleet/names.h"
-#include "import/mxnet/testing/symbol_writer.h"
-#include "import/tensorflow/testing/graph_writer.h"
+#include "import_mxnet/testing/symbol_writer.h"
+#include "import_tf/testing/graph_writer.h"
 #include "lower/lower.h"
 #include "records/record_line.h"
 #include "runner/messages.h"
@@ -308,6 +309,9 @@ void add_plan(Seeds& seeds) {
   plan.steps.back().arguments = {{PlanPlace::arena, 0, 128, 64}, {PlanPlace::output, 0, 0, 64}};
   seeds.add("plan", write_plan(plan));
   seeds.add("plan", write_plan({}));
+  ModelPlan larger = plan;
+  larger.inputs = {{"x", 0, {2, 4, 4}, 128}};
+  seeds.add("plan", write_sized_plan({{{"x.0", 0, 0, {1, 2}}}, {plan, larger}, 0}));
 }
 
 /// One a kind (docs/formats/serve.md).
@@ -316,6 +320,7 @@ constexpr const char* kRequests[] = {
     R"({"do": "define", "name": "own", "dag": "a = PLACEHOLDER [4]\nb(i) = (a[i] + 1f) for i in 4\nreturn b"})",
     R"({"do": "space", "task": 0})",
     R"({"do": "seeds", "task": 0})",
+    R"({"do": "transfers", "task": 0})",
     R"({"do": "sample", "task": 0, "count": 3, "seed": 9})",
     R"({"do": "neighbours", "task": 0, "candidate": {"sketch": "nests", "choices": {}}})",
     R"({"do": "steps", "task": 0, "candidates": [{"steps": "split l1 8 guard;vectorize l3"}]})",
@@ -332,9 +337,13 @@ int main(int argc, char** argv) {
   add_models(argv[2], seeds);
   add_dags(source / "tests/replay/schedules.txt", seeds);
   for (const char* dag : fuzz::kDags) seeds.add("dag", dag);
+  seeds.add("dag",
+            "n = SIZE 2..40:2 at 8\nx = PLACEHOLDER [(n + 1), 4]\ni = PLACEHOLDER [n] i64 < (n + 1)\n"
+            "m(a, b) = (x[i[a], b]*(1f/f32(n))) for a in n, b in 4\nreturn m\n");
   std::istringstream lines(read(source / "src/records/testdata/v1.jsonl") +
                            read(source / "src/records/testdata/v2.jsonl"));
   for (std::string line; std::getline(lines, line);) seeds.add("record", line);
+  seeds.add("base", read(source / "src/records/testdata/v3.jsonl"));
   for (const char* plan : {"plan_v1.bin", "plan_v2.bin", "plan_v2_device.bin"}) {
     seeds.add("plan", read(source / "src/artifact/testdata" / plan));
   }

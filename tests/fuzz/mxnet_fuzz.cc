@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "import/mxnet/params.h"
+#include "import_mxnet/params.h"
 #include "imported.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "fuzz.h"
-#include "import/torch/saved.h"
+#include "import_torch/saved.h"
 #include "tensor_files/zip.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

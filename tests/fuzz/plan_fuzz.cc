@@ -1,5 +1,5 @@
-// The stored plan of a compiled model: refused by a sentence, or written and read back as the same. Its size and
-// checksum are put right first, else nothing behind them were reached.
+// The stored plan of a compiled model, for one size or for several: refused by a sentence, or written and read back as
+// the same. Sizes and checksums are put right first, else nothing behind them were reached.
 
 #include <cstddef>
 #include <cstring>
@@ -7,6 +7,8 @@
 
 #include "artifact/model_format.h"
 #include "artifact/model_plan.h"
+#include "artifact/sized_model_plan.h"
+#include "artifact/sized_plan.h"
 #include "fuzz.h"
 
 using namespace whet;
@@ -20,6 +22,23 @@ void put_frame_right(std::string& plan) {
   put(offsetof(PlanHeader, total_bytes), plan.size());
   put(offsetof(PlanHeader, checksum), 0);
   put(offsetof(PlanHeader, checksum), whet_checksum(plan.data(), plan.size()));
+}
+
+/// Those of the plans in a plan for several sizes.
+void put_variants_right(std::string& plan) {
+  if (!is_sized_plan(plan.data(), plan.size()) || plan.size() < sizeof(SizedPlanHeader)) return;
+  SizedPlanHeader header;
+  std::memcpy(&header, plan.data(), sizeof header);
+  for (std::uint64_t v = 0; v < header.variants.count && v < 64; ++v) {
+    const std::uint64_t at = header.variants.offset + v * sizeof(PlanVariant);
+    PlanVariant variant;
+    if (at + sizeof variant > plan.size()) return;
+    std::memcpy(&variant, plan.data() + at, sizeof variant);
+    if (variant.offset > plan.size() || variant.bytes > plan.size() - variant.offset) continue;
+    std::string one = plan.substr(variant.offset, variant.bytes);
+    put_frame_right(one);
+    std::memcpy(plan.data() + variant.offset, one.data(), one.size());
+  }
 }
 
 bool is_of_this_version(const std::string& plan) {
@@ -42,15 +61,16 @@ bool runtime_reads(const std::string& plan) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::string bytes(fuzz::text_of(data, size));
+  put_variants_right(bytes);
   put_frame_right(bytes);
-  const auto plan = read_plan(bytes);
+  const auto plan = read_sized_plan(bytes);
   if (bytes.size() % 8 == 0 && is_of_this_version(bytes))
     fuzz::require(plan.ok() == runtime_reads(bytes), "compiler and runtime read the same plans");
   if (!plan.ok()) return fuzz::require_sentence(plan.error().message), 0;
-  const std::string written = write_plan(*plan);
-  const auto again = read_plan(written);
+  const std::string written = write_sized_plan(*plan);
+  const auto again = read_sized_plan(written);
   fuzz::require(again.ok(), "a written plan is read");
   fuzz::require(to_text(*again) == to_text(*plan), "a written plan reads back as the same");
-  fuzz::require(write_plan(*again) == written, "a plan that was read is written as before");
+  fuzz::require(write_sized_plan(*again) == written, "a plan that was read is written as before");
   return 0;
 }

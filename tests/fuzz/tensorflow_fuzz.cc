@@ -6,8 +6,8 @@
 #include <string>
 
 #include "import/file_model.h"
-#include "import/tensorflow/import_tensorflow.h"
-#include "import/tensorflow/table.h"
+#include "import_tf/import_tensorflow.h"
+#include "import_tf/table.h"
 #include "imported.h"
 
 namespace {

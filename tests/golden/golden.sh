@@ -12,8 +12,9 @@ printf 'no model at all\n' > "$work/text.onnx"
 head -c 200000 "$work/blazeface_front.onnx" > "$work/cut.onnx"
 : > "$work/empty.jsonl"
 mkfifo "$work/pipe"
+cp "$source/src/records/testdata/v3.jsonl" "$work/base.jsonl"
 cd "$work"
-unset WHET_NUM_THREADS
+unset WHET_NUM_THREADS COLUMNS
 export LC_ALL=C.UTF-8
 
 # show ARGUMENT...: the command, its output and its exit code.
@@ -29,13 +30,13 @@ show() {
 }
 
 target=(--target "cpu -mcpu=haswell -threads=1")
-commands=(tasks space tune compile run bench profile records diff report explain target doctor devices zoo check serve measure-host completion)
+commands=(tasks sizes space tune compile run bench profile records diff repro report explain target doctor devices zoo check serve measure-host help completion)
 
 page_help() {
   show --help
   local command
   for command in "${commands[@]}"; do show "$command" --help; done
-  for command in error progress metrics task candidate layout cover; do show explain "$command" --help; done
+  for command in error progress metrics task candidate passes layout cover sizes; do show explain "$command" --help; done
 }
 
 page_models() {
@@ -56,6 +57,17 @@ page_records() {
   show records show v1.jsonl records.jsonl
   show records stats records.jsonl --json
   show records best records.jsonl --json
+  for action in show best; do show records $action base.jsonl; done
+  show records pack base.jsonl --without resnet18
+  show records pack records.jsonl --model blazeface_front.onnx -o own.jsonl
+  show records best own.jsonl
+  show records pack own.jsonl base.jsonl -o both.jsonl
+  show records pack records.jsonl -o none.jsonl
+  show records merge records.jsonl base.jsonl -o all.jsonl
+  show records merge all.jsonl own.jsonl -o all.jsonl
+  show records pack all.jsonl -o again.jsonl
+  show records best again.jsonl
+  show diff base.jsonl own.jsonl
 }
 
 page_explain() {
@@ -65,17 +77,38 @@ page_explain() {
   for code in 0 1 2 3 4 5 6 7 8 9 10 11 12 13; do show explain error $code; done
   show explain error 6 --json
   show explain layout --model zoo:mlp --json
-  show explain task 0 --model blazeface_front.onnx --records records.jsonl "${target[@]}"
+  show explain passes --model blazeface_front.onnx
+  show explain task 0 --model blazeface_front.onnx --records records.jsonl "${target[@]}" --no-base
+  show records pack records.jsonl --model blazeface_front.onnx -o own.jsonl
+  sed -i 's/,"foreign":true//' own.jsonl  # as a Haswell packs it, whatever this machine is
+  show explain task 2 --model blazeface_front.onnx --base own.jsonl "${target[@]}"
   show explain candidate 0ab07aa101702fc2 --model blazeface_front.onnx --records records.jsonl "${target[@]}"
 }
-# What this machine allows is measured when it is asked for.
+# What this machine allows is measured when it is asked for, and so are the passes.
 normalize_explain() {
   awk '
     /^Limits on this machine/ { print; print "  ..."; limits = 1; next }
     limits && /^  / { next }
+    /^\$ whet/ { timed = /explain passes/ }
+    timed { gsub(/ +[0-9]+\.[0-9]+/, " ...") }
     { limits = 0; sub(/ GFLOPS\. .*/, " GFLOPS. ..."); print }
   '
 }
+
+# On a terminal, without its colours.
+page_terminal() {
+  local columns
+  for columns in 80 120; do
+    printf '== a terminal of %s columns\n' $columns
+    for words in "tasks zoo:resnet-18" "explain layout --model zoo:resnet-18" "space zoo:mlp --task 0"; do
+      printf '$ whet %s\n' "$words"
+      # shellcheck disable=SC2086
+      NO_COLOR=1 python3 "$source/tests/golden/on_terminal.py" $columns 24 "$whet" $words "${target[@]}" 2>&1 | tr -d '\r'
+      printf '\n'
+    done
+  done
+}
+normalize_terminal() { sed -E 's/[0-9]+\.[0-9]{4}/0.0000/g; s/ +(0\.0000)/ \1/g'; }
 
 page_mistakes() {
   show
@@ -91,7 +124,15 @@ page_mistakes() {
   show tune zoo:mlp --strategy evolutionry
   show tune zoo:mlp --number 3
   show tune zoo:mlp --target "cuda -arch=sm_75" --device emulated --precision tf32
+  show repro records.jsonl
+  show repro nowhere.jsonl --model zoo:mlp "${target[@]}"
+  show repro records.jsonl --model zoo:mlp "${target[@]}"
   show compile zoo:mlp --target "cpu -mcpu=haswell -threads=1" --precision f16 -o m.so
+  show compile zoo:mlp --quick=soon -o m.so
+  show compile zoo:mlp --quick --no-base -o m.so
+  show compile zoo:mlp --device ssh://pi@board -o m.so
+  show compile zoo:mlp --quick --target "cuda -model=h100" -o m.so
+  show compile zoo:mlp --quick --target "cpu -mcpu=cortex-a72 -threads=4" -o m.so
   show tasks nowhere.onnx
   show tasks zoo:resnet-8
   show tasks text.onnx
@@ -167,8 +208,10 @@ page_mistakes() {
   show explain error 99
   show explain error crush
   show explain metric
-  show explain task 0 --model zoo:mlp
+  show explain candidate 0183f --model zoo:mlp
+  show compile zoo:mlp --base other.jsonl --no-base
   show explain task 99 --model blazeface_front.onnx --records records.jsonl "${target[@]}"
+  show explain task 64 --model blazeface_front.onnx --records records.jsonl "${target[@]}"
   show explain candidate --model zoo:mlp --records records.jsonl
   show explain candidate ffffffffffffffff --model blazeface_front.onnx --records records.jsonl "${target[@]}"
   show explain layout nothing --model zoo:mlp

@@ -11,7 +11,7 @@
 #include <set>
 #include <sstream>
 
-#include "import/import.h"
+#include "formats/import_model.h"
 #include "import/zoo/zoo.h"
 #include "lower/testing/random_schedule.h"
 #include "passes/optimize.h"

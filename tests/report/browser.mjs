@@ -67,6 +67,7 @@ for (const colorScheme of ['light', 'dark'])
   for (const width of [1200, 360]) {
     const page = await open({ colorScheme, viewport: { width, height: 900 }, bypassCSP: true });
     expect(`${width} px: the page itself does not scroll sideways`, await page.evaluate(() => document.documentElement.scrollWidth) <= width);
+    expect(`${width} px: the sentence with the gain is in sight`, (await page.locator('.lead').boundingBox()).y < 200);
     await page.evaluate(axe);
     for (const found of (await page.evaluate(() => globalThis.axe.run())).violations)
       failures.push(`axe, ${colorScheme}, ${width} px: ${found.id}: ${found.help}: ${found.nodes[0].html.slice(0, 160)}`);

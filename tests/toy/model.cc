@@ -69,13 +69,13 @@ struct Session {
 
 }  // namespace
 
-Status write_library(AssembledModel& model, const std::vector<CompiledTask>& tasks, const Target&,
+Status write_library(AssembledLibrary& library, const std::vector<CompiledTask>& tasks, const Target&,
                      const std::string& output, const CompileOptions&) {
-  std::string weights(model.weights.bytes(), '\0');
-  for (const WeightPiece& piece : model.weights.pieces())
+  std::string weights(library.weights.bytes(), '\0');
+  for (const WeightPiece& piece : library.weights.pieces())
     std::memcpy(weights.data() + piece.offset, piece.data, piece.bytes);
   std::ofstream file(output, std::ios::binary);
-  put(file, write_plan(model.plan));
+  put(file, stored_plan(library));
   put(file, weights);
   file << tasks.size() << "\n";
   for (const CompiledTask& task : tasks) put(file, task.kernel.code);

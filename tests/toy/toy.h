@@ -45,7 +45,7 @@ Result<std::vector<MachineLoop>> innermost_loops(const Kernel&, const Target&);
 Result<std::unique_ptr<Device>> make_device(const Target&, const DeviceOptions&);
 
 // model.cc
-Status write_library(AssembledModel&, const std::vector<CompiledTask>&, const Target&, const std::string& output,
+Status write_library(AssembledLibrary&, const std::vector<CompiledTask>&, const Target&, const std::string& output,
                      const CompileOptions&);
 /// Runs a compiled model once.
 Result<std::vector<Tensor>> run_model(const std::string& path, const std::vector<Tensor>& inputs);

@@ -78,6 +78,10 @@ TEST(Toy, GoesFromTuningToCompilingToRunning) {
   const Result<CompileReport> report = compile_model(fused, &records, toy, model_path);
   ASSERT_TRUE(report.ok()) << report.error().message;
   EXPECT_EQ(summary(*report), "4 of 4 tasks from records, 0 by default schedules");
+  const SizedNetwork several{{{"data.0", 0, 0, {1}}}, 0, [&](std::size_t) -> Result<FusedGraph> { return fused; }};
+  EXPECT_EQ(compile_sizes(several, best_of(&records, toy), toy, model_path).error().message,
+            "a library for target \"" + to_string(toy) +
+                "\" is for one size: give it by --shape, and compile a library a size");
 
   // Run.
   Rng rng(1);

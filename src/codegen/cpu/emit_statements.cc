@@ -1,3 +1,4 @@
+#include <llvm/IR/MDBuilder.h>
 #include <llvm/Target/TargetMachine.h>
 
 #include <algorithm>
@@ -79,6 +80,26 @@ void Emitter::begin_function(const std::string& symbol) {
   };
   worker_ = field(offsetof(whet_kernel_args, worker));
   workers_ = field(offsetof(whet_kernel_args, workers));
+  load_sizes();
+}
+
+/// The values of the program's sizes, from argument 0, known to be within their ranges.
+void Emitter::load_sizes() {
+  if (program_.sizes.empty()) return;
+  const auto is_sizes = [](const Buffer& b) { return b.scope == Scope::argument && b.argument == 0; };
+  const auto argument = std::find_if(program_.buffers.begin(), program_.buffers.end(), is_sizes);
+  WHET_CHECK(argument != program_.buffers.end(), "argument 0 holds the sizes");
+  Value* const base = base_pointer(BufferId(argument - program_.buffers.begin()));
+  for (std::size_t k = 0; k < program_.sizes.size(); ++k) {
+    const SizeRange& range = program_.sizes[k];
+    auto* size = b_.CreateLoad(b_.getInt64Ty(), b_.CreateConstInBoundsGEP1_64(b_.getInt64Ty(), base, k));
+    size->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context_, {}));
+    llvm::MDBuilder metadata(context_);
+    size->setMetadata(llvm::LLVMContext::MD_range,
+                      metadata.createRange(llvm::APInt(64, static_cast<std::uint64_t>(range.min)),
+                                           llvm::APInt(64, static_cast<std::uint64_t>(range.max + 1))));
+    bind(size_var(k), size);
+  }
 }
 
 // ---- Levels

@@ -73,6 +73,7 @@ class Emitter final : StructuredEmitter<Level> {
   // emit_statements.cc
   void lay_out_workspaces();
   void begin_function(const std::string& symbol);
+  void load_sizes();
   void top_level(const Stmt&);
   void flush_serial(std::vector<Stmt>&);
   void parallel_loop(const Stmt&);

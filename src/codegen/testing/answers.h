@@ -19,10 +19,11 @@ inline Result<Evaluated> evaluated(const ComputeDag& dag, std::uint64_t seed) {
   return Evaluated{std::move(inputs), std::move(outputs)};
 }
 
-/// The largest relative difference of the kernel's outputs from the DAG's own evaluation.
+/// The largest relative difference of the kernel's outputs from the DAG's own evaluation. `sizes`: where the kernel has some, those
+/// of which the DAG is.
 inline Result<double> error_of(const ComputeDag& dag, const Lowered& lowered, const Target& target,
-                               const Evaluated& want) {
-  WHET_TRY(std::vector<Tensor> arguments, testing::arguments_of(lowered, dag, want.inputs));
+                               const Evaluated& want, const SizeValues& sizes = {}) {
+  WHET_TRY(std::vector<Tensor> arguments, testing::arguments_of(lowered, dag, want.inputs, sizes));
   WHET_TRY(arguments, run_native(lowered.program, target, arguments, target.threads));
   return testing::worst_output(lowered, want.outputs, arguments);
 }

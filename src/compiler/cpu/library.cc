@@ -30,10 +30,11 @@ Result<Machine> machine_of(const Target& target) {
 
 }  // namespace
 
-Status write_cpu_library(AssembledModel& model, const std::vector<CompiledTask>& tasks, const Target& target,
+Status write_cpu_library(AssembledLibrary& library, const std::vector<CompiledTask>& tasks, const Target& target,
                          const std::string& output, const CompileOptions& options) {
   WHET_TRY(const Machine machine, machine_of(target));
-  WHET_TRY(model.plan.required_isa, required_isa(target));
+  WHET_TRY(const std::string needed, required_isa(target));
+  for (AssembledModel& variant : library.variants) variant.plan.required_isa = needed;
   WHET_TRY(const ScratchDirectory scratch, ScratchDirectory::make());
   std::vector<std::string> objects, symbols;
   const auto write = [&](const std::string& name, const std::string& object) -> Status {
@@ -47,9 +48,9 @@ Status write_cpu_library(AssembledModel& model, const std::vector<CompiledTask>&
     symbols.push_back(task.kernel.launches.at(0).entry);
     WHET_RETURN_IF_ERROR(write(symbols.back(), task.kernel.code));
   }
-  const std::string plan = write_plan(model.plan);
-  WHET_RETURN_IF_ERROR(write("image", image_object(machine.elf, plan, symbols, model.weights.bytes())));
-  return link_model(machine.runtime, objects, model.weights, output, scratch.path(), std::max(1, options.jobs));
+  const std::string plan = stored_plan(library);
+  WHET_RETURN_IF_ERROR(write("image", image_object(machine.elf, plan, symbols, library.weights.bytes())));
+  return link_model(machine.runtime, objects, library.weights, output, scratch.path(), std::max(1, options.jobs));
 }
 
 }  // namespace whet

@@ -8,9 +8,9 @@
 
 namespace whet {
 
-/// Links kernels of format native_object, the plan and the weights with the runtime; the plan gets the instruction sets
+/// Links kernels of format native_object, the plan and the weights with the runtime; the plans get the instruction sets
 /// that the target's code may use.
-Status write_cpu_library(AssembledModel&, const std::vector<CompiledTask>&, const Target&, const std::string& output,
+Status write_cpu_library(AssembledLibrary&, const std::vector<CompiledTask>&, const Target&, const std::string& output,
                          const CompileOptions&);
 
 }  // namespace whet

@@ -92,25 +92,27 @@ std::string cuda_image_object(const std::string& plan, const std::string& images
 
 }  // namespace
 
-Status write_gpu_library(AssembledModel& model, const std::vector<CompiledTask>& tasks, const Target& target,
+Status write_gpu_library(AssembledLibrary& library, const std::vector<CompiledTask>& tasks, const Target& target,
                          const std::string& output, const CompileOptions& options) {
   const int arch = target.gpu().arch;
   if (options.cubin && installed_ptxas().path.empty())
     return Error{"ptxas, which makes machine code of PTX, is not in CUDA_HOME, in PATH or in /usr/local/cuda"};
-  model.plan.device = "cuda sm_" + std::to_string(arch);
-  add_launches(tasks, kernels_start_early(target.gpu()), model.plan);
-  add_writes(model, model.plan.steps);
-  WHET_TRY(model.ptx, ptx_of(tasks));
-  WHET_TRY(ImageSection images, images_of(model.ptx, tasks, arch, options.cubin));
-  model.plan.images = std::move(images.table);
-  model.plan.images_bytes = images.all.size();
+  WHET_TRY(library.ptx, ptx_of(tasks));
+  WHET_TRY(const ImageSection images, images_of(library.ptx, tasks, arch, options.cubin));
+  for (AssembledModel& model : library.variants) {
+    model.plan.device = "cuda sm_" + std::to_string(arch);
+    add_launches(tasks, kernels_start_early(target.gpu()), model.plan);
+    add_writes(model, model.plan.steps);
+    model.plan.images = images.table;
+    model.plan.images_bytes = images.all.size();
+  }
 
   WHET_TRY(const ScratchDirectory scratch, ScratchDirectory::make());
   const std::string path = scratch.path() + "/image.o";
   std::ofstream file(path, std::ios::binary);
-  file << cuda_image_object(write_plan(model.plan), images.all, model.weights.bytes()) << std::flush;
+  file << cuda_image_object(stored_plan(library), images.all, library.weights.bytes()) << std::flush;
   if (!file) return Error{path + ": cannot write: " + std::strerror(errno)};
-  return link_model(cuda_runtime_object(), {path}, model.weights, output, scratch.path(), std::max(1, options.jobs));
+  return link_model(cuda_runtime_object(), {path}, library.weights, output, scratch.path(), std::max(1, options.jobs));
 }
 
 }  // namespace whet

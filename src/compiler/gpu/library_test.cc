@@ -73,6 +73,37 @@ TEST_F(GpuLibrary, GivesTheAnswersOfTheInterpreterUnderEmulation) {
     expect_right(graph);
   }
 }
+TEST_F(GpuLibrary, HasSeveralSizes) {
+  const auto network_of = [](std::int64_t n) {
+    ModelBuilder b(4);
+    const ValueId x = b.input("x", {n, 24});
+    b.graph.outputs = {b.relu(b.node(MatMulOperator{}, {x, b.constant({24, 40})}))};
+    return b.graph;
+  };
+  const SizedNetwork network{
+      {{"x.0", 0, 0, {1, 3, 8}}}, 1, [&](std::size_t v) { return optimize(network_of(std::vector{1, 3, 8}[v]), {}); }};
+  CompileOptions options;
+  options.emulated = true;
+  const Target target = parse_target("cuda -arch=sm_80 -sms=108").value();
+  const auto report = compile_sizes(network, best_of(nullptr, target), target, path(), options);
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  Result<OpenedModel> model = open();
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  EXPECT_EQ(model->inputs()[0].type.shape, (Shape{3, 24}));
+  for (const std::int64_t n : {3, 8, 1, 3, 8}) {
+    ASSERT_TRUE(model->set_sizes({n}).ok());
+    Rng rng(static_cast<std::uint64_t>(n));
+    const Tensor x = Tensor::random({DType::f32, {n, 24}}, rng);
+    const Graph graph = network_of(n);
+    const std::vector<Tensor> values = evaluate_graph(graph, {x}).value();
+    const Result<std::vector<Tensor>> outputs = model->run({x});
+    ASSERT_TRUE(outputs.ok()) << outputs.error().message;
+    EXPECT_LE(compare(outputs->at(0), values[graph.outputs[0].index()]).relative, 2e-5) << n;
+  }
+  EXPECT_EQ(model->set_sizes({2}).error().message, "input \"x\" is 2x?; x.0 is 1, 3 or 8");
+  ASSERT_TRUE(model->move_to_device().ok());
+  EXPECT_TRUE(model->run().ok());
+}
 TEST_F(GpuLibrary, GivesOutputsThatNoKernelWrites) {
   ModelBuilder b(2);
   const ValueId x = b.input("x", {1, 4, 6, 6}), y = b.relu(x);

@@ -1,5 +1,7 @@
 #include "compiler/gpu/ptx_module.h"
 
+#include <algorithm>
+
 namespace whet {
 namespace {
 
@@ -27,8 +29,11 @@ Result<std::string> join_ptx(std::span<const std::string_view> texts) {
     const std::string_view head = head_of(text);
     if (head.empty()) return Error{"PTX without .version, .target and .address_size", ErrorKind::internal};
     if (module.empty()) module = head;
-    if (!module.starts_with(head))
-      return Error{"PTX of one model has two heads: " + std::string(head), ErrorKind::internal};
+    if (!module.starts_with(head)) {
+      std::string other(head.substr(0, head.size() - 1));
+      std::ranges::replace(other, '\n', ' ');
+      return Error{"PTX of one model has two heads: " + other, ErrorKind::internal};
+    }
     const std::size_t body = static_cast<std::size_t>(head.data() - text.data()) + head.size();
     for (std::size_t at = body; at < text.size();) {
       const std::string_view line = line_at(text, at);

@@ -28,7 +28,7 @@ TEST(PtxModule, HasOneHeadAndOneDeclarationOfBlockMemory) {
 TEST(PtxModule, RefusesTextsThatDoNotGoTogether) {
   std::string newer = kTwo;
   newer.replace(newer.find("sm_80"), 5, "sm_90");
-  EXPECT_EQ(error_of({kOne, newer}), "PTX of one model has two heads: .version 7.0\n.target sm_90\n.address_size 64\n");
+  EXPECT_EQ(error_of({kOne, newer}), "PTX of one model has two heads: .version 7.0 .target sm_90 .address_size 64");
   EXPECT_EQ(error_of({kOne, "ret;"}), "PTX without .version, .target and .address_size");
   EXPECT_EQ(error_of({kOne}), "");
 }

@@ -142,6 +142,46 @@ double roundings_of(const Op& op) {
   return all;
 }
 
+/// The bytes of the sectors that some of the loops touch: of a box of elements, and no more of it than the loops have iterations,
+/// because strides leave rows out and a tile of a merged axis has parts of rows.
+template <typename Chosen>
+double box_bytes(const Access& access, const Path& path, const Chosen& chosen) {
+  double rows = 1, last = 1, iterations = 1;
+  for (const Path::Member& m : path.members)
+    if (chosen(m) && access.depends_on(m.position)) iterations *= m.extent;
+  for (std::size_t k = 0; k < access.sizes.size(); ++k) {
+    double extent = 1;
+    for (const Path::Member& m : path.members)
+      if (chosen(m)) extent += access.spans[k][m.position];
+    extent = std::min(extent, access.sizes[k]);
+    rows *= k + 1 == access.sizes.size() ? 1 : extent;
+    last = extent;
+  }
+  const double of_row = std::max(kSectorBytes, last * access.element_bytes);
+  return of_row * std::min(rows, std::max(1.0, iterations / last));
+}
+
+/// What a block fetches of a tensor: what it touches, once as far as that stays near.
+double bytes_of_block(const Access& access, const LoopTree& tree, OpId op, const Path& path) {
+  const auto& members = path.members;
+  const bool near = tree.place(op).stored_in != StoredIn::block;  // copies go past the SM's cache
+  std::size_t from = 0;
+  const auto inside = [&](const Path::Member& m) {
+    if (m.part == Path::Part::outside) return false;
+    return m.part != Path::Part::trip || m.position >= from;
+  };
+  double repeated = 1;
+  for (std::size_t k = 0; k < members.size(); ++k) {
+    if (members[k].part != Path::Part::trip) continue;
+    from = members[k].position;
+    const bool own = tree.loop(members[k].loop).op == op;
+    if (near ? box_bytes(access, path, inside) <= kNearBytes : own) break;
+    repeated *= near && !access.depends_on(members[k].position) ? 1 : members[k].extent;
+    from = members[k].position + 1;
+  }
+  return repeated * box_bytes(access, path, inside);
+}
+
 class NestReader {
  public:
   explicit NestReader(const LoopTree& tree) : tree_(tree), lanes_(tree) {}
@@ -396,7 +436,7 @@ class NestReader {
     if (access.memory != LaunchAccess::Memory::global) return;
     access.sectors = sectors_of(reach.at, access.width, from.element_bytes);
     access.passes = sectors_of(reach.at, access.width, from.element_bytes, kPassBytes);
-    access.bytes = bytes_of_block(from);
+    access.bytes = bytes_of_block(from, tree_, nest_->op, *path_);
   }
 
   /// A loop over terms of a sum that registers hold: what is stored does not depend on it.
@@ -407,46 +447,6 @@ class NestReader {
     for (const Path::Member& m : path_->members)
       if (m.part == Path::Part::trip && !(store && is_summed(m))) trips *= m.extent;
     return trips;
-  }
-
-  /// The bytes of the sectors that some of the loops touch: of a box of elements, and no more of it than the loops have iterations,
-  /// because strides leave rows out and a tile of a merged axis has parts of rows.
-  template <typename Chosen>
-  double bytes_of(const Access& access, const Chosen& chosen) const {
-    double rows = 1, last = 1, iterations = 1;
-    for (const Path::Member& m : path_->members)
-      if (chosen(m) && access.depends_on(m.position)) iterations *= m.extent;
-    for (std::size_t k = 0; k < access.sizes.size(); ++k) {
-      double extent = 1;
-      for (const Path::Member& m : path_->members)
-        if (chosen(m)) extent += access.spans[k][m.position];
-      extent = std::min(extent, access.sizes[k]);
-      rows *= k + 1 == access.sizes.size() ? 1 : extent;
-      last = extent;
-    }
-    const double of_row = std::max(kSectorBytes, last * access.element_bytes);
-    return of_row * std::min(rows, std::max(1.0, iterations / last));
-  }
-
-  /// What a block fetches of a tensor: what it touches, once as far as that stays near.
-  double bytes_of_block(const Access& access) const {
-    const auto& members = path_->members;
-    const bool near = tree_.place(nest_->op).stored_in != StoredIn::block;  // copies go past the SM's cache
-    std::size_t from = 0;
-    const auto inside = [&](const Path::Member& m) {
-      if (m.part == Path::Part::outside) return false;
-      return m.part != Path::Part::trip || m.position >= from;
-    };
-    double repeated = 1;
-    for (std::size_t k = 0; k < members.size(); ++k) {
-      if (members[k].part != Path::Part::trip) continue;
-      from = members[k].position;
-      const bool own = tree_.loop(members[k].loop).op == nest_->op;
-      if (near ? bytes_of(access, inside) <= kNearBytes : own) break;
-      repeated *= near && !access.depends_on(members[k].position) ? 1 : members[k].extent;
-      from = members[k].position + 1;
-    }
-    return repeated * bytes_of(access, inside);
   }
 
   const LoopTree& tree_;

@@ -74,6 +74,27 @@ class LoadedModel : public OpenedModel::Body {
   const whet_device_info* device() const override { return is_for_device(api()) ? api().model_device(model) : nullptr; }
   bool is_emulated() const override { return emulated; }
   std::string note() const override { return api().session_note(session); }
+  std::vector<ModelSize> sizes() const override {
+    std::vector<ModelSize> sizes;
+    for (std::uint32_t k = 0; has_sizes() && k < api().model_size_count(model); ++k) {
+      const whet_size_info& size = *api().model_size(model, k);
+      sizes.push_back({size.name, size.input, size.dimension, {size.values, size.values + size.count}});
+    }
+    return sizes;
+  }
+  Result<OpenedModel::Tensors> set_shapes(const std::vector<std::optional<Shape>>& shapes) override {
+    whet_error error;
+    std::vector<const std::int64_t*> pointers;
+    for (const std::optional<Shape>& shape : shapes) pointers.push_back(shape ? shape->data() : nullptr);
+    if (api().session_set_shapes(session, pointers.data(), &error) != 0) return Error{error.message};
+    OpenedModel::Tensors now;
+    std::vector<Tensor> zeros;  // the session would read the old inputs as if they had the new shapes
+    for (std::uint32_t i = 0; i < info().inputs; ++i) now.inputs.push_back(named(input_info(i)));
+    for (std::uint32_t i = 0; i < info().outputs; ++i) now.outputs.push_back(named(output_info(i)));
+    for (const OpenedModel::Named& input : now.inputs) zeros.emplace_back(input.type.dtype, input.type.shape);
+    WHET_RETURN_IF_ERROR(set_inputs(std::move(zeros)));
+    return now;
+  }
   Status set_inputs(std::vector<Tensor> tensors) override {
     whet_error error;
     for (std::size_t i = 0; i < tensors.size(); ++i)
@@ -116,6 +137,20 @@ class LoadedModel : public OpenedModel::Body {
   whet_profile profile() const override { return profile_of(session); }
   Result<InferenceTrace> trace_runs(int warmup, int runs) override;
 
+  /// At the shapes that are set.
+  bool has_sizes() const { return WHET_HAS(&api(), session_output_info); }
+  const whet_tensor_info& input_info(std::uint32_t i) const {
+    return has_sizes() ? *api().session_input_info(session, i) : *api().model_input(model, i);
+  }
+  const whet_tensor_info& output_info(std::uint32_t i) const {
+    return has_sizes() ? *api().session_output_info(session, i) : *api().model_output(model, i);
+  }
+  /// Gives another session the shapes of this one.
+  int set_shapes_of(whet_session* other, whet_error* error) const {
+    std::vector<const std::int64_t*> shapes;
+    for (std::uint32_t i = 0; i < info().inputs; ++i) shapes.push_back(input_info(i).shape);
+    return api().session_set_shapes(other, shapes.data(), error);
+  }
   whet_profile profile_of(whet_session* of) const {
     whet_profile profile;
     api().session_profile(of, &profile);
@@ -148,6 +183,7 @@ Result<InferenceTrace> LoadedModel::trace_runs(int warmup, int runs) {
   if (api().session_create(model, watched.pool(), &made, &error) != 0) return Error{error.message};
   const auto give_back = [this](whet_session* given) { api().session_destroy(given); };
   const std::unique_ptr<whet_session, decltype(give_back)> traced(made, give_back);
+  if (!sizes().empty() && set_shapes_of(made, &error) != 0) return Error{error.message};
   for (std::size_t i = 0; i < inputs.size(); ++i)
     if (api().session_set_input(made, static_cast<std::uint32_t>(i), inputs[i].data(), nullptr, &error) != 0)
       return Error{error.message};
@@ -177,11 +213,11 @@ Status LoadedModel::move_to_device(const OpenedModel& opened) {
     return dlpack_of(tensor, memory, kDlCuda, gpu->number);
   };
   for (std::uint32_t i = 0; i < opened.inputs().size(); ++i) {
-    WHET_TRY(const whet_dltensor tensor, placed(*api().model_input(model, i), inputs.at(i).data()));
+    WHET_TRY(const whet_dltensor tensor, placed(input_info(i), inputs.at(i).data()));
     if (api().session_set_input_dlpack(session, i, &tensor, &error) != 0) return Error{error.message};
   }
   for (std::uint32_t i = 0; i < opened.outputs().size(); ++i) {
-    WHET_TRY(const whet_dltensor tensor, placed(*api().model_output(model, i), nullptr));
+    WHET_TRY(const whet_dltensor tensor, placed(output_info(i), nullptr));
     if (api().session_bind_output_dlpack(session, i, &tensor, &error) != 0) return Error{error.message};
   }
   return ok_status();
@@ -261,6 +297,35 @@ Result<std::vector<double>> OpenedModel::Body::time_runs(int runs, double second
     times.push_back(clock() - before);
   }
   return times;
+}
+
+Result<OpenedModel::Tensors> OpenedModel::Body::set_shapes(const std::vector<std::optional<Shape>>&) {
+  return Error{"model " + std::string(info().name) +
+               (is_elsewhere() ? " runs elsewhere, at its usual sizes" : " is compiled for one size")};
+}
+
+Status OpenedModel::set_shapes(const std::vector<std::optional<Shape>>& shapes) {
+  if (shapes.size() != inputs_.size())
+    return Error{"the model has " + std::to_string(inputs_.size()) + " inputs; " + std::to_string(shapes.size()) +
+                 " shapes are given"};
+  for (std::size_t i = 0; i < shapes.size(); ++i)
+    if (shapes[i] && shapes[i]->size() != inputs_[i].type.shape.size())
+      return Error{"input \"" + inputs_[i].name + "\" is " + to_string(inputs_[i].type) + "; the shape given is " +
+                   to_string(*shapes[i])};
+  WHET_TRY(Tensors now, body_->set_shapes(shapes));
+  inputs_ = std::move(now.inputs), outputs_ = std::move(now.outputs);
+  return ok_status();
+}
+
+Status OpenedModel::set_sizes(const std::vector<std::int64_t>& values) {
+  std::vector<std::optional<Shape>> shapes(inputs_.size());
+  const std::vector<ModelSize> all = sizes();
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    std::optional<Shape>& shape = shapes.at(all[k].input);
+    if (!shape) shape = Shape(inputs_[all[k].input].type.shape.size(), -1);
+    shape->at(all[k].dimension) = values.at(k);
+  }
+  return set_shapes(shapes);
 }
 
 Status OpenedModel::set_inputs(std::vector<Tensor> tensors) {

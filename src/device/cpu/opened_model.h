@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "artifact/sized_model_plan.h"
 #include "base/message.h"
 #include "base/result.h"
 #include "device/cpu/inference_trace.h"
@@ -40,6 +41,10 @@ class OpenedModel {
     std::string name;
     TensorType type;
   };
+  /// Inputs and outputs at some sizes.
+  struct Tensors {
+    std::vector<Named> inputs, outputs;
+  };
   /// The implementation. The functions are those of OpenedModel; inputs that are set have the model's number and types.
   class Body {
    public:
@@ -50,6 +55,8 @@ class OpenedModel {
     virtual bool is_emulated() const { return false; }
     virtual bool is_elsewhere() const { return false; }
     virtual std::string note() const = 0;
+    virtual std::vector<ModelSize> sizes() const { return {}; }
+    virtual Result<Tensors> set_shapes(const std::vector<std::optional<Shape>>&);
     virtual Status set_inputs(std::vector<Tensor>) = 0;
     virtual Status run() = 0;
     virtual Status move_to_device(const OpenedModel&);
@@ -76,6 +83,14 @@ class OpenedModel {
   bool is_elsewhere() const { return body_->is_elsewhere(); }
   /// How its threads agree with what it was tuned for; "" where they do.
   std::string note() const { return body_->note(); }
+
+  /// Sizes that its shapes may have; none where it is for one size, and on a device elsewhere, where it runs at the usual ones.
+  std::vector<ModelSize> sizes() const { return body_->sizes(); }
+  /// Inputs and outputs have these shapes from now on: one an input, nothing and extents of -1 where it follows from others.
+  /// Inputs are zeros until they are set again.
+  Status set_shapes(const std::vector<std::optional<Shape>>&);
+  /// The same by the values of the sizes.
+  Status set_sizes(const std::vector<std::int64_t>&);
 
   /// One tensor an input, in order; they are kept until set again. Errors name the input.
   Status set_inputs(std::vector<Tensor>);

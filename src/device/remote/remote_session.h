@@ -33,7 +33,8 @@ struct SessionClocks {
 };
 
 /// A session with a whet-device at the other end of a program's standard input and output. Several threads may run jobs and
-/// have conversations at the same time: the device does what it is asked for in order.
+/// have conversations at the same time: the device does what it is asked for in order. It is long because all of it is behind one
+/// mutex, and parts with their own would have to be locked in order.
 class RemoteSession {
  public:
   /// Starts the program and greets the device. An error is one sentence: the program is not found, ends, prints other things,

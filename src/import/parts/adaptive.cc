@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "import/parts/move_axis.h"
+#include "import/parts/shape.h"
 #include "import/parts/window.h"
 
 namespace whet {
@@ -53,10 +54,8 @@ Result<ValueId> maxima_along(NodeSite& site, ValueId x, std::size_t d, std::int6
   WHET_RETURN_IF_ERROR(expect_few_windows(site, shape[d], windows));
   std::vector<ValueId> parts;
   for (std::int64_t i = 0; i < windows; ++i) {
-    SliceOperator op{Shape(shape.size(), 0), Shape(shape.size(), 1), shape};
-    op.starts[d] = first_of_window(i, windows, shape[d]);
-    op.shape[d] = end_of_window(i, windows, shape[d]) - op.starts[d];
-    WHET_TRY(const ValueId window, site.add("window", op, {x}));
+    const std::int64_t first = first_of_window(i, windows, shape[d]), end = end_of_window(i, windows, shape[d]);
+    WHET_TRY(const ValueId window, site.add("window", part_along(shape, d, first, end - first), {x}));
     WHET_TRY(const ValueId top,
              site.add("top", ReduceOperator{ReduceKind::max, {static_cast<std::int64_t>(d)}, true}, {window}));
     parts.push_back(top);
@@ -64,30 +63,26 @@ Result<ValueId> maxima_along(NodeSite& site, ValueId x, std::size_t d, std::int6
   return site.add("maxima", ConcatOperator{static_cast<std::int64_t>(d)}, parts);
 }
 
-}  // namespace
-
-Result<ValueId> adaptive_average(NodeSite& site, ValueId x, const Shape& extents) {
+Result<ValueId> adaptive(NodeSite& site, ValueId x, const Shape& extents, bool is_largest) {
+  const PoolKind kind = is_largest ? PoolKind::max : PoolKind::average;
   WHET_RETURN_IF_ERROR(expect_window(site, x, Shape(extents.size(), 1)));
   if (std::all_of(extents.begin(), extents.end(), [](std::int64_t n) { return n == 1; }))
-    return pooled_whole(site, x, ReduceKind::mean);
-  if (const auto pooling = equal_windows(site.shape(x), extents, PoolKind::average)) return pooled(site, x, *pooling);
+    return pooled_whole(site, x, is_largest ? ReduceKind::max : ReduceKind::mean);
+  if (const auto pooling = equal_windows(site.shape(x), extents, kind)) return pooled(site, x, *pooling);
   for (std::size_t d = 0; d < extents.size(); ++d) {
     if (site.shape(x)[d + 2] == extents[d]) continue;
-    WHET_TRY(x, means_along(site, x, d + 2, extents[d]));
+    WHET_TRY(x, (is_largest ? maxima_along : means_along)(site, x, d + 2, extents[d]));
   }
   return x;
 }
 
+}  // namespace
+
+Result<ValueId> adaptive_average(NodeSite& site, ValueId x, const Shape& extents) {
+  return adaptive(site, x, extents, false);
+}
 Result<ValueId> adaptive_maximum(NodeSite& site, ValueId x, const Shape& extents) {
-  WHET_RETURN_IF_ERROR(expect_window(site, x, Shape(extents.size(), 1)));
-  if (std::all_of(extents.begin(), extents.end(), [](std::int64_t n) { return n == 1; }))
-    return pooled_whole(site, x, ReduceKind::max);
-  if (const auto pooling = equal_windows(site.shape(x), extents, PoolKind::max)) return pooled(site, x, *pooling);
-  for (std::size_t d = 0; d < extents.size(); ++d) {
-    if (site.shape(x)[d + 2] == extents[d]) continue;
-    WHET_TRY(x, maxima_along(site, x, d + 2, extents[d]));
-  }
-  return x;
+  return adaptive(site, x, extents, true);
 }
 
 }  // namespace whet

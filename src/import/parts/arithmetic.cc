@@ -1,9 +1,13 @@
 #include "import/parts/arithmetic.h"
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
+#include <utility>
 
 #include "base/arithmetic.h"
 #include "import/parts/activation.h"
+#include "import/parts/shape.h"
 
 namespace whet {
 namespace {
@@ -26,10 +30,11 @@ Result<ValueId> power_of_integers(NodeSite& site, ValueId x, ValueId exponent) {
   return site.add("integer", CastOperator{site.dtype(x)}, {y});
 }
 
-/// 2 to the power of 0 .. 255 as `dtype`, in which the powers from 8 on are `beyond`.
-Tensor powers(DType dtype, std::int64_t beyond) {
-  Tensor table(dtype, {256});
-  for (std::int64_t i = 0; i < 256; ++i) table.set_integer(i, i < 8 ? std::int64_t{1} << i : beyond);
+/// At each n what `power` says of it, up to the number of bits of `dtype`.
+template <typename Power>
+Tensor powers(DType dtype, std::int64_t bits, Power power) {
+  Tensor table(dtype, {bits + 1});
+  for (std::int64_t n = 0; n <= bits; ++n) table.set_integer(n, power(n));
   return table;
 }
 
@@ -48,11 +53,63 @@ Result<ValueId> chained(NodeSite& site, BinaryKind kind, const std::vector<Value
   return result;
 }
 
+Result<ValueId> square(NodeSite& site, ValueId x) {
+  return site.add("square", BinaryOperator{BinaryKind::mul}, {x, x});
+}
+
+Result<ValueId> reciprocal_root(NodeSite& site, ValueId x) {
+  WHET_TRY(const ValueId root, site.add("root", UnaryOperator{UnaryKind::sqrt}, {x}));
+  return site.add("reciprocal", UnaryOperator{UnaryKind::reciprocal}, {root});
+}
+
+Result<ValueId> not_equal(NodeSite& site, ValueId a, ValueId b) {
+  WHET_TRY(const ValueId equal, site.add("equal", BinaryOperator{BinaryKind::equal}, {a, b}));
+  return site.add("not_equal", UnaryOperator{UnaryKind::logical_not}, {equal});
+}
+
+Result<ValueId> chosen(NodeSite& site, ValueId condition, ValueId a, ValueId b) {
+  return site.add("chosen", WhereOperator{}, {condition, a, b});
+}
+Result<ValueId> chosen_rows(NodeSite& site, ValueId condition, ValueId a, ValueId b) {
+  const Shape rows = site.shape(condition);
+  if (rows.size() == 1 && site.rank(a) > 1 && rows[0] == site.shape(a)[0]) {
+    WHET_TRY(condition, site.add("rows", ReshapeOperator{shape_along(0, site.rank(a), rows[0])}, {condition}));
+  }
+  return chosen(site, condition, a, b);
+}
+
+Result<ValueId> is_between(NodeSite& site, ValueId x, double low, double high) {
+  WHET_TRY(const ValueId above, with_number(site, "low", BinaryKind::greater_equal, x, low));
+  WHET_TRY(const ValueId below, with_number(site, "high", BinaryKind::less_equal, x, high));
+  return site.add("within", BinaryOperator{BinaryKind::logical_and}, {above, below});
+}
+
+Result<ValueId> is_finite(NodeSite& site, ValueId x) {
+  WHET_TRY(const ValueId rest, site.add("rest", BinaryOperator{BinaryKind::sub}, {x, x}));  // else no number
+  return with_number(site, "finite", BinaryKind::equal, rest, 0);
+}
+
 Result<ValueId> mean_of(NodeSite& site, const std::vector<ValueId>& values) {
   if (values.size() == 1) return values[0];
   WHET_TRY(const ValueId sum, chained(site, BinaryKind::add, values));
   const ValueId divisor = site.add_scalar("count", site.dtype(sum), static_cast<double>(values.size()));
   return site.add("mean", BinaryOperator{BinaryKind::div}, {sum, divisor});
+}
+
+/// By the longer side and the ratio of the two.
+Result<ValueId> hypotenuse(NodeSite& site, ValueId a, ValueId b) {
+  WHET_TRY(a, site.add("a_size", UnaryOperator{UnaryKind::abs}, {a}));
+  WHET_TRY(b, site.add("b_size", UnaryOperator{UnaryKind::abs}, {b}));
+  WHET_TRY(const ValueId longer, site.add("longer", BinaryOperator{BinaryKind::max}, {a, b}));
+  WHET_TRY(const ValueId shorter, site.add("shorter", BinaryOperator{BinaryKind::min}, {a, b}));
+  WHET_TRY(ValueId ratio, site.add("ratio", BinaryOperator{BinaryKind::div}, {shorter, longer}));
+  WHET_TRY(ratio, square(site, ratio));
+  WHET_TRY(ratio, with_number(site, "sum", BinaryKind::add, ratio, 1));
+  WHET_TRY(ratio, site.add("root", UnaryOperator{UnaryKind::sqrt}, {ratio}));
+  WHET_TRY(const ValueId length, site.add("length", BinaryOperator{BinaryKind::mul}, {ratio, longer}));
+  WHET_TRY(const ValueId equal, site.add("equal", BinaryOperator{BinaryKind::equal}, {longer, shorter}));
+  WHET_TRY(const ValueId diagonal, with_number(site, "diagonal", BinaryKind::mul, longer, std::sqrt(2.0)));
+  return chosen(site, equal, diagonal, length);  // of two zeros, or two infinities, there is no ratio
 }
 
 Result<ValueId> power(NodeSite& site, ValueId base, ValueId exponent) {
@@ -71,12 +128,29 @@ Result<ValueId> truncated_remainder(NodeSite& site, ValueId a, ValueId b) {
   return site.add("remainder", BinaryOperator{BinaryKind::sub}, {a, product});
 }
 
+Result<ValueId> floored_quotient(NodeSite& site, ValueId a, ValueId b) {
+  if (is_float(site.dtype(a))) {
+    WHET_TRY(const ValueId quotient, site.add("quotient", BinaryOperator{BinaryKind::div}, {a, b}));
+    return site.add("floored", UnaryOperator{UnaryKind::floor}, {quotient});
+  }
+  WHET_TRY(const ValueId rest, site.add("rest", BinaryOperator{BinaryKind::mod}, {a, b}));
+  WHET_TRY(const ValueId even, site.add("even", BinaryOperator{BinaryKind::sub}, {a, rest}));
+  return site.add("floored", BinaryOperator{BinaryKind::div}, {even, b});
+}
+
 Result<ValueId> floored_remainder(NodeSite& site, ValueId a, ValueId b) {
   if (!is_float(site.dtype(a))) return site.add("rest", BinaryOperator{BinaryKind::mod}, {a, b});
-  WHET_TRY(const ValueId quotient, site.add("quotient", BinaryOperator{BinaryKind::div}, {a, b}));
-  WHET_TRY(const ValueId times, site.add("times", UnaryOperator{UnaryKind::floor}, {quotient}));
+  WHET_TRY(const ValueId times, floored_quotient(site, a, b));
   WHET_TRY(const ValueId even, site.add("even", BinaryOperator{BinaryKind::mul}, {times, b}));
   return site.add("rest", BinaryOperator{BinaryKind::sub}, {a, even});
+}
+
+Result<ValueId> truncated(NodeSite& site, ValueId x) {
+  if (!is_float(site.dtype(x))) return x;
+  WHET_TRY(const ValueId sign, site.add("sign", UnaryOperator{UnaryKind::sign}, {x}));
+  WHET_TRY(const ValueId size, site.add("size", UnaryOperator{UnaryKind::abs}, {x}));
+  WHET_TRY(const ValueId whole, site.add("whole", UnaryOperator{UnaryKind::floor}, {size}));
+  return site.add("truncated", BinaryOperator{BinaryKind::mul}, {sign, whole});
 }
 
 /// |x| + 0.5 would itself be rounded: the part behind the point is exact.
@@ -89,6 +163,19 @@ Result<ValueId> rounded_away(NodeSite& site, ValueId x) {
   WHET_TRY(up, site.cast("up", up, site.dtype(x)));
   WHET_TRY(const ValueId nearest, site.add("nearest", BinaryOperator{BinaryKind::add}, {whole, up}));
   return site.add("rounded", BinaryOperator{BinaryKind::mul}, {sign, nearest});
+}
+
+Result<ValueId> wrapped(NodeSite& site, ValueId x, const HeldInteger& type) {
+  const double count = std::exp2(type.bits), below = type.is_signed ? count / 2 : 0;
+  WHET_TRY(x, site.cast("wide", x, DType::i64));
+  if (type.is_signed) {
+    WHET_TRY(x, with_number(site, "raised", BinaryKind::add, x, below));
+  }
+  WHET_TRY(x, with_number(site, "wrapped", BinaryKind::mod, x, count));
+  if (type.is_signed) {
+    WHET_TRY(x, with_number(site, "lowered", BinaryKind::sub, x, below));
+  }
+  return site.cast("held", x, type.held);
 }
 
 Result<ValueId> clipped(NodeSite& site, ValueId x, std::optional<ValueId> low, std::optional<ValueId> high) {
@@ -157,20 +244,33 @@ Result<ValueId> angle_of(NodeSite& site, ValueId y, ValueId x) {
 }
 
 Result<ValueId> bit_shift(NodeSite& site, ValueId x, ValueId count, bool left) {
-  if (site.dtype(x) != DType::u8 || site.dtype(count) != DType::u8) {
-    return site.error("shifts " + to_string(site.type(x)) + " by " + to_string(site.type(count)) + "; expected u8");
-  }
-  WHET_TRY(const ValueId bits, site.add("bits", CastOperator{DType::i32}, {count}));
+  const DType dtype = site.dtype(x);
+  const auto counts = [](DType type) { return !is_float(type) && type != DType::boolean; };
+  if (!counts(dtype) || !counts(site.dtype(count)))
+    return site.error("shifts " + to_string(site.type(x)) + " by " + to_string(site.type(count)) +
+                      "; expected integers");
+  const std::int64_t bits = 8 * size_of(dtype), most = bits - (dtype == DType::u8 ? 1 : 2);  // 2^most is a number
+  WHET_TRY(ValueId places, site.cast("wide_count", count, DType::i64));
+  WHET_TRY(places, site.add("bits", ClipOperator{0, static_cast<double>(bits)}, {places}));
+  const auto looked_up = [&](const char* part, auto power) {
+    return site.add(part, GatherOperator{0}, {site.add_constant("powers", powers(dtype, bits, power)), places});
+  };
   if (left) {
-    const ValueId table = site.add_constant("powers", powers(DType::u8, 0));
-    WHET_TRY(const ValueId factor, site.add("factor", GatherOperator{0}, {table, bits}));
+    WHET_TRY(const ValueId factor, looked_up("factor", [&](std::int64_t n) {
+               const std::uint64_t factor = n >= bits ? 0 : std::uint64_t{1} << n;
+               return static_cast<std::int64_t>(n > most ? 0 - factor : factor);
+             }));
     return site.add("product", BinaryOperator{BinaryKind::mul}, {x, factor});
   }
-  const ValueId table = site.add_constant("powers", powers(DType::i32, 256));
-  WHET_TRY(const ValueId divisor, site.add("divisor", GatherOperator{0}, {table, bits}));
-  WHET_TRY(const ValueId wide, site.add("wide", CastOperator{DType::i32}, {x}));
-  WHET_TRY(const ValueId shifted, site.add("shifted", BinaryOperator{BinaryKind::div}, {wide, divisor}));
-  return site.add("narrow", CastOperator{DType::u8}, {shifted});
+  // Two quotients: what moves all bits out leaves the sign, and no power of two is that large.
+  WHET_TRY(const ValueId divisor,
+           looked_up("divisor", [&](std::int64_t n) { return std::int64_t{1} << std::min(n, most); }));
+  WHET_TRY(x, floored_quotient(site, x, divisor));
+  const Tensor* known = site.constant(places);
+  if (known != nullptr && known->size() == 1 && known->integer(0) <= most) return x;
+  WHET_TRY(const ValueId rest,
+           looked_up("rest", [&](std::int64_t n) { return std::int64_t{1} << (n - std::min(n, most)); }));
+  return floored_quotient(site, x, rest);
 }
 
 Result<ValueId> bitwise_not(NodeSite& site, ValueId x) {
@@ -185,7 +285,7 @@ Result<ValueId> bitwise_not(NodeSite& site, ValueId x) {
 
 namespace {
 
-constexpr std::int64_t kWord = std::int64_t{1} << 32;
+constexpr double kWord = 0x1p32;
 
 /// i64 `a` and `b` modulo 2^32, bit by bit; 0 .. 2^32 - 1. The bits are a dimension of their own while they are combined.
 Result<ValueId> words_combined(NodeSite& site, BinaryKind kind, ValueId a, ValueId b) {
@@ -213,14 +313,20 @@ Result<ValueId> words_combined(NodeSite& site, BinaryKind kind, ValueId a, Value
 
 /// 0 .. 2^32 - 1 as the signed number of the same bits.
 Result<ValueId> as_signed_word(NodeSite& site, ValueId word) {
-  Tensor half(DType::i64, {}), whole(DType::i64, {});
-  half.set_integer(0, kWord / 2);
-  whole.set_integer(0, kWord);
-  WHET_TRY(const ValueId high,
-           site.add("high", BinaryOperator{BinaryKind::greater_equal}, {word, site.add_constant("half", half)}));
-  WHET_TRY(const ValueId below,
-           site.add("below", BinaryOperator{BinaryKind::sub}, {word, site.add_constant("whole", whole)}));
+  WHET_TRY(const ValueId high, with_number(site, "high", BinaryKind::greater_equal, word, kWord / 2));
+  WHET_TRY(const ValueId below, with_number(site, "below", BinaryKind::sub, word, kWord));
   return site.add("signed", WhereOperator{}, {high, below, word});
+}
+
+/// The lowest bits of a number are what is left of it by 2^n: that, where a known mask is one of lowest bits.
+std::optional<ValueId> modulus_of_mask(NodeSite& site, ValueId mask) {
+  const Tensor* known = site.constant(mask);
+  if (known == nullptr || known->size() != 1) return std::nullopt;
+  const std::int64_t bits = 8 * size_of(known->dtype()), ones = known->integer(0);
+  if (ones < 0 || (ones & (ones + 1)) != 0 || ones >= (std::int64_t{1} << (bits - 2))) return std::nullopt;
+  Tensor modulus(known->dtype(), known->shape());
+  modulus.set_integer(0, ones + 1);
+  return site.add_constant("modulus", modulus);
 }
 
 }  // namespace
@@ -230,6 +336,12 @@ Result<ValueId> bitwise(NodeSite& site, BinaryKind kind, ValueId a, ValueId b) {
   if (is_float(dtype) || dtype == DType::boolean || dtype != site.dtype(b))
     return site.error("combines the bits of " + to_string(site.type(a)) + " and " + to_string(site.type(b)) +
                       "; expected integers");
+  if (kind == BinaryKind::logical_and) {
+    for (const auto& [x, mask] : {std::pair(a, b), std::pair(b, a)}) {
+      if (const auto modulus = modulus_of_mask(site, mask))
+        return site.add("lowest", BinaryOperator{BinaryKind::mod}, {x, *modulus});
+    }
+  }
   WHET_TRY(a, site.cast("a_wide", a, DType::i64));
   WHET_TRY(b, site.cast("b_wide", b, DType::i64));
   WHET_TRY(ValueId low, words_combined(site, kind, a, b));
@@ -240,9 +352,7 @@ Result<ValueId> bitwise(NodeSite& site, BinaryKind kind, ValueId a, ValueId b) {
     return site.cast("combined", low, dtype);
   }
   // The upper halves in the same way.
-  Tensor word(DType::i64, {});
-  word.set_integer(0, kWord);
-  const ValueId factor = site.add_constant("word_size", word);
+  const ValueId factor = site.add_scalar("word_size", DType::i64, kWord);
   const auto upper = [&](ValueId x) -> Result<ValueId> {
     WHET_TRY(const ValueId rest, site.add("lower", BinaryOperator{BinaryKind::mod}, {x, factor}));
     WHET_TRY(x, site.add("even", BinaryOperator{BinaryKind::sub}, {x, rest}));

@@ -3,6 +3,8 @@
 #include <limits>
 
 #include "base/arithmetic.h"
+#include "import/parts/index.h"
+#include "import/parts/shape.h"
 
 namespace whet {
 namespace {
@@ -44,9 +46,7 @@ Result<ValueId> with_mask(NodeSite& site, ValueId scores, const Attention& form)
 /// Of each batch's keys, only the first `count` ones.
 Result<ValueId> without_padding(NodeSite& site, ValueId scores, ValueId key_counts) {
   const Shape shape = site.shape(scores);
-  Tensor places(DType::i64, {shape[3]});
-  for (std::int64_t i = 0; i < shape[3]; ++i) places.set_integer(i, i);
-  const ValueId place = site.add_constant("place", places);
+  const ValueId place = site.add_constant("place", numbered({shape[3]}));
   WHET_TRY(const ValueId count, site.add("count", ReshapeOperator{{shape[0], 1, 1, 1}}, {key_counts}));
   WHET_TRY(const ValueId counts, site.add("counts", BinaryOperator{B::less}, {place, count}));
   return masked(site, scores, counts);
@@ -115,7 +115,7 @@ Result<ValueId> rotary_embedding(NodeSite& site, ValueId x, const Rotary& form) 
                         to_string(Shape{shape[0], shape[2], pairs}));
     }
     if (found[2] > pairs) {
-      WHET_TRY(cache, site.add("used", SliceOperator{{0, 0, 0}, {1, 1, 1}, {found[0], found[1], pairs}}, {cache}));
+      WHET_TRY(cache, columns_of(site, cache, 0, pairs));
     }
     return site.add("of_heads", ReshapeOperator{{found[0], 1, found[1], pairs}}, {cache});
   };

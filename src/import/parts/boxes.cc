@@ -6,6 +6,7 @@
 
 #include "import/parts/index.h"
 #include "import/parts/non_zero.h"
+#include "import/parts/shape.h"
 
 namespace whet {
 namespace {
@@ -16,23 +17,15 @@ Result<ValueId> boxes_binary(NodeSite& site, const char* part, BinaryKind kind, 
   return site.add(part, BinaryOperator{kind}, {a, b});
 }
 
-/// Column `k` of the last dimension, which stays with `width` columns.
-Result<ValueId> columns(NodeSite& site, ValueId x, std::int64_t k, std::int64_t width) {
-  Shape shape = site.shape(x);
-  SliceOperator op{std::vector<std::int64_t>(shape.size(), 0), std::vector<std::int64_t>(shape.size(), 1), shape};
-  op.starts.back() = k;
-  op.shape.back() = width;
-  return site.add("columns", op, {x});
-}
-
 /// Lower and higher corners, areas, and labels where there are some.
 using Planes = std::vector<ValueId>;
 
 /// Of the last dimension of x, as planes of `shape`.
-Result<Planes> planes_of(NodeSite& site, ValueId x, const Shape& shape) {
+Result<Planes> planes_of(NodeSite& site, ValueId x, const Shape& given) {
+  const Shape shape(given.begin(), given.end());  // which may be of a value of the graph, whose list grows
   Planes planes;
   for (std::int64_t k = 0; k < site.shape(x).back(); ++k) {
-    WHET_TRY(const ValueId column, columns(site, x, k, 1));
+    WHET_TRY(const ValueId column, columns_of(site, x, k, 1));
     WHET_TRY(const ValueId plane, site.add("plane", ReshapeOperator{shape}, {column}));
     planes.push_back(plane);
   }
@@ -41,11 +34,11 @@ Result<Planes> planes_of(NodeSite& site, ValueId x, const Shape& shape) {
 
 /// Corners, areas and labels in one table [N, n, 5 or 6].
 Result<ValueId> table_of(NodeSite& site, ValueId corners, std::optional<ValueId> labels) {
-  WHET_TRY(const ValueId low, columns(site, corners, 0, 2));
-  WHET_TRY(const ValueId high, columns(site, corners, 2, 2));
+  WHET_TRY(const ValueId low, columns_of(site, corners, 0, 2));
+  WHET_TRY(const ValueId high, columns_of(site, corners, 2, 2));
   WHET_TRY(const ValueId size, boxes_binary(site, "size", BinaryKind::sub, high, low));
-  WHET_TRY(const ValueId height, columns(site, size, 0, 1));
-  WHET_TRY(const ValueId width, columns(site, size, 1, 1));
+  WHET_TRY(const ValueId height, columns_of(site, size, 0, 1));
+  WHET_TRY(const ValueId width, columns_of(site, size, 1, 1));
   WHET_TRY(const ValueId area, boxes_binary(site, "area", BinaryKind::mul, height, width));
   std::vector<ValueId> parts = {corners, area};
   if (labels) {
@@ -101,21 +94,35 @@ Status check_boxes(const NodeSite& site, const TensorType& corners, const Tensor
 }  // namespace
 
 Result<ValueId> ordered_corners(NodeSite& site, ValueId boxes) {
-  WHET_TRY(const ValueId first, columns(site, boxes, 0, 2));
-  WHET_TRY(const ValueId second, columns(site, boxes, 2, 2));
+  WHET_TRY(const ValueId first, columns_of(site, boxes, 0, 2));
+  WHET_TRY(const ValueId second, columns_of(site, boxes, 2, 2));
   WHET_TRY(const ValueId low, boxes_binary(site, "low", BinaryKind::min, first, second));
   WHET_TRY(const ValueId high, boxes_binary(site, "high", BinaryKind::max, first, second));
   return site.add("corners", ConcatOperator{static_cast<std::int64_t>(site.rank(boxes)) - 1}, {low, high});
 }
 
 Result<ValueId> corners_of_centres(NodeSite& site, ValueId boxes) {
-  WHET_TRY(const ValueId centre, columns(site, boxes, 0, 2));
-  WHET_TRY(const ValueId size, columns(site, boxes, 2, 2));
+  WHET_TRY(const ValueId centre, columns_of(site, boxes, 0, 2));
+  WHET_TRY(const ValueId size, columns_of(site, boxes, 2, 2));
   const ValueId half = site.add_scalar("half", site.dtype(boxes), 0.5);
   WHET_TRY(const ValueId reach, boxes_binary(site, "reach", BinaryKind::mul, size, half));
   WHET_TRY(const ValueId low, boxes_binary(site, "low", BinaryKind::sub, centre, reach));
   WHET_TRY(const ValueId high, boxes_binary(site, "high", BinaryKind::add, centre, reach));
   return site.add("corners", ConcatOperator{static_cast<std::int64_t>(site.rank(boxes)) - 1}, {low, high});
+}
+
+Result<ValueId> corners_of_moved(NodeSite& site, ValueId boxes, ValueId moves) {
+  WHET_TRY(const ValueId size, columns_of(site, boxes, 2, 2));
+  WHET_TRY(ValueId centre, columns_of(site, moves, 0, 2));
+  WHET_TRY(centre, boxes_binary(site, "shift", BinaryKind::mul, centre, size));
+  WHET_TRY(const ValueId from, columns_of(site, boxes, 0, 2));
+  WHET_TRY(centre, boxes_binary(site, "centres", BinaryKind::add, centre, from));
+  WHET_TRY(ValueId grown, columns_of(site, moves, 2, 2));
+  WHET_TRY(grown, site.add("growth", UnaryOperator{UnaryKind::exp}, {grown}));
+  WHET_TRY(grown, boxes_binary(site, "sizes", BinaryKind::mul, grown, size));
+  const auto last = static_cast<std::int64_t>(site.rank(boxes)) - 1;
+  WHET_TRY(const ValueId moved, site.add("moved_boxes", ConcatOperator{last}, {centre, grown}));
+  return corners_of_centres(site, moved);
 }
 
 Result<ChosenBoxes> non_max_suppression(NodeSite& site, ValueId corners, ValueId scores, BestBoxes how) {
@@ -140,9 +147,7 @@ Result<ChosenBoxes> non_max_suppression(NodeSite& site, ValueId corners, ValueId
   }
   WHET_TRY(const ValueId table, table_of(site, corners, how.labels));
   WHET_TRY(const Planes planes, planes_of(site, table, {shape[0], 1, n}));
-  Tensor numbers(DType::i64, {1, 1, n});
-  for (std::int64_t i = 0; i < n; ++i) numbers.set_integer(i, i);
-  const ValueId places = site.add_constant("numbers", numbers);
+  const ValueId places = site.add_constant("numbers", numbered({1, 1, n}));
   std::vector<ValueId> chosen, best_scores;
   for (std::int64_t round = 0; round < how.most; ++round) {
     WHET_TRY(const ValueId best, site.add("best", ArgReduceOperator{true, 2, true, false}, {left}));
@@ -175,11 +180,8 @@ Result<ValueId> left_in_order(NodeSite& site, const OrderedBoxes& boxes) {
     return site.error("chooses among boxes " + to_string(site.type(boxes.corners)) + "; expected [N, boxes, 4]");
   const std::int64_t n = shape[1];
   WHET_TRY(const ValueId corners, site.cast("corners", boxes.corners, DType::f32));
-  Tensor order(DType::f32, {1, n}), numbers(DType::i64, {1, 1, n});
-  for (std::int64_t i = 0; i < n; ++i) {
-    order.set(i, static_cast<double>(-i));
-    numbers.set_integer(i, i);
-  }
+  Tensor order(DType::f32, {1, n});
+  for (std::int64_t i = 0; i < n; ++i) order.set(i, static_cast<double>(-i));
   const ValueId never = site.add_scalar("never", DType::f32, kNever);
   WHET_TRY(ValueId scores,
            site.add("order", WhereOperator{}, {boxes.exists, site.add_constant("backwards", order), never}));
@@ -189,8 +191,8 @@ Result<ValueId> left_in_order(NodeSite& site, const OrderedBoxes& boxes) {
   // A box is left where one of the steps has chosen it.
   WHET_TRY(const ValueId places, site.add("chosen_rows", ReshapeOperator{{shape[0], n, 1}}, {chosen.places}));
   WHET_TRY(const ValueId exists, site.add("exists_rows", ReshapeOperator{{shape[0], n, 1}}, {chosen.exists}));
-  WHET_TRY(ValueId left,
-           boxes_binary(site, "is_chosen", BinaryKind::equal, places, site.add_constant("numbers", numbers)));
+  WHET_TRY(ValueId left, boxes_binary(site, "is_chosen", BinaryKind::equal, places,
+                                      site.add_constant("numbers", numbered({1, 1, n}))));
   WHET_TRY(left, boxes_binary(site, "is_left", BinaryKind::logical_and, left, exists));
   WHET_TRY(left, site.cast("left_numbers", left, DType::u8));
   WHET_TRY(left, site.add("any", ReduceOperator{ReduceKind::max, {1}, false}, {left}));

@@ -11,6 +11,8 @@ namespace whet {
 /// Boxes [..., 4] by two corners in any order, or by centre and size (horizontal before vertical): their corners.
 Result<ValueId> ordered_corners(NodeSite&, ValueId boxes);
 Result<ValueId> corners_of_centres(NodeSite&, ValueId boxes);
+/// The corners of boxes by centre and size that are moved by parts of their size, and grown by powers of e: [..., 4], too.
+Result<ValueId> corners_of_moved(NodeSite&, ValueId boxes, ValueId moves);
 
 struct BestBoxes {
   std::int64_t most = 0;                          ///< of a class, at least 1

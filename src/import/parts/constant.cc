@@ -34,7 +34,8 @@ std::vector<double> corners(double count, double length, double rate, double low
 
 }  // namespace
 
-Result<ValueId> filled(NodeSite& site, const Shape& shape, const Tensor& value) {
+Result<ValueId> filled(NodeSite& site, const Shape& given, const Tensor& value) {
+  const Shape shape(given.begin(), given.end());  // which may be of a value of the graph, whose list grows
   if (num_elements(shape) > kMaxFoldedFloats) {
     const ValueId scalar = site.add_constant("value", value.reshaped({}));
     return site.add("filled", ExpandOperator{shape}, {scalar});

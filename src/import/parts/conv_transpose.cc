@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "import/parts/move_axis.h"
+
 // A transposed convolution is a convolution whose every output pixel stands for a block of `stride` pixels: pixel
 // u = stride * q + r of the unpadded result is the sum over m of x[q - m] * w[r + stride * m]. So all r of all
 // dimensions are output channels of one plain convolution of ceil(kernel / stride) taps, and a rearrangement of depth
@@ -230,6 +232,40 @@ Result<ValueId> conv_transposed(NodeSite& site, ValueId input, ValueId weights, 
   WHET_TRY(const ValueId pixels, site.add("pixels", ReshapeOperator{whole}, {turned}));
   if (whole == wanted) return pixels;
   return site.add("wanted", cut, {pixels});
+}
+
+Result<ValueId> transposed_convolution(NodeSite& site, ValueId x, ValueId w, std::optional<ValueId> bias, ConvForm form,
+                                       const Shape& extents) {
+  const std::size_t dims = extents.size(), channel = channel_of(form.layout, dims);
+  const WeightPlaces at = places_of(form.weights, dims);
+  const Shape image = site.shape(x), given = site.shape(w);
+  const bool fits = image.size() == dims + 2 && given.size() == dims + 2 && num_elements(image) > 0 &&
+                    num_elements(given) > 0 && given[at.channels] == image[channel];
+  if (!fits)
+    return site.error("convolves " + to_string(site.type(x)) + " by weights " + to_string(given) + "; expected " +
+                      at.expected);
+  for (const std::int64_t extent : extents)
+    if (extent < 1 || extent > kMaxElements) return site.error("makes an image of " + to_string(extents));
+  const auto first = given.begin() + static_cast<std::ptrdiff_t>(at.kernel);
+  const Shape kernel(first, first + static_cast<std::ptrdiff_t>(dims)), own = spatial_extents(image, form.layout);
+  if (form.same) pad_to_same(form.window, extents, kernel, SamePadding::upper);
+  ConvTranspose plan{.window = form.window, .output_padding = Ints(dims, 0)};
+  for (std::size_t d = 0; d < dims; ++d) {
+    const Window& window = form.window;
+    const std::int64_t reach = window.dilations[d] * (kernel[d] - 1) + 1;
+    const std::int64_t made = (own[d] - 1) * window.strides[d] + reach - window.pads_begin[d] - window.pads_end[d];
+    plan.output_padding[d] = extents[d] - made;
+    if (plan.output_padding[d] < 0 || plan.output_padding[d] >= window.strides[d])
+      return site.error("makes " + std::to_string(extents[d]) + " pixels of " + std::to_string(own[d]));
+  }
+  TransposeOperator turn{{static_cast<std::int64_t>(at.channels), static_cast<std::int64_t>(at.results)}};
+  for (std::size_t d = 0; d < dims; ++d) turn.perm.push_back(static_cast<std::int64_t>(at.kernel + d));
+  if (channel != 1) {
+    WHET_TRY(x, site.add("channels_first", move_axis(dims + 2, channel, 1), {x}));
+  }
+  WHET_TRY(w, site.add("weights", turn, {w}));  // [I, O, kernel...]
+  WHET_TRY(const ValueId y, conv_transposed(site, x, w, bias, plan));
+  return channel == 1 ? Result<ValueId>(y) : site.add("channels_last", move_axis(dims + 2, 1, channel), {y});
 }
 
 }  // namespace whet

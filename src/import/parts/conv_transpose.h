@@ -27,4 +27,9 @@ struct ConvTranspose {
 Result<ValueId> conv_transposed(NodeSite&, ValueId x, ValueId weights, std::optional<ValueId> bias,
                                 const ConvTranspose&);
 
+/// The transpose of a convolution that makes x of an image of `extents`; groups are one. x and the result are in the form's layout,
+/// weights in its order. Errors: shapes that do not fit.
+Result<ValueId> transposed_convolution(NodeSite&, ValueId x, ValueId weights, std::optional<ValueId> bias, ConvForm,
+                                       const Shape& extents);
+
 }  // namespace whet

@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "import/parts/index.h"
+#include "import/parts/shape.h"
 #include "import/parts/taps.h"
 
 // DeformConv: each tap of a window reads the image at a place of its own, as GridSample does. The values that a window's
@@ -47,21 +49,14 @@ Result<DeformedPlan> make_plan(NodeSite& site, const DeformInputs& in, const Con
 
 /// first, first + step, ... as dimension `d` of `rank`.
 Tensor steps(std::int64_t count, std::int64_t first, std::int64_t step, std::size_t d, std::size_t rank) {
-  Shape shape(rank, 1);
-  shape[d] = count;
-  Tensor numbers(DType::f32, shape);
-  for (std::int64_t i = 0; i < count; ++i) numbers.set(i, static_cast<double>(first + i * step));
-  return numbers;
+  return numbered(shape_along(d, rank, count), DType::f32, static_cast<double>(first), static_cast<double>(step));
 }
 
 /// Where the taps read dimension `d` (0: rows): [images parts, kernel rows, kernel columns, rows, columns].
 Result<ValueId> places(NodeSite& site, const DeformedPlan& plan, ValueId offsets, std::size_t d) {
   Shape shape = {plan.images * plan.parts, plan.kernel[0], plan.kernel[1], 2, plan.y.shape[2], plan.y.shape[3]};
-  SliceOperator own{Shape(6, 0), Shape(6, 1), shape};
-  own.starts[3] = static_cast<std::int64_t>(d);
-  own.shape[3] = 1;
+  WHET_TRY(ValueId at, site.add("own_offsets", part_along(shape, 3, static_cast<std::int64_t>(d), 1), {offsets}));
   shape.erase(shape.begin() + 3);
-  WHET_TRY(ValueId at, site.add("own_offsets", own, {offsets}));
   WHET_TRY(at, site.add("offsets", ReshapeOperator{shape}, {at}));
   const auto moved_by = [&](const char* part, const Tensor& by) {
     return site.add(part, BinaryOperator{BinaryKind::add}, {at, site.add_constant(std::string(part) + "_by", by)});

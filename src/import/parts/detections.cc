@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "import/parts/arithmetic.h"
+
 namespace whet {
 namespace {
 
@@ -10,10 +12,6 @@ using B = BinaryKind;
 
 Result<ValueId> shaped(NodeSite& site, const char* part, ValueId x, const Shape& shape) {
   return site.shape(x) == shape ? Result<ValueId>(x) : site.add(part, ReshapeOperator{shape}, {x});
-}
-
-ValueId whole_i64(NodeSite& site, const char* part, std::int64_t number) {
-  return site.add_constant(part, Tensor::of<std::int64_t>(DType::i64, {}, {number}));
 }
 
 Status check_detections(const NodeSite& site, ValueId corners, ValueId scores, std::int64_t most, std::int64_t total) {
@@ -60,9 +58,9 @@ Result<Detections> best_detections(NodeSite& site, ValueId corners, ValueId scor
   WHET_TRY(const ValueId best, site.add("best", TopKOperator{1, count}, {candidates}));
   WHET_TRY(const ValueId score, site.add("best_scores", GatherElementsOperator{1}, {candidates, best}));
   WHET_TRY(ValueId row, site.add("best_places", GatherElementsOperator{1}, {places, best}));
-  WHET_TRY(const ValueId owner, site.add("classes", BinaryOperator{B::div}, {best, whole_i64(site, "most", how.most)}));
+  WHET_TRY(const ValueId owner, with_number(site, "classes", B::div, best, static_cast<double>(how.most)));
   if (own > 1) {
-    WHET_TRY(const ValueId begin, site.add("begin", BinaryOperator{B::mul}, {owner, whole_i64(site, "boxes", n)}));
+    WHET_TRY(const ValueId begin, with_number(site, "begin", B::mul, owner, static_cast<double>(n)));
     WHET_TRY(row, site.add("rows", BinaryOperator{B::add}, {begin, row}));
   }
   WHET_TRY(row, site.add("column", ReshapeOperator{{images, count, 1}}, {row}));

@@ -2,6 +2,7 @@
 
 #include <span>
 
+#include "base/arithmetic.h"
 #include "import/parts/activation.h"
 #include "import/parts/arithmetic.h"
 
@@ -116,6 +117,114 @@ Result<ValueId> wide_erfc(NodeSite& site, ValueId x) {
   return site.add("erfc", WhereOperator{}, {is_negative, other, complement});
 }
 
+/// Of t = |x| by the logarithm w of 1 - t²: t times a smooth function of w, or of its root where w is large. In f64 two steps of
+/// Newton's method follow.
+Result<ValueId> wide_erfinv(NodeSite& site, ValueId x) {
+  // erfinv(t) / t of w - 2.5, w <= 5; and of sqrt(w) - 3, w <= 36
+  static constexpr double kNear[] = {1.501409351,     0.2466407663,    -0.004177346517,
+                                     -0.001253758885, 0.0002183129798, -4.380346714e-6,
+                                     -3.454779514e-6, 3.42224709e-7,   2.260597774e-8};
+  static constexpr double kFar[] = {2.832976888,      1.001675706,     0.009442316513,  -0.007648668,
+                                    0.00570711087,    -0.00355137566,  0.001425860388,  -0.0001254071818,
+                                    -0.0002274936597, 0.0001456646349, -4.277898308e-5, 6.471170582e-6,
+                                    -4.061775837e-7};
+  const ValueId one = site.add_scalar("one", site.dtype(x), 1);
+  WHET_TRY(const ValueId t, site.add("size", UnaryOperator{U::abs}, {x}));
+  WHET_TRY(const ValueId rest, both(site, "rest", B::sub, one, t));
+  WHET_TRY(ValueId w, both(site, "more", B::add, one, t));
+  WHET_TRY(w, both(site, "product", B::mul, rest, w));
+  WHET_TRY(w, site.add("log", UnaryOperator{U::log}, {w}));
+  WHET_TRY(w, site.add("w", UnaryOperator{U::neg}, {w}));
+  WHET_TRY(const ValueId place, with_number(site, "place", B::sub, w, 2.5));
+  WHET_TRY(const ValueId near, polynomial(site, place, kNear));
+  WHET_TRY(ValueId root, site.add("root", UnaryOperator{U::sqrt}, {w}));
+  WHET_TRY(root, with_number(site, "far_place", B::sub, root, 3));
+  WHET_TRY(const ValueId far, polynomial(site, root, kFar));
+  WHET_TRY(const ValueId is_near, with_number(site, "is_near", B::less, w, 5));
+  WHET_TRY(ValueId y, site.add("factor", WhereOperator{}, {is_near, near, far}));
+  WHET_TRY(y, both(site, "y", B::mul, y, t));
+  for (int step = 0; step < (site.dtype(x) == DType::f64 ? 2 : 0); ++step) {
+    WHET_TRY(ValueId small, site.add("erf", UnaryOperator{U::erf}, {y}));
+    WHET_TRY(small, both(site, "small_error", B::sub, t, small));
+    WHET_TRY(ValueId large, wide_erfc(site, y));
+    WHET_TRY(large, both(site, "large_error", B::sub, large, rest));
+    WHET_TRY(const ValueId is_small, with_number(site, "is_small", B::less, t, 0.5));
+    WHET_TRY(ValueId error, site.add("error", WhereOperator{}, {is_small, small, large}));
+    WHET_TRY(ValueId slope, both(site, "square", B::mul, y, y));
+    WHET_TRY(slope, site.add("slope", UnaryOperator{U::exp}, {slope}));
+    WHET_TRY(slope, with_number(site, "inverse", B::mul, slope, 0.886226925452758014));
+    WHET_TRY(error, both(site, "step", B::mul, error, slope));
+    WHET_TRY(y, both(site, "y", B::add, y, error));
+  }
+  WHET_TRY(const ValueId is_end, both(site, "is_end", B::equal, t, one));
+  WHET_TRY(y, site.add("or_end", WhereOperator{}, {is_end, site.add_scalar("end", site.dtype(x), kInfinity), y}));
+  WHET_TRY(const ValueId turned, site.add("turned", UnaryOperator{U::neg}, {y}));
+  WHET_TRY(const ValueId is_negative, with_number(site, "is_negative", B::less, x, 0));
+  return site.add("erfinv", WhereOperator{}, {is_negative, turned, y});
+}
+
+/// Of y = x, or 1 - x where that is negative: from 1 to 3 by a smooth function that its zeros are taken out of; below by that of
+/// y + 1 less log(y); above by Stirling's formula and a smooth function.
+Result<ValueId> wide_lgamma(NodeSite& site, ValueId x) {
+  // lgamma(t + 2) / (t (t + 1)), |t| <= 1; and y (lgamma(y) - Stirling's formula) of 18 / y² - 1, y >= 3
+  static constexpr double kSingle[] = {0.4227843351,    -0.1003172746,   0.03296498784,   -0.01238494322,
+                                       0.004998996089,  -0.002102242432, 0.0009125944839, -0.000425154131,
+                                       0.0001917396867, -5.283973561e-5, 2.388160727e-5,  -3.858047519e-5,
+                                       1.80915131e-5};
+  static constexpr double kSingleRest[] = {0.08318136698, -0.0001497000829, 2.183408112e-6, -7.80286712e-8,
+                                           4.806163997e-9};
+  static constexpr double kDouble[] = {
+      0.422784335098467139,    -0.100317301674354209,     0.0329650006211559659,    -0.0123841921933364025,
+      0.00499864116468036015,  -0.00210813083520551129,   0.000915376922859274743,  -0.000405707376718340237,
+      0.000182552628961646087, -0.0000830953205143400953, 0.0000381689838392897344, -0.0000176605494368599631,
+      8.22164118468845867e-6,  -3.85162802456863467e-6,   1.81019653745853811e-6,   -8.41787818556620709e-7,
+      3.98291986191765263e-7,  -2.11602094152952679e-7,   1.00900825014163906e-7,   -1.91557989128059159e-8,
+      8.98075293131932845e-9,  -2.96893772361782225e-8,   1.43546025381865477e-8,   7.54698210604421572e-9,
+      -3.6707781973177215e-9,  -3.04508310461640577e-9,   1.47567844979562575e-9};
+  static constexpr double kDoubleRest[] = {
+      0.083181366976551971,    -0.000149700218364814053, 2.18342433850295942e-6,  -7.74892428196251251e-8,
+      4.74168913810003441e-9,  -4.23881394373258546e-10, 5.02296771654257193e-11, -7.40353108103215145e-12,
+      1.28011910814192943e-12, -2.57005429101905873e-13, 7.47639749369612413e-14, -1.95924270776002942e-14};
+  const DType dtype = site.dtype(x);
+  WHET_TRY(const ValueId is_negative, with_number(site, "is_negative", B::less, x, 0));
+  WHET_TRY(ValueId y, both(site, "other", B::sub, site.add_scalar("one", dtype, 1), x));
+  WHET_TRY(y, site.add("y", WhereOperator{}, {is_negative, y, x}));
+  WHET_TRY(const ValueId is_small, with_number(site, "is_small", B::less, y, 1));
+  WHET_TRY(const ValueId log, site.add("log", UnaryOperator{U::log}, {y}));
+  WHET_TRY(const ValueId less_1, with_number(site, "less_1", B::sub, y, 1));
+  WHET_TRY(const ValueId less_2, with_number(site, "less_2", B::sub, y, 2));
+  WHET_TRY(const ValueId first, site.add("first", WhereOperator{}, {is_small, y, less_1}));
+  WHET_TRY(const ValueId t, site.add("t", WhereOperator{}, {is_small, less_1, less_2}));
+  WHET_TRY(ValueId near, polynomial(site, t, terms_for(dtype, kSingle, kDouble)));
+  WHET_TRY(near, both(site, "one_zero", B::mul, near, first));
+  WHET_TRY(near, both(site, "both_zeros", B::mul, near, t));
+  WHET_TRY(const ValueId lowered, both(site, "lowered", B::sub, near, log));
+  WHET_TRY(near, site.add("near", WhereOperator{}, {is_small, lowered, near}));
+  WHET_TRY(const ValueId inverse, site.add("inverse", UnaryOperator{U::reciprocal}, {y}));
+  WHET_TRY(ValueId rest, both(site, "square", B::mul, inverse, inverse));
+  WHET_TRY(rest, with_number(site, "scaled", B::mul, rest, 18));
+  WHET_TRY(rest, with_number(site, "place", B::sub, rest, 1));
+  WHET_TRY(rest, polynomial(site, rest, terms_for(dtype, kSingleRest, kDoubleRest)));
+  WHET_TRY(rest, both(site, "rest", B::mul, rest, inverse));
+  WHET_TRY(rest, with_number(site, "and_constant", B::add, rest, 0.418938533204672742));
+  WHET_TRY(const ValueId half, with_number(site, "half", B::sub, y, 0.5));
+  WHET_TRY(ValueId far, with_number(site, "slope", B::sub, log, 1));
+  WHET_TRY(far, both(site, "line", B::mul, far, half));
+  WHET_TRY(far, both(site, "far", B::add, far, rest));
+  WHET_TRY(const ValueId is_near, with_number(site, "is_near", B::less, y, 3));
+  WHET_TRY(y, site.add("upper", WhereOperator{}, {is_near, near, far}));
+  // gamma(x) gamma(1 - x) = pi / sin(pi x)
+  WHET_TRY(ValueId sine, site.add("whole", UnaryOperator{U::round}, {x}));
+  WHET_TRY(sine, both(site, "part", B::sub, x, sine));
+  WHET_TRY(sine, with_number(site, "angle", B::mul, sine, 3.14159265358979324));
+  WHET_TRY(sine, site.add("sine", UnaryOperator{U::sin}, {sine}));
+  WHET_TRY(sine, site.add("size", UnaryOperator{U::abs}, {sine}));
+  WHET_TRY(sine, site.add("log_sine", UnaryOperator{U::log}, {sine}));
+  WHET_TRY(ValueId turned, both(site, "sum", B::add, sine, y));
+  WHET_TRY(turned, both(site, "turned", B::sub, site.add_scalar("log_pi", dtype, 1.14472988584940017), turned));
+  return site.add("lgamma", WhereOperator{}, {is_negative, turned, y});
+}
+
 }  // namespace
 
 /// Near 0, where the difference would cancel, by a polynomial, which is cheaper than what has all digits.
@@ -134,5 +243,7 @@ Result<ValueId> expm1_of_negative(NodeSite& site, ValueId x) {
 Result<ValueId> expm1(NodeSite& site, ValueId x) { return widely(site, x, wide_expm1); }
 Result<ValueId> log1p(NodeSite& site, ValueId x) { return widely(site, x, wide_log1p); }
 Result<ValueId> erfc(NodeSite& site, ValueId x) { return widely(site, x, wide_erfc); }
+Result<ValueId> erfinv(NodeSite& site, ValueId x) { return widely(site, x, wide_erfinv); }
+Result<ValueId> lgamma(NodeSite& site, ValueId x) { return widely(site, x, wide_lgamma); }
 
 }  // namespace whet

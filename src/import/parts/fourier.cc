@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "import/parts/move_axis.h"
+#include "import/parts/shape.h"
 
 namespace whet {
 namespace {
@@ -110,9 +111,7 @@ Result<ValueId> dft(NodeSite& site, ValueId y, const Dft& form) {
     }
   }
   if (t.inputs < x[axis]) {
-    SliceOperator first{Shape(rank, 0), Shape(rank, 1), x};
-    first.shape[axis] = t.inputs;
-    WHET_TRY(y, site.add("first", first, {y}));
+    WHET_TRY(y, site.add("first", part_along(x, axis, 0, t.inputs), {y}));
   }
   WHET_TRY(y, site.add("moved", move_axis(rank, axis, rank - 2), {y}));
   Shape shape = site.type(y).shape;

@@ -2,6 +2,9 @@
 
 #include <cmath>
 
+#include "import/parts/index.h"
+#include "import/parts/shape.h"
+
 namespace whet {
 namespace {
 
@@ -28,9 +31,7 @@ Result<ValueId> allowed(NodeSite& site, const Operand& given, const Shape& score
                       to_string(Shape{batch, rows, places}) + ", or " + std::to_string(batch) + " or " +
                       std::to_string(2 * batch) + " ends of what counts");
   }
-  Tensor numbers(DType::i32, {places});
-  for (std::int64_t p = 0; p < places; ++p) numbers.set_integer(p, p);
-  const ValueId place = site.add_constant("place", numbers);
+  const ValueId place = site.add_constant("place", numbered({places}, DType::i32));
   const auto bound = [&](std::int64_t first) -> Result<ValueId> {
     WHET_TRY(const ValueId list, places_of(site, given.value, 0, first, batch));
     return site.add("bound", ReshapeOperator{{batch, 1, 1, 1}}, {list});
@@ -46,11 +47,7 @@ Result<ValueId> allowed(NodeSite& site, const Operand& given, const Shape& score
 }  // namespace
 
 Result<ValueId> places_of(NodeSite& site, ValueId x, std::size_t d, std::int64_t first, std::int64_t count) {
-  Shape shape = site.type(x).shape;
-  SliceOperator op{std::vector<std::int64_t>(shape.size(), 0), std::vector<std::int64_t>(shape.size(), 1), shape};
-  op.starts[d] = first;
-  op.shape[d] = count;
-  return site.add("part", op, {x});
+  return site.add("part", part_along(site.shape(x), d, first, count), {x});
 }
 
 Status put_past_before(NodeSite& site, Heads& heads, ValueId past_k, ValueId past_v) {

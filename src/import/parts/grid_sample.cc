@@ -4,6 +4,7 @@
 
 #include "import/fold_shape.h"
 #include "import/parts/move_axis.h"
+#include "import/parts/shape.h"
 
 namespace whet {
 namespace {
@@ -23,9 +24,7 @@ Result<ValueId> pixel_of(NodeSite& site, ValueId x, double extent, bool align) {
 
 /// -1 .. 1 at the centres of `extent` pixels, or from the first to the last; as dimension `d` of `rank`.
 Tensor coordinates(DType dtype, std::int64_t extent, bool align, std::size_t d, std::size_t rank) {
-  Shape shape(rank, 1);
-  shape[d] = extent;
-  Tensor places(dtype, shape);
+  Tensor places(dtype, shape_along(d, rank, extent));
   for (std::int64_t i = 0; i < extent; ++i) {
     const double steps = static_cast<double>(align ? extent - 1 : extent);
     if (steps > 0) places.set(i, static_cast<double>(align ? 2 * i : 2 * i + 1) / steps - 1);
@@ -50,11 +49,9 @@ Result<ValueId> grid_sampled(NodeSite& site, ValueId images, ValueId places, con
   WHET_TRY(const ValueId at, site.cast("grid", places, DType::f32));
   std::vector<std::vector<Tap>> taps;
   for (std::size_t d = 0; d < spatial; ++d) {
-    SliceOperator column{std::vector<std::int64_t>(rank, 0), std::vector<std::int64_t>(rank, 1), grid};
-    column.starts.back() = static_cast<std::int64_t>(spatial - 1 - d);  // the last dimension's is first
-    column.shape.back() = 1;
+    const auto column = static_cast<std::int64_t>(spatial - 1 - d);  // the last dimension's is first
     const double extent = static_cast<double>(pixels.extents[d]);
-    WHET_TRY(ValueId place, site.add("column", column, {at}));
+    WHET_TRY(ValueId place, columns_of(site, at, column, 1));
     WHET_TRY(place, site.add("places", ReshapeOperator{{x[0], num_elements(points)}}, {place}));
     WHET_TRY(place, pixel_of(site, place, extent, sampling.align));
     WHET_TRY(std::vector<Tap> of_dimension, taps_of(site, sampling, place, extent));
@@ -85,7 +82,7 @@ Result<ValueId> affine_grid(NodeSite& site, ValueId matrices, const Shape& size,
   aligned.front() = size[0];
   aligned.back() = s;
   const auto column = [&](std::int64_t k) -> Result<ValueId> {
-    WHET_TRY(const ValueId one, site.add("column", SliceOperator{{0, 0, k}, {1, 1, 1}, {size[0], s, 1}}, {matrices}));
+    WHET_TRY(const ValueId one, columns_of(site, matrices, k, 1));
     return site.add("aligned", ReshapeOperator{aligned}, {one});
   };
   WHET_TRY(ValueId sum, column(s));

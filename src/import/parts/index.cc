@@ -5,6 +5,8 @@
 #include "import/fold_shape.h"
 #include "import/parts/arithmetic.h"
 #include "import/parts/constant.h"
+#include "import/parts/move_axis.h"
+#include "import/parts/shape.h"
 
 namespace whet {
 namespace {
@@ -75,13 +77,27 @@ Result<ValueId> gather(NodeSite& site, ValueId x, ValueId indices, std::int64_t 
 
 Result<ValueId> gather_in_batches(NodeSite& site, ValueId x, ValueId indices, std::int64_t axis, std::int64_t batches) {
   if (batches < 0) batches += static_cast<std::int64_t>(site.rank(indices));
-  if (batches != axis || batches >= static_cast<std::int64_t>(site.rank(x)))
+  if (batches < 0 || batches > axis || batches > static_cast<std::int64_t>(site.rank(indices)))
     return site.error("gathers in " + std::to_string(batches) + " batch dimensions along axis " + std::to_string(axis) +
-                      "; expected the axis behind them");
+                      "; expected an axis behind them");
+  const std::size_t rank = site.rank(x), places_rank = site.rank(indices);
   Shape column = site.shape(indices);
   column.push_back(1);
   WHET_TRY(const ValueId places, site.add("places", ReshapeOperator{column}, {indices}));
-  return site.add("taken", GatherNdOperator{batches}, {x, places});
+  if (batches == axis) return site.add("taken", GatherNdOperator{batches}, {x, places});
+  // The axis is moved behind the batches, and the places that stand for it to where it was.
+  const auto first = static_cast<std::size_t>(batches), own = static_cast<std::size_t>(axis);
+  WHET_TRY(x, site.add("axis_first", move_axis(rank, own, first), {x}));
+  WHET_TRY(const ValueId taken, site.add("taken", GatherNdOperator{batches}, {x, places}));
+  TransposeOperator back;
+  const auto add_axes = [&](std::size_t from, std::size_t to) {
+    for (; from < to; ++from) back.perm.push_back(static_cast<std::int64_t>(from));
+  };
+  add_axes(0, first);
+  add_axes(places_rank, places_rank + own - first);
+  add_axes(first, places_rank);
+  add_axes(places_rank + own - first, site.rank(taken));
+  return site.add("axis_back", back, {taken});
 }
 
 Result<ValueId> scatter_nd(NodeSite& site, ValueId data, ValueId indices, ValueId updates, ScatterKind kind) {
@@ -149,9 +165,52 @@ Result<ValueId> segments(NodeSite& site, ValueId x, ValueId numbers, const Segme
   WHET_TRY(x, site.add("rows", ReshapeOperator{flat}, {x}));
   WHET_TRY(const ValueId starts, filled(site, result, Tensor::of<double>(site.dtype(x), {}, {form.start})));
   WHET_TRY(const ValueId sums, scatter_nd(site, starts, places, x, form.kind));
-  SliceOperator real{Shape(result.size(), 0), Shape(result.size(), 1), result};
-  real.shape[0] = form.count;
-  return site.add("segments", real, {sums});
+  return site.add("segments", part_along(result, 0, 0, form.count), {sums});
+}
+
+/// Each row has segments of its own, one behind the other.
+Result<ValueId> counted_numbers(NodeSite& site, ValueId numbers, const NumberCounts& form) {
+  const Shape shape = site.shape(numbers);
+  const std::int64_t rows = shape.size() == 2 ? shape[0] : 1;
+  const bool fits = !is_float(site.dtype(numbers)) && (shape.size() == 1 || shape.size() == 2) && form.count >= 1 &&
+                    form.count <= kMaxElements && rows <= kMaxElements / form.count && num_elements(shape) > 0 &&
+                    (!form.weights || site.shape(*form.weights) == shape);
+  if (!fits)
+    return site.error("counts " + to_string(site.type(numbers)) + " below " + std::to_string(form.count) +
+                      (form.weights ? " by weights " + to_string(site.type(*form.weights)) : ""));
+  WHET_TRY(numbers, site.cast("wide", numbers, DType::i64));
+  const ValueId none = site.add_scalar("none", DType::i64, -1);
+  WHET_TRY(const ValueId counts,
+           with_number(site, "counts", BinaryKind::less, numbers, static_cast<double>(form.count)));
+  WHET_TRY(ValueId places, site.add("kept", WhereOperator{}, {counts, numbers, none}));
+  if (rows > 1) {
+    const Tensor starts = numbered({rows, 1}, DType::i64, 0, static_cast<double>(form.count));
+    WHET_TRY(const ValueId own,
+             site.add("own", BinaryOperator{BinaryKind::add}, {places, site.add_constant("starts", starts)}));
+    WHET_TRY(const ValueId outside, with_number(site, "outside", BinaryKind::less, places, 0));
+    WHET_TRY(places, site.add("of_rows", WhereOperator{}, {outside, none, own}));
+  }
+  WHET_TRY(const ValueId ones, filled(site, shape, Tensor::of<double>(form.dtype, {}, {1})));
+  const ScatterKind kind = form.is_found ? ScatterKind::max : ScatterKind::add;
+  WHET_TRY(const ValueId y, segments(site, form.weights.value_or(ones), places, {kind, 0, rows * form.count}));
+  return shape.size() == 1 ? y : site.add("rows_apart", ReshapeOperator{{rows, form.count}}, {y});
+}
+
+Result<ValueId> bucket_of(NodeSite& site, ValueId x, const std::vector<double>& bounds) {
+  constexpr std::size_t kMost = 4096;
+  if (bounds.size() > kMost || !std::is_sorted(bounds.begin(), bounds.end()))
+    return site.error("has " + std::to_string(bounds.size()) + " boundaries; expected at most " +
+                      std::to_string(kMost) + ", which rise");
+  const auto count = static_cast<std::int64_t>(bounds.size()), last = static_cast<std::int64_t>(site.rank(x));
+  if (count == 0) return filled(site, Shape(site.shape(x)), Tensor(DType::i32, {}));
+  if (!is_float(site.dtype(x))) {
+    WHET_TRY(x, site.cast("float", x, DType::f64));
+  }
+  WHET_TRY(x, unsqueezed(site, x, {last}));
+  const ValueId list = site.add_constant("bounds", Tensor::of<double>(site.dtype(x), {count}, bounds));
+  WHET_TRY(const ValueId reached, site.add("reached", BinaryOperator{BinaryKind::greater_equal}, {x, list}));
+  WHET_TRY(const ValueId ones, site.cast("ones", reached, DType::i32));
+  return site.add("bucket", ReduceOperator{ReduceKind::sum, {last}, false}, {ones});
 }
 
 Result<ValueId> compress(NodeSite& site, ValueId x, const Tensor& condition, std::int64_t axis) {
@@ -174,15 +233,10 @@ Result<ValueId> one_hot(NodeSite& site, ValueId indices, const OneHot& form) {
   WHET_RETURN_IF_ERROR(expect_small(site, {depth}, "the depth"));
   if (site.shape(values) != Shape{2})
     return site.error("its values are " + to_string(site.type(values)) + "; expected 2");
-  Shape column = site.shape(indices), along(column.size() + 1, 1);
+  Shape column = site.shape(indices);
   column.insert(column.begin() + axis, 1);
-  along[static_cast<std::size_t>(axis)] = depth;
-  Tensor places(DType::i64, along);
-  for (std::int64_t i = 0; i < depth; ++i) places.set_integer(i, i);
-  ValueId index = indices;
-  if (site.dtype(indices) != DType::i64) {
-    WHET_TRY(index, site.add("index", CastOperator{DType::i64}, {index}));
-  }
+  const Shape along = shape_along(static_cast<std::size_t>(axis), column.size(), depth);
+  WHET_TRY(ValueId index, site.cast("index", indices, DType::i64));
   WHET_TRY(index, site.add("column", ReshapeOperator{column}, {index}));
   if (form.from_end) {
     const ValueId zero = site.add_scalar("zero", DType::i64, 0),
@@ -191,8 +245,8 @@ Result<ValueId> one_hot(NodeSite& site, ValueId indices, const OneHot& form) {
     WHET_TRY(const ValueId counted, site.add("counted", BinaryOperator{BinaryKind::add}, {index, extent}));
     WHET_TRY(index, site.add("place", WhereOperator{}, {negative, counted, index}));
   }
-  WHET_TRY(const ValueId hit,
-           site.add("hit", BinaryOperator{BinaryKind::equal}, {index, site.add_constant("places", places)}));
+  const ValueId places = site.add_constant("places", numbered(along));
+  WHET_TRY(const ValueId hit, site.add("hit", BinaryOperator{BinaryKind::equal}, {index, places}));
   std::vector<ValueId> both;
   for (std::int64_t k = 0; k < 2; ++k) {
     const std::string part = k == 0 ? "off" : "on";
@@ -203,16 +257,15 @@ Result<ValueId> one_hot(NodeSite& site, ValueId indices, const OneHot& form) {
   return site.add("one_hot", WhereOperator{}, {hit, both[1], both[0]});
 }
 
-Result<ValueId> hardmax(NodeSite& site, ValueId x, std::int64_t axis, const Shape& shape) {
+Result<ValueId> hardmax(NodeSite& site, ValueId x, std::int64_t axis, const Shape& given) {
+  const Shape shape(given.begin(), given.end());  // which may be of a value of the graph, whose list grows
   const Shape own = site.type(x).shape;
-  Shape along(own.size(), 1);
-  along[static_cast<std::size_t>(axis)] = own[static_cast<std::size_t>(axis)];
+  const auto d = static_cast<std::size_t>(axis);
+  const Shape along = shape_along(d, own.size(), own[d]);
   WHET_RETURN_IF_ERROR(expect_small(site, along, "the axis"));
-  Tensor places(DType::i64, along);
-  for (std::int64_t i = 0; i < places.size(); ++i) places.set_integer(i, i);
   WHET_TRY(const ValueId best, site.add("best", ArgReduceOperator{true, axis, true, false}, {x}));
-  WHET_TRY(const ValueId hit,
-           site.add("hit", BinaryOperator{BinaryKind::equal}, {best, site.add_constant("places", places)}));
+  const ValueId places = site.add_constant("places", numbered(along));
+  WHET_TRY(const ValueId hit, site.add("hit", BinaryOperator{BinaryKind::equal}, {best, places}));
   WHET_TRY(const ValueId y, site.add("flat", CastOperator{site.dtype(x)}, {hit}));
   return site.add("hardmax", ReshapeOperator{shape}, {y});
 }
@@ -236,6 +289,12 @@ Tensor eye(DType dtype, std::int64_t rows, std::int64_t columns, std::int64_t k)
   const std::int64_t last = std::min(rows, columns - k);
   for (std::int64_t r = std::max<std::int64_t>(-k, 0); r < last; ++r) result.set(r * columns + r + k, 1);
   return result;
+}
+
+Tensor numbered(const Shape& shape, DType dtype, double first, double step) {
+  Tensor numbers(dtype, shape);
+  for (std::int64_t i = 0; i < numbers.size(); ++i) numbers.set(i, first + step * static_cast<double>(i));
+  return numbers;
 }
 
 Tensor non_zero(const Tensor& x) {
@@ -278,16 +337,11 @@ Result<ValueId> reverse_sequence(NodeSite& site, ValueId input, ValueId lengths,
   }
   const Shape along_time = time == 0 ? Shape{steps, 1} : Shape{1, steps};
   const Shape along_batch = time == 0 ? Shape{1, sequences} : Shape{sequences, 1};
-  Tensor step(DType::i64, along_time), next(DType::i64, along_time), first(DType::i64, along_batch);
-  for (std::int64_t t = 0; t < steps; ++t) {
-    step.set_integer(t, t);
-    next.set_integer(t, t + 1);
-  }
-  for (std::int64_t b = 0; b < sequences; ++b) first.set_integer(b, time == 0 ? b : b * steps);
-  const ValueId at = site.add_constant("step", step);
+  const Tensor first = numbered(along_batch, DType::i64, 0, time == 0 ? 1 : static_cast<double>(steps));
+  const ValueId at = site.add_constant("step", numbered(along_time));
   WHET_TRY(const ValueId length, site.add("length", ReshapeOperator{along_batch}, {lengths}));
   WHET_TRY(const ValueId inside, site.add("inside", BinaryOperator{BinaryKind::less}, {at, length}));
-  const ValueId behind = site.add_constant("next", next);
+  const ValueId behind = site.add_constant("next", numbered(along_time, DType::i64, 1));
   WHET_TRY(const ValueId backwards, site.add("backwards", BinaryOperator{BinaryKind::sub}, {length, behind}));
   WHET_TRY(ValueId row, site.add("from", WhereOperator{}, {inside, backwards, at}));
   if (time == 0) {

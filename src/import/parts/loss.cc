@@ -11,10 +11,20 @@ Result<ValueId> binary(NodeSite& site, const char* part, BinaryKind kind, ValueI
 
 Result<ValueId> likelihood_loss(NodeSite& site, ValueId x, ValueId targets, const LikelihoodLoss& form) {
   const Shape classes = site.shape(x), target = site.shape(targets);
-  const DType dtype = site.dtype(x), index = site.dtype(targets);
+  const DType dtype = site.dtype(x);
   if (classes.size() < 2 || classes.size() != target.size() + 1) {
     return site.error("compares " + to_string(site.type(x)) + " with targets " + to_string(site.type(targets)) +
                       "; expected one target for the classes of the second dimension");
+  }
+  std::optional<ValueId> skip;
+  const auto or_zero = [&](ValueId y) {
+    return site.add("kept", WhereOperator{}, {*skip, site.add_scalar("zero", site.dtype(y), 0), y});
+  };
+  if (form.ignored) {
+    WHET_TRY(const ValueId wide, site.cast("wide", targets, DType::i64));  // it may be no number of the targets' type
+    const ValueId never = site.add_constant("ignored", Tensor::of<std::int64_t>(DType::i64, {}, {*form.ignored}));
+    WHET_TRY(skip, binary(site, "skip", BinaryKind::equal, wide, never));
+    WHET_TRY(targets, or_zero(targets));  // it may be no class
   }
   Shape column = target;
   column.insert(column.begin() + 1, 1);
@@ -26,10 +36,9 @@ Result<ValueId> likelihood_loss(NodeSite& site, ValueId x, ValueId targets, cons
   if (form.weights) {
     WHET_TRY(weight, site.add("weight", GatherOperator{0}, {*form.weights, targets}));
   }
-  if (form.ignored) {
-    const ValueId never = site.add_scalar("ignored", index, static_cast<double>(*form.ignored));
-    WHET_TRY(const ValueId skip, binary(site, "skip", BinaryKind::equal, targets, never));
-    WHET_TRY(weight, site.add("kept", WhereOperator{}, {skip, site.add_scalar("zero", dtype, 0), weight}));
+  if (skip) {
+    WHET_TRY(loss, or_zero(loss));  // which has no number where that of the class has none
+    WHET_TRY(weight, or_zero(weight));
   }
   WHET_TRY(loss, binary(site, "weighted", BinaryKind::mul, loss, weight));
   if (form.reduction == LossReduction::none) return loss;

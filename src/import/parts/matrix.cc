@@ -4,6 +4,8 @@
 #include <bit>
 #include <cmath>
 
+#include "import/parts/shape.h"
+
 namespace whet {
 namespace {
 
@@ -111,7 +113,7 @@ Result<ValueId> determinant(NodeSite& site, ValueId x) {
   const std::int64_t count = num_elements(shape) / (n * n);
   WHET_TRY(const ValueId matrices, site.add("matrices", ReshapeOperator{{count, n, n}}, {x}));
   const auto row = [&](std::int64_t i) -> Result<ValueId> {
-    WHET_TRY(const ValueId one, site.add("one", SliceOperator{{0, i, 0}, {1, 1, 1}, {count, 1, n}}, {matrices}));
+    WHET_TRY(const ValueId one, site.add("one", part_along({count, n, n}, 1, i, 1), {matrices}));
     return site.add("row", ReshapeOperator{{count, n}}, {one});
   };
   WHET_TRY(ValueId minors, row(n - 1));

@@ -19,13 +19,6 @@ ValueId whole_number(NodeSite& site, const char* part, std::int64_t number) {
   return site.add_constant(part, Tensor::of<std::int64_t>(DType::i64, {}, {number}));
 }
 
-/// `first` and the numbers behind it.
-Tensor numbered(DType dtype, const Shape& shape, std::int64_t first) {
-  Tensor numbers(dtype, shape);
-  for (std::int64_t i = 0; i < numbers.size(); ++i) numbers.set_integer(i, first + i);
-  return numbers;
-}
-
 /// How many elements of a row of x [n or 1, m] are less than that of `limits` [n, 1]: i32 [n].
 Result<ValueId> how_many_below(NodeSite& site, ValueId x, ValueId limits) {
   WHET_TRY(const ValueId less, places_binary(site, "less", BinaryKind::less, x, limits));
@@ -58,7 +51,7 @@ Result<PlacesWhere> places_where(NodeSite& site, ValueId mask) {
   WHET_TRY(prefixes, site.add("blocks", ReshapeOperator{{blocks, width}}, {prefixes}));
   WHET_TRY(const ValueId ends, site.add("ends", SliceOperator{{0, width - 1}, {1, 1}, {blocks, 1}}, {prefixes}));
   WHET_TRY(const ValueId row, site.add("row", ReshapeOperator{{1, blocks}}, {ends}));
-  const ValueId wanted = site.add_constant("wanted", numbered(DType::i32, {n, 1}, 1));
+  const ValueId wanted = site.add_constant("wanted", numbered({n, 1}, DType::i32, 1));
   WHET_TRY(const ValueId block, how_many_below(site, row, wanted));
   WHET_TRY(const ValueId inside, site.add("inside", GatherOperator{0}, {prefixes, block}));
   WHET_TRY(const ValueId rest, how_many_below(site, inside, wanted));
@@ -66,7 +59,7 @@ Result<PlacesWhere> places_where(NodeSite& site, ValueId mask) {
   WHET_TRY(const ValueId before, places_binary(site, "before", BinaryKind::mul, block, size));
   WHET_TRY(const ValueId sum, places_binary(site, "sum", BinaryKind::add, before, rest));
   WHET_TRY(const ValueId place, site.cast("place", sum, DType::i64));
-  const ValueId order = site.add_constant("order", numbered(DType::i64, {n}, 0));
+  const ValueId order = site.add_constant("order", numbered({n}));
   WHET_TRY(const ValueId exists, places_binary(site, "exists", BinaryKind::less, order, count));
   WHET_TRY(const ValueId places, site.add("places", WhereOperator{}, {exists, place, whole_number(site, "none", -1)}));
   return PlacesWhere{places, count};

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "import/parts/shape.h"
+
 namespace whet {
 namespace {
 
@@ -37,9 +39,7 @@ Result<ValueId> sum_of_slices(NodeSite& site, ValueId x, const Channels& window)
   WHET_TRY(const ValueId padded, site.add("padded", pad, {x}));
   ValueId sum;
   for (std::int64_t k = 0; k < window.size(); ++k) {
-    SliceOperator slice{Shape(shape.size(), 0), Shape(shape.size(), 1), shape};
-    slice.starts[1] = k;
-    WHET_TRY(const ValueId part, site.add("channel", slice, {padded}));
+    WHET_TRY(const ValueId part, site.add("channel", part_along(shape, 1, k, shape[1]), {padded}));
     if (k == 0) {
       sum = part;
     } else {
@@ -226,9 +226,9 @@ Result<ValueId> lp_normalized(NodeSite& site, ValueId x, std::int64_t axis, std:
   return site.add("normalized", BinaryOperator{BinaryKind::div}, {x, norm});
 }
 
-Result<ValueId> lrn(NodeSite& site, ValueId input, const Lrn& form) {
-  if (site.rank(input) < 2 || form.size < 1 || form.size > kMaxElements || !is_float(site.dtype(input))) {
-    return site.error("sums " + std::to_string(form.size) + " channels of " + to_string(site.type(input)) +
+Result<ValueId> lrn(NodeSite& site, ValueId input, std::int64_t size, double alpha, double beta, double bias) {
+  if (site.rank(input) < 2 || size < 1 || size > kMaxElements || !is_float(site.dtype(input))) {
+    return site.error("sums " + std::to_string(size) + " channels of " + to_string(site.type(input)) +
                       "; expected floats, and 1 or more channels in the second dimension");
   }
   // Sums of many squares overflow in f16.
@@ -236,11 +236,11 @@ Result<ValueId> lrn(NodeSite& site, ValueId input, const Lrn& form) {
   WHET_TRY(const ValueId x, widened(site, input));
   const DType dtype = site.dtype(x);
   WHET_TRY(ValueId y, site.add("square", BinaryOperator{BinaryKind::mul}, {x, x}));
-  WHET_TRY(y, window_sums(site, y, {(form.size - 1) / 2, form.size / 2}));
-  const ValueId factor = site.add_scalar("alpha", dtype, form.alpha / static_cast<double>(form.size));
+  WHET_TRY(y, window_sums(site, y, {(size - 1) / 2, size / 2}));
+  const ValueId factor = site.add_scalar("alpha", dtype, alpha / static_cast<double>(size));
   WHET_TRY(y, site.add("scaled", BinaryOperator{BinaryKind::mul}, {y, factor}));
-  WHET_TRY(y, site.add("biased", BinaryOperator{BinaryKind::add}, {y, site.add_scalar("bias", dtype, form.bias)}));
-  WHET_TRY(y, site.add("power", BinaryOperator{BinaryKind::pow}, {y, site.add_scalar("beta", dtype, form.beta)}));
+  WHET_TRY(y, site.add("biased", BinaryOperator{BinaryKind::add}, {y, site.add_scalar("bias", dtype, bias)}));
+  WHET_TRY(y, site.add("power", BinaryOperator{BinaryKind::pow}, {y, site.add_scalar("beta", dtype, beta)}));
   WHET_TRY(y, site.add("divided", BinaryOperator{BinaryKind::div}, {x, y}));
   return site.cast("narrow", y, result);
 }

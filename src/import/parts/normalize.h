@@ -56,11 +56,7 @@ Result<ValueId> lp_normalized(NodeSite&, ValueId x, std::int64_t axis, std::int6
 
 /// x / (bias + alpha / size * (sum of the squares of `size` channels around each))^beta. Needs: floats, channels, size of 1
 /// or more. Errors: more than 16 of more than 4096 channels.
-struct Lrn {
-  std::int64_t size = 1;
-  double alpha = 0.0001, beta = 0.75, bias = 1;
-};
-Result<ValueId> lrn(NodeSite&, ValueId x, const Lrn&);
+Result<ValueId> lrn(NodeSite&, ValueId x, std::int64_t size, double alpha, double beta, double bias);
 
 /// Over everything from `axis` on as one dimension.
 Result<ValueId> softmax_flattened(NodeSite&, ValueId x, std::int64_t axis, bool log);

@@ -117,6 +117,42 @@ TEST(Elementary, FunctionsKeepTheirDigitsAtEverySize) {
   EXPECT_LE(worst_error(log1p, std::log1p, DType::f64, 1e30), 2e-15);
   EXPECT_LE(worst_error(erfc, std::erfc, DType::f64, 30), 5e-15);
 }
+TEST(Elementary, ErfinvIsWhatErfOfIsX) {
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    std::vector<double> x;
+    for (double rest = 1; rest > (dtype == DType::f32 ? 1e-7 : 1e-15); rest *= 0.83)
+      for (const double number : {1 - rest, rest, -rest})
+        x.push_back(dtype == DType::f32 ? static_cast<float>(number) : number);
+    const Tensor in = Tensor::of(dtype, {static_cast<std::int64_t>(x.size())}, x);
+    const Tensor y = computed({in}, [](NodeSite& s, const Values& v) { return erfinv(s, v[0]); }).value();
+    for (std::int64_t i = 0; i < in.size(); ++i) {
+      const double size = std::abs(in.get(i)), got = std::abs(y.get(i)), rest = 1 - size;
+      if (size == 0 || size == 1) continue;
+      const double far = size < 0.5 ? std::erf(got) - size : rest - std::erfc(got);
+      EXPECT_LE(std::abs(far) * std::exp(got * got) * 0.886 / got, dtype == DType::f32 ? 6e-7 : 4e-15) << in.get(i);
+      EXPECT_EQ(std::signbit(y.get(i)), in.get(i) < 0);
+    }
+  }
+}
+TEST(Elementary, LgammaIsExactAlsoNextToItsZeros) {
+  const auto worst = [](DType dtype, double low, double high) {
+    std::vector<double> x;
+    for (double number = low; number < high; number += 0.0137)
+      x.push_back(dtype == DType::f32 ? static_cast<float>(number) : number);
+    const Tensor in = Tensor::of(dtype, {static_cast<std::int64_t>(x.size())}, x);
+    const Tensor y = computed({in}, [](NodeSite& s, const Values& v) { return lgamma(s, v[0]); }).value();
+    double most = 0;
+    for (std::int64_t i = 0; i < in.size(); ++i) {
+      const double want = std::lgamma(in.get(i));
+      most = std::max(most, std::abs(y.get(i) - want) / (low < 0 ? std::max(std::abs(want), 1.0) : std::abs(want)));
+    }
+    return most;
+  };
+  EXPECT_LE(worst(DType::f32, 0.001, 12), 2e-6);
+  EXPECT_LE(worst(DType::f64, 0.001, 12), 1e-14);
+  EXPECT_LE(worst(DType::f32, -4.003, 0), 2e-5);
+  EXPECT_LE(worst(DType::f64, -4.003, 0), 1e-13);
+}
 TEST(Activation, SmallResultsOfEluKeepTheirDigits) {
   const Tensor in = f32({4}, {-1e-7, -0.01, -0.0999, -0.101});
   const Tensor y = computed({in}, [&](NodeSite& s, const Values& v) { return elu(s, v[0], {}); }).value();
@@ -140,6 +176,8 @@ TEST(Elementary, EndsAreTheLimits) {
   EXPECT_EQ(of(expm1), "f32[3] -1 -0.6321 inf");
   EXPECT_EQ(of(log1p), "f32[3] -nan -inf inf");
   EXPECT_EQ(of(erfc), "f32[3] 2 1.843 0");
+  EXPECT_EQ(of(erfinv), "f32[3] -nan -inf nan");
+  EXPECT_EQ(of(lgamma), "f32[3] nan inf inf");
 }
 TEST(Activation, RefusesIntegers) {
   EXPECT_EQ(near_text(computed({i32({2}, {1, 2})}, [](NodeSite& s, const Values& in) { return mish(s, in[0]); })),

@@ -3,24 +3,23 @@
 #include <cmath>
 #include <vector>
 
+#include "import/parts/shape.h"
+
 namespace whet {
 namespace {
 
-struct Range {
-  double low, high;
-};
-Range range_of(DType dtype) {
-  if (dtype == DType::i8) return {-128, 127};
-  if (dtype == DType::i32) return {-32768, 32767};
-  return {0, 255};
-}
-
-Result<ValueId> rounded(NodeSite& site, ValueId y, std::optional<ValueId> zero, DType to) {
-  WHET_TRY(y, saturated(site, y, zero, to));
+Result<ValueId> rounded(NodeSite& site, ValueId y, std::optional<ValueId> zero, DType to, const QuantizedRange& range) {
+  WHET_TRY(y, saturated(site, y, zero, range));
   return site.add("quantized", CastOperator{to}, {y});
 }
 
 }  // namespace
+
+QuantizedRange range_of(DType dtype) {
+  if (dtype == DType::i8) return {-128, 127};
+  if (dtype == DType::i32) return {-32768, 32767};
+  return {0, 255};
+}
 
 bool is_quantized(DType dtype) { return dtype == DType::u8 || dtype == DType::i8; }
 
@@ -37,9 +36,7 @@ Result<ValueId> along(NodeSite& site, const char* part, const Operand& own, cons
                       "; expected one value, or one for each of the " + std::to_string(x[d]) + " places of axis " +
                       std::to_string(d));
   }
-  Shape shape(x.size(), 1);
-  shape[d] = x[d];
-  return site.add(part, ReshapeOperator{shape}, {own.value});
+  return site.add(part, ReshapeOperator{shape_along(d, x.size(), x[d])}, {own.value});
 }
 
 Result<ValueId> along_matrix(NodeSite& site, const char* part, const Operand& scale, const Shape& x, bool columns) {
@@ -57,20 +54,20 @@ Result<ValueId> centred(NodeSite& site, ValueId x, std::optional<ValueId> zero) 
   return site.add("shifted", BinaryOperator{BinaryKind::sub}, {x, zero_wide});
 }
 
-Result<ValueId> saturated(NodeSite& site, ValueId y, std::optional<ValueId> zero, DType to) {
+Result<ValueId> saturated(NodeSite& site, ValueId y, std::optional<ValueId> zero, const QuantizedRange& range) {
   const DType dtype = site.dtype(y);
   WHET_TRY(y, site.add("rounded", UnaryOperator{UnaryKind::round}, {y}));
   if (zero) {
     WHET_TRY(const ValueId offset, site.add("zero_float", CastOperator{dtype}, {*zero}));
     WHET_TRY(y, site.add("shifted", BinaryOperator{BinaryKind::add}, {y, offset}));
   }
-  const Range range = range_of(to);
   return site.add("saturated", ClipOperator{range.low, range.high}, {y});
 }
 
-Result<ValueId> quantized(NodeSite& site, ValueId x, ValueId scale, std::optional<ValueId> zero, DType to) {
+Result<ValueId> quantized(NodeSite& site, ValueId x, ValueId scale, std::optional<ValueId> zero, DType to,
+                          const std::optional<QuantizedRange>& range) {
   WHET_TRY(const ValueId y, site.add("divided", BinaryOperator{BinaryKind::div}, {x, scale}));
-  return rounded(site, y, zero, to);
+  return rounded(site, y, zero, to, range.value_or(range_of(to)));
 }
 
 Result<ValueId> dequantized(NodeSite& site, ValueId x, ValueId scale, std::optional<ValueId> zero, DType to) {
@@ -141,7 +138,7 @@ Result<ValueId> rescaled(NodeSite& site, ValueId sum, const Scales& scales, std:
   WHET_TRY(scale, site.add("rescale", BinaryOperator{BinaryKind::div}, {scale, result}));
   WHET_TRY(ValueId y, site.add("float", CastOperator{DType::f32}, {sum}));
   WHET_TRY(y, site.add("rescaled", BinaryOperator{BinaryKind::mul}, {y, scale}));
-  return rounded(site, y, zero, to);
+  return rounded(site, y, zero, to, range_of(to));
 }
 
 Result<ValueId> in_floats(NodeSite& site, ValueId sum, ValueId left, ValueId right, std::optional<ValueId> bias) {

@@ -9,10 +9,16 @@
 #include "import/site.h"
 
 /// Numbers of 8 bits that mean (number - zero point) * scale: parts, see arithmetic.h. Sums of their products are i32 and
-/// exact.
+/// exact. Numbers of 16 bits are held in i32.
 namespace whet {
 
 bool is_quantized(DType);  ///< u8 or i8
+
+/// The numbers that a quantized value may be.
+struct QuantizedRange {
+  double low = 0, high = 255;
+};
+QuantizedRange range_of(DType);  ///< of i32 those of i16
 
 /// A scale or zero point of one value, as a scalar.
 Result<ValueId> of_all(NodeSite&, const char* part, const Operand&);
@@ -23,10 +29,11 @@ Result<ValueId> along_matrix(NodeSite&, const char* part, const Operand&, const 
 
 /// x - zero in i32.
 Result<ValueId> centred(NodeSite&, ValueId x, std::optional<ValueId> zero);
-/// round(y) + zero, kept in the range of `to`, whose values it then has; still in the type of y.
-Result<ValueId> saturated(NodeSite&, ValueId y, std::optional<ValueId> zero, DType to);
-/// round(x / scale) + zero as `to`; i32 holds numbers of 16 bits. Needs: x and scale of one type of floats.
-Result<ValueId> quantized(NodeSite&, ValueId x, ValueId scale, std::optional<ValueId> zero, DType to);
+/// round(y) + zero, kept in a range; still in the type of y.
+Result<ValueId> saturated(NodeSite&, ValueId y, std::optional<ValueId> zero, const QuantizedRange&);
+/// round(x / scale) + zero as `to`, in its range or the one that is given. Needs: x and scale of one type of floats.
+Result<ValueId> quantized(NodeSite&, ValueId x, ValueId scale, std::optional<ValueId> zero, DType to,
+                          const std::optional<QuantizedRange>& = std::nullopt);
 /// (x - zero) * scale, computed in the wider of the scale's type and `to`.
 Result<ValueId> dequantized(NodeSite&, ValueId x, ValueId scale, std::optional<ValueId> zero, DType to);
 

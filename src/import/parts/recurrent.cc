@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "import/parts/activation.h"
+#include "import/parts/shape.h"
 
 namespace whet {
 namespace {
@@ -48,23 +49,18 @@ class Builder {
   }
   DType dtype() const { return site_.dtype(r.x); }
   std::int64_t batch() const { return batch_; }
+  /// Numbers of the state, which a projection makes of those of the cell.
+  std::int64_t shown() const { return r.projection ? site_.shape(*r.projection).at(1) : r.hidden; }
   ValueId number(const char* part, double value) { return site_.add_scalar(label(part), dtype(), value); }
   /// Columns `gate` of what has the gates side by side.
   Result<ValueId> gate(const char* part, ValueId x, std::int64_t number) {
-    const Shape& shape = site_.type(x).shape;
-    SliceOperator op{Shape(shape.size(), 0), Shape(shape.size(), 1), shape};
-    op.starts.back() = number * r.hidden;
-    op.shape.back() = r.hidden;
-    return add(part, op, {x});
+    return add(part, part_along(site_.shape(x), site_.rank(x) - 1, number * r.hidden, r.hidden), {x});
   }
   /// Row `d` of `one`, which is by directions.
   Result<ValueId> direction(const char* part, ValueId one, std::int64_t d) {
     const Shape shape = site_.shape(one);
-    SliceOperator op{Shape(shape.size(), 0), Shape(shape.size(), 1), shape};
-    op.starts[0] = d;
-    op.shape[0] = 1;
     if (shape[0] != 1) {
-      WHET_TRY(one, add(part, op, {one}));
+      WHET_TRY(one, add(part, part_along(shape, 0, d, 1), {one}));
     }
     return add(part, ReshapeOperator{Shape(shape.begin() + 1, shape.end())}, {one});
   }
@@ -106,18 +102,21 @@ class Builder {
 
 Status Builder::check_shapes() {
   const std::int64_t g = gates * r.hidden, d = r.directions();
-  const Shape state = r.batch_first ? Shape{batch_, d, r.hidden} : Shape{d, batch_, r.hidden};
+  const auto by_batch = [&](std::int64_t size) {
+    return r.batch_first ? Shape{batch_, d, size} : Shape{d, batch_, size};
+  };
   struct Wanted {
     const char* what;
     std::optional<ValueId> value;
     Shape shape;
   };
   for (const Wanted& wanted : {Wanted{"the input's weights are ", r.weights, {d, g, features_}},
-                               {"the state's weights are ", r.state_weights, {d, g, r.hidden}},
+                               {"the state's weights are ", r.state_weights, {d, g, shown()}},
                                {"the biases are ", r.bias, {d, 2 * g}},
                                {"the lengths are ", r.lengths, {batch_}},
-                               {"the first state is ", r.first_state, state},
-                               {"the first cell is ", r.first_cell, state},
+                               {"the first state is ", r.first_state, by_batch(shown())},
+                               {"the first cell is ", r.first_cell, by_batch(r.hidden)},
+                               {"the projection is ", r.projection, {d, shown(), r.hidden}},
                                {"the peepholes are ", r.peepholes, {d, 3 * r.hidden}}}) {
     if (!wanted.value || site_.shape(*wanted.value) == wanted.shape) continue;
     return site_.error(wanted.what + to_string(site_.type(*wanted.value)) + "; expected " + to_string(wanted.shape));
@@ -139,6 +138,8 @@ Status Builder::check() {
     return site_.error("has " + std::to_string(steps_) + " steps; at most " + std::to_string(kMostSteps) +
                        " are supported");
   }
+  if (r.projection && site_.rank(*r.projection) != 3)
+    return site_.error("its projection is " + to_string(site_.type(*r.projection)) + "; expected three dimensions");
   WHET_CHECK(r.activations.size() == activations_ * static_cast<std::size_t>(r.directions()));
   return check_shapes();
 }
@@ -197,27 +198,23 @@ Result<ValueId> Builder::inputs_of(std::int64_t d) {
 
 Result<State> Builder::initial(std::int64_t d) {
   State state;
-  const Shape shape = {batch_, r.hidden};
   for (const auto& [first, to] : {std::pair(r.first_state, &state.h), std::pair(r.first_cell, &state.c)}) {
     ValueId& value = *to;
+    const Shape shape = {batch_, to == &state.h ? shown() : r.hidden};
     if (!first) {
       value = site_.add_constant(label("zeros"), Tensor(dtype(), shape));
       continue;
     }
-    const Shape given = site_.shape(*first);
-    SliceOperator op{{0, 0, 0}, {1, 1, 1}, given};
-    op.starts[r.batch_first ? 1 : 0] = d;
-    op.shape[r.batch_first ? 1 : 0] = 1;
-    WHET_TRY(value, add("initial", op, {*first}));
+    WHET_TRY(value, add("initial", part_along(site_.shape(*first), r.batch_first ? 1 : 0, d, 1), {*first}));
     WHET_TRY(value, add("initial_row", ReshapeOperator{shape}, {value}));
   }
   return state;
 }
 
 Result<ValueId> Builder::row(ValueId x, std::int64_t t) {
-  const std::int64_t columns = site_.type(x).shape[2];
-  WHET_TRY(const ValueId one, add("input", SliceOperator{{t, 0, 0}, {1, 1, 1}, {1, batch_, columns}}, {x}));
-  return add("input_row", ReshapeOperator{{batch_, columns}}, {one});
+  const Shape shape = site_.shape(x);
+  WHET_TRY(const ValueId one, add("input", part_along(shape, 0, t, 1), {x}));
+  return add("input_row", ReshapeOperator{{batch_, shape[2]}}, {one});
 }
 
 Result<RecurrentResult> Builder::build(
@@ -249,15 +246,16 @@ Result<RecurrentResult> Builder::build(
         }
       }
       state = next;
-      const Shape shape = r.batch_first ? Shape{batch_, 1, 1, r.hidden} : Shape{1, 1, batch_, r.hidden};
+      const Shape shape = r.batch_first ? Shape{batch_, 1, 1, this->shown()} : Shape{1, 1, batch_, this->shown()};
       if (r.wants_rows) {
         WHET_TRY(rows[static_cast<std::size_t>(t * directions + d)], add("row", ReshapeOperator{shape}, {shown}));
       }
     }
-    const Shape shape = r.batch_first ? Shape{batch_, 1, r.hidden} : Shape{1, batch_, r.hidden};
+    Shape shape = r.batch_first ? Shape{batch_, 1, shown()} : Shape{1, batch_, shown()};
     WHET_TRY(const ValueId h, add("last", ReshapeOperator{shape}, {state.h}));
     last_h.push_back(h);
     if (is_lstm) {
+      shape.back() = r.hidden;
       WHET_TRY(const ValueId c, add("last_cell", ReshapeOperator{shape}, {state.c}));
       last_c.push_back(c);
     }
@@ -271,7 +269,7 @@ Result<RecurrentResult> Builder::build(
     if (rows.size() > 1) {
       WHET_TRY(const ValueId all, add("rows", ConcatOperator{along}, rows));
       const Shape shape =
-          r.batch_first ? Shape{batch_, steps_, directions, r.hidden} : Shape{steps_, directions, batch_, r.hidden};
+          r.batch_first ? Shape{batch_, steps_, directions, shown()} : Shape{steps_, directions, batch_, shown()};
       WHET_TRY(result.rows, add("by_steps", ReshapeOperator{shape}, {all}));
     }
   }
@@ -284,6 +282,14 @@ Result<RecurrentResult> Builder::build(
     WHET_TRY(result.cell, joined("last_cell", last_c));
   }
   return result;
+}
+
+Result<ValueId> held(Builder& b, const char* part, ValueId x, const std::optional<HeldState>& form) {
+  if (!form) return x;
+  WHET_TRY(x, b.binary(part, B::div, x, b.number("scale", form->scale)));
+  WHET_TRY(x, b.add(part, UnaryOperator{UnaryKind::round}, {x}));
+  WHET_TRY(x, b.add(part, ClipOperator{form->low, form->high}, {x}));
+  return b.binary(part, B::mul, x, b.number("scale", form->scale));
 }
 
 /// Gates i, o, f, c.
@@ -316,6 +322,7 @@ Result<State> lstm_step(Builder& b, std::int64_t d, ValueId x, State before) {
   if (b.r.cell_clip > 0) {
     WHET_TRY(next.c, b.add("clipped_cell", ClipOperator{-b.r.cell_clip, b.r.cell_clip}, {next.c}));
   }
+  WHET_TRY(next.c, held(b, "held_cell", next.c, b.r.held_cell));
   WHET_TRY(ValueId o, b.gate("out", all, 1));
   WHET_TRY(o, peephole("out_peephole", o, 1, next.c));
   WHET_TRY(o, b.activate("out_gate", o, d, 0));
@@ -324,6 +331,11 @@ Result<State> lstm_step(Builder& b, std::int64_t d, ValueId x, State before) {
   WHET_TRY(const ValueId bent, b.activate("bent", next.c, d, 2));
   b.r.clip = clip;
   WHET_TRY(next.h, b.binary("next", B::mul, o, bent));
+  if (b.r.projection) {
+    WHET_TRY(const ValueId weights, b.direction("projection", *b.r.projection, d));
+    WHET_TRY(next.h, b.add("projected", MatMulOperator{false, true}, {next.h, weights}));
+  }
+  WHET_TRY(next.h, held(b, "held_state", next.h, b.r.held_state));
   return next;
 }
 

@@ -30,6 +30,11 @@ struct CellParameters {
 };
 CellParameters parameters_of(const std::string& activation);
 
+/// What a state is held in between steps, where it is no float: whole steps of `scale`, `low` to `high` of them.
+struct HeldState {
+  double scale = 1, low = 0, high = 0;
+};
+
 /// D directions, G gates, state of H numbers. Steps come first, or (`batch_first`) the batch does.
 struct Recurrent {
   CellKind kind = CellKind::lstm;
@@ -39,15 +44,18 @@ struct Recurrent {
   std::optional<ValueId> bias = std::nullopt;     ///< [D, 2 * G * H]: of the input, and of the state
   std::optional<ValueId> lengths = std::nullopt;  ///< [N]: steps of each sequence; behind its end the state stays
   std::optional<ValueId> first_state = std::nullopt, first_cell = std::nullopt;  ///< [D, N, H] or [N, D, H]; else zeros
-  std::optional<ValueId> peepholes = std::nullopt;                               ///< [D, 3 * H]: i, o, f
-  std::int64_t hidden = 0;                                                       ///< H
-  bool bidirectional = false, reversed = false;  ///< `reversed`: the one direction runs from the last step
+  std::optional<ValueId> projection =
+      std::nullopt;  ///< LSTM: [D, P, H]; the state then has P numbers, and what is shown
+  std::optional<ValueId> peepholes = std::nullopt;  ///< [D, 3 * H]: i, o, f
+  std::int64_t hidden = 0;                          ///< H
+  bool bidirectional = false, reversed = false;     ///< `reversed`: the one direction runs from the last step
   bool batch_first = false;
-  double clip = 0;                               ///< of what the gates hold before they are activated; 0: none
-  double cell_clip = 0;                          ///< LSTM: of the cell; 0: none
-  bool input_forget = false;                     ///< LSTM: the forget gate is 1 - the input gate
-  bool linear_before_reset = false;              ///< GRU alone: the reset gate multiplies the product and not the state
-  std::vector<CellActivation> activations = {};  ///< of all directions
+  double clip = 0;                   ///< of what the gates hold before they are activated; 0: none
+  double cell_clip = 0;              ///< LSTM: of the cell; 0: none
+  bool input_forget = false;         ///< LSTM: the forget gate is 1 - the input gate
+  bool linear_before_reset = false;  ///< GRU alone: the reset gate multiplies the product and not the state
+  std::optional<HeldState> held_state = std::nullopt, held_cell = std::nullopt;  ///< LSTM
+  std::vector<CellActivation> activations = {};                                  ///< of all directions
   bool wants_rows = true;
 
   std::int64_t directions() const { return bidirectional ? 2 : 1; }

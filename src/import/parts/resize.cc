@@ -4,7 +4,10 @@
 #include <cmath>
 #include <utility>
 
+#include "import/counted.h"
 #include "import/fold_shape.h"
+#include "import/parts/arithmetic.h"
+#include "import/parts/shape.h"
 
 namespace whet {
 namespace {
@@ -20,16 +23,20 @@ double filter(const ResizeOperator& op, double t) {
   return t < 2 ? ((a * t - 5 * a) * t + 8 * a) * t - 4 * a : 0;
 }
 
-Result<double> source(NodeSite& site, const ResizeOperator& op, std::size_t d, std::int64_t in, std::int64_t i) {
-  const double scale = op.scales[d], at = static_cast<double>(i), out = static_cast<double>(op.shape[d]);
-  const double length = static_cast<double>(in);
+/// The place in the input of place `i` of the result.
+template <typename Real>
+Result<Real> source(NodeSite& site, const ResizeOperator& op, std::size_t d, std::int64_t in, std::int64_t i) {
+  const auto scale = static_cast<Real>(op.scales[d]), at = static_cast<Real>(i), out = static_cast<Real>(op.shape[d]);
+  const auto length = static_cast<Real>(in), half = static_cast<Real>(0.5);
   switch (op.coordinates) {
     case CoordinateMode::half_pixel:
-      return (at + 0.5) / scale - 0.5;
+      return (at + half) / scale - half;
     case CoordinateMode::pytorch_half_pixel:
-      return out == 1 ? 0 : (at + 0.5) / scale - 0.5;
+      return out == 1 ? 0 : (at + half) / scale - half;
     case CoordinateMode::half_pixel_symmetric:
-      return length / 2 * (1 - out / (scale * length)) + (at + 0.5) / scale - 0.5;
+      return length / 2 * (1 - out / (scale * length)) + (at + half) / scale - half;
+    case CoordinateMode::tf_half_pixel_for_nn:
+      return (at + half) / scale;
     case CoordinateMode::asymmetric:
       return at / scale;
     case CoordinateMode::align_corners:
@@ -47,7 +54,7 @@ Result<Tensor> antialias_matrix(NodeSite& site, DType dtype, const ResizeOperato
   Tensor matrix(dtype, {in, out});
   const double widen = std::max(1 / op.scales[d], 1.0), reach = (op.mode == ResizeMode::linear ? 1 : 2) * widen;
   for (std::int64_t i = 0; i < out; ++i) {
-    WHET_TRY(const double at, source(site, op, d, in, i));
+    WHET_TRY(const double at, source<double>(site, op, d, in, i));
     const auto first = static_cast<std::int64_t>(std::floor(at - reach)),
                last = static_cast<std::int64_t>(std::ceil(at + reach));
     double total = 0;
@@ -63,6 +70,72 @@ Result<Tensor> antialias_matrix(NodeSite& site, DType dtype, const ResizeOperato
     }
   }
   return matrix;
+}
+
+// ---- Integers.
+
+/// The two pixels around each place of dimension `d`, and what they count, in f32.
+struct Beside {
+  Tensor places[2], weights[2];
+};
+Result<Beside> pixels_beside(NodeSite& site, const ResizeOperator& op, std::size_t d, const Shape& x) {
+  const std::int64_t out = op.shape[d], last = x[d] - 1;
+  const Shape along = shape_along(d, x.size(), out);
+  Beside two{{Tensor(DType::i64, {out}), Tensor(DType::i64, {out})},
+             {Tensor(DType::f32, along), Tensor(DType::f32, along)}};
+  for (std::int64_t i = 0; i < out; ++i) {
+    WHET_TRY(float at, source<float>(site, op, d, x[d], i));
+    at = std::clamp(at, 0.0F, static_cast<float>(last));
+    const std::int64_t first = std::min(static_cast<std::int64_t>(at), last), second = std::min(first + 1, last);
+    const auto distance_to = [&](std::int64_t k) { return std::abs(at - static_cast<float>(k)); };
+    two.places[0].set_integer(i, first);
+    two.places[1].set_integer(i, second);
+    two.weights[0].set(i, first == second ? 0.5F : distance_to(second));
+    two.weights[1].set(i, first == second ? 0.5F : distance_to(first));
+  }
+  return two;
+}
+
+/// The products of the pixels around, in ONNX Runtime's order, summed up in f32 and cut off. A product that is clipped is not fused
+/// with the sum, which would round once where ONNX Runtime rounds twice.
+Result<ValueId> linear_of_integers(NodeSite& site, ValueId image, const ResizeOperator& op) {
+  constexpr double kBeyondIntegers = 0x1p33;
+  const Shape x = site.shape(image);
+  const DType dtype = site.dtype(image);
+  struct Corner {
+    ValueId pixel;
+    std::optional<ValueId> weight;
+  };
+  WHET_TRY(image, site.cast("single", image, DType::f32));
+  std::vector<Corner> corners = {{image, std::nullopt}};
+  for (std::size_t d = x.size(); d-- > 0;) {
+    if (op.shape[d] == x[d] && op.scales[d] == 1) continue;
+    WHET_TRY(const Beside two, pixels_beside(site, op, d, x));
+    std::vector<Corner> more;
+    for (std::size_t k = 0; k < 2; ++k) {
+      const ValueId places = site.add_constant("places", two.places[k]),
+                    weights = site.add_constant("weights", two.weights[k]);
+      for (const Corner& corner : corners) {
+        Corner own{{}, weights};
+        WHET_TRY(own.pixel, site.add("pixel", GatherOperator{static_cast<std::int64_t>(d)}, {corner.pixel, places}));
+        if (corner.weight) {
+          WHET_TRY(own.weight, site.add("weight", BinaryOperator{BinaryKind::mul}, {*corner.weight, weights}));
+        }
+        more.push_back(own);
+      }
+    }
+    corners = std::move(more);
+  }
+  std::vector<ValueId> parts;
+  for (const Corner& corner : corners) {
+    ValueId part = corner.pixel;
+    if (corner.weight) {
+      WHET_TRY(part, site.add("part", BinaryOperator{BinaryKind::mul}, {part, *corner.weight}));
+    }
+    WHET_TRY(parts.emplace_back(), site.add("rounded", ClipOperator{-kBeyondIntegers, kBeyondIntegers}, {part}));
+  }
+  WHET_TRY(const ValueId y, chained(site, BinaryKind::add, parts));
+  return site.cast("integers", y, dtype);
 }
 
 }  // namespace
@@ -116,6 +189,26 @@ Result<ValueId> antialiased(NodeSite& site, ValueId y, const ResizeOperator& op)
     WHET_TRY(y, site.add("back", turn, {y}));
   }
   return y;
+}
+
+Result<ValueId> resized(NodeSite& site, ValueId image, const ResizeOperator& op, bool antialias) {
+  const DType dtype = site.dtype(image);
+  const bool between = op.mode != ResizeMode::nearest, smooth = antialias && between;
+  if (is_float(dtype) || dtype == DType::boolean || !between)
+    return smooth ? antialiased(site, image, op) : site.add("resized", op, {image});
+  const bool fits = dtype != DType::i64 && op.coordinates != CoordinateMode::tf_crop_and_resize;
+  if (op.mode == ResizeMode::linear && !smooth && fits) return linear_of_integers(site, image, op);
+  WHET_TRY(image, site.cast("exact", image, DType::f64));
+  WHET_TRY(ValueId y, smooth ? antialiased(site, image, op) : site.add("resized", op, {image}));
+  if (smooth) {
+    WHET_TRY(y, rounded_away(site, y));
+  } else {  // a sum of weights that is 1 up to its rounding must not make 254 of 255
+    WHET_TRY(ValueId slack, site.add("sign", UnaryOperator{UnaryKind::sign}, {y}));
+    WHET_TRY(slack, with_number(site, "slack", BinaryKind::mul, slack, 0x1p-16));
+    WHET_TRY(y, site.add("raised", BinaryOperator{BinaryKind::add}, {y, slack}));
+  }
+  WHET_TRY(y, site.add("kept", ClipOperator{extreme(dtype, true).get(0), extreme(dtype, false).get(0)}, {y}));
+  return site.cast("integers", y, dtype);
 }
 
 }  // namespace whet

@@ -15,5 +15,8 @@ Status scale_to(NodeSite&, ValueId image, const std::vector<std::int64_t>& sizes
 
 /// Where the image shrinks, the kernel widens by as much: linear and cubic. Shape and scales of `op` are filled.
 Result<ValueId> antialiased(NodeSite&, ValueId image, const ResizeOperator& op);
+/// The image by `op`. Numbers between integers are cut off, as ONNX Runtime does, with its rounding where the mode is linear; those of
+/// an antialiased image are rounded. What leaves the range of the type is its last number.
+Result<ValueId> resized(NodeSite&, ValueId image, const ResizeOperator& op, bool antialias);
 
 }  // namespace whet

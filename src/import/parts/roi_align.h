@@ -8,7 +8,7 @@ namespace whet {
 
 struct RoiAlign {
   std::int64_t cells[2] = {1, 1};  ///< rows and columns of the result
-  std::int64_t samples = 1;        ///< of a cell, in each dimension
+  std::int64_t samples = 1;        ///< of a cell, in each dimension; 0: as many as it has pixels there
   double scale = 1;                ///< of the corners
   bool half_pixel = true;          ///< pixels are at half numbers, and regions may be smaller than one
   bool largest = false;            ///< of a cell's samples, else their mean
@@ -17,6 +17,8 @@ struct RoiAlign {
 struct RoiInputs {
   ValueId x, regions, images;
 };
+/// The same of rows [R, 5]: the number of an image and two corners.
+Result<RoiInputs> regions_of_rows(NodeSite&, ValueId x, ValueId rows);
 /// Boxes [R, 4] (y, x of the first corner, of the last, 0 .. 1 from the first to the last pixel) of images [N, H, W, C], each
 /// resized to rows and columns: [R, rows, columns, C]. `outside` is what is there where a box leaves the image.
 struct CropSize {

@@ -28,15 +28,19 @@ Cut cut(std::int64_t start, std::int64_t end, std::int64_t step, std::int64_t ex
   return {start, step, std::max<std::int64_t>((start - end - step - 1) / -step, 0)};
 }
 
-SliceOperator whole_slice(const Shape& x) {
-  return {std::vector<std::int64_t>(x.size(), 0), std::vector<std::int64_t>(x.size(), 1), x};
-}
+SliceOperator whole_slice(const Shape& x) { return {Shape(x.size(), 0), Shape(x.size(), 1), x}; }
 
 /// Reshape, transpose, reshape.
 Result<ValueId> rearranged(NodeSite& site, ValueId x, const Shape& apart, const Shape& perm, const Shape& result) {
   WHET_TRY(const ValueId split, site.add("apart", ReshapeOperator{apart}, {x}));
   WHET_TRY(const ValueId turned, site.add("turned", TransposeOperator{perm}, {split}));
   return site.add("rearranged", ReshapeOperator{result}, {turned});
+}
+
+constexpr std::int64_t kMostBlock = 1 << 15;
+Error no_blocks(const NodeSite& site, ValueId x, std::int64_t block, const char* wanted) {
+  return site.error("makes blocks of " + std::to_string(block) + " of " + to_string(site.type(x)) + "; expected " +
+                    wanted);
 }
 
 std::int64_t elements_before(const Shape& shape, std::size_t d) {
@@ -118,6 +122,12 @@ std::vector<std::int64_t> every_axis(std::size_t rank) {
   std::vector<std::int64_t> axes(rank);
   std::iota(axes.begin(), axes.end(), 0);
   return axes;
+}
+
+Shape shape_along(std::size_t d, std::size_t rank, std::int64_t extent) {
+  Shape shape(rank, 1);
+  shape[d] = extent;
+  return shape;
 }
 
 Tensor integer_list(const std::vector<std::int64_t>& values) {
@@ -250,6 +260,17 @@ Result<ValueId> tiled(NodeSite& site, ValueId input, const std::vector<std::int6
   return site.add("tiled", ReshapeOperator{result}, {copies});
 }
 
+Result<ValueId> each_repeated(NodeSite& site, ValueId x, std::int64_t axis, std::int64_t count) {
+  Shape whole = site.shape(x), apart = whole, copies = whole;
+  apart.insert(apart.begin() + axis + 1, 1);
+  copies.insert(copies.begin() + axis + 1, count);
+  WHET_RETURN_IF_ERROR(check_shape(site.name() + ": the result", copies));
+  whole[static_cast<std::size_t>(axis)] *= count;
+  WHET_TRY(x, site.add("apart", ReshapeOperator{apart}, {x}));
+  WHET_TRY(x, site.add("copies", ExpandOperator{copies}, {x}));
+  return site.add("repeated", ReshapeOperator{whole}, {x});
+}
+
 Result<ValueId> sliced(NodeSite& site, ValueId input, const std::vector<std::int64_t>& starts,
                        const std::vector<std::int64_t>& ends, const std::optional<std::vector<std::int64_t>>& axes,
                        const std::vector<std::int64_t>& steps) {
@@ -309,10 +330,35 @@ Result<ValueId> sliced_to(NodeSite& site, ValueId x, const std::vector<std::int6
   return y;
 }
 
+SliceOperator part_along(const Shape& x, std::size_t d, std::int64_t first, std::int64_t count) {
+  SliceOperator op = whole_slice(x);
+  op.starts[d] = first;
+  op.shape[d] = count;
+  return op;
+}
+Result<ValueId> columns_of(NodeSite& site, ValueId x, std::int64_t first, std::int64_t count) {
+  return site.add("columns", part_along(site.shape(x), site.rank(x) - 1, first, count), {x});
+}
+
+Result<std::vector<std::int64_t>> extents_of_parts(NodeSite& site, std::int64_t extent, std::int64_t size) {
+  constexpr std::int64_t kMostParts = 65536;
+  if (size < 1 || extent / size > kMostParts)
+    return site.error("divides an extent of " + std::to_string(extent) + " into parts of " + std::to_string(size) +
+                      "; at most " + std::to_string(kMostParts) + " parts are supported");
+  std::vector<std::int64_t> extents;
+  for (std::int64_t at = 0; at < extent; at += size) extents.push_back(std::min(size, extent - at));
+  return extents;
+}
+
 Result<std::vector<ValueId>> split(NodeSite& site, ValueId x, std::int64_t axis,
                                    const std::vector<std::int64_t>& extents) {
   const auto d = static_cast<std::size_t>(axis);
   SliceOperator op = whole_slice(site.shape(x));
+  std::int64_t left = op.shape[d];
+  for (const std::int64_t extent : extents)
+    if (left >= 0) left = extent < 0 ? -1 : left - extent;
+  if (left != 0)
+    return site.error("splits an extent of " + std::to_string(op.shape[d]) + " into parts " + to_string(extents));
   std::vector<ValueId> parts;
   for (const std::int64_t extent : extents) {
     op.shape[d] = extent;
@@ -323,6 +369,31 @@ Result<std::vector<ValueId>> split(NodeSite& site, ValueId x, std::int64_t axis,
     op.starts[d] = start + extent;
   }
   return parts;
+}
+
+Result<std::vector<ValueId>> unstacked(NodeSite& site, ValueId x, std::int64_t axis) {
+  const auto count = static_cast<std::size_t>(site.shape(x)[static_cast<std::size_t>(axis)]);
+  WHET_TRY(std::vector<ValueId> slices, split(site, x, axis, std::vector<std::int64_t>(count, 1)));
+  for (ValueId& each : slices) {
+    WHET_TRY(each, squeezed(site, each, std::vector<std::int64_t>{axis}));
+  }
+  return slices;
+}
+
+Result<ValueId> joined(NodeSite& site, const std::vector<ValueId>& values, std::int64_t axis) {
+  return values.size() == 1 ? values[0] : site.add("joined", ConcatOperator{axis}, values);
+}
+
+Result<ValueId> stacked(NodeSite& site, const std::vector<ValueId>& values, std::int64_t axis) {
+  WHET_TRY(axis, site.resolve_axis(axis, site.rank(values[0]) + 1));
+  std::vector<ValueId> slices;
+  for (const ValueId x : values) {
+    if (site.shape(x) != site.shape(values[0]))
+      return site.error("packs " + to_string(site.type(values[0])) + " and " + to_string(site.type(x)));
+    WHET_TRY(const ValueId slice, unsqueezed(site, x, {axis}));
+    slices.push_back(slice);
+  }
+  return joined(site, slices, axis);
 }
 
 Result<ValueId> padded(NodeSite& site, ValueId input, const std::vector<std::int64_t>& pads,
@@ -344,6 +415,8 @@ Result<ValueId> padded(NodeSite& site, ValueId input, const std::vector<std::int
 
 Result<ValueId> depth_to_space(NodeSite& site, ValueId input, std::int64_t b, DepthOrder order) {
   const Shape x = site.shape(input);
+  if (x.size() != 4 || b < 1 || b > kMostBlock || x[1] % (b * b) != 0)
+    return no_blocks(site, input, b, "an image whose channels its square divides");
   const std::int64_t n = x[0], c = x[1] / (b * b), h = x[2], w = x[3];
   const bool dcr = order == DepthOrder::depth_column_row;
   const Shape apart = dcr ? Shape{n, b, b, c, h, w} : Shape{n, c, b, b, h, w};
@@ -353,6 +426,8 @@ Result<ValueId> depth_to_space(NodeSite& site, ValueId input, std::int64_t b, De
 
 Result<ValueId> space_to_depth(NodeSite& site, ValueId input, std::int64_t b, DepthOrder order) {
   const Shape x = site.shape(input);
+  if (x.size() != 4 || b < 1 || b > kMostBlock || x[2] % b != 0 || x[3] % b != 0)
+    return no_blocks(site, input, b, "an image whose extents it divides");
   const std::int64_t n = x[0], c = x[1], h = x[2] / b, w = x[3] / b;
   const bool dcr = order == DepthOrder::depth_column_row;
   const Shape perm = dcr ? Shape{0, 3, 5, 1, 2, 4} : Shape{0, 1, 3, 5, 2, 4};

@@ -188,11 +188,14 @@ Result<ValueId> batch_to_space(NodeSite& site, ValueId x, const std::vector<std:
 
 namespace {
 
-Result<ValueId> in_blocks(NodeSite& site, ValueId x, std::int64_t b, bool to_pixels) {
+Result<ValueId> in_blocks(NodeSite& site, ValueId x, std::int64_t b, Layout layout, bool to_pixels) {
   const Shape s = site.shape(x);
+  const bool first = layout == Layout::channels_first;
+  const std::size_t row = first ? 2 : 1, channel = first ? 1 : 3;
   const bool fits = s.size() == 4 && b >= 1 && b <= 4096 && num_elements(s) > 0 &&
-                    (to_pixels ? s[3] % (b * b) == 0 : s[1] % b == 0 && s[2] % b == 0);
+                    (to_pixels ? s[channel] % (b * b) == 0 : s[row] % b == 0 && s[row + 1] % b == 0);
   if (!fits) return site.error("makes blocks of " + std::to_string(b) + " of " + to_string(site.type(x)));
+  if (first) return to_pixels ? depth_to_space(site, x, b, DepthOrder::depth_column_row) : space_to_depth(site, x, b);
   const Shape apart =
       to_pixels ? Shape{s[0], s[1], s[2], b, b, s[3] / (b * b)} : Shape{s[0], s[1] / b, b, s[2] / b, b, s[3]};
   const Shape whole =
@@ -204,11 +207,11 @@ Result<ValueId> in_blocks(NodeSite& site, ValueId x, std::int64_t b, bool to_pix
 
 }  // namespace
 
-Result<ValueId> depth_to_space_nhwc(NodeSite& site, ValueId x, std::int64_t block) {
-  return in_blocks(site, x, block, true);
+Result<ValueId> blocks_to_pixels(NodeSite& site, ValueId x, std::int64_t block, Layout layout) {
+  return in_blocks(site, x, block, layout, true);
 }
-Result<ValueId> space_to_depth_nhwc(NodeSite& site, ValueId x, std::int64_t block) {
-  return in_blocks(site, x, block, false);
+Result<ValueId> pixels_to_blocks(NodeSite& site, ValueId x, std::int64_t block, Layout layout) {
+  return in_blocks(site, x, block, layout, false);
 }
 
 }  // namespace whet

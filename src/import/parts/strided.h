@@ -29,8 +29,8 @@ Result<ValueId> space_to_batch(NodeSite&, ValueId x, const std::vector<std::int6
 Result<ValueId> batch_to_space(NodeSite&, ValueId x, const std::vector<std::int64_t>& block,
                                const std::vector<std::int64_t>& crops);
 
-/// Images [N, H, W, C]: blocks of channels become blocks of pixels, and back. Errors: what does not divide.
-Result<ValueId> depth_to_space_nhwc(NodeSite&, ValueId x, std::int64_t block);
-Result<ValueId> space_to_depth_nhwc(NodeSite&, ValueId x, std::int64_t block);
+/// Images of either layout: blocks of channels become blocks of pixels, and back. Errors: what does not divide.
+Result<ValueId> blocks_to_pixels(NodeSite&, ValueId x, std::int64_t block, Layout);
+Result<ValueId> pixels_to_blocks(NodeSite&, ValueId x, std::int64_t block, Layout);
 
 }  // namespace whet

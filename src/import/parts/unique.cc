@@ -2,17 +2,13 @@
 
 #include <optional>
 
+#include "import/parts/arithmetic.h"
+#include "import/parts/index.h"
+
 namespace whet {
 namespace {
 
 constexpr std::int64_t kMostUnique = 4096;
-
-/// The numbers 0, 1, ... as `shape`.
-ValueId places_in_order(NodeSite& site, std::int64_t n, const Shape& shape) {
-  Tensor numbers(DType::i64, shape);
-  for (std::int64_t i = 0; i < n; ++i) numbers.set_integer(i, i);
-  return site.add_constant("order", numbers);
-}
 
 /// How many of the elements, row by row, are results where values decide it: i64, a scalar.
 Result<std::optional<ValueId>> results_in_front(NodeSite& site, ValueId x) {
@@ -74,7 +70,7 @@ Result<Unique> unique_elements(NodeSite& site, ValueId x, bool sorted) {
   if (site.dtype(list) == DType::boolean) {
     WHET_TRY(list, site.cast("numbers", list, DType::u8));
   }
-  const ValueId order = places_in_order(site, n, {n});
+  const ValueId order = site.add_constant("order", numbered({n}));
   WHET_TRY(ValueId first, first_equals(site, list, n));
   std::optional<ValueId> is_nan;  // no NaN equals another, so each is its own first
   if (is_float(site.dtype(list))) {
@@ -102,7 +98,7 @@ Result<Unique> unique_elements(NodeSite& site, ValueId x, bool sorted) {
   }
   // Elements by values: which have each.
   WHET_TRY(const ValueId row, site.add("inverse_row", ReshapeOperator{{1, n}}, {inverse}));
-  const ValueId values = places_in_order(site, n, {n, 1});
+  const ValueId values = site.add_constant("order", numbered({n, 1}));
   WHET_TRY(ValueId has, site.add("has", BinaryOperator{BinaryKind::equal}, {row, values}));
   if (exists) {
     WHET_TRY(const ValueId mask, site.add("exists_row", ReshapeOperator{{1, n}}, {*exists}));
@@ -121,6 +117,32 @@ Result<Unique> unique_elements(NodeSite& site, ValueId x, bool sorted) {
   for (const ValueId id : {result.values, result.firsts, result.counts}) site.set_count(id, 0, count);
   if (there) site.set_count(result.inverse, 0, *there);
   return result;
+}
+
+/// The number of rows that are less than a row tells it from all others.
+Result<Unique> unique_rows(NodeSite& site, ValueId x) {
+  constexpr std::int64_t kMostCompared = std::int64_t{1} << 26;
+  const Shape shape = site.shape(x);
+  const std::int64_t n = shape.empty() ? 0 : shape[0], width = n < 1 ? 0 : num_elements(shape) / n;
+  if (n > kMostUnique || width < 1 || width > kMostCompared / (n * n) || !site.counted(x).empty())
+    return site.error("finds the different rows of " + to_string(site.type(x)) + "; 1 to " +
+                      std::to_string(kMostUnique) + " of them are supported, and 2^26 elements of pairs of them");
+  const DType dtype = site.dtype(x) == DType::boolean ? DType::u8 : site.dtype(x);
+  WHET_TRY(const ValueId numbers, site.cast("numbers", x, dtype));
+  WHET_TRY(const ValueId own, site.add("own", ReshapeOperator{{n, 1, width}}, {numbers}));
+  WHET_TRY(const ValueId others, site.add("others", ReshapeOperator{{1, n, width}}, {numbers}));
+  WHET_TRY(ValueId differs, not_equal(site, others, own));
+  WHET_TRY(differs, site.cast("differ", differs, DType::f32));
+  WHET_TRY(const ValueId first, site.add("first_difference", ArgReduceOperator{true, 2, true, false}, {differs}));
+  WHET_TRY(ValueId less, site.add("less", BinaryOperator{BinaryKind::less}, {others, own}));
+  WHET_TRY(less, site.cast("less_numbers", less, DType::i64));
+  WHET_TRY(less, site.add("row_less", GatherElementsOperator{2}, {less, first}));
+  WHET_TRY(const ValueId before, site.add("before", ReduceOperator{ReduceKind::sum, {1, 2}, false}, {less}));
+  WHET_TRY(Unique found, unique_elements(site, before, true));
+  const ValueId count = site.counted(found.firsts).at(0);
+  WHET_TRY(found.values, site.add("rows", GatherOperator{0}, {x, found.firsts}));
+  site.set_count(found.values, 0, count);
+  return found;
 }
 
 }  // namespace whet

@@ -17,5 +17,8 @@ struct Unique {
 /// decide how many elements of x are results, `inverse` is counted too. Errors: more than 4096 elements, or none; results that
 /// are not before all padding.
 Result<Unique> unique_elements(NodeSite&, ValueId x, bool sorted);
+/// The same of the rows of x [n, ...], of which `values` are [n, ...] too: sorted by their first element, then by their second, and
+/// so on. Needs: no NaN. Errors: more than 4096 rows, or 2^26 elements of pairs of rows; rows that values decide.
+Result<Unique> unique_rows(NodeSite&, ValueId x);
 
 }  // namespace whet

@@ -4,6 +4,8 @@
 #include <limits>
 
 #include "import/fold_shape.h"
+#include "import/parts/index.h"
+#include "import/parts/move_axis.h"
 
 namespace whet {
 namespace {
@@ -92,19 +94,6 @@ Result<ValueId> root(NodeSite& site, ValueId sum, std::int64_t p, DType result) 
   return site.cast("narrow", root, result);
 }
 
-/// Weights by the places of their dimensions, and what they are called in messages.
-struct Weights {
-  std::size_t results, channels, kernel;  ///< the kernel's first one
-  const char* expected;
-};
-Weights weights_in(WeightOrder order, std::size_t spatial) {
-  const Weights in_order[] = {{0, 1, 2, "[results, channels / groups, kernel...]"},
-                              {0, spatial + 1, 1, "[results, kernel..., channels / groups]"},
-                              {spatial + 1, spatial, 0, "[kernel..., channels / groups, results]"},
-                              {spatial + 1, 0, 1, "[1, kernel..., a multiple of the channels]"}};
-  return in_order[static_cast<std::size_t>(order)];
-}
-
 /// The spatial dimensions of x.
 Result<std::vector<std::int64_t>> spatial_axes(const NodeSite& site, ValueId x) {
   std::vector<std::int64_t> axes;
@@ -142,14 +131,28 @@ Result<ValueId> convolved(NodeSite& site, ValueId x, ValueId weights, std::optio
   return site.add("product", op, inputs);
 }
 
+Shape spatial_extents(const Shape& x, Layout layout) {
+  const auto first = x.begin() + static_cast<std::ptrdiff_t>(place_of(layout, 0));
+  return Shape(first, first + static_cast<std::ptrdiff_t>(x.size()) - 2);
+}
+
+WeightPlaces places_of(WeightOrder order, std::size_t spatial) {
+  const WeightPlaces in_order[] = {{0, 1, 2, "[results, channels / groups, kernel...]"},
+                                   {0, spatial + 1, 1, "[results, kernel..., channels / groups]"},
+                                   {spatial + 1, spatial, 0, "[kernel..., channels / groups, results]"},
+                                   {spatial + 1, 0, 1, "[1, kernel..., a multiple of the channels]"},
+                                   {spatial, spatial + 1, 0, "[kernel..., results, channels / groups]"}};
+  return in_order[static_cast<std::size_t>(order)];
+}
+
 Result<ValueId> convolution(NodeSite& site, const char* part, ValueId x, ValueId w, std::optional<ValueId> bias,
                             ConvForm form) {
   const Shape image = site.shape(x), given = site.shape(w);
   const std::size_t spatial = form.window.strides.size();
   const bool last = form.layout == Layout::channels_last;
-  const Weights at = weights_in(form.weights, spatial);
+  const WeightPlaces at = places_of(form.weights, spatial);
   const bool has_shapes = image.size() == spatial + 2 && given.size() == spatial + 2 && num_elements(image) > 0;
-  const std::int64_t channels = has_shapes ? image[last ? spatial + 1 : 1] : 0;
+  const std::int64_t channels = has_shapes ? image[channel_of(form.layout, spatial)] : 0;
   const bool fits = has_shapes && num_elements(given) > 0 && channels % given[at.channels] == 0 &&
                     (form.weights != WeightOrder::one_kO || (given[0] == 1 && given.back() % channels == 0));
   if (!fits)
@@ -158,10 +161,7 @@ Result<ValueId> convolution(NodeSite& site, const char* part, ValueId x, ValueId
   const std::int64_t results = given[at.results], of_group = given[at.channels];
   const auto begin = given.begin() + static_cast<std::ptrdiff_t>(at.kernel);
   const Shape kernel(begin, begin + static_cast<std::ptrdiff_t>(spatial));
-  if (form.same) {
-    const auto first = image.begin() + (last ? 1 : 2);
-    pad_to_same(form.window, Shape(first, first + static_cast<std::ptrdiff_t>(spatial)), kernel, SamePadding::upper);
-  }
+  if (form.same) pad_to_same(form.window, spatial_extents(image, form.layout), kernel, SamePadding::upper);
   ConvOperator op{form.window.strides, form.window.dilations, form.window.pads_begin, form.window.pads_end};
   op.groups = form.groups > 0 ? form.groups : channels / of_group;
   op.layout = form.layout;
@@ -182,6 +182,15 @@ Result<ValueId> convolution(NodeSite& site, const char* part, ValueId x, ValueId
   std::vector<ValueId> inputs = {x, w};
   if (bias) inputs.push_back(*bias);
   return site.add(part, op, inputs);
+}
+
+Result<ValueId> channels_first(NodeSite& site, ValueId x, bool is_last) {
+  return is_last && site.rank(x) > 2 ? site.add("channels_first", move_axis(site.rank(x), site.rank(x) - 1, 1), {x})
+                                     : Result<ValueId>(x);
+}
+Result<ValueId> channels_back(NodeSite& site, ValueId x, bool is_last) {
+  return is_last && site.rank(x) > 2 ? site.add("channels_last", move_axis(site.rank(x), 1, site.rank(x) - 1), {x})
+                                     : Result<ValueId>(x);
 }
 
 Result<ValueId> pooled(NodeSite& site, ValueId x, const Pooling& pooling) {
@@ -250,8 +259,7 @@ Result<ValueId> max_pool_indices(NodeSite& site, ValueId input, const Pooling& p
   Shape planes_shape(dims + 2, 1);
   planes_shape[0] = x[0];
   planes_shape[1] = x[1];
-  Tensor planes(DType::i64, planes_shape);
-  for (std::int64_t i = 0; i < planes.size(); ++i) planes.set_integer(i, i * plane);
+  const Tensor planes = numbered(planes_shape, DType::i64, 0, static_cast<double>(plane));
   return site.add("places", BinaryOperator{BinaryKind::add}, {places, site.add_constant("planes", planes)});
 }
 
@@ -280,7 +288,8 @@ Result<ValueId> lp_pooled_whole(NodeSite& site, ValueId input, std::int64_t p) {
   return root(site, sum, p, site.dtype(input));
 }
 
-Result<ValueId> max_unpool(NodeSite& site, ValueId x, ValueId places, const Shape& y) {
+Result<ValueId> max_unpool(NodeSite& site, ValueId x, ValueId places, const Shape& given) {
+  const Shape y(given.begin(), given.end());  // which may be of a value of the graph, whose list grows
   const Shape shape = site.shape(x);
   if (shape.size() < 3 || site.shape(places) != shape || site.dtype(places) != DType::i64 || num_elements(shape) == 0) {
     return site.error("puts " + to_string(site.type(x)) + " at places " + to_string(site.type(places)) +

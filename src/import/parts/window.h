@@ -26,7 +26,7 @@ Status expect_window(const NodeSite&, ValueId x, const Shape& kernel);
 Result<ValueId> convolved(NodeSite&, ValueId x, ValueId weights, std::optional<ValueId> bias, const ConvOperator&);
 
 /// Where weights have their dimensions: O results, I channels of a group, k... the kernel. `one_kO`: [1, k..., O] of one channel each.
-enum class WeightOrder : std::uint8_t { OIk, OkI, kIO, one_kO };
+enum class WeightOrder : std::uint8_t { OIk, OkI, kIO, one_kO, kOI };
 
 struct ConvForm {
   Window window;
@@ -39,6 +39,24 @@ struct ConvForm {
 /// do not fit.
 Result<ValueId> convolution(NodeSite&, const char* part, ValueId x, ValueId weights, std::optional<ValueId> bias,
                             ConvForm);
+
+/// A dimension of images of `spatial` dimensions: that of the channels, and that of spatial dimension `d`.
+constexpr std::size_t channel_of(Layout layout, std::size_t spatial) {
+  return layout == Layout::channels_last ? spatial + 1 : 1;
+}
+constexpr std::size_t place_of(Layout layout, std::size_t d) { return layout == Layout::channels_last ? d + 1 : d + 2; }
+/// The spatial extents of an image.
+Shape spatial_extents(const Shape& x, Layout);
+/// Weights by the places of their dimensions, and what they are called in messages.
+struct WeightPlaces {
+  std::size_t results, channels, kernel;  ///< the kernel's first one
+  const char* expected;
+};
+WeightPlaces places_of(WeightOrder, std::size_t spatial);
+
+/// Images whose channels are last (`is_last`; else they stay as they are) with channels first, and back.
+Result<ValueId> channels_first(NodeSite&, ValueId x, bool is_last);
+Result<ValueId> channels_back(NodeSite&, ValueId x, bool is_last);
 
 struct Pooling {
   PoolKind kind = PoolKind::max;

@@ -1,5 +1,6 @@
 #include "import/zoo/zoo.h"
 
+#include "base/nearest.h"
 #include "import/zoo/builder.h"
 #include "import/zoo/network_builder.h"
 
@@ -86,7 +87,7 @@ Result<Graph> zoo_model(const std::string& name, const ZooOptions& options) {
     }
     known += (known.empty() ? "" : ", ") + std::string(network.name);
   }
-  return Error{"the zoo has no network \"" + name + "\"; it has " + known};
+  return Error{"the zoo has no network \"" + name + "\"; it has " + known + did_you_mean(name, zoo_names())};
 }
 
 }  // namespace whet

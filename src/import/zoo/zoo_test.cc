@@ -6,7 +6,6 @@
 #include <set>
 
 #include "base/testing/random_cases.h"
-#include "import/import.h"
 
 namespace whet {
 namespace {
@@ -72,7 +71,7 @@ TEST(Zoo, ShapesFollowTheOptions) {
   };
   EXPECT_EQ(types(zoo_model("resnet-18", {4, 64, Layout::channels_last, 0}).value()), "f32[4x64x64x3] -> f32[4x1000]");
   EXPECT_EQ(types(zoo_model("mlp", {8}).value()), "f32[8x784] -> f32[8x10]");
-  EXPECT_EQ(types(import_model("zoo:resnet-18").value()), "f32[1x3x224x224] -> f32[1x1000]");
+  EXPECT_EQ(types(zoo_model("resnet-18").value()), "f32[1x3x224x224] -> f32[1x1000]");
 }
 TEST(Zoo, TheSeedDecidesTheWeights) {
   const auto first_weight = [](std::uint64_t seed) {
@@ -95,7 +94,7 @@ TEST(Zoo, NamesWhatItHas) {
       zoo_model("resnet-19").error().message,
       "the zoo has no network \"resnet-19\"; it has resnet-18, resnet-34, resnet-50, resnet-101, resnet-152, mlp, "
       "mobilenet, mobilenet_v2, mobilenet_v3_small, mnasnet1_0, efficientnet_b0, squeezenet_v1.1, vgg-16, resnet3d-18, "
-      "inception_v3, googlenet, dcgan, bert-mini, vit-small, lstm, mxnet-resnet18_v1");
+      "inception_v3, googlenet, dcgan, bert-mini, vit-small, lstm, mxnet-resnet18_v1; did you mean \"resnet-18\"?");
   EXPECT_EQ(zoo_model("inception_v3", {1, 64}).error().message, "the image size is 64; expected 75 to 1024");
   EXPECT_EQ(zoo_model("googlenet", {1, 224, Layout::channels_last}).error().message,
             "the zoo has \"googlenet\" with channels first only");

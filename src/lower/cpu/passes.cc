@@ -7,6 +7,8 @@
 #include "lower/cpu/spread_prefetches.h"
 #include "lower/cpu/unbind.h"
 #include "lower/guards.h"
+#include "lower/interiors.h"
+#include "lower/remainders.h"
 #include "program/verify.h"
 
 namespace whet {
@@ -19,6 +21,10 @@ constexpr int kMaskedVectorBytes = 64;
 constexpr int kRoundingVectorBytes = 32;
 
 Result<Program> unbind(Program program, const Target&) { return unbind_loops(std::move(program)); }
+Result<Program> remainders(Program program, const Target& target) {
+  return exact_remainders(std::move(program), vector_support(target.cpu()).free_masks);
+}
+Result<Program> interiors(Program program, const Target&) { return cut_interiors(std::move(program)); }
 Result<Program> guards(Program program, const Target&) { return resolve_guards(std::move(program)); }
 Result<Program> verified(Program program, const Target&) {
   WHET_RETURN_IF_ERROR(verify(program));
@@ -37,10 +43,12 @@ Result<Program> reciprocals(Program program, const Target& target) {
 }
 Result<Program> prefetches(Program program, const Target&) { return spread_prefetches(std::move(program)); }
 
-// Guards are resolved while loops are still loops; accesses are proven while indices are still one a dimension, which
+// Tails of sizes are made exact before guards are searched for the iterations at which they are decided. Guards are resolved while loops are still loops; accesses are proven while indices are still one a dimension, which
 // is where the proof is easy; vectors and copies come last, so that everything before them is small.
 constexpr std::array kCpuPasses = {
     LoweringPass{"unbind", unbind},
+    LoweringPass{"remainders", remainders},
+    LoweringPass{"interiors", interiors},
     LoweringPass{"resolve_guards", guards},
     LoweringPass{"simplify", simplified},
     LoweringPass{"verify", verified},

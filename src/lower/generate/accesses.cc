@@ -29,8 +29,8 @@ Expr lowered_load(const LoopTree& tree, const Storage& storage, OpId reader, con
 Expr body_over_digits(const LoopTree& tree, const Storage& storage, OpId op, const Expr& body) {
   return rewrite(body, [&](const Expr& part) -> Expr {
     if (const Load* read = std::get_if<Load>(&part->kind)) return lowered_load(tree, storage, op, *read, part->dtype);
-    if (const Var* v = std::get_if<Var>(&part->kind)) return axis_value(tree, op, AxisId(v->id.value));
-    return Expr();
+    const Var* v = std::get_if<Var>(&part->kind);
+    return v && v->id.valid() ? axis_value(tree, op, AxisId(v->id.value)) : Expr();
   });
 }
 

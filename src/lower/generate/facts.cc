@@ -22,12 +22,22 @@ bool needs_guard(const LoopTree& tree, DigitId id) {
   return contains(tree, tree.place(digit.op).axes[digit.axis.index()], id);
 }
 
+/// The digit counts tiles that are guarded themselves: the guard of their elements implies that of the tile. (Where extents are numbers
+/// both are cheap to resolve.)
+bool is_implied(const LoopTree& tree, DigitId id) {
+  if (!tree.digit(id).size.defined()) return false;
+  for (std::size_t d = 0; d < tree.digits.size(); ++d)
+    if (tree.digits[d].outer == id && !tree.digits[d].leaf())
+      return needs_guard(tree, DigitId(static_cast<std::int64_t>(d)));
+  return false;
+}
+
 /// The op's own element is inside the tensor.
 void append_inside(const LoopTree& tree, OpId op, std::vector<Expr>& conditions) {
   const std::vector<Expr> index = own_index(tree, op);
   for (std::size_t k = 0; k < index.size(); ++k) {
     conditions.push_back(index[k] >= int_const(0));
-    conditions.push_back(index[k] < int_const(tree.dag.op(op).element().axes[k].extent));
+    conditions.push_back(index[k] < iterations_of(tree.dag.op(op).element().axes[k]));
   }
 }
 
@@ -46,7 +56,10 @@ std::vector<Expr> at_values(std::vector<Expr> index, const Values& values) {
 }
 
 Expr simplified(const LoopTree& tree, const Expr& e) {
-  return simplify(e, [&](VarId v) { return v.index() < tree.digits.size() ? digit_range(tree, v) : Interval{}; });
+  return simplify(e, [&](VarId v) {
+    const bool known = v.valid() ? v.index() < tree.digits.size() : size_number(v) < tree.dag.sizes.size();
+    return known ? digit_range(tree, v) : Interval{};
+  });
 }
 
 std::vector<Expr> own_index(const LoopTree& tree, OpId op) {
@@ -96,7 +109,8 @@ std::vector<Expr> guards_of(const LoopTree& tree, OpId op, bool reduce, bool onl
   for (std::size_t d = 0; d < tree.digits.size(); ++d) {
     const DigitId id(static_cast<std::int64_t>(d));
     if (tree.digit(id).op != op || !needs_guard(tree, id) || (is_reduce(tree, id) && !reduce)) continue;
-    conditions.push_back(digit_value(tree, id) < int_const(tree.digit(id).extent));
+    if (is_implied(tree, id)) continue;
+    conditions.push_back(digit_value(tree, id) < iterations_of(tree, id));
   }
   if (only_new) {
     const AxisId rolled(static_cast<std::int64_t>(rolled_axis(tree, op)));

@@ -71,7 +71,7 @@ Stmt Generator::when_finished(OpId op, LoopId parent, Stmt stmt) {
   if (place.kind != PlaceKind::reverse_at || parent != place.at) return stmt;
   Expr last = bool_const(true);
   for (DigitId digit : reduce_digits_around(tree_, tree_.loop(parent).op, parent))
-    last = last && (digit_var(tree_, digit) >= int_const(tree_.digit(digit).extent - 1));
+    last = last && (digit_var(tree_, digit) >= iterations_of(tree_, digit) - 1);
   return is_const(last, 1) ? stmt : make_stmt(If{last, stmt, Stmt()});
 }
 

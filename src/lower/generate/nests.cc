@@ -36,17 +36,17 @@ Stmt Generator::mirrored(const std::vector<LoopId>& loops, const LeafAt& leaf) {
 
 Stmt Generator::loop_around(LoopId id, Stmt body, const std::function<VarId(DigitId)>& var_of) {
   const TreeLoop& loop = tree_.loop(id);
-  const Expr extent = int_const(extent_of(tree_, id));
+  const Expr extent = iterations_of(tree_, id);
   if (loop.digits.size() == 1)
     return make_stmt(Loop{var_of(loop.digits[0]), name_of(tree_, id), int_const(0), extent, loop.kind, body});
   const VarId fused = storage_.lowered.program.fresh_var();
-  std::int64_t inner = 1;
+  Expr inner = int_const(1);
   for (std::size_t i = loop.digits.size(); i-- > 0;) {
     const DigitId digit = loop.digits[i];
     Expr value = floordiv(var(fused, name_of(tree_, id)), inner);
-    if (i > 0) value = floormod(value, tree_.digit(digit).extent);
+    if (i > 0) value = floormod(value, iterations_of(tree_, digit));
     body = make_stmt(Let{var_of(digit), name_of(tree_, digit), value, body});
-    inner *= tree_.digit(digit).extent;
+    inner = inner * iterations_of(tree_, digit);
   }
   return make_stmt(Loop{fused, name_of(tree_, id), int_const(0), extent, loop.kind, body});
 }
@@ -87,7 +87,9 @@ Stmt Generator::init_nest(OpId op, LoopId outermost_reduce) {
                    [&](LoopId a, LoopId b) { return place_in_memory(a) < place_in_memory(b); });
   const DigitId last = tree_.loop(loops.back()).digits.front();
   const DigitId along = tree_.place(op).axes[tree_.dag.op(op).shape.size() - 1];
-  if (leaves_of(tree_, along).back() != last || tree_.digit(last).extent < kWorthFilling) return mirrored(loops, fill);
+  if (leaves_of(tree_, along).back() != last || tree_.digit(last).extent < kWorthFilling ||
+      is_sized(tree_, loops.back()))
+    return mirrored(loops, fill);
   loops.pop_back();
   return mirrored(loops, [&](const Values& values) { return filled(last, values, fill); });
 }

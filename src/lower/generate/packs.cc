@@ -31,7 +31,7 @@ bool depends(const std::vector<Expr>& index, VarId wanted) {
 std::vector<Expr> read_index(const LoopTree& tree, const PackedRead& pack) {
   std::vector<Expr> index;
   const auto over_digits = [&](const Expr& e) {
-    return substitute(e, [&](VarId v) { return axis_value(tree, pack.reader, AxisId(v.value)); });
+    return substitute(e, [&](VarId v) { return v.valid() ? axis_value(tree, pack.reader, AxisId(v.value)) : Expr(); });
   };
   for_each(tree.dag.op(pack.reader).element().body, [&](const Expr& part) {
     const Load* read = std::get_if<Load>(&part->kind);

@@ -39,6 +39,7 @@ class StorageMaker {
   }
 
   Storage run() {
+    make_sizes();
     make_inputs();
     make_packs(tree_, storage_, packing_ids_);
     for (std::size_t i = 0; i < tree_.dag.ops.size(); ++i) {
@@ -66,10 +67,18 @@ class StorageMaker {
     }
   }
 
+  void make_sizes() {
+    program().sizes = tree_.dag.sizes;
+    const auto count = static_cast<std::int64_t>(tree_.dag.sizes.size());
+    if (count > 0)
+      add_argument(storage_.lowered, {KernelArgument::Kind::sizes, 0, {DType::i64, {count}}}, "sizes", false);
+  }
+
   void make_argument(OpId op, KernelArgument::Kind kind, int index, bool constant) {
     const Op& def = tree_.dag.op(op);
     Stored& stored = storage_.stored[op.index()];
     stored.buffer = add_argument(storage_.lowered, {kind, index, {def.dtype, def.shape}}, def.name, constant);
+    program().buffers[stored.buffer.index()].sizes = def.sizes;
     stored.base.assign(def.shape.size(), int_const(0));
   }
 

@@ -63,7 +63,7 @@ std::vector<Expr> Generator::window_guards(LoopId id) const {
   if (id != innermost) return {};
   const Expr element = axis_value(tree_, op, AxisId(static_cast<std::int64_t>(axis)));
   std::vector<Expr> conditions = {element >= int_const(0),
-                                  element < int_const(tree_.dag.op(op).element().axes[axis].extent)};
+                                  element < iterations_of(tree_.dag.op(op).element().axes[axis])};
   if (only_new_ == op) conditions.push_back(element >= first_new(tree_, op));
   std::erase_if(conditions, [&](const Expr& condition) { return is_const(simplified(tree_, condition), 1); });
   return conditions;
@@ -80,16 +80,17 @@ Stmt Generator::append_ahead(LoopId id, std::vector<Stmt>& out) {
     if (is_made_ahead(child, id)) append_item(child, staged);
   if (staged.empty()) return Stmt();
   const Stmt made = block(std::move(staged));
-  const std::int64_t extent = extent_of(tree_, id), ahead = stages_of(tree_, id) - 1;
+  const Expr extent = iterations_of(tree_, id);
+  const std::int64_t ahead = stages_of(tree_, id) - 1;
   const DigitId digit = tree_.loop(id).digits.front();
   const auto made_for = [&](const Expr& iteration) {
-    return make_stmt(If{iteration < int_const(extent), at_value(made, VarId(digit.value), iteration), Stmt()});
+    return make_stmt(If{iteration < extent, at_value(made, VarId(digit.value), iteration), Stmt()});
   };
   const VarId first = storage_.lowered.program.fresh_var();
   const std::string name = name_of(tree_, id);
   if (!fills_block_memory(tree_, id)) {
     out.push_back(made_for(digit_var(tree_, digit) + ahead));
-    return make_stmt(Loop{first, name, int_const(0), int_const(std::min(ahead, extent)), LoopKind::serial,
+    return make_stmt(Loop{first, name, int_const(0), min(int_const(ahead), extent), LoopKind::serial,
                           at_value(made, VarId(digit.value), var(first, name))});
   }
   // A group an iteration, even an empty one: `wait` counts groups.

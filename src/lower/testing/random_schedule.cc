@@ -96,6 +96,138 @@ std::string bytes_text(Rng& rng) {
       m, n, k);
 }
 
+// ---- DAGs with sizes: extents as text, numbers or functions
+
+bool is_number(const std::string& extent) { return extent.find_first_not_of("0123456789") == std::string::npos; }
+
+std::string plus(const std::string& extent, std::int64_t more) {
+  if (is_number(extent)) return std::to_string(std::stoll(extent) + more);
+  return more == 0 ? extent : fmt::format("({} {} {})", extent, more > 0 ? "+" : "-", std::abs(more));
+}
+
+std::string divided_by(const std::string& extent, std::int64_t divisor) {
+  if (is_number(extent)) return std::to_string(std::stoll(extent) / divisor);
+  return divisor == 1 ? extent : fmt::format("floordiv({}, {})", extent, divisor);
+}
+
+class SizedText {
+ public:
+  explicit SizedText(Rng& rng) : rng_(rng) {}
+
+  /// A size of at least `least`, or a number of at most `most`.
+  std::string extent(std::int64_t least, std::int64_t most) {
+    if (count_ == 2 || !rng_.chance(0.6)) return std::to_string(rng_.between(least, most));
+    const std::int64_t step = rng_.chance(0.8) ? 1 : rng_.between(2, 4);
+    const std::int64_t low = rng_.between(least, least + 3), high = low + step * rng_.between(0, 30 / step);
+    const std::string name = count_++ == 0 ? "na" : "nb";
+    sizes_ += fmt::format("{} = SIZE {}..{}:{} at {}\n", name, low, high, step, rng_.chance(0.5) ? low : high);
+    return name;
+  }
+  bool has_sizes() const { return count_ > 0; }
+  const std::string& sizes() const { return sizes_; }
+
+ private:
+  Rng& rng_;
+  int count_ = 0;
+  std::string sizes_;
+};
+
+std::string sized_product_text(SizedText& sized) {
+  const std::string m = sized.extent(1, 9), k = sized.extent(1, 24), n = sized.extent(1, 37);
+  return fmt::format(
+      "a = PLACEHOLDER [{0}, {1}]\nb = PLACEHOLDER [{1}, {2}]\nc(i, j) += (a[i, r]*b[r, j]) for i in {0}, j in {2}, r "
+      "in "
+      "{1}\nout(i, j) = (c[i, j]*0.5f) for i in {0}, j in {2}\nreturn out\n",
+      m, k, n);
+}
+
+std::string sized_dense_text(SizedText& sized, Rng& rng) {
+  const std::string m = sized.extent(1, 9);
+  return fmt::format(
+      "a = PLACEHOLDER [{0}, {1}]\nb = PLACEHOLDER [{1}, {2}] const\nbias = PLACEHOLDER [{2}] const\n"
+      "c(i, j) += (a[i, r]*b[r, j]) for i in {0}, j in {2}, r in {1}\n"
+      "out(i, j) = max((c[i, j] + bias[j]), 0f) for i in {0}, j in {2}\nreturn out\n",
+      m, rng.between(1, 24), rng.between(1, 37));
+}
+
+std::string sized_rows_text(SizedText& sized) {
+  const std::string m = sized.extent(1, 7), n = sized.extent(2, 40);
+  const std::string mean = is_number(n) ? "0.25f" : fmt::format("(1f/f32({}))", n);
+  return fmt::format(
+      "x = PLACEHOLDER [{0}, {1}]\nm(i) max= x[i, r] for i in {0}, r in {1}\nd(i, j) = (x[i, j] - m[i]) for i in {0}, "
+      "j in {1}\ne(i, j) = (d[i, j]*d[i, j]) for i in {0}, j in {1}\ns(i) += (e[i, r]*{2}) for i in {0}, r in {1}\n"
+      "out(i, j) = (e[i, j] - s[i]) for i in {0}, j in {1}\nreturn out\n",
+      m, n, mean);
+}
+
+std::string sized_conv_text(SizedText& sized, Rng& rng) {
+  const std::int64_t k = rng.between(1, 3), s = rng.between(1, 2), p = rng.between(0, k / 2), c = rng.between(1, 6);
+  const std::string h = sized.extent(3, 9), w = sized.extent(3, 9);
+  const auto out = [&](const std::string& extent) { return plus(divided_by(plus(extent, 2 * p - k), s), 1); };
+  const std::int64_t oc = rng.between(1, 21);
+  std::string text =
+      fmt::format("x = PLACEHOLDER [{}, {}, {}]\nw = PLACEHOLDER [{}, {}, {}, {}] const\n", h, w, c, k, k, c, oc);
+  const std::string source = p > 0 ? "pad" : "x";
+  if (p > 0)
+    text += fmt::format(
+        "pad(y, z, c) = select((y >= {0}) && (y < {1}) && (z >= {0}) && (z < {2}), x[(y - {0}), (z - {0}), c], 0f) for "
+        "y "
+        "in {3}, z in {4}, c in {5}\n",
+        p, plus(h, p), plus(w, p), plus(h, 2 * p), plus(w, 2 * p), c);
+  return text +
+         fmt::format(
+             "conv(y, z, o) += ({0}[((y*{1}) + rh), ((z*{1}) + rw), rc]*w[rh, rw, rc, o]) for y in {2}, z in {3}, "
+             "o in {4}, rh in {5}, rw in {5}, rc in {6}\nreturn conv\n",
+             source, s, out(h), out(w), oc, k, c);
+}
+
+std::string sized_joined_text(SizedText& sized) {
+  const std::string n = sized.extent(1, 5), a = sized.extent(1, 19);
+  return fmt::format(
+      "x = PLACEHOLDER [{0}, {1}]\ny = PLACEHOLDER [{0}, 7]\nt(i, c) = select((c < {1}), x[i, c], y[i, (c - {1})]) for "
+      "i "
+      "in {0}, c in {2}\nu(c, i) = (t[i, c]*2f) for c in {2}, i in {0}\nout(c, i) = (u[c, i] + 1f) for c in {2}, i in "
+      "{0}\nreturn out\n",
+      n, a, plus(a, 7));
+}
+
+std::string sized_turned_text(SizedText& sized) {
+  const std::string n = sized.extent(1, 3), a = sized.extent(4, 40), b = sized.extent(4, 40);
+  return fmt::format(
+      "x = PLACEHOLDER [{0}, {1}, {2}]\nt(n, i, j) = x[n, j, i] for n in {0}, i in {2}, j in {1}\n"
+      "out(n, i, j) = (t[n, i, j] + 1f) for n in {0}, i in {2}, j in {1}\nreturn out\n",
+      n, a, b);
+}
+
+std::string sized_attention_text(SizedText& sized, Rng& rng) {
+  const std::string m = sized.extent(1, 5), n = sized.extent(6, 20);
+  return fmt::format(
+      "t = PLACEHOLDER [{0}, {1}]\nv = PLACEHOLDER [{1}, {2}]\nm(i) max= t[i, j] for i in {0}, j in {1}\n"
+      "e(i, j) = exp((t[i, j] - m[i])) for i in {0}, j in {1}\nz(i) += e[i, j] for i in {0}, j in {1}\n"
+      "w(i, j) = (e[i, j]/z[i]) for i in {0}, j in {1}\ny(i, c) += (w[i, j]*v[j, c]) for i in {0}, c in {2}, j in {1}\n"
+      "return y\n",
+      m, n, rng.between(1, 19));
+}
+
+std::string sized_text(SizedText& sized, Rng& rng) {
+  switch (rng.below(7)) {
+    case 6:
+      return sized_attention_text(sized, rng);
+    case 0:
+      return sized_product_text(sized);
+    case 1:
+      return sized_rows_text(sized);
+    case 2:
+      return sized_conv_text(sized, rng);
+    case 3:
+      return sized_joined_text(sized);
+    case 4:
+      return sized_turned_text(sized);
+    default:
+      return sized_dense_text(sized, rng);
+  }
+}
+
 OpId random_op(const ComputeDag& dag, Rng& rng) { return OpId(rng.below(static_cast<std::int64_t>(dag.ops.size()))); }
 LoopId random_loop(const LoopTree& tree, Rng& rng) {
   return LoopId(rng.below(static_cast<std::int64_t>(tree.loops.size())));
@@ -223,6 +355,34 @@ ComputeDag random_dag(Rng& rng) {
   return *dag;
 }
 
+ComputeDag random_sized_dag(Rng& rng) {
+  while (true) {
+    SizedText sized(rng);
+    const std::string text = sized_text(sized, rng);
+    if (!sized.has_sizes()) continue;
+    Result<ComputeDag> dag = parse_dag(sized.sizes() + text);
+    WHET_CHECK(dag.ok(), (sized.sizes() + text + (dag.ok() ? "" : dag.error().message)).c_str());
+    return *dag;
+  }
+}
+
+std::vector<SizeValues> some_values(const std::vector<SizeRange>& sizes, Rng& rng) {
+  std::vector<SizeValues> values;
+  for (int k = 0; k < 8; ++k) {
+    SizeValues one;
+    for (const SizeRange& size : sizes) {
+      const std::int64_t steps = (size.max - size.min) / size.step;
+      const std::int64_t at = k == 0   ? 0
+                              : k == 1 ? steps
+                              : k < 4  ? std::min<std::int64_t>(k - 1, steps)
+                                       : rng.between(0, steps);
+      one.push_back(size.min + at * size.step);
+    }
+    values.push_back(std::move(one));
+  }
+  return values;
+}
+
 Steps random_steps(const ComputeDag& dag, Rng& rng, int tries) {
   LoopTree tree = make_loop_tree(dag);
   Steps steps;
@@ -238,6 +398,9 @@ Steps random_steps(const ComputeDag& dag, Rng& rng, int tries) {
   if (rng.chance(0.5))
     for (std::size_t k = tree.dag.ops.size(); k-- > 0;)
       try_step(Merge{OpId(static_cast<std::int64_t>(k)), rng.below(3)});
+  if (is_sized(dag) && rng.chance(0.5))
+    for (std::size_t k = tree.dag.ops.size(); k-- > 0;)
+      try_step(SplitSoftmax{OpId(static_cast<std::int64_t>(k)), rng.between(4, 9)});
   if (rng.chance(0.3)) try_step(CacheRead{random_op(tree.dag, rng), random_op(tree.dag, rng)});
   if (rng.chance(0.5))
     for (const Step& step : tile_steps(tree, random_op(tree.dag, rng), rng)) try_step(step);

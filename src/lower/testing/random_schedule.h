@@ -12,6 +12,11 @@ namespace whet::testing {
 /// rows, concatenations, transposes and element chains, with extents that tiles do not divide.
 ComputeDag random_dag(Rng&);
 
+/// The same kinds of DAGs with one or two sizes, which rows, columns, terms of sums, and heights and widths of pictures have.
+ComputeDag random_sized_dag(Rng&);
+/// Values of the sizes: both ends, those next to the least, and some between.
+std::vector<SizeValues> some_values(const std::vector<SizeRange>&, Rng&);
+
 /// Up to `tries` random primitives; those that are refused are left out. The steps always replay.
 Steps random_steps(const ComputeDag&, Rng&, int tries);
 

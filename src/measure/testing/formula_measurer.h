@@ -29,7 +29,7 @@ class FormulaMeasurer : public Measurer {
     std::vector<Measured> out;
     for (const std::string& s : steps) {
       Measured m{outcome_(task, s), std::to_string(std::hash<std::string>()(s))};
-      m.outcome.device = setting().device;
+      stamp(m.outcome);
       m.outcome.truncated =
           incumbent.seconds > 0 && m.outcome.ok() && m.outcome.best_seconds() > 1.3 * incumbent.seconds;
       measured[s]++;
@@ -52,15 +52,31 @@ class FormulaMeasurer : public Measurer {
     std::vector<Outcome> out;
     for (const std::string& s : steps) {
       out.push_back(outcome_(task, s));
-      out.back().device = setting().device;
+      stamp(out.back());
+    }
+    return out;
+  }
+
+  std::vector<Measured> glance(const MeasureTask& task, const std::vector<std::string>& steps) override {
+    ++glances;
+    std::vector<Measured> out;
+    for (const std::string& s : steps) {
+      out.push_back({outcome_(task, s), std::to_string(std::hash<std::string>()(s))});
+      stamp(out.back().outcome);
     }
     return out;
   }
 
   std::map<std::string, int> measured;  ///< how often each candidate was asked for
-  int checks = 0, comparisons = 0, forgotten = 0;
+  int checks = 0, comparisons = 0, glances = 0, forgotten = 0;
+  ProcessorPlacement placement;  ///< of the processors, now
 
  private:
+  void stamp(Outcome& outcome) const {
+    outcome.device = setting().device;
+    if (outcome.ok()) outcome.placement = placement;
+  }
+
   Formula outcome_;
   std::function<bool(const std::string&)> wrong_;
 };

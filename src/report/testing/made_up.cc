@@ -7,9 +7,21 @@
 namespace whet::testing_report {
 namespace {
 
-ReportTask task(int id, const char* name, int weight, double default_us, double best_us, int trials) {
+/// What is made up of a kernel, and how people call it.
+struct Called {
+  const char* name;
+  TaskLabel label;
+};
+const Called kConv = {"conv2d+bias+relu 1x56x56x64 k3 s1 p1", {OperatorKind::convolution, "conv2d", "56x56x64", "k3"}};
+const Called kPool = {"maxpool 1x28x28x64", {OperatorKind::pool_or_reduction, "maxpool", "28x28x64"}};
+const Called kDense = {"dense+add 1x1000", {OperatorKind::matrix_product, "dense", "1000"}};
+const TaskLabel kDepthwise = {OperatorKind::depthwise, "depthwise", "28x28x64", "k3"};
+
+TaskLabel pointwise(const char* shape) { return {OperatorKind::convolution, "conv2d", shape, "k1"}; }
+
+ReportTask task(int id, const Called& called, int weight, double default_us, double best_us, int trials) {
   ReportTask task;
-  task.id = id, task.name = name, task.weight = weight;
+  task.id = id, task.name = called.name, task.label = called.label, task.weight = weight;
   task.flops = 2e6 * (id + 1), task.bytes = 1e5;
   task.default_seconds = default_us * 1e-6, task.best_seconds = best_us * 1e-6;
   task.limit = "compute", task.limit_seconds = 0.8e-6 * best_us, task.limit_why = "2.0 MFLOP at 250 GFLOPS";
@@ -22,10 +34,10 @@ ReportTask task(int id, const char* name, int weight, double default_us, double 
   return task;
 }
 
-ReportKernel kernel(const char* node, const char* op, const char* from, const char* to, double us, bool copy = false,
-                    double usual_us = 0) {
+ReportKernel kernel(const char* node, const Called& called, const char* from, const char* to, double us,
+                    bool copy = false, double usual_us = 0) {
   ReportKernel kernel;
-  kernel.node = node, kernel.op = op, kernel.from = from, kernel.to = to;
+  kernel.node = node, kernel.op = called.name, kernel.label = called.label, kernel.from = from, kernel.to = to;
   kernel.copy = copy, kernel.seconds = us * 1e-6, kernel.measured = true;
   kernel.usual_seconds = usual_us * 1e-6;
   return kernel;
@@ -39,18 +51,17 @@ double sum_of(const ReportPlan& plan) {
 
 ReportLayouts layouts() {
   ReportLayouts layouts;
-  const char* conv = "conv2d+bias+relu 1x56x56x64 k3 s1 p1";
-  layouts.chosen.kernels = {
-      kernel("c1", conv, "nhwc", "nchw16c", 90, false, 100), kernel("c2", conv, "nchw16c", "nchw16c", 80, false, 100),
-      kernel("c2", "", "nchw16c", "nhwc", 6, true), kernel("p", "maxpool 1x28x28x64", "nhwc", "nhwc", 20)};
-  layouts.runner_up.kernels = {kernel("c1", conv, "nhwc", "nhwc", 100), kernel("c2", conv, "nhwc", "nhwc", 100),
-                               kernel("p", "maxpool 1x28x28x64", "nhwc", "nhwc", 20)};
+  layouts.chosen.kernels = {kernel("c1", kConv, "nhwc", "nchw16c", 90, false, 100),
+                            kernel("c2", kConv, "nchw16c", "nchw16c", 80, false, 100),
+                            kernel("c2", {"", {}}, "nchw16c", "nhwc", 6, true), kernel("p", kPool, "nhwc", "nhwc", 20)};
+  layouts.runner_up.kernels = {kernel("c1", kConv, "nhwc", "nhwc", 100), kernel("c2", kConv, "nhwc", "nhwc", 100),
+                               kernel("p", kPool, "nhwc", "nhwc", 20)};
   layouts.usual = layouts.runner_up;
-  layouts.chosen.kernels.push_back(kernel("d2", "depthwise+conv2d 1x28x28x64 k1", "nhwc", "nhwc", 15, false, 18));
+  layouts.chosen.kernels.push_back(
+      kernel("d2", {"depthwise+conv2d 1x28x28x64 k1", kDepthwise}, "nhwc", "nhwc", 15, false, 18));
   layouts.chosen.kernels.back().cover = "chain", layouts.chosen.kernels.back().instead = 2;
-  layouts.covers = {
-      {"chain", {"depthwise+relu 1x28x28x64 k3 s1 p1", "conv2d 1x28x28x64 k1 s1 p0"}, 2, 15e-6, 18e-6, true},
-      {"merged", {"conv2d 1x28x28x32 k1 s1 p0", "conv2d 1x28x28x64 k1 s1 p0"}, 1, 31e-6, 30e-6, false}};
+  layouts.covers = {{"chain", {kDepthwise, pointwise("28x28x64")}, 2, 15e-6, 18e-6, true},
+                    {"merged", {pointwise("28x28x32"), pointwise("28x28x64")}, 1, 31e-6, 30e-6, false}};
   for (ReportPlan* plan : {&layouts.chosen, &layouts.runner_up, &layouts.usual}) plan->seconds = sum_of(*plan);
   layouts.bound_seconds = 190e-6, layouts.network_seconds = 199e-6, layouts.usual_network_seconds = 223e-6;
   layouts.differs = true, layouts.recorded_at = "2026-11-21T10:05:00Z";
@@ -64,17 +75,19 @@ ReportData made_up() {
   data.model = "model.onnx", data.target = "cpu -mcpu=znver5 -threads=2", data.machine = "Anvil 9000";
   data.records = "model.jsonl", data.whet = "whet 0.1.0", data.written_at = "2026-11-21T10:06:00Z";
   data.notes = {"model.jsonl: the last line was cut short and is left out."};
-  data.tasks = {task(0, "conv2d+bias+relu 1x56x56x64 k3 s1 p1", 2, 200, 100, 9),
-                task(1, "maxpool 1x28x28x64 k2 s2 p0", 1, 21, 20, 4), task(2, "dense+add 1x1000", 1, 5, 5, 0)};
+  data.tasks = {task(0, kConv, 2, 200, 100, 9),
+                task(1, {"maxpool 1x28x28x64 k2 s2 p0", {OperatorKind::pool_or_reduction, "maxpool", "28x28x64", "k2"}},
+                     1, 21, 20, 4),
+                task(2, kDense, 1, 5, 5, 0)};
   data.tasks[2].flops = 4e6;
   data.tasks[0].trials[4].seconds = INFINITY;
   data.tasks[0].trials[4].code = OutcomeCode::crash;
   data.tasks[1].note = "rests: no more gain expected";
   data.network = {430e-6, 231e-6, 225e-6, false};
   data.rates = {.gflops = 250, .l1_gbs = 900, .l2_gbs = 400, .l3_gbs = 120, .memory_gbs = 20};
-  data.profile = {{{"c1", "conv2d+bias+relu 1x56x56x64 k3 s1 p1", 101e-6, 100e-6, true},
-                   {"p", "maxpool 1x28x28x64", 25e-6, 20e-6, true},
-                   {"d", "dense+add 1x1000", 6e-6, 0, false}},
+  data.profile = {{{"c1", kConv.name, kConv.label, 101e-6, 100e-6, true},
+                   {"p", kPool.name, kPool.label, 25e-6, 20e-6, true},
+                   {"d", kDense.name, kDense.label, 6e-6, 0, false}},
                   140e-6,
                   {"core 0", "core 1"},
                   {{0, 0, 0, 101e-6},
@@ -108,7 +121,8 @@ ReportData large(int tasks, int trials) {
   data.tasks.clear();
   Rng rng(7);
   for (int t = 0; t < tasks; ++t) {
-    data.tasks.push_back(task(t, "conv2d+bias+add+relu 1x56x56x64 k3 s1 p1", 1 + t % 3, 300, 100 + t, trials));
+    data.tasks.push_back(
+        task(t, {"conv2d+bias+add+relu 1x56x56x64 k3 s1 p1", kConv.label}, 1 + t % 3, 300, 100 + t, trials));
     data.tasks.back().schedule = std::string(4000, 'x');
     for (ReportTrial& trial : data.tasks.back().trials) trial.seconds *= 1 + rng.uniform();
   }

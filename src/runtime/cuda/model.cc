@@ -19,8 +19,10 @@ using Wide = unsigned long long;
 
 constexpr int kPlainBlockMemory = 48 << 10;  ///< bytes that a block may have without asking
 
-int check_plan(const CudaModelImage& image, ModelView* view, whet_error* error) {
-  if (parse_model(image.plan, image.plan_bytes, view, error) != 0) return -1;
+/// The plans, and that of the usual sizes.
+int check_plan(const CudaModelImage& image, SizedView* plans, ModelView* view, whet_error* error) {
+  if (parse_sizes(image.plan, image.plan_bytes, plans, error) != 0) return -1;
+  if (parse_variant(*plans, plans->usual(), nullptr, view, error) != 0) return -1;
   const PlanHeader& header = *view->header;
   const char* device = view->text(header.device);
   if (strncmp(device, "cuda", 4) != 0) {
@@ -74,14 +76,31 @@ int find_function(CudaModel& model, std::uint32_t l, whet_error* error) {
                                       launch.block_memory, name);
 }
 
+int find_functions(CudaModel& model, whet_error* error) {
+  const std::uint32_t launches = model.view.header->launches.count;
+  model.functions = static_cast<CUfunction*>(calloc(std::size_t{launches} + 1, sizeof(CUfunction)));
+  if (model.functions == nullptr) return whet_fail(error, "no memory to open the model");
+  for (std::uint32_t l = 0; l < launches; ++l) {
+    if (find_function(model, l, error) != 0) return -1;
+  }
+  return 0;
+}
+
+/// Between the kernels of all sizes.
 int share_memory(CudaModel& model, whet_error* error) {
-  const std::uint32_t count = model.view.header->launches.count;
+  std::uint32_t count = 0;
+  for (std::uint32_t v = 0; v < model.plans.variant_count(); ++v)
+    count += model.variants[v]->view.header->launches.count;
   auto* const kernels = static_cast<LaunchedKernel*>(calloc(std::size_t{count} + 1, sizeof(LaunchedKernel)));
   if (kernels == nullptr) return whet_fail(error, "no memory to open the model");
-  for (std::uint32_t l = 0; l < count; ++l) {
-    const PlanLaunch& launch = model.view.launches[l];
-    kernels[l] = {model.functions[l], launch.grid[0] * launch.grid[1] * launch.grid[2],
-                  launch.block[0] * launch.block[1] * launch.block[2], launch.block_memory};
+  count = 0;
+  for (std::uint32_t v = 0; v < model.plans.variant_count(); ++v) {
+    const CudaModel& variant = *model.variants[v];
+    for (std::uint32_t l = 0; l < variant.view.header->launches.count; ++l) {
+      const PlanLaunch& launch = variant.view.launches[l];
+      kernels[count++] = {variant.functions[l], launch.grid[0] * launch.grid[1] * launch.grid[2],
+                          launch.block[0] * launch.block[1] * launch.block[2], launch.block_memory};
+    }
   }
   const CUresult code = share_sm_memory(model.context, kernels, count);
   free(kernels);
@@ -99,11 +118,13 @@ int load_code(CudaModel& model, whet_error* error) {
   }
   if (loaded != 0) return -1;
   write_image_name(*image, model.image_name, sizeof model.image_name);
-  const std::uint32_t launches = model.view.header->launches.count;
-  model.functions = static_cast<CUfunction*>(calloc(std::size_t{launches} + 1, sizeof(CUfunction)));
-  if (model.functions == nullptr) return whet_fail(error, "no memory to open the model");
-  for (std::uint32_t l = 0; l < launches; ++l) {
-    if (find_function(model, l, error) != 0) return -1;
+  if (find_functions(model, error) != 0) return -1;
+  for (std::uint32_t v = 0; v < model.plans.variant_count(); ++v) {
+    CudaModel& variant = *model.variants[v];
+    if (&variant == &model) continue;
+    variant.context = model.context;
+    variant.module = model.module;
+    if (find_functions(variant, error) != 0) return -1;
   }
   return share_memory(model, error);
 }
@@ -151,17 +172,52 @@ int open_on_device(CudaModel& model, const CudaDriver& driver, int number, whet_
   const std::uint64_t begin = now_ns();
   if (load_code(model, error) != 0 || upload_weights(model, error) != 0) return -1;
   describe_device(model, static_cast<double>(now_ns() - begin) / 1e9);
+  for (std::uint32_t v = 0; v < model.plans.variant_count(); ++v) {
+    model.variants[v]->weights = model.weights;
+    model.variants[v]->device = model.device;
+  }
   return 0;
 }
 
-int fill(CudaModel& model, const CudaDriver& driver, const whet_device_options& options, whet_error* error) {
-  if (check_plan(model.image, &model.view, error) != 0) return -1;
-  const PlanHeader& header = *model.view.header;
-  model.flags = options.flags;
+/// Of a variant whose plan has been parsed.
+int describe(CudaModel& model, std::uint32_t flags, whet_error* error) {
+  model.flags = flags;
   model.info = describe_model(model.view);
-  model.inputs = describe_tensors(model.view, model.view.inputs, header.inputs.count);
-  model.outputs = describe_tensors(model.view, model.view.outputs, header.outputs.count);
-  if (model.inputs == nullptr || model.outputs == nullptr) return whet_fail(error, "no memory to open the model");
+  model.inputs = describe_tensors(model.view, model.view.inputs, model.view.header->inputs.count);
+  model.outputs = describe_tensors(model.view, model.view.outputs, model.view.header->outputs.count);
+  return model.inputs != nullptr && model.outputs != nullptr ? 0 : whet_fail(error, "no memory to open the model");
+}
+
+/// The models of all sizes, this one among them.
+int make_variants(CudaModel& model, whet_error* error) {
+  const std::uint32_t count = model.plans.variant_count();
+  model.sizes = describe_sizes(model.plans);
+  model.variants = static_cast<CudaModel**>(calloc(count, sizeof(CudaModel*)));
+  if (model.sizes == nullptr || model.variants == nullptr) return whet_fail(error, "no memory to open the model");
+  for (std::uint32_t v = 0; v < count; ++v) {
+    if (v == model.plans.usual()) {
+      model.variants[v] = &model;
+      continue;
+    }
+    CudaModel* const variant = model.variants[v] = static_cast<CudaModel*>(calloc(1, sizeof(CudaModel)));
+    if (variant == nullptr) return whet_fail(error, "no memory to open the model");
+    variant->image = model.image;
+    variant->process = model.process;
+    if (parse_variant(model.plans, v, &model.view, &variant->view, error) != 0) return -1;
+    if (describe(*variant, model.flags, error) != 0) return -1;
+  }
+  return 0;
+}
+
+void free_lists(CudaModel* model) {
+  free(static_cast<void*>(model->functions));
+  free(model->inputs);
+  free(model->outputs);
+}
+
+int fill(CudaModel& model, const CudaDriver& driver, const whet_device_options& options, whet_error* error) {
+  if (check_plan(model.image, &model.plans, &model.view, error) != 0) return -1;
+  if (describe(model, options.flags, error) != 0 || make_variants(model, error) != 0) return -1;
   return open_on_device(model, driver, options.device, error);
 }
 
@@ -202,16 +258,23 @@ void cuda_model_close(CudaModel* model) {
     }
     close_cuda_context(&model->context);
   }
-  free(static_cast<void*>(model->functions));
-  free(model->inputs);
-  free(model->outputs);
+  for (std::uint32_t v = 0; model->variants != nullptr && v < model->plans.variant_count(); ++v) {
+    CudaModel* const variant = model->variants[v];
+    if (variant == nullptr || variant == model) continue;
+    free_lists(variant);
+    free(variant);
+  }
+  free(static_cast<void*>(model->variants));
+  free(model->sizes);
+  free_lists(model);
   free(model);
 }
 
 int cuda_device_count(const CudaModelImage& image, const CudaDriver& driver, std::uint32_t* count, whet_error* error) {
   *count = 0;
+  SizedView plans;
   ModelView view;
-  if (check_plan(image, &view, error) != 0) return -1;
+  if (check_plan(image, &plans, &view, error) != 0) return -1;
   int devices = 0;
   if (count_cuda_devices(driver, &devices, nullptr) != 0) return 0;
   for (int number = 0; number < devices; ++number) {
@@ -220,6 +283,13 @@ int cuda_device_count(const CudaModelImage& image, const CudaDriver& driver, std
     if (choose_image(view, info.arch, driver.emulated) != nullptr) ++*count;
   }
   return 0;
+}
+
+ModelShapes cuda_model_shapes(const CudaModel& model) {
+  const auto inputs_at = [](const void* of, std::uint32_t variant) -> const whet_tensor_info* {
+    return static_cast<const CudaModel*>(of)->variants[variant]->inputs;
+  };
+  return {&model.plans, model.sizes, model.info.inputs, inputs_at, &model};
 }
 
 int check_usable(const CudaModel& model, whet_error* error) {

@@ -2,8 +2,9 @@
 
 #include <cstdint>
 
-#include "artifact/model_format.h"
+#include "artifact/sized_plan.h"
 #include "runtime/cuda/device.h"
+#include "runtime/shapes.h"
 #include "whet/model.h"
 
 namespace whet {
@@ -23,9 +24,13 @@ struct CudaModelImage {
   std::uint64_t file_backed;  ///< 1: the weights are unchanged pages of a file and may be dropped once uploaded
 };
 
-/// An open model on a device. Immutable: sessions of several threads share it.
+/// An open model on a device. Immutable: sessions of several threads share it. Of a library for several sizes there is one for
+/// each choice; the others share what the usual one has on the device.
 struct CudaModel {
   CudaModelImage image;
+  SizedView plans;        ///< of the usual one, as the next two
+  CudaModel** variants;   ///< the models of all choices, itself among them
+  whet_size_info* sizes;  ///< describe_sizes
   ModelView view;
   whet_model_info info;
   whet_tensor_info* inputs;
@@ -49,6 +54,9 @@ int cuda_model_open(const CudaModelImage& image, const CudaDriver& driver, const
 void cuda_model_close(CudaModel* model);
 /// Devices whose architecture one of the model's images is for; 0 where the driver does not start.
 int cuda_device_count(const CudaModelImage& image, const CudaDriver& driver, std::uint32_t* count, whet_error* error);
+
+/// The shapes that its inputs may have, of the usual one.
+ModelShapes cuda_model_shapes(const CudaModel& model);
 
 /// 0, or a sentence where the model cannot be used: after a fork, or when its device was lost.
 int check_usable(const CudaModel& model, whet_error* error);

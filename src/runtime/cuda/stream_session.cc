@@ -501,4 +501,15 @@ int cuda_session_set_stream(CudaSession* s, void* stream, whet_error* error) {
   return 0;
 }
 
+void cuda_session_take_over(CudaSession* s, const CudaSession* from) {
+  for (std::uint32_t i = 0; i < s->model->info.inputs; ++i) {
+    write_strides(s->model->inputs[i], s->inputs[i].strides);
+    set_tensor(*s, s->inputs[i], from->inputs[i].place, from->inputs[i].data);
+  }
+  for (std::uint32_t i = 0; i < s->model->info.outputs; ++i)
+    set_tensor(*s, s->outputs[i], from->outputs[i].place, from->outputs[i].data);
+  s->stream = from->stream == from->own_stream ? s->own_stream : from->stream;
+  cuda_session_set_profiling(s, from->profiling);
+}
+
 }  // namespace whet

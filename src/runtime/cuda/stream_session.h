@@ -35,4 +35,8 @@ int cuda_session_set_stream(CudaSession* session, void* stream, whet_error* erro
 int cuda_session_enqueue(CudaSession* session, whet_error* error);
 int cuda_session_wait(CudaSession* session, whet_error* error);
 
+/// Takes over the memory of inputs and outputs, the stream and the profiling of a session of the same library at other
+/// sizes, which has been waited for. Inputs are contiguous from now on.
+void cuda_session_take_over(CudaSession* session, const CudaSession* from);
+
 }  // namespace whet

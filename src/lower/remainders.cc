@@ -1,0 +1,322 @@
+#include "lower/remainders.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "compute/affine.h"
+#include "lower/guards.h"
+#include "lower/rename.h"
+#include "lower/tile_loops.h"
+#include "program/context.h"
+
+namespace whet {
+namespace {
+
+/// Tiles of `factor` iterations along `total`: a guard index*factor + (place in the tile) < total.
+struct Tiling {
+  VarId index;
+  std::int64_t factor = 0;
+  Expr total;
+};
+
+/// A guard that belongs to a tiling.
+struct TileGuard {
+  Tiling tiling;
+  Expr place;             ///< in the tile
+  bool expanded = false;  ///< some loop of the tile is to be unrolled or vectorized
+  bool vector = false;    ///< one is vectorized
+};
+
+/// The guard `condition` as one of tiles that `index` counts; `body` is all that `index` binds, `inside` its tile loops.
+std::optional<TileGuard> tile_guard(const Expr& condition, VarId index, const Stmt& body, const TileLoops& inside) {
+  std::optional<Affine> sum = nonnegative_sum(condition);  // total - 1 - place - index*factor >= 0
+  if (!sum) return std::nullopt;
+  TileGuard guard{.tiling = {.index = index}};
+  Affine place, total{{}, sum->constant + 1};
+  std::int64_t most = 0;
+  for (const auto& [atom, coefficient] : sum->terms) {
+    const Var* v = std::get_if<Var>(&atom->kind);
+    const auto loop = v ? inside.find(v->id) : inside.end();
+    if (v && v->id == index) {
+      guard.tiling.factor = -coefficient;
+    } else if (loop != inside.end() && coefficient < 0) {
+      place.terms.emplace_back(atom, -coefficient);
+      most -= coefficient * (*as_int(loop->second->extent) - 1);
+      guard.vector = guard.vector || loop->second->kind == LoopKind::vectorized;
+      guard.expanded = guard.expanded || is_expanded(*loop->second);
+    } else {
+      total.terms.emplace_back(atom, coefficient);
+    }
+  }
+  guard.tiling.total = to_expr(total), guard.place = to_expr(place);
+  const bool fits = guard.tiling.factor > 1 && most < guard.tiling.factor && has_size(guard.tiling.total);
+  if (!fits || uses(guard.tiling.total, index) || binds_any(body, guard.tiling.total)) return std::nullopt;
+  return guard;
+}
+
+/// Sizes that are tried one by one for what tiles of them leave.
+constexpr std::int64_t kMostTried = 4096;
+
+/// What whole tiles may leave of the total, 0 first: sizes with steps leave few remainders.
+std::vector<std::int64_t> possible_remainders(const std::vector<SizeRange>& sizes, const Tiling& tiling) {
+  SizeValues values;
+  std::vector<std::size_t> used;
+  std::int64_t count = is_of_sizes(tiling.total) ? 1 : kMostTried + 1;
+  for (std::size_t k = 0; k < sizes.size(); ++k) {
+    values.push_back(sizes[k].min);
+    if (!uses(tiling.total, size_var(k))) continue;
+    used.push_back(k);
+    count =
+        std::min(kMostTried + 1, count * std::min(kMostTried + 1, (sizes[k].max - sizes[k].min) / sizes[k].step + 1));
+  }
+  std::vector<bool> seen(static_cast<std::size_t>(tiling.factor), count > kMostTried);
+  seen[0] = true;
+  for (std::int64_t tried = 0; count <= kMostTried && tried < count; ++tried) {
+    seen[static_cast<std::size_t>(floor_mod(value_at(tiling.total, values), tiling.factor))] = true;
+    for (std::size_t k : used) {  // the next combination
+      values[k] += sizes[k].step;
+      if (values[k] <= sizes[k].max) break;
+      values[k] = sizes[k].min;
+    }
+  }
+  std::vector<std::int64_t> possible;
+  for (std::int64_t r = 0; r < tiling.factor; ++r)
+    if (seen[static_cast<std::size_t>(r)]) possible.push_back(r);
+  return possible;
+}
+
+bool same_tiling(const Tiling& a, const Tiling& b) {
+  return a.index == b.index && a.factor == b.factor && same(a.total, b.total);
+}
+
+class RemainderPass {
+ public:
+  RemainderPass(Program& program, bool free_masks)
+      : program_(program), free_masks_(free_masks), facts_(size_ranges(program.sizes)) {}
+
+  Stmt visit(const Stmt& s) {
+    if (!s.defined()) return s;
+    const Facts::Mark mark = facts_.mark();
+    const Stmt out = std::visit(Match{[&](const Loop& n) { return loop(n); }, [&](const Let& n) { return let(n); },
+                                      [&](const If& n) { return branch(n); },
+                                      [&](const Block& n) {
+                                        std::vector<Stmt> body;
+                                        for (const Stmt& part : n.body) body.push_back(visit(part));
+                                        return block(std::move(body));
+                                      },
+                                      [&](const auto&) { return s; }},
+                                s->kind);
+    facts_.rewind(mark);
+    return out;
+  }
+
+ private:
+  Stmt loop(const Loop& n) {
+    const Facts::Mark outside = facts_.mark();
+    enter(facts_, n);
+    const bool counts = (n.kind == LoopKind::serial || n.kind == LoopKind::parallel) && is_const(n.min, 0);
+    const std::optional<Chosen> chosen = counts ? choose(n.index, n.name, n.body) : std::nullopt;
+    Loop made = n;
+    if (!chosen) {
+      made.body = visit(n.body);
+      return make_stmt(std::move(made));
+    }
+    facts_.rewind(outside);
+    const Tiles tiles(*this, *chosen, n.name, n.body);
+    if (n.kind == LoopKind::parallel) {
+      made.body = tiles.chosen_inside();
+      return visit(tiles.counted(make_stmt(std::move(made))));
+    }
+    const Tiling& tiling = chosen->guard.tiling;
+    const Expr all = floordiv(tiling.total + (tiling.factor - 1), tiling.factor);
+    const bool ends_with_last = same(simplify(n.extent, facts_), simplify(all, facts_));
+    made.extent = ends_with_last ? tiles.count() : min(tiles.count(), n.extent);
+    made.body = tiles.whole();
+    Stmt rest = tiles.rest();
+    if (!ends_with_last && rest.defined())
+      rest = make_stmt(If{tiles.count() >= int_const(0) && tiles.count() < n.extent, rest, Stmt()});
+    return visit(tiles.counted(block({make_stmt(std::move(made)), rest})));
+  }
+
+  Stmt branch(const If& n) {
+    const Facts::Mark mark = facts_.mark();
+    enter_if(facts_, n.condition);
+    const Stmt then_body = visit(n.then_body);
+    facts_.rewind(mark);
+    enter_else(facts_, n.condition);
+    return make_stmt(If{n.condition, then_body, visit(n.else_body)});
+  }
+
+  Stmt let(const Let& n) {
+    enter(facts_, n);
+    const std::optional<Chosen> chosen = counts_.contains(n.var) ? std::nullopt : choose(n.var, n.name, n.body);
+    if (!chosen) return make_stmt(Let{n.var, n.name, n.value, visit(n.body)});
+    const Tiles tiles(*this, *chosen, n.name, n.body);
+    return make_stmt(Let{n.var, n.name, n.value, visit(tiles.counted(tiles.chosen_inside()))});
+  }
+
+  // ---- Choosing tilings
+
+  /// A tiling whose tiles can be computed apart.
+  struct Chosen {
+    TileGuard guard;
+    bool exact = false;  ///< the index counts no tile that is empty
+  };
+
+  /// The first tiling by `index` that is to be expanded, and behind whose end nothing happens.
+  std::optional<Chosen> choose(VarId index, const std::string& name, const Stmt& body) const {
+    for (TileGuard& guard : expanded_guards(index, body)) {
+      const bool exact = every_tile_begins(guard.tiling, name);
+      if (exact || stores_under(guard.tiling, body)) return Chosen{std::move(guard), exact};
+    }
+    return std::nullopt;
+  }
+
+  /// The guards of tiles that `index` counts and that are to be expanded, one a tiling.
+  static std::vector<TileGuard> expanded_guards(VarId index, const Stmt& body) {
+    const TileLoops inside = loops_of_tiles(body);
+    std::vector<TileGuard> found;
+    for_each(
+        body,
+        [&](const Stmt& part) {
+          const If* choice = std::get_if<If>(&part->kind);
+          if (!choice || choice->else_body.defined()) return;
+          for (const Expr& condition : conjuncts_of(choice->condition)) {
+            std::optional<TileGuard> guard = tile_guard(condition, index, body, inside);
+            const auto is_same = [&](const TileGuard& other) { return same_tiling(other.tiling, guard->tiling); };
+            if (guard && guard->expanded && std::none_of(found.begin(), found.end(), is_same))
+              found.push_back(*std::move(guard));
+          }
+        },
+        nullptr);
+    return found;
+  }
+
+  /// The first iteration of every tile is within the total: no tile is empty.
+  bool every_tile_begins(const Tiling& tiling, const std::string& name) const {
+    return facts_.proves(var(tiling.index, name) * tiling.factor < tiling.total);
+  }
+
+  /// Everything that `body` stores is under guards of the tiling: tiles behind the total do nothing.
+  static bool stores_under(const Tiling& tiling, const Stmt& body) {
+    const TileLoops inside = loops_of_tiles(body);
+    bool under = true;
+    (void)rewrite(
+        body,
+        [&](const Stmt& part) -> Stmt {
+          if (std::holds_alternative<Store>(part->kind)) under = false;
+          const If* choice = std::get_if<If>(&part->kind);
+          if (!choice || choice->else_body.defined()) return {};
+          for (const Expr& condition : conjuncts_of(choice->condition)) {
+            const std::optional<TileGuard> guard = tile_guard(condition, tiling.index, body, inside);
+            if (guard && same_tiling(guard->tiling, tiling)) return part;
+          }
+          return {};
+        },
+        nullptr);
+    return under;
+  }
+
+  // ---- Making copies
+
+  /// The copies of one tiling's body.
+  class Tiles {
+   public:
+    Tiles(RemainderPass& pass, const Chosen& chosen, const std::string& name, const Stmt& body)
+        : pass_(pass),
+          guard_(chosen.guard),
+          name_(name),
+          body_(body),
+          inside_(loops_of_tiles(body)),
+          exact_(chosen.exact),
+          count_(var(pass.program_.fresh_var(), name + ".whole")) {
+      pass.counts_.insert(std::get<Var>(count_->kind).id);
+    }
+
+    /// How many tiles are whole.
+    const Expr& count() const { return count_; }
+    Stmt counted(Stmt body) const {
+      const Expr value = floordiv(guard_.tiling.total, guard_.tiling.factor);
+      return make_stmt(Let{std::get<Var>(count_->kind).id, name_ + ".whole", value, std::move(body)});
+    }
+
+    Stmt whole() const { return with_limit(Expr()); }
+
+    /// What is left behind the whole tiles.
+    Stmt rest() const {
+      const std::int64_t factor = guard_.tiling.factor;
+      const Expr left = guard_.tiling.total - count_ * factor;
+      if (factor > kMostTried) return make_stmt(If{left >= int_const(1), last_tile(left), Stmt()});
+      const std::vector<std::int64_t> possible = possible_remainders(pass_.program_.sizes, guard_.tiling);
+      if (possible.size() == 1) return {};
+      const std::int64_t stores = unrolled_stores(body_) * static_cast<std::int64_t>(possible.size() - 1) / 2;
+      const bool masked = guard_.vector && pass_.free_masks_;
+      if (masked || factor > kMostRemainders || pass_.added_stores_ + stores > kMaxEdgeStores)
+        return make_stmt(If{left >= int_const(1), last_tile(left), Stmt()});
+      pass_.added_stores_ += stores;
+      return remainders(left, possible);
+    }
+
+    /// The body as it is inside of its loop or let.
+    Stmt chosen_inside() const {
+      const Expr index = var(guard_.tiling.index, name_);
+      Stmt last = rest();
+      if (exact_ && !last.defined()) return whole();
+      if (!exact_ && last.defined()) last = make_stmt(If{index <= count_ && count_ >= int_const(0), last, Stmt()});
+      return make_stmt(If{index < count_, whole(), last});
+    }
+
+   private:
+    /// The copies for these remainders.
+    Stmt remainders(const Expr& left, std::span<const std::int64_t> possible) const {
+      if (possible.size() == 1) return possible[0] == 0 ? Stmt() : last_tile(int_const(possible[0]));
+      const std::size_t half = possible.size() / 2;
+      const Stmt low = remainders(left, possible.first(half)), high = remainders(left, possible.subspan(half));
+      const Expr limit = int_const(possible[half]);
+      return low.defined() ? make_stmt(If{left < limit, low, high}) : make_stmt(If{left >= limit, high, Stmt()});
+    }
+
+    /// The body of the tile behind the whole ones, of as many iterations.
+    Stmt last_tile(const Expr& iterations) const {
+      const std::pair<VarId, Expr> last(guard_.tiling.index, count_);
+      return rewrite(with_limit(iterations), nullptr,
+                     [&](const Expr& e) { return substitute(e, Substitution(&last, 1)); });
+    }
+
+    /// The body with guards of the tiling as `place < limit`; without them where the limit is undefined.
+    Stmt with_limit(const Expr& limit) const {
+      return with_conditions(body_, [&](const Expr& condition) -> Expr {
+        const std::optional<TileGuard> guard = tile_guard(condition, guard_.tiling.index, body_, inside_);
+        if (!guard || !same_tiling(guard->tiling, guard_.tiling)) return {};
+        return limit.defined() ? guard->place < limit : bool_const(true);
+      });
+    }
+
+    RemainderPass& pass_;
+    const TileGuard& guard_;
+    const std::string& name_;
+    const Stmt& body_;
+    const TileLoops inside_;
+    const bool exact_;
+    const Expr count_;
+  };
+
+  Program& program_;
+  const bool free_masks_;
+  Facts facts_;
+  std::set<VarId> counts_;  ///< lets of how many tiles are whole
+  std::int64_t added_stores_ = 0;
+};
+
+}  // namespace
+
+Result<Program> exact_remainders(Program program, bool free_masks) {
+  if (program.sizes.empty() || !program.body.defined()) return program;
+  program.body = RemainderPass(program, free_masks).visit(program.body);
+  return rename_apart(std::move(program));
+}
+
+}  // namespace whet

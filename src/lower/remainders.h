@@ -1,0 +1,29 @@
+#pragma once
+
+#include "base/result.h"
+#include "program/program.h"
+
+namespace whet {
+
+/// Makes tails of sizes exact: what a tile of f iterations leaves of n is computed by a copy of the tile with n mod f iterations, one for
+/// each remainder that the sizes can leave.
+///   for o in 0 .. (n + f - 1) div f          let q = n div f
+///     unroll i in 0 .. f                     for o in 0 .. q
+///       if o*f + i < n                         unroll i in 0 .. f
+///         S(o*f + i)                    =>       S(o*f + i)
+///                                            if n - q*f < 4: ..., if n - q*f >= 4: ...   (halves until a remainder r is known)
+///                                              unroll i in 0 .. f
+///                                                if i < r
+///                                                  S(q*f + i)
+/// n is an expression of sizes and of outer loops, o a loop or a digit of one. Where o is a digit, or its loop is parallel, the choice
+/// stands inside. Guards over other loops than unrolled and vectorized ones stay: `resolve_guards` narrows those loops.
+/// One copy, guarded by i < n - q*f, stands for all remainders where f is above kMostRemainders, where copies would be more than
+/// kMaxEdgeStores, or where i is of a vector and masks are free.
+/// Needs:  guards as Ifs; a program without sizes is left as it is.
+/// Leaves: the same values computed; each variable bound once.
+Result<Program> exact_remainders(Program, bool free_masks);
+
+/// The largest tile whose remainders have copies of their own.
+constexpr std::int64_t kMostRemainders = 16;
+
+}  // namespace whet

@@ -1,0 +1,322 @@
+// Lowering of DAGs with sizes: one program that is right at each of them.
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <map>
+
+#include "base/testing/random_cases.h"
+#include "lower/guards.h"
+#include "lower/lower.h"
+#include "lower/testing/arguments.h"
+#include "lower/testing/random_schedule.h"
+#include "lower/testing/verify_passes.h"
+#include "program/interpret.h"
+#include "schedule/steps.h"
+#include "schedule/steps_for_sizes.h"
+
+namespace whet {
+namespace sized_lower_test {
+
+Target wide() { return *parse_target("cpu -mcpu=skylake-avx512 -threads=2"); }
+Target narrow() { return *parse_target("cpu -mcpu=haswell -threads=2"); }
+
+LoopTree tree_after(const char* text, const char* steps) {
+  const Result<ComputeDag> dag = parse_dag(text);
+  EXPECT_TRUE(dag.ok()) << (dag.ok() ? "" : dag.error().message);
+  const Result<LoopTree> tree = replay(*dag, *parse_steps(steps));
+  EXPECT_TRUE(tree.ok()) << (tree.ok() ? "" : tree.error().message);
+  return *tree;
+}
+
+/// The program after `pass`, without its list of buffers.
+std::string after(const char* pass, const char* text, const char* steps, const Target& target = wide()) {
+  const Result<Lowered> lowered = lower_until(tree_after(text, steps), target, pass);
+  if (!lowered.ok()) return lowered.error().message;
+  const std::string program = to_text(lowered->program);
+  return program.substr(program.find("run\n") + 4);
+}
+
+constexpr const char* kRow = R"(
+n = SIZE 1..512 at 64
+x = PLACEHOLDER [n]
+y(i) = (x[i] + 1f) for i in n
+return y
+)";
+
+constexpr const char* kProduct = R"(
+n = SIZE 1..512 at 64
+x = PLACEHOLDER [n, 24]
+w = PLACEHOLDER [24, 64] const
+c(i, j) += (x[i, r]*w[r, j]) for i in n, j in 64, r in 24
+y(i, j) = max(c[i, j], 0f) for i in n, j in 64
+return y
+)";
+
+TEST(Remainders, OfATileHaveACopyEach) {
+  EXPECT_EQ(after("remainders", kRow, "split l0 4 guard; unroll l2"), R"(  let i.0.whole = floordiv(n, 4)
+  for i.0 in 0 .. i.0.whole
+    unroll i.1 in 0 .. 4
+      y[((i.0*4) + i.1)] = (x[((i.0*4) + i.1)] + 1f)
+  if ((n - (i.0.whole*4)) < 2)
+    if ((n - (i.0.whole*4)) >= 1)
+      unroll i.1 in 0 .. 4
+        if (i.1 < 1)
+          y[((i.0.whole*4) + i.1)] = (x[((i.0.whole*4) + i.1)] + 1f)
+  else
+    if ((n - (i.0.whole*4)) < 3)
+      unroll i.1 in 0 .. 4
+        if (i.1 < 2)
+          y[((i.0.whole*4) + i.1)] = (x[((i.0.whole*4) + i.1)] + 1f)
+    else
+      unroll i.1 in 0 .. 4
+        if (i.1 < 3)
+          y[((i.0.whole*4) + i.1)] = (x[((i.0.whole*4) + i.1)] + 1f)
+)");
+}
+TEST(Remainders, AreChosenInsideOfParallelLoops) {
+  EXPECT_EQ(after("remainders", kRow, "split l0 2 guard; unroll l2; parallel l1"), R"(  let i.0.whole = floordiv(n, 2)
+  parallel i.0 in 0 .. floordiv((n + 1), 2)
+    if (i.0 < i.0.whole)
+      unroll i.1 in 0 .. 2
+        y[((i.0*2) + i.1)] = (x[((i.0*2) + i.1)] + 1f)
+    else
+      if ((n - (i.0.whole*2)) >= 1)
+        unroll i.1 in 0 .. 2
+          if (i.1 < 1)
+            y[((i.0.whole*2) + i.1)] = (x[((i.0.whole*2) + i.1)] + 1f)
+)");
+}
+TEST(Remainders, OfVectorsAreMaskedWhereMasksAreFree) {
+  EXPECT_EQ(after("verify", kRow, "split l0 16 guard; vectorize l2"), R"(  let i.0.whole = floordiv(n, 16)
+  for i.0 in 0 .. i.0.whole
+    vector i.1 in 0 .. 16
+      y[((i.0*16) + i.1)] = (x[((i.0*16) + i.1)] + 1f)
+  if (n >= ((i.0.whole*16) + 1))
+    vector i.1 in 0 .. 16
+      if (((i.0.whole*16) + i.1) < n)
+        y[((i.0.whole*16) + i.1)] = (x[((i.0.whole*16) + i.1)] + 1f)
+)");
+  EXPECT_EQ(after("verify", kRow, "split l0 2 guard; vectorize l2", narrow()), R"(  let i.0.whole = floordiv(n, 2)
+  for i.0 in 0 .. i.0.whole
+    vector i.1 in 0 .. 2
+      y[((i.0*2) + i.1)] = (x[((i.0*2) + i.1)] + 1f)
+  if (n >= ((i.0.whole*2) + 1))
+    y[(i.0.whole*2)] = (x[(i.0.whole*2)] + 1f)
+)");
+}
+TEST(Remainders, AreNoneWhereTheFactorDividesAtAllSizes) {
+  constexpr const char* kEven = R"(
+n = SIZE 1..64 at 3
+x = PLACEHOLDER [(n*16)]
+y(i) = (x[i] + 1f) for i in (n*16)
+return y
+)";
+  EXPECT_EQ(after("verify", kEven, "split l0 16 guard; vectorize l2"), R"(  for i.0 in 0 .. n
+    vector i.1 in 0 .. 16
+      y[((i.0*16) + i.1)] = (x[((i.0*16) + i.1)] + 1f)
+)");
+}
+TEST(Remainders, ThatNoStepOfTheSizeLeavesAreLeftOut) {
+  constexpr const char* kSteps = R"(
+n = SIZE 8..64:4 at 16
+x = PLACEHOLDER [n]
+y(i) = (x[i] + 1f) for i in n
+return y
+)";
+  EXPECT_EQ(after("remainders", kSteps, "split l0 4 guard; unroll l2; parallel l1"), R"(  let i.0.whole = floordiv(n, 4)
+  parallel i.0 in 0 .. floordiv((n + 3), 4)
+    unroll i.1 in 0 .. 4
+      y[((i.0*4) + i.1)] = (x[((i.0*4) + i.1)] + 1f)
+)");
+  EXPECT_EQ(after("verify", kSteps, "split l0 8 guard; unroll l2"), R"(  let i.0.whole = floordiv(n, 8)
+  for i.0 in 0 .. i.0.whole
+    unroll i.1 in 0 .. 8
+      y[((i.0*8) + i.1)] = (x[((i.0*8) + i.1)] + 1f)
+  if (n >= ((i.0.whole*8) + 4))
+    unroll i.1 in 0 .. 4
+      y[((i.0.whole*8) + i.1)] = (x[((i.0.whole*8) + i.1)] + 1f)
+)");
+}
+TEST(Remainders, OfSerialTilesAreLoopsThatEndEarlier) {
+  EXPECT_EQ(after("verify", kRow, "split l0 6 guard"), R"(  for i.0 in 0 .. floordiv((n + 5), 6)
+    for i.1 in 0 .. min((n - (i.0*6)), 6)
+      y[((i.0*6) + i.1)] = (x[((i.0*6) + i.1)] + 1f)
+)");
+}
+
+constexpr const char* kPadded = R"(
+n = SIZE 4..512 at 64
+x = PLACEHOLDER [n]
+y(i) += select(((i + r) >= 1) && ((i + r) < (n + 1)), x[((i + r) - 1)], 0f) for i in n, r in 3
+return y
+)";
+
+TEST(Interiors, TestNothingBetweenThePaddings) {
+  const std::string program = after("verify", kPadded, "split l0 4 guard; reorder l2 l1 l3; unroll l3");
+  const std::size_t middle = program.find("  for i.0 in 1 .. i.0.end\n"), edge = program.find("  for i.0 in max(");
+  ASSERT_NE(middle, std::string::npos) << program;
+  ASSERT_NE(edge, std::string::npos) << program;
+  EXPECT_EQ(program.substr(middle, edge - middle), R"(  for i.0 in 1 .. i.0.end
+    unroll i.1 in 0 .. 4
+      y[((i.0*4) + i.1)] = 0f
+    for r in 0 .. 3
+      unroll i.1 in 0 .. 4
+        y[((i.0*4) + i.1)] = (y[((i.0*4) + i.1)] + x[((((i.0*4) + r) + i.1) - 1)])
+)");
+}
+
+std::int64_t stores_in(const Program& program) {
+  std::int64_t count = 0;
+  for_each(program.body, [&](const Stmt& s) { count += std::holds_alternative<Store>(s->kind); }, nullptr);
+  return count;
+}
+
+TEST(Remainders, LeaveNothingToCut) {
+  const LoopTree tree = tree_after(kProduct,
+                                   "split l0 8 guard; split l1 32 guard; reorder l7 l5 l2 l6 l8; "
+                                   "reverse_compute_at o3 l5 registers; unroll l6; vectorize l8; unroll l9; vectorize "
+                                   "l10; parallel l7");
+  std::map<std::string, std::int64_t> stores;
+  const Result<Lowered> lowered = lower(tree, wide(), {}, [&](std::string_view pass, const Program& program) {
+    stores[std::string(pass)] = stores_in(program);
+    return ok_status();
+  });
+  ASSERT_TRUE(lowered.ok()) << lowered.error().message;
+  EXPECT_EQ(stores["remainders"], 8 * stores["generate"]);
+  EXPECT_EQ(stores["resolve_guards"], stores["remainders"]);
+}
+
+/// Arguments and outputs at sizes.
+struct Ran {
+  std::vector<Tensor> arguments;
+  double error = 0;
+};
+Result<Ran> run_at(const Lowered& lowered, const ComputeDag& exact, const std::vector<Tensor>& inputs,
+                   const SizeValues& sizes, int workers) {
+  WHET_TRY(std::vector<Tensor> arguments, testing::arguments_of(lowered, exact, inputs, sizes));
+  WHET_RETURN_IF_ERROR(interpret(lowered.program, arguments, {.workers = workers}));
+  WHET_TRY(const double error, testing::worst_output(lowered, exact, inputs, arguments));
+  return Ran{std::move(arguments), error};
+}
+
+std::vector<Tensor> outputs_of(const Lowered& lowered, const std::vector<Tensor>& arguments) {
+  std::vector<Tensor> outputs;
+  for (std::size_t k = 0; k < arguments.size(); ++k)
+    if (lowered.arguments[k].kind == KernelArgument::Kind::output) outputs.push_back(arguments[k]);
+  return outputs;
+}
+
+bool same_bits(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
+  for (std::size_t k = 0; k < a.size(); ++k)
+    if (a[k].bytes() != b[k].bytes() ||
+        std::memcmp(a[k].data(), b[k].data(), static_cast<std::size_t>(a[k].bytes())) != 0)
+      return false;
+  return true;
+}
+
+bool is_refusal(const Error& error) { return error.kind == ErrorKind::unsupported || error.kind == ErrorKind::limit; }
+
+TEST(EverySizedSchedule, KeepsTheMeaningAtEverySize) {
+  const int cases = testing::random_cases(200);
+  int lowered_ones = 0, compared = 0;
+  for (int seed = 0; seed < cases; ++seed) {
+    Rng rng(static_cast<std::uint64_t>(seed) + 7000);
+    const ComputeDag dag = testing::random_sized_dag(rng);
+    const Steps steps = testing::random_steps(dag, rng, 40);
+    const Target target = seed % 2 == 0 ? wide() : narrow();
+    const char* const pass = seed % 3 == 0 ? "verify" : "simplify_unrolled";
+    const Result<LoopTree> tree = replay(dag, steps);
+    ASSERT_TRUE(tree.ok()) << tree.error().message;
+    const Result<Lowered> lowered = lower_until(*tree, target, pass, testing::verify_pass);
+    if (!lowered.ok() && is_refusal(lowered.error())) continue;
+    ASSERT_TRUE(lowered.ok()) << "seed " << seed << ": " << lowered.error().message << "\n"
+                              << to_text(steps) << "\n"
+                              << to_text(dag);
+    ++lowered_ones;
+    for (const SizeValues& values : testing::some_values(lowered->program.sizes, rng)) {
+      const std::string place = "seed " + std::to_string(seed) + ", first size " + std::to_string(values[0]) + "\n" +
+                                to_text(steps) + "\n" + to_text(dag);
+      const ComputeDag exact = dag_at(dag, values);
+      const std::vector<Tensor> inputs = testing::random_inputs(exact, rng);
+      const Result<Ran> ran = run_at(*lowered, exact, inputs, values, 1 + seed % 3);
+      ASSERT_TRUE(ran.ok()) << ran.error().message << "\n" << place << to_text(lowered->program);
+      ASSERT_LT(ran->error, 1e-4) << place << to_text(lowered->program);
+      const Result<LoopTree> exact_tree = replay(exact, steps);
+      if (!exact_tree.ok()) continue;  // a tile is larger than the axis
+      const Result<Lowered> exact_lowered = lower_until(*exact_tree, target, pass);
+      if (!exact_lowered.ok()) continue;
+      const Result<Ran> exact_ran = run_at(*exact_lowered, exact, inputs, {}, 1 + seed % 3);
+      ASSERT_TRUE(exact_ran.ok()) << exact_ran.error().message << place;
+      EXPECT_TRUE(same_bits(outputs_of(*lowered, ran->arguments), outputs_of(*exact_lowered, exact_ran->arguments)))
+          << place;
+      ++compared;
+    }
+  }
+  EXPECT_GE(lowered_ones, cases / 2);
+  EXPECT_GE(compared, 2 * cases);
+}
+
+TEST(EverySizedSchedule, ComesOfAScheduleOfOneSize) {
+  const int cases = testing::random_cases(100);
+  int right = 0;
+  for (int seed = 0; seed < cases; ++seed) {
+    Rng rng(static_cast<std::uint64_t>(seed) + 8000);
+    const ComputeDag dag = testing::random_sized_dag(rng);
+    const Result<Steps> steps = steps_for_sizes(dag, testing::random_steps(dag_at(dag, dag.at), rng, 40));
+    if (!steps.ok()) continue;
+    const Result<LoopTree> tree = replay(dag, *steps);
+    ASSERT_TRUE(tree.ok()) << tree.error().message;
+    const Result<Lowered> lowered = lower(*tree, seed % 2 == 0 ? wide() : narrow(), {}, testing::verify_pass);
+    if (!lowered.ok() && is_refusal(lowered.error())) continue;
+    ASSERT_TRUE(lowered.ok()) << "seed " << seed << ": " << lowered.error().message;
+    EXPECT_EQ(lowered->program.sizes, dag.sizes) << "no size is left out";
+    for (const SizeValues& values : testing::some_values(dag.sizes, rng)) {
+      const ComputeDag exact = dag_at(dag, values);
+      const Result<Ran> ran = run_at(*lowered, exact, testing::random_inputs(exact, rng), values, 1 + seed % 3);
+      ASSERT_TRUE(ran.ok()) << "seed " << seed << ": " << ran.error().message << "\n"
+                            << to_text(*steps) << "\n"
+                            << to_text(dag);
+      ASSERT_LT(ran->error, 1e-4) << "seed " << seed << "\n" << to_text(*steps) << "\n" << to_text(dag);
+    }
+    ++right;
+  }
+  EXPECT_GE(right, cases / 2);
+}
+
+TEST(EverySizedSchedule, OfATileIsRightAtAllSizes) {
+  const ComputeDag dag = *parse_dag(kProduct);
+  for (const char* steps :
+       {"split l0 8 guard; split l1 32 guard; reorder l7 l5 l2 l6 l8; cache_write o2 l5; unroll l6; "
+        "vectorize l8",
+        "split l0 3 overlap; split l3 16 guard; split l8 4 guard; unroll l10",
+        "split l3 8 guard; split l4 16 guard; reorder l5 l7 l6 l8; fuse l5 l7; parallel l9; unroll "
+        "l6; vectorize l8"}) {
+    const Result<LoopTree> tree = replay(dag, *parse_steps(steps));
+    ASSERT_TRUE(tree.ok()) << steps << ": " << tree.error().message;
+    const Result<Lowered> lowered = lower(*tree, wide(), {}, testing::verify_pass);
+    ASSERT_TRUE(lowered.ok()) << lowered.error().message;
+    for (std::int64_t n = lowered->program.sizes[0].min; n <= 512; n += n < 34 ? 1 : 239) {
+      Rng rng(static_cast<std::uint64_t>(n));
+      const ComputeDag exact = dag_at(dag, {n});
+      const Result<Ran> ran = run_at(*lowered, exact, testing::random_inputs(exact, rng), {n}, 2);
+      ASSERT_TRUE(ran.ok()) << n << ": " << ran.error().message;
+      ASSERT_LT(ran->error, 1e-4) << n;
+    }
+  }
+}
+
+TEST(Lower, OfSizesNeedsACpuAndATensorOfItsOwn) {
+  const LoopTree tree = tree_after(kRow, "");
+  EXPECT_EQ(lower(tree, *parse_target("cuda -arch=sm_86 -sms=7")).error().message,
+            "cuda has no sized kernels; name the sizes");
+  EXPECT_EQ(lower(tree, wide(), {1024}).error().message, "an output with sizes cannot be a part of a tensor yet");
+  const Result<Lowered> lowered = lower(tree, wide());
+  ASSERT_TRUE(lowered.ok());
+  ASSERT_EQ(lowered->arguments.size(), 3u);
+  EXPECT_EQ(lowered->arguments[0].kind, KernelArgument::Kind::sizes);
+  EXPECT_EQ(lowered->arguments[1].type, (TensorType{DType::f32, {512}}));
+}
+
+}  // namespace sized_lower_test
+}  // namespace whet

@@ -1,0 +1,306 @@
+#include "ranges/ranges.h"
+
+#include <gtest/gtest.h>
+
+#include "import/zoo/zoo.h"
+#include "passes/optimize.h"
+#include "passes/testing/graph_builder.h"
+#include "task/group_dag.h"
+
+namespace whet {
+namespace {
+
+using testing::GraphBuilder;
+
+/// A network of a builder's graph.
+using Build = std::function<Graph(GraphBuilder&, const SizeValues&)>;
+ReadAtSizes network(const Build& build) {
+  return [build](const SizeValues& sizes) -> Result<FusedGraph> {
+    GraphBuilder builder;
+    return optimize(build(builder, sizes), {});
+  };
+}
+
+std::string message(const Result<Family>& family) { return family.ok() ? "found" : family.error().message; }
+
+std::vector<std::pair<std::string, std::vector<SizeBox>>> boxes_of(const Family& family) {
+  std::vector<std::pair<std::string, std::vector<SizeBox>>> all;
+  for (const Variant& variant : family.variants) all.emplace_back(to_text(family.sizes, variant.at), variant.boxes);
+  return all;
+}
+
+/// The DAGs of all groups, at each size of the family.
+void expect_all_sizes(const Family& family, const ReadAtSizes& read) {
+  ASSERT_EQ(family.sizes.size(), 1u);
+  for (std::int64_t n = family.sizes[0].min; n <= family.sizes[0].max; n += family.sizes[0].step) {
+    const Variant* variant = variant_at(family, {n});
+    ASSERT_NE(variant, nullptr) << n;
+    const auto fused = read({n});
+    ASSERT_TRUE(fused.ok());
+    int weight = 0;
+    for (const SizedTask& task : variant->tasks) {
+      weight += task.task.weight;
+      const ComputeDag at = dag_at(task.task.dag, values_of(task, {n}));
+      for (const int g : task.task.groups) {
+        const auto dag = group_dag(*fused, fused->groups[static_cast<std::size_t>(g)]);
+        EXPECT_TRUE(dag.ok() && same_dag(at, *dag)) << n << "\n" << to_text(task.task.dag) << to_text(*dag);
+      }
+    }
+    EXPECT_LE(weight, static_cast<int>(fused->groups.size()));
+  }
+}
+
+Graph dense_layers(GraphBuilder& build, std::int64_t rows) {
+  const ValueId x = build.input("x", {rows, 16});
+  const ValueId y = build.add("first", MatMulOperator{}, {x, build.constant("w", {16, 24})});
+  const ValueId z = build.add("second", MatMulOperator{}, {build.relu("r", y), build.constant("v", {24, 8})});
+  return build.finish({build.relu("y", z)});
+}
+
+TEST(FindFamily, FindsOneVariantWhereEachNumberIsAFunction) {
+  const auto read = network([](GraphBuilder& build, const SizeValues& s) { return dense_layers(build, s[0]); });
+  const auto family = find_family({{"n", 2, 40}}, read);
+  ASSERT_TRUE(family.ok()) << message(family);
+  ASSERT_EQ(family->variants.size(), 1u);
+  EXPECT_EQ(family->points, 39);
+  EXPECT_EQ(family->checked, 39);
+  const Variant& variant = family->variants[0];
+  EXPECT_EQ(variant.at, SizeValues{40});
+  ASSERT_EQ(variant.tasks.size(), 2u);
+  EXPECT_EQ(to_text(variant.tasks[0].task.dag).substr(0, 22), "n = SIZE 2..40 at 40\np");
+  EXPECT_EQ(variant.tasks[0].task.key, workload_key(dag_at(variant.tasks[0].task.dag, {40})));
+  ASSERT_EQ(variant.forms.size(), 1u);
+  EXPECT_EQ(variant.forms[0].first, "n");
+  expect_all_sizes(*family, read);
+}
+
+TEST(FindFamily, GivesATaskTheFewestSizes) {
+  const auto read = network([](GraphBuilder& build, const SizeValues& s) { return dense_layers(build, s[0] * s[1]); });
+  const auto family = find_family({{"b", 1, 4}, {"n", 2, 9}}, read);
+  ASSERT_TRUE(family.ok()) << message(family);
+  ASSERT_EQ(family->variants.size(), 1u);
+  const SizedTask& task = family->variants[0].tasks[0];
+  ASSERT_EQ(task.sizes.size(), 1u) << "the rows of a product are one size";
+  EXPECT_EQ(task.task.dag.sizes[0].name, "b*n");
+  EXPECT_EQ(task.task.dag.sizes[0].min, 2);
+  EXPECT_EQ(task.task.dag.sizes[0].max, 36);
+  EXPECT_EQ(values_of(task, {3, 7}), SizeValues{21});
+}
+
+/// A mean over the size divides by it, and a window of stride 2 halves it.
+TEST(FindFamily, KnowsQuotientsAndDivisors) {
+  const auto read = network([](GraphBuilder& build, const SizeValues& s) {
+    const ValueId x = build.input("x", {1, 3, 12, s[0]});
+    const ValueId y = build.conv("c", x, 4, 3, 2, 1);
+    const ValueId mean = build.add("mean", ReduceOperator{ReduceKind::mean, {2, 3}, true}, {build.relu("r", y)});
+    return build.finish({build.binary("y", BinaryKind::sub, y, mean)});
+  });
+  const auto family = find_family({{"n", 3, 40}}, read);
+  ASSERT_TRUE(family.ok()) << message(family);
+  expect_all_sizes(*family, read);
+}
+
+TEST(FindFamily, MakesVariantsOfNeighboursWithOneStructure) {
+  const auto read = network([](GraphBuilder& build, const SizeValues& s) {
+    const ValueId x = build.input("x", {s[0], 8});
+    return build.finish({s[0] < 16 ? build.relu("y", x) : build.unary("y", UnaryKind::tanh, x)});
+  });
+  const auto family = find_family({{"n", 1, 32}}, read);
+  ASSERT_TRUE(family.ok()) << message(family);
+  using Boxes = std::vector<SizeBox>;
+  EXPECT_EQ(boxes_of(*family),
+            (std::vector<std::pair<std::string, Boxes>>{{"n=15", Boxes{{{1}, {15}}}}, {"n=32", Boxes{{{16}, {32}}}}}));
+  EXPECT_EQ(variant_at(*family, {15}), &family->variants[0]);
+  EXPECT_EQ(variant_at(*family, {16}), &family->variants[1]);
+  EXPECT_EQ(variant_at(*family, {33}), nullptr);
+  expect_all_sizes(*family, read);
+}
+
+/// Alternating structures: each of them is several boxes.
+TEST(FindFamily, JoinsBoxesOfOneStructure) {
+  const auto read = network([](GraphBuilder& build, const SizeValues& s) {
+    const ValueId x = build.input("x", {s[0], 8});
+    return build.finish({s[0] % 2 == 0 ? build.relu("y", x) : build.unary("y", UnaryKind::tanh, x)});
+  });
+  const auto family = find_family({{"n", 1, 8}}, read);
+  ASSERT_TRUE(family.ok()) << message(family);
+  ASSERT_EQ(family->variants.size(), 2u);
+  EXPECT_EQ(family->variants[0].boxes.size(), 4u);
+  expect_all_sizes(*family, read);
+}
+
+TEST(FindFamily, TakesPartsOfTheLargestConstants) {
+  const auto read = network([](GraphBuilder& build, const SizeValues& s) {
+    const ValueId x = build.input("x", {s[0], 8});
+    Tensor table(DType::f32, {s[0], 8});
+    for (std::int64_t i = 0; i < table.size(); ++i) table.set(i, 0.25 * static_cast<double>(i % 37));
+    return build.finish({build.plus("y", x, build.graph.add_constant("table", table))});
+  });
+  const auto family = find_family({{"n", 2, 20}}, read);
+  ASSERT_TRUE(family.ok()) << message(family);
+  ASSERT_EQ(family->variants.size(), 1u);
+  EXPECT_EQ(family->variants[0].windows.size(), 1u);
+  EXPECT_TRUE(family->variants[0].windows.begin()->second.begin.empty()) << "all begin with the first row";
+  expect_all_sizes(*family, read);
+}
+
+TEST(FindFamily, PutsAWindowWhereItLies) {
+  const auto read = network([](GraphBuilder& build, const SizeValues& s) {
+    const ValueId x = build.input("x", {s[0], 8});
+    Tensor table(DType::f32, {s[0], 8});  // the last rows of a table
+    for (std::int64_t i = 0; i < table.size(); ++i) table.set(i, static_cast<double>(i - table.size()));
+    return build.finish({build.plus("y", x, build.graph.add_constant("table", table))});
+  });
+  const auto family = find_family({{"n", 2, 20}}, read);
+  ASSERT_TRUE(family.ok()) << message(family);
+  const ConstantWindow& window = family->variants[0].windows.begin()->second;
+  ASSERT_EQ(window.begin.size(), 2u);
+  EXPECT_EQ(value_at(window.begin[0], {5}), 15);
+  EXPECT_FALSE(window.begin[1].defined());
+}
+
+TEST(FindFamily, HasOffsetsOfPartsThatAreWrittenInPlace) {
+  const auto read = network([](GraphBuilder& build, const SizeValues& s) {
+    const ValueId x = build.input("x", {s[0], 16});
+    const ValueId a = build.add("a", MatMulOperator{}, {x, build.constant("w", {16, 16})});
+    const ValueId b = build.add("b", MatMulOperator{}, {x, build.constant("v", {16, 16})});
+    return build.finish({build.relu("y", build.add("both", ConcatOperator{0}, {a, b}))});
+  });
+  const auto family = find_family({{"n", 2, 20}}, read);
+  ASSERT_TRUE(family.ok()) << message(family);
+  expect_all_sizes(*family, read);
+  for (const auto& [id, offset] : family->variants[0].offsets) EXPECT_EQ(value_at(offset, {10}) % 64, 0);
+}
+
+TEST(FindFamily, FindsTheZooByBatch) {
+  for (const char* name : {"mlp", "lstm"}) {
+    const ReadAtSizes read = [&](const SizeValues& s) -> Result<FusedGraph> {
+      WHET_TRY(Graph graph, zoo_model(name, {.batch = s[0]}));
+      return optimize(std::move(graph), {});
+    };
+    const auto family = find_family({{"batch", 1, 12}}, read);
+    ASSERT_TRUE(family.ok()) << name << ": " << message(family);
+    EXPECT_LE(family->variants.size(), 4u) << name;
+    expect_all_sizes(*family, read);
+  }
+}
+
+// ---- What is refused
+
+TEST(FindFamily, SaysUpToWhichSizeTheModelCanBeRead) {
+  const ReadAtSizes read = [](const SizeValues& s) -> Result<FusedGraph> {
+    if (s[0] > 30) return Error{"node \"Slice_12\": " + std::to_string(s[0]) + " of the 30 rows of \"pos\""};
+    GraphBuilder build;
+    return optimize(dense_layers(build, s[0]), {});
+  };
+  EXPECT_EQ(message(find_family({{"n", 1, 40}}, read)),
+            "--sizes n=1..40: at n = 31 the model cannot be read: node \"Slice_12\": 31 of the 30 rows of \"pos\"; "
+            "expected n=1..30");
+}
+
+TEST(FindFamily, SaysAtWhichStepTheModelCanBeRead) {
+  const ReadAtSizes read = [](const SizeValues& s) -> Result<FusedGraph> {
+    if (s[0] % 32 != 0) return Error{"shapes do not broadcast (node \"add\")"};
+    GraphBuilder build;
+    return optimize(dense_layers(build, s[0]), {});
+  };
+  EXPECT_EQ(
+      message(find_family({{"x.3", 64, 320}}, read)),
+      "--sizes x.3=64..320: at x.3 = 65 the model cannot be read: shapes do not broadcast (node \"add\"); the model "
+      "can be read at every 32nd: --sizes x.3=64..320:32");
+  EXPECT_EQ(message(find_family({{"x.3", 64, 320, 32}}, read)), "found");
+}
+
+TEST(FindFamily, SaysThatStepsAreUnrolled) {
+  const auto read = network([](GraphBuilder& build, const SizeValues& s) {
+    ValueId x = build.input("x", {s[0], 8});
+    for (std::int64_t step = 0; step < s[0]; ++step)
+      x = build.add("step_" + std::to_string(step), SoftmaxOperator{1}, {x});
+    return build.finish({x});
+  });
+  const auto family = find_family({{"x.0", 1, 32}}, read);
+  EXPECT_EQ(message(family),
+            "node \"step_16\": the model has 17 nodes at x.0 = 17 and 16 at x.0 = 16: its steps are unrolled; name the "
+            "sizes: --sizes x.0={16,17}");
+  const auto listed = exact_family({"x.0"}, {{1, 4, 9}}, read);
+  ASSERT_TRUE(listed.ok()) << message(listed);
+  EXPECT_EQ(listed->variants.size(), 3u);
+  EXPECT_NE(variant_at(*listed, {4}), nullptr);
+  EXPECT_EQ(variant_at(*listed, {5}), nullptr);
+}
+
+TEST(FindFamily, RefusesAConstantThatIsNoPartOfTheLargest) {
+  for (const std::int64_t bad : {2, 17, 31}) {
+    const auto read = network([&](GraphBuilder& build, const SizeValues& s) {
+      const ValueId x = build.input("x", {s[0], 8});
+      Tensor table(DType::f32, {s[0], 8});
+      for (std::int64_t i = 0; i < table.size(); ++i) table.set(i, static_cast<double>(i));
+      if (s[0] == bad) table.set(5, -1);
+      return build.finish({build.plus("y", x, build.graph.add_constant("bias_table", table))});
+    });
+    const std::string n = std::to_string(bad);
+    EXPECT_EQ(message(find_family({{"n", 2, 32}}, read)),
+              "constant \"bias_table\" at n = " + n + " is no part of the one at n = 32; name the sizes: --sizes n={" +
+                  n + ",32}");
+  }
+}
+
+/// One number of one size is damaged: no size is left out of the comparison.
+TEST(FindFamily, RefusesANumberThatIsNoFunction) {
+  for (std::int64_t bad = 2; bad <= 40; ++bad) {
+    const auto read = network([&](GraphBuilder& build, const SizeValues& s) {
+      const ValueId x = build.input("x", {s[0], 64});
+      const std::int64_t width = s[0] == bad ? 37 : 40;
+      return build.finish({build.relu("y", build.add("part", SliceOperator{{0, 1}, {1, 1}, {s[0], width}}, {x}))});
+    });
+    const auto family = find_family({{"n", 2, 40}}, read);
+    // At an end of the range one number alone is a clamped function: it is right, and checked.
+    if (family.ok()) {
+      expect_all_sizes(*family, read);
+      continue;
+    }
+    EXPECT_NE(message(family).find("is no function of the sizes: "), std::string::npos) << message(family);
+    EXPECT_NE(message(family).find("name the sizes: --sizes n={"), std::string::npos) << message(family);
+  }
+}
+
+/// Few sizes without functions are variants of one size each.
+TEST(FindFamily, MakesExactVariantsOfFewSizes) {
+  const auto read = network([](GraphBuilder& build, const SizeValues& s) {
+    const std::int64_t width[] = {3, 11, 4, 29, 6, 17};
+    const ValueId x = build.input("x", {s[0], 64});
+    return build.finish(
+        {build.relu("y", build.add("part", SliceOperator{{0, 1}, {1, 1}, {s[0], width[s[0] % 6]}}, {x}))});
+  });
+  const auto family = find_family({{"n", 1, 6}}, read);
+  ASSERT_TRUE(family.ok()) << message(family);
+  EXPECT_EQ(family->variants.size(), 6u);
+  expect_all_sizes(*family, read);
+}
+
+TEST(FindFamily, EndsWhereItIsTold) {
+  const auto read = network([](GraphBuilder& build, const SizeValues& s) { return dense_layers(build, s[0]); });
+  FamilyOptions options;
+  options.on_point = [](std::int64_t done, std::int64_t all) -> Status {
+    EXPECT_EQ(all, 39);
+    return done < 5 ? ok_status() : Status(Error{"interrupted", ErrorKind::interrupted});
+  };
+  const auto family = find_family({{"n", 2, 40}}, read, options);
+  ASSERT_FALSE(family.ok());
+  EXPECT_EQ(family.error().kind, ErrorKind::interrupted);
+}
+
+TEST(FindFamily, ReadsManyCombinationsAtTheirEdgesAndSomeInside) {
+  const auto read = network([](GraphBuilder& build, const SizeValues& s) { return dense_layers(build, s[0] * s[1]); });
+  FamilyOptions options;
+  options.most_points = 100;
+  options.seeded = 40;
+  const auto family = find_family({{"b", 1, 16}, {"n", 1, 64}}, read, options);
+  ASSERT_TRUE(family.ok()) << message(family);
+  EXPECT_EQ(family->points, 1024);
+  EXPECT_LT(family->checked, 300);
+  EXPECT_NE(variant_at(*family, {7, 33}), nullptr);
+}
+
+}  // namespace
+}  // namespace whet

@@ -1,0 +1,157 @@
+#include "workflow/repro.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "plan/plan.h"
+#include "records/record_file.h"
+#include "workflow/opened.h"
+#include "workflow/repeats.h"
+
+namespace whet {
+namespace {
+
+/// Than the best of then, by more than is looked at once.
+bool another_seems_faster(const Repeated& repeated) {
+  constexpr double kDoubt = 0.03;
+  const double fastest = std::min(std::ranges::min(repeated.outcomes, {}, &Outcome::best_seconds).best_seconds(),
+                                  repeated.usual.best_seconds());
+  return repeated.outcomes.front().best_seconds() > (1 + kDoubt) * fastest;
+}
+
+/// A task and the records that are measured again.
+struct Replay {
+  const Task* task = nullptr;
+  int id = 0;
+  std::vector<const Record*> records;  ///< the best first
+  std::string estimated;
+  double then() const { return task->weight * records.front()->ranked_seconds(); }
+};
+
+/// The best schedules of a task: of this target and device, or where there are none, of the nearest that has one.
+std::optional<Replay> replay_of(const Records& records, const Task& task, const Target& target,
+                                const SpaceOptions& schedules, int best) {
+  const auto permitted = [&](const Record& record) { return permits(schedules, record.numerics); };
+  const std::optional<RecordChoice> choice = records.best(task.key, task.within, target, permitted);
+  if (!choice) return std::nullopt;
+  Replay replay{.task = &task, .records = {choice->record}, .estimated = choice->reason};
+  const Result<Target> of = parse_target(choice->record->target);
+  for (const Record* record : records.ranking(task.key, task.within, of.ok() ? *of : target)) {
+    if (std::ssize(replay.records) == best) break;
+    const bool known = std::ranges::any_of(replay.records, [&](const Record* r) { return r->steps == record->steps; });
+    if (!known && permitted(*record) && record->within == choice->record->within &&
+        record->outcome.cache == choice->record->outcome.cache)
+      replay.records.push_back(record);
+  }
+  return replay;
+}
+
+/// The network as a compile with the records would have it.
+Status apply_plan(const TuneSettings& settings, const Records& records, Prepared& prepared) {
+  const Target& target = prepared.place.target;
+  WHET_TRY(PlannedNetwork network, planned(prepared.fused, records, target, settings.rounding.schedules()));
+  if (!network.note.empty()) tell(settings.where.tell, settings.records + ": " + network.note);
+  prepared.fused = std::move(network.fused);
+  WHET_TRY(prepared.tasks, extract_tasks(prepared.fused, target));
+  prepared.chosen = prepared.tasks;
+  return ok_status();
+}
+
+/// Nothing where the user interrupted.
+std::optional<RemeasuredTask> again(const Replay& replay, Repeats& repeats) {
+  const Task& task = *replay.task;
+  const Record& best = *replay.records.front();
+  std::vector<std::string> schedules;
+  for (const Record* record : replay.records) schedules.push_back(record->steps);
+  std::optional<Repeated> repeated = repeats.time(task, schedules, another_seems_faster);
+  if (!repeated) return std::nullopt;
+  Outcome& first = repeated->outcomes.front();
+  first = repeats.checked(task, best.steps, best.numerics.precision, std::move(first));
+  if (repeats.is_interrupted()) return std::nullopt;
+  RemeasuredTask out{replay.id, task.name, static_cast<double>(task.weight), {}, 0, replay.estimated};
+  for (std::size_t i = 0; i < replay.records.size(); ++i) {
+    const Outcome& now = repeated->outcomes[i];
+    out.schedules.push_back(
+        {replay.records[i]->ranked_seconds(), now.ok() ? now.best_seconds() : 0, now.ok() ? "" : failure_text(now)});
+  }
+  if (repeated->usual.ok()) out.usual = repeated->usual.best_seconds();
+  return out;
+}
+
+/// The replays, the heaviest first.
+std::vector<Replay> replays_of(const ReproSettings& settings, const Prepared& prepared, const Records& records) {
+  std::vector<Replay> replays;
+  for (std::size_t i = 0; i < prepared.tasks.size(); ++i)
+    if (std::optional<Replay> replay = replay_of(records, prepared.tasks[i], prepared.place.target,
+                                                 settings.measuring.rounding.schedules(), settings.best)) {
+      replay->id = static_cast<int>(i);
+      replays.push_back(std::move(*replay));
+    }
+  std::ranges::stable_sort(replays, std::ranges::greater(), &Replay::then);
+  return replays;
+}
+
+/// The mode in which the heaviest task was measured; times in another one are told.
+std::string use_one_cache(std::vector<Replay>& replays) {
+  const auto cache_of = [](const Replay& replay) -> const std::string& {
+    return replay.records.front()->outcome.cache;
+  };
+  const std::string cache = parse_cache_mode(cache_of(replays.front())) ? cache_of(replays.front()) : "network";
+  for (Replay& each : replays)
+    if (cache_of(each) != cache)
+      each.estimated +=
+          (each.estimated.empty() ? "" : ", ") + ("measured with the cache " + cache_of(each) + ", not " + cache);
+  return cache;
+}
+
+void leave_out(const std::vector<Replay>& replays, std::size_t from, Repro& out) {
+  double all = 0, left_out = 0;
+  for (std::size_t i = 0; i < replays.size(); ++i) {
+    all += replays[i].then();
+    if (i < from) continue;
+    left_out += replays[i].then();
+    out.left_out.push_back(replays[i].task->name);
+  }
+  out.left_out_share = left_out / all;
+}
+
+}  // namespace
+
+Result<Repro> repro_records(const ReproSettings& settings, Workplace& place, Zygote& zygote, ReproListener& listener) {
+  TuneSettings measuring = settings.measuring;
+  Prepared& prepared = place.prepared;
+  WHET_TRY(RecordsRead read, read_records(measuring.records));
+  for (const std::string& note : read.notes) tell(measuring.where.tell, note);
+  read.records.count(prepared.emulated ? EmulatedRecords::alone : EmulatedRecords::left_out);
+  read.records.prefer_device(place.devices.front()->info().name);
+  WHET_RETURN_IF_ERROR(apply_plan(measuring, read.records, prepared));
+  std::vector<Replay> replays = replays_of(settings, prepared, read.records);
+  if (replays.empty()) {
+    const std::vector<std::string> why =
+        strangers_of(measuring.records, read.records, prepared.fused, prepared.place.target, TargetUse::near);
+    return Error{why.empty() ? measuring.records + " has no records of the tasks of " + measuring.model.name()
+                             : why.front()};
+  }
+  measuring.cache = use_one_cache(replays);
+  Repro out;
+  out.without_records = std::ssize(prepared.tasks) - std::ssize(replays);
+  listener.started(prepared, replays.size());
+  WHET_TRY(const std::unique_ptr<Repeats> repeats, Repeats::make(measuring, place, zygote));
+  std::size_t done = 0;
+  for (; done < replays.size(); ++done) {
+    if (done > 0 && settings.seconds > 0 && seconds_since(settings.start) >= settings.seconds) break;
+    std::optional<RemeasuredTask> task = again(replays[done], *repeats);
+    out.interrupted = !task;
+    if (!task) break;
+    out.tasks.push_back(std::move(*task));
+    listener.task(out.tasks.back(), done + 1, replays.size());
+  }
+  leave_out(replays, done, out);
+  std::ranges::sort(out.tasks, {}, &RemeasuredTask::id);
+  out.seconds = seconds_since(settings.start);
+  return out;
+}
+
+}  // namespace whet

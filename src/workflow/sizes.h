@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "import/file_model.h"
+#include "passes/optimize.h"
+#include "ranges/ranges.h"
+#include "workflow/model.h"
+
+namespace whet {
+
+/// What is asked of a size: a range, or values that are listed.
+struct WantedSize {
+  std::string name;                  ///< as it was written: "n", "x.0"
+  SizeRange range;                   ///< of all its values
+  std::vector<std::int64_t> listed;  ///< ascending; empty: the whole range
+};
+/// "n=1..512", "x.2=64..960:32", "x.0={1,2,4,8}" (or without braces), "n=7". Several entries of one name are one list, as a shell writes
+/// braces out.
+Result<std::vector<WantedSize>> parse_sizes(const std::vector<std::string>& entries);
+/// "1..512", "{1,2,4}"
+std::string to_text(const WantedSize&);
+
+/// An open dimension of a model's inputs.
+struct OpenSize {
+  std::string symbol;                                           ///< of the file; may be empty
+  std::vector<std::pair<std::string, std::size_t>> dimensions;  ///< inputs and their dimensions that have it
+  std::int64_t least = 1;
+  std::optional<std::int64_t> most;   ///< none: the file has no bound
+  std::optional<std::int64_t> usual;  ///< where nothing binds it
+  std::optional<std::int64_t> fixed;  ///< the extent in the file of a dimension that it does not leave open
+
+  /// "ids.1"
+  std::string name() const;
+  /// The range that the file says, where it says one.
+  std::optional<SizeRange> range() const;
+};
+/// "ids.1=1..512": the range of the file, or one that might be meant.
+std::string example_of(const OpenSize&);
+/// In the order of the inputs. A built-in network has the sizes `batch` and, where it takes pictures, `image`.
+std::vector<OpenSize> open_sizes(const std::vector<FileInput>&);
+Result<std::vector<OpenSize>> open_sizes(const ModelOptions&);
+
+/// A model's sizes, and its options at values of them, one a size.
+struct SizedModel {
+  std::vector<WantedSize> sizes;
+  std::function<Result<ModelOptions>(const SizeValues&)> at;
+};
+/// The sizes that the options name, then those that the file bounds. Errors: those of load_family that concern names.
+Result<SizedModel> sized_model(const ModelOptions&, const InputFiles&);
+
+/// Refuses ranges, with a list that may be given instead.
+Status check_listed(const std::vector<WantedSize>&);
+
+/// A model for all sizes that its options name. Sizes that the file bounds and nothing names have their whole range. A dimension that the
+/// file has fixed may be named too, where all nodes follow (ranges/follow.h); the first one stands for those of other inputs.
+/// Errors: of find_family; a name that is no size of the model; a range wider than the file's; a dimension that --shape binds too; no size
+/// at all.
+Result<Family> load_family(const ModelOptions&, const PassOptions& = {}, const FamilyOptions& = {});
+
+}  // namespace whet
