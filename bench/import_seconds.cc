@@ -11,8 +11,8 @@
 #include <fstream>
 
 #include "base/rng.h"
-#include "import/import.h"
-#include "import/torch/testing/pt2.h"
+#include "formats/import_model.h"
+#include "import_torch/testing/pt2.h"
 
 namespace {
 

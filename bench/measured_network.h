@@ -4,7 +4,7 @@
 #include <string>
 
 #include "device/make_device.h"
-#include "import/import.h"
+#include "formats/import_model.h"
 #include "machine/cores.h"
 #include "measure/device_measurer.h"
 #include "passes/fuse.h"

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <string>
 
-#include "import/import.h"
-#include "import/onnx/export.h"
-#include "import/onnx/testing/quantize_file.h"
+#include "formats/import_model.h"
+#include "import_onnx/export.h"
+#include "import_onnx/testing/quantize_file.h"
 #include "ops/evaluate_graph.h"
 #include "passes/optimize.h"
 #include "tensor_files/file.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "device/make_device.h"
-#include "import/import.h"
+#include "formats/import_model.h"
 #include "machine/cores.h"
 #include "machine/detect.h"
 #include "measure/device_measurer.h"

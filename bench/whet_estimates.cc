@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "cost/gpu/estimate.h"
-#include "import/import.h"
+#include "formats/import_model.h"
 #include "passes/optimize.h"
 #include "records/record_file.h"
 #include "schedule/steps.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/rng.h"
-#include "import/import.h"
+#include "formats/import_model.h"
 #include "machine/cores.h"
 #include "machine/detect.h"
 #include "passes/optimize.h"

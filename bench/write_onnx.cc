@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "import/import.h"
-#include "import/onnx/export.h"
+#include "formats/import_model.h"
+#include "import_onnx/export.h"
 #include "passes/optimize.h"
 
 namespace whet {

@@ -1,0 +1,1 @@
+"""Architectures that no package has, with seeded weights: what they compute matters, not what they know."""
