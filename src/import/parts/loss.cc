@@ -20,10 +20,11 @@ Result<ValueId> likelihood_loss(NodeSite& site, ValueId x, ValueId targets, cons
   const auto or_zero = [&](ValueId y) {
     return site.add("kept", WhereOperator{}, {*skip, site.add_scalar("zero", site.dtype(y), 0), y});
   };
+  // Bytes index nothing, and what is ignored may be no number of the targets' type.
+  WHET_TRY(targets, site.cast("wide", targets, DType::i64));
   if (form.ignored) {
-    WHET_TRY(const ValueId wide, site.cast("wide", targets, DType::i64));  // it may be no number of the targets' type
     const ValueId never = site.add_constant("ignored", Tensor::of<std::int64_t>(DType::i64, {}, {*form.ignored}));
-    WHET_TRY(skip, binary(site, "skip", BinaryKind::equal, wide, never));
+    WHET_TRY(skip, binary(site, "skip", BinaryKind::equal, targets, never));
     WHET_TRY(targets, or_zero(targets));  // it may be no class
   }
   Shape column = target;
