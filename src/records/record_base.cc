@@ -24,6 +24,18 @@ constexpr int kMostNamed = 3;
 /// The network of an origin that is called "resnet50" or "resnet50 batch 8".
 std::string_view without_batch(std::string_view origin) { return origin.substr(0, origin.find(" batch ")); }
 
+/// Processors whose schedules another one may take unmeasured: bench/base/run on `runs` with the base that `taught` made took no
+/// network longer than 1.03 x its default schedules (docs/decisions/record-base.md).
+struct MeasuredPair {
+  std::string_view taught, runs;
+};
+constexpr MeasuredPair kMeasuredPairs[] = {{"icelake-client", "sapphirerapids"}};
+
+bool serves(const CpuTarget& taught, const CpuTarget& runs) {
+  const auto is_pair = [&](const MeasuredPair& pair) { return pair.taught == taught.mcpu && pair.runs == runs.mcpu; };
+  return taught.mattr == runs.mattr && (taught.mcpu == runs.mcpu || std::ranges::any_of(kMeasuredPairs, is_pair));
+}
+
 /// What an origin adds to the distance of its entries.
 struct Origin {
   double distance = 0;
@@ -35,10 +47,10 @@ std::optional<Origin> seen_from(const Target& want, const BaseOrigin& origin, co
   const std::optional<TargetDistance> found = target_distance(*has, want);
   if (!found) return std::nullopt;
   const auto& [isa, kind, threads] = found->differences;
-  const bool other = isa > 0 || origin.foreign || (has->is_cpu() && has->cpu().mcpu != want.cpu().mcpu);
+  const bool other = origin.foreign || (has->is_cpu() ? !serves(has->cpu(), want.cpu()) : isa > 0);
   const bool older = origin.codegen != codegen_version(code_format(want));
   return Origin{(other ? 1 : 0) + (kind > 0 ? 1 : 0) + (older ? 1 : 0) + 0.5 * threads / std::log(2.0),
-                found->none() && !other && !older};
+                kind == 0 && threads == 0 && !other && !older};
 }
 
 }  // namespace

@@ -51,10 +51,10 @@ struct BaseTask {
 struct NearEntry {
   const BaseTask* task = nullptr;  ///< both live as long as the base
   const BaseEntry* entry = nullptr;
-  double distance =
-      0;  ///< anchor_distance; 1 more for another processor, kind of core and code generator each, 0.5 for each doubling of threads
-  /// It was measured on this processor, by its own code, kind of core and number of threads, with code of today's generator. Other entries are hints: they are
-  /// tried, and never compiled unmeasured.
+  /// `anchor_distance`, and 1 more for another processor, kind of core and code generator each, 0.5 for each doubling of threads.
+  double distance = 0;
+  /// It was measured on this processor (or on one whose schedules were measured here), by its own code, kind of core and number of
+  /// threads, with code of today's generator. Other entries are hints: they are tried, and never compiled unmeasured.
   bool own = true;
 };
 

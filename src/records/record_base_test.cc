@@ -57,6 +57,16 @@ TEST(RecordBase, AnotherMachineIsADistanceAndNotTheOwnOne) {
   EXPECT_DOUBLE_EQ(by_name.at("more threads").distance, 1);
   EXPECT_FALSE(by_name.at("more threads").own);
 }
+TEST(RecordBase, OfAProcessorThatWasMeasuredForThisOneIsTheOwnOne) {
+  const RecordBase known("cpu-512", "2026.12", {origin("a", "cpu -mcpu=icelake-client -threads=2")},
+                         {{product(64, 64), 0, {entry(0, "taught there", 2)}}});
+  const auto own = [&](const char* target) { return known.near(product(64, 64), *parse_target(target), 1)[0].own; };
+  EXPECT_TRUE(own("cpu -mcpu=icelake-client -threads=2"));
+  EXPECT_TRUE(own("cpu -mcpu=sapphirerapids -threads=2"));
+  EXPECT_FALSE(own("cpu -mcpu=sapphirerapids -threads=4"));
+  EXPECT_FALSE(own("cpu -mcpu=sapphirerapids -mattr=-avx512vnni -threads=2"));
+  EXPECT_FALSE(own("cpu -mcpu=znver4 -threads=2"));
+}
 TEST(RecordBase, WhatAnotherProcessorsCodeOrAnOlderGeneratorTaughtIsFartherAndNotTheOwnOne) {
   std::vector<BaseOrigin> origins = {origin("a", kHere), origin("b", kHere), origin("c", kHere)};
   origins[1].foreign = true;
