@@ -15,8 +15,8 @@ std::vector<int> count_uses(const Graph& graph) {
 
 Rewriter::Rewriter(const Graph& from) : from_(from), now_(from.values.size()), uses_(count_uses(from)) {
   to_.name = from.name;
-  for (const Value& value : from.values) names_.insert(value.name);
-  for (const Node& node : from.nodes) names_.insert(node.name);
+  to_.values.reserve(from.values.size());
+  to_.nodes.reserve(from.nodes.size());
   for (ValueId id : from.inputs) {
     const ValueId input = to_.add_value(from.value(id).name, from.value(id).type);
     to_.inputs.push_back(input);
@@ -42,7 +42,7 @@ std::vector<ValueId> Rewriter::now(const std::vector<ValueId>& old) {
 
 Result<ValueId> Rewriter::emit(const std::string& name, Operator op, std::vector<ValueId> inputs) {
   WHET_TRY(const ValueId value, to_.add_node(unique(name), std::move(op), std::move(inputs)));
-  producers_[value.value] = to_.nodes.size() - 1;
+  note_producer(value);
   return value;
 }
 
@@ -54,15 +54,20 @@ Status Rewriter::copy(const Node& node) { return copy_as(node, node.op, now(node
 
 Status Rewriter::copy_as(const Node& node, Operator op, std::vector<ValueId> inputs) {
   WHET_TRY(const ValueId value, to_.add_node(node.name, std::move(op), std::move(inputs)));
-  producers_[value.value] = to_.nodes.size() - 1;
+  note_producer(value);
   to_.value(value).name = from_.value(node.output).name;
   replace(node.output, value);
   return ok_status();
 }
 
+void Rewriter::note_producer(ValueId now) {
+  producers_.resize(to_.values.size(), kNone);
+  producers_[now.index()] = to_.nodes.size() - 1;
+}
+
 const Node* Rewriter::producer(ValueId now) const {
-  const auto found = producers_.find(now.value);
-  return found == producers_.end() ? nullptr : &to_.nodes[found->second];
+  const std::size_t node = now.index() < producers_.size() ? producers_[now.index()] : kNone;
+  return node == kNone ? nullptr : &to_.nodes[node];
 }
 
 Graph Rewriter::finish() && {
@@ -71,6 +76,10 @@ Graph Rewriter::finish() && {
 }
 
 std::string Rewriter::unique(const std::string& wanted) {
+  if (names_.empty()) {  // most passes change nothing of most graphs
+    for (const Value& value : from_.values) names_.insert(value.name);
+    for (const Node& node : from_.nodes) names_.insert(node.name);
+  }
   if (names_.insert(wanted).second) return wanted;
   int& number = numbers_[wanted];
   std::string name;

@@ -55,15 +55,18 @@ class Rewriter {
   Graph finish() &&;
 
  private:
+  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+
   std::string unique(const std::string& wanted);
+  void note_producer(ValueId now);
 
   const Graph& from_;
   Graph to_;
   std::vector<ValueId> now_;
   std::vector<int> uses_;
-  std::unordered_set<std::string> names_;
+  std::unordered_set<std::string> names_;         ///< of both graphs; empty until a name is asked for
   std::unordered_map<std::string, int> numbers_;  ///< the last one behind a name: none below is free
-  std::unordered_map<std::int32_t, std::size_t> producers_;
+  std::vector<std::size_t> producers_;            ///< by new value: its node, or kNone; shorter than the values
 };
 
 /// How often nodes and outputs read each value.
