@@ -452,7 +452,7 @@ TEST_F(TuneTest, TimesTheFastestOfEachAlgorithmOfAStreamingTaskBehindAMove) {
     int trials = 0;
     std::vector<std::vector<std::string>> far;  ///< what is compared there
   };
-  target_.cpu().l2_bytes = 1 << 10;
+  target_.cpu().l2_bytes = 1 << 16;
   Counted measurer;
   run(measurer, {.trials = 80, .least_gain = 0}, {tasks_[1]});
   ASSERT_GE(measurer.far.size(), 2u);
