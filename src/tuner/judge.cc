@@ -136,7 +136,8 @@ class Judge::Impl {
     for (Trial& trial : trials) {
       if (!trial.is_schedule()) continue;
       trial.measured = std::move(measured[next++]);
-      if (!in_jobs) trial.measured.outcome.pace = pace(task);
+      // The pace is of the champion's placement alone.
+      if (!in_jobs && !is_estimate(task, trial)) trial.measured.outcome.pace = pace(task);
       log_.phases.building += trial.measured.outcome.build_seconds;
       log_.phases.running += trial.measured.outcome.run_seconds;
     }
@@ -221,6 +222,7 @@ class Judge::Impl {
     const std::optional<Champion> champion = champion_of(task);
     return champion ? champion->placement : ProcessorPlacement();
   }
+  /// Its time is of another placement.
   bool is_estimate(const TaskTuning& task, const Trial& trial) const {
     return differ(trial.measured.outcome.placement, placement_of(task));
   }

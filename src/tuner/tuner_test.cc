@@ -398,6 +398,33 @@ TEST_F(TuneTest, MeasuresTheFastestAgainWhereTheProcessorsMoved) {
   EXPECT_EQ(best.outcome.placement, ProcessorPlacement{330});
   EXPECT_DOUBLE_EQ(best.outcome.best_seconds(), Moving::seconds(best.steps, {330}));
 }
+TEST_F(TuneTest, GivesNoPaceToATrialInAnotherPlacement) {
+  struct Slow : FormulaMeasurer {
+    Slow()
+        : FormulaMeasurer([this](const MeasureTask&, const std::string& steps) {
+            const bool near = trials < 60;
+            placement = {near ? 78.0 : 330.0};
+            return Outcome{OutcomeCode::ok, "", {formula(steps) * (near && trials > 20 ? 1.4 : 1)}, false, 0, 0};
+          }) {}
+    std::vector<Measured> measure(const MeasureTask& task, const std::vector<std::string>& steps,
+                                  const Incumbent& incumbent) override {
+      ++trials;
+      return FormulaMeasurer::measure(task, steps, incumbent);
+    }
+    int trials = 0;
+  };
+  Slow measurer;
+  run(measurer, {.trials = 80, .least_gain = 0}, {tasks_[1]});
+  int slow = 0, far = 0;
+  const RecordsRead read = *read_records(path_);
+  for (const Record& record : read.records.all()) {
+    const bool is_far = record.outcome.placement == ProcessorPlacement{330};
+    slow += record.outcome.pace > 1.3, far += is_far;
+    if (is_far) EXPECT_DOUBLE_EQ(record.outcome.pace, 1);
+  }
+  EXPECT_GT(slow, 0);
+  EXPECT_GT(far, 0);
+}
 TEST_F(TuneTest, ARunThatEndsBehindAMoveLeavesTheBestOfBefore) {
   struct Killed : Moving {
     Killed() : Moving(1 << 20) {}
