@@ -80,7 +80,7 @@ class Judge::Impl {
 
   /// Measures the fastest again, alternately with each other, with the champion and with the default schedule; the new figures
   /// go into the records, where later ones count. A winner by luck makes room for the others, which are measured again
-  /// in their turn; and so do the fastest of before, where this shows that the processors have moved.
+  /// in their turn. Where the processors turn out to have moved, so are the fastest of the placement before.
   Status confirm(TaskTuning& task, std::size_t count) {
     std::set<std::string> confirmed;
     const auto is_left = [&](const Trial& trial) {
