@@ -37,7 +37,10 @@ void PlacementWatch::look() {
     const double again = probe_();
     if (again > 0) seen.round_trip_ns = seen.is_known() ? std::min(seen.round_trip_ns, again) : again;
   }
-  if (seen.is_known()) last_ = seen;
+  if (!seen.is_known()) return;
+  // The shortest of a placement is the least disturbed one. Else two that are disturbed more and more would pass for a move.
+  if (last_.is_known() && !differ(seen, last_)) seen.round_trip_ns = std::min(seen.round_trip_ns, last_.round_trip_ns);
+  last_ = seen;
 }
 
 }  // namespace whet

@@ -48,10 +48,20 @@ TEST(PlacementWatch, SeesThatProcessorsMoveAndComeBack) {
 TEST(PlacementWatch, TakesNoDisturbanceForAMove) {
   Script script{{80, 80, 80, 330, 82, 640, 330, 81, 0, 0, 0, 83}};
   EXPECT_EQ(script.after(0), 80);
-  EXPECT_EQ(script.after(1), 82);
-  EXPECT_EQ(script.after(1), 81);
-  EXPECT_EQ(script.after(1), 81) << "three probes were disturbed: the last one counts";
-  EXPECT_EQ(script.after(1), 83);
+  EXPECT_EQ(script.after(1), 80);
+  EXPECT_EQ(script.after(1), 80);
+  EXPECT_EQ(script.after(1), 80) << "three probes were disturbed: the last one counts";
+  EXPECT_EQ(script.after(1), 80);
+  EXPECT_EQ(script.probes, 12u);
+}
+TEST(PlacementWatch, IsNotLedAwayByStepsThatAreEachNoMove) {
+  Script script{{80, 80, 80, 150, 290, 82, 79, 320, 330, 325, 160}};
+  EXPECT_EQ(script.after(0), 80);
+  EXPECT_EQ(script.after(1), 80);
+  EXPECT_EQ(script.after(1), 80) << "290 is far from 80, though not from 150";
+  EXPECT_EQ(script.after(1), 79);
+  EXPECT_EQ(script.after(1), 320);
+  EXPECT_EQ(script.after(1), 160);
 }
 TEST(PlacementWatch, OfProcessorsThatAreAlwaysDisturbedKnowsNothing) {
   Script script{{0}};

@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "artifact/code_format.h"
+#include "records/placements_at_hand.h"
 #include "records/record_line.h"
 
 namespace whet {
@@ -37,27 +38,6 @@ struct SameFigure {
 /// Nearly all figures of a task differ in their steps.
 struct HashOfSteps {
   std::size_t operator()(const Record* r) const { return std::hash<std::string_view>()(r->steps); }
-};
-
-/// The placement at hand of a task on each target that it was timed for: that of its last line there.
-class PlacementsAtHand {
- public:
-  explicit PlacementsAtHand(const std::vector<const Record*>& records) {
-    for (auto at = records.rbegin(); at != records.rend(); ++at)
-      if ((*at)->outcome.placement.is_known() && find(**at) == nullptr) last_.push_back(*at);
-  }
-  bool is_elsewhere(const Record& r) const {
-    const Record* last = r.outcome.placement.is_known() ? find(r) : nullptr;
-    return last != nullptr && differ(last->outcome.placement, r.outcome.placement);
-  }
-
- private:
-  const Record* find(const Record& r) const {
-    const auto found = std::ranges::find_if(
-        last_, [&](const Record* each) { return each->target == r.target && each->within == r.within; });
-    return found == last_.end() ? nullptr : *found;
-  }
-  std::vector<const Record*> last_;
 };
 
 std::string place_text(const Shape& within) { return within.empty() ? "a whole" : "a part of " + to_string(within); }

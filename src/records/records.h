@@ -68,8 +68,8 @@ class Records {
   /// Exact matches come first. Without one, `best` chooses the nearest record that can run there (same width of
   /// vectors; the same ISA, then the kind of core, then the nearest thread count preferred), and a sentence names the
   /// difference.
-  /// A time belongs to a placement of the processors (trial/placement.h). That of a task's last line is the one at hand: times of others
-  /// come behind its own, and a schedule counts with its last time in it, where it has one.
+  /// A time belongs to a placement of the processors (trial/placement.h). Times of others than the one at hand (placements_at_hand.h) come
+  /// behind its own, and a schedule counts with its last time in it, where it has one.
   /// Never chosen: schedules whose last trial failed, as this part on this target too, and those to which any record
   /// attributes wrong answers.
   /// Times of another cache mode, of another codegen version or within another tensor are never compared with each

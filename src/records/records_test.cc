@@ -95,32 +95,94 @@ Record placed(Record r, double round_trip_ns) {
   r.outcome.placement = {round_trip_ns};
   return r;
 }
-TEST(BestRecord, IsOfThePlacementOfTheLastLine) {
-  Records records({placed(timed("k", "f4", 0.55), 78), placed(timed("k", "f2", 0.65), 78)});
-  EXPECT_EQ(best(records, "k"), "f4");
-  records.add(placed(timed("k", "f2", 0.7), 330));
-  EXPECT_EQ(best(records, "k"), "f2") << "of the other there is only an estimate";
-  records.add(placed(timed("k", "f4", 1.07), 330));
-  EXPECT_EQ(best(records, "k"), "f2");
+constexpr double kNear = 78, kFar = 330;
+/// The steps of all, the best first.
+std::string ranked(const Records& records) {
+  std::string text;
+  for (const Record* r : records.ranking("k", {}, target("cpu -mcpu=znver5 -threads=2")))
+    text += (text.empty() ? "" : " ") + r->steps;
+  return text;
+}
+TEST(BestRecord, StaysTheFirstUntilItWasTimedWhereTheProcessorsLieNow) {
+  Records records({placed(timed("k", "f4", 0.55), kNear), placed(timed("k", "f2", 0.65), kNear)});
+  EXPECT_EQ(ranked(records), "f4 f2");
+  records.add(placed(timed("k", "f1", 0.9), kFar));
+  EXPECT_EQ(ranked(records), "f4 f2 f1") << "a run was killed here: of the new placement there are estimates";
+  records.add(placed(timed("k", "f2", 0.7), kFar));
+  EXPECT_EQ(ranked(records), "f4 f2 f1") << "f2 was not the first";
+  records.add(placed(timed("k", "f4", 1.07), kFar));
+  EXPECT_EQ(ranked(records), "f2 f1 f4") << "now they rank by their times there";
+}
+TEST(BestRecord, IsOfThePlacementOfTheLastLineThatTheFirstHasATimeIn) {
+  Records records({placed(timed("k", "f4", 0.55), kNear), placed(timed("k", "f2", 0.65), kNear),
+                   placed(timed("k", "f4", 1.07), kFar), placed(timed("k", "f2", 0.7), kFar)});
+  EXPECT_EQ(ranked(records), "f2 f4");
   records.add(placed(timed("k", "f1", 0.9), 81));
-  EXPECT_EQ(best(records, "k"), "f4") << "with its last time in this placement";
-  EXPECT_EQ(best(Records({timed("k", "a", 1), placed(timed("k", "b", 2), 330)}), "k"), "a")
-      << "a placement that is not known is no other one";
+  EXPECT_EQ(ranked(records), "f4 f2 f1") << "all have a time in it";
 }
 TEST(BestRecord, RanksTimesOfOtherPlacementsBehind) {
-  Records records({placed(timed("k", "a", 1), 78), placed(timed("k", "b", 2), 330), placed(timed("k", "c", 3), 330)});
-  std::string order;
-  for (const Record* r : records.ranking("k", {}, target("cpu -mcpu=znver5 -threads=2"))) order += r->steps;
-  EXPECT_EQ(order, "bca");
-  records.add(placed(timed("k", "a", 1), 78));
-  order.clear();
-  for (const Record* r : records.ranking("k", {}, target("cpu -mcpu=znver5 -threads=2"))) order += r->steps;
-  EXPECT_EQ(order, "abc");
+  Records records({placed(timed("k", "a", 1), kNear), placed(timed("k", "b", 2), kNear)});
+  records.add(placed(timed("k", "c", 3), kFar));
+  records.add(placed(timed("k", "a", 4), kFar));
+  EXPECT_EQ(ranked(records), "c a b") << "what b takes there is an estimate";
+  records.add(placed(timed("k", "c", 5), kNear));
+  EXPECT_EQ(ranked(records), "a b c");
+}
+TEST(BestRecord, WithoutAPlacementComparesWithAll) {
+  EXPECT_EQ(ranked(Records({timed("k", "a", 1), placed(timed("k", "b", 2), kFar)})), "a b");
+  Records records({timed("k", "a", 1), placed(timed("k", "b", 2), kFar), placed(timed("k", "c", 3), kNear)});
+  EXPECT_EQ(ranked(records), "a c b") << "the first counts as timed in each";
+  records.add(timed("k", "d", 0.5));
+  EXPECT_EQ(ranked(records), "d a c b");
+}
+TEST(BestRecord, ThatFailsInTheNewPlacementLeavesItToTheNextOfTheOld) {
+  Records records({placed(timed("k", "a", 1), kNear), placed(timed("k", "b", 2), kNear),
+                   placed(timed("k", "c", 3), kFar), failed("k", "a", OutcomeCode::crash, "SIGSEGV")});
+  EXPECT_EQ(ranked(records), "b c");
+  records.add(placed(timed("k", "b", 4), kFar));
+  EXPECT_EQ(ranked(records), "c b");
+  EXPECT_EQ(ranked(Records({placed(timed("k", "a", 1), kNear), placed(timed("k", "b", 2), kNear),
+                            placed(timed("k", "b", 4), kFar), failed("k", "a", OutcomeCode::crash, "SIGSEGV"),
+                            placed(timed("k", "c", 3), kFar)})),
+            "c b")
+      << "what is first then had a time there before";
+}
+TEST(BestRecord, ThatGaveWrongAnswersKeepsNoPlacement) {
+  const std::string elsewhere = "cpu -mcpu=znver4 -threads=2";
+  Record wrong = failed("k", "a", OutcomeCode::wrong_answer, "off by 1");
+  wrong.target = elsewhere;
+  EXPECT_EQ(ranked(Records({wrong, placed(timed("k", "a", 1), kNear), placed(timed("k", "b", 2), kNear),
+                            placed(timed("k", "c", 3), kFar), placed(timed("k", "b", 4), kFar)})),
+            "c b");
+}
+TEST(BestRecord, OfOneRoundingIsEnoughForAPlacement) {
+  // A run that permits exact schedules alone never times the others again.
+  const auto rounding = [](Record r) { return r.numerics.exact = false, r; };
+  Records records({rounding(placed(timed("k", "winograd", 1), kNear)), placed(timed("k", "a", 2), kNear),
+                   placed(timed("k", "b", 3), kFar)});
+  EXPECT_EQ(ranked(records), "winograd a b");
+  records.add(placed(timed("k", "a", 4), kFar));
+  EXPECT_EQ(ranked(records), "b a winograd");
+}
+TEST(BestRecord, OfAnotherCodeGeneratorOrCacheModeHasAPlacementOfItsOwn) {
+  const auto old = [](Record r) { return --r.codegen, r; };
+  const auto warm = [](Record r) { return r.outcome.cache = "warm", r; };
+  Records records({old(placed(timed("k", "a", 1), kNear)), placed(timed("k", "b", 2), kFar),
+                   warm(placed(timed("k", "c", 1), kNear)), placed(timed("k", "d", 1), kNear)});
+  EXPECT_EQ(ranked(records), "b d c a") << "b was never timed near";
+}
+TEST(BestRecord, IsFoundWhereProcessorsMoveWithEachLine) {
+  Records records;
+  for (int i = 0; i < 500; ++i)
+    records.add(placed(timed("k", "s" + std::to_string(i % 49), 2 + i % 49), i % 2 == 0 ? kNear : kFar));
+  EXPECT_TRUE(ranked(records).starts_with("s0 s1 s2 ")) << "each was timed in both";
+  EXPECT_EQ(records.best("k", {}, target("cpu -mcpu=znver5 -threads=2"))->record->outcome.placement,
+            ProcessorPlacement{kFar});
 }
 TEST(BestRecord, OfAnotherTargetHasAPlacementOfItsOwn) {
   const std::string one = "cpu -mcpu=znver5 -threads=1";
-  Records records(
-      {placed(timed("k", "a", 1), 78), placed(timed("k", "b", 2), 330), placed(timed("k", "c", 1, one), 78)});
+  Records records({placed(timed("k", "a", 1), kNear), placed(timed("k", "b", 1.5), kFar),
+                   placed(timed("k", "a", 2), kFar), placed(timed("k", "c", 1, one), kNear)});
   EXPECT_EQ(best(records, "k"), "b");
   EXPECT_EQ(best(records, "k", one), "c");
 }

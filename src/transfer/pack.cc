@@ -114,8 +114,10 @@ std::vector<const Record*> comparable(const Records& run, const Task& task, cons
     return r->within != task.within || r->codegen != codegen || r->outcome.truncated ||
            r->outcome.conditions.throttled || r->outcome.emulated() || !permits(SpaceOptions(), r->numerics);
   });
-  if (!list.empty())  // the ranking has the network's first
-    std::erase_if(list, [cache = list.front()->outcome.cache](const Record* r) { return r->outcome.cache != cache; });
+  if (!list.empty())  // the ranking has the network's first, and of these the ones of the placement at hand
+    std::erase_if(list, [first = list.front()](const Record* r) {
+      return r->outcome.cache != first->outcome.cache || differ(r->outcome.placement, first->outcome.placement);
+    });
   return list;
 }
 

@@ -20,7 +20,8 @@ struct PackedTasks {
   std::int64_t changed = 0;  ///< good schedules that are none of today's space: an older whet made them
 };
 
-/// Those of a run's records of a task whose times teach, the fastest first: all of one cache mode, that of the network before others.
+/// Those of a run's records of a task whose times teach, the fastest first: all of one cache mode, that of the network before others, and
+/// of the placement of the processors at hand.
 std::vector<const Record*> comparable(const Records& run, const Task&, const Target&);
 
 /// The best schedules of each task that was measured on exactly this target by today's code generator, at most 4: the best, the second

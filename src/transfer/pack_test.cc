@@ -128,6 +128,12 @@ TEST(Pack, TakesTimesInTheNetworkBeforeFasterOnesAlone) {
   run[2].outcome.cache = "warm";
   EXPECT_EQ(gains(pack_runs({run})), (Gains{{1, 2}}));
 }
+TEST(Pack, ComparesNoTimesOfTwoPlacements) {
+  const auto placed = [](Record r, double round_trip_ns) { return r.outcome.placement = {round_trip_ns}, r; };
+  EXPECT_EQ(gains(pack_runs(
+                {{placed(timed(kSome[0], 4), 78), placed(timed(kSome[1], 2), 78), placed(timed(kSome[2], 1), 330)}})),
+            (Gains{{1, 2}}));
+}
 TEST(Pack, LeavesOutSchedulesThatTheSpaceNoLongerHas) {
   std::vector<Record> run = {timed(kSome[0], 4), timed(kSome[1], 2), timed(kSome[2], 1), timed(kSome[3], 1.1)};
   run[2].steps += "; inline o0";

@@ -12,11 +12,12 @@ constexpr double kClearLead = 1.01;
 constexpr int kSecondLooks = 3;
 constexpr double kSlowestPace = 2;
 
-/// Adds the figures of the same schedules timed once more; outcomes that were interrupted are left out.
+/// Adds the figures of the same schedules timed once more; outcomes that were interrupted are left out. Those of a placement that the
+/// processors have left meanwhile count no more.
 void add_figures(std::vector<Outcome>& seen, const std::vector<Outcome>& more) {
   for (std::size_t i = 0; i < seen.size(); ++i) {
     if (!seen[i].ok()) continue;
-    if (more[i].ok())
+    if (more[i].ok() && !differ(seen[i].placement, more[i].placement))
       seen[i].seconds.insert(seen[i].seconds.end(), more[i].seconds.begin(), more[i].seconds.end());
     else if (more[i].code != OutcomeCode::device_lost)
       seen[i] = more[i];
@@ -55,10 +56,10 @@ std::vector<Outcome> Contest::with_pace(const MeasureTask& task, const std::vect
   const auto at = std::find(steps.begin(), steps.end(), champion.steps);
   if (at == steps.end()) return seen;
   const std::size_t k = static_cast<std::size_t>(at - steps.begin());
-  if (differ(champion.placement, seen[k].placement)) return seen;
+  const auto has_moved = [&] { return differ(champion.placement, seen[k].placement); };
   const bool decides = is_deciding(seen[k]);
-  if (decides) look_again(task, steps, bursts, k, champion.seconds, seen);
-  if (!seen[k].ok()) return seen;
+  if (decides && !has_moved()) look_again(task, steps, bursts, k, champion.seconds, seen);
+  if (!seen[k].ok() || has_moved()) return seen;
   double now = seen[k].best_seconds() / champion.seconds;
   if (decides) now = std::min(now, kSlowestPace);
   if (now > 0)
@@ -79,8 +80,9 @@ void Contest::look_again(const MeasureTask& task, const std::vector<std::string>
   for (int look = 0; look < kSecondLooks && !log_.interrupted(); ++look) {
     const double before = seen[k].best_seconds();
     if (!seen[k].ok() || before <= (1 + kSteady) * expected) return;
+    const ProcessorPlacement placement = seen[k].placement;
     add_figures(seen, time(task, steps, bursts));
-    if (seen[k].best_seconds() > (1 - kSteady) * before) return;
+    if (seen[k].best_seconds() > (1 - kSteady) * before || differ(placement, seen[k].placement)) return;
   }
 }
 

@@ -31,6 +31,7 @@ class ContestTest : public ::testing::Test {
   TuneOptions options_;
   RunLog log_{file_, options_};
   FormulaMeasurer measurer_ = FormulaMeasurer::timing([this](const std::string& steps) { return next(steps); });
+  FormulaMeasurer* moving_ = nullptr;
   Contest contest_{measurer_, log_};
   const Task small_ = dense_task("small", 16, 64, 32, 1);
   const MeasureTask task_{small_.key, small_.name, small_.dag, *parse_target("cpu")};
@@ -56,6 +57,22 @@ TEST_F(ContestTest, GivesNoPaceByATimeOfAnotherPlacement) {
   EXPECT_EQ(seen[1].pace, 1);
   EXPECT_EQ(measurer_.comparisons, 1) << "it is not timed again to be as fast as it was";
   EXPECT_EQ(contest_.compare(task_, {"champion", "a"}, Champion{"champion", 1, {300}})[1].pace, 1.5);
+}
+TEST_F(ContestTest, MixesNoTimesOfTwoPlacements) {
+  int timed = 0;  // far at first, then near
+  FormulaMeasurer moving([&](const MeasureTask&, const std::string& steps) {
+    moving_->placement = {timed++ < 2 ? 330.0 : 78.0};
+    return Outcome{OutcomeCode::ok, "", {next(steps)}, false, 0, 0};
+  });
+  moving_ = &moving;
+  Contest contest(moving, log_);
+  seconds_ = {{"a", {1.2, 0.7}}, {"champion", {1.2, 0.6}}};
+  const std::vector<Outcome> seen = contest.compare(task_, {"champion", "a"}, Champion{"champion", 1, {330}});
+  EXPECT_EQ(seen[0].placement, ProcessorPlacement{78});
+  EXPECT_EQ(seen[0].seconds, std::vector{0.6});
+  EXPECT_EQ(seen[1].seconds, std::vector{0.7});
+  EXPECT_EQ(seen[0].pace, 1) << "nor a pace of them";
+  EXPECT_EQ(moving.comparisons, 2);
 }
 TEST_F(ContestTest, TimesAChampionAgainAsLongAsItGetsFaster) {
   seconds_ = {{"champion", {2, 1.5, 1.1, 1}}};

@@ -8,11 +8,7 @@ void Control::watch(std::vector<TaskTuning>& tasks, const Contest& contest, std:
   constexpr std::int64_t kTrialsBetween = 400;
   if (task_ && trials < next_) return;
   next_ = trials + kTrialsBetween;
-  if (!task_)
-    for (TaskTuning& task : tasks)
-      if (std::isfinite(task.progress().best_seconds) && (!task_ || is_heavier(task, *task_))) task_ = &task;
-  if (!task_) return;
-  if (steps_.empty()) steps_ = task_->incumbent(log_.records())->steps;
+  if (!task_ && !choose(tasks)) return;
   const RunLog::Timed timed(log_, log_.phases.confirm);
   const Outcome seen = measurer_.compare(task_->measure_task(), {steps_})[0];
   const double seconds = seen.best_seconds();
@@ -22,6 +18,14 @@ void Control::watch(std::vector<TaskTuning>& tasks, const Contest& contest, std:
     first_seconds_ = seconds, first_placement_ = seen.placement;
   else
     slowdown_ = seconds / first_seconds_;
+}
+
+bool Control::choose(std::vector<TaskTuning>& tasks) {
+  for (TaskTuning& task : tasks) {
+    const Record* best = std::isfinite(task.progress().best_seconds) ? task.incumbent(log_.records()) : nullptr;
+    if (best && (!task_ || is_heavier(task, *task_))) task_ = &task, steps_ = best->steps;
+  }
+  return task_ != nullptr;
 }
 
 }  // namespace whet

@@ -20,10 +20,13 @@ class Control {
   double slowdown() const { return slowdown_; }
 
  private:
+  /// The best schedule of the heaviest task that has one; false: none has.
+  bool choose(std::vector<TaskTuning>&);
+
   Measurer& measurer_;
   RunLog& log_;
   TaskTuning* task_ = nullptr;
-  std::string steps_;
+  std::string steps_;  ///< empty for the naive one
   double first_seconds_ = 0, slowdown_ = 0;
   ProcessorPlacement first_placement_;
   std::int64_t next_ = 0;  ///< trials at which it is measured again

@@ -80,14 +80,17 @@ class Judge::Impl {
 
   /// Measures the fastest again, alternately with each other, with the champion and with the default schedule; the new figures
   /// go into the records, where later ones count. A winner by luck makes room for the others, which are measured again
-  /// in their turn.
+  /// in their turn. Where the processors turn out to have moved, so are the fastest of the placement before.
   Status confirm(TaskTuning& task, std::size_t count) {
     std::set<std::string> confirmed;
+    const auto is_left = [&](const Trial& trial) {
+      return is_estimate(task, trial) && !confirmed.contains(trial.steps);
+    };
     for (int i = 0; i < kConfirmations && !log_.interrupted(); ++i) {
       const Record* best = task.incumbent(log_.records());
-      if (!best || confirmed.count(best->steps) > 0) break;
+      if (!best) break;
       Trials trials = finalists(task, count);
-      if (trials.empty()) break;
+      if (confirmed.contains(best->steps) && std::ranges::none_of(trials, is_left)) break;
       WHET_RETURN_IF_ERROR(compare(task, trials));
       for (const Trial& trial : trials) confirmed.insert(trial.steps);
     }
@@ -98,8 +101,9 @@ class Judge::Impl {
   Status rank_over_placements(TaskTuning& task) {
     if (!log_.placements().several()) return ok_status();
     const Record* first = task.incumbent(log_.records());
-    const Record* best = best_over(log_.placements(), task.placed(log_.records()));
-    if (!first || !best || best->steps == first->steps) return ok_status();
+    if (!first) return ok_status();
+    const Record* best = best_over(log_.placements(), task.placed(log_.records(), first->outcome.placement));
+    if (!best || best->steps == first->steps) return ok_status();
     if (differ(best->outcome.placement, first->outcome.placement)) return ok_status();
     Record record = *best;
     record.ranks_as = std::min(first->ranked_seconds(), best->outcome.best_seconds());
@@ -132,7 +136,8 @@ class Judge::Impl {
     for (Trial& trial : trials) {
       if (!trial.is_schedule()) continue;
       trial.measured = std::move(measured[next++]);
-      if (!in_jobs) trial.measured.outcome.pace = pace(task);
+      // The pace is of the champion's placement alone.
+      if (!in_jobs && !is_estimate(task, trial)) trial.measured.outcome.pace = pace(task);
       log_.phases.building += trial.measured.outcome.build_seconds;
       log_.phases.running += trial.measured.outcome.run_seconds;
     }
@@ -180,7 +185,7 @@ class Judge::Impl {
     const bool in_jobs = measurer_.in_jobs();
     std::optional<double> pace;
     for (int i = 0; i < kConfirmations && !log_.interrupted(); ++i) {
-      const std::optional<Champion> champion = champion_of(task);
+      std::optional<Champion> champion = champion_of(task);
       const Record* first = task.incumbent(log_.records());
       const bool agreed = !champion || !first || first->steps == champion->steps;
       if (!champion || (agreed && (pace || in_jobs))) break;
@@ -206,16 +211,28 @@ class Judge::Impl {
     return ok_status();
   }
 
-  /// The champion's last record is of another placement than it was seen in now.
+  /// What ranks first, or the champion, was seen in another placement now than that of its last time.
   bool has_moved(const TaskTuning& task, const Champion& champion, const Outcome& seen) const {
-    const Record* last = task.last_record(log_.records(), champion.steps);
-    return last && differ(last->outcome.placement, seen.placement);
+    const auto is_elsewhere = [&](const Record* r) { return r && differ(r->outcome.placement, seen.placement); };
+    return is_elsewhere(task.incumbent(log_.records())) ||
+           is_elsewhere(task.last_record(log_.records(), champion.steps));
+  }
+  /// That of the last comparison; before one, that of what ranks first.
+  ProcessorPlacement placement_of(const TaskTuning& task) const {
+    const std::optional<Champion> champion = champion_of(task);
+    return champion ? champion->placement : ProcessorPlacement();
+  }
+  /// Its time is of another placement.
+  bool is_estimate(const TaskTuning& task, const Trial& trial) const {
+    return differ(trial.measured.outcome.placement, placement_of(task));
   }
 
   /// False where the champion failed: that is written down, and it is none any more. In another placement it has its time of now.
-  Result<bool> stands_after(TaskTuning& task, const Champion& champion, const Outcome& seen) {
-    if (seen.ok() && differ(champion.placement, seen.placement))
-      champions_[&task] = {champion.steps, seen.best_seconds(), seen.placement};
+  Result<bool> stands_after(TaskTuning& task, Champion& champion, const Outcome& seen) {
+    if (seen.ok() && differ(champion.placement, seen.placement)) {
+      champion.seconds = seen.best_seconds(), champion.placement = seen.placement;
+      champions_[&task] = champion;
+    }
     if (seen.ok()) return true;
     if (says_nothing(seen.code)) return false;
     champions_.erase(&task);
@@ -236,7 +253,7 @@ class Judge::Impl {
     const auto slower = [&](const Trial* a, const Trial* b) { return seconds(a) > seconds(b); };
     for (;;) {
       std::stable_sort(trials.begin(), trials.end(), slower);
-      const std::optional<Champion> champion = champion_of(task);
+      std::optional<Champion> champion = champion_of(task);
       std::vector<Trial*> lucky;
       for (std::size_t i = trials.size(); i-- > 0 && lucky.size() < (champion ? kChallengers : 1);) {
         if (compared.contains(trials[i]) || seconds(trials[i]) >= (champion ? champion->seconds : kInfinity)) break;
@@ -290,7 +307,7 @@ class Judge::Impl {
 
   /// The fastest, what the records rank first, the champion and the default schedule.
   Trials finalists(const TaskTuning& task, std::size_t count) const {
-    std::vector<const Record*> list = finalists_of(task.placed(log_.records()), count, kNear);
+    std::vector<const Record*> list = finalists_of(task.placed(log_.records(), placement_of(task)), count, kNear);
     list.push_back(task.incumbent(log_.records()));
     if (const std::optional<Champion> champion = champion_of(task))
       list.push_back(task.last_record(log_.records(), champion->steps));
@@ -308,8 +325,8 @@ class Judge::Impl {
     for (const Trial& trial : trials) steps.push_back(trial.steps);
     const std::vector<Outcome> seen = contest_.compare(task.measure_task(), steps, champion_of(task));
     for (std::size_t i = 0; i < trials.size(); ++i) {
-      if (seen[i].code == OutcomeCode::device_lost) continue;
       trials[i].measured.outcome = seen[i];
+      if (seen[i].code == OutcomeCode::device_lost) continue;
       WHET_RETURN_IF_ERROR(remember(task, trials[i]));
     }
     WHET_RETURN_IF_ERROR(verify_best(task));

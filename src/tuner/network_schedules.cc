@@ -91,9 +91,8 @@ ScheduleSource NetworkSchedules::where_it_gains(const ScheduleSource& best) cons
                      fallback = best.fallback](const Task& task) -> std::optional<RecordedSchedule> {
     const Record* const tuned = best_record(task);
     const Result<Steps> usual = fallback(task.dag);
-    const Record* const own = tuned != nullptr && usual.ok() ? record_of(task, to_text(*usual)) : nullptr;
-    if (own == nullptr || own->within != tuned->within || differ(own->outcome.placement, tuned->outcome.placement) ||
-        tuned->outcome.best_seconds() < kClearGain * own->outcome.best_seconds())
+    const Record* const own = tuned != nullptr && usual.ok() ? rival_of(*tuned, task, to_text(*usual)) : nullptr;
+    if (own == nullptr || tuned->outcome.best_seconds() < kClearGain * own->outcome.best_seconds())
       return recorded(task);
     return RecordedSchedule{own->steps, own->outcome.clock_seconds(), ""};
   };
@@ -112,6 +111,13 @@ const Record* NetworkSchedules::record_of(const Task& task, const std::string& s
   return own && own->exact ? own->record : nullptr;
 }
 
+const Record* NetworkSchedules::rival_of(const Record& best, const Task& task, const std::string& steps) const {
+  const Record* const own = record_of(task, steps);
+  const bool compares = own != nullptr && own->within == best.within &&
+                        !differ(own->outcome.placement, best.outcome.placement);  // else it is an estimate beside it
+  return compares ? own : nullptr;
+}
+
 double NetworkSchedules::predicted(const ScheduleSource& source) const {
   double sum = 0;
   for (const Task& task : tasks_) {
@@ -127,7 +133,7 @@ bool NetworkSchedules::can_rank_first(const ScheduleSource& source) const {
     const Record* const best = best_record(task);
     if (best == nullptr) return true;  // the task runs without records, however it is ranked
     const std::string steps = chosen_steps(source, task);
-    return steps == best->steps || record_of(task, steps) != nullptr;
+    return steps == best->steps || rival_of(*best, task, steps) != nullptr;
   });
 }
 
@@ -135,9 +141,8 @@ Result<std::vector<std::string>> NetworkSchedules::rank_first(const ScheduleSour
   std::vector<std::string> names;
   for (const Task& task : tasks_) {
     const Record* const before = best_record(task);
-    const Record* const own = before != nullptr ? record_of(task, chosen_steps(source, task)) : nullptr;
-    if (own == nullptr || own->steps == before->steps || own->within != before->within) continue;
-    if (differ(own->outcome.placement, before->outcome.placement)) continue;  // an estimate here
+    const Record* const own = before != nullptr ? rival_of(*before, task, chosen_steps(source, task)) : nullptr;
+    if (own == nullptr || own->steps == before->steps) continue;
     Record first = *own;
     first.ranks_as = std::min(before->ranked_seconds(), own->outcome.best_seconds());
     first.at = utc_now();

@@ -42,15 +42,18 @@ class NetworkSchedules {
 
   /// The sum of weight x recorded time; 0 where a schedule was not measured.
   double predicted(const ScheduleSource&) const;
-  /// Whether records rank what this source chooses first once they are asked to: all of it that is not the best was measured.
+  /// Whether records rank what this source chooses first once they are asked to: all of it that is not the best was measured as that was,
+  /// as the same part and in the same placement.
   bool can_rank_first(const ScheduleSource&) const;
-  /// From now on the records rank what this source chooses first, where it was measured in the best one's placement. Gives the tasks that this changes.
+  /// From now on the records rank what this source chooses first, where it was measured so. Gives the tasks that this changes.
   Result<std::vector<std::string>> rank_first(const ScheduleSource&);
 
  private:
   bool permits_record(const Record& record) const { return permits(options_, record.numerics); }
   const Record* best_record(const Task&) const;
   const Record* record_of(const Task&, const std::string& steps) const;
+  /// The record of a schedule of the task that may take the place of `best`; null where there is none.
+  const Record* rival_of(const Record& best, const Task&, const std::string& steps) const;
 
   const std::vector<Task>& tasks_;
   const Target& target_;

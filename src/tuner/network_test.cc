@@ -151,6 +151,25 @@ TEST_F(Settle, AdoptsWhatTheDeviceTimesFaster) {
   EXPECT_EQ(truth.tuned.seconds, 9);
   EXPECT_EQ(best(file), default_);
 }
+TEST_F(Settle, RanksNothingFirstByATimeOfAnotherPlacement) {
+  FormulaDevice device([](const KernelJob&) { return 1.0; });
+  device.model_seconds = [](const std::string& path) { return path.ends_with("/1.so") ? 9.0 : 10.0; };  // the untuned
+  RecordFile file = records({});
+  const auto add = [&](const std::string& steps, double seconds, double round_trip_ns) {
+    Record record = testing_records::timed(task_.key, steps, seconds, to_string(target_));
+    record.outcome.placement = {round_trip_ns};
+    EXPECT_TRUE(file.append(record).ok());
+  };
+  add(naive_, 9.6, 330);
+  add(default_, 8, 78);
+  ASSERT_EQ(best(file), naive_) << "nothing says what the default schedule takes there";
+  const NetworkTruth truth = settle_in_network(fused_, target_, file, device, options_).value();
+  EXPECT_EQ(truth.untuned_seconds, 9);
+  EXPECT_EQ(truth.tuned.seconds, 10) << "a compile goes on as it did";
+  EXPECT_TRUE(truth.back_to_default.empty());
+  EXPECT_EQ(best(file), naive_);
+  EXPECT_EQ(file.records().size(), 2u);
+}
 TEST_F(Settle, RanksASecondCandidateFirstThatMakesTheNetworkClearlyFaster) {
   for (const double seconds : {9.98, 9.8}) {
     FormulaDevice device([](const KernelJob&) { return 1.0; });

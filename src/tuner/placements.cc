@@ -40,22 +40,22 @@ const PlacedRecords* find(const std::vector<PlacedRecords>& groups, const Proces
 
 }  // namespace
 
-std::vector<PlacedRecords> by_placement(const std::vector<const Record*>& records) {
-  std::vector<PlacedRecords> groups(1);
-  std::size_t at_hand = 0;
+std::vector<PlacedRecords> by_placement(const std::vector<const Record*>& records, const ProcessorPlacement& at_hand) {
+  std::vector<PlacedRecords> groups = {{at_hand, {}}};
+  PlacedRecords everywhere;
   for (const Record* record : records) {
     const ProcessorPlacement& placement = record->outcome.placement;
     if (!placement.is_known()) {
+      everywhere.last[record->steps] = record;
       for (PlacedRecords& each : groups) each.last[record->steps] = record;
       continue;
     }
-    const PlacedRecords* group = find(groups, placement);
-    at_hand = group ? static_cast<std::size_t>(group - groups.data()) : groups.size();
-    if (!group) groups.emplace_back();
-    groups[at_hand].placement = placement;
-    groups[at_hand].last[record->steps] = record;
+    const PlacedRecords* known = find(groups, placement);
+    PlacedRecords& group =
+        known ? groups[static_cast<std::size_t>(known - groups.data())] : groups.emplace_back(everywhere);
+    if (!group.placement.is_known()) group.placement = placement;
+    group.last[record->steps] = record;
   }
-  if (at_hand > 0) std::swap(groups.front(), groups[at_hand]);
   return groups;
 }
 

@@ -15,8 +15,8 @@ struct PlacedRecords {
   ProcessorPlacement placement;
   std::map<std::string_view, const Record*> last;  ///< by steps
 };
-/// The placement at hand, which is that of the last line, comes first. Without records: one group without any.
-std::vector<PlacedRecords> by_placement(const std::vector<const Record*>&);
+/// Those of the placement `at_hand` come first, also where there are none; where it is not known, those of the first line that has one.
+std::vector<PlacedRecords> by_placement(const std::vector<const Record*>&, const ProcessorPlacement& at_hand);
 
 /// The fastest that are worth measuring again together, none truncated: at most `n` of the placement at hand, none slower than `ratio`
 /// times the first of them, the fastest first; then the fastest of each algorithm (a schedule's first step) in other placements, since

@@ -50,6 +50,7 @@ class Quick {
     std::vector<Trial> trials;
     bool begins_with_known = false;  ///< the first one was measured before
     bool has_moved = false;          ///< in another placement of the processors
+    std::size_t new_trials() const { return trials.size() - (begins_with_known && !trials.empty() ? 1 : 0); }
   };
 
   bool ends() const {
@@ -86,7 +87,7 @@ class Quick {
       wait_for(building);
       if (ends()) break;
       Turn now = std::exchange(next, {});
-      if (i + 1 < order.size()) next = take(order[i + 1], together, now.trials.size());
+      if (i + 1 < order.size()) next = take(order[i + 1], together, now.new_trials());
       if (builds_beside) building = build(next);
       const double begin = log_.now();
       measure(now);

@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -62,6 +63,7 @@ class QuickRoundTest : public ::testing::Test {
   QuickRound run(const QuickOptions& quick = {}) {
     FormulaMeasurer measurer([this](const MeasureTask& task, const std::string& steps) { return outcome(task, steps); },
                              [this](const std::string& steps) { return wrong_.contains(steps); });
+    measurer.placement = {round_trip_ns_};
     asked_.clear();
     Result<QuickRound> round = quick_round(tasks_, measurer, *log_, quick);
     EXPECT_TRUE(round.ok());
@@ -76,7 +78,7 @@ class QuickRoundTest : public ::testing::Test {
   std::map<std::string, std::vector<Transfer>> transfers_;  ///< by the task's key, in the order in which they are timed
   std::set<std::string> wrong_;
   bool lost_ = false;
-  double now_ = 0;
+  double now_ = 0, round_trip_ns_ = 0;
   std::string path_;
   std::optional<RecordFile> file_;
   std::optional<RunLog> log_;
@@ -136,6 +138,23 @@ TEST_F(QuickRoundTest, IsResumedWithoutMeasuringAnythingTwice) {
   EXPECT_EQ(written.size(), lines());
   begin();
   EXPECT_EQ(run().trials, 0);
+}
+TEST_F(QuickRoundTest, WritesDownWhatTheBestTakesWhereTheProcessorsLieNow) {
+  round_trip_ns_ = 78;
+  run({.trials = 6});
+  round_trip_ns_ = 330;
+  begin();
+  EXPECT_EQ(run({.trials = 2}).trials, 2) << "the best of before are no new ones: each task has one";
+  EXPECT_EQ(lines(), 10u);
+  for (const TaskTuning& task : tasks_) {
+    const std::vector<const Record*> all = file_->records().of(task.measure_task().key);
+    const auto far =
+        std::ranges::find_if(all, [](const Record* r) { return r->outcome.placement.round_trip_ns > 100; });
+    ASSERT_NE(far, all.end());
+    EXPECT_EQ((*far)->steps, transfers_[task.measure_task().key][1].steps) << "before the others";
+    for (const Record* r : all) EXPECT_EQ(r->outcome.pace, 1);
+    EXPECT_EQ(task.incumbent(file_->records())->outcome.placement, ProcessorPlacement{330});
+  }
 }
 TEST_F(QuickRoundTest, OnALostDeviceEndsAndLosesNothing) {
   lost_ = true;

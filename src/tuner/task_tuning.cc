@@ -230,10 +230,10 @@ const Record* TaskTuning::incumbent(const Records& records) const {
   return choice && choice->exact ? choice->record : nullptr;
 }
 
-std::vector<PlacedRecords> TaskTuning::placed(const Records& records) const {
+std::vector<PlacedRecords> TaskTuning::placed(const Records& records, const ProcessorPlacement& at_hand) const {
   std::vector<const Record*> own = records.of(measure_task_.key);
   std::erase_if(own, [this](const Record* record) { return !applies(*record); });
-  return by_placement(own);
+  return by_placement(own, at_hand);
 }
 
 const Record* TaskTuning::last_record(const Records& records, const std::string& steps) const {

@@ -75,8 +75,8 @@ class TaskTuning {
   const std::string& default_schedule() const { return default_steps_; }
   /// It is one that the record base knows.
   bool is_transfer(const std::string& steps) const { return transfers_.contains(steps); }
-  /// Its records by the placement of the processors.
-  std::vector<PlacedRecords> placed(const Records&) const;
+  /// Its records by the placement of the processors, as by_placement gives them.
+  std::vector<PlacedRecords> placed(const Records&, const ProcessorPlacement& at_hand) const;
   const DesignSpace& space() const { return *space_; }
   /// Rounds of earlier runs, by their records: trials, seconds of tuning, and the best time after each.
   struct Round {

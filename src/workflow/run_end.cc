@@ -196,8 +196,8 @@ Result<NetworkTruth> RunEnd::settle(Measurer& measurer, Device& device, RecordFi
   return settle_in_network(prepared_.fused, prepared_.place.target, file, device, options);
 }
 
-/// The fastest of the tasks that stream from memory, where the processors lie now.
-Status RunEnd::compare_again(Measurer& measurer, RecordFile& file, const TuneProgress& progress) const {
+/// The fastest of the tasks that stream from memory, where the processors lie now; `placements` of the run go on.
+Status RunEnd::compare_again(Measurer& measurer, RecordFile& file, PlacementTimes& placements) const {
   const Target& target = prepared_.place.target;
   tell(settings_.where.tell,
        "The processors moved again: the fastest schedules that stream from memory, and the network, are timed there");
@@ -207,9 +207,10 @@ Status RunEnd::compare_again(Measurer& measurer, RecordFile& file, const TunePro
   TuneOptions options = tune_options(settings_);
   options.finals_only = true;
   options.deadline = ends().network;
-  options.placements = progress.placements;
-  const Result<TuneProgress> done = tune(streaming, target, measurer, file, options, [](const TuneProgress&) {});
-  return done.ok() ? ok_status() : Status(done.error());
+  options.placements = placements;
+  WHET_TRY(const TuneProgress done, tune(streaming, target, measurer, file, options, [](const TuneProgress&) {}));
+  placements = done.placements;
+  return ok_status();
 }
 
 Result<PlanSearch> RunEnd::search_layouts(const Tuned& tuned, Measurer& measurer, Device& device, RecordFile& file) {
@@ -282,7 +283,8 @@ void RunEnd::run(DeviceMeasurer& measurer, const Devices& devices, RecordFile& f
   Device& device = *devices[measurer.deciding()];
   Result<NetworkTruth> truth = settle_in_placement(
       tuned.progress.placements.at_hand(), [&] { return measurer.placement(); },
-      [&] { return compare_again(measurer, file, tuned.progress); }, [&] { return settle(measurer, device, file); });
+      [&] { return compare_again(measurer, file, tuned.progress.placements); },
+      [&] { return settle(measurer, device, file); });
   if (!truth.ok()) return tell(settings_.where.tell, "The network cannot be timed: " + truth.error().message);
   if (truth->needed_seconds > 0)
     leave_out(tuned, ends().network, "the network, whose comparison takes", truth->needed_seconds,

@@ -30,7 +30,7 @@ class RunEnd {
   PhaseEnds ends() const { return settings_.time.ends(begun_, needs()); }
   Result<NetworkOptions> network_options(Measurer&, double deadline) const;
   Result<NetworkTruth> settle(Measurer&, Device&, RecordFile&);
-  Status compare_again(Measurer&, RecordFile&, const TuneProgress&) const;
+  Status compare_again(Measurer&, RecordFile&, PlacementTimes&) const;
   Result<PlanSearch> search_layouts(const Tuned&, Measurer&, Device&, RecordFile&);
   bool has_time_for_layouts(Tuned&) const;
   /// About what measuring other kernels and comparing a plan of them take at the least.
