@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 #include <set>
 #include <utility>
 
@@ -289,14 +288,8 @@ class Finder {
 
   bool are_all(const std::vector<SizeBox>& boxes, std::size_t points) const {
     std::int64_t count = 0;
-    for (const SizeBox& box : boxes) count += count_points(ranges_in(box));
+    for (const SizeBox& box : boxes) count += count_points(ranges_in(sizes_, box));
     return count == static_cast<std::int64_t>(points);
-  }
-
-  std::vector<SizeRange> ranges_in(const SizeBox& box) const {
-    std::vector<SizeRange> ranges = sizes_;
-    for (std::size_t k = 0; k < ranges.size(); ++k) ranges[k].min = box.low[k], ranges[k].max = box.high[k];
-    return ranges;
   }
 
   Result<Variant> made(const Structure& structure, const std::vector<SizeBox>& boxes) const {
@@ -355,26 +348,20 @@ Result<Family> exact_family(const std::vector<std::string>& names, const std::ve
   Family family;
   std::vector<SizeValues> points = {{}};
   for (std::size_t k = 0; k < names.size(); ++k) {
-    WHET_CHECK(!values[k].empty(), "a size has a value");
-    SizeRange range{names[k], values[k].front(), values[k].back(), 0};
     std::vector<SizeValues> longer;
     for (const SizeValues& point : points)
       for (const std::int64_t value : values[k]) longer.push_back(point), longer.back().push_back(value);
     points = std::move(longer);
-    for (const std::int64_t value : values[k]) range.step = std::gcd(range.step, value - range.min);
-    if (range.step == 0) range.step = 1;
-    family.sizes.push_back(std::move(range));
+    family.sizes.push_back(range_of(names[k], values[k]));
   }
   WHET_RETURN_IF_ERROR(verify(family.sizes));
   family.points = family.checked = static_cast<std::int64_t>(points.size());
   for (const SizeValues& point : points) {
     if (options.on_point)
       WHET_RETURN_IF_ERROR(options.on_point(static_cast<std::int64_t>(family.variants.size()), family.points));
-    std::vector<SizeRange> one = family.sizes;
-    for (std::size_t k = 0; k < one.size(); ++k) one[k].min = one[k].max = point[k], one[k].step = 1;
     FamilyOptions alone = options;
     alone.on_point = {};
-    WHET_TRY(Family of_one, find_family(one, read, alone));
+    WHET_TRY(Family of_one, find_family(ranges_in(family.sizes, {point, point}), read, alone));
     family.variants.push_back(std::move(of_one.variants.front()));
   }
   return family;

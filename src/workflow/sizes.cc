@@ -6,7 +6,6 @@
 #include <charconv>
 #include <map>
 #include <memory>
-#include <numeric>
 #include <set>
 #include <string_view>
 
@@ -60,9 +59,7 @@ std::optional<std::vector<std::int64_t>> parse_list(std::string_view text) {
 void give_range(WantedSize& size) {
   std::sort(size.listed.begin(), size.listed.end());
   size.listed.erase(std::unique(size.listed.begin(), size.listed.end()), size.listed.end());
-  size.range = {size.name, size.listed.front(), size.listed.back(), 0};
-  for (const std::int64_t value : size.listed) size.range.step = std::gcd(size.range.step, value - size.range.min);
-  if (size.range.step == 0) size.range.step = 1;
+  size.range = range_of(size.name, size.listed);
 }
 
 Error not_a_size(const std::string& entry) {
@@ -418,7 +415,7 @@ Result<Family> load_family(const ModelOptions& options, const PassOptions& passe
   };
   constexpr std::int64_t kMostValues = 65536;
   for (const WantedSize& size : wanted)
-    if (const std::int64_t count = (size.range.max - size.range.min) / size.range.step + 1; count > kMostValues)
+    if (const std::int64_t count = count_of(size.range); count > kMostValues)
       return Error{
           fmt::format("--sizes {}={}: these are {} values; {} are read at most: give a step, as in {}={}..{}:{}",
                       size.name, to_text(size), count, kMostValues, size.name, size.range.min, size.range.max,
