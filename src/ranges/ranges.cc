@@ -43,9 +43,9 @@ struct Structure {
 /// The largest sizes of boxes, first by first: no other ones are larger in all sizes, and they are the largest in each where one box
 /// has such.
 const SizeValues& largest_of(const std::vector<SizeBox>& boxes) {
-  return std::max_element(boxes.begin(), boxes.end(), [](const SizeBox& a, const SizeBox& b) {
-           return a.high < b.high;
-         })->high;
+  return std::max_element(boxes.begin(), boxes.end(),
+                          [](const SizeBox& a, const SizeBox& b) { return a.high < b.high; })
+      ->high;
 }
 
 bool is_in(const std::vector<SizeBox>& boxes, const SizeValues& point) {

@@ -271,9 +271,7 @@ TEST(DifferenceAt, SeesEachFunctionThatIsOffByOneAtOneSize) {
     for (std::size_t d = 0; d < task.within.size(); ++d) {
       if (!task.within[d].defined()) continue;
       ++within;
-      expect_seen([&](Variant& damaged) {
-        damaged.tasks[t].within[d] = testing::one_more_at(task.within[d], own);
-      });
+      expect_seen([&](Variant& damaged) { damaged.tasks[t].within[d] = testing::one_more_at(task.within[d], own); });
     }
     for (std::size_t o = 0; o < task.task.dag.ops.size(); ++o) {
       for (std::size_t d = 0; d < task.task.dag.ops[o].sizes.size(); ++d) {
