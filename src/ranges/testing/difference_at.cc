@@ -17,7 +17,7 @@ std::int64_t value_of(const std::vector<Expr>& functions, std::size_t d, std::in
   return functions.empty() ? number : value_of(functions[d], number, at);
 }
 
-/// A variant beside the network that is read at some sizes. Values of the two correspond by the places of their numbers.
+/// A variant beside the network that is read at some sizes.
 class Comparison {
  public:
   Comparison(const Variant& variant, const Reading& mine, const Reading& read, const SizeValues& at)
@@ -31,12 +31,7 @@ class Comparison {
   }
 
  private:
-  /// Of the numbers that were read, by the place of the first one.
-  static std::map<std::size_t, ValueId> by_place(const std::map<ValueId, std::size_t>& places) {
-    std::map<std::size_t, ValueId> ids;
-    for (const auto& [id, place] : places) ids[place] = id;
-    return ids;
-  }
+  const Shape& shape_in(const Reading& reading, ValueId id) const { return reading.fused.graph.value(id).type.shape; }
   std::string name(ValueId id) const { return "\"" + mine_.fused.graph.value(id).name + "\""; }
   std::int64_t number(const Reading& reading, std::size_t place) const { return reading.parts.numbers[place].integer; }
 
@@ -65,14 +60,17 @@ class Comparison {
     return "";
   }
 
+  /// Values of the two correspond by the places of their extents, which scalars do not have.
   std::string shapes() const {
-    const std::map<std::size_t, ValueId> ids = by_place(read_.shape_at);
+    std::map<std::size_t, ValueId> ids;
+    for (const auto& [id, place] : read_.shape_at)
+      if (!shape_in(read_, id).empty()) ids[place] = id;
     for (const auto& [id, place] : mine_.shape_at) {
-      Shape shape = mine_.fused.graph.value(id).type.shape;
+      Shape shape = shape_in(mine_, id);
       const auto functions = variant_.shapes.find(id);
       for (std::size_t d = 0; d < shape.size() && functions != variant_.shapes.end(); ++d)
         shape[d] = value_of(functions->second, d, shape[d], at_);
-      if (shape != read_.fused.graph.value(ids.at(place)).type.shape) return "the shape of " + name(id);
+      if (!shape.empty() && shape != shape_in(read_, ids.at(place))) return "the shape of " + name(id);
     }
     return "";
   }
@@ -88,33 +86,39 @@ class Comparison {
     return "";
   }
 
-  /// Element by element.
   std::string constants() const {
-    const std::map<std::size_t, ValueId> ids = by_place(read_.window_at);
-    for (const auto& [id, place] : mine_.window_at) {
+    for (std::size_t c = 0; c < mine_.constants.size(); ++c) {
+      const ValueId id = mine_.constants[c];
       const Tensor& whole = *mine_.fused.graph.value(id).constant;
-      const Tensor& part = *read_.fused.graph.value(ids.at(place)).constant;
-      if (part.type() == whole.type() &&
-          std::memcmp(part.data(), whole.data(), static_cast<std::size_t>(part.bytes())) == 0 &&
-          !variant_.windows.contains(id))
-        continue;
+      const Tensor& part = *read_.fused.graph.value(read_.constants[c]).constant;
       const auto window = variant_.windows.find(id);
-      std::vector<std::int64_t> begin(part.shape().size(), 0);
-      for (std::size_t d = 0; d < begin.size() && window != variant_.windows.end(); ++d)
-        begin[d] = value_of(window->second.begin, d, 0, at_);
-      const std::vector<std::int64_t> strides = row_major_strides(whole.shape());
-      for (std::size_t d = 0; d < begin.size(); ++d)
-        if (begin[d] < 0 || begin[d] + part.shape()[d] > whole.shape()[d]) return "the window of " + name(id);
-      for (std::int64_t i = 0; i < part.size(); ++i) {
-        std::int64_t in_whole = 0, rest = i;
-        for (std::size_t d = begin.size(); d-- > 0;) {
-          in_whole += (begin[d] + rest % part.shape()[d]) * strides[d];
-          rest /= part.shape()[d];
-        }
-        if (part.get(i) != whole.get(in_whole)) return "constant " + name(id);
-      }
+      const bool is_same = window == variant_.windows.end()
+                               ? part.type() == whole.type() && std::memcmp(part.data(), whole.data(), bytes(part)) == 0
+                               : is_window(part, whole, window->second.begin);
+      if (!is_same) return "constant " + name(id);
     }
     return "";
+  }
+
+  static std::size_t bytes(const Tensor& tensor) { return static_cast<std::size_t>(tensor.bytes()); }
+
+  /// Element by element.
+  bool is_window(const Tensor& part, const Tensor& whole, const std::vector<Expr>& functions) const {
+    std::vector<std::int64_t> begin;
+    for (std::size_t d = 0; d < part.shape().size(); ++d) {
+      begin.push_back(value_of(functions, d, 0, at_));
+      if (begin[d] < 0 || begin[d] + part.shape()[d] > whole.shape()[d]) return false;
+    }
+    const std::vector<std::int64_t> strides = row_major_strides(whole.shape());
+    for (std::int64_t i = 0; i < part.size(); ++i) {
+      std::int64_t place = 0, rest = i;
+      for (std::size_t d = begin.size(); d-- > 0;) {
+        place += (begin[d] + rest % part.shape()[d]) * strides[d];
+        rest /= part.shape()[d];
+      }
+      if (part.get(i) != whole.get(place)) return false;
+    }
+    return true;
   }
 
   const Variant& variant_;
