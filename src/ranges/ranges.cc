@@ -403,12 +403,6 @@ const Variant* variant_at(const Family& family, const SizeValues& values) {
   return nullptr;
 }
 
-SizeValues values_of(const SizedTask& task, const SizeValues& network) {
-  SizeValues values;
-  for (const Expr& size : task.sizes) values.push_back(value_at(size, network));
-  return values;
-}
-
 std::string to_text(const std::vector<SizeRange>& sizes) {
   std::string text;
   for (const SizeRange& size : sizes) text += (text.empty() ? "" : ", ") + size.name + "=" + to_text(size);

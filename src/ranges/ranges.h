@@ -78,8 +78,6 @@ Result<Family> exact_family(const std::vector<std::string>& names, const std::ve
 
 /// The variant that has these sizes; null: none.
 const Variant* variant_at(const Family&, const SizeValues&);
-/// The values of the task's own sizes at those of the network.
-SizeValues values_of(const SizedTask&, const SizeValues& network);
 
 /// "n=1..512, b=1..32"
 std::string to_text(const std::vector<SizeRange>&);

@@ -68,7 +68,7 @@ TEST(FindFamily, GivesATaskTheFewestSizes) {
   EXPECT_EQ(task.task.dag.sizes[0].name, "b*n");
   EXPECT_EQ(task.task.dag.sizes[0].min, 2);
   EXPECT_EQ(task.task.dag.sizes[0].max, 36);
-  EXPECT_EQ(values_of(task, {3, 7}), SizeValues{21});
+  EXPECT_EQ(testing::values_of(task, {3, 7}), SizeValues{21});
 }
 
 /// A mean over the size divides by it, and a window of stride 2 halves it.
@@ -268,7 +268,7 @@ TEST(DifferenceAt, SeesEachFunctionThatIsOffByOneAtOneSize) {
   int within = 0;
   for (std::size_t t = 0; t < variant.tasks.size(); ++t) {
     const SizedTask& task = variant.tasks[t];
-    const SizeValues own = values_of(task, bad);
+    const SizeValues own = testing::values_of(task, bad);
     for (std::size_t d = 0; d < task.within.size(); ++d) {
       if (!task.within[d].defined()) continue;
       ++within;

@@ -149,6 +149,12 @@ std::string difference_at_any(const Family& family, const ReadAtSizes& read) {
   return "";
 }
 
+SizeValues values_of(const SizedTask& task, const SizeValues& network) {
+  SizeValues values;
+  for (const Expr& size : task.sizes) values.push_back(value_at(size, network));
+  return values;
+}
+
 std::vector<Expr*> functions_of(Variant& variant) {
   std::vector<Expr*> all;
   const auto add = [&](std::vector<Expr>& functions) {

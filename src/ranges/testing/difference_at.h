@@ -12,6 +12,8 @@ std::string difference_at(const Family&, const SizeValues&, const ReadAtSizes& r
 /// The first difference at any combination of the family's sizes, with where it is.
 std::string difference_at_any(const Family&, const ReadAtSizes& read);
 
+/// The values of the task's own sizes at those of the network.
+SizeValues values_of(const SizedTask&, const SizeValues& network);
 /// All functions of the network's sizes that a variant has.
 std::vector<Expr*> functions_of(Variant&);
 /// `function` plus 1 at these values of the sizes that occur in it, and as it is at all others.
