@@ -45,7 +45,8 @@ TEST(EverySizedGraph, IsAtEachSizeTheNetworkThatIsReadThere) {
       const std::string& message = family.error().message;
       bool can_be_read = true;
       for (const SizeValues& point : all_points(sizes)) can_be_read = can_be_read && read(point).ok();
-      EXPECT_EQ(message.find(" the model cannot be read: ") == std::string::npos, can_be_read) << k << ": " << message;
+      EXPECT_TRUE(!can_be_read || message.find(" the model cannot be read: ") == std::string::npos)
+          << k << ": " << message;
       EXPECT_NE(message.find("--sizes "), std::string::npos) << message;
       continue;
     }
