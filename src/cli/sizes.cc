@@ -25,10 +25,8 @@ struct SizesCommand {
   bool json = false;
 };
 
-std::string box_text(const std::vector<SizeRange>& sizes, const SizeBox& box) {
-  std::vector<SizeRange> ranges = sizes;
-  for (std::size_t k = 0; k < ranges.size(); ++k) ranges[k].min = box.low[k], ranges[k].max = box.high[k];
-  return to_text(ranges);
+Json to_json(const SizeRange& size) {
+  return Json::object().set("name", size.name).set("min", size.min).set("max", size.max).set("step", size.step);
 }
 
 Json to_json(const OpenSize& size) {
@@ -80,8 +78,7 @@ Result<int> print_family(const SizesCommand& command) {
     for (const Variant& variant : family.variants)
       variants.add(to_json(family, variant).set("tasks", std::ssize(variant.tasks)));
     Json sizes = Json::array();
-    for (const SizeRange& size : family.sizes)
-      sizes.add(Json::object().set("name", size.name).set("min", size.min).set("max", size.max).set("step", size.step));
+    for (const SizeRange& size : family.sizes) sizes.add(to_json(size));
     fmt::print("{}\n", dump(Json::object()
                                 .set("model", command.model.name())
                                 .set("sizes", sizes)
@@ -109,7 +106,7 @@ Result<int> print_family(const SizesCommand& command) {
 
 std::string boxes_text(const Family& family, const Variant& variant) {
   std::string text;
-  for (const SizeBox& box : variant.boxes) text += (text.empty() ? "" : "; ") + box_text(family.sizes, box);
+  for (const SizeBox& box : variant.boxes) text += (text.empty() ? "" : "; ") + to_text(ranges_in(family.sizes, box));
   return text;
 }
 
@@ -140,15 +137,9 @@ Json to_json(const Family& family, const Variant& variant) {
 
 Json sizes_json(const Family&, const SizedTask& task) {
   Json sizes = Json::array();
-  for (std::size_t k = 0; k < task.sizes.size(); ++k) {
-    const SizeRange& range = task.task.dag.sizes[k];
-    sizes.add(Json::object()
-                  .set("name", range.name)
-                  .set("min", range.min)
-                  .set("max", range.max)
-                  .set("step", range.step)
+  for (std::size_t k = 0; k < task.sizes.size(); ++k)
+    sizes.add(to_json(task.task.dag.sizes[k])
                   .set("of_model", to_text(task.sizes[k], std::function<std::string(SourceId)>())));
-  }
   return sizes;
 }
 

@@ -96,15 +96,29 @@ Status check_alike(const std::vector<ModelSize>& sizes, const std::vector<Assemb
   return ok_status();
 }
 
-/// The input and dimension of a size: those that its name says, else the first whose extent is its value everywhere.
+/// The input and dimension of a size: the first of `dimensions` that the model has. Where none are given, those that its name says, else
+/// the first whose extent is its value everywhere.
 Status place_size(ModelSize& size, std::size_t k, const std::vector<ModelSize>& sizes,
-                  const std::vector<AssembledModel>& variants) {
+                  const std::vector<AssembledModel>& variants, const InputDimensions& dimensions) {
   const std::vector<ModelPlan::Tensor>& inputs = variants.front().plan.inputs;
   const auto has_its_value = [&](std::size_t i, std::size_t d) {
     for (std::size_t v = 0; v < variants.size(); ++v)
       if (variants[v].plan.inputs.at(i).shape.at(d) != values_at(sizes, v)[k]) return false;
     return true;
   };
+  for (const auto& [name, d] : dimensions) {
+    const auto input = std::ranges::find(inputs, name, &ModelPlan::Tensor::name);
+    if (input == inputs.end()) continue;
+    const auto i = static_cast<std::size_t>(input - inputs.begin());
+    if (!has_its_value(i, d))
+      return Error{"size " + size.name + " is dimension " + std::to_string(d) + " of input \"" + name +
+                   "\", whose extent is another one; expected the value of the size"};
+    size.input = static_cast<std::uint32_t>(i), size.dimension = static_cast<std::uint32_t>(d);
+    return ok_status();
+  }
+  if (!dimensions.empty())
+    return Error{"size " + size.name + " is a dimension of input \"" + dimensions.front().first +
+                 "\", which the model does not have; expected one of an input that no given value replaces"};
   for (const bool by_name : {true, false})
     for (std::size_t i = 0; i < inputs.size(); ++i)
       for (std::size_t d = 0; d < inputs[i].shape.size(); ++d) {
@@ -152,13 +166,15 @@ class LibraryMaker {
     return ok_status();
   }
 
-  Result<CompileReport> write(const std::vector<ModelSize>& sizes, std::size_t usual, const std::string& output) {
+  Result<CompileReport> write(const std::vector<ModelSize>& sizes, std::size_t usual, const std::string& output,
+                              const std::vector<InputDimensions>& dimensions = {}) {
     const double linking = seconds_now();
     library_.sizes = sizes;
     library_.usual = usual;
     WHET_RETURN_IF_ERROR(check_alike(sizes, library_.variants));
     for (std::size_t k = 0; k < sizes.size(); ++k)
-      WHET_RETURN_IF_ERROR(place_size(library_.sizes[k], k, sizes, library_.variants));
+      WHET_RETURN_IF_ERROR(place_size(library_.sizes[k], k, sizes, library_.variants,
+                                      dimensions.empty() ? InputDimensions() : dimensions[k]));
     if (options_.made_weights) library_.weights.make_up();
     describe_tasks();
     for (AssembledModel& variant : library_.variants) describe(variant.plan);
@@ -318,7 +334,7 @@ Result<CompileReport> compile_sizes(const SizedNetwork& network, const ScheduleS
     if (!added.ok())
       return network.sizes.empty() ? added.error() : added.error().at("at " + sizes_text(network.sizes, v));
   }
-  return maker.write(network.sizes, network.usual, output);
+  return maker.write(network.sizes, network.usual, output, network.dimensions);
 }
 
 }  // namespace whet

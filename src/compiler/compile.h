@@ -3,6 +3,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "artifact/sized_model_plan.h"
@@ -119,12 +120,17 @@ std::vector<TasksOfPlacement> tasks_by_placement(const CompileReport&);
 Result<CompileReport> compile_model(const FusedGraph&, const ScheduleSource&, const Target&, const std::string& output,
                                     const CompileOptions& = {});
 
+/// Inputs by their names, and a dimension of each.
+using InputDimensions = std::vector<std::pair<std::string, std::size_t>>;
+
 /// A network that is read at several sizes.
 struct SizedNetwork {
-  std::vector<ModelSize> sizes;  ///< their inputs and dimensions are found among those of the network
+  std::vector<ModelSize> sizes;  ///< their inputs and dimensions are set when the library is written
   std::size_t usual = 0;         ///< the variant at which a session begins
   /// The network at the sizes of a variant (values_at). Called once each, in order.
   std::function<Result<FusedGraph>(std::size_t variant)> read;
+  /// One list a size: the dimensions that are it. Empty: that of its name ("x.0"), else the first one whose extent is its value everywhere.
+  std::vector<InputDimensions> dimensions = {};
 };
 
 /// Compiles a network into one library for all these sizes, each read, optimized and compiled as a model for one. Kernels

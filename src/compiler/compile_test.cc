@@ -506,10 +506,11 @@ void expect_right_at(OpenedModel& model, const std::vector<std::int64_t>& at) {
 }
 
 TEST_F(Compile, OneLibraryForSeveralSizes) {
-  const SizedNetwork network = sized_network({{"x.0", 0, 0, {1, 2, 5}}, {"w", 0, 0, {8, 11}}}, 2);
+  SizedNetwork network = sized_network({{"x.0", 0, 0, {1, 2, 5}}, {"w", 0, 0, {8, 11}}}, 2);
+  network.dimensions = {{{"x", 0}}, {{"x", 3}}};
   const Result<CompileReport> report = compile_sizes(network, source_, target_, path());
   ASSERT_TRUE(report.ok()) << report.error().message;
-  EXPECT_EQ(report->sizes[1].dimension, 3u) << "found by its values";
+  EXPECT_EQ(report->sizes[1].dimension, 3u);
   ASSERT_EQ(report->variants.size(), 6u);
   EXPECT_EQ(report->variants[3].at, (std::vector<std::int64_t>{2, 11}));
   EXPECT_LT(report->variants[1].kernels, report->variants[0].kernels) << "equal tasks are compiled once";
@@ -593,6 +594,23 @@ TEST_F(Compile, OneSizeInAListIsThePlanWithItsSize) {
   ASSERT_EQ(opened->sizes().size(), 1u);
   EXPECT_EQ(opened->sizes()[0].values, (std::vector<std::int64_t>{2}));
   expect_right_at(*opened, {2});
+}
+
+/// Two dimensions of x have 9 elements.
+TEST_F(Compile, SizesAreTheDimensionsThatTheModelSays) {
+  SizedNetwork network = sized_network({{"n", 0, 0, {4}}, {"w", 0, 0, {9}}}, 0);
+  network.dimensions = {{{"x", 0}}, {{"x", 3}}};
+  const Result<CompileReport> report = compile_sizes(network, source_, target_, path());
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_EQ(report->sizes[0].dimension, 0u);
+  EXPECT_EQ(report->sizes[1].dimension, 3u) << "dimension 2 is 9 too";
+  network.dimensions = {{{"gone", 1}, {"x", 0}}, {{"x", 1}}};
+  EXPECT_EQ(compile_sizes(network, source_, target_, path()).error().message,
+            "size w is dimension 1 of input \"x\", whose extent is another one; expected the value of the size");
+  network.dimensions = {{{"x", 0}}, {{"gone", 1}}};
+  EXPECT_EQ(compile_sizes(network, source_, target_, path()).error().message,
+            "size w is a dimension of input \"gone\", which the model does not have; expected one of an input that no "
+            "given value replaces");
 }
 
 TEST_F(Compile, SeveralSizesAreRefusedWithTheSizeThatCannotBe) {

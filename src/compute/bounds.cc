@@ -101,12 +101,7 @@ std::optional<Affine> divided(const Affine& a, const Expr& divisor) {
 
 /// A size occurs in it.
 bool is_sized(const Affine& a) {
-  const auto has = [](const Expr& e) {
-    for (std::size_t k = 0; k < kMostSizes; ++k)
-      if (uses(e, size_var(k))) return true;
-    return false;
-  };
-  return std::any_of(a.terms.begin(), a.terms.end(), [&](const auto& term) { return has(term.first); });
+  return std::any_of(a.terms.begin(), a.terms.end(), [](const auto& term) { return has_size(term.first); });
 }
 
 bool share_an_atom(const Affine& a, const Affine& b) {

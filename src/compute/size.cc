@@ -1,5 +1,7 @@
 #include "compute/size.h"
 
+#include <algorithm>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -18,13 +20,43 @@ std::string range_label(const SizeRange& size) { return "size '" + size.name + "
 
 }  // namespace
 
+std::int64_t count_of(const SizeRange& size) { return (size.max - size.min) / size.step + 1; }
+
+SizeRange range_of(std::string name, const std::vector<std::int64_t>& values) {
+  WHET_CHECK(!values.empty(), "a size has a value");
+  const auto [low, high] = std::minmax_element(values.begin(), values.end());
+  SizeRange range{std::move(name), *low, *high, 0};
+  for (const std::int64_t value : values) range.step = std::gcd(range.step, value - range.min);
+  if (range.step == 0) range.step = 1;
+  return range;
+}
+
 bool contains(const SizeBox& box, const SizeValues& values) {
   for (std::size_t k = 0; k < values.size(); ++k)
     if (values[k] < box.low[k] || values[k] > box.high[k]) return false;
   return true;
 }
 
+std::vector<SizeRange> ranges_in(const std::vector<SizeRange>& sizes, const SizeBox& box) {
+  std::vector<SizeRange> ranges = sizes;
+  for (std::size_t k = 0; k < ranges.size(); ++k) ranges[k].min = box.low[k], ranges[k].max = box.high[k];
+  return ranges;
+}
+
 Expr size_expr(std::size_t k, std::string name) { return var(size_var(k), std::move(name)); }
+
+bool has_size(const Expr& e) {
+  for (std::size_t k = 0; k < kMostSizes; ++k)
+    if (uses(e, size_var(k))) return true;
+  return false;
+}
+
+std::vector<std::size_t> sizes_of(const Expr& e) {
+  std::vector<std::size_t> found;
+  for (std::size_t k = 0; k < kMostSizes; ++k)
+    if (uses(e, size_var(k))) found.push_back(k);
+  return found;
+}
 
 bool is_of_sizes(const Expr& e) {
   if (e->vars == 0) return false;
@@ -49,6 +81,28 @@ std::int64_t value_at(const Expr& e, const SizeValues& values) {
   const auto value = apply(n->op, value_at(n->a, values), value_at(n->b, values), n->a->dtype);
   WHET_CHECK(value, "nothing is divided by 0");
   return *value;
+}
+
+std::optional<std::vector<std::int64_t>> all_values(const Expr& e, const std::vector<SizeRange>& sizes,
+                                                    std::int64_t most) {
+  const std::vector<std::size_t> used = sizes_of(e);
+  std::int64_t combinations = 1;
+  for (const std::size_t k : used) {
+    if (count_of(sizes[k]) > most / combinations) return {};
+    combinations *= count_of(sizes[k]);
+  }
+  SizeValues at;
+  for (const SizeRange& size : sizes) at.push_back(size.min);
+  std::set<std::int64_t> values;
+  for (std::int64_t tried = 0; tried < combinations; ++tried) {
+    values.insert(value_at(e, at));
+    for (const std::size_t k : used) {  // the next combination
+      at[k] += sizes[k].step;
+      if (at[k] <= sizes[k].max) break;
+      at[k] = sizes[k].min;
+    }
+  }
+  return std::vector<std::int64_t>(values.begin(), values.end());
 }
 
 double float_at(const Expr& e, const SizeValues& values) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,12 +18,19 @@ struct SizeRange {
 };
 using SizeValues = std::vector<std::int64_t>;  ///< one a size
 
+/// How many values it has.
+std::int64_t count_of(const SizeRange&);
+/// The narrowest range that has all of these values, at least one.
+SizeRange range_of(std::string name, const std::vector<std::int64_t>& values);
+
 /// All values of the sizes with low[k] <= value[k] <= high[k].
 struct SizeBox {
   SizeValues low, high;
   friend bool operator==(const SizeBox&, const SizeBox&) = default;
 };
 bool contains(const SizeBox&, const SizeValues&);
+/// The sizes with the values alone that the box has.
+std::vector<SizeRange> ranges_in(const std::vector<SizeRange>&, const SizeBox&);
 
 /// A task has at most three sizes, a model at most four.
 constexpr std::size_t kMostSizes = 4;
@@ -38,10 +46,17 @@ constexpr std::size_t size_number(VarId id) {
 /// The variable of a size as an expression. `name` is for printing.
 Expr size_expr(std::size_t k, std::string name);
 
+/// Whether the variable of a size occurs in it.
+bool has_size(const Expr&);
+/// The numbers of the sizes that occur in it, ascending.
+std::vector<std::size_t> sizes_of(const Expr&);
 /// Whether `e` has no variables but sizes, no loads, and at least one size.
 bool is_of_sizes(const Expr& e);
 /// The value of an i64 expression of sizes and constants. Each size that occurs has a value; nothing is divided by 0.
 std::int64_t value_at(const Expr&, const SizeValues&);
+/// All values of an i64 expression of sizes and constants, ascending, each once. Nothing where the sizes that occur in it have more
+/// than `most` combinations.
+std::optional<std::vector<std::int64_t>> all_values(const Expr&, const std::vector<SizeRange>&, std::int64_t most);
 /// The value of a float expression of sizes and constants: each operation rounds to its dtype, as a kernel does it.
 double float_at(const Expr&, const SizeValues&);
 /// `e` with its largest parts of sizes and constants replaced by their values. Nothing else is folded.

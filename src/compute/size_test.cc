@@ -242,6 +242,38 @@ TEST(SizeExpr, HasTheValueOfItsOperations) {
   EXPECT_TRUE(same(expr_at(var(VarId(0), "i") * 2 + (n - m), {7, 5}), var(VarId(0), "i") * 2 + 2));
 }
 
+TEST(SizeExpr, KnowsTheSizesThatOccurInIt) {
+  const Expr n = size_expr(0, "n"), k = size_expr(2, "k"), i = var(VarId(0), "i");
+  EXPECT_EQ(sizes_of(k * 2 + floordiv(n + i, 3)), (std::vector<std::size_t>{0, 2}));
+  EXPECT_EQ(sizes_of(i + 1), std::vector<std::size_t>());
+  EXPECT_TRUE(has_size(i + k));
+  EXPECT_FALSE(has_size(i * 2 + 1));
+}
+
+TEST(SizeExpr, HasAllValuesOfTheSizesThatOccurInIt) {
+  const std::vector<SizeRange> sizes = {{"n", 2, 8, 3}, {"m", 1, 1000}, {"k", 1, 3, 2}};  // n is 2, 5, 8; k is 1, 3
+  const Expr n = size_expr(0, "n"), m = size_expr(1, "m"), k = size_expr(2, "k");
+  EXPECT_EQ(all_values(n * k, sizes, 6), (std::vector<std::int64_t>{2, 5, 6, 8, 15, 24}));
+  EXPECT_EQ(all_values(floordiv(n, 4), sizes, 3), (std::vector<std::int64_t>{0, 1, 2}));
+  EXPECT_EQ(all_values(int_const(7), sizes, 1), (std::vector<std::int64_t>{7}));
+  EXPECT_FALSE(all_values(n * k, sizes, 5)) << "6 combinations";
+  EXPECT_FALSE(all_values(n + m, sizes, 2999));
+  EXPECT_EQ(all_values(n + m, sizes, 3000)->size(), 1006u);
+}
+
+TEST(SizeRange, IsTheNarrowestThatHasItsValues) {
+  EXPECT_EQ(range_of("n", {64, 128, 96}), (SizeRange{"n", 64, 128, 32}));
+  EXPECT_EQ(range_of("n", {2, 6, 12}), (SizeRange{"n", 2, 12, 2}));
+  EXPECT_EQ(range_of("n", {5}), (SizeRange{"n", 5, 5, 1}));
+  EXPECT_EQ(count_of({"n", 64, 128, 32}), 3);
+  EXPECT_EQ(count_of({"n", 5, 5}), 1);
+}
+
+TEST(SizeBox, HasTheRangesOfItsValues) {
+  EXPECT_EQ(ranges_in({{"n", 1, 512}, {"m", 32, 320, 32}}, {{16, 64}, {512, 96}}),
+            (std::vector<SizeRange>{{"n", 16, 512}, {"m", 64, 96, 32}}));
+}
+
 TEST(SizeBox, ContainsWhatLiesBetweenItsEnds) {
   const SizeBox box{{2, 1}, {9, 4}};
   EXPECT_TRUE(contains(box, {2, 4}));

@@ -43,10 +43,7 @@ class OpVerifier {
     if (value_at(size, dag_.at) != number)
       return fail("has the " + what + " " + std::to_string(number) + ", but its function gives " +
                   std::to_string(value_at(size, dag_.at)));
-    const Interval values = bounds(size, [&](VarId id) {
-      const SizeRange& range = dag_.sizes[size_number(id)];
-      return Interval{range.min, range.max};
-    });
+    const Interval values = bounds(size, size_ranges(dag_.sizes));
     if (values.min && *values.min >= least && values.max) return ok_status();
     return fail("has an " + what + " that may be less than " + std::to_string(least) + ", or endless, at some size");
   }

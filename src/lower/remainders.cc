@@ -62,26 +62,11 @@ constexpr std::int64_t kMostTried = 4096;
 
 /// What whole tiles may leave of the total, 0 first: sizes with steps leave few remainders.
 std::vector<std::int64_t> possible_remainders(const std::vector<SizeRange>& sizes, const Tiling& tiling) {
-  SizeValues values;
-  std::vector<std::size_t> used;
-  std::int64_t count = is_of_sizes(tiling.total) ? 1 : kMostTried + 1;
-  for (std::size_t k = 0; k < sizes.size(); ++k) {
-    values.push_back(sizes[k].min);
-    if (!uses(tiling.total, size_var(k))) continue;
-    used.push_back(k);
-    count =
-        std::min(kMostTried + 1, count * std::min(kMostTried + 1, (sizes[k].max - sizes[k].min) / sizes[k].step + 1));
-  }
-  std::vector<bool> seen(static_cast<std::size_t>(tiling.factor), count > kMostTried);
+  const auto totals = is_of_sizes(tiling.total) ? all_values(tiling.total, sizes, kMostTried) : std::nullopt;
+  std::vector<bool> seen(static_cast<std::size_t>(tiling.factor), !totals);
   seen[0] = true;
-  for (std::int64_t tried = 0; count <= kMostTried && tried < count; ++tried) {
-    seen[static_cast<std::size_t>(floor_mod(value_at(tiling.total, values), tiling.factor))] = true;
-    for (std::size_t k : used) {  // the next combination
-      values[k] += sizes[k].step;
-      if (values[k] <= sizes[k].max) break;
-      values[k] = sizes[k].min;
-    }
-  }
+  if (totals)
+    for (const std::int64_t total : *totals) seen[static_cast<std::size_t>(floor_mod(total, tiling.factor))] = true;
   std::vector<std::int64_t> possible;
   for (std::int64_t r = 0; r < tiling.factor; ++r)
     if (seen[static_cast<std::size_t>(r)]) possible.push_back(r);

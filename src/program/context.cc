@@ -8,12 +8,6 @@ bool has_load(const Expr& e) {
   return found;
 }
 
-bool has_size(const Expr& e) {
-  for (std::size_t k = 0; k < kMostSizes; ++k)
-    if (uses(e, size_var(k))) return true;
-  return false;
-}
-
 void enter(Facts& facts, const Loop& n) {
   const Expr last = to_expr(add(to_affine(n.min), to_affine(n.extent - 1)));
   if (has_load(n.min) || has_load(n.extent)) {

@@ -8,8 +8,6 @@ namespace whet {
 /// `enter` adds the facts that a statement implies for its body. Memory changes, so facts about loads are left out.
 
 bool has_load(const Expr&);
-/// The variable of a size occurs in it.
-bool has_size(const Expr&);
 /// Within the body the loop's index is within its bounds, and the loop runs at least once.
 void enter(Facts&, const Loop&);
 void enter(Facts&, const Let&);

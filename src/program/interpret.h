@@ -21,9 +21,10 @@ struct InterpretOptions {
 /// The values of sizes are read from argument 0; arguments whose extents change with them have as many elements as they then have.
 /// A program whose first statement is a launch runs as launches (interpret_launch.h). Every other one runs as a CPU's:
 /// `workers` take contiguous shares of parallel loops, one worker after another.
-/// Errors: a size outside of its range; an access outside its buffer; a read of an element that nothing has written (except arguments; padding gives
-/// NaN or -1); a store to an argument that is not `written`; a division by zero; a read of a value that another worker
-/// has written since the last barrier, or a store of another value there; the errors of `interpret_launches`.
+/// Errors: a size outside of its range; an access outside its buffer; a read of an element that nothing has written (except
+/// arguments; padding gives NaN or -1); a store to an argument that is not `written`; a division by zero; a read of a value
+/// that another worker has written since the last barrier, or a store of another value there; the errors of
+/// `interpret_launches`.
 Status interpret(const Program&, std::vector<Tensor>& arguments, const InterpretOptions& = {});
 
 }  // namespace whet

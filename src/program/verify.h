@@ -24,13 +24,14 @@ struct VerifyOptions {
 ///              barriers are at the top level; arguments are stored to only if `written`. Always checked.
 ///   sizes      argument 0 holds the values of sizes, and extents that are functions of them are within the largest
 ///              extents. Always checked.
-///   proofs     every access is inside its buffer, whose extents are those at run time, for all sizes of the ranges, and every divisor of index arithmetic is other than 0, from the
-///              bounds of loops, the conditions around (ifs, selects) and masks. What cannot be proven is refused.
+///   proofs     every access is inside its buffer, whose extents are those at run time, for all sizes of the ranges, and every
+///              divisor of index arithmetic is other than 0, from the bounds of loops, the conditions around (ifs, selects)
+///              and masks. What cannot be proven is refused.
 ///   launches   every statement at the top is a launch or a grid barrier, and the loops inside are those of one thread;
 ///              what all threads do together is under control flow that is the same for all (barriers, copy groups)
-///              or for the whole warp (cross stores, tiles of warps), whatever the data; asynchronous stores copy 4, 8 or 16 bytes into
-///              block memory, which holds all buffers of a launch; an SM holds the blocks that it asks for. Checked with `VerifyOptions::launches`. That a vector
-///              is aligned is not: it may be accessed by scalars.
+///              or for the whole warp (cross stores, tiles of warps), whatever the data; asynchronous stores copy 4, 8 or
+///              16 bytes into block memory, which holds all buffers of a launch; an SM holds the blocks that it asks for.
+///              Checked with `VerifyOptions::launches`. That a vector is aligned is not: it may be accessed by scalars.
 ///   Errors     name the program and the loop, variable or access.
 Status verify(const Program&, const VerifyOptions& = {});
 

@@ -8,8 +8,6 @@
 namespace whet {
 namespace {
 
-std::int64_t count_of(const SizeRange& size) { return (size.max - size.min) / size.step + 1; }
-
 /// Calls `visit` with each combination of the sizes, of which those in `fixed` have their two ends alone.
 template <typename F>
 void for_each_point(const std::vector<SizeRange>& sizes, const std::vector<bool>& only_ends, SizeValues& at,

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 #include <set>
 #include <utility>
 
@@ -28,12 +27,30 @@ struct Sample {
 
 /// The networks of one structure.
 struct Structure {
-  Reading reading;  ///< the first, at the largest size
+  Reading reading;  ///< the first one
   SizeValues at;
   std::vector<Sample> samples;
-  std::optional<std::pair<std::string, SizeValues>>
-      unfit;  ///< a constant that is no window of the first one, and where
+  /// A constant that is no window of the first one, and where.
+  std::optional<std::pair<std::string, SizeValues>> unfit = {};
+
+  std::vector<SizeValues> points() const {
+    std::vector<SizeValues> all;
+    for (const Sample& sample : samples) all.push_back(sample.at);
+    return all;
+  }
 };
+
+/// The largest sizes of boxes, first by first: no other ones are larger in all sizes, and they are the largest in each where one box
+/// has such.
+const SizeValues& largest_of(const std::vector<SizeBox>& boxes) {
+  return std::max_element(boxes.begin(), boxes.end(),
+                          [](const SizeBox& a, const SizeBox& b) { return a.high < b.high; })
+      ->high;
+}
+
+bool is_in(const std::vector<SizeBox>& boxes, const SizeValues& point) {
+  return std::any_of(boxes.begin(), boxes.end(), [&](const SizeBox& box) { return contains(box, point); });
+}
 
 bool same_bytes(const Tensor& a, const Tensor& b) {
   return a.data() == b.data() || std::memcmp(a.data(), b.data(), static_cast<std::size_t>(a.bytes())) == 0;
@@ -137,9 +154,7 @@ class StructureFit {
   Result<std::vector<Expr>> functions() {
     std::vector<std::string> names;
     for (const SizeRange& size : sizes_) names.push_back(size.name);
-    std::vector<SizeValues> points;
-    for (const Sample& sample : s_.samples) points.push_back(sample.at);
-    Fitter fitter(names, points);
+    Fitter fitter(names, s_.points());
     std::vector<Expr> all(s_.reading.parts.numbers.size());
     for (const auto& [i, column] : columns_)
       if (!column[0].is_float()) all[i] = in_dtype(column, fitter.simple(integers(column)));
@@ -205,9 +220,8 @@ class Finder {
 
   Result<Family> run() {
     WHET_RETURN_IF_ERROR(verify(sizes_));
-    const std::vector<SizeValues> points = sizes_to_read(sizes_, options_);
     Structures structures(sizes_, read_, options_);
-    WHET_RETURN_IF_ERROR(read_all(points, structures));
+    WHET_RETURN_IF_ERROR(read_all(sizes_to_read(sizes_, options_), structures));
     WHET_TRY(const auto boxes, boxes_of(structures));
     Family family{sizes_, {}, count_points(sizes_), static_cast<std::int64_t>(structures.kinds().size())};
     for (std::size_t s = 0; s < structures.all().size(); ++s) {
@@ -220,83 +234,92 @@ class Finder {
   }
 
  private:
-  /// The largest sizes first: constants of others are windows of theirs.
   Status read_all(const std::vector<SizeValues>& points, Structures& structures) const {
     std::int64_t done = 0;
     for (const SizeValues& point : points) {
       if (options_.on_point) WHET_RETURN_IF_ERROR(options_.on_point(done++, std::ssize(points)));
       WHET_RETURN_IF_ERROR(structures.read(point));
     }
+    return check_read(structures);
+  }
+
+  Status check_read(const Structures& structures) const {
     if (structures.failed().empty()) return ok_status();
     std::set<SizeValues> read;
     for (const auto& [point, kind] : structures.kinds()) read.insert(point);
     return unreadable(sizes_, structures.failed(), read);
   }
 
-  /// The boxes of each structure. Cells without a point are read at their ends.
+  /// The boxes of each structure. Cells without a point are read at their ends, and each box at its largest sizes.
   Result<std::map<int, std::vector<SizeBox>>> boxes_of(Structures& structures) const {
     constexpr int kRounds = 8;
     for (int round = 0; round < kRounds; ++round) {
       const std::vector<Cell> cells = cells_of(sizes_, structures.kinds());
-      bool complete = !cells.empty();
-      for (const Cell& cell : cells) {
-        if (cell.mixed) return interleaved(sizes_, cell.box);
-        if (cell.kind) continue;
-        complete = false;
-        WHET_RETURN_IF_ERROR(structures.read(cell.box.low));
-        WHET_RETURN_IF_ERROR(structures.read(cell.box.high));
-        if (!structures.failed().empty()) return structures.failed().begin()->second;
-      }
-      if (!complete && !cells.empty()) continue;
       if (cells.empty()) break;
       std::map<int, std::vector<SizeBox>> boxes;
-      for (const Cell& cell : cells) boxes[*cell.kind].push_back(cell.box);
-      for (auto& [kind, each] : boxes) each = joined(sizes_, std::move(each));
-      return boxes;
+      std::vector<SizeValues> unread;
+      for (const Cell& cell : cells) {
+        if (cell.mixed) return interleaved(sizes_, cell.box);
+        if (cell.kind)
+          boxes[*cell.kind].push_back(cell.box);
+        else
+          unread.insert(unread.end(), {cell.box.low, cell.box.high});
+      }
+      if (unread.empty()) unread = join(boxes, structures);
+      if (unread.empty()) return boxes;
+      for (const SizeValues& point : unread) WHET_RETURN_IF_ERROR(structures.read(point));
+      WHET_RETURN_IF_ERROR(check_read(structures));
     }
     SizeBox whole;
     for (const SizeRange& size : sizes_) whole.low.push_back(size.min), whole.high.push_back(size.max);
     return interleaved(sizes_, whole);
   }
 
+  /// Joins the boxes of each structure. Gives the largest sizes of those where nothing was read.
+  std::vector<SizeValues> join(std::map<int, std::vector<SizeBox>>& boxes, const Structures& structures) const {
+    std::vector<SizeValues> unread;
+    for (auto& [kind, each] : boxes) {
+      each = joined(sizes_, std::move(each));
+      for (const SizeBox& box : each)
+        if (!structures.kinds().contains(box.high)) unread.push_back(box.high);
+    }
+    return unread;
+  }
+
   /// As one variant of all its boxes; where its numbers do not allow that, as one of each, or of each size of a small box.
   Status add(const Structure& structure, const std::vector<SizeBox>& boxes, Family& family) const {
+    const std::vector<SizeValues> points = structure.points();
+    if (structure.at != largest_of(boxes)) return add_again(points, boxes, family);
     Result<Variant> variant = made(structure, boxes);
     if (variant.ok()) {
       family.variants.push_back(std::move(*variant));
       return ok_status();
     }
-    if (boxes.size() == 1 && structure.samples.size() == 1) return variant.error();
-    std::vector<SizeValues> points;
-    for (const Sample& sample : structure.samples) points.push_back(sample.at);
+    if (boxes.size() == 1 && points.size() == 1) return variant.error();
     if (boxes.size() > 1) {
-      for (const SizeBox& box : boxes) WHET_RETURN_IF_ERROR(add_again(points, box, family));
+      for (const SizeBox& box : boxes) WHET_RETURN_IF_ERROR(add_again(points, {box}, family));
       return ok_status();
     }
     if (points.size() > kFew || !are_all(boxes, points.size())) return variant.error();
-    for (const SizeValues& point : points) WHET_RETURN_IF_ERROR(add_again(points, {point, point}, family));
+    for (const SizeValues& point : points) WHET_RETURN_IF_ERROR(add_again(points, {SizeBox{point, point}}, family));
     return ok_status();
   }
 
-  /// The points of a box, read again as a structure of their own.
-  Status add_again(const std::vector<SizeValues>& points, const SizeBox& box, Family& family) const {
-    Structures again(sizes_, read_, options_);
+  /// The points of boxes, read again as a structure of their own: the largest one first, as constants of the others are windows of its.
+  Status add_again(const std::vector<SizeValues>& points, const std::vector<SizeBox>& boxes, Family& family) const {
+    std::vector<SizeValues> order = {largest_of(boxes)};
     for (const SizeValues& point : points)
-      if (contains(box, point)) WHET_RETURN_IF_ERROR(again.read(point));
-    if (again.all().size() != 1) return Error{"the network is another one when it is read again"};
-    return add(again.all().front(), {box}, family);
+      if (is_in(boxes, point) && point != order.front()) order.push_back(point);
+    Structures again(sizes_, read_, options_);
+    WHET_RETURN_IF_ERROR(read_all(order, again));
+    if (again.all().size() != 1) return another_when_read_again(sizes_, again.all()[1].at);
+    return add(again.all().front(), boxes, family);
   }
 
   bool are_all(const std::vector<SizeBox>& boxes, std::size_t points) const {
     std::int64_t count = 0;
-    for (const SizeBox& box : boxes) count += count_points(ranges_in(box));
+    for (const SizeBox& box : boxes) count += count_points(ranges_in(sizes_, box));
     return count == static_cast<std::int64_t>(points);
-  }
-
-  std::vector<SizeRange> ranges_in(const SizeBox& box) const {
-    std::vector<SizeRange> ranges = sizes_;
-    for (std::size_t k = 0; k < ranges.size(); ++k) ranges[k].min = box.low[k], ranges[k].max = box.high[k];
-    return ranges;
   }
 
   Result<Variant> made(const Structure& structure, const std::vector<SizeBox>& boxes) const {
@@ -323,9 +346,7 @@ class Finder {
     for (const auto* places : {&reading.offset_at, &reading.part_at})
       for (const auto& [id, at] : *places)
         if (functions[at].defined()) variant.offsets[id] = functions[at];
-    Fitted fitted{sizes_, {}, are_all(boxes, structure.samples.size()), std::move(functions)};
-    for (const Sample& sample : structure.samples) fitted.points.push_back(sample.at);
-    auto tasks = sized_tasks(reading, structure.at, fitted);
+    auto tasks = sized_tasks(reading, structure.at, {sizes_, structure.points(), boxes, std::move(functions)});
     if (!tasks.ok()) return no_sized_task(sizes_, tasks.error(), structure.at);
     variant.tasks = std::move(*tasks);
     variant.fused = reading.fused;
@@ -355,26 +376,20 @@ Result<Family> exact_family(const std::vector<std::string>& names, const std::ve
   Family family;
   std::vector<SizeValues> points = {{}};
   for (std::size_t k = 0; k < names.size(); ++k) {
-    WHET_CHECK(!values[k].empty(), "a size has a value");
-    SizeRange range{names[k], values[k].front(), values[k].back(), 0};
     std::vector<SizeValues> longer;
     for (const SizeValues& point : points)
       for (const std::int64_t value : values[k]) longer.push_back(point), longer.back().push_back(value);
     points = std::move(longer);
-    for (const std::int64_t value : values[k]) range.step = std::gcd(range.step, value - range.min);
-    if (range.step == 0) range.step = 1;
-    family.sizes.push_back(std::move(range));
+    family.sizes.push_back(range_of(names[k], values[k]));
   }
   WHET_RETURN_IF_ERROR(verify(family.sizes));
   family.points = family.checked = static_cast<std::int64_t>(points.size());
   for (const SizeValues& point : points) {
     if (options.on_point)
       WHET_RETURN_IF_ERROR(options.on_point(static_cast<std::int64_t>(family.variants.size()), family.points));
-    std::vector<SizeRange> one = family.sizes;
-    for (std::size_t k = 0; k < one.size(); ++k) one[k].min = one[k].max = point[k], one[k].step = 1;
     FamilyOptions alone = options;
     alone.on_point = {};
-    WHET_TRY(Family of_one, find_family(one, read, alone));
+    WHET_TRY(Family of_one, find_family(ranges_in(family.sizes, {point, point}), read, alone));
     family.variants.push_back(std::move(of_one.variants.front()));
   }
   return family;
@@ -386,12 +401,6 @@ const Variant* variant_at(const Family& family, const SizeValues& values) {
     for (const SizeBox& box : variant.boxes)
       if (contains(box, values)) return &variant;
   return nullptr;
-}
-
-SizeValues values_of(const SizedTask& task, const SizeValues& network) {
-  SizeValues values;
-  for (const Expr& size : task.sizes) values.push_back(value_at(size, network));
-  return values;
 }
 
 std::string to_text(const std::vector<SizeRange>& sizes) {

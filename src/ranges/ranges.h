@@ -16,10 +16,12 @@ namespace whet {
 /// A task of a network with sizes. It has sizes of its own, as few as its numbers need: the rows of a product are one size,
 /// whatever they are a product of.
 struct SizedTask {
-  Task task;  ///< its dag has sizes where it changes; key, name and `within` are those at the variant's `at`
+  /// Its dag has sizes where it changes, with the ranges that they have in the variant's boxes; key, name and `within` are those at
+  /// the variant's `at`.
+  Task task;
   std::vector<Expr> sizes = {};  ///< of the dag, as functions of the network's
-  std::vector<Expr> within =
-      {};  ///< extents of `task.within` as functions of the dag's sizes; undefined: the same at all; empty: none changes
+  /// Extents of `task.within` as functions of the dag's sizes; undefined: the same at all; empty: none changes.
+  std::vector<Expr> within = {};
 };
 
 /// Where a constant of a size lies in that of the size at which the variant was read.
@@ -30,27 +32,27 @@ struct ConstantWindow {
 /// A network at all sizes of some boxes: one structure, whose numbers are functions of the sizes.
 struct Variant {
   std::vector<SizeBox> boxes;  ///< disjoint; one point: an exact size
-  FusedGraph fused;            ///< as it was read at `at`, the largest size first by first
-  SizeValues at;
+  FusedGraph fused;            ///< as it was read at `at`, with the largest constants
+  SizeValues at;               ///< the largest of the boxes, first by first: of one box its `high`
   std::vector<SizedTask> tasks;
   std::map<ValueId, std::vector<Expr>> shapes;  ///< of values that change: undefined where an extent is the same
   std::map<ValueId, Expr> offsets;              ///< of aliases and parts that change [bytes]
   std::map<ValueId, ConstantWindow> windows;    ///< of constants whose shape changes
   std::int64_t numbers = 0, changing = 0;       ///< of the structure
-  std::vector<std::pair<std::string, int>>
-      forms;  ///< the functions by how they are written, and how many numbers each gives
+  /// The functions by how they are written, and how many numbers each gives.
+  std::vector<std::pair<std::string, int>> forms;
 };
 
 struct Family {
   std::vector<SizeRange> sizes;
   std::vector<Variant> variants;  ///< by their least sizes
-  std::int64_t points = 0,
-               checked = 0;  ///< all combinations of the sizes; those at which the network was read and compared
+  std::int64_t points = 0;        ///< all combinations of the sizes
+  std::int64_t checked = 0;       ///< those at which the network was read and compared
 };
 
 struct FamilyOptions {
-  std::int64_t most_points =
-      1024;  ///< up to this number all combinations are read; else each axis, with the others at both ends, and `seeded` ones
+  /// Up to this number all combinations are read; else each axis, with the others at both ends, and `seeded` ones.
+  std::int64_t most_points = 1024;
   std::int64_t seeded = 512;
   std::uint64_t seed = 0;
   std::size_t most_variants = 16;
@@ -62,8 +64,9 @@ struct FamilyOptions {
 using ReadAtSizes = std::function<Result<FusedGraph>(const SizeValues&)>;
 
 /// Reads the network at some sizes, finds the functions, and compares at all sizes that it reads. Sizes whose numbers fit no function
-/// are variants of one size where they are few. Constants are compared byte by byte; those of more than 64 KB and one shape at
-/// some sizes only.
+/// are variants of one size where they are few. Constants are compared byte by byte with those at the largest sizes of their variant;
+/// those of more than 64 KB and one shape at some sizes only. A structure whose largest sizes were not the first ones that were read is
+/// read again, from these on.
 /// Errors: a size at which the network cannot be read, with the sizes at which it can; a network whose nodes are as many as a size
 /// is long; constants and numbers that are no function.
 Result<Family> find_family(const std::vector<SizeRange>&, const ReadAtSizes& read, const FamilyOptions& options = {});
@@ -75,8 +78,6 @@ Result<Family> exact_family(const std::vector<std::string>& names, const std::ve
 
 /// The variant that has these sizes; null: none.
 const Variant* variant_at(const Family&, const SizeValues&);
-/// The values of the task's own sizes at those of the network.
-SizeValues values_of(const SizedTask&, const SizeValues& network);
 
 /// "n=1..512, b=1..32"
 std::string to_text(const std::vector<SizeRange>&);

@@ -5,7 +5,7 @@
 #include "import/zoo/zoo.h"
 #include "passes/optimize.h"
 #include "passes/testing/graph_builder.h"
-#include "task/group_dag.h"
+#include "ranges/testing/difference_at.h"
 
 namespace whet {
 namespace {
@@ -29,25 +29,9 @@ std::vector<std::pair<std::string, std::vector<SizeBox>>> boxes_of(const Family&
   return all;
 }
 
-/// The DAGs of all groups, at each size of the family.
+/// The family is at each of its sizes the network that is read there.
 void expect_all_sizes(const Family& family, const ReadAtSizes& read) {
-  ASSERT_EQ(family.sizes.size(), 1u);
-  for (std::int64_t n = family.sizes[0].min; n <= family.sizes[0].max; n += family.sizes[0].step) {
-    const Variant* variant = variant_at(family, {n});
-    ASSERT_NE(variant, nullptr) << n;
-    const auto fused = read({n});
-    ASSERT_TRUE(fused.ok());
-    int weight = 0;
-    for (const SizedTask& task : variant->tasks) {
-      weight += task.task.weight;
-      const ComputeDag at = dag_at(task.task.dag, values_of(task, {n}));
-      for (const int g : task.task.groups) {
-        const auto dag = group_dag(*fused, fused->groups[static_cast<std::size_t>(g)]);
-        EXPECT_TRUE(dag.ok() && same_dag(at, *dag)) << n << "\n" << to_text(task.task.dag) << to_text(*dag);
-      }
-    }
-    EXPECT_LE(weight, static_cast<int>(fused->groups.size()));
-  }
+  EXPECT_EQ(testing::difference_at_any(family, read), "");
 }
 
 Graph dense_layers(GraphBuilder& build, std::int64_t rows) {
@@ -84,7 +68,7 @@ TEST(FindFamily, GivesATaskTheFewestSizes) {
   EXPECT_EQ(task.task.dag.sizes[0].name, "b*n");
   EXPECT_EQ(task.task.dag.sizes[0].min, 2);
   EXPECT_EQ(task.task.dag.sizes[0].max, 36);
-  EXPECT_EQ(values_of(task, {3, 7}), SizeValues{21});
+  EXPECT_EQ(testing::values_of(task, {3, 7}), SizeValues{21});
 }
 
 /// A mean over the size divides by it, and a window of stride 2 halves it.
@@ -159,6 +143,74 @@ TEST(FindFamily, PutsAWindowWhereItLies) {
   EXPECT_FALSE(window.begin[1].defined());
 }
 
+/// A table of rows and columns, whose places have the same values at all sizes.
+Tensor table_of(const Shape& shape) {
+  Tensor table(DType::f32, shape);
+  for (std::int64_t row = 0; row < shape[0]; ++row)
+    for (std::int64_t column = 0; column < shape[1]; ++column)
+      table.set(row * shape[1] + column, static_cast<double>(64 * row + column));
+  return table;
+}
+/// x plus a table, by one operator at some sizes and by another one elsewhere.
+ReadAtSizes table_network(const std::function<bool(const SizeValues&)>& is_other) {
+  return network([is_other](GraphBuilder& build, const SizeValues& s) {
+    const ValueId x = build.input("x", {s[0], s[1]});
+    const ValueId y = build.plus("sum", x, build.graph.add_constant("table", table_of({s[0], s[1]})));
+    return build.finish({is_other(s) ? build.unary("y", UnaryKind::tanh, y) : build.relu("y", y)});
+  });
+}
+/// Sizes are read where at most one of them is inside of its range.
+FamilyOptions edges_alone() {
+  FamilyOptions options;
+  options.most_points = 60;
+  options.seeded = 0;
+  return options;
+}
+
+/// Small sizes of both kinds are a structure whose largest sizes are at no edge of the ranges.
+TEST(FindFamily, TakesConstantsFromTheLargestSizesOfAStructure) {
+  const auto read = table_network([](const SizeValues& s) { return s[0] < 8 && s[1] < 6; });
+  const auto family = find_family({{"n", 2, 16}, {"m", 2, 16}}, read, edges_alone());
+  ASSERT_TRUE(family.ok()) << message(family);
+  ASSERT_EQ(family->variants.size(), 2u);
+  EXPECT_EQ(family->variants[0].at, (SizeValues{7, 5}));
+  EXPECT_EQ(family->variants[1].at, (SizeValues{16, 16}));
+  expect_all_sizes(*family, read);
+}
+
+/// No sizes of the small structure are its largest ones: it is a variant a box.
+TEST(FindFamily, MakesAVariantOfEachBoxWhereNoneHasTheLargestConstants) {
+  const auto read = table_network([](const SizeValues& s) { return s[0] < 8 || s[1] < 6; });
+  const auto family = find_family({{"n", 2, 16}, {"m", 2, 16}}, read, edges_alone());
+  ASSERT_TRUE(family.ok()) << message(family);
+  EXPECT_EQ(family->variants.size(), 3u);
+  for (const Variant& variant : family->variants) {
+    ASSERT_EQ(variant.boxes.size(), 1u);
+    EXPECT_EQ(variant.at, variant.boxes[0].high);
+  }
+  expect_all_sizes(*family, read);
+}
+
+/// A kernel of a variant runs at the sizes of its boxes alone.
+TEST(FindFamily, GivesTasksTheRangesOfTheirVariant) {
+  const auto read = network([](GraphBuilder& build, const SizeValues& s) {
+    const ValueId x = build.input("x", {s[0] * s[1], 8});
+    const ValueId y = build.add("y", MatMulOperator{}, {x, build.constant("w", {8, 4})});
+    return build.finish({s[1] < 96 ? build.relu("z", y) : build.unary("z", UnaryKind::tanh, y)});
+  });
+  for (const std::int64_t most : {1024, 40}) {  // all combinations, or some
+    FamilyOptions options;
+    options.most_points = most;
+    options.seeded = 8;
+    const auto family = find_family({{"b", 1, 8}, {"n", 32, 320, 32}}, read, options);
+    ASSERT_TRUE(family.ok()) << message(family);
+    ASSERT_EQ(family->variants.size(), 2u);
+    EXPECT_EQ(family->variants[0].tasks[0].task.dag.sizes, (std::vector<SizeRange>{{"b*n", 32, 512, 32}}));
+    EXPECT_EQ(family->variants[1].tasks[0].task.dag.sizes, (std::vector<SizeRange>{{"b*n", 96, 2560, 32}}));
+    expect_all_sizes(*family, read);
+  }
+}
+
 TEST(FindFamily, HasOffsetsOfPartsThatAreWrittenInPlace) {
   const auto read = network([](GraphBuilder& build, const SizeValues& s) {
     const ValueId x = build.input("x", {s[0], 16});
@@ -170,6 +222,89 @@ TEST(FindFamily, HasOffsetsOfPartsThatAreWrittenInPlace) {
   ASSERT_TRUE(family.ok()) << message(family);
   expect_all_sizes(*family, read);
   for (const auto& [id, offset] : family->variants[0].offsets) EXPECT_EQ(value_at(offset, {10}) % 64, 0);
+}
+
+/// A network that has each kind of function: rows of two products one behind the other, the last rows of a table, and pictures whose
+/// channels are parts of wider ones.
+Graph with_all_functions(GraphBuilder& build, std::int64_t n) {
+  const ValueId x = build.input("x", {n, 16});
+  const ValueId a = build.add("a", MatMulOperator{}, {x, build.constant("w", {16, 16})});
+  const ValueId b = build.add("b", MatMulOperator{}, {x, build.constant("v", {16, 16})});
+  const ValueId rows = build.add("rows", ConcatOperator{0}, {a, b});
+  const ValueId product = build.add("product", MatMulOperator{}, {rows, build.constant("u", {16, 8})});
+  Tensor last(DType::f32, {n, 16});
+  for (std::int64_t i = 0; i < last.size(); ++i) last.set(i, static_cast<double>(i - last.size()));
+  const ValueId sum = build.plus("sum", x, build.graph.add_constant("last", last));
+  const ValueId picture = build.relu("picture", build.conv("in", build.input("image", {1, 8, 6, n}), 16, 1));
+  const ValueId left = build.relu("l", build.conv("left", picture, 16, 1));
+  const ValueId right = build.relu("r", build.conv("right", picture, 32, 1));
+  const ValueId both = build.add("both", ConcatOperator{1}, {left, right});
+  return build.finish({product, sum, build.conv("out", both, 8, 1)});
+}
+
+/// What these tests compare families by sees each function that is off by one at one size, and none where it is right.
+TEST(DifferenceAt, SeesEachFunctionThatIsOffByOneAtOneSize) {
+  const SizeValues bad = {7}, good = {8};
+  const auto read = network([](GraphBuilder& build, const SizeValues& s) { return with_all_functions(build, s[0]); });
+  const auto family = find_family({{"n", 2, 20}}, read);
+  ASSERT_TRUE(family.ok()) << message(family);
+  ASSERT_EQ(family->variants.size(), 1u);
+  expect_all_sizes(*family, read);
+  const auto expect_seen = [&](const std::function<void(Variant&)>& change) {
+    Family damaged = *family;
+    change(damaged.variants[0]);
+    EXPECT_NE(testing::difference_at(damaged, bad, read), "");
+    EXPECT_EQ(testing::difference_at(damaged, good, read), "");
+  };
+  Variant variant = family->variants[0];
+  EXPECT_GE(variant.offsets.size(), 1u);
+  EXPECT_GE(variant.windows.size(), 1u);
+  for (std::size_t i = 0; i < testing::functions_of(variant).size(); ++i) {
+    expect_seen([&](Variant& damaged) {
+      Expr& function = *testing::functions_of(damaged)[i];
+      function = testing::one_more_at(function, bad);
+    });
+  }
+  int within = 0;
+  for (std::size_t t = 0; t < variant.tasks.size(); ++t) {
+    const SizedTask& task = variant.tasks[t];
+    const SizeValues own = testing::values_of(task, bad);
+    for (std::size_t d = 0; d < task.within.size(); ++d) {
+      if (!task.within[d].defined()) continue;
+      ++within;
+      expect_seen([&](Variant& damaged) { damaged.tasks[t].within[d] = testing::one_more_at(task.within[d], own); });
+    }
+    for (std::size_t o = 0; o < task.task.dag.ops.size(); ++o) {
+      for (std::size_t d = 0; d < task.task.dag.ops[o].sizes.size(); ++d) {
+        if (!task.task.dag.ops[o].sizes[d].defined()) continue;
+        expect_seen([&](Variant& damaged) {
+          Op& op = damaged.tasks[t].task.dag.ops[o];
+          op.sizes[d] = testing::one_more_at(op.sizes[d], own);
+          if (!op.is_placeholder()) op.element().axes[d].size = op.sizes[d];
+        });
+      }
+    }
+  }
+  EXPECT_GE(within, 1);
+}
+
+TEST(DifferenceAt, SeesWhatIsMissingAndWhatIsThereTwice) {
+  const auto read = network([](GraphBuilder& build, const SizeValues& s) { return dense_layers(build, s[0]); });
+  const auto family = find_family({{"n", 2, 9}}, read);
+  ASSERT_TRUE(family.ok()) << message(family);
+  const auto after = [&](const std::function<void(Family&)>& change) {
+    Family damaged = *family;
+    change(damaged);
+    return testing::difference_at(damaged, {5}, read);
+  };
+  EXPECT_EQ(after([](Family&) {}), "");
+  EXPECT_EQ(after([](Family& f) { f.variants[0].tasks.pop_back(); }), "group 1 is in 0 tasks");
+  EXPECT_EQ(after([](Family& f) { f.variants[0].tasks.push_back(f.variants[0].tasks[0]); }), "group 0 is in 2 tasks");
+  EXPECT_EQ(after([](Family& f) { f.variants.push_back(f.variants[0]); }), "2 boxes have it");
+  EXPECT_EQ(after([](Family& f) { f.variants[0].boxes = {SizeBox{{2}, {4}}, SizeBox{{6}, {9}}}; }), "0 boxes have it");
+  EXPECT_EQ(after([](Family& f) { f.variants[0].shapes.clear(); }), "the shape of \"x\"");
+  EXPECT_NE(after([](Family& f) { f.variants[0].tasks[0].task.weight = 2; }), "");
+  EXPECT_NE(after([](Family& f) { f.variants[0].tasks[0].task.key += "0"; }), "");
 }
 
 TEST(FindFamily, FindsTheZooByBatch) {

@@ -147,6 +147,12 @@ Error no_function_of_sizes(const std::vector<SizeRange>& sizes, const std::strin
   return {text + "; " + listing(sizes, examples), ErrorKind::invalid_input};
 }
 
+Error another_when_read_again(const std::vector<SizeRange>& sizes, const SizeValues& at) {
+  return {"--sizes " + to_text(sizes) + ": at " + at_text(sizes, at) +
+              " the model is another one when it is read again; expected a model that does not change while it is read",
+          ErrorKind::invalid_input};
+}
+
 Error no_sized_task(const std::vector<SizeRange>& sizes, const Error& why, const SizeValues& at) {
   return {why.message + "; " + listing(sizes, {at}), ErrorKind::invalid_input};
 }

@@ -32,6 +32,8 @@ Error changed_constant(const std::vector<SizeRange>&, const std::string& name, c
 /// A number that is no function that is looked for, with some of its values.
 Error no_function_of_sizes(const std::vector<SizeRange>&, const std::string& label,
                            const std::vector<std::pair<SizeValues, std::string>>& values);
+/// The sizes gave another network when it was read a second time.
+Error another_when_read_again(const std::vector<SizeRange>&, const SizeValues& at);
 /// A kernel that cannot be one of all sizes.
 Error no_sized_task(const std::vector<SizeRange>&, const Error& why, const SizeValues& at);
 

@@ -15,6 +15,8 @@ namespace {
 constexpr std::size_t kMostOwn = 3;
 /// Numbers that may become sizes of a task are the first ones that differ.
 constexpr std::size_t kMostCandidates = 10;
+/// Values of a task's size that are looked at one by one: as many as a model's size may have.
+constexpr std::int64_t kMostValues = 65536;
 
 std::string plain_text(const Expr& e) {
   std::string text = to_text(e, std::function<std::string(SourceId)>());
@@ -99,12 +101,12 @@ class OwnSizes {
     for (const std::size_t c : chosen) {
       own.sizes.push_back(candidates_[c]);
       names.push_back(plain_text(candidates_[c]));
-      own.ranges.push_back(range_of(names.back(), candidates_[c], values_[c]));
       own.at.push_back(value_at(candidates_[c], at_));
       for (std::size_t i = 0; i < points.size(); ++i) points[i].push_back(values_[c][i]);
     }
     Fitter fitter(names, std::move(points));
     if (!fit(task_.numbers, fitter, own.numbers) || !fit(task_.within, fitter, own.within)) return {};
+    for (std::size_t k = 0; k < chosen.size(); ++k) own.ranges.push_back(own_range(names[k], own.sizes[k]));
     const ComputeDag dag = with_functions(task_.dag, own.numbers, own.ranges, own.at);
     return verify(dag).ok() ? std::optional(std::move(own)) : std::nullopt;
   }
@@ -130,20 +132,23 @@ class OwnSizes {
     return true;
   }
 
-  /// All values that the function has. Where points are unread, by its bounds.
-  SizeRange range_of(const std::string& name, const Expr& function, const std::vector<std::int64_t>& values) const {
-    const auto [low, high] = std::minmax_element(values.begin(), values.end());
-    SizeRange range{name, *low, *high, 0};
-    for (const std::int64_t value : values) range.step = std::gcd(range.step, value - range.min);
-    if (range.step == 0) range.step = 1;
-    if (fitted_.all_points) return range;
-    const Interval ends = bounds(function, [&](VarId id) {
-      const SizeRange& size = fitted_.sizes[size_number(id)];
-      return Interval{size.min, size.max};
-    });
-    range.step = 1;
-    range.min = std::max<std::int64_t>(1, std::min(range.min, ends.min.value_or(range.min)));
-    range.max = std::min(kLargestSize, std::max(range.max, ends.max.value_or(range.max)));
+  /// The range of the values that the function has in the structure's boxes; of two sizes with many values by its bounds there.
+  SizeRange own_range(const std::string& name, const Expr& function) const {
+    std::vector<std::int64_t> values;
+    bool are_all = true;
+    for (const SizeBox& box : fitted_.boxes) {
+      const std::vector<SizeRange> there = ranges_in(fitted_.sizes, box);
+      if (const auto each = all_values(function, there, kMostValues)) {
+        values.insert(values.end(), each->begin(), each->end());
+        continue;
+      }
+      are_all = false;
+      const Interval ends = bounds(function, size_ranges(there));
+      values.push_back(std::max<std::int64_t>(1, ends.min.value_or(1)));
+      values.push_back(std::min(kLargestSize, ends.max.value_or(kLargestSize)));
+    }
+    SizeRange range = range_of(name, values);
+    if (!are_all) range.step = 1;
     return range;
   }
 
@@ -214,7 +219,7 @@ class SizedCollector {
     task.task.dag = changing.dag;
     if (!changes) return task;
     std::optional<Own> own = OwnSizes(changing, fitted_, at_).find();
-    if (!own) return Error{"its numbers are functions of no three sizes"};
+    if (!own) return Error{"its numbers are no functions of three sizes or fewer"};
     task.task.dag = with_functions(changing.dag, own->numbers, own->ranges, own->at);
     task.sizes = std::move(own->sizes);
     if (std::any_of(own->within.begin(), own->within.end(), defined)) task.within = std::move(own->within);

@@ -99,8 +99,8 @@ Status check_of_one_size(const LoopTree& tree, OpId op, std::string_view what) {
 
 std::string sizes_in(const LoopTree& tree, const Expr& e) {
   std::vector<std::string> names, ranges;
-  for (std::size_t k = 0; k < tree.dag.sizes.size(); ++k)
-    if (uses(e, size_var(k))) names.push_back(tree.dag.sizes[k].name), ranges.push_back(to_text(tree.dag.sizes[k]));
+  for (const std::size_t k : sizes_of(e))
+    names.push_back(tree.dag.sizes[k].name), ranges.push_back(to_text(tree.dag.sizes[k]));
   return fmt::format("{}, which {} {}", fmt::join(names, " and "), names.size() == 1 ? "is" : "are",
                      fmt::join(ranges, " and "));
 }

@@ -16,15 +16,13 @@ bool is_at_least(const std::vector<SizeRange>& sizes, const Expr& size, std::int
 Status leave_out_small_sizes(LoopTree& tree, const Split& step, const Expr& size) {
   std::vector<SizeRange> sizes = tree.dag.sizes;
   if (is_at_least(sizes, size, step.factor)) return ok_status();
-  SizeRange* only = nullptr;
-  int count = 0;
-  for (std::size_t k = 0; k < sizes.size(); ++k)
-    if (uses(size, size_var(k))) only = &sizes[k], ++count;
+  const std::vector<std::size_t> used = sizes_of(size);
+  SizeRange* only = used.size() == 1 ? &sizes[used.front()] : nullptr;
   const auto enough_from = [&](std::int64_t value) {
     only->min = value;
     return is_at_least(sizes, size, step.factor);
   };
-  if (count != 1 || !enough_from(only->max))
+  if (only == nullptr || !enough_from(only->max))
     return refuse(tree, step.loop,
                   fmt::format("runs over {}, and may have fewer iterations than the {} of a tile; use guard",
                               sizes_in(tree, size), step.factor));

@@ -252,11 +252,13 @@ Result<CompileReport> compile_sizes_with_records(const ModelOptions& options, co
     WHET_TRY(const FusedGraph usual, load(0));
     WHET_TRY(read, records_of(usual, records, target));
   }
-  const SizedNetwork network{sizes, 0, [&](std::size_t choice) -> Result<FusedGraph> {
+  const SizedNetwork network{sizes, 0,
+                             [&](std::size_t choice) -> Result<FusedGraph> {
                                WHET_TRY(const FusedGraph fused, load(choice));
                                WHET_TRY(Decided decided, decide_kernels(fused, records, read.records, *base, target));
                                return std::move(decided.network.fused);
-                             }};
+                             },
+                             model.dimensions};
   return compile_sizes(network, best_known(&read.records, *base, target, records.rounding.schedules()), target, output,
                        compiling);
 }

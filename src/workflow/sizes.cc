@@ -60,9 +60,7 @@ std::optional<std::vector<std::int64_t>> parse_list(std::string_view text) {
 void give_range(WantedSize& size) {
   std::sort(size.listed.begin(), size.listed.end());
   size.listed.erase(std::unique(size.listed.begin(), size.listed.end()), size.listed.end());
-  size.range = {size.name, size.listed.front(), size.listed.back(), 0};
-  for (const std::int64_t value : size.listed) size.range.step = std::gcd(size.range.step, value - size.range.min);
-  if (size.range.step == 0) size.range.step = 1;
+  size.range = range_of(size.name, size.listed);
 }
 
 Error not_a_size(const std::string& entry) {
@@ -235,6 +233,24 @@ class AtSizes {
   std::vector<NamedSize> sizes_;
 };
 
+/// The dimensions of a built-in network's inputs that change with its batch, or with its image.
+Result<std::vector<std::pair<std::string, std::size_t>>> built_in_dimensions(ModelOptions options, bool is_batch) {
+  options.sizes.clear();
+  std::vector<Graph> graphs;
+  for (const int larger : {0, 1}) {
+    (is_batch ? options.batch : options.image) = is_batch ? 1 + larger : 224 + 32 * larger;
+    WHET_TRY(Graph graph, load_graph(options));
+    graphs.push_back(std::move(graph));
+  }
+  std::vector<std::pair<std::string, std::size_t>> dimensions;
+  for (std::size_t i = 0; i < graphs[0].inputs.size(); ++i) {
+    const Value &input = graphs[0].value(graphs[0].inputs[i]), &larger = graphs[1].value(graphs[1].inputs[i]);
+    for (std::size_t d = 0; d < input.type.shape.size(); ++d)
+      if (input.type.shape[d] != larger.type.shape[d]) dimensions.emplace_back(input.name, d);
+  }
+  return dimensions;
+}
+
 /// Reads a model at sizes in the order in which they will be asked for, several at a time on all processors.
 class ReadAhead {
  public:
@@ -284,8 +300,10 @@ Status check_fixed(const NamedSize& size, std::size_t k, const AtSizes& model, S
     graphs.push_back(std::move(*graph));
   }
   const Status follows = check_follows(size.wanted.name, {graphs[0], 2}, {graphs[1], 3});
-  return follows.ok() ? ok_status()
-                      : Status(Error{where + ", and " + follows.error().message, ErrorKind::invalid_input});
+  if (follows.ok()) return follows;
+  return Error{fmt::format("{}, and {}; expected {}={}, or a file that leaves this dimension open", where,
+                           follows.error().message, size.wanted.name, *size.open.fixed),
+               ErrorKind::invalid_input};
 }
 
 }  // namespace
@@ -382,7 +400,13 @@ Result<SizedModel> sized_model(const ModelOptions& options, const InputFiles& fi
   if (chosen.empty()) return no_sizes(options, open);
   SizedModel sized;
   SizeValues largest;
-  for (const NamedSize& size : chosen) sized.sizes.push_back(size.wanted), largest.push_back(size.wanted.range.max);
+  for (const NamedSize& size : chosen) {
+    sized.sizes.push_back(size.wanted);
+    sized.dimensions.push_back(size.open.dimensions);
+    largest.push_back(size.wanted.range.max);
+    if (!options.is_built_in()) continue;
+    WHET_TRY(sized.dimensions.back(), built_in_dimensions(options, size.open.symbol == "batch"));
+  }
   const auto model = std::make_shared<const AtSizes>(options, std::move(inputs), chosen);
   for (std::size_t k = 0; k < chosen.size(); ++k)
     WHET_RETURN_IF_ERROR(check_fixed(chosen[k], k, *model, largest, files));

@@ -51,6 +51,8 @@ Result<std::vector<OpenSize>> open_sizes(const ModelOptions&);
 struct SizedModel {
   std::vector<WantedSize> sizes;
   std::function<Result<ModelOptions>(const SizeValues&)> at;
+  /// One list a size: the inputs and their dimensions that the file, or the built-in network, has it in.
+  std::vector<std::vector<std::pair<std::string, std::size_t>>> dimensions = {};
 };
 /// The sizes that the options name, then those that the file bounds. Errors: those of load_family that concern names.
 Result<SizedModel> sized_model(const ModelOptions&, const InputFiles&);

@@ -75,6 +75,28 @@ TEST(OpenSizes, AreTheDimensionsThatTheFileLeavesOpen) {
   EXPECT_EQ(example_of(sizes[1]), "ids.1=2..512");
 }
 
+/// "data.0 mask.0; data.2 data.3"
+std::string dimensions_of(const std::string& model, const std::vector<std::string>& sizes,
+                          const std::string& layout = "") {
+  const auto sized = sized_model({.model = model, .sizes = sizes, .layout = layout}, {});
+  if (!sized.ok()) return sized.error().message;
+  std::string text;
+  for (const auto& dimensions : sized->dimensions) {
+    if (!text.empty()) text += ";";
+    for (const auto& [input, dimension] : dimensions)
+      text += (text.empty() ? "" : " ") + input + "." + std::to_string(dimension);
+  }
+  return text;
+}
+
+TEST(SizedModel, KnowsWhichDimensionsItsSizesAre) {
+  EXPECT_EQ(dimensions_of("zoo:mlp", {"batch={1,3}"}), "data.0");
+  EXPECT_EQ(dimensions_of("zoo:lstm", {"batch={32}"}), "data.1") << "there are 32 steps too";
+  EXPECT_EQ(dimensions_of("zoo:bert-mini", {"batch=1..4"}), "data.0 mask.0");
+  EXPECT_EQ(dimensions_of("zoo:resnet-18", {"batch={1,2}", "image={64}"}), "data.0; data.2 data.3");
+  EXPECT_EQ(dimensions_of("zoo:resnet-18", {"image={64}"}, "nhwc"), "data.1 data.2");
+}
+
 std::string family_of(const std::vector<std::string>& sizes, const std::vector<std::string>& shapes = {}) {
   const auto family = load_family({.model = "zoo:mlp", .shapes = shapes, .sizes = sizes});
   if (!family.ok()) return family.error().message;

@@ -43,8 +43,9 @@ Result<Program> reciprocals(Program program, const Target& target) {
 }
 Result<Program> prefetches(Program program, const Target&) { return spread_prefetches(std::move(program)); }
 
-// Tails of sizes are made exact before guards are searched for the iterations at which they are decided. Guards are resolved while loops are still loops; accesses are proven while indices are still one a dimension, which
-// is where the proof is easy; vectors and copies come last, so that everything before them is small.
+// Tails of sizes are made exact before guards are searched for the iterations at which they are decided. Guards are resolved
+// while loops are still loops; accesses are proven while indices are still one a dimension, which is where the proof is easy;
+// vectors and copies come last, so that everything before them is small.
 constexpr std::array kCpuPasses = {
     LoweringPass{"unbind", unbind},
     LoweringPass{"remainders", remainders},
