@@ -9,7 +9,7 @@
 namespace whet {
 namespace {
 
-/// The elements that tell constants of so many elements.
+/// The elements by which constants of that size are told.
 std::vector<std::int64_t> probes(std::int64_t elements) {
   constexpr int kProbes = 64;
   Rng rng(static_cast<std::uint64_t>(elements));
