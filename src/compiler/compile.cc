@@ -11,6 +11,7 @@
 #include "compiler/library.h"
 #include "compiler/packing.h"
 #include "compiler/scratch.h"
+#include "compiler/stored_constants.h"
 #include "tensor_files/file.h"
 
 namespace whet {
@@ -130,20 +131,29 @@ Status place_size(ModelSize& size, std::size_t k, const std::vector<ModelSize>& 
   return Error{"size " + size.name + ": no dimension of an input of the model has its value"};
 }
 
+/// Tells a group from those with other constants, by the largest; nothing where it has none.
+std::optional<std::uint64_t> key_of_constants(const std::vector<Tensor>& constants) {
+  const auto largest = std::ranges::max_element(constants, {}, &Tensor::bytes);
+  return largest == constants.end() ? std::nullopt : std::optional(StoredConstants::fingerprint(*largest));
+}
+
 /// A library in the making. Networks are added one after another: they share the kernels of equal tasks, and equal
-/// weights.
+/// weights. How weights are packed is up to the network that comes first.
 class LibraryMaker {
  public:
-  LibraryMaker(const ScheduleSource& source, const Target& target, const CompileOptions& options)
-      : source_(source), target_(target), options_(options) {}
+  /// `variants`: how many networks there will be.
+  LibraryMaker(const ScheduleSource& source, const Target& target, const CompileOptions& options, std::size_t variants)
+      : source_(source), target_(target), options_(options) {
+    library_.variants.resize(variants);
+    report_.variants.resize(variants);
+  }
 
-  Status add(const FusedGraph& fused) {
+  Status add(const FusedGraph& fused, std::size_t variant) {
     const double begin = seconds_now();
     WHET_TRY(const PlacedTasks placed, place_tasks(fused, target_));
-    const std::size_t before = compiled_.size();
     const std::vector<int> numbers = number(placed.tasks);
     report_.schedule_seconds += seconds_now() - begin;
-    WHET_RETURN_IF_ERROR(compile_from(before));
+    WHET_RETURN_IF_ERROR(compile_from(so_far(fused, compiled_.size())));
 
     std::vector<int> task_of = task_of_group(fused, placed.tasks);
     for (int& task : task_of)
@@ -157,12 +167,11 @@ class LibraryMaker {
              assemble(fused, placed.in_place, task_of, tasks_, compiled_, packed, library_.weights));
     model.plan.name = options_.name.empty() ? fused.graph.name : options_.name;
     model.plan.predicted_seconds = predicted_seconds(placed.tasks, numbers);
-    report_.variants.push_back({{},
-                                static_cast<int>(compiled_.size() - before),
-                                model.plan.predicted_seconds,
-                                static_cast<std::int64_t>(model.plan.arena_bytes)});
-    library_.variants.push_back(std::move(model));
+    report_.variants[variant].predicted_seconds = model.plan.predicted_seconds;
+    report_.variants[variant].arena_bytes = static_cast<std::int64_t>(model.plan.arena_bytes);
+    library_.variants[variant] = std::move(model);
     report_.link_seconds += seconds_now() - assembling;
+    if (library_.variants.size() > 1) keep_constants(fused, task_of, packed);
     return ok_status();
   }
 
@@ -178,6 +187,7 @@ class LibraryMaker {
     if (options_.made_weights) library_.weights.make_up();
     describe_tasks();
     for (AssembledModel& variant : library_.variants) describe(variant.plan);
+    count_kernels();
     WHET_RETURN_IF_ERROR(write_library(library_, compiled_, target_, output, options_));
     report_.link_seconds += seconds_now() - linking;
     report_.ptx = std::move(library_.ptx);
@@ -213,12 +223,52 @@ class LibraryMaker {
     return numbers;
   }
 
-  Status compile_from(std::size_t first) {
-    const std::vector<Task> added(tasks_.begin() + static_cast<std::ptrdiff_t>(first), tasks_.end());
-    WHET_TRY(std::vector<CompiledTask> compiled,
-             compile_tasks(added, static_cast<int>(first), source_, target_, options_, report_));
+  /// What there is for the tasks from `first` on.
+  LibrarySoFar so_far(const FusedGraph& fused, std::size_t first) const {
+    LibrarySoFar library{static_cast<int>(first), &stored_, std::vector<OtherSize>(tasks_.size() - first)};
+    for (std::size_t t = first; t < tasks_.size() && !task_of_constants_.empty(); ++t) {
+      std::vector<Tensor> constants =
+          constants_of(fused, fused.groups[static_cast<std::size_t>(tasks_[t].groups.front())]);
+      const std::optional<std::uint64_t> key = key_of_constants(constants);
+      const auto known = key ? task_of_constants_.find(*key) : task_of_constants_.end();
+      if (known == task_of_constants_.end()) continue;
+      const auto other = static_cast<std::size_t>(known->second);
+      library.others[t - first] = {&tasks_[other].dag, &compiled_[other], std::move(constants)};
+    }
+    return library;
+  }
+  /// For networks to come.
+  void keep_constants(const FusedGraph& fused, const std::vector<int>& task_of,
+                      const std::vector<std::vector<Tensor>>& packed) {
+    for (std::size_t g = 0; g < task_of.size(); ++g) {
+      if (task_of[g] < 0) continue;
+      const Group& group = fused.groups[g];
+      for (const KernelArgument& a : compiled_[static_cast<std::size_t>(task_of[g])].lowered.arguments) {
+        const auto index = static_cast<std::size_t>(a.index);
+        if (a.kind == KernelArgument::Kind::packed) stored_.add(packed[g][index]);
+        if (a.kind != KernelArgument::Kind::input) continue;
+        if (const Value& value = fused.graph.value(group.inputs[index]); value.constant) stored_.add(*value.constant);
+      }
+      if (const std::optional<std::uint64_t> key = key_of_constants(constants_of(fused, group)))
+        task_of_constants_.try_emplace(*key, task_of[g]);
+    }
+  }
+
+  Status compile_from(const LibrarySoFar& library) {
+    const std::vector<Task> added(tasks_.begin() + library.kernels, tasks_.end());
+    WHET_TRY(std::vector<CompiledTask> compiled, compile_tasks(added, library, source_, target_, options_, report_));
     for (CompiledTask& task : compiled) compiled_.push_back(std::move(task));
     return ok_status();
+  }
+
+  /// Of each variant, the kernels that none before it has.
+  void count_kernels() {
+    std::vector<bool> known(compiled_.size(), false);
+    for (std::size_t v = 0; v < library_.variants.size(); ++v)
+      for (const ModelPlan::Step& step : library_.variants[v].plan.steps) {
+        if (step.kind == PlanStepKind::copy || known[step.entry]) continue;
+        known[step.entry] = true, ++report_.variants[v].kernels;
+      }
   }
 
   double predicted_seconds(const std::vector<Task>& tasks, const std::vector<int>& numbers) const {
@@ -265,6 +315,8 @@ class LibraryMaker {
   std::vector<Task> tasks_;                 ///< of all networks
   std::multimap<std::string, int> by_key_;  ///< more than one where different tasks share a key
   std::vector<CompiledTask> compiled_;      ///< of `tasks_`
+  StoredConstants stored_;
+  std::map<std::uint64_t, int> task_of_constants_;  ///< the first one that has them, by key_of_constants
   AssembledLibrary library_;
   CompileReport report_;
 };
@@ -317,8 +369,8 @@ Result<CompileReport> compile_model(const FusedGraph& fused, const ScheduleSourc
                                     const std::string& output, const CompileOptions& options) {
   WHET_RETURN_IF_ERROR(check_output(output));
   WHET_RETURN_IF_ERROR(ScratchDirectory::make());  // the library needs one, after the kernels
-  LibraryMaker maker(source, target, options);
-  WHET_RETURN_IF_ERROR(maker.add(fused));
+  LibraryMaker maker(source, target, options, 1);
+  WHET_RETURN_IF_ERROR(maker.add(fused, 0));
   return maker.write({}, 0, output);
 }
 
@@ -327,10 +379,11 @@ Result<CompileReport> compile_sizes(const SizedNetwork& network, const ScheduleS
   if (!network.sizes.empty()) WHET_RETURN_IF_ERROR(check_several_sizes(target));
   WHET_RETURN_IF_ERROR(check_output(output));
   WHET_RETURN_IF_ERROR(ScratchDirectory::make());
-  LibraryMaker maker(source, target, options);
-  for (std::size_t v = 0; v < variant_count(network.sizes); ++v) {
+  LibraryMaker maker(source, target, options, variant_count(network.sizes));
+  // The values of sizes ascend: the last choice is the largest.
+  for (std::size_t v = variant_count(network.sizes); v-- > 0;) {
     const Result<FusedGraph> fused = network.read(v);
-    const Status added = fused.ok() ? maker.add(*fused) : Status(fused.error());
+    const Status added = fused.ok() ? maker.add(*fused, v) : Status(fused.error());
     if (!added.ok())
       return network.sizes.empty() ? added.error() : added.error().at("at " + sizes_text(network.sizes, v));
   }

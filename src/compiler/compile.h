@@ -13,9 +13,13 @@
 #include "schedule/steps.h"
 #include "target/target.h"
 #include "task/task.h"
+#include "trial/candidate.h"
 #include "trial/placement.h"
 
 namespace whet {
+
+class DesignSpace;
+class PackedConstants;
 
 /// A schedule that a measurement speaks for.
 struct RecordedSchedule {
@@ -23,15 +27,17 @@ struct RecordedSchedule {
   double seconds = 0;                 ///< measured; 0 where it says nothing about this target
   std::string reason;                 ///< what differs from what was asked for; "" for a record of exactly this target
   ProcessorPlacement placement = {};  ///< in which it was measured
+  Candidate candidate = {};           ///< whose schedule it is; no sketch where that is not known
 };
 
 /// What similar tasks, which were measured, say of one that was not.
 struct TransferredSchedule {
-  std::string steps;    ///< text of schedule/steps.h; "": the default schedule stays
-  std::string from;     ///< the schedule and the nearest task that it was good for, for people
-  double distance = 0;  ///< of that task
-  double gain = 1;      ///< expected over the default schedule
-  std::string why_not;  ///< why the default schedule stays; "" where `steps` are to be taken
+  std::string steps;         ///< text of schedule/steps.h; "": the default schedule stays
+  std::string from;          ///< the schedule and the nearest task that it was good for, for people
+  double distance = 0;       ///< of that task
+  double gain = 1;           ///< expected over the default schedule
+  std::string why_not;       ///< why the default schedule stays; "" where `steps` are to be taken
+  Candidate candidate = {};  ///< of `steps`
 };
 
 /// Where schedules come from, the best first. `recorded` is called by one thread, the others by several at once.
@@ -41,9 +47,11 @@ struct ScheduleSource {
   /// Of a task without a record; nothing where there is nothing to learn. May be empty.
   std::function<std::optional<TransferredSchedule>(const Task&)> transferred = {};
   std::string base = {};  ///< what `transferred` knows tasks from; the library names it
+  /// Other exact records of a task that took at most 3% longer than the recorded one, the fastest first. May be empty.
+  std::function<std::vector<RecordedSchedule>(const Task&)> close = {};
+  /// The space of the schedules. Empty: a schedule of one size is not fitted to another.
+  std::function<DesignSpace(const ComputeDag&)> space = {};
 };
-
-class PackedConstants;
 
 struct CompileOptions {
   int jobs = 0;           ///< threads that compile; 0: one a processor
@@ -84,8 +92,9 @@ struct VariantReport {
 
 /// Of a library for several sizes, numbers that no line says otherwise are at the usual ones.
 struct CompileReport {
-  std::vector<TaskReport> tasks;  ///< kernels, in the order in which the model first needs them; weights of all sizes
-  std::vector<ModelSize> sizes;   ///< none where the library is for one
+  /// Kernels, in the order in which the model first needs them, from its largest size down; weights of all sizes.
+  std::vector<TaskReport> tasks;
+  std::vector<ModelSize> sizes;         ///< none where the library is for one
   std::vector<VariantReport> variants;  ///< one a choice of their values
   std::vector<int> steps;               ///< of the model, in order: the task whose kernel each runs; -1: it copies
   double predicted_seconds = 0;         ///< sum of weight x prediction; 0 unless every task has one
@@ -127,15 +136,16 @@ using InputDimensions = std::vector<std::pair<std::string, std::size_t>>;
 struct SizedNetwork {
   std::vector<ModelSize> sizes;  ///< their inputs and dimensions are set when the library is written
   std::size_t usual = 0;         ///< the variant at which a session begins
-  /// The network at the sizes of a variant (values_at). Called once each, in order.
+  /// The network at the sizes of a variant (values_at). Called once each, from the last to the first.
   std::function<Result<FusedGraph>(std::size_t variant)> read;
   /// One list a size: the dimensions that are it. Empty: that of its name ("x.0"), else the first one whose extent is its value everywhere.
   std::vector<InputDimensions> dimensions = {};
 };
 
 /// Compiles a network into one library for all these sizes, each read, optimized and compiled as a model for one. Kernels
-/// of equal tasks and equal weights are in it once. Errors are those of compile_model, with the sizes at which they occur;
-/// a target whose libraries are for one size.
+/// of equal tasks and equal weights are in it once. The largest size decides how weights are packed, the others follow
+/// where that takes little time (compiler/share_constants.h). Errors are those of compile_model, with the sizes at which
+/// they occur; a target whose libraries are for one size.
 Result<CompileReport> compile_sizes(const SizedNetwork&, const ScheduleSource&, const Target&,
                                     const std::string& output, const CompileOptions& = {});
 

@@ -6,27 +6,14 @@
 #include <string_view>
 
 #include "base/parallel.h"
+#include "compiler/attempts.h"
+#include "compiler/share_constants.h"
 #include "compute/round.h"
 #include "cost/gpu/estimate.h"
 #include "space/space.h"
 
 namespace whet {
 namespace {
-
-/// A schedule to try, the best first.
-struct Attempt {
-  Result<Steps> steps;
-  TaskReport::Source source;
-  double seconds = 0;
-  std::string reason;
-  ProcessorPlacement placement = {};
-};
-
-/// The schedules to try for a task, and what there was to choose from.
-struct Attempts {
-  std::vector<Attempt> list;
-  std::optional<TransferredSchedule> transfer;
-};
 
 /// Its record, or else what similar tasks run by; the default, and a schedule that always lowers.
 Attempts attempts(const Task& task, const std::optional<RecordedSchedule>& recorded, const ScheduleSource& source,
@@ -36,11 +23,13 @@ Attempts attempts(const Task& task, const std::optional<RecordedSchedule>& recor
   std::vector<Attempt>& list = attempts.list;
   if (recorded) {
     const Source kind = recorded->reason.empty() ? Source::record : Source::near_record;
-    list.push_back({parse_steps(recorded->steps), kind, recorded->seconds, recorded->reason, recorded->placement});
+    list.push_back({parse_steps(recorded->steps), kind, recorded->seconds, recorded->reason, recorded->placement,
+                    recorded->candidate});
   } else if (source.transferred) {
     attempts.transfer = source.transferred(task);
     if (attempts.transfer && !attempts.transfer->steps.empty())
-      list.push_back({parse_steps(attempts.transfer->steps), Source::transferred, 0, ""});
+      list.push_back(
+          {parse_steps(attempts.transfer->steps), Source::transferred, 0, "", {}, attempts.transfer->candidate});
   }
   list.push_back({source.fallback(task.dag), Source::default_schedule, 0, ""});
   list.push_back({safe_steps(task.dag, target), Source::default_schedule, 0, ""});
@@ -95,6 +84,7 @@ Status compile_first(const Task& task, const std::vector<Attempt>& list, const s
     const Status done = attempt.steps.ok() ? compile(task, attempt.steps.value(), name, target, emulated, out)
                                            : Status(attempt.steps.error());
     if (done.ok()) {
+      out.candidate = attempt.candidate;
       out.report.source = attempt.source;
       out.report.predicted_seconds = attempt.seconds;
       out.report.placement = attempt.placement;
@@ -111,11 +101,13 @@ Status compile_first(const Task& task, const std::vector<Attempt>& list, const s
 
 }  // namespace
 
-Result<std::vector<CompiledTask>> compile_tasks(const std::vector<Task>& tasks, int before,
+Result<std::vector<CompiledTask>> compile_tasks(const std::vector<Task>& tasks, const LibrarySoFar& library,
                                                 const ScheduleSource& source, const Target& target,
                                                 const CompileOptions& options, CompileReport& report) {
+  const int before = library.kernels;
   double begin = seconds_now();
   std::vector<Attempts> choices = attempts_of(tasks, source, target, options.jobs);
+  share_constants(tasks, library, source, target, options.jobs, choices);
   report.schedule_seconds += seconds_now() - begin;
 
   begin = seconds_now();

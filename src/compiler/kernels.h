@@ -7,6 +7,7 @@
 #include "artifact/kernel.h"
 #include "codegen/build.h"
 #include "compiler/compile.h"
+#include "compiler/stored_constants.h"
 
 namespace whet {
 
@@ -15,12 +16,28 @@ struct CompiledTask {
   Lowered lowered;
   Kernel kernel;
   std::optional<Kernel> emulated;  ///< the same for the emulated device
+  Candidate candidate;             ///< of its schedule; no sketch: the default one's
   TaskReport report;
 };
 
-/// Chooses a schedule for each task and compiles it, `jobs` at a time. The kernels' symbols differ, also from those of the
-/// `before` kernels that the library has. In the report, every task's share of schedule_seconds and kernel_seconds is added.
-Result<std::vector<CompiledTask>> compile_tasks(const std::vector<Task>&, int before, const ScheduleSource&,
+/// The kernel of a task at another size, on the same constants.
+struct OtherSize {
+  const ComputeDag* dag = nullptr;       ///< of its task
+  const CompiledTask* kernel = nullptr;  ///< null: there is none
+  std::vector<Tensor> constants = {};    ///< in the order of the DAG's constant placeholders
+};
+
+/// What a library has when tasks are added to it.
+struct LibrarySoFar {
+  int kernels = 0;
+  const StoredConstants* constants = nullptr;
+  std::vector<OtherSize> others;  ///< one a task
+};
+
+/// Chooses a schedule for each task and compiles it, `jobs` at a time. Tasks read constants that the library has, where
+/// that takes little time (share_constants.h); the kernels' symbols differ, also from those of its kernels. In the report,
+/// every task's share of schedule_seconds and kernel_seconds is added.
+Result<std::vector<CompiledTask>> compile_tasks(const std::vector<Task>&, const LibrarySoFar&, const ScheduleSource&,
                                                 const Target&, const CompileOptions&, CompileReport& report);
 
 }  // namespace whet

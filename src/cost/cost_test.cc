@@ -84,6 +84,7 @@ TEST(Features, AreFiniteAndAsManyAsTheirNamesForRandomSchedules) {
     for (std::size_t i = 0; i < row.size(); ++i)
       ASSERT_TRUE(std::isfinite(row[i])) << feature_names(target())[i] << "\n" << to_text(tree);
     ASSERT_TRUE(std::isfinite(analytic_seconds(tree, target())));
+    ASSERT_LE(issue_seconds(tree, target()), analytic_seconds(tree, target()));
   }
 }
 TEST(Features, HaveDistinctNames) {
@@ -113,6 +114,13 @@ TEST(AnalyticEstimate, PrefersVectorsRegistersAndBothCores) {
                        target());
   EXPECT_LT(tiled, naive / 4);
   EXPECT_NEAR(parallel, tiled / 2, tiled * 0.05);
+}
+TEST(AnalyticEstimate, TellsInstructionsFromTraffic) {
+  const LoopTree sum = tree_of("x = PLACEHOLDER [1048576]\ny(i) += x[k] for i in 1, k in 1048576\nreturn y\n",
+                               "split l1 16 guard; rfactor l3; vectorize l3");
+  EXPECT_LT(issue_seconds(sum, target()), analytic_seconds(sum, target())) << "it waits for memory";
+  const LoopTree naive = tree_of(kMatmul, "");
+  EXPECT_EQ(issue_seconds(naive, target()), analytic_seconds(naive, target())) << "it does not";
 }
 
 TEST(Limits, AreOperationsAtThePeakAndBytesFromWhereTheyLie) {

@@ -18,4 +18,10 @@ double analytic_seconds(const LoopTree& tree, const Target& target) {
   return set != nullptr ? set->seconds(tree, target) : 0;
 }
 
+double issue_seconds(const LoopTree& tree, const Target& target) {
+  const FeatureSet* set = row_of(feature_sets(), target);
+  if (set == nullptr || set->issue_seconds == nullptr) return analytic_seconds(tree, target);
+  return set->issue_seconds(tree, target);
+}
+
 }  // namespace whet

@@ -22,6 +22,8 @@ struct FeatureSet {
   double start_seconds = 0;  ///< that starting a kernel takes
   /// Products of the DAG that the device computes in the time of one multiply-add of f32. Null: one.
   double (*product_gain)(const ComputeDag&, const Target&) = nullptr;
+  /// `seconds` as though all data lay in the nearest cache. Null: `seconds`.
+  double (*issue_seconds)(const LoopTree&, const Target&) = nullptr;
 };
 /// One row for each kind of target.
 std::span<const FeatureSet> feature_sets();
@@ -35,5 +37,7 @@ const std::vector<std::string>& feature_names(const Target&);
 /// Returns an estimate of the run time [s] that uses no measurements. It ranks candidates of one task; its absolute value
 /// is no prediction. 0 where the target's kind has no feature set.
 double analytic_seconds(const LoopTree&, const Target&);
+/// The same as though all data lay in the nearest cache, where the kind can tell: of instructions alone.
+double issue_seconds(const LoopTree&, const Target&);
 
 }  // namespace whet

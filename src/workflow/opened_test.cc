@@ -3,14 +3,18 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <fstream>
 #include <sstream>
 
 #include "artifact/kernel.h"
+#include "base/rng.h"
 #include "compiler/choose.h"
+#include "machine/detect.h"
 #include "passes/testing/graph_builder.h"
 #include "space/space.h"
 #include "task/task.h"
+#include "tensor/compare.h"
 
 namespace whet::opened_test {
 namespace {
@@ -103,9 +107,50 @@ class CompileSizes : public ::testing::Test {
 
   Result<CompileReport> compile(const std::vector<std::string>& sizes) {
     ModelOptions model;
-    model.model = "zoo:mlp";
+    model.model = model_;
     model.sizes = sizes;
-    return compile_sizes_with_records(model, {}, options_, *parse_target("cpu -mcpu=x86-64-v2 -threads=2"), library());
+    return compile_sizes_with_records(model, {}, options_, target_, library());
+  }
+  /// The library for batches of 1, 2, 4 and 8 needs hardly more weights than the one for 8, and has its answers.
+  void expect_weights_once(const std::string& model, const Target& target, const std::vector<std::string>& other_sizes,
+                           const std::vector<std::int64_t>& others) {
+    model_ = model, target_ = target;
+    const auto compiled = [&](const std::string& batch) {
+      std::vector<std::string> sizes{batch};
+      sizes.insert(sizes.end(), other_sizes.begin(), other_sizes.end());
+      const Result<CompileReport> report = compile(sizes);
+      EXPECT_TRUE(report.ok()) << report.error().message;
+      return report.ok() ? report->weights_bytes : 0;
+    };
+    const std::int64_t largest = compiled("batch=8");
+    Result<OpenedModel> opened = OpenedModel::open(library());
+    const bool runs = can_run(target).ok();
+    Tensor batch, want;
+    if (runs) {
+      ASSERT_TRUE(opened.ok()) << opened.error().message;
+      Rng rng(5);
+      batch = Tensor::random(opened->inputs().front().type, rng);
+      want = opened->run({batch}).value().front();
+    }
+    EXPECT_LE(static_cast<double>(compiled("batch={1,2,4,8}")), 1.1 * static_cast<double>(largest)) << model;
+    if (!runs) return;
+    opened = OpenedModel::open(library());
+    ASSERT_TRUE(opened.ok()) << opened.error().message;
+    for (const std::int64_t rows : {1, 2, 4, 8}) {
+      std::vector<std::int64_t> at{rows};
+      at.insert(at.end(), others.begin(), others.end());
+      ASSERT_TRUE(opened->set_sizes(at).ok());
+      const Result<std::vector<Tensor>> outputs = opened->run({first_rows(batch, rows)});
+      ASSERT_TRUE(outputs.ok()) << outputs.error().message;
+      EXPECT_LE(compare(outputs->front(), first_rows(want, rows)).relative, 2e-5) << model << ", batch " << rows;
+    }
+  }
+  static Tensor first_rows(const Tensor& all, std::int64_t rows) {
+    Shape shape = all.shape();
+    shape.front() = rows;
+    Tensor first(all.dtype(), shape);
+    std::memcpy(first.data(), all.data(), static_cast<std::size_t>(first.bytes()));
+    return first;
   }
   std::string library() const { return scratch_.path() + "/sizes.so"; }
   RunnableOptions runnable(const std::vector<std::string>& shapes) const {
@@ -117,6 +162,8 @@ class CompileSizes : public ::testing::Test {
 
   ScratchDirectory scratch_;
   RecordOptions options_;
+  std::string model_ = "zoo:mlp";
+  Target target_ = *parse_target("cpu -mcpu=x86-64-v2 -threads=2");
 };
 
 TEST_F(CompileSizes, BeginsAtTheSmallestAndTakesTheShapesThatAreSaid) {
@@ -135,6 +182,11 @@ TEST_F(CompileSizes, BeginsAtTheSmallestAndTakesTheShapesThatAreSaid) {
             "input \"data\" is 2x784; batch is 1, 4 or 16");
   EXPECT_EQ(open_runnable(runnable({"date=4x784"}), {}).error().message,
             "--shape date=4x784: the model has no such input");
+}
+
+TEST_F(CompileSizes, HaveTheirWeightsOnce) { expect_weights_once("zoo:mlp", kTarget, {}, {}); }
+TEST_F(CompileSizes, OfAConvolutionalNetworkHaveTheirWeightsOnce) {
+  expect_weights_once("zoo:squeezenet_v1.1", kTarget, {"image=64"}, {64});
 }
 
 TEST_F(CompileSizes, RefusesRangesAndTooManyChoices) {

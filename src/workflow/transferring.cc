@@ -19,7 +19,12 @@ TransferredSchedule chosen(const std::vector<WeighedTransfer>& list) {
   if (list.empty()) return {.why_not = "no other schedule of a similar task fits it"};
   const auto taken = std::ranges::find(list, "", &WeighedTransfer::why_not);
   const auto& [transfer, why_not] = taken != list.end() ? *taken : list.front();
-  return {why_not.empty() ? transfer.steps : "", transfer.from, transfer.distance, transfer.gain, why_not};
+  return {why_not.empty() ? transfer.steps : "",
+          transfer.from,
+          transfer.distance,
+          transfer.gain,
+          why_not,
+          transfer.candidate};
 }
 
 }  // namespace

@@ -22,15 +22,15 @@ constexpr std::size_t kOps = 3, kAccesses = 4;
 struct NestCost {
   const Nest* nest = nullptr;
   double runs = 0, workers = 1, imbalance = 1;
-  double lanes = 1;                 ///< elements of the vectorized loop
-  double vectors = 1, waste = 1;    ///< registers that they fill, and filled / used lanes
-  double unrolled = 1;              ///< statements of a block, a vector counted as one
-  double accumulators = 0;          ///< registers of the op's own elements
-  double loads = 0, stores = 0;     ///< instructions of one block
-  double reduced = 1;               ///< steps between loading and storing the accumulators
-  double overhead = 1;              ///< loop iterations around blocks
-  std::array<double, 3> traffic{};  ///< bytes from the second level, the third, memory, all workers together
-  double seconds = 0;
+  double lanes = 1;                       ///< elements of the vectorized loop
+  double vectors = 1, waste = 1;          ///< registers that they fill, and filled / used lanes
+  double unrolled = 1;                    ///< statements of a block, a vector counted as one
+  double accumulators = 0;                ///< registers of the op's own elements
+  double loads = 0, stores = 0;           ///< instructions of one block
+  double reduced = 1;                     ///< steps between loading and storing the accumulators
+  double overhead = 1;                    ///< loop iterations around blocks
+  std::array<double, 3> traffic{};        ///< bytes from the second level, the third, memory, all workers together
+  double seconds = 0, issue_seconds = 0;  ///< with and without the traffic
 };
 
 double bytes_in_use(const Nest& nest, std::size_t depth) {
@@ -72,7 +72,11 @@ class Coster {
                                             static_cast<double>(target_.cpu().l2_bytes),
                                             static_cast<double>(target_.cpu().l3_bytes)};
     for (std::size_t level = 0; level < 3; ++level) c.traffic[level] = traffic(nest, 0.75 * capacity[level]);
-    c.seconds = seconds(nest, c);
+    double cycles = issue_cycles(nest, c);
+    c.issue_seconds = cycles * c.imbalance / kHertz;
+    for (std::size_t level = 0; level < 3; ++level)
+      cycles = std::max(cycles, c.traffic[level] / kBytesACycle[level] / c.workers);
+    c.seconds = cycles * c.imbalance / kHertz;
     return c;
   }
 
@@ -135,7 +139,8 @@ class Coster {
     return std::any_of(nest.loops.begin(), nest.loops.end(), [](const Nest::Loop& l) { return l.reduce && l.own; });
   }
 
-  double seconds(const Nest& nest, const NestCost& c) const {
+  /// Of one worker.
+  double issue_cycles(const Nest& nest, const NestCost& c) const {
     const double blocks = c.overhead;
     const double statements = c.unrolled * c.vectors;
     // A sum of products is one instruction.
@@ -147,10 +152,7 @@ class Coster {
       spill = c.accumulators + 2 - target_.cpu().vector_registers;
     const double issue =
         std::max({compute, c.loads / kLoads + spill, c.stores / kStores + spill, latency}) + kLoopCycles;
-    double cycles = blocks * issue / c.workers;
-    for (std::size_t level = 0; level < 3; ++level)
-      cycles = std::max(cycles, c.traffic[level] / kBytesACycle[level] / c.workers);
-    return cycles * c.imbalance / kHertz;
+    return blocks * issue / c.workers;
   }
 
   const Target& target_;
@@ -275,6 +277,13 @@ double cpu_seconds(const LoopTree& tree, const Target& target) {
   const Coster coster(target, nests_of(tree));
   double seconds = 0;
   for (const NestCost& c : coster.costs()) seconds += c.seconds;
+  return seconds;
+}
+
+double cpu_issue_seconds(const LoopTree& tree, const Target& target) {
+  const Coster coster(target, nests_of(tree));
+  double seconds = 0;
+  for (const NestCost& c : coster.costs()) seconds += c.issue_seconds;
   return seconds;
 }
 

@@ -18,5 +18,7 @@ const std::vector<std::string>& cpu_feature_names();
 /// For each op the slowest of multiply-adds, loads, stores and the traffic from each cache level (a roofline), divided
 /// among the workers as evenly as the loops allow. [s]
 double cpu_seconds(const LoopTree&, const Target&);
+/// The same without the traffic. [s]
+double cpu_issue_seconds(const LoopTree&, const Target&);
 
 }  // namespace whet

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <vector>
+
+#include "compute/dag.h"
+#include "lower/lower.h"
+#include "tensor/tensor.h"
+
+namespace whet {
+
+/// The constants that the kernels of a library read. They are told by their types and some of their elements: what agrees in these is
+/// taken for equal. That guides the choice of schedules; what is stored is compared whole (WeightTable).
+class StoredConstants {
+ public:
+  void add(const Tensor& constant) { known_.insert(fingerprint(constant)); }
+  /// The bytes of the constants that a kernel reads, packed or as they are, and that are not among these.
+  ///   constants  of its task, in the order of the DAG's constant placeholders
+  std::int64_t missing_bytes(const ComputeDag&, const Lowered&, const std::vector<Tensor>& constants) const;
+
+  /// The same for equal constants, whatever their shape.
+  static std::uint64_t fingerprint(const Tensor&);
+
+ private:
+  std::set<std::uint64_t> known_;
+};
+
+}  // namespace whet
