@@ -1,5 +1,8 @@
 #include "passes/optimize.h"
 
+#include <algorithm>
+#include <variant>
+
 #include "passes/batch_norm.h"
 #include "passes/channel_groups.h"
 #include "passes/common_subexpressions.h"
@@ -10,6 +13,7 @@
 #include "passes/integer_products.h"
 #include "passes/layout.h"
 #include "passes/output_names.h"
+#include "passes/rewriter.h"
 #include "passes/rolled_loops.h"
 #include "passes/scale_shift.h"
 #include "passes/simplify.h"
@@ -18,37 +22,63 @@ namespace whet {
 
 namespace {
 
+template <typename... Operators>
+bool has(const Graph& graph) {
+  return std::ranges::any_of(graph.nodes,
+                             [](const Node& node) { return (std::holds_alternative<Operators>(node.op) || ...); });
+}
+/// The integers of quantized models.
+bool has_small_integers(const Graph& graph) {
+  return std::ranges::any_of(graph.values, [](const Value& value) {
+    const DType dtype = value.type.dtype;
+    return dtype == DType::u8 || dtype == DType::i8 || dtype == DType::u16 || dtype == DType::i16;
+  });
+}
+bool has_dead_code(const Graph& graph) {
+  std::vector<int> uses = count_uses(graph);
+  for (const ValueId id : graph.inputs) ++uses[id.index()];  // they stay
+  return std::ranges::find(uses, 0) != uses.end();
+}
+bool has_constant_results(const Graph& graph) {
+  return std::ranges::any_of(graph.nodes, [&](const Node& node) {
+    const auto is_constant = [&](ValueId id) { return graph.value(id).constant.has_value(); };
+    return std::ranges::all_of(node.inputs, is_constant) || num_elements(graph.value(node.output).type.shape) == 0;
+  });
+}
+
+/// A long graph is copied by each pass that runs: those that concern few graphs say which.
 constexpr Pass kPasses[] = {
-    {"dead code", remove_dead_code},
-    {"unsigned bytes", drop_signs},
-    {"move to bytes", move_to_bytes},
-    {"integer products", form_integer_products},
-    {"move to bytes", move_to_bytes},
-    {"clip bytes once", clip_bytes_once},
-    {"dead code", remove_dead_code},
-    {"split batch norm", split_batch_norm},
-    {"fold constants", fold_constants},
+    {"dead code", remove_dead_code, has_dead_code},
+    {"unsigned bytes", drop_signs, has_small_integers},
+    {"move to bytes", move_to_bytes, has_small_integers},
+    {"integer products", form_integer_products, has_small_integers},
+    {"move to bytes", move_to_bytes, has_small_integers},
+    {"clip bytes once", clip_bytes_once, has_small_integers},
+    {"dead code", remove_dead_code, has_dead_code},
+    {"split batch norm", split_batch_norm, has<BatchNormOperator>},
+    {"fold constants", fold_constants, has_constant_results},
     {"simplify", simplify_graph},
     {"common subexpressions", share_common_subexpressions},
     {"written parts", join_written_parts},
     {"rolled loops", roll_loops},
-    {"channel groups", spread_channel_groups},
-    {"channels last", convert_to_channels_last, &PassOptions::channels_last},
+    {"channel groups", spread_channel_groups, has<ReshapeOperator>},
+    {"channels last", convert_to_channels_last, nullptr, &PassOptions::channels_last},
     {"simplify", simplify_graph},
-    {"dead code", remove_dead_code},
-    {"fold scale and shift", fold_scale_shift},
-    {"dead code", remove_dead_code},
-    {"fold scale and shift", fold_scale_shift},  // x*s + b before a convolution goes in two steps
-    {"fold constants", fold_constants},
+    {"dead code", remove_dead_code, has_dead_code},
+    {"fold scale and shift", fold_scale_shift, has<ConvOperator, MatMulOperator>},
+    {"dead code", remove_dead_code, has_dead_code},
+    {"fold scale and shift", fold_scale_shift,
+     has<ConvOperator, MatMulOperator>},  // x*s + b before a convolution goes in two steps
+    {"fold constants", fold_constants, has_constant_results},
     {"simplify", simplify_graph},
     {"common subexpressions", share_common_subexpressions},
-    {"tables of bytes", tabulate_bytes},
-    {"dead code", remove_dead_code},
-    {"dequantize at readers", dequantize_at_readers},
-    {"numbers apart", give_numbers_apart},
-    {"long concatenations", split_long_concats},
-    {"dead code", remove_dead_code},
-    {"halves", store_halves, &PassOptions::halves},
+    {"tables of bytes", tabulate_bytes, has_small_integers},
+    {"dead code", remove_dead_code, has_dead_code},
+    {"dequantize at readers", dequantize_at_readers, has_small_integers},
+    {"numbers apart", give_numbers_apart, has_small_integers},
+    {"long concatenations", split_long_concats, has<ConcatOperator>},
+    {"dead code", remove_dead_code},  // which also gives constants the order in which they are read
+    {"halves", store_halves, nullptr, &PassOptions::halves},
 };
 
 }  // namespace
@@ -56,8 +86,10 @@ constexpr Pass kPasses[] = {
 std::span<const Pass> graph_passes() { return kPasses; }
 
 Result<Graph> run_graph_passes(Graph graph, std::span<const Pass> passes, const GraphObserver& observer) {
-  return run_pass_list(std::move(graph), passes, observer,
-                       [](const Pass& pass, const Graph& now) { return pass.run(now); });
+  return run_pass_list(std::move(graph), passes, observer, [](const Pass& pass, Graph now) -> Result<Graph> {
+    if (pass.concerns != nullptr && !pass.concerns(now)) return now;
+    return pass.run(now);
+  });
 }
 
 Result<Graph> run_passes(Graph graph, const PassOptions& options, const GraphObserver& observer) {

@@ -19,7 +19,9 @@ struct PassOptions {
 struct Pass {
   std::string_view name;
   Result<Graph> (*run)(const Graph&);
-  bool PassOptions::* option = nullptr;  ///< without it the pass is left out; null: it always runs
+  bool (*concerns)(const Graph&) =
+      nullptr;                           ///< false: it would change nothing, and is passed over; null: it always runs
+  bool PassOptions::* option = nullptr;  ///< without it the pass is left out; null: there is none
 };
 
 /// The passes that run before fusion, in order; some run more than once.
