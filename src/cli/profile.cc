@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <numeric>
 
@@ -33,10 +34,15 @@ struct ProfileCommand {
 
 struct Profiled {
   whet_profile profile;
-  std::vector<const whet_step_profile*> steps;  ///< the slowest first
-  double whole_ns = 0, steps_ns = 0;            ///< means of a run
-  double flops = 0;                             ///< of a run
-  double peak_gflops = 0;                       ///< of the threads that run it, or of a GPU
+  UsualRun usual;
+  std::vector<const whet_step_profile*> steps = {};  ///< the slowest first
+  double steps_ns = 0;                               ///< of the usual run
+  double flops = 0;                                  ///< of a run
+  double peak_gflops = 0;                            ///< of the threads that run it, or of a GPU
+
+  double usual_ns(const whet_step_profile& step) const {
+    return usual.step_ns[static_cast<std::size_t>(&step - profile.step)];
+  }
 };
 
 double mean_ns(const whet_step_profile& step, const whet_profile& profile) {
@@ -44,18 +50,16 @@ double mean_ns(const whet_step_profile& step, const whet_profile& profile) {
 }
 
 Profiled describe(const OpenedModel& model) {
-  Profiled out{model.profile(), {}, 0, 0, 0, 0};
+  Profiled out{model.profile(), model.usual_run()};
   for (std::uint32_t i = 0; i < out.profile.steps; ++i) {
     out.steps.push_back(out.profile.step + i);
-    out.steps_ns += mean_ns(out.profile.step[i], out.profile);
+    out.steps_ns += out.usual.step_ns[i];
     out.flops += out.profile.step[i].flops;
   }
-  std::stable_sort(out.steps.begin(), out.steps.end(),
-                   [](const auto* a, const auto* b) { return a->total_ns > b->total_ns; });
+  std::ranges::stable_sort(out.steps, std::greater(),
+                           [&](const whet_step_profile* step) { return out.usual_ns(*step); });
   // The host's time says nothing of a run that is emulated.
-  out.whole_ns = model.is_emulated()
-                     ? out.steps_ns
-                     : static_cast<double>(out.profile.total_ns) / static_cast<double>(out.profile.runs);
+  if (model.is_emulated()) out.usual.whole_ns = out.steps_ns;
   const Result<Target> target = parse_target(model.info().target);
   const std::vector<int> cores = cores_of(model);
   if (target.ok() && target->is_cpu() && !cores.empty() && !model.is_elsewhere())
@@ -64,24 +68,24 @@ Profiled describe(const OpenedModel& model) {
   return out;
 }
 
-/// The mean of the operation is far above its fastest run: what it is off its prediction says nothing.
-bool is_disturbed(const whet_step_profile& step, const whet_profile& profile) {
-  return is_far_above(mean_ns(step, profile), static_cast<double>(step.min_ns));
+/// Its usual time is far above its fastest run: what it is off its prediction says nothing.
+bool is_disturbed(const Profiled& profiled, const whet_step_profile& step) {
+  return is_far_above(profiled.usual_ns(step), static_cast<double>(step.min_ns));
 }
-std::string off_of(const whet_step_profile& step, const whet_profile& profile) {
-  if (step.predicted_seconds <= 0 || is_disturbed(step, profile)) return "–";
-  return off_text(mean_ns(step, profile), step.predicted_seconds * 1e9, 0);
+std::string off_of(const Profiled& profiled, const whet_step_profile& step) {
+  if (step.predicted_seconds <= 0 || is_disturbed(profiled, step)) return "–";
+  return off_text(profiled.usual_ns(step), step.predicted_seconds * 1e9, 0);
 }
 
 /// One line where a busy machine made the times; "" where it did not.
 std::string busy_line(const Profiled& profiled) {
   const double fastest = static_cast<double>(profiled.profile.min_ns);
   const auto disturbed = std::ranges::count_if(
-      profiled.steps, [&](const whet_step_profile* step) { return is_disturbed(*step, profiled.profile); });
-  if (is_far_above(profiled.whole_ns, fastest))
-    return busy_text("The mean of a run", profiled.whole_ns, fastest) + "; Off is left out of such operations\n";
+      profiled.steps, [&](const whet_step_profile* step) { return is_disturbed(profiled, *step); });
+  if (is_far_above(profiled.usual.whole_ns, fastest))
+    return busy_text("The usual run", profiled.usual.whole_ns, fastest) + "; Off is left out of such operations\n";
   if (disturbed == 0) return "";
-  return fmt::format("{} took far longer in the mean than in {} fastest run: Off is left out there\n",
+  return fmt::format("{} usually took far longer than in {} fastest run: Off is left out there\n",
                      counted(disturbed, "operation"), for_count(disturbed, "its", "their"));
 }
 
@@ -89,8 +93,8 @@ std::string busy_line(const Profiled& profiled) {
 std::string placement_text(const OpenedModel& model, const Profiled& profiled) {
   constexpr double kMatters = 0.02;
   const bool off = std::ranges::any_of(profiled.steps, [&](const whet_step_profile* step) {
-    const double ns = mean_ns(*step, profiled.profile);
-    return ns >= kMatters * profiled.steps_ns && !is_disturbed(*step, profiled.profile) &&
+    const double ns = profiled.usual_ns(*step);
+    return ns >= kMatters * profiled.steps_ns && !is_disturbed(profiled, *step) &&
            is_off_record(ns, step->predicted_seconds * 1e9);
   });
   const std::string line = off ? placement_line(placement_of(model), model.info().records) : "";
@@ -109,34 +113,35 @@ void print_text(const OpenedModel& model, const Profiled& profiled, bool emulato
   Table table(
       {{"Node", false}, {"Op", false}, {"Time (us)"}, {"Share"}, {"GFLOPS"}, {"% peak"}, {"Predicted (us)"}, {"Off"}});
   for (const whet_step_profile* step : profiled.steps) {
-    const double ns = mean_ns(*step, profiled.profile), gflops = step->flops / ns;
+    const double ns = profiled.usual_ns(*step), gflops = step->flops / ns;
     const double predicted = step->predicted_seconds * 1e6;
     table.add({step->node, step->op, fmt::format("{:.1f}", ns / 1e3), percent(ns, profiled.steps_ns),
                fmt::format("{:.1f}", gflops), percent(gflops, profiled.peak_gflops),
-               predicted > 0 ? fmt::format("{:.1f}", predicted) : "–", off_of(*step, profiled.profile)});
+               predicted > 0 ? fmt::format("{:.1f}", predicted) : "–", off_of(profiled, *step)});
   }
   print(table);
   fmt::print("{}{}", busy_line(profiled), placement_text(model, profiled));
   fmt::print(
       "Total: {:.1f} us in {}; whole run {:.1f} us ({:.1f}% outside of operations; copies of inputs and "
       "outputs {:.1f} us)\n",
-      profiled.steps_ns / 1e3, counted(profiled.profile.steps, "operation"), profiled.whole_ns / 1e3,
-      100 * (1 - profiled.steps_ns / profiled.whole_ns),
+      profiled.steps_ns / 1e3, counted(profiled.profile.steps, "operation"), profiled.usual.whole_ns / 1e3,
+      100 * (1 - profiled.steps_ns / profiled.usual.whole_ns),
       static_cast<double>(profiled.profile.copy_total_ns) / static_cast<double>(profiled.profile.runs) / 1e3);
   if (profiled.peak_gflops > 0)
     fmt::print("Peak {}: {:.1f} GFLOPS; {:.1f} reached by the whole\n",
                model.device() != nullptr ? "by the data sheet" : "of these threads, measured now", profiled.peak_gflops,
-               profiled.flops / profiled.whole_ns);
+               profiled.flops / profiled.usual.whole_ns);
 }
 
 void print_json(const OpenedModel& model, const Profiled& profiled) {
   Json steps = Json::array();
   for (const whet_step_profile* step : profiled.steps) {
-    const double ns = mean_ns(*step, profiled.profile);
+    const double ns = profiled.usual_ns(*step);
     steps.add(Json::object()
                   .set("node", step->node)
                   .set("op", step->op)
                   .set("us", ns / 1e3)
+                  .set("mean_us", mean_ns(*step, profiled.profile) / 1e3)
                   .set("min_us", static_cast<double>(step->min_ns) / 1e3)
                   .set("share", ns / profiled.steps_ns)
                   .set("gflops", step->flops / ns)
@@ -144,14 +149,14 @@ void print_json(const OpenedModel& model, const Profiled& profiled) {
                   .set("bytes", step->bytes)
                   .set("parallel", step->parallel != 0)
                   .set("predicted_us", step->predicted_seconds * 1e6)
-                  .set("disturbed", is_disturbed(*step, profiled.profile)));
+                  .set("disturbed", is_disturbed(profiled, *step)));
   }
   Json out = Json::object();
   out.set("model", model.info().name).set("target", model.info().target);
   if (const std::string sizes = sizes_text(model); !sizes.empty()) out.set("at", sizes);
-  out.set("runs", static_cast<std::int64_t>(profiled.profile.runs)).set("whole_us", profiled.whole_ns / 1e3);
+  out.set("runs", static_cast<std::int64_t>(profiled.profile.runs)).set("whole_us", profiled.usual.whole_ns / 1e3);
   out.set("min_us", static_cast<double>(profiled.profile.min_ns) / 1e3)
-      .set("disturbed", is_far_above(profiled.whole_ns, static_cast<double>(profiled.profile.min_ns)));
+      .set("disturbed", is_far_above(profiled.usual.whole_ns, static_cast<double>(profiled.profile.min_ns)));
   if (const ProcessorPlacement now = placement_of(model); now.is_known()) out.set("round_trip_ns", now.round_trip_ns);
   out.set("steps_us", profiled.steps_ns / 1e3).set("peak_gflops", profiled.peak_gflops).set("steps", steps);
   fmt::print("{}\n", dump(out, 2));

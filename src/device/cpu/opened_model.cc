@@ -128,13 +128,16 @@ class LoadedModel : public OpenedModel::Body {
   }
   double clock() const override { return emulated ? emulated_seconds() : seconds_now(); }
   Status profile_runs(int warmup, int runs) override {
+    run_times = {};
     for (int i = -warmup; i < runs; ++i) {
       if (i == 0) api().session_set_profiling(session, 1);
       WHET_RETURN_IF_ERROR(run());
+      if (i >= 0) run_times.take(profile_of(session));
     }
     return ok_status();
   }
   whet_profile profile() const override { return profile_of(session); }
+  UsualRun usual_run() const override { return run_times.usual(); }
   Result<InferenceTrace> trace_runs(int warmup, int runs) override;
 
   /// At the shapes that are set.
@@ -164,6 +167,7 @@ class LoadedModel : public OpenedModel::Body {
   std::vector<Tensor> inputs;
   std::unique_ptr<DeviceTensors> on_device;  ///< null: inputs and outputs are on the host
   bool emulated = false;
+  RunTimes run_times;
 };
 
 /// The times of a watched run, and of the steps that worker 0 measured in it.

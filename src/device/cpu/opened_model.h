@@ -10,6 +10,7 @@
 #include "base/message.h"
 #include "base/result.h"
 #include "device/cpu/inference_trace.h"
+#include "device/cpu/run_times.h"
 #include "device/device_name.h"
 #include "tensor/tensor.h"
 #include "whet/model.h"
@@ -67,6 +68,7 @@ class OpenedModel {
     virtual Result<std::vector<double>> time_runs(int runs, double seconds);
     virtual Status profile_runs(int warmup, int runs) = 0;
     virtual whet_profile profile() const = 0;
+    virtual UsualRun usual_run() const { return mean_run(profile()); }
     virtual Result<InferenceTrace> trace_runs(int, int) { return InferenceTrace(); }
   };
   OpenedModel(std::vector<Named> inputs, std::vector<Named> outputs, std::shared_ptr<Body> body)
@@ -117,6 +119,8 @@ class OpenedModel {
   Status profile_runs(int warmup, int runs) { return body_->profile_runs(warmup, runs); }
   /// Of these; valid until the next call.
   whet_profile profile() const { return body_->profile(); }
+  /// The usual one of these (run_times.h); a device elsewhere tells means alone.
+  UsualRun usual_run() const { return body_->usual_run(); }
   /// The fastest of `runs` inferences, after `warmup` others: when each worker was at work on each step. It has no stretches for
   /// a model that runs on a GPU or elsewhere.
   Result<InferenceTrace> trace_runs(int warmup, int runs) { return body_->trace_runs(warmup, runs); }
