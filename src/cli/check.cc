@@ -195,14 +195,14 @@ Result<ModelOptions> reference_at(const CheckCommand& command, const OpenedModel
   return options;
 }
 
-/// Of a library for several sizes: at those that --shape and inputs say, else at each.
+/// Of a library for several sizes: at those that --shape and inputs say, else at each; of ranges at their ends and some seeded ones.
 Result<std::vector<ValueFinding>> compare_sizes(OpenedModel& model, const CheckCommand& command,
                                                 const InputFiles& files) {
   const ModelOptions& options = command.runnable.model;
   std::vector<ValueFinding> findings;
   const bool is_given = !options.shapes.empty() || !options.inputs.empty() || !command.expect.empty();
   if (is_given) WHET_RETURN_IF_ERROR(choose_shapes(model, options, files));
-  for (const std::vector<std::int64_t>& at : choices_of(model)) {
+  for (const std::vector<std::int64_t>& at : choices_to_check(model, options.seed)) {
     if (!is_given) WHET_RETURN_IF_ERROR(model.set_sizes(at));
     CheckCommand sized = command;
     if (!is_given && !command.against.ends_with(".so")) {

@@ -95,11 +95,12 @@ bool is_measured(const TaskReport& task) {
   return task.source == TaskReport::Source::record || task.source == TaskReport::Source::near_record;
 }
 
-/// "x.0 {1,2,4} · 3 plans with 9, 8, 8 kernels of their own", where the first has those that others share.
+/// "x.0 {1,2,4} · 3 plans with 9, 8, 8 kernels of their own", where the first has those that others share; a range is "n 1..512".
 std::string sizes_line(const CompileReport& report) {
   std::string text;
   for (const ModelSize& size : report.sizes)
-    text += fmt::format("{}{} {{{}}}", text.empty() ? "" : ", ", size.name, fmt::join(size.values, ","));
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", size.name,
+                        size.is_range() ? to_text(size) : fmt::format("{{{}}}", fmt::join(size.values, ",")));
   std::vector<int> kernels;
   for (const VariantReport& variant : report.variants) kernels.push_back(variant.kernels);
   return fmt::format("{} · {} with {} kernels that none before has", text, counted(std::ssize(kernels), "plan"),
@@ -159,12 +160,13 @@ Json to_json(const TransferredSchedule& transfer) {
 
 Json sizes_json(const CompileReport& report) {
   Json sizes = Json::array();
-  for (const ModelSize& size : report.sizes)
-    sizes.add(Json::object()
-                  .set("name", size.name)
-                  .set("input", static_cast<std::int64_t>(size.input))
-                  .set("dimension", static_cast<std::int64_t>(size.dimension))
-                  .set("values", Json::array_of(size.values)));
+  for (const ModelSize& size : report.sizes) {
+    Json row = Json::object();
+    row.set("name", size.name).set("input", static_cast<std::int64_t>(size.input));
+    row.set("dimension", static_cast<std::int64_t>(size.dimension)).set("values", Json::array_of(size.values));
+    if (size.is_range()) row.set("min", size.min).set("max", size.max).set("step", size.step);
+    sizes.add(std::move(row));
+  }
   return sizes;
 }
 
