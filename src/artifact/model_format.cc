@@ -302,8 +302,7 @@ int check_plan_string(const char* what, std::uint32_t index, PlanString s, const
   return 0;
 }
 
-int parse_model(const void* data, std::uint64_t bytes, ModelView* view, whet_error* error,
-                std::uint64_t sizes_bytes) {
+int parse_model(const void* data, std::uint64_t bytes, ModelView* view, whet_error* error, std::uint64_t sizes_bytes) {
   if (reinterpret_cast<std::uintptr_t>(data) % 8 != 0) {
     return whet_fail(error, "the model's plan is not 8-byte aligned in memory");
   }

@@ -13,10 +13,10 @@ namespace whet {
 
 /// A size that the shapes of a model may have, and the values for which a library is made.
 struct ModelSize {
-  std::string name;                             ///< "x.0"
-  std::uint32_t input = 0, dimension = 0;       ///< whose extent it is
-  std::vector<std::int64_t> values = {};        ///< listed: positive, ascending; none: it is a range
-  std::int64_t min = 1, max = 1, step = 1;      ///< of a range: min, min + step, ..., max
+  std::string name;                         ///< "x.0"
+  std::uint32_t input = 0, dimension = 0;   ///< whose extent it is
+  std::vector<std::int64_t> values = {};    ///< listed: positive, ascending; none: it is a range
+  std::int64_t min = 1, max = 1, step = 1;  ///< of a range: min, min + step, ..., max
 
   bool is_range() const { return values.empty(); }
 };
@@ -44,11 +44,11 @@ struct PlanFunctions {
 
 /// What a library runs by: plans for all that its sizes may be.
 struct SizedModelPlan {
-  std::vector<ModelSize> sizes;     ///< none: the one plan is for all that the model has
+  std::vector<ModelSize> sizes;  ///< none: the one plan is for all that the model has
   std::vector<ModelPlan> variants;
-  std::uint32_t usual = 0;          ///< the variant that a session starts with
-  std::vector<ModelBox> boxes = {};              ///< none: a variant is for a choice of listed values
-  std::vector<PlanFunctions> functions = {};     ///< one a variant; none: no plan changes
+  std::uint32_t usual = 0;                    ///< the variant that a session starts with
+  std::vector<ModelBox> boxes = {};           ///< none: a variant is for a choice of listed values
+  std::vector<PlanFunctions> functions = {};  ///< one a variant; none: no plan changes
 };
 
 /// The boxes of a plan; of listed sizes without boxes a point a choice.

@@ -18,8 +18,8 @@ int check_size(const SizedView& view, std::uint32_t k, whet_error* error) {
   const PlanSize& size = view.sizes[k];
   if (check_plan_string("size", k, size.name, view.strings, view.header->strings.count, error) != 0) return -1;
   if (size.value_count == 0 && is_range(size.min, size.max, size.step)) return 0;
-  bool good = size.value_count > 0 && size.step == 0 &&
-              inside(size.first_value, size.value_count, view.header->values.count);
+  bool good =
+      size.value_count > 0 && size.step == 0 && inside(size.first_value, size.value_count, view.header->values.count);
   for (std::uint32_t i = 0; good && i < size.value_count; ++i)
     good = view.values_of(k)[i] > (i == 0 ? 0 : view.values_of(k)[i - 1]);
   if (good && size.min == view.values_of(k)[0] && size.max == view.values_of(k)[size.value_count - 1]) return 0;

@@ -60,7 +60,7 @@ SizedModelPlan ranged_plan() {
   plan.boxes = {{0, {1}, {1}}, {1, {2}, {64}}};
   PlanFunctions changing;
   changing.slots = 1;
-  changing.numbers = {{PlanNumberOp::size, 0, 0},      {PlanNumberOp::constant, 0, 64}, {PlanNumberOp::mul, 1, 0},
+  changing.numbers = {{PlanNumberOp::size, 0, 0},     {PlanNumberOp::constant, 0, 64}, {PlanNumberOp::mul, 1, 0},
                       {PlanNumberOp::constant, 0, 2}, {PlanNumberOp::floordiv, 3, 0},  {PlanNumberOp::mul, 1, 4}};
   changing.fields = {{PlanFieldKind::extent, 0, 0}, {PlanFieldKind::extent, 2, 0}, {PlanFieldKind::bytes, 0, 2},
                      {PlanFieldKind::bytes, 2, 2},  {PlanFieldKind::value, 0, 0},  {PlanFieldKind::offset, 4, 5}};
@@ -167,8 +167,7 @@ TEST(SizedPlan, KnowsTheValuesOfItsVariants) {
   ASSERT_EQ(parsed.view.variant_count(), 6u);
   EXPECT_EQ(parsed.view.usual(), 1u);
   EXPECT_EQ(parsed.view.usual_values()[1], 16);
-  for (std::uint32_t v = 0; v < 6; ++v)
-    EXPECT_EQ(variant_of(parsed.view, values_at(six_plans().sizes, v).data()), v);
+  for (std::uint32_t v = 0; v < 6; ++v) EXPECT_EQ(variant_of(parsed.view, values_at(six_plans().sizes, v).data()), v);
   const std::int64_t none[] = {3, 3};
   EXPECT_EQ(variant_of(parsed.view, none), 6u);
 }
@@ -197,15 +196,16 @@ TEST(SizedPlan, OfARangeReadsBackWhatWasWritten) {
   EXPECT_EQ(to_text(*plan), to_text(ranged_plan()));
   const std::string text = to_text(*plan);
   EXPECT_TRUE(text.starts_with("size n, dimension 0 of input 0: 1..64\nat n = 1, the usual\n")) << text;
-  EXPECT_TRUE(text.ends_with("number 4 = number 0 div number 3\n"
-                             "number 5 = number 4 * number 1\n"
-                             "extent 0 = number 0\n"
-                             "extent 2 = number 0\n"
-                             "bytes of argument 0 = number 2\n"
-                             "bytes of argument 2 = number 2\n"
-                             "value 0 = number 0\n"
-                             "offset of argument 4 = number 5\n"
-                             "slots 1\n"))
+  EXPECT_TRUE(
+      text.ends_with("number 4 = number 0 div number 3\n"
+                     "number 5 = number 4 * number 1\n"
+                     "extent 0 = number 0\n"
+                     "extent 2 = number 0\n"
+                     "bytes of argument 0 = number 2\n"
+                     "bytes of argument 2 = number 2\n"
+                     "value 0 = number 0\n"
+                     "offset of argument 4 = number 5\n"
+                     "slots 1\n"))
       << text;
 }
 
@@ -237,9 +237,10 @@ TEST(SizedPlan, OfARangeRefusesWhatIsNoFunction) {
 }
 
 TEST(SizedPlan, RefusesWhatDoesNotFitTogether) {
-  EXPECT_EQ(error_after([](SizedModelPlan& p) { p.variants.pop_back(); }),
-            "the model's plan: box 5 has values from 25 on, for variant 5; expected some of each size, and one of the 5 "
-            "variants");
+  EXPECT_EQ(
+      error_after([](SizedModelPlan& p) { p.variants.pop_back(); }),
+      "the model's plan: box 5 has values from 25 on, for variant 5; expected some of each size, and one of the 5 "
+      "variants");
   EXPECT_EQ(error_after([](SizedModelPlan& p) { p.usual = 6; }),
             "the model's plan has 6 variants, of which 6 is the usual one; expected one with sizes");
   EXPECT_EQ(error_after([](SizedModelPlan& p) { p.sizes[0].values = {1, 8, 2}; }),

@@ -172,12 +172,16 @@ Json sizes_json(const CompileReport& report) {
 
 Json variants_json(const CompileReport& report) {
   Json variants = Json::array();
-  for (const VariantReport& variant : report.variants)
-    variants.add(Json::object()
-                     .set("at", Json::array_of(variant.at))
-                     .set("kernels", variant.kernels)
-                     .set("arena_bytes", variant.arena_bytes)
-                     .set("predicted_ms", variant.predicted_seconds * 1e3));
+  for (const VariantReport& variant : report.variants) {
+    Json row = Json::object();
+    row.set("at", Json::array_of(variant.at)).set("kernels", variant.kernels);
+    row.set("arena_bytes", variant.arena_bytes).set("predicted_ms", variant.predicted_seconds * 1e3);
+    Json boxes = Json::array();
+    for (const SizeBox& box : variant.boxes)
+      boxes.add(Json::object().set("low", Json::array_of(box.low)).set("high", Json::array_of(box.high)));
+    if (!variant.boxes.empty()) row.set("boxes", boxes);
+    variants.add(std::move(row));
+  }
   return variants;
 }
 

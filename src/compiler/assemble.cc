@@ -71,8 +71,7 @@ class Changes {
   Status find_most() {
     for (const auto& [id, shape] : variant_.shapes) {
       const auto most = most_of(bytes(id), sizes_, variant_.boxes);
-      if (!most) return Error{"value \"" + value(id).name + "\" has no bound over all sizes",
-                               ErrorKind::unsupported};
+      if (!most) return Error{"value \"" + value(id).name + "\" has no bound over all sizes", ErrorKind::unsupported};
       most_[id] = static_cast<std::uint64_t>(*most);
     }
     return ok_status();
@@ -217,8 +216,8 @@ class Assembler {
     const Expr own = changes_->offset(node.output), before = changing_offset_[from.index()];
     if (!own.defined() && !before.defined()) return ok_status();
     const auto constant = [](std::uint64_t bytes) { return int_const(static_cast<std::int64_t>(bytes)); };
-    changing_offset_[node.output.index()] = (before.defined() ? before : constant(offset_[from.index()])) +
-                                            (own.defined() ? own : constant(offset));
+    changing_offset_[node.output.index()] =
+        (before.defined() ? before : constant(offset_[from.index()])) + (own.defined() ? own : constant(offset));
     return ok_status();
   }
 
@@ -284,8 +283,7 @@ class Assembler {
   Status add_argument(ValueId value, ModelPlan::Step& step) {
     step.arguments.push_back(argument(value));
     if (changes_ == nullptr) return ok_status();
-    if (step.arguments.back().place == PlanPlace::weights)
-      WHET_RETURN_IF_ERROR(changes_->check_constant(value, false));
+    if (step.arguments.back().place == PlanPlace::weights) WHET_RETURN_IF_ERROR(changes_->check_constant(value, false));
     changing_.push_back({changing_offset_[value.index()], changes_->bytes(value)});
     return ok_status();
   }

@@ -123,8 +123,7 @@ bool is_size(const AssembledModel& variant, std::size_t i, std::size_t d, std::s
 }
 
 /// The input and dimension of a size: those that its name says, else the first whose extent is its value everywhere.
-Status place_size(ModelSize& size, std::size_t k, const VariantSizes& at,
-                  const std::vector<AssembledModel>& variants) {
+Status place_size(ModelSize& size, std::size_t k, const VariantSizes& at, const std::vector<AssembledModel>& variants) {
   const std::vector<ModelPlan::Tensor>& inputs = variants.front().plan.inputs;
   const bool changes = std::ranges::any_of(variants, [&](const AssembledModel& variant) {
     return std::ranges::any_of(variant.functions.numbers, [&](const PlanNumber& number) {

@@ -71,7 +71,8 @@ std::vector<Attempts> attempts_of(const std::vector<Task>& tasks, const Schedule
       return;
     }
     all[at] = attempts(at_its_sizes(tasks[at]), recorded[at], source, target);
-    all[at].list.push_back({Steps(), Source::default_schedule, 0, ""});  // as the DAG has it, which is right at all sizes
+    all[at].list.push_back(
+        {Steps(), Source::default_schedule, 0, ""});  // as the DAG has it, which is right at all sizes
   });
   return all;
 }

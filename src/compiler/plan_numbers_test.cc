@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/rng.h"
+#include <algorithm>
 
 namespace whet {
 namespace {
@@ -38,8 +38,8 @@ std::int64_t value_of(const std::vector<PlanNumber>& numbers, std::uint32_t last
 }
 
 TEST(PlanNumbers, HaveTheValuesOfTheirFunctions) {
-  const std::vector<Expr> functions = {int_const(7),     n,           n * 4 + m,          floordiv(n + 3, 4) * m,
-                                       floormod(n, 8),   max(n, m),   min(n * m, n + 20), n * 64 - m,
+  const std::vector<Expr> functions = {int_const(7),      n,         n * 4 + m,          floordiv(n + 3, 4) * m,
+                                       floormod(n, 8),    max(n, m), min(n * m, n + 20), n * 64 - m,
                                        floordiv(n, 2) + 1};
   PlanNumbers made;
   std::vector<std::uint32_t> places;

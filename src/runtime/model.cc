@@ -162,7 +162,8 @@ ModelShapes model_shapes(const whet_model* model) {
 int make_variant_at(const whet_model& model, VariantAt* at, whet_error* error) {
   at->memory = allocate_pages(static_cast<std::size_t>(model.variant_at_bytes));
   if (at->memory.ok()) return 0;
-  return whet_fail(error, "no memory for %llu bytes of a plan", static_cast<unsigned long long>(model.variant_at_bytes));
+  return whet_fail(error, "no memory for %llu bytes of a plan",
+                   static_cast<unsigned long long>(model.variant_at_bytes));
 }
 
 void free_variant_at(VariantAt* at) { free_pages(&at->memory); }

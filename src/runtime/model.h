@@ -63,12 +63,12 @@ int move_variant(const whet_model& model, std::uint32_t number, const std::int64
 struct whet_model {
   whet::ModelImage image;
   whet::SizedView plans;
-  whet::ModelVariant* variants;  // [plans.variant_count()], as they are stored
+  whet::ModelVariant* variants;    // [plans.variant_count()], as they are stored
   std::uint64_t variant_at_bytes;  // memory of a VariantAt; 0: no plan changes with the sizes
   whet::VariantAt usual_at;        // where that of the usual variant does
-  whet_size_info* sizes;         // [plans.size_count()]
-  const char* weights;           // the image's, or a copy
-  whet_model_info info;          // at the usual sizes
+  whet_size_info* sizes;           // [plans.size_count()]
+  const char* weights;             // the image's, or a copy
+  whet_model_info info;            // at the usual sizes
 
   const whet::ModelVariant& usual() const {
     return plans.changes(plans.usual()) ? usual_at.variant : variants[plans.usual()];

@@ -39,12 +39,12 @@ struct whet_session {
   whet_model* model;
   whet_pool* pool;
   std::int64_t sizes[whet::kMaxSizes];  // that are set
-  const whet::ModelVariant* at;      // the variant that has them: one of the model's,
-  whet::VariantAt made[2];           // or one of these, whose plans change with the sizes; the other is made next
-  const whet::ModelVariant* walked;  // what `walk` describes; null: nothing, or with another arena
-  char* arena;                       // and behind it a workspace a worker
-  std::uint64_t scratch_bytes;       // of both
-  whet::Pages own_scratch;           // these, where the pool lends no memory
+  const whet::ModelVariant* at;         // the variant that has them: one of the model's,
+  whet::VariantAt made[2];              // or one of these, whose plans change with the sizes; the other is made next
+  const whet::ModelVariant* walked;     // what `walk` describes; null: nothing, or with another arena
+  char* arena;                          // and behind it a workspace a worker
+  std::uint64_t scratch_bytes;          // of both
+  whet::Pages own_scratch;              // these, where the pool lends no memory
   whet::PlanWalk walk;
   whet::Input* inputs;
   whet::Output* outputs;

@@ -22,8 +22,8 @@ void write_extents(const std::int64_t* shape, std::uint32_t rank, char* text, st
 void write_values(const whet_size_info& size, char* text, std::size_t bytes) {
   constexpr std::uint32_t kMost = 12;
   if (size.count == 0) {
-    const int length = snprintf(text, bytes, "%lld..%lld", static_cast<long long>(size.min),
-                                static_cast<long long>(size.max));
+    const int length =
+        snprintf(text, bytes, "%lld..%lld", static_cast<long long>(size.min), static_cast<long long>(size.max));
     if (size.step > 1)
       snprintf(text + length, bytes - static_cast<std::size_t>(length), ":%lld", static_cast<long long>(size.step));
     return;

@@ -257,9 +257,9 @@ Result<CompileReport> compile_ranges(const SizedModel& model, const std::vector<
   };
   WHET_TRY(const Family family, family_of_ranges(model.sizes, read));
   const double reading = seconds_now() - begin;
-  tell(records.tell, fmt::format("{}: {}; {} of {} sizes were read in {:.1f} s", to_text(family.sizes),
-                                 counted(std::ssize(family.variants), "variant"), family.checked, family.points,
-                                 reading));
+  tell(records.tell,
+       fmt::format("{}: {}; {} of {} sizes were read in {:.1f} s", to_text(family.sizes),
+                   counted(std::ssize(family.variants), "variant"), family.checked, family.points, reading));
   RecordsRead known;
   if (!records.file.empty()) {
     WHET_TRY(known, records_of(family.variants.back().fused, records, target));

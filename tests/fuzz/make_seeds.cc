@@ -302,8 +302,11 @@ void add_plan_of_range(Seeds& seeds) {
   PlanFunctions changing;
   changing.slots = 1;
   changing.numbers = {{PlanNumberOp::size, 0, 0}, {PlanNumberOp::constant, 0, 16}, {PlanNumberOp::mul, 1, 0}};
-  changing.fields = {{PlanFieldKind::extent, 0, 0}, {PlanFieldKind::extent, 2, 0}, {PlanFieldKind::bytes, 1, 2},
-                     {PlanFieldKind::bytes, 2, 2}, {PlanFieldKind::value, 0, 0}};
+  changing.fields = {{PlanFieldKind::extent, 0, 0},
+                     {PlanFieldKind::extent, 2, 0},
+                     {PlanFieldKind::bytes, 1, 2},
+                     {PlanFieldKind::bytes, 2, 2},
+                     {PlanFieldKind::value, 0, 0}};
   seeds.add("plan", write_sized_plan({{{"n", 0, 0, {}, 2, 16, 1}}, {plan}, 0, {{0, {2}, {16}}}, {changing}}));
 }
 

@@ -8,10 +8,10 @@ namespace whet {
 struct CudaSizedSession {
   CudaModel* model;
   whet_pool* pool;
-  std::uint32_t at;     // the variant that is set,
+  std::uint32_t at;               // the variant that is set,
   std::int64_t sizes[kMaxSizes];  // and its sizes
-  CudaSession** made;   // of each variant; null: none yet, or no more
-  std::uint64_t* used;  // when each was set last
+  CudaSession** made;             // of each variant; null: none yet, or no more
+  std::uint64_t* used;            // when each was set last
   std::uint64_t clock;
 };
 
