@@ -332,16 +332,23 @@ int set_variant(whet_session& s, const ModelVariant& at, const std::int64_t* siz
   return 0;
 }
 
-int set_shapes(whet_session& s, const std::int64_t* const* shapes, whet_error* error) {
+/// The sizes that shapes say, and the variant at them: the one that is set, where it stays.
+int find_shapes(whet_session& s, const std::int64_t* const* shapes, std::int64_t (&sizes)[kMaxSizes],
+                const ModelVariant** at, whet_error* error) {
   const ModelShapes model = model_shapes(s.model);
-  std::int64_t sizes[kMaxSizes] = {};
   std::uint32_t variant = 0;
+  memset(sizes, 0, sizeof sizes);
   if (find_sizes(model, s.sizes, shapes, sizes, &variant, error) != 0) return -1;
-  const ModelVariant* at = s.at;
-  const bool stays = memcmp(sizes, s.sizes, sizeof sizes) == 0;
-  if (!stays && find_at(s, variant, sizes, &at, error) != 0) return -1;
-  if (check_shapes(model, at->inputs, shapes, error) != 0) return -1;
-  return stays ? 0 : set_variant(s, *at, sizes, error);
+  *at = s.at;
+  if (memcmp(sizes, s.sizes, sizeof sizes) != 0 && find_at(s, variant, sizes, at, error) != 0) return -1;
+  return check_shapes(model, (*at)->inputs, shapes, error);
+}
+
+int set_shapes(whet_session& s, const std::int64_t* const* shapes, whet_error* error) {
+  std::int64_t sizes[kMaxSizes];
+  const ModelVariant* at = nullptr;
+  if (find_shapes(s, shapes, sizes, &at, error) != 0) return -1;
+  return at == s.at ? 0 : set_variant(s, *at, sizes, error);
 }
 
 /// Memory for a run at a variant, wherever inputs and outputs will lie.
@@ -446,13 +453,11 @@ int session_reserve(whet_session* s, const std::int64_t* const* shapes, whet_err
   return alone(s, error, [&] {
     const SizedView& plans = s->model->plans;
     std::int64_t most[kMaxSizes], sizes[kMaxSizes];
-    std::uint32_t variant = 0;
+    const ModelVariant* at = nullptr;
     for (std::uint32_t k = 0; k < plans.size_count(); ++k) most[k] = plans.sizes[k].max;
-    if (shapes != nullptr && find_sizes(model_shapes(s->model), s->sizes, shapes, most, &variant, error) != 0)
-      return -1;
+    if (shapes != nullptr && find_shapes(*s, shapes, most, &at, error) != 0) return -1;
     // The largest first: a pool keeps what it has lent.
     for (std::uint32_t b = plans.box_count(); b-- > 0;) {
-      const ModelVariant* at = nullptr;
       if (!largest_within(plans, b, most, sizes)) continue;
       if (find_at(*s, plans.boxes[b].variant, sizes, &at, error) != 0 || reserve(*s, *at, error) != 0) return -1;
     }
