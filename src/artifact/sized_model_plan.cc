@@ -43,7 +43,8 @@ std::string text_of(std::size_t i, const PlanNumber& n) {
 }
 
 std::string text_of(const PlanField& field) {
-  static constexpr const char* kKinds[] = {"extent", "offset of argument", "bytes of argument", "value"};
+  static constexpr const char* kKinds[] = {"extent", "offset of argument", "bytes of argument",
+                                           "value",  "flops of step",      "bytes of step"};
   return std::string(kKinds[static_cast<std::uint32_t>(field.kind)]) + " " + std::to_string(field.index) +
          " = number " + std::to_string(field.number) + "\n";
 }

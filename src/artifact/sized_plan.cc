@@ -157,6 +157,8 @@ int check_fields(const SizedView& view, std::uint32_t v, const ModelView& plan, 
     if (field.kind == PlanFieldKind::extent) count = plan.header->dims.count;
     if (field.kind == PlanFieldKind::offset || field.kind == PlanFieldKind::bytes) count = plan.header->arguments.count;
     if (field.kind == PlanFieldKind::value) count = std::uint64_t{variant.slots} * kSlotValues;
+    if (field.kind == PlanFieldKind::step_flops || field.kind == PlanFieldKind::step_bytes)
+      count = plan.header->steps.count;
     if (field.index < count && field.number < variant.number_count) continue;
     return whet_fail(error,
                      "the model's plan: field %u of variant %u is of kind %u, index %u, number %u; expected one of the "
@@ -197,7 +199,7 @@ std::int64_t value_of(const PlanNumber& n, const std::int64_t* values, const std
 
 /// Where the parts of the memory of plan_at lie, in bytes from its begin.
 struct PartsOfMemory {
-  std::uint64_t numbers, dims, inputs, outputs, arguments, end;  // sizes come first
+  std::uint64_t numbers, dims, inputs, outputs, arguments, steps, end;  // sizes come first
 };
 
 PartsOfMemory parts_of(const SizedView& view, std::uint32_t v, const ModelView& plan) {
@@ -209,7 +211,8 @@ PartsOfMemory parts_of(const SizedView& view, std::uint32_t v, const ModelView& 
   parts.inputs = parts.dims + header.dims.count * sizeof(std::int64_t);
   parts.outputs = parts.inputs + header.inputs.count * sizeof(PlanTensor);
   parts.arguments = parts.outputs + header.outputs.count * sizeof(PlanTensor);
-  parts.end = parts.arguments + header.arguments.count * sizeof(PlanArgument);
+  parts.steps = parts.arguments + header.arguments.count * sizeof(PlanArgument);
+  parts.end = parts.steps + header.steps.count * sizeof(PlanStep);
   return parts;
 }
 
@@ -302,6 +305,7 @@ int plan_at(const SizedView& view, std::uint32_t variant, const ModelView& plan,
   PlanTensor* const inputs = copied(plan.inputs, plan.header->inputs.count, begin + parts.inputs);
   PlanTensor* const outputs = copied(plan.outputs, plan.header->outputs.count, begin + parts.outputs);
   PlanArgument* const arguments = copied(plan.arguments, plan.header->arguments.count, begin + parts.arguments);
+  PlanStep* const steps = copied(plan.steps, plan.header->steps.count, begin + parts.steps);
   for (std::uint32_t i = 0; i < changing.number_count; ++i)
     numbers[i] = value_of(view.numbers[changing.first_number + i], values, numbers);
   for (std::uint32_t i = 0; i < changing.field_count; ++i) {
@@ -320,6 +324,12 @@ int plan_at(const SizedView& view, std::uint32_t variant, const ModelView& plan,
       case PlanFieldKind::value:
         sizes[field.index] = value;
         break;
+      case PlanFieldKind::step_flops:
+        steps[field.index].flops = static_cast<double>(value);
+        break;
+      case PlanFieldKind::step_bytes:
+        steps[field.index].bytes = static_cast<double>(value);
+        break;
     }
   }
   at->view = plan;
@@ -327,6 +337,7 @@ int plan_at(const SizedView& view, std::uint32_t variant, const ModelView& plan,
   at->view.inputs = inputs;
   at->view.outputs = outputs;
   at->view.arguments = arguments;
+  at->view.steps = steps;
   at->sizes = begin;
   if (parse_again(at->view, inputs, outputs, changing.slots * kSlotBytes, error) != 0) return -1;
   return has_sizes(view, at->view, values) ? 0 : refuse_sizes(variant, error);

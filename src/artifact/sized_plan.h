@@ -80,10 +80,12 @@ struct PlanNumber {
 };
 
 enum class PlanFieldKind : std::uint32_t {
-  extent = 0,  ///< dims[index]
-  offset = 1,  ///< of arguments[index]
-  bytes = 2,   ///< of arguments[index]
-  value = 3,   ///< the index-th int64 of PlanPlace::sizes
+  extent = 0,      ///< dims[index]
+  offset = 1,      ///< of arguments[index]
+  bytes = 2,       ///< of arguments[index]
+  value = 3,       ///< the index-th int64 of PlanPlace::sizes
+  step_flops = 4,  ///< of steps[index]
+  step_bytes = 5,  ///< of steps[index]
 };
 /// A field of a variant's plan, and the number of the variant that it is.
 struct PlanField {

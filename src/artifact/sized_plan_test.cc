@@ -62,8 +62,9 @@ SizedModelPlan ranged_plan() {
   changing.slots = 1;
   changing.numbers = {{PlanNumberOp::size, 0, 0},     {PlanNumberOp::constant, 0, 64}, {PlanNumberOp::mul, 1, 0},
                       {PlanNumberOp::constant, 0, 2}, {PlanNumberOp::floordiv, 3, 0},  {PlanNumberOp::mul, 1, 4}};
-  changing.fields = {{PlanFieldKind::extent, 0, 0}, {PlanFieldKind::extent, 2, 0}, {PlanFieldKind::bytes, 0, 2},
-                     {PlanFieldKind::bytes, 2, 2},  {PlanFieldKind::value, 0, 0},  {PlanFieldKind::offset, 4, 5}};
+  changing.fields = {{PlanFieldKind::extent, 0, 0},    {PlanFieldKind::extent, 2, 0}, {PlanFieldKind::bytes, 0, 2},
+                     {PlanFieldKind::bytes, 2, 2},     {PlanFieldKind::value, 0, 0},  {PlanFieldKind::offset, 4, 5},
+                     {PlanFieldKind::step_flops, 0, 2}};
   plan.functions = {{}, changing};
   return plan;
 }
@@ -184,6 +185,7 @@ TEST(SizedPlan, OfARangeHasItsNumbersAtEverySize) {
     EXPECT_EQ(plan.arguments[2].bytes, static_cast<std::uint64_t>(n * 64));
     EXPECT_EQ(plan.arguments[4].offset, static_cast<std::uint64_t>(n / 2 * 64));
     EXPECT_EQ(*reinterpret_cast<const std::int64_t*>(parsed.now.sizes), n);
+    EXPECT_EQ(plan.steps[0].flops, static_cast<double>(64 * n));
   }
   EXPECT_EQ(parsed.at(1, {130}).substr(0, 39), "the model's plan: argument 4 is place 0");
 }
@@ -205,6 +207,7 @@ TEST(SizedPlan, OfARangeReadsBackWhatWasWritten) {
                      "bytes of argument 2 = number 2\n"
                      "value 0 = number 0\n"
                      "offset of argument 4 = number 5\n"
+                     "flops of step 0 = number 2\n"
                      "slots 1\n"))
       << text;
 }
@@ -227,6 +230,7 @@ TEST(SizedPlan, OfARangeRefusesWhatIsNoFunction) {
   for (const auto change : {+[](SizedModelPlan& p) { p.functions[1].fields[0].index = 4; },
                             +[](SizedModelPlan& p) { p.functions[1].fields[2].index = 5; },
                             +[](SizedModelPlan& p) { p.functions[1].fields[4].index = 8; },
+                            +[](SizedModelPlan& p) { p.functions[1].fields[6].index = 1; },
                             +[](SizedModelPlan& p) { p.functions[1].fields[5].number = 6; }})
     EXPECT_TRUE(range_error_after(change).ends_with(kField)) << range_error_after(change);
   EXPECT_EQ(range_error_after([](SizedModelPlan& p) { p.functions[1].fields.clear(); }),

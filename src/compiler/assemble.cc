@@ -36,13 +36,18 @@ bool has_barrier(const Program& program) {
 /// What the steps of a task have in common. A network of many steps has few tasks.
 struct TaskFacts {
   double flops = 0, bytes = 0;
-  bool waits = false;  ///< its workers for one another
+  bool waits = false;                   ///< its workers for one another
+  Expr changing_flops, changing_bytes;  ///< of a DAG with sizes, as functions of these
 };
 
 std::vector<TaskFacts> facts_of(const std::vector<Task>& tasks, const std::vector<CompiledTask>& compiled) {
   std::vector<TaskFacts> facts;
-  for (std::size_t t = 0; t < tasks.size(); ++t)
-    facts.push_back({flops(tasks[t].dag), bytes(tasks[t].dag), has_barrier(compiled[t].lowered.program)});
+  for (std::size_t t = 0; t < tasks.size(); ++t) {
+    const ComputeDag& dag = tasks[t].dag;
+    facts.push_back({flops(dag), bytes(dag), has_barrier(compiled[t].lowered.program), {}, {}});
+    if (is_sized(dag))
+      facts.back().changing_flops = flops_of_sizes(dag), facts.back().changing_bytes = bytes_of_sizes(dag);
+  }
   return facts;
 }
 
@@ -108,6 +113,11 @@ class Changes {
   }
   /// The sizes of a group's task.
   const std::vector<Expr>& own_sizes(std::size_t group) const { return own_.at(group); }
+  /// A function of these as one of the network's.
+  Expr of_network(std::size_t group, const Expr& function) const {
+    const std::vector<Expr>& own = own_sizes(group);
+    return substitute(function, [&](VarId v) { return size_number(v) < own.size() ? own[size_number(v)] : Expr(); });
+  }
   std::int64_t value_now(const Expr& function) const { return value_at(function, variant_.at); }
 
   /// A constant is stored as it is at the largest sizes: at all it has to be what that begins with.
@@ -142,6 +152,10 @@ class Changes {
 /// An argument's offset and bytes as functions; undefined where they never change.
 struct ChangingArgument {
   Expr offset, bytes;
+};
+/// What a step takes, likewise.
+struct ChangingWork {
+  Expr flops, bytes;
 };
 
 /// Where every value lies. A value that is computed gets a buffer number until the arena is planned.
@@ -343,12 +357,19 @@ class Assembler {
       writes_part = writes_part || part;
     }
     describe(group, task, compiled, step);
+    if (changes_ != nullptr) add_work(g, facts_[step.entry]);
     if (step.workspace_bytes > 0) {
       step.workspace_offset = buffers_.size();
       buffers_.push_back({step.workspace_bytes, step_number(), step_number()});
     }
     add(std::move(step), std::move(written), writes_part);
     return ok_status();
+  }
+
+  void add_work(std::size_t g, const TaskFacts& facts) {
+    work_.emplace_back();
+    if (!facts.changing_flops.defined()) return;
+    work_.back() = {changes_->of_network(g, facts.changing_flops), changes_->of_network(g, facts.changing_bytes)};
   }
 
   /// A packed constant is that of the largest sizes.
@@ -366,8 +387,8 @@ class Assembler {
     step.divisible = step.parallel && !facts.waits;
     step.workspace_bytes = static_cast<std::uint64_t>(compiled.kernel.workspace);
     step.worker_bytes = static_cast<std::uint64_t>(compiled.kernel.worker_workspace);
-    step.flops = is_sized(task.dag) ? 0 : facts.flops;  // those of one size would mislead
-    step.bytes = is_sized(task.dag) ? 0 : facts.bytes;
+    step.flops = facts.flops;
+    step.bytes = facts.bytes;
     step.predicted_seconds = compiled.report.predicted_seconds;
     step.op = task.name;
     for (NodeId node : group.nodes) step.node += (step.node.empty() ? "" : "+") + graph().node(node).name;
@@ -389,14 +410,21 @@ class Assembler {
       WHET_RETURN_IF_ERROR(add_argument(graph().outputs[i], step));
       const PlanArgument from = step.arguments.front();
       step.arguments.push_back({PlanPlace::output, static_cast<std::uint32_t>(i), 0, from.bytes});
-      if (changes_ != nullptr) changing_.push_back({{}, changing_.back().bytes});
+      if (changes_ != nullptr) add_changing_copy();
       step.parallel = from.bytes >= kParallelCopyBytes;
-      step.bytes = changes_ != nullptr && changing_.back().bytes.defined() ? 0 : 2.0 * static_cast<double>(from.bytes);
+      step.bytes = 2.0 * static_cast<double>(from.bytes);
       step.node = graph().value(graph().outputs[i]).name;
       step.op = "copy";
       add(std::move(step), {false, true}, false);
     }
     return ok_status();
+  }
+
+  /// To an output, as many bytes as are read.
+  void add_changing_copy() {
+    const Expr bytes = changing_.back().bytes;
+    changing_.push_back({{}, bytes});
+    work_.push_back({{}, bytes.defined() ? bytes * 2 : Expr()});
   }
 
   void place_arena() {
@@ -437,7 +465,7 @@ class Assembler {
     return ok_status();
   }
 
-  /// Extents and arguments in the order in which a plan is written.
+  /// Extents, arguments and steps in the order in which a plan is written.
   Status write_functions() {
     std::uint32_t dim = 0, at = 0;
     for (const auto* values : {&graph().inputs, &graph().outputs})
@@ -455,6 +483,11 @@ class Assembler {
         WHET_RETURN_IF_ERROR(add_function(PlanFieldKind::bytes, at, changing.bytes));
         ++at;
       }
+    }
+    for (std::size_t s = 0; s < work_.size(); ++s) {
+      const auto step = static_cast<std::uint32_t>(s);
+      WHET_RETURN_IF_ERROR(add_function(PlanFieldKind::step_flops, step, work_[s].flops));
+      WHET_RETURN_IF_ERROR(add_function(PlanFieldKind::step_bytes, step, work_[s].bytes));
     }
     functions().numbers = numbers_.take();
     functions().slots = static_cast<std::uint32_t>(slots_.size());
@@ -480,6 +513,7 @@ class Assembler {
   Changes* changes_;
   std::vector<Expr> changing_offset_;       ///< `offset_` as functions; undefined where it never changes
   std::vector<ChangingArgument> changing_;  ///< of all steps' arguments, in order
+  std::vector<ChangingWork> work_;          ///< of all steps
   PlanNumbers numbers_;
   std::map<std::vector<std::uint32_t>, std::uint32_t> slots_;  ///< lists of own sizes, by their numbers
 };

@@ -86,6 +86,12 @@ int find_usual(whet_model& model, whet_error* error) {
   return move_variant(model, usual, model.plans.usual_values(), &model.usual_at, error);
 }
 
+double flops_of(const ModelView& view) {
+  double flops = 0;
+  for (std::uint32_t i = 0; i < view.header->steps.count; ++i) flops += view.steps[i].flops;
+  return flops;
+}
+
 int describe(whet_model& model, whet_error* error) {
   model.sizes = describe_sizes(model.plans);
   bool all = model.sizes != nullptr;
@@ -99,6 +105,7 @@ int describe(whet_model& model, whet_error* error) {
   if (!all) return whet_fail(error, "no memory to open the model");
   if (find_usual(model, error) != 0) return -1;
   model.info = describe_model(model.usual().view);
+  if (model.plans.changes(model.plans.usual())) model.info.flops = flops_of(model.usual().view);
   return 0;
 }
 
