@@ -378,9 +378,66 @@ std::vector<std::vector<std::int64_t>> choices_of(const OpenedModel& model) {
   return choices.size() > kMany && is_ranged(sizes) ? combinations(sizes, ends_and_middle_of) : choices;
 }
 
-std::vector<std::vector<std::int64_t>> choices_to_check(const OpenedModel& model, std::uint64_t seed) {
+namespace {
+
+std::vector<std::int64_t> all_of(std::int64_t min, std::int64_t max, std::int64_t step) {
+  std::vector<std::int64_t> values;
+  for (std::int64_t value = min; value <= max; value += step) values.push_back(value);
+  return values;
+}
+
+bool has_value(const ModelSize& size, std::int64_t value) {
+  if (!size.is_range()) return std::ranges::find(size.values, value) != size.values.end();
+  return value >= size.min && value <= size.max && (value - size.min) % size.step == 0;
+}
+
+/// The values of a size that are asked for.
+Result<std::vector<std::int64_t>> values_of(const WantedSize& wanted, const ModelSize& size) {
+  const SizeRange& range = wanted.range;
+  std::vector<std::int64_t> values = wanted.listed.empty() ? all_of(range.min, range.max, range.step) : wanted.listed;
+  for (const std::int64_t value : values)
+    if (!has_value(size, value))
+      return Error{fmt::format("--sizes {}={}: the library has no {}; its {} is {}", wanted.name, to_text(wanted),
+                               value, size.name, to_text(size)),
+                   ErrorKind::wrong_use};
+  return values;
+}
+
+/// The sizes with the values that are asked for as lists.
+Result<std::vector<ModelSize>> with_values(std::vector<ModelSize> sizes, const std::vector<std::string>& entries) {
+  constexpr std::string_view kAll = "=all";
+  std::vector<std::string> others, names;
+  for (const ModelSize& size : sizes) names.push_back(size.name);
+  const auto find = [&](const std::string& name) { return std::ranges::find(sizes, name, &ModelSize::name); };
+  for (const std::string& entry : entries) {
+    const auto size = entry.ends_with(kAll) ? find(entry.substr(0, entry.size() - kAll.size())) : sizes.end();
+    if (size == sizes.end())
+      others.push_back(entry);
+    else if (size->is_range())
+      size->values = all_of(size->min, size->max, size->step);
+  }
+  WHET_TRY(const std::vector<WantedSize> wanted, parse_sizes(others));
+  for (const WantedSize& each : wanted) {
+    const auto size = find(each.name);
+    if (size == sizes.end())
+      return Error{fmt::format("--sizes {}={}: the library has no size \"{}\"; its sizes are {}", each.name,
+                               to_text(each), each.name, fmt::join(names, ", ")),
+                   ErrorKind::wrong_use};
+    WHET_TRY(size->values, values_of(each, *size));
+  }
+  constexpr std::size_t kMost = 1000000;
+  const std::size_t count = variant_count(sizes);
+  if (count <= kMost) return sizes;
+  return Error{fmt::format("--sizes: these are {} choices; {} are checked at most", count, kMost),
+               ErrorKind::wrong_use};
+}
+
+}  // namespace
+
+Result<std::vector<std::vector<std::int64_t>>> choices_to_check(const OpenedModel& model, std::uint64_t seed,
+                                                                const std::vector<std::string>& entries) {
   constexpr int kSeeded = 16;
-  const std::vector<ModelSize> sizes = model.sizes();
+  WHET_TRY(const std::vector<ModelSize> sizes, with_values(model.sizes(), entries));
   std::vector<std::vector<std::int64_t>> choices = combinations(sizes, ends_of);
   if (!is_ranged(sizes)) return choices;
   Rng rng(seed);

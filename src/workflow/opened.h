@@ -91,8 +91,10 @@ std::string sizes_text(const OpenedModel&);
 /// The choices of sizes of a library for several, as set_sizes takes them; one without values where it is for one. Of ranges both ends
 /// and the powers of two between, of several ranges with many both ends and the middle.
 std::vector<std::vector<std::int64_t>> choices_of(const OpenedModel&);
-/// At which a library is checked: the same, and where there are ranges both ends of each instead, and some seeded sizes.
-std::vector<std::vector<std::int64_t>> choices_to_check(const OpenedModel&, std::uint64_t seed);
+/// At which a library is checked: all listed choices, of ranges both ends and some seeded sizes. Sizes that `entries` name, as `--sizes`
+/// has it or as "n=all", have these values instead. Errors: a size or a value that the library has not; more than a million choices.
+Result<std::vector<std::vector<std::int64_t>>> choices_to_check(const OpenedModel&, std::uint64_t seed,
+                                                                const std::vector<std::string>& entries = {});
 
 /// Why records of a file serve no task of a network: a sentence for each reason, which begins with the file's name.
 std::vector<std::string> strangers_of(const std::string& file, const Records&, const FusedGraph&, const Target&,

@@ -144,9 +144,15 @@ TEST_F(CompileSizes, RunsEverySizeOfARange) {
   ASSERT_TRUE(usual.ok()) << usual.error().message;
   EXPECT_EQ(sizes_text(usual->model), "batch = 1");
   EXPECT_EQ(choices_of(usual->model), (std::vector<std::vector<std::int64_t>>{{1}, {2}, {4}, {8}, {9}}));
-  const std::vector<std::vector<std::int64_t>> checked = choices_to_check(usual->model, 0);
+  const std::vector<std::vector<std::int64_t>> checked = choices_to_check(usual->model, 0).value();
   EXPECT_EQ(checked.front(), std::vector<std::int64_t>{1});
   EXPECT_EQ(checked.back(), std::vector<std::int64_t>{9});
+  EXPECT_EQ(choices_to_check(usual->model, 0, {"batch=all"})->size(), 9u);
+  EXPECT_EQ(*choices_to_check(usual->model, 0, {"batch=3,5"}), (std::vector<std::vector<std::int64_t>>{{3}, {5}}));
+  EXPECT_EQ(choices_to_check(usual->model, 0, {"batch=3..10"}).error().message,
+            "--sizes batch=3..10: the library has no 10; its batch is 1..9");
+  EXPECT_EQ(choices_to_check(usual->model, 0, {"n=3"}).error().message,
+            "--sizes n={3}: the library has no size \"n\"; its sizes are batch");
   for (int n = 1; n <= 9; ++n)
     EXPECT_EQ(sizes_text(open_runnable(runnable({"data=" + std::to_string(n) + "x784"}), {})->model),
               "batch = " + std::to_string(n));
