@@ -10,6 +10,7 @@
 #include "compiler/memory_plan.h"
 #include "compiler/plan_numbers.h"
 #include "compute/affine.h"
+#include "compute/count.h"
 #include "compute/dag.h"
 
 namespace whet {

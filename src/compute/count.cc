@@ -1,3 +1,5 @@
+#include "compute/count.h"
+
 #include "compute/affine.h"
 #include "compute/dag.h"
 #include "compute/scalar.h"

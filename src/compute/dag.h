@@ -148,9 +148,6 @@ std::string to_text(const Expr&, const ExprStyle&);
 double flops(const ComputeDag&);
 /// The bytes of all inputs and outputs, each counted once.
 double bytes(const ComputeDag&);
-/// The same as functions of the DAG's sizes, of i64: at each of them they are what `dag_at` has there, rounded down.
-Expr flops_of_sizes(const ComputeDag&);
-Expr bytes_of_sizes(const ComputeDag&);
 
 /// The workload key `["<structure hash>", extents...]`. Names do not enter it, and every constant derived from shapes
 /// is a parameter. The key of a DAG with sizes is that of the DAG at `at`, so that its records are found by it.

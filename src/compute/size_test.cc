@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "base/rng.h"
+#include "compute/count.h"
 #include "compute/dag.h"
 
 namespace whet {
