@@ -31,8 +31,11 @@ double median(std::vector<double> values) {
 Shapes drawn(const whet::rt::Model& model, std::mt19937& random) {
   Shapes shapes(model.inputs());
   for (std::uint32_t i = 0; i < model.inputs(); ++i) shapes[i].assign(model.input(i).rank, -1);
-  for (const whet_size_info& size : model.sizes())
-    shapes[size.input][size.dimension] = size.values[random() % size.count];
+  for (const whet_size_info& size : model.sizes()) {
+    const auto steps = size.count > 0 ? size.count : static_cast<std::uint64_t>((size.max - size.min) / size.step) + 1;
+    const auto step = static_cast<std::int64_t>(random() % steps);
+    shapes[size.input][size.dimension] = size.count > 0 ? size.values[step] : size.min + step * size.step;
+  }
   return shapes;
 }
 

@@ -272,7 +272,7 @@ typedef struct whet_api {
    *  they are 16 at most). Null: for all of the model. Without it memory grows step by step, and a pool keeps what it has lent.
    *  Outputs of the last run are lost. */
   int (*session_reserve)(whet_session* session, const int64_t* const* shapes, whet_error* error);
-  /** Input or output `i` at the shapes that are set; valid until the model is closed. Null outside 0 .. count-1. */
+  /** Input or output `i` at the shapes that are set; valid until they change. Null outside 0 .. count-1. */
   const whet_tensor_info* (*session_input_info)(const whet_session* session, uint32_t i);
   const whet_tensor_info* (*session_output_info)(const whet_session* session, uint32_t i);
 } whet_api;

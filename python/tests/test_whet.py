@@ -673,6 +673,17 @@ class SeveralSizes(InAFolder):
             alone = whet.load("zoo:mlp", batch=n).compile()
             np.testing.assert_allclose(y, alone(x), rtol=2e-5, atol=2e-6)
 
+    def test_of_a_range_have_the_answers_of_libraries_for_one(self):
+        exe = whet.load("zoo:mlp").compile(sizes={"batch": (1, 9)})
+        size, = exe.sizes
+        self.assertEqual((size.values, size.min, size.max, size.step, size.usual), ((), 1, 9, 1, 1))
+        rng = np.random.default_rng(0)
+        for n in (9, 1, 4, 7):
+            x = rng.random((n, 784), np.float32)
+            np.testing.assert_allclose(exe(x), whet.load("zoo:mlp", batch=n).compile()(x), rtol=2e-5, atol=2e-6)
+        with self.assertRaisesRegex(whet.UsageError, "batch is 1..9"):
+            exe(np.zeros((10, 784), np.float32))
+
     def test_write_into_arrays_that_are_given(self):
         session = whet.open(self.path).session()
         session.reserve()

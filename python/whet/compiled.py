@@ -150,11 +150,15 @@ class Size:
     name: str  #: "x.0"
     input: int  #: whose dimension it is, counted from 0
     dimension: int
-    values: Tuple[int, ...]
+    values: Tuple[int, ...]  #: listed ones; () where it is a range
     usual: int  #: with which a session begins
+    min: int
+    max: int
+    step: int  #: of a range: min, min + step, ..., max; 0 where the values are listed
 
     def __repr__(self) -> str:
-        return f"Size({short(self.name)}: {', '.join(map(str, self.values))})"
+        of_range = f"{self.min}..{self.max}" + (f":{self.step}" if self.step > 1 else "")
+        return f"Size({short(self.name)}: {', '.join(map(str, self.values)) or of_range})"
 
 
 @dataclass(frozen=True)
@@ -267,7 +271,7 @@ class _Library:
         infos = [self.sized.model_size(self.model, k).contents for k in range(self.sized.model_size_count(self.model))]
         return tuple(
             Size(_text(info.name), info.input, info.dimension, tuple(info.values[i] for i in range(info.count)),
-                 info.usual) for info in infos)
+                 info.usual, info.min, info.max, info.step) for info in infos)
 
     def tensor(self, function: Any, i: int, of: Optional[c_void_p] = None) -> Tensor:
         """An input or output of the model, or of a session at the shapes that are set."""

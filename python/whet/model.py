@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Shape = Union[str, int, Sequence[int]]  #: (1, 3, 224, 224) or "1x3x224x224"
 Shapes = Union[Mapping[str, Shape], Shape]
-Sizes = Mapping[str, Union[int, Sequence[int]]]  #: {"x.0": [1, 2, 4, 8]}
+Sizes = Mapping[str, Union[int, Sequence[int]]]  #: {"x.0": [1, 2, 4, 8], "n": (1, 512)}
 
 
 @dataclass(frozen=True)
@@ -213,12 +213,16 @@ class Model:
         quick    True, or seconds: first times the default schedule of each task and what the record base knows beside it, the
                  heaviest first, here or on `devices`; `records` then keeps the figures
         sizes    one library for several sizes: `{"x.0": [1, 2, 4, 8]}` of dimension 0 of input x, or by the name that the file
-                 has for a dimension. The compiled model takes arrays of any of them; a session begins at the smallest
+                 has for a dimension; a tuple is a range, `{"n": (1, 512)}` or with a step `(64, 960, 32)`. The compiled model
+                 takes arrays of any of them; a session begins at the smallest
         options  see `whet.CompileOptions`; `no_base=True` leaves the record base out
 
         >>> exe = whet.load("zoo:mlp").compile(sizes={"batch": [1, 4]})
         >>> [exe(np.zeros((n, 784), np.float32)).shape for n in (4, 1)]
         [(4, 10), (1, 10)]
+        >>> exe = whet.load("zoo:mlp").compile(sizes={"batch": (1, 6)})
+        >>> exe.sizes, exe(np.zeros((5, 784), np.float32)).shape
+        ((Size(batch: 1..6),), (5, 10))
 
         >>> whet.load("zoo:mlp").compile().inputs
         (Tensor(data: float32[1, 784]),)

@@ -16,8 +16,8 @@ constexpr std::uint64_t kElementBytes[] = {4, 8, 2, 1, 1, 4, 8, 1};  // by the n
 /// The walk over everything a plan's header points at.
 class Checker {
  public:
-  Checker(const void* data, ModelView* view, whet_error* error)
-      : data_(static_cast<const char*>(data)), view_(*view), error_(error) {}
+  Checker(const void* data, ModelView* view, std::uint64_t sizes_bytes, whet_error* error)
+      : data_(static_cast<const char*>(data)), view_(*view), sizes_bytes_(sizes_bytes), error_(error) {}
 
   int check() {
     view_.header = reinterpret_cast<const PlanHeader*>(data_);
@@ -38,8 +38,32 @@ class Checker {
     return 0;
   }
 
+  /// What changes with the sizes.
+  int check_again(PlanTensor* inputs, PlanTensor* outputs) {
+    if (measure("input", inputs, header().inputs.count) != 0) return -1;
+    if (measure("output", outputs, header().outputs.count) != 0) return -1;
+    for (std::uint32_t i = 0; i < header().arguments.count; ++i) {
+      if (argument(i) != 0) return -1;
+    }
+    for (std::uint32_t i = 0; i < header().steps.count; ++i) {
+      if (view_.steps[i].kind == PlanStepKind::copy && copy_step(i, view_.steps[i]) != 0) return -1;
+    }
+    return 0;
+  }
+
  private:
   const PlanHeader& header() const { return *view_.header; }
+
+  /// The bytes of the tensors' extents, which `shape` checks.
+  int measure(const char* what, PlanTensor* tensors, std::uint32_t count) {
+    for (std::uint32_t i = 0; i < count; ++i) {
+      tensors[i].bytes = kElementBytes[tensors[i].dtype];
+      for (std::uint32_t d = 0; d < tensors[i].rank; ++d)
+        tensors[i].bytes *= static_cast<std::uint64_t>(view_.dims[tensors[i].first_dim + d]);
+      if (shape(what, i, tensors[i]) != 0) return -1;
+    }
+    return 0;
+  }
 
   template <typename T>
   int table(const char* what, PlanTable table, const T** out) {
@@ -118,6 +142,9 @@ class Checker {
         if (argument.index >= header().outputs.count) return false;
         *bytes = view_.outputs[argument.index].bytes;
         return true;
+      case PlanPlace::sizes:
+        *bytes = sizes_bytes_;
+        return sizes_bytes_ > 0;
     }
     return false;
   }
@@ -204,8 +231,8 @@ class Checker {
 
   int copy_step(std::uint32_t index, const PlanStep& s) {
     const PlanArgument* a = view_.arguments + s.first_argument;
-    if (s.argument_count != 2 || a[0].bytes != a[1].bytes || a[1].place == PlanPlace::input ||
-        a[1].place == PlanPlace::weights) {
+    if (s.argument_count != 2 || a[0].bytes != a[1].bytes ||
+        (a[1].place != PlanPlace::arena && a[1].place != PlanPlace::output)) {
       return whet_fail(error_,
                        "the model's plan: step %u copies with %u arguments; expected two of equal size, the second in "
                        "the arena or an output",
@@ -216,6 +243,7 @@ class Checker {
 
   const char* data_;
   ModelView& view_;
+  std::uint64_t sizes_bytes_;
   whet_error* error_;
 };
 
@@ -274,13 +302,19 @@ int check_plan_string(const char* what, std::uint32_t index, PlanString s, const
   return 0;
 }
 
-int parse_model(const void* data, std::uint64_t bytes, ModelView* view, whet_error* error) {
+int parse_model(const void* data, std::uint64_t bytes, ModelView* view, whet_error* error, std::uint64_t sizes_bytes) {
   if (reinterpret_cast<std::uintptr_t>(data) % 8 != 0) {
     return whet_fail(error, "the model's plan is not 8-byte aligned in memory");
   }
   if (check_plan_frame(data, bytes, kPlanVersion, sizeof(PlanHeader), error) != 0) return -1;
   *view = ModelView{};
-  return Checker(data, view, error).check();
+  return Checker(data, view, sizes_bytes, error).check();
+}
+
+int parse_again(const ModelView& view, PlanTensor* inputs, PlanTensor* outputs, std::uint64_t sizes_bytes,
+                whet_error* error) {
+  ModelView changed = view;
+  return Checker(view.header, &changed, sizes_bytes, error).check_again(inputs, outputs);
 }
 
 }  // namespace whet

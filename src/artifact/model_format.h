@@ -57,7 +57,13 @@ struct PlanTensor {
   std::uint64_t bytes;  ///< product of the extents times the element's size
 };
 
-enum class PlanPlace : std::uint32_t { arena = 0, weights = 1, input = 2, output = 3 };
+enum class PlanPlace : std::uint32_t {
+  arena = 0,
+  weights = 1,
+  input = 2,
+  output = 3,
+  sizes = 4,  ///< of a plan for several sizes (sized_plan.h): integers that kernels read, 64 bytes a list
+};
 
 /// `bytes` bytes at `offset` of a place; `index` says which input or output.
 struct PlanArgument {
@@ -133,6 +139,13 @@ struct ModelView {
 };
 
 /// Checks `bytes` and fills `view`, which points into them. `data` is 8-byte aligned. Gives 0, or -1 and a sentence.
-int parse_model(const void* data, std::uint64_t bytes, ModelView* view, whet_error* error);
+///   sizes_bytes  of PlanPlace::sizes; 0: the plan has none
+int parse_model(const void* data, std::uint64_t bytes, ModelView* view, whet_error* error,
+                std::uint64_t sizes_bytes = 0);
+
+/// The same of a plan that was parsed and whose extents and arguments have changed since. `inputs` and `outputs` are the view's,
+/// and get the bytes of their extents. The rest is as it was: it is not looked at again.
+int parse_again(const ModelView& view, PlanTensor* inputs, PlanTensor* outputs, std::uint64_t sizes_bytes,
+                whet_error* error);
 
 }  // namespace whet

@@ -126,7 +126,7 @@ std::string number(double value) {
 }
 
 std::string text_of(const PlanArgument& a) {
-  static constexpr const char* kPlaces[] = {"arena", "weights", "input", "output"};
+  static constexpr const char* kPlaces[] = {"arena", "weights", "input", "output", "sizes"};
   std::string text = kPlaces[static_cast<std::uint32_t>(a.place)];
   if (a.place == PlanPlace::input || a.place == PlanPlace::output) text += " " + std::to_string(a.index);
   return text + "+" + std::to_string(a.offset) + ":" + std::to_string(a.bytes);
@@ -203,7 +203,7 @@ std::string write_plan(const ModelPlan& plan) {
   return writer.finish(header);
 }
 
-Result<ModelPlan> read_plan(std::string_view stored) {
+Result<ModelPlan> read_plan(std::string_view stored, std::uint64_t sizes_bytes) {
   if (is_plan_of_version_1(stored)) {
     WHET_TRY(const std::string upgraded, plan_of_version_1(stored));
     return read_plan(upgraded);
@@ -215,7 +215,7 @@ Result<ModelPlan> read_plan(std::string_view stored) {
   }();
   ModelView view;
   whet_error error;
-  if (parse_model(aligned.data(), stored.size(), &view, &error) != 0) return Error{error.message};
+  if (parse_model(aligned.data(), stored.size(), &view, &error, sizes_bytes) != 0) return Error{error.message};
   const PlanHeader& h = *view.header;
   ModelPlan plan;
   copy_header(FromStored{view}, plan, h);

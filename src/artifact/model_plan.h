@@ -56,7 +56,8 @@ struct ModelPlan {
 /// The stored form.
 std::string write_plan(const ModelPlan&);
 /// Parses and checks a stored plan, of version 1 too; `read_plan(write_plan(p))` equals p.
-Result<ModelPlan> read_plan(std::string_view stored);
+///   sizes_bytes  as parse_model has it
+Result<ModelPlan> read_plan(std::string_view stored, std::uint64_t sizes_bytes = 0);
 /// One line a tensor and a step, for people and tests.
 std::string to_text(const ModelPlan&);
 

@@ -37,6 +37,7 @@ struct CheckCommand {
   RunnableOptions runnable;
   std::string against;
   std::vector<std::string> expect;
+  std::vector<std::string> sizes;
   double tolerance = -1;  ///< unset: what each value's type asks for
   bool inner = false, json = false, verbose = false;
 };
@@ -195,14 +196,15 @@ Result<ModelOptions> reference_at(const CheckCommand& command, const OpenedModel
   return options;
 }
 
-/// Of a library for several sizes: at those that --shape and inputs say, else at each.
+/// Of a library for several sizes: at those that --shape and inputs say, else at each; of ranges at their ends and some seeded ones.
 Result<std::vector<ValueFinding>> compare_sizes(OpenedModel& model, const CheckCommand& command,
                                                 const InputFiles& files) {
   const ModelOptions& options = command.runnable.model;
   std::vector<ValueFinding> findings;
   const bool is_given = !options.shapes.empty() || !options.inputs.empty() || !command.expect.empty();
   if (is_given) WHET_RETURN_IF_ERROR(choose_shapes(model, options, files));
-  for (const std::vector<std::int64_t>& at : choices_of(model)) {
+  WHET_TRY(const auto choices, choices_to_check(model, options.seed, command.sizes));
+  for (const std::vector<std::int64_t>& at : choices) {
     if (!is_given) WHET_RETURN_IF_ERROR(model.set_sizes(at));
     CheckCommand sized = command;
     if (!is_given && !command.against.ends_with(".so")) {
@@ -224,6 +226,9 @@ Result<std::vector<ValueFinding>> compare_outputs(const CheckCommand& command, c
     options.model = as_compiled(options.model);  // they are for the other
   WHET_TRY(Runnable runnable, open_runnable(options, files));
   if (!runnable.model.sizes().empty()) return compare_sizes(runnable.model, command, files);
+  if (!command.sizes.empty())
+    return Error{"check: " + command.runnable.model.model + " is for one size; --sizes is for libraries for several",
+                 ErrorKind::wrong_use};
   return compare_outputs_of(runnable.model, command, files);
 }
 
@@ -340,6 +345,10 @@ CommandAction make_check(Arguments& arguments) {
       "--expect", command->expect,
       "Right answers from a file, instead of --against, of the inputs that --input gives: x.npy in the order of "
       "the outputs, or an .npz of their names; may be repeated");
+  arguments.add(
+      "--sizes", command->sizes,
+      "Of a library for several sizes: where it is checked, like n=all, n=1..64 or x.0={1,8} (default: all that "
+      "are listed, of a range both ends and 16 others by --seed); may be repeated");
   arguments.flag("--inner", command->inner, "Also compare the results of every kernel");
   arguments.add("--tolerance", command->tolerance, 0, 1e9,
                 "Largest difference, as a part of the largest magnitude (default: 2e-5, of f16 4e-3)");

@@ -95,11 +95,12 @@ bool is_measured(const TaskReport& task) {
   return task.source == TaskReport::Source::record || task.source == TaskReport::Source::near_record;
 }
 
-/// "x.0 {1,2,4} · 3 plans with 9, 8, 8 kernels of their own", where the first has those that others share.
+/// "x.0 {1,2,4} · 3 plans with 9, 8, 8 kernels of their own", where the first has those that others share; a range is "n 1..512".
 std::string sizes_line(const CompileReport& report) {
   std::string text;
   for (const ModelSize& size : report.sizes)
-    text += fmt::format("{}{} {{{}}}", text.empty() ? "" : ", ", size.name, fmt::join(size.values, ","));
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", size.name,
+                        size.is_range() ? to_text(size) : fmt::format("{{{}}}", fmt::join(size.values, ",")));
   std::vector<int> kernels;
   for (const VariantReport& variant : report.variants) kernels.push_back(variant.kernels);
   return fmt::format("{} · {} with {} kernels that none before has", text, counted(std::ssize(kernels), "plan"),
@@ -159,23 +160,28 @@ Json to_json(const TransferredSchedule& transfer) {
 
 Json sizes_json(const CompileReport& report) {
   Json sizes = Json::array();
-  for (const ModelSize& size : report.sizes)
-    sizes.add(Json::object()
-                  .set("name", size.name)
-                  .set("input", static_cast<std::int64_t>(size.input))
-                  .set("dimension", static_cast<std::int64_t>(size.dimension))
-                  .set("values", Json::array_of(size.values)));
+  for (const ModelSize& size : report.sizes) {
+    Json row = Json::object();
+    row.set("name", size.name).set("input", static_cast<std::int64_t>(size.input));
+    row.set("dimension", static_cast<std::int64_t>(size.dimension)).set("values", Json::array_of(size.values));
+    if (size.is_range()) row.set("min", size.min).set("max", size.max).set("step", size.step);
+    sizes.add(std::move(row));
+  }
   return sizes;
 }
 
 Json variants_json(const CompileReport& report) {
   Json variants = Json::array();
-  for (const VariantReport& variant : report.variants)
-    variants.add(Json::object()
-                     .set("at", Json::array_of(variant.at))
-                     .set("kernels", variant.kernels)
-                     .set("arena_bytes", variant.arena_bytes)
-                     .set("predicted_ms", variant.predicted_seconds * 1e3));
+  for (const VariantReport& variant : report.variants) {
+    Json row = Json::object();
+    row.set("at", Json::array_of(variant.at)).set("kernels", variant.kernels);
+    row.set("arena_bytes", variant.arena_bytes).set("predicted_ms", variant.predicted_seconds * 1e3);
+    Json boxes = Json::array();
+    for (const SizeBox& box : variant.boxes)
+      boxes.add(Json::object().set("low", Json::array_of(box.low)).set("high", Json::array_of(box.high)));
+    if (!variant.boxes.empty()) row.set("boxes", boxes);
+    variants.add(std::move(row));
+  }
   return variants;
 }
 

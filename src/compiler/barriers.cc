@@ -51,7 +51,7 @@ class Touched {
     return false;
   }
   void add(const Access& a) {
-    if (a.range.place == PlanPlace::weights || a.range.place == PlanPlace::input) return;  // never written
+    if (a.range.place != PlanPlace::arena && a.range.place != PlanPlace::output) return;  // never written
     Memory& memory = memories_[key_of(a)][a.alone ? 1 : 0];
     (a.write ? memory.written : memory.read).add(a.range.offset, a.range.offset + a.range.bytes);
   }

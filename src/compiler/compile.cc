@@ -73,11 +73,21 @@ Status check_output(const std::string& output) {
 }
 
 /// "x.0 = 2, n = 16"
-std::string sizes_text(const std::vector<ModelSize>& sizes, std::size_t variant) {
+std::string sizes_text(const std::vector<ModelSize>& sizes, const std::vector<std::int64_t>& at) {
   std::string text;
-  const std::vector<std::int64_t> at = values_at(sizes, variant);
   for (std::size_t k = 0; k < sizes.size(); ++k)
     text += (k ? ", " : "") + sizes[k].name + " = " + std::to_string(at[k]);
+  return text;
+}
+
+/// "x.0 = 2, n = 2..512; x.0 = 3, n = 2..100"
+std::string sizes_text(const std::vector<ModelSize>& sizes, const std::vector<SizeBox>& boxes) {
+  std::string text;
+  for (const SizeBox& box : boxes)
+    for (std::size_t k = 0; k < sizes.size(); ++k) {
+      text += (k ? ", " : text.empty() ? "" : "; ") + sizes[k].name + " = " + std::to_string(box.low[k]);
+      if (box.high[k] != box.low[k]) text += ".." + std::to_string(box.high[k]);
+    }
   return text;
 }
 
@@ -88,24 +98,48 @@ bool are_alike(const std::vector<ModelPlan::Tensor>& a, const std::vector<ModelP
   });
 }
 
-Status check_alike(const std::vector<ModelSize>& sizes, const std::vector<AssembledModel>& variants) {
+/// The values of the sizes at which the plan of each variant is.
+using VariantSizes = std::vector<std::vector<std::int64_t>>;
+
+Status check_alike(const std::vector<ModelSize>& sizes, const VariantSizes& at,
+                   const std::vector<AssembledModel>& variants) {
   for (std::size_t v = 1; v < variants.size(); ++v)
     if (!are_alike(variants[v].plan.inputs, variants[0].plan.inputs) ||
         !are_alike(variants[v].plan.outputs, variants[0].plan.outputs))
-      return Error{"at " + sizes_text(sizes, v) + " the model has other inputs or outputs than at " +
-                   sizes_text(sizes, 0) + "; expected other extents alone"};
+      return Error{"at " + sizes_text(sizes, at[v]) + " the model has other inputs or outputs than at " +
+                   sizes_text(sizes, at[0]) + "; expected other extents alone"};
   return ok_status();
+}
+
+/// Whether dimension `d` of input `i` is size `k` at all sizes of the variant.
+bool is_size(const AssembledModel& variant, std::size_t i, std::size_t d, std::size_t k) {
+  std::size_t dim = d;
+  for (std::size_t before = 0; before < i; ++before) dim += variant.plan.inputs[before].shape.size();
+  for (const PlanField& field : variant.functions.fields) {
+    if (field.kind != PlanFieldKind::extent || field.index != dim) continue;
+    const PlanNumber& number = variant.functions.numbers[field.number];
+    return number.op == PlanNumberOp::size && number.a == static_cast<std::int64_t>(k);
+  }
+  return false;
 }
 
 /// The input and dimension of a size: the first of `dimensions` that the model has. Where none are given, those that its name says, else
 /// the first whose extent is its value everywhere.
-Status place_size(ModelSize& size, std::size_t k, const std::vector<ModelSize>& sizes,
-                  const std::vector<AssembledModel>& variants, const InputDimensions& dimensions) {
+Status place_size(ModelSize& size, std::size_t k, const VariantSizes& at, const std::vector<AssembledModel>& variants,
+                  const InputDimensions& dimensions) {
   const std::vector<ModelPlan::Tensor>& inputs = variants.front().plan.inputs;
+  const bool changes = std::ranges::any_of(variants, [&](const AssembledModel& variant) {
+    return std::ranges::any_of(variant.functions.numbers, [&](const PlanNumber& number) {
+      return number.op == PlanNumberOp::size && number.a == static_cast<std::int64_t>(k);
+    });
+  });
   const auto has_its_value = [&](std::size_t i, std::size_t d) {
-    for (std::size_t v = 0; v < variants.size(); ++v)
-      if (variants[v].plan.inputs.at(i).shape.at(d) != values_at(sizes, v)[k]) return false;
-    return true;
+    bool found = !changes;
+    for (std::size_t v = 0; v < variants.size(); ++v) {
+      if (variants[v].plan.inputs.at(i).shape.at(d) != at[v][k]) return false;
+      found = found || is_size(variants[v], i, d, k);
+    }
+    return found;
   };
   for (const auto& [name, d] : dimensions) {
     const auto input = std::ranges::find(inputs, name, &ModelPlan::Tensor::name);
@@ -144,35 +178,33 @@ class LibraryMaker {
   /// `variants`: how many networks there will be.
   LibraryMaker(const ScheduleSource& source, const Target& target, const CompileOptions& options, std::size_t variants)
       : source_(source), target_(target), options_(options) {
+    at_.resize(variants);
     library_.variants.resize(variants);
     report_.variants.resize(variants);
   }
 
-  Status add(const FusedGraph& fused, std::size_t variant) {
+  /// The network of a variant, at these values of the sizes.
+  Status add(const FusedGraph& fused, std::size_t variant, std::vector<std::int64_t> at) {
     const double begin = seconds_now();
     WHET_TRY(const PlacedTasks placed, place_tasks(fused, target_));
-    const std::vector<int> numbers = number(placed.tasks);
     report_.schedule_seconds += seconds_now() - begin;
-    WHET_RETURN_IF_ERROR(compile_from(so_far(fused, compiled_.size())));
+    at_[variant] = std::move(at);
+    const auto assembled = [&](const std::vector<int>& task_of, const auto& packed) {
+      if (library_.variants.size() > 1) keep_constants(fused, task_of, packed);
+      return assemble(fused, placed.in_place, task_of, tasks_, compiled_, packed, library_.weights);
+    };
+    return add_network(fused, placed.tasks, variant, assembled);
+  }
 
-    std::vector<int> task_of = task_of_group(fused, placed.tasks);
-    for (int& task : task_of)
-      if (task >= 0) task = numbers[static_cast<std::size_t>(task)];
-    const double packing = seconds_now();
-    WHET_TRY(const auto packed, run_packings(fused, task_of, compiled_, options_));
-    report_.packing_seconds += seconds_now() - packing;
-
-    const double assembling = seconds_now();
-    WHET_TRY(AssembledModel model,
-             assemble(fused, placed.in_place, task_of, tasks_, compiled_, packed, library_.weights));
-    model.plan.name = options_.name.empty() ? fused.graph.name : options_.name;
-    model.plan.predicted_seconds = predicted_seconds(placed.tasks, numbers);
-    report_.variants[variant].predicted_seconds = model.plan.predicted_seconds;
-    report_.variants[variant].arena_bytes = static_cast<std::int64_t>(model.plan.arena_bytes);
-    library_.variants[variant] = std::move(model);
-    report_.link_seconds += seconds_now() - assembling;
-    if (library_.variants.size() > 1) keep_constants(fused, task_of, packed);
-    return ok_status();
+  /// A variant of a family with these sizes.
+  Status add(const Variant& family, std::size_t variant, const std::vector<SizeRange>& sizes) {
+    std::vector<Task> tasks;
+    for (const SizedTask& task : family.tasks) tasks.push_back(task.task);
+    for (const SizeBox& box : family.boxes) library_.boxes.push_back({variant, box.low, box.high});
+    at_[variant] = family.at;
+    return add_network(family.fused, tasks, variant, [&](const std::vector<int>& task_of, const auto& packed) {
+      return assemble(family, sizes, task_of, tasks_, compiled_, packed, library_.weights);
+    });
   }
 
   Result<CompileReport> write(const std::vector<ModelSize>& sizes, std::size_t usual, const std::string& output,
@@ -180,9 +212,10 @@ class LibraryMaker {
     const double linking = seconds_now();
     library_.sizes = sizes;
     library_.usual = usual;
-    WHET_RETURN_IF_ERROR(check_alike(sizes, library_.variants));
+    std::ranges::sort(library_.boxes, {}, &ModelBox::low);
+    WHET_RETURN_IF_ERROR(check_alike(sizes, at_, library_.variants));
     for (std::size_t k = 0; k < sizes.size(); ++k)
-      WHET_RETURN_IF_ERROR(place_size(library_.sizes[k], k, sizes, library_.variants,
+      WHET_RETURN_IF_ERROR(place_size(library_.sizes[k], k, at_, library_.variants,
                                       dimensions.empty() ? InputDimensions() : dimensions[k]));
     if (options_.made_weights) library_.weights.make_up();
     describe_tasks();
@@ -193,7 +226,7 @@ class LibraryMaker {
     report_.ptx = std::move(library_.ptx);
     describe_usual(library_.variants[usual]);
     report_.sizes = library_.sizes;
-    for (std::size_t v = 0; v < report_.variants.size(); ++v) report_.variants[v].at = values_at(sizes, v);
+    for (const ModelBox& box : library_.boxes) report_.variants[box.variant].boxes.push_back({box.low, box.high});
     if (sizes.empty()) report_.variants.clear();
     report_.weights_bytes = static_cast<std::int64_t>(library_.weights.bytes());
     std::error_code ignored;
@@ -203,6 +236,33 @@ class LibraryMaker {
   }
 
  private:
+  /// Compiles what is new of the network's tasks; `assembled` makes its plan of each group's task and packed weights.
+  template <typename Assembled>
+  Status add_network(const FusedGraph& fused, const std::vector<Task>& tasks, std::size_t variant,
+                     const Assembled& assembled) {
+    const double begin = seconds_now();
+    const std::vector<int> numbers = number(tasks);
+    report_.schedule_seconds += seconds_now() - begin;
+    WHET_RETURN_IF_ERROR(compile_from(so_far(fused, compiled_.size())));
+
+    std::vector<int> task_of = task_of_group(fused, tasks);
+    for (int& task : task_of)
+      if (task >= 0) task = numbers[static_cast<std::size_t>(task)];
+    const double packing = seconds_now();
+    WHET_TRY(const auto packed, run_packings(fused, task_of, compiled_, options_));
+    report_.packing_seconds += seconds_now() - packing;
+
+    const double assembling = seconds_now();
+    WHET_TRY(AssembledModel model, assembled(task_of, packed));
+    model.plan.name = options_.name.empty() ? fused.graph.name : options_.name;
+    model.plan.predicted_seconds = predicted_seconds(tasks, numbers);
+    report_.variants[variant] = {
+        at_[variant], {}, 0, model.plan.predicted_seconds, static_cast<std::int64_t>(model.plan.arena_bytes)};
+    library_.variants[variant] = std::move(model);
+    report_.link_seconds += seconds_now() - assembling;
+    return ok_status();
+  }
+
   /// The number of each task among all, to which those are added that are not there.
   std::vector<int> number(const std::vector<Task>& tasks) {
     std::vector<int> numbers;
@@ -312,6 +372,7 @@ class LibraryMaker {
   const Target& target_;
   const CompileOptions& options_;
   const double begin_ = seconds_now();
+  VariantSizes at_;
   std::vector<Task> tasks_;                 ///< of all networks
   std::multimap<std::string, int> by_key_;  ///< more than one where different tasks share a key
   std::vector<CompiledTask> compiled_;      ///< of `tasks_`
@@ -370,7 +431,7 @@ Result<CompileReport> compile_model(const FusedGraph& fused, const ScheduleSourc
   WHET_RETURN_IF_ERROR(check_output(output));
   WHET_RETURN_IF_ERROR(ScratchDirectory::make());  // the library needs one, after the kernels
   LibraryMaker maker(source, target, options, 1);
-  WHET_RETURN_IF_ERROR(maker.add(fused, 0));
+  WHET_RETURN_IF_ERROR(maker.add(fused, 0, {}));
   return maker.write({}, 0, output);
 }
 
@@ -383,11 +444,34 @@ Result<CompileReport> compile_sizes(const SizedNetwork& network, const ScheduleS
   // The values of sizes ascend: the last choice is the largest.
   for (std::size_t v = variant_count(network.sizes); v-- > 0;) {
     const Result<FusedGraph> fused = network.read(v);
-    const Status added = fused.ok() ? maker.add(*fused, v) : Status(fused.error());
+    const std::vector<std::int64_t> at = values_at(network.sizes, v);
+    const Status added = fused.ok() ? maker.add(*fused, v, at) : Status(fused.error());
     if (!added.ok())
-      return network.sizes.empty() ? added.error() : added.error().at("at " + sizes_text(network.sizes, v));
+      return network.sizes.empty() ? added.error() : added.error().at("at " + sizes_text(network.sizes, at));
   }
   return maker.write(network.sizes, network.usual, output, network.dimensions);
+}
+
+Result<CompileReport> compile_family(const Family& family, const std::vector<ModelSize>& sizes,
+                                     const ScheduleSource& source, const Target& target, const std::string& output,
+                                     const CompileOptions& options) {
+  WHET_CHECK(sizes.size() == family.sizes.size(), "the family's sizes");
+  if (!target.is_cpu())
+    return Error{std::string(target.kind()) + " has no sized kernels; name the sizes", ErrorKind::unsupported};
+  WHET_RETURN_IF_ERROR(check_several_sizes(target));
+  WHET_RETURN_IF_ERROR(check_output(output));
+  WHET_RETURN_IF_ERROR(ScratchDirectory::make());
+  LibraryMaker maker(source, target, options, family.variants.size());
+  SizeValues least;
+  for (const SizeRange& size : family.sizes) least.push_back(size.min);
+  std::size_t usual = 0;
+  for (std::size_t v = 0; v < family.variants.size(); ++v) {
+    const Variant& variant = family.variants[v];
+    if (&variant == variant_at(family, least)) usual = v;
+    const Status added = maker.add(variant, v, family.sizes);
+    if (!added.ok()) return added.error().at("at " + sizes_text(sizes, variant.boxes));
+  }
+  return maker.write(sizes, usual, output);
 }
 
 }  // namespace whet

@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "base/version.h"
 #include "passes/fuse.h"
+#include "ranges/ranges.h"
 #include "schedule/steps.h"
 #include "target/target.h"
 #include "task/task.h"
@@ -82,9 +83,10 @@ struct TaskReport {
   std::int64_t object_bytes = 0;
 };
 
-/// What a library has for one choice of its sizes.
+/// What a library has for one choice of its sizes, or for boxes of them.
 struct VariantReport {
-  std::vector<std::int64_t> at;  ///< values of the sizes
+  std::vector<std::int64_t> at;  ///< values of the sizes, the largest of a box
+  std::vector<SizeBox> boxes;    ///< where sizes are ranges; one point: for these alone
   int kernels = 0;               ///< that no earlier variant has
   double predicted_seconds = 0;  ///< sum of weight x prediction; 0 unless every task has one
   std::int64_t arena_bytes = 0;
@@ -148,5 +150,15 @@ struct SizedNetwork {
 /// they occur; a target whose libraries are for one size.
 Result<CompileReport> compile_sizes(const SizedNetwork&, const ScheduleSource&, const Target&,
                                     const std::string& output, const CompileOptions& = {});
+
+/// Compiles a network for all sizes of ranges into one library: each variant of the family becomes a plan, whose kernels take their
+/// sizes when they run. Schedules are those of each task at the variant's largest sizes, made for all (schedule/steps_for_sizes.h). Weights
+/// are in it once where variants read them alike. A session begins at the least sizes.
+///   family  read without concatenations in place (FamilyOptions::in_place)
+///   sizes   those of the family, as users have them: ranges, or the values that are listed
+/// Errors are those of compile_model, with the sizes at which they occur; a target other than a CPU; a constant that is another one at
+/// each size.
+Result<CompileReport> compile_family(const Family& family, const std::vector<ModelSize>& sizes, const ScheduleSource&,
+                                     const Target&, const std::string& output, const CompileOptions& = {});
 
 }  // namespace whet

@@ -10,15 +10,24 @@
 #include "compiler/share_constants.h"
 #include "compute/round.h"
 #include "cost/gpu/estimate.h"
+#include "schedule/steps_for_sizes.h"
 #include "space/space.h"
 
 namespace whet {
 namespace {
 
+using Source = TaskReport::Source;
+
+/// The task at the sizes at which its DAG is: what schedules are known for.
+Task at_its_sizes(const Task& task) {
+  Task exact = task;
+  exact.dag = dag_at(task.dag, task.dag.at);
+  return exact;
+}
+
 /// Its record, or else what similar tasks run by; the default, and a schedule that always lowers.
 Attempts attempts(const Task& task, const std::optional<RecordedSchedule>& recorded, const ScheduleSource& source,
                   const Target& target) {
-  using Source = TaskReport::Source;
   Attempts attempts;
   std::vector<Attempt>& list = attempts.list;
   if (recorded) {
@@ -39,11 +48,20 @@ Attempts attempts(const Task& task, const std::optional<RecordedSchedule>& recor
 std::vector<Attempts> attempts_of(const std::vector<Task>& tasks, const ScheduleSource& source, const Target& target,
                                   int jobs) {
   std::vector<std::optional<RecordedSchedule>> recorded(tasks.size());
-  if (source.recorded) std::ranges::transform(tasks, recorded.begin(), source.recorded);
+  if (source.recorded)
+    std::ranges::transform(tasks, recorded.begin(), [&](const Task& task) {
+      return source.recorded(is_sized(task.dag) ? at_its_sizes(task) : task);
+    });
   std::vector<Attempts> all(tasks.size());
   parallel_for(static_cast<int>(tasks.size()), jobs, [&](int i) {
     const std::size_t at = static_cast<std::size_t>(i);
-    all[at] = attempts(tasks[at], recorded[at], source, target);
+    if (!is_sized(tasks[at].dag)) {
+      all[at] = attempts(tasks[at], recorded[at], source, target);
+      return;
+    }
+    all[at] = attempts(at_its_sizes(tasks[at]), recorded[at], source, target);
+    all[at].list.push_back(
+        {Steps(), Source::default_schedule, 0, ""});  // as the DAG has it, which is right at all sizes
   });
   return all;
 }
@@ -66,7 +84,12 @@ Status compile(const Task& task, const Steps& steps, const std::string& name, co
   BuildOptions options{.within = task.within, .name = name};
   if (emulated)
     options.emulated_seconds = [](const LoopTree& tree, const Target& t) { return estimate_launches(tree, t); };
-  WHET_TRY(Built built, build(task.dag, steps, target, options));
+  Steps all = steps;
+  if (is_sized(task.dag)) {
+    WHET_TRY(all, steps_for_sizes(task.dag, steps));
+  }
+  WHET_TRY(Built built, build(task.dag, all, target, options));
+  if (built.lowered.program.sizes != task.dag.sizes) return Error{"it is not for all sizes"};
   out.lowered = std::move(built.lowered);
   out.kernel = std::move(built.kernel);
   out.emulated = std::move(built.emulated);
@@ -86,7 +109,7 @@ Status compile_first(const Task& task, const std::vector<Attempt>& list, const s
     if (done.ok()) {
       out.candidate = attempt.candidate;
       out.report.source = attempt.source;
-      out.report.predicted_seconds = attempt.seconds;
+      out.report.predicted_seconds = is_sized(task.dag) ? 0 : attempt.seconds;  // of another kernel
       out.report.placement = attempt.placement;
       out.report.precision =
           multiplies_halves(task.dag) ? Precision::f16 : numerics_of(attempt.steps.value()).precision;

@@ -1,3 +1,6 @@
+#include "compute/count.h"
+
+#include "compute/affine.h"
 #include "compute/dag.h"
 #include "compute/scalar.h"
 
@@ -49,6 +52,41 @@ double bytes_of(const Op& op) {
   return static_cast<double>(num_elements(op.shape)) * static_cast<double>(size_of(op.dtype));
 }
 
+// The same of a DAG with sizes.
+
+Expr extent_of(const Axis& axis) { return axis.size.defined() ? axis.size : int_const(axis.extent); }
+
+Expr elements_of(const Op& op) {
+  Expr elements = int_const(1);
+  for (std::size_t d = 0; d < op.shape.size(); ++d) {
+    const bool changes = !op.sizes.empty() && op.sizes[d].defined();
+    elements = elements * (changes ? op.sizes[d] : int_const(op.shape[d]));
+  }
+  return elements;
+}
+
+Expr values_of_sizes(const Expr& x, const Element& e) {
+  Expr values = int_const(1);
+  const auto axes = static_cast<std::int64_t>(e.axes.size() + e.reduce_axes.size());
+  for (std::int64_t a = 0; a < axes; ++a)
+    if (uses(x, VarId(a))) values = values * extent_of(axis_of(e, AxisId(a)));
+  return values;
+}
+
+Expr element_flops_of_sizes(const Op& op) {
+  const Element& e = op.element();
+  Expr total = int_const(0);
+  for_each(e.body, [&](const Expr& x) {
+    // What consists of sizes alone is a constant at each of them.
+    if (is_operation(x) && !is_of_sizes(x)) total = total + values_of_sizes(x, e);
+  });
+  if (!e.reducer) return total;
+  Expr steps = elements_of(op);
+  for (const Axis& a : e.reduce_axes) steps = steps * extent_of(a);
+  if (is_float(op.dtype)) return total + steps;
+  return is_product_of_bytes(op) ? total + floordiv(steps * 2, static_cast<std::int64_t>(kProductsAtOnce)) : total;
+}
+
 }  // namespace
 
 double flops(const ComputeDag& dag) {
@@ -63,6 +101,21 @@ double bytes(const ComputeDag& dag) {
   for (const Op& op : dag.ops) total += op.is_placeholder() ? bytes_of(op) : 0;
   for (OpId id : dag.outputs) total += bytes_of(dag.op(id));
   return total;
+}
+
+Expr flops_of_sizes(const ComputeDag& dag) {
+  Expr total = int_const(0);
+  for (const Op& op : dag.ops)
+    if (!op.is_placeholder()) total = total + element_flops_of_sizes(op);
+  return simplify(total, size_ranges(dag.sizes));
+}
+
+Expr bytes_of_sizes(const ComputeDag& dag) {
+  Expr total = int_const(0);
+  for (const Op& op : dag.ops)
+    if (op.is_placeholder()) total = total + elements_of(op) * size_of(op.dtype);
+  for (const OpId id : dag.outputs) total = total + elements_of(dag.op(id)) * size_of(dag.op(id).dtype);
+  return simplify(total, size_ranges(dag.sizes));
 }
 
 }  // namespace whet

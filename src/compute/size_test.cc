@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "base/rng.h"
+#include "compute/count.h"
 #include "compute/dag.h"
 
 namespace whet {
@@ -113,6 +114,8 @@ TEST(SizedDag, IsAtEverySizeTheDagOfItsNumbers) {
       const ComputeDag at = dag_at(*sized, values);
       EXPECT_EQ(to_text(at), text.at(values));
       EXPECT_TRUE(verify(at).ok());
+      EXPECT_EQ(value_at(flops_of_sizes(*sized), values), static_cast<std::int64_t>(flops(at)));
+      EXPECT_EQ(value_at(bytes_of_sizes(*sized), values), static_cast<std::int64_t>(bytes(at)));
       EXPECT_TRUE(same_dag(at, *parse_dag(text.at(values))));
       EXPECT_FALSE(same_dag(at, *sized));
     });

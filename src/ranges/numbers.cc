@@ -221,7 +221,7 @@ ComputeDag with_functions(const ComputeDag& dag, const std::vector<Expr>& functi
   return out;
 }
 
-Result<Reading> reading_of(FusedGraph fused) {
+Result<Reading> reading_of(FusedGraph fused, bool in_place) {
   Reading reading;
   reading.fused = std::move(fused);
   std::vector<Shape> layouts;
@@ -230,7 +230,10 @@ Result<Reading> reading_of(FusedGraph fused) {
     layouts.push_back(dag.op(dag.outputs.front()).shape);
     reading.dags.push_back(std::move(dag));
   }
-  reading.in_place = find_in_place(reading.fused.graph, reading.fused.groups, layouts);
+  if (in_place)
+    reading.in_place = find_in_place(reading.fused.graph, reading.fused.groups, layouts);
+  else
+    reading.in_place.done.resize(reading.fused.groups.size(), false);
   NetworkReader(reading).run();
   return reading;
 }

@@ -59,8 +59,10 @@ struct Reading {
   /// What number `i` belongs to: `the shape of "x"`.
   std::string label(std::size_t i) const;
 };
+///   in_place  concatenations are written in place where they can be; else each has a kernel, as libraries of ranges have it: a kernel
+///             with sizes writes no part of a tensor yet
 /// Errors: a group that is no DAG.
-Result<Reading> reading_of(FusedGraph);
+Result<Reading> reading_of(FusedGraph, bool in_place = true);
 
 /// Where `part` lies in `whole`, which has its rank and dtype: at the beginning, at the end or in the middle of each dimension. Nothing:
 /// it is no window of it.

@@ -74,7 +74,7 @@ class Structures {
       failed_.emplace(point, fused.error());
       return ok_status();
     }
-    WHET_TRY(Reading reading, reading_of(std::move(*fused)));
+    WHET_TRY(Reading reading, reading_of(std::move(*fused), options_.in_place));
     const auto [entry, is_new] = ids_.emplace(reading.parts.structure, all_.size());
     kinds_[point] = static_cast<int>(entry->second);
     if (is_new) {

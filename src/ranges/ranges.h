@@ -56,6 +56,7 @@ struct FamilyOptions {
   std::int64_t seeded = 512;
   std::uint64_t seed = 0;
   std::size_t most_variants = 16;
+  bool in_place = true;  ///< as reading_of has it
   /// Is told how many sizes were read, of how many; an error ends the search.
   std::function<Status(std::int64_t read, std::int64_t all)> on_point = {};
 };

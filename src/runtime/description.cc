@@ -27,13 +27,16 @@ bool dtype_of(const whet_dltensor& tensor, whet_dtype* dtype) {
 
 whet_tensor_info* describe_tensors(const ModelView& view, const PlanTensor* tensors, std::uint32_t count) {
   whet_tensor_info* infos = static_cast<whet_tensor_info*>(calloc(count + 1, sizeof(whet_tensor_info)));
-  if (infos == nullptr) return nullptr;
+  if (infos != nullptr) describe_tensors(view, tensors, count, infos);
+  return infos;
+}
+
+void describe_tensors(const ModelView& view, const PlanTensor* tensors, std::uint32_t count, whet_tensor_info* infos) {
   for (std::uint32_t i = 0; i < count; ++i) {
     const PlanTensor& t = tensors[i];
     infos[i] = {view.text(t.name), static_cast<whet_dtype>(t.dtype), t.rank, view.dims + t.first_dim,
                 static_cast<std::int64_t>(t.bytes)};
   }
-  return infos;
 }
 
 whet_model_info describe_model(const ModelView& view) {

@@ -11,6 +11,8 @@ namespace whet {
 /// The array is the caller's to free; null where there is no memory.
 whet_model_info describe_model(const ModelView& view);
 whet_tensor_info* describe_tensors(const ModelView& view, const PlanTensor* tensors, std::uint32_t count);
+/// The same into `count` structs.
+void describe_tensors(const ModelView& view, const PlanTensor* tensors, std::uint32_t count, whet_tensor_info* infos);
 
 /// Writes "f32[1x3x224x224]" into `text`, cut to `bytes`.
 void write_type(const whet_tensor_info& info, char* text, std::size_t bytes);

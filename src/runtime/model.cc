@@ -38,7 +38,7 @@ std::uint64_t worker_bytes_of(const ModelView& view) {
 }
 
 int check_usual(const whet_model& model, whet_error* error) {
-  const ModelView& view = model.usual().view;
+  const ModelView& view = model.variants[model.plans.usual()].view;
   const PlanHeader& header = *view.header;
   if (header.weights_bytes != model.image.weights_bytes) {
     return whet_fail(error, "the model's plan asks for %llu bytes of weights; there are %llu",
@@ -66,8 +66,33 @@ int parse_plans(whet_model& model, whet_error* error) {
   return 0;
 }
 
+/// Of plan_at, with descriptions of inputs and outputs behind it.
+std::uint64_t variant_at_bytes(const whet_model& model, std::uint32_t v) {
+  const PlanHeader& header = *model.variants[v].view.header;
+  return plan_at_bytes(model.plans, v, model.variants[v].view) +
+         (std::uint64_t{header.inputs.count} + header.outputs.count) * sizeof(whet_tensor_info);
+}
+
+/// The usual variant at the usual sizes, where its plan changes with them.
+int find_usual(whet_model& model, whet_error* error) {
+  for (std::uint32_t v = 0; v < model.plans.variant_count(); ++v) {
+    if (!model.plans.changes(v)) continue;
+    const std::uint64_t bytes = variant_at_bytes(model, v);
+    if (bytes > model.variant_at_bytes) model.variant_at_bytes = bytes;
+  }
+  const std::uint32_t usual = model.plans.usual();
+  if (!model.plans.changes(usual)) return 0;
+  if (make_variant_at(model, &model.usual_at, error) != 0) return -1;
+  return move_variant(model, usual, model.plans.usual_values(), &model.usual_at, error);
+}
+
+double flops_of(const ModelView& view) {
+  double flops = 0;
+  for (std::uint32_t i = 0; i < view.header->steps.count; ++i) flops += view.steps[i].flops;
+  return flops;
+}
+
 int describe(whet_model& model, whet_error* error) {
-  model.info = describe_model(model.usual().view);
   model.sizes = describe_sizes(model.plans);
   bool all = model.sizes != nullptr;
   for (std::uint32_t v = 0; all && v < model.plans.variant_count(); ++v) {
@@ -77,7 +102,11 @@ int describe(whet_model& model, whet_error* error) {
     variant.worker_bytes = worker_bytes_of(variant.view);
     all = variant.inputs != nullptr && variant.outputs != nullptr;
   }
-  return all ? 0 : whet_fail(error, "no memory to open the model");
+  if (!all) return whet_fail(error, "no memory to open the model");
+  if (find_usual(model, error) != 0) return -1;
+  model.info = describe_model(model.usual().view);
+  if (model.plans.changes(model.plans.usual())) model.info.flops = flops_of(model.usual().view);
+  return 0;
 }
 
 int fill(whet_model& model, const whet_open_options& options, whet_error* error) {
@@ -111,6 +140,7 @@ void model_close(whet_model* model) {
     free(model->variants[v].outputs);
   }
   free(model->variants);
+  free_variant_at(&model->usual_at);
   free(model->sizes);
   model->~whet_model();
   free(model);
@@ -133,10 +163,30 @@ const whet_size_info* model_size(const whet_model* model, std::uint32_t k) {
 }
 
 ModelShapes model_shapes(const whet_model* model) {
-  const auto inputs_at = [](const void* of, std::uint32_t variant) -> const whet_tensor_info* {
-    return static_cast<const whet_model*>(of)->variants[variant].inputs;
-  };
-  return {&model->plans, model->sizes, model->info.inputs, inputs_at, model};
+  return {&model->plans, model->sizes, model->usual().inputs, model->info.inputs};
+}
+
+int make_variant_at(const whet_model& model, VariantAt* at, whet_error* error) {
+  at->memory = allocate_pages(static_cast<std::size_t>(model.variant_at_bytes));
+  if (at->memory.ok()) return 0;
+  return whet_fail(error, "no memory for %llu bytes of a plan",
+                   static_cast<unsigned long long>(model.variant_at_bytes));
+}
+
+void free_variant_at(VariantAt* at) { free_pages(&at->memory); }
+
+int move_variant(const whet_model& model, std::uint32_t number, const std::int64_t* values, VariantAt* at,
+                 whet_error* error) {
+  const ModelVariant& stored = model.variants[number];
+  const PlanHeader& header = *stored.view.header;
+  PlanAt plan;
+  if (plan_at(model.plans, number, stored.view, values, at->memory.data, &plan, error) != 0) return -1;
+  char* const behind = static_cast<char*>(at->memory.data) + plan_at_bytes(model.plans, number, stored.view);
+  whet_tensor_info* const infos = reinterpret_cast<whet_tensor_info*>(behind);
+  at->variant = {plan.view, infos, infos + header.inputs.count, stored.worker_bytes, plan.sizes};
+  describe_tensors(plan.view, plan.view.inputs, header.inputs.count, at->variant.inputs);
+  describe_tensors(plan.view, plan.view.outputs, header.outputs.count, at->variant.outputs);
+  return 0;
 }
 
 int model_own_pool(whet_model* model, whet_pool** pool, whet_error* error) {

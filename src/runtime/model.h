@@ -43,19 +43,36 @@ struct ModelVariant {
   whet_tensor_info* inputs;
   whet_tensor_info* outputs;
   std::uint64_t worker_bytes;  ///< workspace of a worker: the largest of its steps
+  char* sizes;                 ///< PlanPlace::sizes; null where no kernel reads any
 };
+
+/// A variant whose plan changes with the sizes, at values of them, in memory of its own.
+struct VariantAt {
+  ModelVariant variant;
+  Pages memory;
+};
+/// Memory that is enough for each variant of the model.
+int make_variant_at(const whet_model& model, VariantAt* at, whet_error* error);
+void free_variant_at(VariantAt* at);
+/// Makes it variant `number` at these values. Nothing is allocated.
+int move_variant(const whet_model& model, std::uint32_t number, const std::int64_t* values, VariantAt* at,
+                 whet_error* error);
 
 }  // namespace whet
 
 struct whet_model {
   whet::ModelImage image;
   whet::SizedView plans;
-  whet::ModelVariant* variants;  // [plans.variant_count()]
-  whet_size_info* sizes;         // [plans.size_count()]
-  const char* weights;           // the image's, or a copy
-  whet_model_info info;          // at the usual sizes
+  whet::ModelVariant* variants;    // [plans.variant_count()], as they are stored
+  std::uint64_t variant_at_bytes;  // memory of a VariantAt; 0: no plan changes with the sizes
+  whet::VariantAt usual_at;        // where that of the usual variant does
+  whet_size_info* sizes;           // [plans.size_count()]
+  const char* weights;             // the image's, or a copy
+  whet_model_info info;            // at the usual sizes
 
-  const whet::ModelVariant& usual() const { return variants[plans.usual()]; }
+  const whet::ModelVariant& usual() const {
+    return plans.changes(plans.usual()) ? usual_at.variant : variants[plans.usual()];
+  }
   whet::ForkLock own_pool_lock;
   std::atomic<whet_pool*> own_pool;
 };

@@ -38,11 +38,13 @@ bool is_aligned(const void* data) { return reinterpret_cast<std::uintptr_t>(data
 struct whet_session {
   whet_model* model;
   whet_pool* pool;
-  const whet::ModelVariant* at;      // the sizes that are set
-  const whet::ModelVariant* walked;  // what `walk` describes; null: nothing, or with another arena
-  char* arena;                       // and behind it a workspace a worker
-  std::uint64_t scratch_bytes;       // of both
-  whet::Pages own_scratch;           // these, where the pool lends no memory
+  std::int64_t sizes[whet::kMaxSizes];  // that are set
+  const whet::ModelVariant* at;         // the variant that has them: one of the model's,
+  whet::VariantAt made[2];              // or one of these, whose plans change with the sizes; the other is made next
+  const whet::ModelVariant* walked;     // what `walk` describes; null: nothing, or with another arena
+  char* arena;                          // and behind it a workspace a worker
+  std::uint64_t scratch_bytes;          // of both
+  whet::Pages own_scratch;              // these, where the pool lends no memory
   whet::PlanWalk walk;
   whet::Input* inputs;
   whet::Output* outputs;
@@ -62,7 +64,6 @@ namespace {
 using Wide = unsigned long long;
 
 const ModelView& view_of(const whet_session& s) { return s.at->view; }
-std::uint32_t variant_of(const whet_session& s) { return static_cast<std::uint32_t>(s.at - s.model->variants); }
 
 template <typename T>
 T* zeroed(std::uint64_t count) {
@@ -87,6 +88,8 @@ char* place(const whet_session& s, const PlanArgument& a) {
       return static_cast<char*>(input_pointer(s.inputs[a.index]));
     case PlanPlace::output:
       return static_cast<char*>(output_pointer(s.outputs[a.index]));
+    case PlanPlace::sizes:
+      return s.at->sizes;
   }
   return nullptr;
 }
@@ -270,6 +273,8 @@ int allocate(whet_session& s, whet_error* error) {
   s.walk.kinds = zeroed<std::uint8_t>(steps);
   if (!s.walk.buffers || !s.walk.first_step || !s.walk.kinds || !s.inputs || !s.outputs || !s.walk.step_ns || !s.steps)
     return whet_fail(error, "no memory for a session");
+  for (VariantAt& made : s.made)
+    if (s.model->variant_at_bytes > 0 && make_variant_at(*s.model, &made, error) != 0) return -1;
   s.walk.entries = s.model->image.entries;
   s.walk.pool = s.pool;
   return find_scratch(s, *s.at, error);
@@ -302,10 +307,19 @@ int alone(whet_session* s, whet_error* error, Work work) {
   return result;
 }
 
-int set_variant(whet_session& s, std::uint32_t variant, whet_error* error) {
-  const ModelVariant& at = s.model->variants[variant];
-  if (&at == s.at) return 0;
+/// The variant at these sizes. One whose plan changes with them is made in the memory that the session does not use now.
+int find_at(whet_session& s, std::uint32_t variant, const std::int64_t* sizes, const ModelVariant** at,
+            whet_error* error) {
+  *at = &s.model->variants[variant];
+  if (!s.model->plans.changes(variant)) return 0;
+  VariantAt& spare = s.made[s.at == &s.made[0].variant ? 1 : 0];
+  *at = &spare.variant;
+  return move_variant(*s.model, variant, sizes, &spare, error);
+}
+
+int set_variant(whet_session& s, const ModelVariant& at, const std::int64_t* sizes, whet_error* error) {
   if (find_scratch(s, at, error) != 0) return -1;
+  s.walked = nullptr;
   s.buffers_stale = true;
   s.outputs_stale = true;
   for (std::uint32_t i = 0; i < s.model->info.inputs; ++i) {
@@ -313,8 +327,28 @@ int set_variant(whet_session& s, std::uint32_t variant, whet_error* error) {
     s.inputs[i].copied = !is_aligned(s.inputs[i].data);
   }
   s.at = &at;
+  memcpy(s.sizes, sizes, sizeof s.sizes);
   if (s.profiling) session_set_profiling(&s, 1);  // from zero: its steps are others
   return 0;
+}
+
+/// The sizes that shapes say, and the variant at them: the one that is set, where it stays.
+int find_shapes(whet_session& s, const std::int64_t* const* shapes, std::int64_t (&sizes)[kMaxSizes],
+                const ModelVariant** at, whet_error* error) {
+  const ModelShapes model = model_shapes(s.model);
+  std::uint32_t variant = 0;
+  memset(sizes, 0, sizeof sizes);
+  if (find_sizes(model, s.sizes, shapes, sizes, &variant, error) != 0) return -1;
+  *at = s.at;
+  if (memcmp(sizes, s.sizes, sizeof sizes) != 0 && find_at(s, variant, sizes, at, error) != 0) return -1;
+  return check_shapes(model, (*at)->inputs, shapes, error);
+}
+
+int set_shapes(whet_session& s, const std::int64_t* const* shapes, whet_error* error) {
+  std::int64_t sizes[kMaxSizes];
+  const ModelVariant* at = nullptr;
+  if (find_shapes(s, shapes, sizes, &at, error) != 0) return -1;
+  return at == s.at ? 0 : set_variant(s, *at, sizes, error);
 }
 
 /// Memory for a run at a variant, wherever inputs and outputs will lie.
@@ -341,6 +375,8 @@ int session_create(whet_model* model, whet_pool* pool, whet_session** out, whet_
   s->model = model;
   s->pool = pool;
   s->at = &model->usual();
+  if (model->plans.size_count() > 0)
+    memcpy(s->sizes, model->plans.usual_values(), model->plans.size_count() * sizeof(std::int64_t));
   s->buffers_stale = true;
   if (allocate(*s, error) != 0) {
     session_destroy(s);
@@ -357,6 +393,7 @@ void session_destroy(whet_session* s) {
   for (std::uint32_t i = 0; s->inputs != nullptr && i < s->model->info.inputs; ++i) free_pages(&s->inputs[i].own);
   for (std::uint32_t i = 0; s->outputs != nullptr && i < s->model->info.outputs; ++i) free_pages(&s->outputs[i].own);
   free_pages(&s->own_scratch);
+  for (VariantAt& made : s->made) free_variant_at(&made);
   free(s->walk.buffers);
   free(s->walk.first_step);
   free(s->walk.kinds);
@@ -409,22 +446,20 @@ int session_run(whet_session* s, whet_error* error) {
 }
 
 int session_set_shapes(whet_session* s, const std::int64_t* const* shapes, whet_error* error) {
-  return alone(s, error, [&] {
-    std::uint32_t variant = 0;
-    if (find_variant(model_shapes(s->model), variant_of(*s), shapes, &variant, error) != 0) return -1;
-    return set_variant(*s, variant, error);
-  });
+  return alone(s, error, [&] { return set_shapes(*s, shapes, error); });
 }
 
 int session_reserve(whet_session* s, const std::int64_t* const* shapes, whet_error* error) {
   return alone(s, error, [&] {
     const SizedView& plans = s->model->plans;
-    std::uint32_t largest = plans.variant_count() - 1;
-    if (shapes != nullptr && find_variant(model_shapes(s->model), variant_of(*s), shapes, &largest, error) != 0)
-      return -1;
+    std::int64_t most[kMaxSizes], sizes[kMaxSizes];
+    const ModelVariant* at = nullptr;
+    for (std::uint32_t k = 0; k < plans.size_count(); ++k) most[k] = plans.sizes[k].max;
+    if (shapes != nullptr && find_shapes(*s, shapes, most, &at, error) != 0) return -1;
     // The largest first: a pool keeps what it has lent.
-    for (std::uint32_t v = largest + 1; v-- > 0;) {
-      if (is_within(plans, v, largest) && reserve(*s, s->model->variants[v], error) != 0) return -1;
+    for (std::uint32_t b = plans.box_count(); b-- > 0;) {
+      if (!largest_within(plans, b, most, sizes)) continue;
+      if (find_at(*s, plans.boxes[b].variant, sizes, &at, error) != 0 || reserve(*s, *at, error) != 0) return -1;
     }
     return 0;
   });

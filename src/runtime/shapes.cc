@@ -18,9 +18,16 @@ void write_extents(const std::int64_t* shape, std::uint32_t rank, char* text, st
   }
 }
 
-/// "1, 2, 4 or 8"; of many the first ones and the last.
+/// "1, 2, 4 or 8", of many the first ones and the last; "1..512" or "64..960:32".
 void write_values(const whet_size_info& size, char* text, std::size_t bytes) {
   constexpr std::uint32_t kMost = 12;
+  if (size.count == 0) {
+    const int length =
+        snprintf(text, bytes, "%lld..%lld", static_cast<long long>(size.min), static_cast<long long>(size.max));
+    if (size.step > 1)
+      snprintf(text + length, bytes - static_cast<std::size_t>(length), ":%lld", static_cast<long long>(size.step));
+    return;
+  }
   std::size_t length = 0;
   for (std::uint32_t i = 0; i < size.count && length < bytes; ++i) {
     const bool last = i + 1 == size.count, skips = !last && size.count > kMost && i + 2 == kMost;
@@ -32,14 +39,14 @@ void write_values(const whet_size_info& size, char* text, std::size_t bytes) {
   }
 }
 
-/// The number of a value among those of the size; `count` where it is none of them.
-std::uint32_t number_of(const whet_size_info& size, std::int64_t value) {
+bool has_value(const whet_size_info& size, std::int64_t value) {
+  if (size.count == 0) return value >= size.min && value <= size.max && (value - size.min) % size.step == 0;
   std::uint32_t low = 0, high = size.count;
   while (low < high) {
     const std::uint32_t middle = low + (high - low) / 2;
     size.values[middle] < value ? low = middle + 1 : high = middle;
   }
-  return low < size.count && size.values[low] == value ? low : size.count;
+  return low < size.count && size.values[low] == value;
 }
 
 int refuse_value(const whet_size_info& size, const whet_tensor_info& input, const std::int64_t* shape,
@@ -67,6 +74,10 @@ int refuse_shape(const ModelShapes& model, const whet_tensor_info* wanted, std::
   return whet_fail(error, "input \"%s\" is %s; %sit must be %s", input.name, given, because, needed);
 }
 
+const std::int64_t* shape_of(const std::int64_t* const* shapes, std::uint32_t i) {
+  return shapes != nullptr ? shapes[i] : nullptr;
+}
+
 }  // namespace
 
 whet_size_info* describe_sizes(const SizedView& plans) {
@@ -74,37 +85,39 @@ whet_size_info* describe_sizes(const SizedView& plans) {
   if (infos == nullptr) return nullptr;
   for (std::uint32_t k = 0; k < plans.size_count(); ++k) {
     const PlanSize& size = plans.sizes[k];
-    const std::int64_t* values = plans.values_of(k);
     infos[k] = {sizeof(whet_size_info),
                 size.input,
                 size.dimension,
                 size.value_count,
                 plans.strings + size.name.offset,
-                values[0],
-                values[size.value_count - 1],
-                0,
-                values[value_number(plans, k, plans.usual())],
-                values};
+                size.min,
+                size.max,
+                size.step,
+                plans.usual_values()[k],
+                size.value_count > 0 ? plans.values_of(k) : nullptr};
   }
   return infos;
 }
 
-int find_variant(const ModelShapes& model, std::uint32_t now, const std::int64_t* const* shapes, std::uint32_t* found,
-                 whet_error* error) {
-  const auto shape_of = [&](std::uint32_t i) { return shapes != nullptr ? shapes[i] : nullptr; };
-  *found = 0;
+int find_sizes(const ModelShapes& model, const std::int64_t* now, const std::int64_t* const* shapes,
+               std::int64_t* values, std::uint32_t* variant, whet_error* error) {
   for (std::uint32_t k = 0; k < model.plans->size_count(); ++k) {
     const whet_size_info& size = model.sizes[k];
-    const std::int64_t* shape = shape_of(size.input);
-    const bool given = shape != nullptr && shape[size.dimension] >= 0;
-    const std::uint32_t number = given ? number_of(size, shape[size.dimension]) : value_number(*model.plans, k, now);
-    if (number == size.count) return refuse_value(size, model.inputs_at(model.model, now)[size.input], shape, error);
-    *found += number * stride_of(*model.plans, k);
+    const std::int64_t* shape = shape_of(shapes, size.input);
+    values[k] = shape != nullptr && shape[size.dimension] >= 0 ? shape[size.dimension] : now[k];
+    if (values[k] != now[k] && !has_value(size, values[k]))
+      return refuse_value(size, model.inputs[size.input], shape, error);
   }
-  const whet_tensor_info* const inputs = model.inputs_at(model.model, *found);
-  for (std::uint32_t i = 0; i < model.inputs; ++i) {
+  *variant = variant_of(*model.plans, values);
+  if (*variant < model.plans->variant_count()) return 0;
+  return whet_fail(error, "the model's plan has no variant of these sizes");
+}
+
+int check_shapes(const ModelShapes& model, const whet_tensor_info* inputs, const std::int64_t* const* shapes,
+                 whet_error* error) {
+  for (std::uint32_t i = 0; i < model.input_count; ++i) {
     const whet_tensor_info& input = inputs[i];
-    const std::int64_t* shape = shape_of(i);
+    const std::int64_t* shape = shape_of(shapes, i);
     for (std::uint32_t d = 0; shape != nullptr && d < input.rank; ++d) {
       if (shape[d] >= 0 && shape[d] != input.shape[d]) return refuse_shape(model, inputs, i, shape, error);
     }
@@ -112,9 +125,11 @@ int find_variant(const ModelShapes& model, std::uint32_t now, const std::int64_t
   return 0;
 }
 
-bool is_within(const SizedView& plans, std::uint32_t a, std::uint32_t b) {
+bool largest_within(const SizedView& plans, std::uint32_t box, const std::int64_t* most, std::int64_t* values) {
   for (std::uint32_t k = 0; k < plans.size_count(); ++k) {
-    if (value_number(plans, k, a) > value_number(plans, k, b)) return false;
+    const std::int64_t high = plans.high_of(box)[k];
+    values[k] = high < most[k] ? high : most[k];
+    if (values[k] < plans.low_of(box)[k]) return false;
   }
   return true;
 }

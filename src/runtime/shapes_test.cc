@@ -291,14 +291,17 @@ TEST(Shapes, ThatAreManyAreNamedInPart) {
   const std::int64_t shape[] = {41};
   const std::int64_t* const shapes[] = {shape};
   std::uint32_t found = 0;
+  std::int64_t size = 0;
   whet_error error;
-  EXPECT_EQ(find_variant(model_shapes(model.get()), 0, shapes, &found, &error), -1);
+  const std::int64_t first = 1, eighth = 8;
+  EXPECT_EQ(find_sizes(model_shapes(model.get()), &first, shapes, &size, &found, &error), -1);
   EXPECT_STREQ(error.message, "input \"x\" is 41; n is 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, ... or 40");
   for (std::uint32_t n = 1; n <= 40; ++n) {
     const std::int64_t one[] = {n};
     const std::int64_t* const ones[] = {one};
-    EXPECT_EQ(find_variant(model_shapes(model.get()), 7, ones, &found, &error), 0);
+    EXPECT_EQ(find_sizes(model_shapes(model.get()), &eighth, ones, &size, &found, &error), 0);
     EXPECT_EQ(found, n - 1);
+    EXPECT_EQ(size, n);
   }
 }
 
@@ -428,6 +431,201 @@ TEST(Shapes, AreRefusedWherePlansDoNotAgree) {
   EXPECT_STREQ(error.message,
                "the model's plan: variant 4 has other kernels, weights, inputs or outputs than the usual one; expected "
                "other extents alone");
+}
+
+// ---- Ranges of sizes.
+
+constexpr std::int64_t kMostRows = 64;
+
+/// `add` of as many rows as argument 0 says.
+std::int32_t sized_kernel(const whet_kernel_args* args) {
+  whet_kernel_args rest = *args;
+  rest.buffers = args->buffers + 1;
+  return add(&rest, static_cast<int>(*static_cast<const std::int64_t*>(args->buffers[0])), 5);
+}
+constexpr whet_kernel kRangedKernels[] = {kernel<1, 5>, sized_kernel};
+
+/// The same network of n rows of 5, by a kernel for one row and one for 2 to 64.
+class RangedModel {
+ public:
+  RangedModel() {
+    plan_.sizes = {{"n", 0, 0, {}, 1, kMostRows, 1}};
+    plan_.variants = {plan_of(1), plan_of(kMostRows)};
+    plan_.boxes = {{0, {1}, {1}}, {1, {2}, {kMostRows}}};
+    ModelPlan::Step& step = plan_.variants[1].steps[0];
+    step.entry = 1;
+    step.arguments.insert(step.arguments.begin(), {PlanPlace::sizes, 0, 0, 8});
+    PlanFunctions changing;
+    changing.slots = 1;
+    changing.numbers = {{PlanNumberOp::size, 0, 0},
+                        {PlanNumberOp::constant, 0, 20},
+                        {PlanNumberOp::mul, 1, 0},
+                        {PlanNumberOp::constant, 0, 4},
+                        {PlanNumberOp::mul, 3, 0}};
+    changing.fields = {{PlanFieldKind::extent, 0, 0}, {PlanFieldKind::extent, 2, 0}, {PlanFieldKind::extent, 3, 0},
+                       {PlanFieldKind::bytes, 1, 2},  {PlanFieldKind::bytes, 2, 4},  {PlanFieldKind::bytes, 4, 2},
+                       {PlanFieldKind::bytes, 5, 2},  {PlanFieldKind::value, 0, 0}};
+    plan_.functions = {{}, changing};
+    weights_[0] = 0.5f;
+  }
+  SizedModelPlan& plan() { return plan_; }
+
+  std::string open(ModelHandle* model) {
+    const std::string stored = write_sized_plan(plan_);
+    stored_.assign(stored.size() / 8, 0);
+    std::memcpy(stored_.data(), stored.data(), stored.size());
+    whet_model* made = nullptr;
+    whet_error error;
+    const ModelImage image{stored_.data(), stored.size(), kRangedKernels, weights_, 64, 0};
+    if (model_open(image, nullptr, &made, &error) != 0) return error.message;
+    model->reset(made);
+    return "no error";
+  }
+
+ private:
+  static ModelPlan plan_of(std::int64_t n) {
+    const auto rows = static_cast<std::uint64_t>(4 * n), bytes = 5 * rows;
+    ModelPlan plan;
+    plan.name = "ranged";
+    plan.entries = 2, plan.tuned_threads = 2, plan.weights_bytes = 64;
+    plan.arena_bytes = (bytes + 63) / 64 * 64;
+    plan.inputs = {{"x", 0, {n, 5}, bytes}, {"mask", 0, {n}, rows}};
+    plan.outputs = {{"y", 0, {n, 5}, bytes}};
+    ModelPlan::Step step;
+    step.arguments = {{PlanPlace::input, 0, 0, bytes},
+                      {PlanPlace::input, 1, 0, rows},
+                      {PlanPlace::weights, 0, 0, 64},
+                      {PlanPlace::arena, 0, 0, bytes},
+                      {PlanPlace::output, 0, 0, bytes}};
+    step.parallel = true;
+    step.worker_bytes = 64;
+    step.node = "add";
+    plan.steps = {step};
+    return plan;
+  }
+
+  SizedModelPlan plan_;
+  std::vector<std::uint64_t> stored_;
+  alignas(64) float weights_[16] = {};
+};
+
+ModelHandle open(RangedModel& ranged) {
+  ModelHandle model;
+  EXPECT_EQ(ranged.open(&model), "no error");
+  return model;
+}
+
+TEST(RangesOfShapes, RunAtEverySize) {
+  RangedModel ranged;
+  const ModelHandle model = open(ranged);
+  ASSERT_EQ(model_size_count(model.get()), 1u);
+  const whet_size_info& size = *model_size(model.get(), 0);
+  EXPECT_EQ(size.count, 0u);
+  EXPECT_EQ(size.values, nullptr);
+  EXPECT_EQ(std::vector({size.min, size.max, size.step, size.usual}), (std::vector<std::int64_t>{1, 64, 1, 1}));
+  for (const std::uint32_t threads : {1u, 2u}) {
+    const PoolHandle pool = make_pool(threads);
+    const SessionHandle session = make_session(model, pool.get());
+    expect_right(session.get(), 1, 5, 1);
+    for (std::int64_t n = kMostRows; n >= 1; --n) {
+      EXPECT_EQ(set_shapes(session.get(), {n, 5}, {n}), "no error");
+      EXPECT_EQ(session_input_info(session.get(), 1)->shape[0], n);
+      EXPECT_EQ(session_input_info(session.get(), 1)->bytes, 4 * n);
+      expect_right(session.get(), n, 5, static_cast<float>(n));
+      expect_right(session.get(), n, 5, 2, 1);
+    }
+  }
+}
+
+TEST(RangesOfShapes, MayBeginInTheMiddle) {
+  RangedModel ranged;
+  ranged.plan().usual = 1;
+  const ModelHandle model = open(ranged);
+  EXPECT_EQ(model_input(model.get(), 0)->shape[0], 2);
+  EXPECT_EQ(model_output(model.get(), 0)->bytes, 40);
+  const PoolHandle pool = make_pool(2);
+  const SessionHandle session = make_session(model, pool.get());
+  expect_right(session.get(), 2, 5, 1);
+  EXPECT_EQ(set_shapes(session.get(), {1, 5}, {}), "no error");
+  expect_right(session.get(), 1, 5, 1);
+}
+
+TEST(RangesOfShapes, ThatDoNotFitLeaveTheSessionAsItWas) {
+  RangedModel ranged;
+  const ModelHandle model = open(ranged);
+  const PoolHandle pool = make_pool(2);
+  const SessionHandle session = make_session(model, pool.get());
+  for (const std::int64_t n : {7, 1}) {
+    EXPECT_EQ(set_shapes(session.get(), {n, 5}, {}), "no error");
+    EXPECT_EQ(set_shapes(session.get(), {65, 5}, {}), "input \"x\" is 65x5; n is 1..64");
+    EXPECT_EQ(set_shapes(session.get(), {0, 5}, {}), "input \"x\" is 0x5; n is 1..64");
+    EXPECT_EQ(set_shapes(session.get(), {32, 5}, {24}), "input \"mask\" is 24; with input \"x\" 32x5 it must be 32");
+    EXPECT_EQ(set_shapes(session.get(), {32, 6}, {}), "input \"x\" is 32x6; it must be 32x5");
+    expect_right(session.get(), n, 5, 1);
+  }
+}
+
+TEST(RangesOfShapes, SayTheirStep) {
+  RangedModel ranged;
+  ranged.plan().sizes[0] = {"n", 0, 0, {}, 1, 64, 3};
+  const ModelHandle model = open(ranged);
+  const PoolHandle pool = make_pool(1);
+  const SessionHandle session = make_session(model, pool.get());
+  EXPECT_EQ(set_shapes(session.get(), {4, 5}, {}), "no error");
+  EXPECT_EQ(set_shapes(session.get(), {5, 5}, {}), "input \"x\" is 5x5; n is 1..64:3");
+}
+
+/// Changes the rows `times` at random, and runs at some.
+void change_rows_at_random(whet_session* session, int times, std::uint64_t seed) {
+  Rng rng(seed);
+  for (int time = 0; time < times; ++time) {
+    const std::int64_t n = rng.between(1, kMostRows);
+    const std::int64_t x[] = {n, 5}, mask[] = {rng.chance(0.1) ? n + 1 : n};
+    const std::int64_t* const shapes[] = {x, mask};
+    whet_error error;
+    ASSERT_EQ(session_set_shapes(session, shapes, &error), mask[0] == n ? 0 : -1);
+    if (mask[0] == n && rng.chance(0.1)) expect_right(session, n, 5, 3, rng.chance(0.5));
+  }
+}
+
+TEST(RangesOfShapes, ChangeTenThousandTimesWithoutAnAllocationAfterReserve) {
+  RangedModel ranged;
+  const ModelHandle model = open(ranged);
+  const PoolHandle pool = make_pool(2);
+  const SessionHandle session = make_session(model, pool.get());
+  whet_error error;
+  ASSERT_EQ(session_reserve(session.get(), nullptr, &error), 0) << error.message;
+  change_rows_at_random(session.get(), 100, 1);
+  const Memory before;
+  change_rows_at_random(session.get(), testing::random_cases(10000), 2);
+  if (!testing::kSanitized) {
+    EXPECT_EQ(Memory(), before);
+  }
+}
+
+TEST(RangesOfShapes, OfTwoSessionsOfAModelDifferAtTheSameTime) {
+  RangedModel ranged;
+  const ModelHandle model = open(ranged);
+  std::vector<std::thread> threads;
+  for (std::uint64_t t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      const PoolHandle pool = make_pool(1 + t % 2);
+      const SessionHandle session = make_session(model, pool.get());
+      change_rows_at_random(session.get(), 300, t);
+    });
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(RangesOfShapes, OfADamagedPlanAreASentence) {
+  RangedModel ranged;
+  ranged.plan().functions[1].numbers[3].a = 8;  // the mask is read twice as far
+  const ModelHandle model = open(ranged);
+  const PoolHandle pool = make_pool(1);
+  const SessionHandle session = make_session(model, pool.get());
+  EXPECT_EQ(set_shapes(session.get(), {7, 5}, {}),
+            "the model's plan: argument 2 is place 2, number 1, offset 0, 56 bytes; expected an aligned range inside "
+            "the 28 bytes there");
+  expect_right(session.get(), 1, 5, 1);
 }
 
 }  // namespace shapes_test

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "artifact/sized_plan.h"
 #include "base/counted.h"
 #include "base/parallel.h"
+#include "base/rng.h"
 #include "device/remote/cpu/remote_model.h"
 #include "machine/detect.h"
 #include "machine/placement.h"
@@ -219,10 +221,10 @@ namespace {
 /// Plans that a library may have: each is compiled for itself.
 constexpr std::size_t kMostChoices = 64;
 
-Result<std::vector<ModelSize>> listed_sizes(const std::vector<WantedSize>& wanted) {
-  WHET_RETURN_IF_ERROR(check_listed(wanted));
+Result<std::vector<ModelSize>> model_sizes(const std::vector<WantedSize>& wanted) {
   std::vector<ModelSize> sizes;
-  for (const WantedSize& size : wanted) sizes.push_back({size.name, 0, 0, size.listed});
+  for (const WantedSize& size : wanted)
+    sizes.push_back({size.name, 0, 0, size.listed, size.range.min, size.range.max, size.range.step});
   const std::size_t choices = variant_count(sizes);
   if (choices <= kMostChoices && sizes.size() <= kMaxSizes) return sizes;
   return Error{
@@ -233,6 +235,44 @@ Result<std::vector<ModelSize>> listed_sizes(const std::vector<WantedSize>& wante
       ErrorKind::wrong_use};
 }
 
+/// With what a user types where a range is no way.
+Error with_lists(Error error, const std::vector<WantedSize>& sizes) {
+  for (const WantedSize& size : sizes)
+    if (size.listed.empty()) error.message += " --sizes '" + listed_instead(size) + "'";
+  return error;
+}
+
+/// By kernels that take their sizes when they run.
+Result<CompileReport> compile_ranges(const SizedModel& model, const std::vector<ModelSize>& sizes,
+                                     const InputFiles& files, const RecordOptions& records, const Target& target,
+                                     const std::string& output, const CompileOptions& compiling) {
+  if (!target.is_cpu())
+    return with_lists({fmt::format("{} has no sized kernels; name the sizes:", target.kind()), ErrorKind::wrong_use},
+                      model.sizes);
+  const std::shared_ptr<const RecordBase> base = choose_base(records.base, target, records.tell);
+  const double begin = seconds_now();
+  const ReadAtSizes read = [&](const SizeValues& values) -> Result<FusedGraph> {
+    WHET_TRY(const ModelOptions at, model.at(values));
+    return load_fused(at, files, records.rounding.passes());
+  };
+  WHET_TRY(const Family family, family_of_ranges(model.sizes, read));
+  const double reading = seconds_now() - begin;
+  tell(records.tell,
+       fmt::format("{}: {}; {} of {} sizes were read in {:.1f} s", to_text(family.sizes),
+                   counted(std::ssize(family.variants), "variant"), family.checked, family.points, reading));
+  RecordsRead known;
+  if (!records.file.empty()) {
+    WHET_TRY(known, records_of(family.variants.back().fused, records, target));
+  }
+  Result<CompileReport> report =
+      compile_family(family, sizes, best_known(&known.records, *base, target, records.rounding.schedules()), target,
+                     output, compiling);
+  if (!report.ok() && report.error().kind == ErrorKind::unsupported)
+    return with_lists({report.error().message + "; name the sizes:", ErrorKind::unsupported}, model.sizes);
+  if (report.ok()) report->total_seconds += reading;
+  return report;
+}
+
 }  // namespace
 
 Result<CompileReport> compile_sizes_with_records(const ModelOptions& options, const InputFiles& files,
@@ -241,7 +281,8 @@ Result<CompileReport> compile_sizes_with_records(const ModelOptions& options, co
   WHET_RETURN_IF_ERROR(records.rounding.check(target));
   WHET_RETURN_IF_ERROR(records.base.check());
   WHET_TRY(const SizedModel model, sized_model(options, files));
-  WHET_TRY(const std::vector<ModelSize> sizes, listed_sizes(model.sizes));
+  WHET_TRY(const std::vector<ModelSize> sizes, model_sizes(model.sizes));
+  if (has_ranges(model.sizes)) return compile_ranges(model, sizes, files, records, target, output, compiling);
   const auto load = [&](std::size_t choice) -> Result<FusedGraph> {
     WHET_TRY(const ModelOptions at, model.at(values_at(sizes, choice)));
     return load_fused(at, files, records.rounding.passes());
@@ -291,11 +332,124 @@ std::string sizes_text(const OpenedModel& model) {
   return text;
 }
 
-std::vector<std::vector<std::int64_t>> choices_of(const OpenedModel& model) {
-  const std::vector<ModelSize> sizes = model.sizes();
+namespace {
+
+/// Each combination of the values of listed sizes, and of some of ranges.
+std::vector<std::vector<std::int64_t>> combinations(
+    std::vector<ModelSize> sizes, const std::function<std::vector<std::int64_t>(const ModelSize&)>& values_of) {
+  for (ModelSize& size : sizes)
+    if (size.is_range()) size.values = values_of(size);
   std::vector<std::vector<std::int64_t>> choices;
   for (std::size_t choice = 0; choice < variant_count(sizes); ++choice) choices.push_back(values_at(sizes, choice));
   return choices;
+}
+
+/// The largest value of a range that is not larger.
+std::int64_t value_below(const ModelSize& size, std::int64_t most) {
+  return size.min + (std::min(most, size.max) - size.min) / size.step * size.step;
+}
+
+template <typename T>
+std::vector<T> each_once(std::vector<T> values) {
+  std::ranges::sort(values);
+  values.erase(std::ranges::unique(values).begin(), values.end());
+  return values;
+}
+
+std::vector<std::int64_t> ends_of(const ModelSize& size) { return each_once(std::vector{size.min, size.max}); }
+
+std::vector<std::int64_t> ends_and_middle_of(const ModelSize& size) {
+  return each_once(std::vector{size.min, value_below(size, (size.min + size.max) / 2), size.max});
+}
+
+std::vector<std::int64_t> ends_and_powers_of(const ModelSize& size) {
+  std::vector<std::int64_t> values = ends_of(size);
+  for (std::int64_t power = 1; power < size.max; power *= 2)
+    if (power > size.min) values.push_back(value_below(size, power));
+  return each_once(std::move(values));
+}
+
+bool is_ranged(const std::vector<ModelSize>& sizes) { return std::ranges::any_of(sizes, &ModelSize::is_range); }
+
+}  // namespace
+
+std::vector<std::vector<std::int64_t>> choices_of(const OpenedModel& model) {
+  constexpr std::size_t kMany = 32;
+  const std::vector<ModelSize> sizes = model.sizes();
+  const std::vector<std::vector<std::int64_t>> choices = combinations(sizes, ends_and_powers_of);
+  return choices.size() > kMany && is_ranged(sizes) ? combinations(sizes, ends_and_middle_of) : choices;
+}
+
+namespace {
+
+std::vector<std::int64_t> all_of(std::int64_t min, std::int64_t max, std::int64_t step) {
+  std::vector<std::int64_t> values;
+  for (std::int64_t value = min; value <= max; value += step) values.push_back(value);
+  return values;
+}
+
+bool has_value(const ModelSize& size, std::int64_t value) {
+  if (!size.is_range()) return std::ranges::find(size.values, value) != size.values.end();
+  return value >= size.min && value <= size.max && (value - size.min) % size.step == 0;
+}
+
+/// The values of a size that are asked for.
+Result<std::vector<std::int64_t>> values_of(const WantedSize& wanted, const ModelSize& size) {
+  const SizeRange& range = wanted.range;
+  std::vector<std::int64_t> values = wanted.listed.empty() ? all_of(range.min, range.max, range.step) : wanted.listed;
+  for (const std::int64_t value : values)
+    if (!has_value(size, value))
+      return Error{fmt::format("--sizes {}={}: the library has no {}; its {} is {}", wanted.name, to_text(wanted),
+                               value, size.name, to_text(size)),
+                   ErrorKind::wrong_use};
+  return values;
+}
+
+/// The sizes with the values that are asked for as lists.
+Result<std::vector<ModelSize>> with_values(std::vector<ModelSize> sizes, const std::vector<std::string>& entries) {
+  constexpr std::string_view kAll = "=all";
+  std::vector<std::string> others, names;
+  for (const ModelSize& size : sizes) names.push_back(size.name);
+  const auto find = [&](const std::string& name) { return std::ranges::find(sizes, name, &ModelSize::name); };
+  for (const std::string& entry : entries) {
+    const auto size = entry.ends_with(kAll) ? find(entry.substr(0, entry.size() - kAll.size())) : sizes.end();
+    if (size == sizes.end())
+      others.push_back(entry);
+    else if (size->is_range())
+      size->values = all_of(size->min, size->max, size->step);
+  }
+  WHET_TRY(const std::vector<WantedSize> wanted, parse_sizes(others));
+  for (const WantedSize& each : wanted) {
+    const auto size = find(each.name);
+    if (size == sizes.end())
+      return Error{fmt::format("--sizes {}={}: the library has no size \"{}\"; its sizes are {}", each.name,
+                               to_text(each), each.name, fmt::join(names, ", ")),
+                   ErrorKind::wrong_use};
+    WHET_TRY(size->values, values_of(each, *size));
+  }
+  constexpr std::size_t kMost = 1000000;
+  const std::size_t count = variant_count(sizes);
+  if (count <= kMost) return sizes;
+  return Error{fmt::format("--sizes: these are {} choices; {} are checked at most", count, kMost),
+               ErrorKind::wrong_use};
+}
+
+}  // namespace
+
+Result<std::vector<std::vector<std::int64_t>>> choices_to_check(const OpenedModel& model, std::uint64_t seed,
+                                                                const std::vector<std::string>& entries) {
+  constexpr int kSeeded = 16;
+  WHET_TRY(const std::vector<ModelSize> sizes, with_values(model.sizes(), entries));
+  std::vector<std::vector<std::int64_t>> choices = combinations(sizes, ends_of);
+  if (!is_ranged(sizes)) return choices;
+  Rng rng(seed);
+  for (int i = 0; i < kSeeded; ++i) {
+    std::vector<std::int64_t>& choice = choices.emplace_back();
+    for (const ModelSize& size : sizes)
+      choice.push_back(size.is_range() ? value_below(size, rng.between(size.min, size.max))
+                                       : size.values[static_cast<std::size_t>(rng.below(std::ssize(size.values)))]);
+  }
+  return each_once(std::move(choices));
 }
 
 std::vector<std::string> strangers_of(const std::string& file, const Records& records, const FusedGraph& fused,

@@ -77,8 +77,9 @@ Result<DeviceName> device_for(const std::string& device, const Target&);
 Result<CompileReport> compile_with_records(const FusedGraph&, const RecordOptions&, const Target&,
                                            const std::string& output, const CompileOptions& = {});
 
-/// The same of a model at each choice of its listed sizes, in one library; a session begins at the smallest. Ranges are
-/// refused. Notes on records that serve no task are left out.
+/// The same of a model for several sizes, in one library; a session begins at the smallest. Where all are listed each choice is compiled
+/// for itself; kernels of ranges take their sizes when they run, and plans of records and chains of kernels are left out. Notes on
+/// records that serve no task are left out.
 Result<CompileReport> compile_sizes_with_records(const ModelOptions&, const InputFiles&, const RecordOptions&,
                                                  const Target&, const std::string& output, const CompileOptions& = {});
 
@@ -87,8 +88,13 @@ Result<CompileReport> compile_sizes_with_records(const ModelOptions&, const Inpu
 Status choose_shapes(OpenedModel&, const ModelOptions&, const InputFiles&);
 /// "x.0 = 4, n = 32": the sizes that are set; "" where there are none.
 std::string sizes_text(const OpenedModel&);
-/// The choices of sizes of a library for several, as set_sizes takes them; one without values where it is for one.
+/// The choices of sizes of a library for several, as set_sizes takes them; one without values where it is for one. Of ranges both ends
+/// and the powers of two between, of several ranges with many both ends and the middle.
 std::vector<std::vector<std::int64_t>> choices_of(const OpenedModel&);
+/// At which a library is checked: all listed choices, of ranges both ends and some seeded sizes. Sizes that `entries` name, as `--sizes`
+/// has it or as "n=all", have these values instead. Errors: a size or a value that the library has not; more than a million choices.
+Result<std::vector<std::vector<std::int64_t>>> choices_to_check(const OpenedModel&, std::uint64_t seed,
+                                                                const std::vector<std::string>& entries = {});
 
 /// Why records of a file serve no task of a network: a sentence for each reason, which begins with the file's name.
 std::vector<std::string> strangers_of(const std::string& file, const Records&, const FusedGraph&, const Target&,

@@ -189,11 +189,39 @@ TEST_F(CompileSizes, OfAConvolutionalNetworkHaveTheirWeightsOnce) {
   expect_weights_once("zoo:squeezenet_v1.1", kTarget, {"image=64"}, {64});
 }
 
-TEST_F(CompileSizes, RefusesRangesAndTooManyChoices) {
-  EXPECT_EQ(
-      compile({"batch=3..20"}).error().message,
-      "--sizes batch=3..20: libraries are compiled for sizes that are listed; name those that you need, as in --sizes "
-      "'batch={3,4,8,16,20}'");
+TEST_F(CompileSizes, RunsEverySizeOfARange) {
+  const Result<CompileReport> report = compile({"batch=1..9"});
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  const Result<Runnable> usual = open_runnable(runnable({}), {});
+  ASSERT_TRUE(usual.ok()) << usual.error().message;
+  EXPECT_EQ(sizes_text(usual->model), "batch = 1");
+  EXPECT_EQ(choices_of(usual->model), (std::vector<std::vector<std::int64_t>>{{1}, {2}, {4}, {8}, {9}}));
+  const std::vector<std::vector<std::int64_t>> checked = choices_to_check(usual->model, 0).value();
+  EXPECT_EQ(checked.front(), std::vector<std::int64_t>{1});
+  EXPECT_EQ(checked.back(), std::vector<std::int64_t>{9});
+  EXPECT_EQ(choices_to_check(usual->model, 0, {"batch=all"})->size(), 9u);
+  EXPECT_EQ(*choices_to_check(usual->model, 0, {"batch=3,5"}), (std::vector<std::vector<std::int64_t>>{{3}, {5}}));
+  EXPECT_EQ(choices_to_check(usual->model, 0, {"batch=3..10"}).error().message,
+            "--sizes batch=3..10: the library has no 10; its batch is 1..9");
+  EXPECT_EQ(choices_to_check(usual->model, 0, {"n=3"}).error().message,
+            "--sizes n={3}: the library has no size \"n\"; its sizes are batch");
+  for (int n = 1; n <= 9; ++n)
+    EXPECT_EQ(sizes_text(open_runnable(runnable({"data=" + std::to_string(n) + "x784"}), {})->model),
+              "batch = " + std::to_string(n));
+  EXPECT_EQ(open_runnable(runnable({"data=10x784"}), {}).error().message, "input \"data\" is 10x784; batch is 1..9");
+}
+
+TEST_F(CompileSizes, RefusesRangesOfGpus) {
+  ModelOptions model;
+  model.model = "zoo:mlp";
+  model.sizes = {"batch=3..20"};
+  EXPECT_EQ(compile_sizes_with_records(model, {}, options_, *parse_target("cuda -arch=sm_86 -sms=7"), library())
+                .error()
+                .message,
+            "cuda has no sized kernels; name the sizes: --sizes 'batch={3,4,8,16,20}'");
+}
+
+TEST_F(CompileSizes, RefusesTooManyChoices) {
   std::string many = "batch=1";
   for (int n = 2; n <= 65; ++n) many += "," + std::to_string(n);
   EXPECT_EQ(

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <numeric>
@@ -414,22 +415,65 @@ Result<SizedModel> sized_model(const ModelOptions& options, const InputFiles& fi
   return sized;
 }
 
-Status check_listed(const std::vector<WantedSize>& sizes) {
-  for (const WantedSize& size : sizes) {
-    if (!size.listed.empty()) continue;
-    constexpr std::size_t kMost = 12;
-    WantedSize instead{size.name, size.range, {size.range.min}};
-    for (std::int64_t power = 1; power < size.range.max; power *= 2)
-      if (power > size.range.min && (power - size.range.min) % size.range.step == 0 && instead.listed.size() < kMost)
-        instead.listed.push_back(power);
-    if (size.range.max > size.range.min) instead.listed.push_back(size.range.max);
-    return Error{
-        fmt::format("--sizes {0}={1}: libraries are compiled for sizes that are listed; name those that you need, as "
-                    "in --sizes '{0}={2}'",
-                    size.name, to_text(size), to_text(instead)),
-        ErrorKind::wrong_use};
-  }
+std::string listed_instead(const WantedSize& size) {
+  constexpr std::size_t kMost = 12;
+  WantedSize instead{size.name, size.range, {size.range.min}};
+  for (std::int64_t power = 1; power < size.range.max; power *= 2)
+    if (power > size.range.min && (power - size.range.min) % size.range.step == 0 && instead.listed.size() < kMost)
+      instead.listed.push_back(power);
+  if (size.range.max > size.range.min) instead.listed.push_back(size.range.max);
+  return size.name + "=" + to_text(instead);
+}
+
+bool has_ranges(const std::vector<WantedSize>& sizes) {
+  return std::any_of(sizes.begin(), sizes.end(), [](const WantedSize& size) { return size.listed.empty(); });
+}
+
+namespace {
+
+/// So that a model is read in seconds or minutes.
+Status check_counts(const std::vector<WantedSize>& sizes) {
+  constexpr std::int64_t kMostValues = 65536;
+  for (const WantedSize& size : sizes)
+    if (const std::int64_t count = (size.range.max - size.range.min) / size.range.step + 1; count > kMostValues)
+      return Error{
+          fmt::format("--sizes {}={}: these are {} values; {} are read at most: give a step, as in {}={}..{}:{}",
+                      size.name, to_text(size), count, kMostValues, size.name, size.range.min, size.range.max,
+                      (count + kMostValues - 1) / kMostValues * size.range.step),
+          ErrorKind::wrong_use};
   return ok_status();
+}
+
+/// The sizes with one value for each that is listed, in all combinations.
+std::vector<std::vector<SizeRange>> ranges_of_choices(const std::vector<WantedSize>& sizes) {
+  std::vector<std::vector<SizeRange>> choices = {{}};
+  for (const WantedSize& size : sizes) {
+    std::vector<std::vector<SizeRange>> longer;
+    for (const std::vector<SizeRange>& choice : choices) {
+      if (size.listed.empty()) longer.push_back(choice), longer.back().push_back(size.range);
+      for (const std::int64_t value : size.listed)
+        longer.push_back(choice), longer.back().push_back({size.name, value, value, 1});
+    }
+    choices = std::move(longer);
+  }
+  return choices;
+}
+
+}  // namespace
+
+Result<Family> family_of_ranges(const std::vector<WantedSize>& sizes, const ReadAtSizes& read) {
+  WHET_RETURN_IF_ERROR(check_counts(sizes));
+  FamilyOptions how;
+  how.in_place = false;
+  Family family;
+  for (const WantedSize& size : sizes) family.sizes.push_back(size.range);
+  for (const std::vector<SizeRange>& choice : ranges_of_choices(sizes)) {
+    ReadAhead ahead(read, sizes_to_read(choice, how));
+    WHET_TRY(Family of_choice, find_family(choice, [&](const SizeValues& values) { return ahead.at(values); }, how));
+    family.points += of_choice.points, family.checked += of_choice.checked;
+    std::move(of_choice.variants.begin(), of_choice.variants.end(), std::back_inserter(family.variants));
+  }
+  return family;
 }
 
 Result<Family> load_family(const ModelOptions& options, const PassOptions& passes, const FamilyOptions& how) {
@@ -440,14 +484,7 @@ Result<Family> load_family(const ModelOptions& options, const PassOptions& passe
     WHET_TRY(const ModelOptions at, model.at(values));
     return load_fused(at, files, passes);
   };
-  constexpr std::int64_t kMostValues = 65536;
-  for (const WantedSize& size : wanted)
-    if (const std::int64_t count = (size.range.max - size.range.min) / size.range.step + 1; count > kMostValues)
-      return Error{
-          fmt::format("--sizes {}={}: these are {} values; {} are read at most: give a step, as in {}={}..{}:{}",
-                      size.name, to_text(size), count, kMostValues, size.name, size.range.min, size.range.max,
-                      (count + kMostValues - 1) / kMostValues * size.range.step),
-          ErrorKind::wrong_use};
+  WHET_RETURN_IF_ERROR(check_counts(wanted));
   const bool is_listed =
       std::any_of(wanted.begin(), wanted.end(), [](const auto& size) { return size.listed.size() > 1; });
   if (!is_listed) {

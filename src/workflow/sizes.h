@@ -57,8 +57,13 @@ struct SizedModel {
 /// The sizes that the options name, then those that the file bounds. Errors: those of load_family that concern names.
 Result<SizedModel> sized_model(const ModelOptions&, const InputFiles&);
 
-/// Refuses ranges, with a list that may be given instead.
-Status check_listed(const std::vector<WantedSize>&);
+/// "n={1,2,4,8,16}": a list that may be given instead of a range.
+std::string listed_instead(const WantedSize&);
+/// Whether some size is a range.
+bool has_ranges(const std::vector<WantedSize>&);
+/// A model at all values of its sizes, as one library has it: variants of ranges for each choice of the values that are listed, without
+/// concatenations in place. Errors: of find_family; more values than are read.
+Result<Family> family_of_ranges(const std::vector<WantedSize>&, const ReadAtSizes& read);
 
 /// A model for all sizes that its options name. Sizes that the file bounds and nothing names have their whole range. A dimension that the
 /// file has fixed may be named too, where all nodes follow (ranges/follow.h); the first one stands for those of other inputs.

@@ -290,6 +290,26 @@ void add_schedules(Seeds& seeds) {
   }
 }
 
+/// y[n, 4] of x[n, 4], n in 2..16, by a kernel that reads n.
+void add_plan_of_range(Seeds& seeds) {
+  ModelPlan plan;
+  plan.name = "net", plan.entries = 1, plan.tuned_threads = 2;
+  plan.inputs = {{"x", 0, {16, 4}, 256}};
+  plan.outputs = {{"y", 0, {16, 4}, 256}};
+  ModelPlan::Step kernel;
+  kernel.arguments = {{PlanPlace::sizes, 0, 0, 8}, {PlanPlace::input, 0, 0, 256}, {PlanPlace::output, 0, 0, 256}};
+  plan.steps = {kernel};
+  PlanFunctions changing;
+  changing.slots = 1;
+  changing.numbers = {{PlanNumberOp::size, 0, 0}, {PlanNumberOp::constant, 0, 16}, {PlanNumberOp::mul, 1, 0}};
+  changing.fields = {{PlanFieldKind::extent, 0, 0},
+                     {PlanFieldKind::extent, 2, 0},
+                     {PlanFieldKind::bytes, 1, 2},
+                     {PlanFieldKind::bytes, 2, 2},
+                     {PlanFieldKind::value, 0, 0}};
+  seeds.add("plan", write_sized_plan({{{"n", 0, 0, {}, 2, 16, 1}}, {plan}, 0, {{0, {2}, {16}}}, {changing}}));
+}
+
 void add_plan(Seeds& seeds) {
   ModelPlan plan;
   plan.name = "net", plan.target = "cpu -mcpu=haswell", plan.required_isa = "avx2", plan.compiler = "0.1.0";
@@ -312,6 +332,7 @@ void add_plan(Seeds& seeds) {
   ModelPlan larger = plan;
   larger.inputs = {{"x", 0, {2, 4, 4}, 128}};
   seeds.add("plan", write_sized_plan({{{"x.0", 0, 0, {1, 2}}}, {plan, larger}, 0}));
+  add_plan_of_range(seeds);
 }
 
 /// One a kind (docs/formats/serve.md).
@@ -344,7 +365,7 @@ int main(int argc, char** argv) {
                            read(source / "src/records/testdata/v2.jsonl"));
   for (std::string line; std::getline(lines, line);) seeds.add("record", line);
   seeds.add("base", read(source / "src/records/testdata/v3.jsonl"));
-  for (const char* plan : {"plan_v1.bin", "plan_v2.bin", "plan_v2_device.bin"}) {
+  for (const char* plan : {"plan_v1.bin", "plan_v2.bin", "plan_v2_device.bin", "plan_v3.bin"}) {
     seeds.add("plan", read(source / "src/artifact/testdata" / plan));
   }
   for (const char* request : kRequests) seeds.add("serve", request);

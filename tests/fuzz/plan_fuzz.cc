@@ -57,6 +57,28 @@ bool runtime_reads(const std::string& plan) {
   return parse_model(aligned.data(), plan.size(), &view, &error) == 0;
 }
 
+/// The plans of ranges at the ends of their boxes, as the runtime makes them when shapes change.
+void evaluate(const std::string& plan) {
+  constexpr std::uint64_t kMost = 1 << 20;
+  std::vector<std::uint64_t> aligned(plan.size() / 8);
+  std::memcpy(aligned.data(), plan.data(), plan.size());
+  SizedView view;
+  whet_error error;
+  fuzz::require(parse_sizes(aligned.data(), plan.size(), &view, &error) == 0, "the runtime reads what whet wrote");
+  for (std::uint32_t b = 0; b < view.box_count() && b < 64; ++b) {
+    const std::uint32_t variant = view.boxes[b].variant;
+    ModelView stored;
+    fuzz::require(parse_variant(view, variant, nullptr, &stored, &error) == 0, "and its variants");
+    if (plan_at_bytes(view, variant, stored) > kMost) continue;
+    std::vector<std::uint64_t> memory((plan_at_bytes(view, variant, stored) + 7) / 8);
+    for (const std::int64_t* values : {view.low_of(b), view.high_of(b)}) {
+      PlanAt at;
+      if (plan_at(view, variant, stored, values, memory.data(), &at, &error) != 0)
+        fuzz::require_sentence(error.message);
+    }
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -72,5 +94,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fuzz::require(again.ok(), "a written plan is read");
   fuzz::require(to_text(*again) == to_text(*plan), "a written plan reads back as the same");
   fuzz::require(write_sized_plan(*again) == written, "a plan that was read is written as before");
+  if (!plan->sizes.empty()) evaluate(written);
   return 0;
 }

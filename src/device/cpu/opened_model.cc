@@ -78,7 +78,13 @@ class LoadedModel : public OpenedModel::Body {
     std::vector<ModelSize> sizes;
     for (std::uint32_t k = 0; has_sizes() && k < api().model_size_count(model); ++k) {
       const whet_size_info& size = *api().model_size(model, k);
-      sizes.push_back({size.name, size.input, size.dimension, {size.values, size.values + size.count}});
+      sizes.push_back({size.name,
+                       size.input,
+                       size.dimension,
+                       {size.values, size.values + size.count},
+                       size.min,
+                       size.max,
+                       size.step});
     }
     return sizes;
   }

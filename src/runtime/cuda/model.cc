@@ -195,6 +195,9 @@ int make_variants(CudaModel& model, whet_error* error) {
   model.variants = static_cast<CudaModel**>(calloc(count, sizeof(CudaModel*)));
   if (model.sizes == nullptr || model.variants == nullptr) return whet_fail(error, "no memory to open the model");
   for (std::uint32_t v = 0; v < count; ++v) {
+    if (model.plans.changes(v)) {
+      return whet_fail(error, "the model's plan: variant %u has kernels for several sizes; its runtime knows none", v);
+    }
     if (v == model.plans.usual()) {
       model.variants[v] = &model;
       continue;
@@ -286,10 +289,7 @@ int cuda_device_count(const CudaModelImage& image, const CudaDriver& driver, std
 }
 
 ModelShapes cuda_model_shapes(const CudaModel& model) {
-  const auto inputs_at = [](const void* of, std::uint32_t variant) -> const whet_tensor_info* {
-    return static_cast<const CudaModel*>(of)->variants[variant]->inputs;
-  };
-  return {&model.plans, model.sizes, model.info.inputs, inputs_at, &model};
+  return {&model.plans, model.sizes, model.inputs, model.info.inputs};
 }
 
 int check_usable(const CudaModel& model, whet_error* error) {

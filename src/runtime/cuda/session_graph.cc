@@ -21,6 +21,8 @@ CUdeviceptr address_of(const CudaSession& s, const PlanArgument& a) {
       return device_address(s, s.inputs[a.index]) + a.offset;
     case PlanPlace::output:
       return device_address(s, s.outputs[a.index]) + a.offset;
+    case PlanPlace::sizes:  // of sized kernels, which are for the CPU alone
+      break;
   }
   return 0;
 }

@@ -1,15 +1,17 @@
 #include "runtime/cuda/sized_session.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 namespace whet {
 
 struct CudaSizedSession {
   CudaModel* model;
   whet_pool* pool;
-  std::uint32_t at;     // the variant that is set
-  CudaSession** made;   // of each variant; null: none yet, or no more
-  std::uint64_t* used;  // when each was set last
+  std::uint32_t at;               // the variant that is set,
+  std::int64_t sizes[kMaxSizes];  // and its sizes
+  CudaSession** made;             // of each variant; null: none yet, or no more
+  std::uint64_t* used;            // when each was set last
   std::uint64_t clock;
 };
 
@@ -38,8 +40,11 @@ void forget_the_oldest(CudaSizedSession& s) {
   }
 }
 
-int find(const CudaSizedSession& s, const std::int64_t* const* shapes, std::uint32_t* variant, whet_error* error) {
-  return find_variant(cuda_model_shapes(*s.model), s.at, shapes, variant, error);
+int find(const CudaSizedSession& s, const std::int64_t* const* shapes, std::int64_t* sizes, std::uint32_t* variant,
+         whet_error* error) {
+  const ModelShapes model = cuda_model_shapes(*s.model);
+  if (find_sizes(model, s.sizes, shapes, sizes, variant, error) != 0) return -1;
+  return check_shapes(model, s.model->variants[*variant]->inputs, shapes, error);
 }
 
 }  // namespace
@@ -52,6 +57,7 @@ int cuda_sized_session_create(CudaModel* model, whet_pool* pool, CudaSizedSessio
   s->model = model;
   s->pool = pool;
   s->at = model->plans.usual();
+  for (std::uint32_t k = 0; k < model->plans.size_count(); ++k) s->sizes[k] = model->plans.usual_values()[k];
   s->made = static_cast<CudaSession**>(calloc(count, sizeof(CudaSession*)));
   s->used = static_cast<std::uint64_t*>(calloc(count, sizeof(std::uint64_t)));
   const bool memory = s->made != nullptr && s->used != nullptr;
@@ -76,23 +82,29 @@ void cuda_sized_session_destroy(CudaSizedSession* s) {
 CudaSession* cuda_session_now(const CudaSizedSession* s) { return s->made[s->at]; }
 
 int cuda_session_set_shapes(CudaSizedSession* s, const std::int64_t* const* shapes, whet_error* error) {
+  std::int64_t sizes[kMaxSizes] = {};
   std::uint32_t variant = s->at;
   CudaSession* const before = cuda_session_now(s);
-  if (find(*s, shapes, &variant, error) != 0) return -1;
+  if (find(*s, shapes, sizes, &variant, error) != 0) return -1;
   if (variant == s->at) return 0;
   if (cuda_session_wait(before, error) != 0 || make(*s, variant, error) != 0) return -1;
   cuda_session_take_over(s->made[variant], before);
   s->at = variant;
+  memcpy(s->sizes, sizes, sizeof sizes);
   forget_the_oldest(*s);
   return 0;
 }
 
 int cuda_session_reserve(CudaSizedSession* s, const std::int64_t* const* shapes, whet_error* error) {
-  std::uint32_t largest = s->model->plans.variant_count() - 1, left = kMostKept - 1;  // and the one at hand
-  if (shapes != nullptr && find(*s, shapes, &largest, error) != 0) return -1;
+  const SizedView& plans = s->model->plans;
+  std::int64_t most[kMaxSizes], sizes[kMaxSizes];
+  std::uint32_t variant = 0, left = kMostKept - 1;  // and the one at hand
+  for (std::uint32_t k = 0; k < plans.size_count(); ++k) most[k] = plans.sizes[k].max;
+  if (shapes != nullptr && find(*s, shapes, most, &variant, error) != 0) return -1;
   if (cuda_session_wait(cuda_session_now(s), error) != 0) return -1;
-  for (std::uint32_t v = largest + 1; v-- > 0 && left > 0;) {
-    if (!is_within(s->model->plans, v, largest)) continue;
+  for (std::uint32_t b = plans.box_count(); b-- > 0 && left > 0;) {
+    if (!largest_within(plans, b, most, sizes)) continue;
+    const std::uint32_t v = plans.boxes[b].variant;
     if (make(*s, v, error) != 0) return -1;
     if (v != s->at) --left;
   }

@@ -1,0 +1,234 @@
+// Libraries for ranges of sizes: what is read at each size is what runs there.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/rng.h"
+#include "base/testing/random_cases.h"
+#include "compiler/choose.h"
+#include "compiler/compile.h"
+#include "compiler/scratch.h"
+#include "compiler/testing/model_builder.h"
+#include "device/cpu/opened_model.h"
+#include "machine/detect.h"
+#include "ops/evaluate_graph.h"
+#include "passes/optimize.h"
+#include "ranges/testing/sized_graph.h"
+#include "tensor/compare.h"
+#include "whet/model.hpp"
+
+namespace whet {
+namespace family_test {
+
+using testing::ModelBuilder;
+using Build = std::function<Result<Graph>(const SizeValues&)>;
+
+/// A layer of an encoder on n tokens of 32, with attention of one head, sums, means over tokens, and a bias of the places.
+Graph encoder(std::int64_t n) {
+  ModelBuilder b(5);
+  const ValueId x = b.input("x", {n, 32});
+  const auto dense = [&](ValueId from, std::int64_t width) {
+    const std::int64_t rows = b.graph.value(from).type.shape[1];
+    return b.add(b.node(MatMulOperator{}, {from, b.constant({rows, width})}), b.constant({width}));
+  };
+  const ValueId scores = b.node(MatMulOperator{.transpose_b = true}, {dense(x, 32), dense(x, 32)});
+  const ValueId mixed = b.node(MatMulOperator{}, {b.node(SoftmaxOperator{1}, {scores}), dense(x, 32)});
+  const ValueId sum = b.add(x, dense(mixed, 32));
+  const ValueId mean = b.node(ReduceOperator{ReduceKind::mean, {1}, true}, {sum});
+  const ValueId centred = b.node(BinaryOperator{BinaryKind::sub}, {sum, mean});
+  const ValueId wide = dense(b.relu(dense(centred, 96)), 32);
+  b.graph.outputs = {b.add(wide, centred), b.node(ReduceOperator{ReduceKind::mean, {0}, true}, {wide})};
+  return b.graph;
+}
+
+/// Convolutions of pictures whose width is the size, padded, of stride 2, and pooled; a concatenation, a mean over all pixels.
+Graph pictures(std::int64_t batch, std::int64_t width) {
+  ModelBuilder b(6);
+  const ValueId x = b.input("x", {batch, 3, 12, width});
+  const ValueId stem = b.relu(b.conv(x, 16, 3));
+  const ValueId half = b.relu(b.conv(stem, 24, 3, 2));
+  const ValueId both = b.node(ConcatOperator{1}, {half, b.relu(b.conv(half, 16, 1))});
+  const PoolOperator pool{PoolKind::max, {2, 2}, {2, 2}, {1, 1}, {0, 0}, {0, 0}};
+  const ValueId pooled = b.node(pool, {both});
+  const ValueId mean = b.node(ReduceOperator{ReduceKind::mean, {2, 3}, true}, {pooled});
+  const ValueId rows = b.node(ReshapeOperator{{batch, 40}}, {mean});
+  b.graph.outputs = {b.node(SoftmaxOperator{1}, {b.node(MatMulOperator{}, {rows, b.constant({40, 10})})}), pooled};
+  return b.graph;
+}
+
+/// The model at the sizes that are set gives what the interpreter gives of the network that was read at them.
+void expect_answers(OpenedModel& model, const Graph& graph, const std::string& where) {
+  Rng rng(7);
+  std::vector<Tensor> inputs;
+  for (const ValueId id : graph.inputs) inputs.push_back(Tensor::random(graph.value(id).type, rng));
+  const std::vector<Tensor> values = evaluate_graph(graph, inputs).value();
+  const Result<std::vector<Tensor>> outputs = model.run(inputs);
+  ASSERT_TRUE(outputs.ok()) << outputs.error().message << where;
+  for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
+    const Tensor& want = values[graph.outputs[i].index()];
+    ASSERT_EQ((*outputs)[i].type(), want.type()) << where;
+    EXPECT_LE(compare((*outputs)[i], want).relative, 2e-5) << "output " << i << where;
+  }
+}
+
+class CompileFamily : public ::testing::Test {
+ protected:
+  CompileFamily() : scratch_(ScratchDirectory::make().value()) { choose("x86-64-v2"); }
+  void choose(const std::string& processor) {
+    target_ = parse_target("cpu -mcpu=" + processor + " -threads=2").value();
+    source_ = best_of(nullptr, target_);
+  }
+  std::string path() const { return scratch_.path() + "/ranges.so"; }
+
+  Result<CompileReport> compile(const std::vector<SizeRange>& ranges, const Build& build) {
+    FamilyOptions how;
+    how.in_place = false;
+    const auto read = [&](const SizeValues& at) -> Result<FusedGraph> {
+      WHET_TRY(Graph graph, build(at));
+      return optimize(std::move(graph), {});
+    };
+    WHET_TRY(family_, find_family(ranges, read, how));
+    std::vector<ModelSize> sizes;
+    for (const SizeRange& range : ranges) sizes.push_back({range.name, 0, 0, {}, range.min, range.max, range.step});
+    return compile_family(family_, sizes, source_, target_, path());
+  }
+
+  OpenedModel open(std::uint32_t threads) const {
+    OpenModelOptions options;
+    options.threads = threads;
+    return OpenedModel::open(path(), options).value();
+  }
+
+  /// At each of these sizes, forth and back.
+  void expect_right(const Build& build, std::vector<SizeValues> points) const {
+    for (const std::uint32_t threads : {1u, 2u}) {
+      OpenedModel model = open(threads);
+      for (int round = 0; round < 2; ++round) {
+        for (const SizeValues& at : points) {
+          const Status set = model.set_sizes(at);
+          ASSERT_TRUE(set.ok()) << set.error().message;
+          expect_answers(model, build(at).value(), " at " + to_text(family_.sizes, at));
+          if (::testing::Test::HasFatalFailure()) return;
+        }
+        std::reverse(points.begin(), points.end());
+      }
+    }
+  }
+  static std::vector<SizeValues> all_of(std::int64_t first, std::int64_t last) {
+    std::vector<SizeValues> points;
+    for (std::int64_t n = first; n <= last; ++n) points.push_back({n});
+    return points;
+  }
+
+  ScratchDirectory scratch_;
+  Target target_;
+  ScheduleSource source_;
+  Family family_;
+};
+
+TEST_F(CompileFamily, RunsAnEncoderOfEveryLength) {
+  const Build build = [](const SizeValues& at) -> Result<Graph> { return encoder(at[0]); };
+  for (const char* processor : {"skylake-avx512", "x86-64-v3", "x86-64-v2"}) {
+    choose(processor);
+    if (!can_run(target_).ok()) continue;
+    const Result<CompileReport> report = compile({{"x.0", 1, 40}}, build);
+    ASSERT_TRUE(report.ok()) << report.error().message;
+    ASSERT_EQ(report->sizes.size(), 1u);
+    EXPECT_TRUE(report->sizes[0].is_range());
+    EXPECT_EQ(report->variants.size(), family_.variants.size());
+    for (const TaskReport& task : report->tasks) EXPECT_EQ(task.note, "") << task.name << " on " << processor;
+    expect_right(build, all_of(1, 40));
+  }
+  OpenedModel model = open(2);
+  EXPECT_EQ(model.inputs()[0].type.shape, (Shape{1, 32})) << "it begins at the least";
+  EXPECT_EQ(model.set_sizes({41}).error().message, "input \"x\" is 41x?; x.0 is 1..40");
+}
+
+TEST_F(CompileFamily, RunsConvolutionsOfEveryWidth) {
+  const Build build = [](const SizeValues& at) -> Result<Graph> { return pictures(1, at[0]); };
+  const Result<CompileReport> report = compile({{"x.3", 12, 37}}, build);
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  expect_right(build, all_of(12, 37));
+}
+
+TEST_F(CompileFamily, RunsEveryBatchAndWidth) {
+  const Build build = [](const SizeValues& at) -> Result<Graph> { return pictures(at[0], at[1]); };
+  const Result<CompileReport> report = compile({{"x.0", 1, 5}, {"x.3", 12, 36, 8}}, build);
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_EQ(report->sizes[1].dimension, 3u);
+  std::vector<SizeValues> points;
+  for (std::int64_t n = 1; n <= 5; ++n)
+    for (std::int64_t w = 12; w <= 36; w += 8) points.push_back({n, w});
+  expect_right(build, points);
+  EXPECT_EQ(open(1).set_sizes({2, 13}).error().message, "input \"x\" is 2x?x?x13; x.3 is 12..36:8");
+}
+
+TEST_F(CompileFamily, HasTheWeightsOfOneSizeWhereOneVariantServesAll) {
+  const Build build = [](const SizeValues& at) -> Result<Graph> { return encoder(at[0]); };
+  const Result<CompileReport> all = compile({{"x.0", 17, 40}}, build);
+  ASSERT_TRUE(all.ok()) << all.error().message;
+  ASSERT_EQ(family_.variants.size(), 1u);
+  const Result<CompileReport> largest =
+      compile_model(optimize(encoder(40), {}).value(), source_, target_, scratch_.path() + "/one.so");
+  ASSERT_TRUE(largest.ok());
+  EXPECT_EQ(all->weights_bytes, largest->weights_bytes);
+  EXPECT_LE(all->arena_bytes, largest->arena_bytes + 4096);
+}
+
+/// Random networks at their ends and some sizes between. What cannot be a range is refused with a sentence.
+TEST_F(CompileFamily, RunsRandomNetworks) {
+  int compiled = 0;
+  const int cases = testing::random_cases(24);
+  for (int k = 0; k < cases && !::testing::Test::HasFailure(); ++k) {
+    const auto seed = static_cast<std::uint64_t>(k);
+    const Build build = [&](const SizeValues& at) {
+      return testing::random_sized_graph(seed, {at[0], testing::kLeastSize + 3});
+    };
+    const Result<CompileReport> report = compile({{"n", testing::kLeastSize, testing::kLeastSize + 24}}, build);
+    if (!report.ok()) {
+      EXPECT_FALSE(report.error().message.empty());
+      continue;
+    }
+    SCOPED_TRACE("seed " + std::to_string(k));
+    ++compiled;
+    OpenedModel model = open(1 + static_cast<std::uint32_t>(k) % 2);
+    for (std::int64_t n = testing::kLeastSize; n <= testing::kLeastSize + 24; n += n % 5 == 0 ? 4 : 1) {
+      const Status set = model.set_sizes({n});
+      ASSERT_TRUE(set.ok()) << set.error().message;
+      expect_answers(model, build({n}).value(), " at " + std::to_string(n));
+    }
+  }
+  EXPECT_GE(compiled, cases / 2);
+}
+
+TEST_F(CompileFamily, IsForProcessorsAlone) {
+  target_ = parse_target("cuda -arch=sm_86 -sms=7").value();
+  const Build build = [](const SizeValues& at) -> Result<Graph> { return encoder(at[0]); };
+  EXPECT_EQ(compile({{"x.0", 1, 4}}, build).error().message, "cuda has no sized kernels; name the sizes");
+}
+
+TEST_F(CompileFamily, ChangesItsShapesFromCpp) {
+  const Build build = [](const SizeValues& at) -> Result<Graph> { return encoder(at[0]); };
+  ASSERT_TRUE(compile({{"x.0", 1, 20}}, build).ok());
+  const rt::Model model(path());
+  ASSERT_EQ(model.sizes().size(), 1u);
+  EXPECT_EQ(model.sizes()[0].count, 0u);
+  EXPECT_EQ(model.sizes()[0].step, 1);
+  rt::Session session(model);
+  session.reserve();
+  for (const std::int64_t n : {3, 20, 1, 7}) {
+    session.set_shapes({{n, 32}});
+    EXPECT_EQ(session.output_shape(0), (std::vector<std::int64_t>{n, 32}));
+    const std::vector<float> x(static_cast<std::size_t>(n * 32), 0.25f);
+    session.set_input(0, x.data());
+    session.run();
+  }
+  EXPECT_THROW(session.set_shapes({{21, 32}}), rt::Error);
+}
+
+}  // namespace family_test
+}  // namespace whet
