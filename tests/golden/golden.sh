@@ -42,6 +42,7 @@ page_help() {
 page_models() {
   show tasks blazeface_front.onnx "${target[@]}"
   show tasks zoo:mlp "${target[@]}" --json
+  show tasks zoo:mlp "${target[@]}" --op dense
   show space blazeface_front.onnx --task 0 "${target[@]}"
   show explain layout --model zoo:mlp
   show explain layout maxpool0 --model zoo:resnet-18
@@ -142,6 +143,9 @@ page_mistakes() {
   show tasks blazeface_front.onnx --entry main
   show tasks zoo:mlp --image 64
   show tasks zoo:mlp --layouts nchw
+  show tasks zoo:mlp --op cnov
+  show tasks zoo:mlp --op sofmax
+  show tasks zoo:mlp --alternatives --op dense
   show tasks zoo:mlp --target "cuda -model=h100" --threads 2
   show tasks blazeface_front.onnx --shape inputs=1x3x128x128
   show tasks zoo:mlp --input x.npy
