@@ -173,6 +173,7 @@ page_mistakes() {
   show tune zoo:mlp --finals a
   show tune zoo:mlp --per-task --scheduler gradient
   show run zoo:mlp --fill randon
+  show run zoo:mlp --fill ones --quiet --print-top 3
   show run zoo:mlp --input text.onnx
   show run zoo:mlp --fill ones -o out.txt
   show run zoo:mlp --fill ones -o nowhere/out.npy
