@@ -114,8 +114,15 @@ normalize_terminal() { sed -E 's/[0-9]+\.[0-9]{4}/0.0000/g; s/ +(0\.0000)/ \1/g'
 page_mistakes() {
   show
   show tnue
+  show tvmc tune zoo:mlp
+  show autotvm
+  show auto_scheduler
   show tune
   show tune zoo:mlp --trails 5
+  show tune zoo:mlp --tuner xgb
+  show tune zoo:mlp --n-trial 100
+  show tune zoo:mlp --target llvm -mcpu=haswell
+  show tasks zoo:mlp --target "llvm -mcpu=haswell"
   show tune zoo:mlp --trials many
   show tune zoo:mlp --trials -1
   show tune zoo:mlp --trials
