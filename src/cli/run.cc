@@ -111,7 +111,7 @@ void print_text(const OpenedModel& model, const std::vector<Tensor>& outputs, in
     const Summary s = summarise(outputs[i]);
     fmt::print("  {} {}: min {:.6g}, max {:.6g}, mean {:.6g}: {}\n", model.outputs()[i].name,
                to_string(outputs[i].type()), s.min, s.max, s.mean, first_values(outputs[i]));
-    print_top(outputs[i], top);
+    if (top > 0) print_top(outputs[i], top);
   }
 }
 
