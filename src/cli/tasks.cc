@@ -86,7 +86,7 @@ Result<std::vector<Numbered>> with_operators(const std::vector<Task>& tasks, con
 }
 
 /// "29 tasks", "20 of 29 tasks"
-std::string count_text(const std::vector<Numbered>& shown, const std::vector<Task>& tasks) {
+std::string shown_text(const std::vector<Numbered>& shown, const std::vector<Task>& tasks) {
   return (shown.size() < tasks.size() ? fmt::format("{} of ", shown.size()) : "") + counted(std::ssize(tasks), "task");
 }
 
@@ -201,7 +201,7 @@ Result<int> print_sized(const TasksCommand& command) {
       continue;
     }
     fmt::print("{}{} · {} · variant {}: {} · {} at {}\n", v > 0 ? "\n" : "", command.model.name(),
-               to_text(family.sizes), v + 1, boxes_text(family, variant), count_text(shown, tasks),
+               to_text(family.sizes), v + 1, boxes_text(family, variant), shown_text(shown, tasks),
                to_text(family.sizes, variant.at));
     print_table(shown, total);
     if (command.dag) print_dags(shown);
@@ -244,7 +244,7 @@ Result<int> run(const TasksCommand& command, const std::function<bool(const std:
     work += work_of(*task);
     ids += (ids.empty() ? "" : ",") + std::to_string(id);
   }
-  fmt::print("{} · {} for {} · {}\n", command.model.name(), count_text(shown, tasks), counted(kernels, "kernel"),
+  fmt::print("{} · {} for {} · {}\n", command.model.name(), shown_text(shown, tasks), counted(kernels, "kernel"),
              with_unit(work, "FLOP"));
   print_table(shown, total);
   if (command.dag) print_dags(shown);
