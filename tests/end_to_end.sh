@@ -67,6 +67,15 @@ case_answers() {
     "$whet" check "$models/ppocr_cls.onnx" --shape x=1x3x48x192 --fill ones --expect "$models/ppocr_cls.out.npy"
 }
 
+case_largest_values() {
+  # Of equal values the first; integers with all digits.
+  printf 'x = PLACEHOLDER [2, 3]\ny(i, j) = neg(x[i, j]) for i in 2, j in 3\nn(i, j): i32 = (i32(x[i, j])*1234567i32) for i in 2, j in 3\nreturn y, n\n' > own.dag
+  printf '\0\0\200\077\0\0\0\300\0\0\200\077\0\0\0\300\0\0\200\077\0\0\200\077' | npy '<f4' '(2, 3)' > x.npy
+  expect 0 "    1234567 at [0, 0]" "$whet" run own.dag --input x.npy --print-top 3
+  [ "$(grep -A 3 ' y ' out | tail -3)" = $'    2 at [0, 1]\n    2 at [1, 0]\n    -1 at [0, 0]' ] || { cat out; die "these are not the largest"; }
+  expect 0 '"value": 1234567' "$whet" run own.dag --input x.npy --print-top 100 --json
+  [ "$(grep -c '"value"' out)" -eq 12 ] || { cat out; die "more is asked for than there is: all 12 values"; }
+}
 case_older_processors() {
   for target in "cpu -mcpu=x86-64" "cpu -mcpu=haswell -threads=1"; do
     expect 0 "largest magnitude: yes" "$whet" check "${blazeface[@]}" "${blazeface_answers[@]}" --target "$target"

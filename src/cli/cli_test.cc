@@ -69,6 +69,21 @@ TEST(CommandLine, SuggestsTheNearestCommandOptionOrValue) {
   EXPECT_EQ(call({"eat", "an", "apple"}).code, kWrongUse);
   EXPECT_EQ(call({}).code, kWrongUse);
 }
+TEST(CommandLine, RefusesWhatStandsInFrontOfACommand) {
+  EXPECT_EQ(call({"aet", "sleep"}).error, "whet: unknown command \"aet\"; did you mean \"eat\"?\n");
+  EXPECT_EQ(call({"--numbr", "sleep"}).code, kWrongUse);
+}
+TEST(CommandLine, AnswersTheWordsOfTvm) {
+  EXPECT_EQ(call({"tvmc", "eat"}).error,
+            "whet: unknown command \"tvmc\"; its tune, compile and run are commands of whet, as in `whet tune MODEL` "
+            "(docs/from_tvm.md)\n");
+  EXPECT_EQ(call({"eat", "--n_trial=5"}).error,
+            "whet: eat: unknown option --n_trial; TVM's number of trials is `whet tune --trials N`, of all tasks "
+            "together\n");
+  EXPECT_EQ(call({"eat", "-mcpu=znver4"}).error,
+            "whet: eat: unknown option -mcpu; a target is one text in quotes, as in --target \"cpu -mcpu=znver4 "
+            "-threads=4\"\n");
+}
 TEST(CommandLine, HelpIsNoFailure) {
   EXPECT_EQ(call({"--help"}).code, kDone);
   EXPECT_EQ(call({"eat", "--help"}).code, kDone);

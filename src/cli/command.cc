@@ -20,6 +20,7 @@
 #include "cli/help.h"
 #include "cli/interrupt.h"
 #include "cli/terminal.h"
+#include "cli/tvm_words.h"
 #include "codegen/llvm_version.h"
 #include "target/kinds.h"
 
@@ -52,7 +53,9 @@ int refuse_leftovers(const CLI::App& app, const std::string& command, const std:
   for (const std::string& word : left) {
     if (!word.starts_with('-')) continue;
     const std::string name = before_equals(word), where = command.empty() ? "" : command + ": ";
-    return wrong_use({where + "unknown option " + name + did_you_mean(name, option_names(app))});
+    const std::string answer = instead_of_tvms(name);
+    return wrong_use(
+        {where + "unknown option " + name + (answer.empty() ? did_you_mean(name, option_names(app)) : answer)});
   }
   return refuse_use(command, "unexpected argument \"" + left.front() + "\"");
 }
@@ -80,7 +83,7 @@ int unknown_command(const std::vector<Command>& commands, const std::string& wor
   for (const Command& command : commands) names.emplace_back(command.name);
   names.emplace_back("completion");
   names.emplace_back("help");
-  const std::string meant = suggested(word, names);
+  const std::string answer = instead_of_tvms(word), meant = answer.empty() ? suggested(word, names) : answer;
   return wrong_use({"unknown command \"" + word + "\"" + (meant.empty() ? "; `whet --help` lists them" : meant)});
 }
 
@@ -268,11 +271,11 @@ int parse_and_run(const std::vector<Command>& commands, int argc, char** argv) {
     return wrong_use({error.what()});
   }
   end_at_interrupts();
+  // In front of a command too, as in `whet tvmc tune`.
+  if (const auto left = app.remaining(); !left.empty())
+    return left.front().starts_with('-') ? refuse_leftovers(app, "", left) : unknown_command(commands, left.front());
   for (const auto& run : runs)
     if (const std::optional<int> code = run()) return *code;
-  if (const auto left = app.remaining(); !left.empty()) {
-    return left.front().starts_with('-') ? refuse_leftovers(app, "", left) : unknown_command(commands, left.front());
-  }
   std::printf("%s", app.help().c_str());
   return kWrongUse;
 }

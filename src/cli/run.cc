@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <numeric>
+#include <utility>
 
 #include "cli/add_options.h"
 #include "cli/command.h"
@@ -19,6 +21,7 @@ namespace {
 struct RunCommand {
   RunnableOptions runnable;
   std::string output;
+  int print_top = 0;  ///< values of each output
   bool json = false, quiet = false;
 };
 
@@ -44,6 +47,26 @@ std::string first_values(const Tensor& tensor) {
   return text + (tensor.size() > 5 ? " ..." : "");
 }
 
+/// The places of the largest elements, the largest first, of equal ones the first; NaN comes last.
+std::vector<std::int64_t> largest(const Tensor& tensor, int count) {
+  std::vector<std::int64_t> places(static_cast<std::size_t>(tensor.size()));
+  std::iota(places.begin(), places.end(), 0);
+  const auto rank = [&](std::int64_t i) {
+    const double value = tensor.get(i);
+    return std::pair(std::isnan(value) ? std::numeric_limits<double>::infinity() : -value, i);
+  };
+  const auto end = places.begin() + std::min(std::ssize(places), std::ptrdiff_t{count});
+  std::partial_sort(places.begin(), end, places.end(), [&](auto a, auto b) { return rank(a) < rank(b); });
+  return {places.begin(), end};
+}
+
+/// The index of element `i` of a tensor of this shape.
+std::vector<std::int64_t> index_of(std::int64_t i, const Shape& shape) {
+  std::vector<std::int64_t> index(shape.size());
+  for (std::size_t d = shape.size(); d-- > 0; i /= shape[d]) index[d] = i % shape[d];
+  return index;
+}
+
 /// Before the model runs.
 Status check_output(const std::string& path) {
   if (path.empty() || path.ends_with(".npy") || path.ends_with(".npz")) return ok_status();
@@ -61,7 +84,24 @@ Status save(const std::string& path, const std::vector<OpenedModel::Named>& name
   return save_npz(path, tensors);
 }
 
-void print_text(const OpenedModel& model, const std::vector<Tensor>& outputs) {
+void print_top(const Tensor& tensor, int count) {
+  for (const std::int64_t i : largest(tensor, count)) {
+    const std::string value =
+        is_float(tensor.dtype()) ? fmt::format("{:.6g}", tensor.get(i)) : std::to_string(tensor.integer(i));
+    fmt::print("    {} at [{}]\n", value, fmt::join(index_of(i, tensor.shape()), ", "));
+  }
+}
+
+Json top_json(const Tensor& tensor, int count) {
+  Json list = Json::array();
+  for (const std::int64_t i : largest(tensor, count))
+    list.add(Json::object()
+                 .set("index", Json::array_of(index_of(i, tensor.shape())))
+                 .set("value", is_float(tensor.dtype()) ? Json(tensor.get(i)) : Json(tensor.integer(i))));
+  return list;
+}
+
+void print_text(const OpenedModel& model, const std::vector<Tensor>& outputs, int top) {
   fmt::print("{} · {}\n", model.info().name, threads_text(model));
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i].size() == 0) {
@@ -71,10 +111,11 @@ void print_text(const OpenedModel& model, const std::vector<Tensor>& outputs) {
     const Summary s = summarise(outputs[i]);
     fmt::print("  {} {}: min {:.6g}, max {:.6g}, mean {:.6g}: {}\n", model.outputs()[i].name,
                to_string(outputs[i].type()), s.min, s.max, s.mean, first_values(outputs[i]));
+    if (top > 0) print_top(outputs[i], top);
   }
 }
 
-void print_json(const OpenedModel& model, const std::vector<Tensor>& outputs) {
+void print_json(const OpenedModel& model, const std::vector<Tensor>& outputs, int top) {
   Json list = Json::array();
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     Json output = Json::object();
@@ -85,6 +126,7 @@ void print_json(const OpenedModel& model, const std::vector<Tensor>& outputs) {
       const Summary s = summarise(outputs[i]);
       output.set("min", s.min).set("max", s.max).set("mean", s.mean);
     }
+    if (top > 0) output.set("top", top_json(outputs[i], top));
     list.add(std::move(output));
   }
   Json out = Json::object();
@@ -95,6 +137,8 @@ void print_json(const OpenedModel& model, const std::vector<Tensor>& outputs) {
 }
 
 Result<int> run(const RunCommand& command) {
+  if (command.quiet && !command.json && command.print_top > 0)
+    return wrong_use({"run: --print-top counts only without --quiet"});
   WHET_RETURN_IF_ERROR(check_output(command.output));
   WHET_TRY(const InputFiles files, read_inputs(command.runnable.model));
   WHET_TRY(Runnable runnable, open_runnable(command.runnable, files));
@@ -103,9 +147,9 @@ Result<int> run(const RunCommand& command) {
   WHET_TRY(const std::vector<Tensor> outputs, model.run(std::move(inputs)));
   if (!command.output.empty()) WHET_RETURN_IF_ERROR(save(command.output, model.outputs(), outputs));
   if (command.json)
-    print_json(model, outputs);
+    print_json(model, outputs, command.print_top);
   else if (!command.quiet)
-    print_text(model, outputs);
+    print_text(model, outputs, command.print_top);
   return kDone;
 }
 
@@ -117,6 +161,8 @@ CommandAction make_run(Arguments& arguments) {
   arguments.add("-o,--output", command->output,
                 "File to write the outputs to: .npy for one output, .npz for any number");
   arguments.writes("--output", command->output, FileKind::tensors);
+  arguments.add("--print-top", command->print_top, 1, 1000000000,
+                "Also print this number of the largest values of each output, with their indices", 0);
   arguments.flag("--json", command->json, "Print a summary of the outputs as JSON");
   arguments.flag("-q,--quiet", command->quiet, "Print nothing");
   return [command] { return run(*command); };

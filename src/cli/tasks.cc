@@ -2,18 +2,22 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 
 #include "alternatives/alternatives.h"
 #include "base/counted.h"
+#include "base/nearest.h"
 #include "cli/add_options.h"
 #include "cli/command.h"
 #include "cli/layouts.h"
 #include "cli/output.h"
 #include "cli/sizes_text.h"
 #include "cli/table.h"
+#include "compute/anchor.h"
 #include "compute/dag.h"
 #include "json/json.h"
 #include "plan/price.h"
@@ -34,24 +38,74 @@ struct TasksCommand {
   LayoutOptions layouts;
   RoundingOptions rounding;
   std::string records;
+  std::vector<std::string> operators;
   bool dag = false, json = false, alternatives = false;
 };
 
 double work_of(const Task& task) { return task.weight * flops(task.dag); }
 
-void print_table(const std::vector<Task>& tasks, double total) {
-  Table table({{"ID"}, {"Task", false}, {"Weight"}, {"FLOP"}, {"Bytes"}, {"Share"}});
-  for (std::size_t i = 0; i < tasks.size(); ++i) {
-    const Task& task = tasks[i];
-    table.add({std::to_string(i), task.name, std::to_string(task.weight), si(flops(task.dag)), si(bytes(task.dag)),
-               fmt::format("{:.1f}%", total > 0 ? 100 * work_of(task) / total : 0)});
+/// What --op may name: the operators of the task's name, and the family of what it is mostly about, which a long name leaves out.
+std::vector<std::string> operators_of(const Task& task) {
+  std::vector<std::string> operators;
+  const std::string names = task.name.substr(0, task.name.find(' '));
+  for (std::size_t begin = 0, end = 0; end < names.size(); begin = end + 1) {
+    end = std::min(names.find('+', begin), names.size());
+    operators.push_back(names.substr(begin, end - begin));
   }
+  if (const std::optional<Anchor> anchor = anchor_of(task.dag))
+    operators.push_back(anchor->kind.substr(0, anchor->kind.find(' ')));
+  return operators;
+}
+
+/// A task with its number in the model.
+struct Numbered {
+  int id;
+  const Task* task;
+};
+
+/// The tasks with an operator of which one of `wanted` is a part; all of them where nothing is wanted. `tasks` has to outlive the result.
+Result<std::vector<Numbered>> with_operators(const std::vector<Task>& tasks, const std::vector<std::string>& wanted) {
+  std::vector<Numbered> chosen;
+  std::set<std::string> known, found;
+  for (const Task& task : tasks) {
+    const std::vector<std::string> operators = operators_of(task);
+    known.insert(operators.begin(), operators.end());
+    bool has_one = wanted.empty();
+    for (const std::string& part : wanted) {
+      const auto has = [&](const std::string& each) { return each.find(part) != std::string::npos; };
+      if (std::ranges::any_of(operators, has)) found.insert(part), has_one = true;
+    }
+    if (has_one) chosen.push_back({static_cast<int>(&task - tasks.data()), &task});
+  }
+  for (const std::string& part : wanted)
+    if (!found.contains(part))
+      return Error{"tasks: --op is " + in_quotes(part) + ", and no task has such an operator" +
+                       did_you_mean(part, {known.begin(), known.end()}),
+                   ErrorKind::wrong_use};
+  return chosen;
+}
+
+/// "29 tasks", "20 of 29 tasks"
+std::string shown_text(const std::vector<Numbered>& shown, const std::vector<Task>& tasks) {
+  return (shown.size() < tasks.size() ? fmt::format("{} of ", shown.size()) : "") + counted(std::ssize(tasks), "task");
+}
+
+void print_table(const std::vector<Numbered>& shown, double total) {
+  Table table({{"ID"}, {"Task", false}, {"Weight"}, {"FLOP"}, {"Bytes"}, {"Share"}});
+  for (const auto& [id, task] : shown)
+    table.add({std::to_string(id), task->name, std::to_string(task->weight), si(flops(task->dag)), si(bytes(task->dag)),
+               fmt::format("{:.1f}%", total > 0 ? 100 * work_of(*task) / total : 0)});
   print(table);
 }
 
-Json to_json(const Task& task, std::size_t id, double total, bool dag) {
+void print_dags(const std::vector<Numbered>& shown) {
+  for (const auto& [id, task] : shown) fmt::print("\n# {}: {}\n{}", id, task->name, to_text(task->dag));
+}
+
+Json to_json(const Numbered& shown, double total, bool dag) {
+  const Task& task = *shown.task;
   Json out = Json::object();
-  out.set("id", static_cast<std::int64_t>(id)).set("name", task.name).set("key", task.key).set("weight", task.weight);
+  out.set("id", shown.id).set("name", task.name).set("key", task.key).set("weight", task.weight);
   out.set("flops", flops(task.dag)).set("bytes", bytes(task.dag));
   out.set("share", total > 0 ? work_of(task) / total : 0.0);
   if (dag) out.set("dag", to_text(task.dag));
@@ -131,24 +185,26 @@ Result<int> print_sized(const TasksCommand& command) {
   Json variants = Json::array();
   for (std::size_t v = 0; v < family.variants.size(); ++v) {
     const Variant& variant = family.variants[v];
+    std::vector<Task> tasks;
     double total = 0;
-    for (const SizedTask& task : variant.tasks) total += work_of(task.task);
+    for (const SizedTask& task : variant.tasks) {
+      tasks.push_back(task.task);
+      total += work_of(task.task);
+    }
+    WHET_TRY(const std::vector<Numbered> shown, with_operators(tasks, command.operators));
     if (command.json) {
       Json list = Json::array();
-      for (std::size_t i = 0; i < variant.tasks.size(); ++i)
-        list.add(
-            to_json(variant.tasks[i].task, i, total, command.dag).set("sizes", sizes_json(family, variant.tasks[i])));
+      for (const Numbered& each : shown)
+        list.add(to_json(each, total, command.dag)
+                     .set("sizes", sizes_json(family, variant.tasks[static_cast<std::size_t>(each.id)])));
       variants.add(to_json(family, variant).set("tasks", list));
       continue;
     }
-    std::vector<Task> tasks;
-    for (const SizedTask& task : variant.tasks) tasks.push_back(task.task);
     fmt::print("{}{} · {} · variant {}: {} · {} at {}\n", v > 0 ? "\n" : "", command.model.name(),
-               to_text(family.sizes), v + 1, boxes_text(family, variant), counted(std::ssize(tasks), "task"),
+               to_text(family.sizes), v + 1, boxes_text(family, variant), shown_text(shown, tasks),
                to_text(family.sizes, variant.at));
-    print_table(tasks, total);
-    for (std::size_t i = 0; command.dag && i < tasks.size(); ++i)
-      fmt::print("\n# {}: {}\n{}", i, tasks[i].name, to_text(tasks[i].dag));
+    print_table(shown, total);
+    if (command.dag) print_dags(shown);
   }
   if (command.json)
     fmt::print("{}\n", dump(Json::object().set("model", command.model.name()).set("variants", variants), 2));
@@ -158,7 +214,7 @@ Result<int> print_sized(const TasksCommand& command) {
 Result<int> run(const TasksCommand& command, const std::function<bool(const std::string&)>& given) {
   WHET_RETURN_IF_ERROR(
       command.alternatives
-          ? refuse_given(given, {"--dag", "--sizes"}, "tasks", "counts only without --alternatives")
+          ? refuse_given(given, {"--dag", "--sizes", "--op"}, "tasks", "counts only without --alternatives")
           : refuse_given(given, {"--layouts", "--covers"}, "tasks", "counts only with --alternatives; give it too"));
   if (!command.records.empty() && !(command.alternatives && command.json))
     return wrong_use({"tasks: --records counts only with --alternatives and --json; give both too"});
@@ -170,23 +226,29 @@ Result<int> run(const TasksCommand& command, const std::function<bool(const std:
   WHET_TRY(const FusedGraph fused, load_fused(command.model, files, command.rounding.passes()));
   if (command.alternatives) return print_alternatives(command, fused, place->target);
   WHET_TRY(const std::vector<Task> tasks, extract_tasks(fused, place->target));
+  WHET_TRY(const std::vector<Numbered> shown, with_operators(tasks, command.operators));
   double total = 0;
   for (const Task& task : tasks) total += work_of(task);
   if (command.json) {
     Json list = Json::array();
-    for (std::size_t i = 0; i < tasks.size(); ++i) list.add(to_json(tasks[i], i, total, command.dag));
+    for (const Numbered& each : shown) list.add(to_json(each, total, command.dag));
     fmt::print("{}\n",
                dump(Json::object().set("model", command.model.name()).set("flops", total).set("tasks", list), 2));
     return kDone;
   }
   std::int64_t kernels = 0;
-  for (const Task& task : tasks) kernels += task.weight;
-  fmt::print("{} · {} for {} · {}\n", command.model.name(), counted(std::ssize(tasks), "task"),
-             counted(kernels, "kernel"), with_unit(total, "FLOP"));
-  print_table(tasks, total);
-  if (!command.dag) return kDone;
-  for (std::size_t i = 0; i < tasks.size(); ++i)
-    fmt::print("\n# {}: {}\n{}", i, (tasks)[i].name, to_text((tasks)[i].dag));
+  double work = 0;
+  std::string ids;
+  for (const auto& [id, task] : shown) {
+    kernels += task->weight;
+    work += work_of(*task);
+    ids += (ids.empty() ? "" : ",") + std::to_string(id);
+  }
+  fmt::print("{} · {} for {} · {}\n", command.model.name(), shown_text(shown, tasks), counted(kernels, "kernel"),
+             with_unit(work, "FLOP"));
+  print_table(shown, total);
+  if (command.dag) print_dags(shown);
+  if (!command.operators.empty()) fmt::print("Next: whet tune MODEL --tasks {}\n", ids);
   return kDone;
 }
 
@@ -205,6 +267,8 @@ CommandAction make_tasks(Arguments& arguments) {
                  "be one kernel");
   command->layouts.add_to(arguments);
   arguments.add("--records", command->records, "--alternatives --json: a record file with their times");
+  arguments.add("--op", command->operators,
+                "Only tasks with such an operator, or a part of its name, like conv; may be repeated");
   arguments.flag("--dag", command->dag, "Also print the computation of each task");
   arguments.flag("--json", command->json, "Print JSON");
   return [command, given = arguments.given()] { return run(*command, given); };

@@ -45,6 +45,9 @@ Result<Target> parse_target(std::string_view text) {
   if (words.empty()) return Error{"target: the text is empty; expected something like " + example};
   for (const TargetKind& known : target_kinds())
     if (known.kind == words.front()) return known.parse(std::span<const std::string_view>(words).subspan(1));
+  if (words.front() == "llvm")  // TVM's word
+    return Error{"target: kind is \"llvm\", which is cpu here; write " +
+                 in_quotes("cpu" + std::string(text.substr(text.find("llvm") + 4)))};
   return Error{"target: kind is " + in_quotes(words.front()) + "; expected " + known_kinds() + ", as in " + example};
 }
 

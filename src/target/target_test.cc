@@ -61,6 +61,8 @@ TEST(ParseTarget, SaysWhatWasFoundAndWhatWouldBeRight) {
   EXPECT_EQ(error_of("cpu -mcpu=znver55"),
             "target: -mcpu is \"znver55\"; expected a processor of `whet target --list`; did you mean \"znver5\"?");
   EXPECT_EQ(error_of("gpu"), "target: kind is \"gpu\"; expected cpu or cuda, as in \"cpu -mcpu=haswell -threads=2\"");
+  EXPECT_EQ(error_of("llvm -mcpu=skylake-avx512"),
+            "target: kind is \"llvm\", which is cpu here; write \"cpu -mcpu=skylake-avx512\"");
   EXPECT_EQ(
       error_of("cpu -thread=2"),
       "target: unknown switch \"-thread\"; expected -mcpu=, -mattr=, -threads= or -cores=; did you mean \"-threads\"?");

@@ -42,6 +42,7 @@ page_help() {
 page_models() {
   show tasks blazeface_front.onnx "${target[@]}"
   show tasks zoo:mlp "${target[@]}" --json
+  show tasks zoo:mlp "${target[@]}" --op dense
   show space blazeface_front.onnx --task 0 "${target[@]}"
   show explain layout --model zoo:mlp
   show explain layout maxpool0 --model zoo:resnet-18
@@ -113,8 +114,15 @@ normalize_terminal() { sed -E 's/[0-9]+\.[0-9]{4}/0.0000/g; s/ +(0\.0000)/ \1/g'
 page_mistakes() {
   show
   show tnue
+  show tvmc tune zoo:mlp
+  show autotvm
+  show auto_scheduler
   show tune
   show tune zoo:mlp --trails 5
+  show tune zoo:mlp --tuner xgb
+  show tune zoo:mlp --n-trial 100
+  show tune zoo:mlp --target llvm -mcpu=haswell
+  show tasks zoo:mlp --target "llvm -mcpu=haswell"
   show tune zoo:mlp --trials many
   show tune zoo:mlp --trials -1
   show tune zoo:mlp --trials
@@ -142,6 +150,9 @@ page_mistakes() {
   show tasks blazeface_front.onnx --entry main
   show tasks zoo:mlp --image 64
   show tasks zoo:mlp --layouts nchw
+  show tasks zoo:mlp --op cnov
+  show tasks zoo:mlp --op sofmax
+  show tasks zoo:mlp --alternatives --op dense
   show tasks zoo:mlp --target "cuda -model=h100" --threads 2
   show tasks blazeface_front.onnx --shape inputs=1x3x128x128
   show tasks zoo:mlp --input x.npy
@@ -169,6 +180,7 @@ page_mistakes() {
   show tune zoo:mlp --finals a
   show tune zoo:mlp --per-task --scheduler gradient
   show run zoo:mlp --fill randon
+  show run zoo:mlp --fill ones --quiet --print-top 3
   show run zoo:mlp --input text.onnx
   show run zoo:mlp --fill ones -o out.txt
   show run zoo:mlp --fill ones -o nowhere/out.npy
