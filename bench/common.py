@@ -53,8 +53,42 @@ def with_usual_plan(records, path):
     return path
 
 
+def compiled_helper(name):
+    """A program of this folder that needs the headers of models alone (common.sh)."""
+    script = 'source "$(dirname "$0")/common.sh"; mkdir -p "$work"; compile_helper "$1"; echo "$work/$1"'
+    return run("bash", "-c", script, ROOT / "bench/common.sh", name).splitlines()[-1]
+
+
+def install_onnxruntime():
+    """The program that times it, its library and its version (common.sh)."""
+    script = ('source "$(dirname "$0")/common.sh"; mkdir -p "$work"; install_onnxruntime; '
+              'echo "$onnxruntime"; echo "$onnxruntime_version"')
+    lines = run("bash", "-c", script, ROOT / "bench/common.sh").splitlines()
+    return [compiled_helper("onnxruntime_latency"), *lines[-2:]]
+
+
 def pairs_of(first, second, count, seconds=0.5):
     """Ratios first / second of medians of bursts, the two alternately."""
     def burst(library):
         return whet("bench", library, "--seconds", seconds)["median_ms"]
     return [burst(first) / burst(second) for _ in range(count)]
+
+
+def placement(round_trip_ns):
+    """How two cores stand to each other; None: one thread."""
+    if round_trip_ns is None:
+        return "one"
+    return "near" if round_trip_ns <= 200 else "between" if round_trip_ns < 350 else "far" if round_trip_ns <= 700 else "disturbed"
+
+
+def steady_pairs(probe, pair, count):
+    """Results of `pair` that count, `count` at the most, and how many do not: those around which the cores were disturbed, or moved from
+    near to far or back. `probe` has their round trip [ns]."""
+    kept, tries, before = [], 0, placement(probe())
+    while len(kept) < count and tries <= 2 * count:
+        result, after = pair(), placement(probe())
+        tries += 1
+        if "disturbed" not in (before, after) and {before, after} != {"near", "far"}:
+            kept.append(result)
+        before = after
+    return kept, tries - len(kept)

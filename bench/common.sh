@@ -119,6 +119,10 @@ install_onnxruntime() {
 
 # compile_helper NAME: bench/NAME.cc into the build folder, a program that needs the headers of models alone.
 compile_helper() {
-  [ "$work/$1" -nt "$root/bench/$1.cc" ] ||
+  local source
+  for source in "$root/bench/$1.cc" "$root"/bench/*.h; do
+    [ "$work/$1" -nt "$source" ] && continue
     "${CXX:-c++}" -std=c++20 -O2 -I "$root/include" "$root/bench/$1.cc" -o "$work/$1" -ldl -pthread
+    break
+  done
 }

@@ -3,7 +3,8 @@
 //   resident_memory MODEL.so [THREADS]
 //
 // Prints one line of bytes, `peak weights activations`: the peak resident memory after three inferences less what the
-// process had before it opened the library, and the sizes of weights and activations that the model reports.
+// process had before it opened the library, and the sizes of weights and activations that the model reports. A library
+// for several sizes runs at the largest.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -29,6 +30,27 @@ std::int64_t peak_resident() {
   fail("/proc/self/status has no VmHWM");
 }
 
+/// Of a library for several sizes.
+void set_largest_sizes(const whet_api* whet, whet_model* model, whet_session* session) {
+  if (!WHET_HAS(whet, session_output_info)) return;
+  std::vector<std::vector<std::int64_t>> shapes;
+  for (std::uint32_t i = 0; i < whet->model_info(model)->inputs; ++i)
+    shapes.emplace_back(whet->model_input(model, i)->rank, -1);
+  for (std::uint32_t k = 0; k < whet->model_size_count(model); ++k) {
+    const whet_size_info* size = whet->model_size(model, k);
+    shapes[size->input][size->dimension] = size->max;
+  }
+  std::vector<const std::int64_t*> pointers;
+  for (const std::vector<std::int64_t>& shape : shapes) pointers.push_back(shape.data());
+  whet_error error;
+  if (whet->session_set_shapes(session, pointers.data(), &error) != 0) fail(error.message);
+}
+
+std::int64_t input_bytes(const whet_api* whet, const whet_model* model, const whet_session* session, std::uint32_t i) {
+  return WHET_HAS(whet, session_output_info) ? whet->session_input_info(session, i)->bytes
+                                             : whet->model_input(model, i)->bytes;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -47,10 +69,11 @@ int main(int argc, char** argv) {
       whet->session_create(model, pool, &session, &error) != 0) {
     fail(error.message);
   }
+  set_largest_sizes(whet, model, session);
   const whet_model_info* info = whet->model_info(model);
   std::vector<std::vector<char>> inputs(info->inputs);
   for (std::uint32_t i = 0; i < info->inputs; ++i) {
-    inputs[i].resize(static_cast<std::size_t>(whet->model_input(model, i)->bytes));
+    inputs[i].resize(static_cast<std::size_t>(input_bytes(whet, model, session, i)));
     if (whet->session_set_input(session, i, inputs[i].data(), nullptr, &error) != 0) fail(error.message);
   }
   for (int run = 0; run < 3; ++run) {

