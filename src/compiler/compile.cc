@@ -178,32 +178,30 @@ class LibraryMaker {
   /// `variants`: how many networks there will be.
   LibraryMaker(const ScheduleSource& source, const Target& target, const CompileOptions& options, std::size_t variants)
       : source_(source), target_(target), options_(options) {
-    at_.resize(variants);
     library_.variants.resize(variants);
     report_.variants.resize(variants);
+    at_.resize(variants);
   }
 
-  /// The network of a variant, at these values of the sizes.
-  Status add(const FusedGraph& fused, std::size_t variant, std::vector<std::int64_t> at) {
+  /// At these values of the sizes.
+  Status add(const FusedGraph& fused, std::size_t number, std::vector<std::int64_t> at) {
     const double begin = seconds_now();
     WHET_TRY(const PlacedTasks placed, place_tasks(fused, target_));
     report_.schedule_seconds += seconds_now() - begin;
-    at_[variant] = std::move(at);
-    const auto assembled = [&](const std::vector<int>& task_of, const auto& packed) {
-      if (library_.variants.size() > 1) keep_constants(fused, task_of, packed);
+    at_[number] = std::move(at);
+    return add_network(fused, placed.tasks, number, [&](const std::vector<int>& task_of, const auto& packed) {
       return assemble(fused, placed.in_place, task_of, tasks_, compiled_, packed, library_.weights);
-    };
-    return add_network(fused, placed.tasks, variant, assembled);
+    });
   }
 
   /// A variant of a family with these sizes.
-  Status add(const Variant& family, std::size_t variant, const std::vector<SizeRange>& sizes) {
+  Status add(const Variant& variant, std::size_t number, const std::vector<SizeRange>& sizes) {
     std::vector<Task> tasks;
-    for (const SizedTask& task : family.tasks) tasks.push_back(task.task);
-    for (const SizeBox& box : family.boxes) library_.boxes.push_back({variant, box.low, box.high});
-    at_[variant] = family.at;
-    return add_network(family.fused, tasks, variant, [&](const std::vector<int>& task_of, const auto& packed) {
-      return assemble(family, sizes, task_of, tasks_, compiled_, packed, library_.weights);
+    for (const SizedTask& task : variant.tasks) tasks.push_back(task.task);
+    for (const SizeBox& box : variant.boxes) library_.boxes.push_back({number, box.low, box.high});
+    at_[number] = variant.at;
+    return add_network(variant.fused, tasks, number, [&](const std::vector<int>& task_of, const auto& packed) {
+      return assemble(variant, sizes, task_of, tasks_, compiled_, packed, library_.weights);
     });
   }
 
@@ -236,7 +234,7 @@ class LibraryMaker {
   }
 
  private:
-  /// Compiles what is new of the network's tasks; `assembled` makes its plan of each group's task and packed weights.
+  /// Compiles what is new of the tasks of variant `variant`; `assembled` makes its plan of each group's task and packed weights.
   template <typename Assembled>
   Status add_network(const FusedGraph& fused, const std::vector<Task>& tasks, std::size_t variant,
                      const Assembled& assembled) {
@@ -256,10 +254,12 @@ class LibraryMaker {
     WHET_TRY(AssembledModel model, assembled(task_of, packed));
     model.plan.name = options_.name.empty() ? fused.graph.name : options_.name;
     model.plan.predicted_seconds = predicted_seconds(tasks, numbers);
-    report_.variants[variant] = {
-        at_[variant], {}, 0, model.plan.predicted_seconds, static_cast<std::int64_t>(model.plan.arena_bytes)};
+    report_.variants[variant].at = at_[variant];
+    report_.variants[variant].predicted_seconds = model.plan.predicted_seconds;
+    report_.variants[variant].arena_bytes = static_cast<std::int64_t>(model.plan.arena_bytes);
     library_.variants[variant] = std::move(model);
     report_.link_seconds += seconds_now() - assembling;
+    if (library_.variants.size() > 1) keep_constants(fused, task_of, packed);
     return ok_status();
   }
 
@@ -372,7 +372,7 @@ class LibraryMaker {
   const Target& target_;
   const CompileOptions& options_;
   const double begin_ = seconds_now();
-  VariantSizes at_;
+  VariantSizes at_;                         ///< of the networks that were added
   std::vector<Task> tasks_;                 ///< of all networks
   std::multimap<std::string, int> by_key_;  ///< more than one where different tasks share a key
   std::vector<CompiledTask> compiled_;      ///< of `tasks_`
@@ -454,7 +454,7 @@ Result<CompileReport> compile_sizes(const SizedNetwork& network, const ScheduleS
 
 Result<CompileReport> compile_family(const Family& family, const std::vector<ModelSize>& sizes,
                                      const ScheduleSource& source, const Target& target, const std::string& output,
-                                     const CompileOptions& options) {
+                                     const CompileOptions& options, const std::vector<InputDimensions>& dimensions) {
   WHET_CHECK(sizes.size() == family.sizes.size(), "the family's sizes");
   if (!target.is_cpu())
     return Error{std::string(target.kind()) + " has no sized kernels; name the sizes", ErrorKind::unsupported};
@@ -465,13 +465,14 @@ Result<CompileReport> compile_family(const Family& family, const std::vector<Mod
   SizeValues least;
   for (const SizeRange& size : family.sizes) least.push_back(size.min);
   std::size_t usual = 0;
-  for (std::size_t v = 0; v < family.variants.size(); ++v) {
+  // Variants are by their least sizes: the last one has the largest.
+  for (std::size_t v = family.variants.size(); v-- > 0;) {
     const Variant& variant = family.variants[v];
     if (&variant == variant_at(family, least)) usual = v;
     const Status added = maker.add(variant, v, family.sizes);
     if (!added.ok()) return added.error().at("at " + sizes_text(sizes, variant.boxes));
   }
-  return maker.write(sizes, usual, output);
+  return maker.write(sizes, usual, output, dimensions);
 }
 
 }  // namespace whet

@@ -154,11 +154,13 @@ Result<CompileReport> compile_sizes(const SizedNetwork&, const ScheduleSource&, 
 /// Compiles a network for all sizes of ranges into one library: each variant of the family becomes a plan, whose kernels take their
 /// sizes when they run. Schedules are those of each task at the variant's largest sizes, made for all (schedule/steps_for_sizes.h). Weights
 /// are in it once where variants read them alike. A session begins at the least sizes.
-///   family  read without concatenations in place (FamilyOptions::in_place)
-///   sizes   those of the family, as users have them: ranges, or the values that are listed
+///   family      read without concatenations in place (FamilyOptions::in_place)
+///   sizes       those of the family, as users have them: ranges, or the values that are listed
+///   dimensions  as SizedNetwork has them
 /// Errors are those of compile_model, with the sizes at which they occur; a target other than a CPU; a constant that is another one at
 /// each size.
 Result<CompileReport> compile_family(const Family& family, const std::vector<ModelSize>& sizes, const ScheduleSource&,
-                                     const Target&, const std::string& output, const CompileOptions& = {});
+                                     const Target&, const std::string& output, const CompileOptions& = {},
+                                     const std::vector<InputDimensions>& dimensions = {});
 
 }  // namespace whet

@@ -140,7 +140,9 @@ TEST_F(CompileFamily, RunsAnEncoderOfEveryLength) {
     ASSERT_EQ(report->sizes.size(), 1u);
     EXPECT_TRUE(report->sizes[0].is_range());
     EXPECT_EQ(report->variants.size(), family_.variants.size());
-    for (const TaskReport& task : report->tasks) EXPECT_EQ(task.note, "") << task.name << " on " << processor;
+    for (const TaskReport& task : report->tasks)
+      EXPECT_TRUE(task.note.empty() || task.note == "reads the constants of another size")
+          << task.name << " on " << processor << ": " << task.note;
     expect_right(build, all_of(1, 40));
   }
   OpenedModel model = open(2);

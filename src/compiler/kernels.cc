@@ -18,11 +18,11 @@ namespace {
 
 using Source = TaskReport::Source;
 
-/// The task at the sizes at which its DAG is: what schedules are known for.
-Task at_its_sizes(const Task& task) {
-  Task exact = task;
-  exact.dag = dag_at(task.dag, task.dag.at);
-  return exact;
+/// The tasks at the sizes at which their DAGs are: schedules are known for those.
+std::vector<Task> at_their_sizes(std::vector<Task> tasks) {
+  for (Task& task : tasks)
+    if (is_sized(task.dag)) task.dag = dag_at(task.dag, task.dag.at);
+  return tasks;
 }
 
 /// Its record, or else what similar tasks run by; the default, and a schedule that always lowers.
@@ -48,20 +48,11 @@ Attempts attempts(const Task& task, const std::optional<RecordedSchedule>& recor
 std::vector<Attempts> attempts_of(const std::vector<Task>& tasks, const ScheduleSource& source, const Target& target,
                                   int jobs) {
   std::vector<std::optional<RecordedSchedule>> recorded(tasks.size());
-  if (source.recorded)
-    std::ranges::transform(tasks, recorded.begin(), [&](const Task& task) {
-      return source.recorded(is_sized(task.dag) ? at_its_sizes(task) : task);
-    });
+  if (source.recorded) std::ranges::transform(tasks, recorded.begin(), source.recorded);
   std::vector<Attempts> all(tasks.size());
   parallel_for(static_cast<int>(tasks.size()), jobs, [&](int i) {
     const std::size_t at = static_cast<std::size_t>(i);
-    if (!is_sized(tasks[at].dag)) {
-      all[at] = attempts(tasks[at], recorded[at], source, target);
-      return;
-    }
-    all[at] = attempts(at_its_sizes(tasks[at]), recorded[at], source, target);
-    all[at].list.push_back(
-        {Steps(), Source::default_schedule, 0, ""});  // as the DAG has it, which is right at all sizes
+    all[at] = attempts(tasks[at], recorded[at], source, target);
   });
   return all;
 }
@@ -129,8 +120,11 @@ Result<std::vector<CompiledTask>> compile_tasks(const std::vector<Task>& tasks, 
                                                 const CompileOptions& options, CompileReport& report) {
   const int before = library.kernels;
   double begin = seconds_now();
-  std::vector<Attempts> choices = attempts_of(tasks, source, target, options.jobs);
-  share_constants(tasks, library, source, target, options.jobs, choices);
+  const std::vector<Task> exact = at_their_sizes(tasks);
+  std::vector<Attempts> choices = attempts_of(exact, source, target, options.jobs);
+  share_constants(exact, library, source, target, options.jobs, choices);
+  for (std::size_t t = 0; t < tasks.size(); ++t)  // at last as the DAG has it, which is right at all sizes
+    if (is_sized(tasks[t].dag)) choices[t].list.push_back({Steps(), Source::default_schedule, 0, ""});
   report.schedule_seconds += seconds_now() - begin;
 
   begin = seconds_now();

@@ -52,9 +52,7 @@ std::optional<std::int64_t> most_of(const Expr& function, const std::vector<Size
                                     const std::vector<SizeBox>& boxes) {
   std::int64_t most = 0;
   for (const SizeBox& box : boxes) {
-    std::vector<SizeRange> ranges = sizes;
-    for (std::size_t k = 0; k < ranges.size(); ++k) ranges[k].min = box.low[k], ranges[k].max = box.high[k];
-    const Interval values = bounds(function, size_ranges(std::move(ranges)));
+    const Interval values = bounds(function, size_ranges(ranges_in(sizes, box)));
     if (!values.max) return std::nullopt;
     most = std::max(most, *values.max);
   }

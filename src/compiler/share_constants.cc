@@ -68,7 +68,7 @@ class Finder {
 
   /// The schedule of the other size: tiles of axes with another extent are chosen anew, other choices may become the default's.
   std::optional<Found> fitted() const {
-    const DesignSpace space = source_.space(task_.dag), there = source_.space(*other_.dag);
+    const DesignSpace space = source_.space(task_.dag), there = source_.space(dag_at(*other_.dag, other_.dag->at));
     const Candidate& known = other_.kernel->candidate;
     const Candidate given = known.sketch.empty() ? there.default_candidate() : known;
     const Extents extents = there.extents(given.sketch);

@@ -266,7 +266,7 @@ Result<CompileReport> compile_ranges(const SizedModel& model, const std::vector<
   }
   Result<CompileReport> report =
       compile_family(family, sizes, best_known(&known.records, *base, target, records.rounding.schedules()), target,
-                     output, compiling);
+                     output, compiling, model.dimensions);
   if (!report.ok() && report.error().kind == ErrorKind::unsupported)
     return with_lists({report.error().message + "; name the sizes:", ErrorKind::unsupported}, model.sizes);
   if (report.ok()) report->total_seconds += reading;
