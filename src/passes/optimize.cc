@@ -27,12 +27,17 @@ bool has(const Graph& graph) {
   return std::ranges::any_of(graph.nodes,
                              [](const Node& node) { return (std::holds_alternative<Operators>(node.op) || ...); });
 }
-/// The integers of quantized models.
-bool has_small_integers(const Graph& graph) {
-  return std::ranges::any_of(graph.values, [](const Value& value) {
-    const DType dtype = value.type.dtype;
-    return dtype == DType::u8 || dtype == DType::i8 || dtype == DType::u16 || dtype == DType::i16;
-  });
+/// What the passes for quantized models begin with. (Numbers of 16 bits are i32.)
+bool has_bytes(const Graph& graph) {
+  return std::ranges::any_of(
+      graph.values, [](const Value& value) { return value.type.dtype == DType::u8 || value.type.dtype == DType::i8; });
+}
+/// A division before a rounding goes into the products before it, of bytes or not.
+bool has_bytes_or_rounds(const Graph& graph) {
+  return has_bytes(graph) || std::ranges::any_of(graph.nodes, [](const Node& node) {
+           const auto* unary = std::get_if<UnaryOperator>(&node.op);
+           return unary != nullptr && unary->kind == UnaryKind::round;
+         });
 }
 bool has_dead_code(const Graph& graph) {
   std::vector<int> uses = count_uses(graph);
@@ -49,11 +54,11 @@ bool has_constant_results(const Graph& graph) {
 /// A long graph is copied by each pass that runs: those that concern few graphs say which.
 constexpr Pass kPasses[] = {
     {"dead code", remove_dead_code, has_dead_code},
-    {"unsigned bytes", drop_signs, has_small_integers},
-    {"move to bytes", move_to_bytes, has_small_integers},
-    {"integer products", form_integer_products, has_small_integers},
-    {"move to bytes", move_to_bytes, has_small_integers},
-    {"clip bytes once", clip_bytes_once, has_small_integers},
+    {"unsigned bytes", drop_signs, has_bytes},
+    {"move to bytes", move_to_bytes, has_bytes_or_rounds},
+    {"integer products", form_integer_products, has_bytes},
+    {"move to bytes", move_to_bytes, has_bytes_or_rounds},
+    {"clip bytes once", clip_bytes_once, has_bytes},
     {"dead code", remove_dead_code, has_dead_code},
     {"split batch norm", split_batch_norm, has<BatchNormOperator>},
     {"fold constants", fold_constants, has_constant_results},
@@ -72,10 +77,10 @@ constexpr Pass kPasses[] = {
     {"fold constants", fold_constants, has_constant_results},
     {"simplify", simplify_graph},
     {"common subexpressions", share_common_subexpressions},
-    {"tables of bytes", tabulate_bytes, has_small_integers},
+    {"tables of bytes", tabulate_bytes, has_bytes},
     {"dead code", remove_dead_code, has_dead_code},
-    {"dequantize at readers", dequantize_at_readers, has_small_integers},
-    {"numbers apart", give_numbers_apart, has_small_integers},
+    {"dequantize at readers", dequantize_at_readers, has_bytes},
+    {"numbers apart", give_numbers_apart, has_bytes},
     {"long concatenations", split_long_concats, has<ConcatOperator>},
     {"dead code", remove_dead_code},  // which also gives constants the order in which they are read
     {"halves", store_halves, nullptr, &PassOptions::halves},

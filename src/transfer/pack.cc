@@ -114,10 +114,13 @@ std::vector<const Record*> comparable(const Records& run, const Task& task, cons
     return r->within != task.within || r->codegen != codegen || r->outcome.truncated ||
            r->outcome.conditions.throttled || r->outcome.emulated() || !permits(SpaceOptions(), r->numerics);
   });
-  if (!list.empty())  // the ranking has the network's first, and of these the ones of the placement at hand
-    std::erase_if(list, [first = list.front()](const Record* r) {
-      return r->outcome.cache != first->outcome.cache || differ(r->outcome.placement, first->outcome.placement);
-    });
+  if (list.empty()) return list;
+  const std::string cache = list.front()->outcome.cache;  // the ranking has the network's first,
+  std::erase_if(list, [&](const Record* r) { return r->outcome.cache != cache; });
+  const auto placed = std::ranges::find_if(list, [](const Record* r) { return r->outcome.placement.is_known(); });
+  if (placed == list.end()) return list;
+  const ProcessorPlacement at_hand = (*placed)->outcome.placement;  // and of these the ones of the placement at hand
+  std::erase_if(list, [&](const Record* r) { return differ(r->outcome.placement, at_hand); });
   return list;
 }
 

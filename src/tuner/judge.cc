@@ -132,12 +132,12 @@ class Judge::Impl {
     else if (std::isfinite(best))
       incumbent.seconds = best * pace(task);
     std::vector<Measured> measured = measurer_.measure(task.measure_task(), steps, incumbent);
+    const ProcessorPlacement here = placement_of(task);  // of which the pace is
     std::size_t next = 0;
     for (Trial& trial : trials) {
       if (!trial.is_schedule()) continue;
       trial.measured = std::move(measured[next++]);
-      // The pace is of the champion's placement alone.
-      if (!in_jobs && !is_estimate(task, trial)) trial.measured.outcome.pace = pace(task);
+      if (!in_jobs && !differ(trial.measured.outcome.placement, here)) trial.measured.outcome.pace = pace(task);
       log_.phases.building += trial.measured.outcome.build_seconds;
       log_.phases.running += trial.measured.outcome.run_seconds;
     }

@@ -27,8 +27,10 @@ double RunTimes::Times::median() const {
 }
 
 void RunTimes::take(const whet_profile& profile) {
-  constexpr std::size_t kMost = 4096;
-  if (whole_.ns.size() == kMost) return;
+  constexpr std::size_t kMost = 4096, kMostFigures = 1 << 22;
+  const std::size_t most =
+      std::min(kMost, std::max<std::size_t>(64, kMostFigures / std::max<std::size_t>(1, profile.steps)));
+  if (whole_.ns.size() >= most) return;
   steps_.resize(profile.steps);
   whole_.take(profile.total_ns);
   for (std::uint32_t i = 0; i < profile.steps; ++i) steps_[i].take(profile.step[i].total_ns);

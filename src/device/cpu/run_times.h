@@ -16,7 +16,8 @@ struct UsualRun {
 /// The means that a profile has.
 UsualRun mean_run(const whet_profile&);
 
-/// The times of single runs, from profiles that add them up. Of the first 4,096: more tell nothing new, and take memory.
+/// The times of single runs, from profiles that add them up. Of the first 4,096, of fewer where a model has
+/// over 1,024 steps: more tell nothing new, and take memory.
 class RunTimes {
  public:
   /// The profile of all runs so far; after each run.
