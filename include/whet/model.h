@@ -219,7 +219,8 @@ typedef struct whet_api {
   /** Output `i` of the last run, contiguous row-major; valid until the next run, or until other shapes are set: it is null
    *  then, up to the next run, where no memory is bound. Null outside 0 .. count-1. */
   const void* (*session_output)(const whet_session* session, uint32_t i);
-  /** The same as a DLPack tensor; `shape` points into the model. */
+  /** The same as a DLPack tensor; `shape` is valid until the shapes change or the session is gone, and as long as the model where
+   *  it is for one size. */
   int (*session_output_dlpack)(const whet_session* session, uint32_t i, whet_dltensor* tensor, whet_error* error);
   /** 1: measure every step from now on, from zero (each step then ends in a barrier); 0: stop, keeping the numbers. */
   void (*session_set_profiling)(whet_session* session, int on);

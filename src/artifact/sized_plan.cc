@@ -76,6 +76,14 @@ int check_variant(const SizedView& view, std::uint32_t v, whet_error* error) {
                      v, variant.number_count, variant.field_count, view.header->numbers.count,
                      view.header->fields.count);
   }
+  if (v > 0) {
+    const PlanVariant& before = view.variants[v - 1];
+    if (variant.offset < before.offset + before.bytes ||
+        variant.first_number != before.first_number + before.number_count ||
+        variant.first_field != before.first_field + before.field_count)
+      return whet_fail(error,
+                       "the model's plan: variant %u begins inside the one before it; expected it behind that one", v);
+  }
   for (std::uint32_t i = 0; i < variant.number_count; ++i) {
     if (check_number(view, v, i, error) != 0) return -1;
   }
@@ -268,6 +276,11 @@ int parse_variant(const SizedView& view, std::uint32_t variant, const ModelView*
   const PlanVariant& where = view.variants[variant];
   const char* const data = static_cast<const char*>(view.data) + where.offset;
   if (parse_model(data, where.bytes, plan, error, where.slots * kSlotBytes) != 0) return -1;
+  if (where.slots > 0 && (!view.changes(variant) || plan->header->device.length > 0)) {
+    return whet_fail(
+        error, "the model's plan: kernels of variant %u read sizes; expected one whose numbers change, on the CPU",
+        variant);
+  }
   if (check_fields(view, variant, *plan, error) != 0) return -1;
   if (!view.changes(variant) && check_points(view, variant, *plan, error) != 0) return -1;
   if (usual != nullptr && !agree(*usual, *plan)) {
@@ -306,6 +319,7 @@ int plan_at(const SizedView& view, std::uint32_t variant, const ModelView& plan,
   PlanTensor* const outputs = copied(plan.outputs, plan.header->outputs.count, begin + parts.outputs);
   PlanArgument* const arguments = copied(plan.arguments, plan.header->arguments.count, begin + parts.arguments);
   PlanStep* const steps = copied(plan.steps, plan.header->steps.count, begin + parts.steps);
+  memset(sizes, 0, parts.numbers);  // values that no field says
   for (std::uint32_t i = 0; i < changing.number_count; ++i)
     numbers[i] = value_of(view.numbers[changing.first_number + i], values, numbers);
   for (std::uint32_t i = 0; i < changing.field_count; ++i) {

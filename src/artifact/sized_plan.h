@@ -29,7 +29,7 @@ struct SizedPlanHeader {
   PlanTable sizes;             ///< PlanSize: 1 to kMaxSizes
   PlanTable values;            ///< int64
   PlanTable variants;          ///< PlanVariant: 1 to kMaxVariants
-  PlanTable boxes;             ///< PlanBox: 1 to kMaxBoxes, disjoint
+  PlanTable boxes;             ///< PlanBox: 1 to kMaxBoxes; the first that has the sizes counts
   PlanTable numbers;           ///< PlanNumber
   PlanTable fields;            ///< PlanField
   PlanTable strings;           ///< bytes
@@ -52,13 +52,14 @@ struct PlanBox {
   std::uint32_t first_value;  ///< of the low ones; the high ones follow
 };
 
-/// A plan at byte `offset`, a multiple of 8, and what changes in it with the sizes.
+/// A plan at byte `offset`, a multiple of 8, and what changes in it with the sizes. Numbers and fields are those behind the ones of
+/// the variant before, and so is the plan: a file is read in time of its length.
 struct PlanVariant {
   std::uint64_t offset, bytes;
   std::uint32_t first_number, number_count;
   std::uint32_t first_field, field_count;  ///< none: the plan is for one point
-  std::uint32_t slots;                     ///< lists of kSlotBytes in PlanPlace::sizes
-  std::uint32_t reserved;                  ///< 0
+  std::uint32_t slots;     ///< lists of kSlotBytes in PlanPlace::sizes; 0 where nothing changes, and on devices
+  std::uint32_t reserved;  ///< 0
 };
 
 enum class PlanNumberOp : std::uint32_t {

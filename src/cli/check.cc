@@ -202,6 +202,11 @@ Result<std::vector<ValueFinding>> compare_sizes(OpenedModel& model, const CheckC
   const ModelOptions& options = command.runnable.model;
   std::vector<ValueFinding> findings;
   const bool is_given = !options.shapes.empty() || !options.inputs.empty() || !command.expect.empty();
+  if (is_given && !command.sizes.empty())
+    return Error{
+        "check: --sizes says at which sizes the library is checked, and so do --shape, --input and --expect; give one "
+        "of them",
+        ErrorKind::wrong_use};
   if (is_given) WHET_RETURN_IF_ERROR(choose_shapes(model, options, files));
   WHET_TRY(const auto choices, choices_to_check(model, options.seed, command.sizes));
   for (const std::vector<std::int64_t>& at : choices) {

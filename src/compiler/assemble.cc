@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -73,9 +74,15 @@ class Changes {
       for (const int group : task.task.groups) own_[static_cast<std::size_t>(group)] = task.sizes;
   }
 
-  /// The most bytes of each value that changes.
+  /// The most bytes of each value that changes and is stored: those between the operators of a group are not.
   Status find_most() {
+    std::set<ValueId> inside;
+    for (const Group& group : variant_.fused.groups)
+      for (const NodeId node : group.nodes) inside.insert(variant_.fused.graph.node(node).output);
+    for (const Group& group : variant_.fused.groups)
+      for (const ValueId output : group.outputs) inside.erase(output);
     for (const auto& [id, shape] : variant_.shapes) {
+      if (inside.contains(id)) continue;
       const auto most = most_of(bytes(id), sizes_, variant_.boxes);
       if (!most) return Error{"value \"" + value(id).name + "\" has no bound over all sizes", ErrorKind::unsupported};
       most_[id] = static_cast<std::uint64_t>(*most);

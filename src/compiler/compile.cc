@@ -211,6 +211,10 @@ class LibraryMaker {
     library_.sizes = sizes;
     library_.usual = usual;
     std::ranges::sort(library_.boxes, {}, &ModelBox::low);
+    if (library_.boxes.size() > kMaxBoxes || library_.variants.size() > kMaxVariants)
+      return Error{"the sizes are of " + std::to_string(library_.boxes.size()) +
+                       " ranges of other structures; a library has " + std::to_string(kMaxBoxes) + " at most",
+                   ErrorKind::unsupported};
     WHET_RETURN_IF_ERROR(check_alike(sizes, at_, library_.variants));
     for (std::size_t k = 0; k < sizes.size(); ++k)
       WHET_RETURN_IF_ERROR(place_size(library_.sizes[k], k, at_, library_.variants,

@@ -454,12 +454,16 @@ int session_reserve(whet_session* s, const std::int64_t* const* shapes, whet_err
     const SizedView& plans = s->model->plans;
     std::int64_t most[kMaxSizes], sizes[kMaxSizes];
     const ModelVariant* at = nullptr;
+    const auto reserve_at = [&](std::uint32_t box, const std::int64_t* values) {
+      return find_at(*s, plans.boxes[box].variant, values, &at, error) != 0 ? -1 : reserve(*s, *at, error);
+    };
     for (std::uint32_t k = 0; k < plans.size_count(); ++k) most[k] = plans.sizes[k].max;
     if (shapes != nullptr && find_shapes(*s, shapes, most, &at, error) != 0) return -1;
     // The largest first: a pool keeps what it has lent.
     for (std::uint32_t b = plans.box_count(); b-- > 0;) {
       if (!largest_within(plans, b, most, sizes)) continue;
-      if (find_at(*s, plans.boxes[b].variant, sizes, &at, error) != 0 || reserve(*s, *at, error) != 0) return -1;
+      // An output may be larger where a size is smaller.
+      if (reserve_at(b, sizes) != 0 || reserve_at(b, plans.low_of(b)) != 0) return -1;
     }
     return 0;
   });

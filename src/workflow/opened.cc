@@ -396,12 +396,18 @@ bool has_value(const ModelSize& size, std::int64_t value) {
 /// The values of a size that are asked for.
 Result<std::vector<std::int64_t>> values_of(const WantedSize& wanted, const ModelSize& size) {
   const SizeRange& range = wanted.range;
+  std::optional<Error> wrong;
+  const auto check = [&](std::int64_t value) {
+    if (!wrong && !has_value(size, value))
+      wrong = Error{fmt::format("--sizes {}={}: the library has no {}; its {} is {}", wanted.name, to_text(wanted),
+                                value, size.name, to_text(size)),
+                    ErrorKind::wrong_use};
+  };
+  if (wanted.listed.empty()) check(range.min), check(range.max);  // before all between are listed
+  if (wrong) return *wrong;
   std::vector<std::int64_t> values = wanted.listed.empty() ? all_of(range.min, range.max, range.step) : wanted.listed;
-  for (const std::int64_t value : values)
-    if (!has_value(size, value))
-      return Error{fmt::format("--sizes {}={}: the library has no {}; its {} is {}", wanted.name, to_text(wanted),
-                               value, size.name, to_text(size)),
-                   ErrorKind::wrong_use};
+  std::ranges::for_each(values, check);
+  if (wrong) return *wrong;
   return values;
 }
 
