@@ -420,7 +420,9 @@ TEST_F(TuneTest, GivesNoPaceToATrialInAnotherPlacement) {
   for (const Record& record : read.records.all()) {
     const bool is_far = record.outcome.placement == ProcessorPlacement{330};
     slow += record.outcome.pace > 1.3, far += is_far;
-    if (is_far) EXPECT_DOUBLE_EQ(record.outcome.pace, 1);
+    if (is_far) {
+      EXPECT_DOUBLE_EQ(record.outcome.pace, 1);
+    }
   }
   EXPECT_GT(slow, 0);
   EXPECT_GT(far, 0);

@@ -39,6 +39,8 @@ struct Session {
         return static_cast<char*>(inputs[a.index].data()) + a.offset;
       case PlanPlace::output:
         return static_cast<char*>(outputs[a.index].data()) + a.offset;
+      case PlanPlace::sizes:
+        break;  // it has no ranges
     }
     return nullptr;
   }
