@@ -234,7 +234,7 @@ TEST(SizedPlan, OfARangeRefusesWhatIsNoFunction) {
                             +[](SizedModelPlan& p) { p.functions[1].fields[5].number = 6; }})
     EXPECT_TRUE(range_error_after(change).ends_with(kField)) << range_error_after(change);
   EXPECT_EQ(range_error_after([](SizedModelPlan& p) { p.functions[1].fields.clear(); }),
-            "the model's plan: the inputs of variant 1 have other sizes than its place says");
+            "the model's plan: kernels of variant 1 read sizes; expected one whose numbers change, on the CPU");
   EXPECT_EQ(range_error_after([](SizedModelPlan& p) { p.boxes[1].high[0] = 65; }),
             "the model's plan: box 1 has values from 2 on, for variant 1; expected some of each size, and one of the 2 "
             "variants");

@@ -136,7 +136,7 @@ void print_text(const CompileCommand& command, const CompileReport& report, cons
   if (report.predicted_seconds > 0)
     fmt::print("predicted latency {:.3f} ms{}\n", report.predicted_seconds * 1e3,
                report.sizes.empty() ? "" : " at the usual sizes");
-  const bool can_be_measured = target.is_cpu() && can_run(target).ok() && !command.timed;
+  const bool can_be_measured = target.is_cpu() && can_run(target).ok() && !command.timed && report.sizes.empty();
   if (!report.base.empty() && can_be_measured && std::ranges::none_of(report.tasks, is_measured))
     fmt::print(
         "not measured; whet compile {0} --quick times two candidates a task (about 2 s); whet tune {0} --seconds 10 "
