@@ -707,10 +707,6 @@ class SeveralSizes(InAFolder):
         self.assertEqual(exe.benchmark(np.zeros((1, 784), np.float32), seconds=0.01).runs >= 3, True)
         self.assertTrue(exe.profile(np.zeros((8, 784), np.float32), runs=2))
 
-    def test_are_not_ranges(self):
-        with self.assertRaisesRegex(whet.UsageError, "name those that you need, as in --sizes 'batch={1,2,4}'"):
-            whet.load("zoo:mlp").compile(sizes={"batch": (1, 4)})
-
     def test_are_none_of_a_library_for_one(self):
         exe = whet.load("zoo:mlp").compile()
         self.assertEqual(exe.sizes, ())
