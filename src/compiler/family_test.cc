@@ -78,7 +78,7 @@ void expect_answers(OpenedModel& model, const Graph& graph, const std::string& w
     const Tensor& want = values[graph.outputs[i].index()];
     ASSERT_EQ((*outputs)[i].type(), want.type()) << where;
     const Difference found = compare((*outputs)[i], want);
-    EXPECT_LE(found.max_abs, 2e-5 * std::max(found.largest, largest / 100)) << "output " << i << where;
+    EXPECT_LE(found.max_abs, 2e-5 * std::max(found.largest, largest / 10)) << "output " << i << where;
   }
 }
 

@@ -508,7 +508,7 @@ Bound Facts::best_upper(const Affine& a, Bound goal) const {
   Search relations{few, goal, visited, false};
   const Bound direct = upper(a, relations, 9);
   if (relations.satisfied(direct)) return direct;
-  int steps = 48;
+  int steps = is_sized(a) ? 400 : 48;  // tails of several loops over one size are as many facts about it
   Search search{steps, goal, visited};
   return tighter_upper(direct, upper(a, search, 9));
 }

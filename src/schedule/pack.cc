@@ -55,10 +55,13 @@ Status check_same_at_all_sizes(const LoopTree& tree, const Pack& step) {
     if (!read || read->source.value != step.tensor.value) return;
     for (const Expr& index : read->index) moves = moves || changes(reader, index);
   });
-  for (std::size_t k = 0; k < tree.dag.ops.size(); ++k) {
+  std::vector<bool> needed(step.tensor.index() + 1, false);  // of what is packed
+  needed.back() = true;
+  for (std::size_t k = needed.size(); k-- > 0;) {
+    if (!needed[k]) continue;
     const Op& op = tree.dag.ops[k];
-    if (!is_constant(tree.dag, OpId(static_cast<std::int64_t>(k)))) continue;
     moves = moves || !op.sizes.empty() || (!op.is_placeholder() && changes(op, op.element().body));
+    for (const OpId input : inputs_of(tree.dag, OpId(static_cast<std::int64_t>(k)))) needed[input.index()] = true;
   }
   if (!moves) return ok_status();
   return refuse(

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "compute/affine.h"
 #include "lower/generate/facts.h"
 #include "schedule/pipeline.h"
 #include "schedule/roll.h"
@@ -78,7 +79,10 @@ class StorageMaker {
     const Op& def = tree_.dag.op(op);
     Stored& stored = storage_.stored[op.index()];
     stored.buffer = add_argument(storage_.lowered, {kind, index, {def.dtype, def.shape}}, def.name, constant);
-    program().buffers[stored.buffer.index()].sizes = def.sizes;
+    // As loops over them are written, which proofs compare them with.
+    for (const Expr& size : def.sizes)
+      program().buffers[stored.buffer.index()].sizes.push_back(
+          size.defined() ? simplify(size, size_ranges(tree_.dag.sizes)) : size);
     stored.base.assign(def.shape.size(), int_const(0));
   }
 
