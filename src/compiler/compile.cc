@@ -474,7 +474,11 @@ Result<CompileReport> compile_family(const Family& family, const std::vector<Mod
     const Variant& variant = family.variants[v];
     if (&variant == variant_at(family, least)) usual = v;
     const Status added = maker.add(variant, v, family.sizes);
-    if (!added.ok()) return added.error().at("at " + sizes_text(sizes, variant.boxes));
+    if (!added.ok()) {
+      Error why = added.error().at("at " + sizes_text(sizes, variant.boxes));
+      if (why.kind == ErrorKind::invalid_input) why.kind = ErrorKind::unsupported;  // of one size it may be compiled
+      return why;
+    }
   }
   return maker.write(sizes, usual, output, dimensions);
 }
