@@ -33,7 +33,7 @@ constexpr bool has_signature(Signature*) {
 }
 
 static_assert(has_signature<Result<Graph>(const std::string&, const ImportOptions&)>(import_model));
-static_assert(has_signature<Result<FusedGraph>(Graph, const PassOptions&)>(optimize));
+static_assert(has_signature<Result<FusedGraph>(const Graph&, const PassOptions&)>(optimize));
 static_assert(has_signature<Result<std::vector<Task>>(const FusedGraph&, const Target&)>(extract_tasks));
 static_assert(has_signature<DesignSpace(const ComputeDag&, const Target&, const SpaceOptions&)>(make_space));
 static_assert(

@@ -32,7 +32,8 @@ int check_size(const SizedView& view, std::uint32_t k, whet_error* error) {
 int check_box(const SizedView& view, std::uint32_t b, whet_error* error) {
   const PlanBox& box = view.boxes[b];
   const std::uint32_t sizes = view.size_count();
-  bool good = box.variant < view.variant_count() && inside(box.first_value, 2 * sizes, view.header->values.count);
+  bool good = box.variant < view.variant_count() &&
+              inside(box.first_value, std::uint64_t{2} * sizes, view.header->values.count);
   for (std::uint32_t k = 0; good && k < sizes; ++k)
     good = view.sizes[k].min <= view.low_of(b)[k] && view.low_of(b)[k] <= view.high_of(b)[k] &&
            view.high_of(b)[k] <= view.sizes[k].max;

@@ -25,11 +25,11 @@ struct PassRuns {
   double fuse_seconds = 0;
 };
 
-Result<PassRuns> time_passes(Graph graph, const PassOptions& options) {
+Result<PassRuns> time_passes(const Graph& graph, const PassOptions& options) {
   PassRuns timed;
   std::size_t operators = graph.nodes.size();
   double begin = seconds_now();
-  WHET_TRY(Graph optimized, run_passes(std::move(graph), options, [&](std::string_view pass, const Graph& left) {
+  WHET_TRY(Graph optimized, run_passes(graph, options, [&](std::string_view pass, const Graph& left) {
              const double end = seconds_now();
              timed.runs.push_back({pass, operators, left.nodes.size(), end - begin});
              operators = left.nodes.size(), begin = end;
@@ -62,7 +62,7 @@ Result<int> explain_passes(const Question& question) {
   WHET_RETURN_IF_ERROR(needs_model(question));
   WHET_TRY(const InputFiles files, read_named_inputs(question.model));
   WHET_TRY(Graph graph, load_graph(question.model, files));
-  WHET_TRY(const PassRuns timed, time_passes(std::move(graph), question.rounding.passes()));
+  WHET_TRY(const PassRuns timed, time_passes(graph, question.rounding.passes()));
   if (question.json) return print(to_json(timed));
   Table table({{"Pass", false}, {"Operators before"}, {"After"}, {"Time (ms)"}});
   double all = 0;

@@ -146,7 +146,7 @@ Result<Graph> alone(const Graph& from, const Node& node, Order order) {
 Result<double> measure(Graph graph, Order order, const TargetOnCores& place) {
   constexpr int kRuns = 60;
   WHET_RETURN_IF_ERROR(can_run(place.target));
-  WHET_TRY(const FusedGraph fused, optimize(std::move(graph), {.channels_last = order == Order::channels_last}));
+  WHET_TRY(const FusedGraph fused, optimize(graph, {.channels_last = order == Order::channels_last}));
   WHET_TRY(const ScratchDirectory scratch, ScratchDirectory::make());
   const std::string library = scratch.path() + "/node.so";
   WHET_TRY(const CompileReport report, compile_model(fused, best_of(nullptr, place.target), place.target, library));
@@ -179,7 +179,7 @@ Result<double> measure_turn(const Value& value, const TargetOnCores& place) {
 Result<bool> reads_in_place(const Graph& from, const Node& node) {
   if (!std::holds_alternative<ConvOperator>(node.op)) return false;
   WHET_TRY(Graph graph, alone(from, node, Order::file));
-  WHET_TRY(const FusedGraph fused, optimize(std::move(graph), {}));
+  WHET_TRY(const FusedGraph fused, optimize(graph, {}));
   return std::none_of(fused.groups.begin(), fused.groups.end(), [&](const Group& group) {
     const Node& first = fused.graph.node(group.nodes.front());
     return group.nodes.size() == 1 && std::holds_alternative<TransposeOperator>(first.op) &&

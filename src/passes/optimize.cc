@@ -97,7 +97,7 @@ Result<Graph> run_graph_passes(Graph graph, std::span<const Pass> passes, const 
   });
 }
 
-Result<Graph> run_passes(Graph graph, const PassOptions& options, const GraphObserver& observer) {
+Result<Graph> run_passes(const Graph& graph, const PassOptions& options, const GraphObserver& observer) {
   std::vector<Pass> wanted;
   for (const Pass& pass : kPasses)
     if (pass.option == nullptr || options.*pass.option) wanted.push_back(pass);
@@ -105,8 +105,8 @@ Result<Graph> run_passes(Graph graph, const PassOptions& options, const GraphObs
   return keep_output_names(std::move(optimized), graph);
 }
 
-Result<FusedGraph> optimize(Graph graph, const PassOptions& options) {
-  WHET_TRY(Graph optimized, run_passes(std::move(graph), options));
+Result<FusedGraph> optimize(const Graph& graph, const PassOptions& options) {
+  WHET_TRY(Graph optimized, run_passes(graph, options));
   WHET_RETURN_IF_ERROR(verify(optimized));
   return fuse(std::move(optimized), options.fuse);
 }

@@ -35,9 +35,9 @@ Result<Graph> run_graph_passes(Graph, std::span<const Pass>, const GraphObserver
 
 /// Runs the passes of the table. The graph computes the same outputs (same names, types and order) from the same
 /// inputs, up to rounding.
-Result<Graph> run_passes(Graph, const PassOptions&, const GraphObserver& observer = {});
+Result<Graph> run_passes(const Graph&, const PassOptions&, const GraphObserver& observer = {});
 
 /// Runs the passes, then fuses the graph into groups. Each group becomes one kernel.
-Result<FusedGraph> optimize(Graph, const PassOptions&);
+Result<FusedGraph> optimize(const Graph&, const PassOptions&);
 
 }  // namespace whet

@@ -202,7 +202,7 @@ Result<Graph> load_graph(const ModelOptions& options, const InputFiles& files) {
 
 Result<FusedGraph> load_fused(const ModelOptions& options, const InputFiles& files, const PassOptions& passes) {
   WHET_TRY(Graph graph, load_graph(options, files));
-  return optimize(std::move(graph), passes);
+  return optimize(graph, passes);
 }
 
 std::vector<InputSlot> input_slots(const Graph& graph) {

@@ -301,7 +301,7 @@ Status check_fixed(const NamedSize& size, std::size_t k, const AtSizes& model, S
     graphs.push_back(std::move(*graph));
   }
   const Status follows = check_follows(size.wanted.name, {graphs[0], 2}, {graphs[1], 3});
-  if (follows.ok()) return follows;
+  if (follows.ok()) return ok_status();
   return Error{fmt::format("{}, and {}; expected {}={}, or a file that leaves this dimension open", where,
                            follows.error().message, size.wanted.name, *size.open.fixed),
                ErrorKind::invalid_input};
