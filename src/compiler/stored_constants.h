@@ -10,8 +10,8 @@
 
 namespace whet {
 
-/// The constants that the kernels of a library read. They are told by their types and some of their elements: what agrees in these is
-/// taken for equal. That guides the choice of schedules; what is stored is compared whole (WeightTable).
+/// The constants that the kernels of a library read. Two of one type that agree in some elements count as equal here. This
+/// guides the choice of schedules alone: WeightTable compares what is stored element by element.
 class StoredConstants {
  public:
   void add(const Tensor& constant) { known_.insert(fingerprint(constant)); }

@@ -44,7 +44,7 @@ class LaunchMemory {
   Cell read(BufferId, std::int64_t element, std::int64_t thread);
   void store(BufferId, std::int64_t element, std::int64_t thread, Cell);
   /// Copies an element into block memory: it lands now or when the thread waits, and until then may hold anything.
-  ///   source  of `from`; -1: what is copied is 0
+  ///   source  the element of `from`; -1: a zero is copied
   void start_copy(BufferId to, std::int64_t element, BufferId from, std::int64_t source, std::int64_t thread, Cell);
   /// Ends the thread's group of copies.
   void commit(std::int64_t thread) { ++groups_[static_cast<std::size_t>(thread)]; }
