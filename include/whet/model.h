@@ -50,7 +50,9 @@ typedef enum whet_dtype {
   WHET_U8 = 4,
   WHET_I32 = 5,
   WHET_I64 = 6,
-  WHET_BOOL = 7
+  WHET_BOOL = 7,
+  WHET_BF16 = 8, /**< the upper 16 bits of an f32 */
+  WHET_I16 = 9
 } whet_dtype;
 
 typedef struct whet_tensor_info {
@@ -152,7 +154,7 @@ typedef struct whet_dltensor {
   struct {
     uint8_t code, bits;
     uint16_t lanes;
-  } dtype; /**< code 0 int, 1 uint, 2 float, 6 bool */
+  } dtype; /**< code 0 int, 1 uint, 2 float, 4 bfloat, 6 bool */
   int64_t* shape;
   int64_t* strides; /**< in elements; null: row-major */
   uint64_t byte_offset;
@@ -369,6 +371,8 @@ static inline int64_t whet_dtype_bytes(whet_dtype dtype) {
     case WHET_I32:
       return 4;
     case WHET_F16:
+    case WHET_BF16:
+    case WHET_I16:
       return 2;
     case WHET_I8:
     case WHET_U8:
@@ -396,6 +400,10 @@ static inline const char* whet_dtype_name(whet_dtype dtype) {
       return "i64";
     case WHET_BOOL:
       return "bool";
+    case WHET_BF16:
+      return "bf16";
+    case WHET_I16:
+      return "i16";
   }
   return "unknown";
 }

@@ -37,11 +37,16 @@ void gather(std::vector<ElementValue>& out, const Tensor& t, std::int64_t first,
     case DType::f16:
       return gather_as<std::uint16_t>(out, t.data(), first, stride, count,
                                       [](std::uint16_t v) { return ElementValue{.f = half_to_float(v)}; });
+    case DType::bf16:
+      return gather_as<std::uint16_t>(out, t.data(), first, stride, count,
+                                      [](std::uint16_t v) { return ElementValue{.f = bf16_to_float(v)}; });
     case DType::i8:
       return gather_as<std::int8_t>(out, t.data(), first, stride, count, integer);
     case DType::u8:
     case DType::boolean:
       return gather_as<std::uint8_t>(out, t.data(), first, stride, count, integer);
+    case DType::i16:
+      return gather_as<std::int16_t>(out, t.data(), first, stride, count, integer);
     case DType::i32:
       return gather_as<std::int32_t>(out, t.data(), first, stride, count, integer);
     case DType::i64:

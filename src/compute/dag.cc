@@ -10,6 +10,8 @@ std::int64_t lowest(DType dtype) {
   switch (dtype) {
     case DType::i8:
       return std::numeric_limits<std::int8_t>::min();
+    case DType::i16:
+      return std::numeric_limits<std::int16_t>::min();
     case DType::i32:
       return std::numeric_limits<std::int32_t>::min();
     case DType::i64:
@@ -25,6 +27,8 @@ std::int64_t highest(DType dtype) {
       return std::numeric_limits<std::int8_t>::max();
     case DType::u8:
       return std::numeric_limits<std::uint8_t>::max();
+    case DType::i16:
+      return std::numeric_limits<std::int16_t>::max();
     case DType::i32:
       return std::numeric_limits<std::int32_t>::max();
     case DType::i64:

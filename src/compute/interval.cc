@@ -31,6 +31,8 @@ Interval Interval::of(DType dtype) {
       return {-128, 127};
     case DType::u8:
       return {0, 255};
+    case DType::i16:
+      return {INT16_MIN, INT16_MAX};
     case DType::i32:
       return {INT32_MIN, INT32_MAX};
     case DType::boolean:

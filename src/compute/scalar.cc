@@ -35,6 +35,8 @@ std::int64_t wrap_to(DType dtype, std::int64_t value) {
       return static_cast<std::int8_t>(value);
     case DType::u8:
       return static_cast<std::uint8_t>(value);
+    case DType::i16:
+      return static_cast<std::int16_t>(value);
     case DType::i32:
       return static_cast<std::int32_t>(value);
     case DType::boolean:
@@ -48,6 +50,7 @@ double round_to(DType dtype, double value) {
   if (std::isnan(value)) return std::numeric_limits<double>::quiet_NaN();
   if (dtype == DType::f32) return static_cast<float>(value);
   if (dtype == DType::f16) return half_to_float(float_to_half(static_cast<float>(value)));
+  if (dtype == DType::bf16) return bf16_to_float(float_to_bf16(static_cast<float>(value)));
   return value;
 }
 

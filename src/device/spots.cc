@@ -28,11 +28,15 @@ double element(DType dtype, const char* bytes, std::int64_t i) {
       return value_at<double>(bytes, i);
     case DType::f16:
       return half_to_float(value_at<std::uint16_t>(bytes, i));
+    case DType::bf16:
+      return bf16_to_float(value_at<std::uint16_t>(bytes, i));
     case DType::i8:
       return value_at<std::int8_t>(bytes, i);
     case DType::u8:
     case DType::boolean:
       return value_at<std::uint8_t>(bytes, i);
+    case DType::i16:
+      return value_at<std::int16_t>(bytes, i);
     case DType::i32:
       return value_at<std::int32_t>(bytes, i);
     case DType::i64:

@@ -300,6 +300,10 @@ int onnx_type(DType dtype) {
       return TensorProto::INT64;
     case DType::boolean:
       return TensorProto::BOOL;
+    case DType::bf16:
+      return TensorProto::BFLOAT16;
+    case DType::i16:
+      return TensorProto::INT16;
   }
   return TensorProto::UNDEFINED;
 }

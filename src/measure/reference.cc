@@ -29,6 +29,8 @@ double rounding(DType dtype) {
       return 0x1p-53;
     case DType::f16:
       return 0x1p-11;
+    case DType::bf16:
+      return 0x1p-8;
     default:
       return 0x1p-24;
   }

@@ -45,10 +45,16 @@ void fill_argument(const ArgumentSpec& spec, std::byte* data) {
       return fill<std::uint16_t>(spec, data, [](Rng& rng, const ArgumentSpec& s) {
         return float_to_half(static_cast<float>(nonzero(rng, s)));
       });
+    case DType::bf16:
+      return fill<std::uint16_t>(spec, data, [](Rng& rng, const ArgumentSpec& s) {
+        return float_to_bf16(static_cast<float>(nonzero(rng, s)));
+      });
     case DType::i8:
     case DType::u8:
     case DType::boolean:
       return fill<std::uint8_t>(spec, data, integer);
+    case DType::i16:
+      return fill<std::int16_t>(spec, data, integer);
     case DType::i32:
       return fill<std::int32_t>(spec, data, integer);
     case DType::i64:

@@ -105,7 +105,7 @@ std::string with_ticket(std::uint64_t ticket, std::string_view message);
 std::optional<std::uint64_t> take_ticket(std::string_view& payload);
 
 template <>
-inline constexpr auto kLast<DType> = DType::boolean;
+inline constexpr auto kLast<DType> = DType::i16;
 template <>
 inline constexpr auto kLast<OutcomeCode> = OutcomeCode{kOutcomeCodes - 1};
 extern template struct Codec<KernelJob>;

@@ -12,14 +12,16 @@ struct Info {
   std::int64_t bytes;
   std::string_view name;
 };
-constexpr std::array<Info, 8> kInfos = {{{DType::f32, 4, "f32"},
-                                         {DType::f64, 8, "f64"},
-                                         {DType::f16, 2, "f16"},
-                                         {DType::i8, 1, "i8"},
-                                         {DType::u8, 1, "u8"},
-                                         {DType::i32, 4, "i32"},
-                                         {DType::i64, 8, "i64"},
-                                         {DType::boolean, 1, "bool"}}};
+constexpr std::array<Info, 10> kInfos = {{{DType::f32, 4, "f32"},
+                                          {DType::f64, 8, "f64"},
+                                          {DType::f16, 2, "f16"},
+                                          {DType::i8, 1, "i8"},
+                                          {DType::u8, 1, "u8"},
+                                          {DType::i32, 4, "i32"},
+                                          {DType::i64, 8, "i64"},
+                                          {DType::boolean, 1, "bool"},
+                                          {DType::bf16, 2, "bf16"},
+                                          {DType::i16, 2, "i16"}}};
 
 template <typename T>
 std::int64_t saturated(double value) {
@@ -32,7 +34,7 @@ std::int64_t saturated(double value) {
 }  // namespace
 
 std::int64_t size_of(DType dtype) { return kInfos[static_cast<std::size_t>(dtype)].bytes; }
-bool is_float(DType dtype) { return dtype == DType::f32 || dtype == DType::f64 || dtype == DType::f16; }
+bool is_float(DType dtype) { return dtype == DType::f32 || dtype == DType::f64 || is_half(dtype); }
 std::string_view name_of(DType dtype) { return kInfos[static_cast<std::size_t>(dtype)].name; }
 
 std::optional<DType> parse_dtype(std::string_view name) {
@@ -61,12 +63,22 @@ std::uint16_t float_to_half(float value) {
   return sign | static_cast<std::uint16_t>((rounded >> 13) - (112u << 10));
 }
 
+float bf16_to_float(std::uint16_t bits) { return std::bit_cast<float>(std::uint32_t{bits} << 16); }
+
+std::uint16_t float_to_bf16(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  if (std::isnan(value)) return static_cast<std::uint16_t>(bits >> 16 | 0x40u);
+  return static_cast<std::uint16_t>((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+}
+
 std::int64_t to_integer(DType dtype, double value) {
   switch (dtype) {
     case DType::i8:
       return saturated<std::int8_t>(value);
     case DType::u8:
       return saturated<std::uint8_t>(value);
+    case DType::i16:
+      return saturated<std::int16_t>(value);
     case DType::i32:
       return saturated<std::int32_t>(value);
     case DType::boolean:

@@ -63,6 +63,8 @@ double Tensor::get(std::int64_t i) const {
       return static_cast<const double*>(data())[k];
     case DType::f16:
       return half_to_float(static_cast<const std::uint16_t*>(data())[k]);
+    case DType::bf16:
+      return bf16_to_float(static_cast<const std::uint16_t*>(data())[k]);
     default:
       return static_cast<double>(integer(i));
   }
@@ -79,6 +81,9 @@ void Tensor::set(std::int64_t i, double value) {
       return;
     case DType::f16:
       static_cast<std::uint16_t*>(data())[k] = float_to_half(static_cast<float>(value));
+      return;
+    case DType::bf16:
+      static_cast<std::uint16_t*>(data())[k] = float_to_bf16(static_cast<float>(value));
       return;
     case DType::boolean:
       static_cast<std::uint8_t*>(data())[k] = value != 0;
@@ -97,6 +102,8 @@ std::int64_t Tensor::integer(std::int64_t i) const {
     case DType::u8:
     case DType::boolean:
       return static_cast<const std::uint8_t*>(data())[k];
+    case DType::i16:
+      return static_cast<const std::int16_t*>(data())[k];
     case DType::i32:
       return static_cast<const std::int32_t*>(data())[k];
     case DType::i64:
@@ -117,6 +124,9 @@ void Tensor::set_integer(std::int64_t i, std::int64_t value) {
       return;
     case DType::boolean:
       static_cast<std::uint8_t*>(data())[k] = value != 0;
+      return;
+    case DType::i16:
+      static_cast<std::int16_t*>(data())[k] = static_cast<std::int16_t>(value);
       return;
     case DType::i32:
       static_cast<std::int32_t*>(data())[k] = static_cast<std::int32_t>(value);

@@ -24,6 +24,28 @@ TEST(Half, RoundsToNearestEvenAndOverflowsToInfinity) {
   EXPECT_EQ(float_to_half(2051.0f), float_to_half(2052.0f));
   EXPECT_EQ(float_to_half(1e6f), 0x7c00);
 }
+TEST(Bf16, RoundTripsEveryValueAndKeepsNaNQuiet) {
+  for (int bits = 0; bits < 0x10000; ++bits) {
+    const float value = bf16_to_float(static_cast<std::uint16_t>(bits));
+    EXPECT_EQ(float_to_bf16(value), std::isnan(value) ? bits | 0x40 : bits);
+  }
+}
+TEST(Bf16, RoundsToNearestEvenAndOverflowsToInfinity) {
+  EXPECT_EQ(float_to_bf16(257.0f), float_to_bf16(256.0f));
+  EXPECT_EQ(float_to_bf16(259.0f), float_to_bf16(260.0f));
+  EXPECT_EQ(float_to_bf16(-3.4e38f), 0xff80);
+  EXPECT_EQ(float_to_bf16(0x1p-133f), 1);
+  EXPECT_EQ(float_to_bf16(0x1p-134f), 0);
+}
+TEST(DTypes, AreNamedAndNumberedInOrder) {
+  int number = 0;
+  for (const DType dtype : kDTypes) {
+    EXPECT_EQ(static_cast<int>(dtype), number++);
+    EXPECT_EQ(parse_dtype(name_of(dtype)), dtype);
+    EXPECT_EQ(Tensor::of<int>(dtype, {2}, {1, 0}).get(0), 1);
+  }
+  EXPECT_EQ(number, 10);
+}
 TEST(Tensor, IsMadeOnceByWhoeverReadsItFirst) {
   int made = 0;
   const Tensor later = Tensor::later({DType::f32, {2, 3}}, [&] {
@@ -68,6 +90,10 @@ TEST(Tensor, OfIntegersTakesTheNearestOfNumbersThatDoNotFit) {
   bytes.set(1, -1);
   EXPECT_EQ(bytes.integer(0), 255);
   EXPECT_EQ(bytes.integer(1), 0);
+  const Tensor words = Tensor::of<double>(DType::i16, {3}, {40000, -40000, -7.9});
+  EXPECT_EQ(words.integer(0), 32767);
+  EXPECT_EQ(words.integer(1), -32768);
+  EXPECT_EQ(words.get(2), -7);
 }
 TEST(Tensor, IsAlignedTo64BytesAndZeroFilled) {
   Tensor t(DType::f32, {3, 5});

@@ -27,7 +27,8 @@ bool holds_phases(const Stmt& s) {
 }  // namespace
 
 Emitter::Emitter(const Program& program, Analysis& analysis, const Backend& backend, llvm::Module& module)
-    : StructuredEmitter(program, analysis.table(), module.getContext(), backend.features().half),
+    : StructuredEmitter(program, analysis.table(), module.getContext(),
+                        {.f16 = backend.features().half, .bf16 = backend.features().bf16}),
       analysis_(analysis),
       architecture_(backend.architecture()),
       features_(backend.features()),

@@ -5,7 +5,7 @@
 namespace whet {
 
 GpuEmitter::GpuEmitter(const Program& program, GpuAnalysis& analysis, GpuHooks& hooks, llvm::Module& module)
-    : StructuredEmitter(program, analysis.table(), module.getContext(), hooks.has_half()),
+    : StructuredEmitter(program, analysis.table(), module.getContext(), {.f16 = hooks.has_half()}),
       analysis_(analysis),
       hooks_(hooks),
       module_(module),

@@ -18,6 +18,7 @@ namespace whet {
 struct CpuFeatures {
   bool round = false;               ///< floor, ceil and round
   bool half = false;                ///< f16 <-> f32
+  bool bf16 = false;                ///< f32 -> bf16, of any number of lanes
   bool dot_products = false;        ///< sums of four products of bytes
   bool mixed_dot_products = false;  ///< of bytes without a sign with bytes that have one
   bool masked_loads = false;        ///< masked loads of vectors of 4 and 8 bytes

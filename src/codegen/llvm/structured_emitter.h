@@ -32,8 +32,8 @@ struct EmittedLevel {
 template <typename Level>
 class StructuredEmitter : protected ValueEmitter {
  protected:
-  StructuredEmitter(const Program& program, ExprTable& table, llvm::LLVMContext& context, bool half)
-      : ValueEmitter(context, half), program_(program), table_(table), versions_(program.buffers.size(), 0) {}
+  StructuredEmitter(const Program& program, ExprTable& table, llvm::LLVMContext& context, HalfConversions has)
+      : ValueEmitter(context, has), program_(program), table_(table), versions_(program.buffers.size(), 0) {}
   ~StructuredEmitter() = default;
 
   // What a target does in its own way.

@@ -11,7 +11,7 @@ bool is_unsigned(DType dtype) { return dtype == DType::u8 || dtype == DType::boo
 
 }  // namespace
 
-ValueEmitter::ValueEmitter(llvm::LLVMContext& context, bool half) : b_(context), half_(half) {
+ValueEmitter::ValueEmitter(llvm::LLVMContext& context, HalfConversions has) : b_(context), has_(has) {
   llvm::FastMathFlags flags;
   flags.setAllowContract(true);
   b_.setFastMathFlags(flags);
@@ -27,6 +27,7 @@ llvm::Type* ValueEmitter::value_type(DType dtype, int lanes) {
   switch (dtype) {
     case DType::f32:
     case DType::f16:
+    case DType::bf16:
       return widen(b_.getFloatTy(), lanes);
     case DType::f64:
       return widen(b_.getDoubleTy(), lanes);
@@ -38,7 +39,7 @@ llvm::Type* ValueEmitter::value_type(DType dtype, int lanes) {
 }
 
 llvm::Type* ValueEmitter::memory_type(DType dtype, int lanes) {
-  if (dtype == DType::f16) return widen(b_.getInt16Ty(), lanes);
+  if (is_half(dtype)) return widen(b_.getInt16Ty(), lanes);
   if (dtype == DType::boolean) return widen(b_.getInt8Ty(), lanes);
   return value_type(dtype, lanes);
 }
@@ -193,7 +194,7 @@ ValueEmitter::Value* ValueEmitter::convert(Value* value, DType from, DType to, i
   }
   if (is_float(from) && is_float(to)) {
     value = b_.CreateFPCast(value, type);
-    return to == DType::f16 ? round_through_half(value, lanes) : value;
+    return is_half(to) ? rounded_to_half(value, to, lanes) : value;
   }
   if (is_float(from) && lanes > 1) return to_integers(value, to, lanes);
   if (is_float(from)) {  // what does not fit becomes the nearest that does
@@ -202,7 +203,7 @@ ValueEmitter::Value* ValueEmitter::convert(Value* value, DType from, DType to, i
   }
   if (is_float(to)) {
     value = is_unsigned(from) ? b_.CreateUIToFP(value, type) : b_.CreateSIToFP(value, type);
-    return to == DType::f16 ? round_through_half(value, lanes) : value;
+    return is_half(to) ? rounded_to_half(value, to, lanes) : value;
   }
   return b_.CreateIntCast(value, type, !is_unsigned(from));
 }
@@ -251,12 +252,13 @@ ValueEmitter::Value* ValueEmitter::plain_call(MathFn fn, DType dtype, int lanes,
   }
 }
 
-ValueEmitter::Value* ValueEmitter::round_through_half(Value* value, int lanes) {
-  return half_to_float(float_to_half(value, lanes), lanes);
+ValueEmitter::Value* ValueEmitter::rounded_to_half(Value* value, DType dtype, int lanes) {
+  return from_memory(to_memory(value, dtype, lanes), dtype, lanes);
 }
 
 ValueEmitter::Value* ValueEmitter::half_to_float(Value* bits, int lanes) {
-  if (half_) return b_.CreateFPExt(b_.CreateBitCast(bits, widen(b_.getHalfTy(), lanes)), value_type(DType::f32, lanes));
+  if (has_.f16)
+    return b_.CreateFPExt(b_.CreateBitCast(bits, widen(b_.getHalfTy(), lanes)), value_type(DType::f32, lanes));
   llvm::Type* const word = widen(b_.getInt32Ty(), lanes);
   llvm::Type* const f32 = value_type(DType::f32, lanes);
   auto number = [&](std::uint32_t value) { return llvm::ConstantInt::get(word, value); };
@@ -273,7 +275,7 @@ ValueEmitter::Value* ValueEmitter::half_to_float(Value* bits, int lanes) {
 
 ValueEmitter::Value* ValueEmitter::float_to_half(Value* value, int lanes) {
   llvm::Type* const short_word = widen(b_.getInt16Ty(), lanes);
-  if (half_) return b_.CreateBitCast(b_.CreateFPTrunc(value, widen(b_.getHalfTy(), lanes)), short_word);
+  if (has_.f16) return b_.CreateBitCast(b_.CreateFPTrunc(value, widen(b_.getHalfTy(), lanes)), short_word);
   llvm::Type* const word = widen(b_.getInt32Ty(), lanes);
   llvm::Type* const f32 = value_type(DType::f32, lanes);
   auto number = [&](std::uint32_t v) { return llvm::ConstantInt::get(word, v); };
@@ -296,16 +298,37 @@ ValueEmitter::Value* ValueEmitter::float_to_half(Value* value, int lanes) {
   return b_.CreateTrunc(b_.CreateOr(result, sign), short_word);
 }
 
+ValueEmitter::Value* ValueEmitter::bf16_to_float(Value* bits, int lanes) {
+  Value* const wide = b_.CreateZExt(bits, widen(b_.getInt32Ty(), lanes));
+  return b_.CreateBitCast(b_.CreateShl(wide, 16), value_type(DType::f32, lanes));
+}
+
+/// Without the instruction by integers: LLVM would call a function of its library, which the loader refuses.
+ValueEmitter::Value* ValueEmitter::float_to_bf16(Value* value, int lanes) {
+  llvm::Type* const short_word = widen(b_.getInt16Ty(), lanes);
+  if (has_.bf16) return b_.CreateBitCast(b_.CreateFPTrunc(value, widen(b_.getBFloatTy(), lanes)), short_word);
+  llvm::Type* const word = widen(b_.getInt32Ty(), lanes);
+  auto number = [&](std::uint32_t v) { return llvm::ConstantInt::get(word, v); };
+  Value* const bits = b_.CreateBitCast(value, word);
+  Value* const odd = b_.CreateAnd(b_.CreateLShr(bits, 16), number(1));
+  Value* const rounded = b_.CreateAdd(b_.CreateAdd(bits, number(0x7fff)), odd);
+  Value* const quiet = b_.CreateOr(bits, number(0x400000));
+  Value* const is_nan = b_.CreateFCmpUNO(value, value);
+  return b_.CreateTrunc(b_.CreateLShr(b_.CreateSelect(is_nan, quiet, rounded), 16), short_word);
+}
+
 // ---- Elements in memory
 
 ValueEmitter::Value* ValueEmitter::from_memory(Value* value, DType dtype, int lanes) {
   if (dtype == DType::f16) return half_to_float(value, lanes);
+  if (dtype == DType::bf16) return bf16_to_float(value, lanes);
   if (dtype == DType::boolean) return b_.CreateICmpNE(value, llvm::Constant::getNullValue(value->getType()));
   return value;
 }
 
 ValueEmitter::Value* ValueEmitter::to_memory(Value* value, DType dtype, int lanes) {
   if (dtype == DType::f16) return float_to_half(value, lanes);
+  if (dtype == DType::bf16) return float_to_bf16(value, lanes);
   if (dtype == DType::boolean) return b_.CreateZExt(value, memory_type(dtype, lanes));
   return value;
 }

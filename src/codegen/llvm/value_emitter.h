@@ -8,14 +8,19 @@
 
 namespace whet {
 
+/// Which instructions a processor has between f32 and floats of 16 bits.
+struct HalfConversions {
+  bool f16 = false;   ///< both ways
+  bool bf16 = false;  ///< from f32; the other way is a shift
+};
+
 /// What emitters for all processors share: whet's types and operations as LLVM's. Floats of 16 bits are computed as f32,
 /// booleans are bits in registers and bytes in memory.
 class ValueEmitter {
  protected:
   using Value = llvm::Value;
 
-  /// `half`: the processor converts between f16 and f32.
-  ValueEmitter(llvm::LLVMContext&, bool half);
+  ValueEmitter(llvm::LLVMContext&, HalfConversions);
 
   // Types.
   llvm::Type* widen(llvm::Type*, int lanes);
@@ -51,11 +56,13 @@ class ValueEmitter {
 
  private:
   Value* to_integers(Value* value, DType to, int lanes);
-  Value* round_through_half(Value* value, int lanes);
+  Value* rounded_to_half(Value* value, DType, int lanes);
   Value* half_to_float(Value* bits, int lanes);
   Value* float_to_half(Value* value, int lanes);
+  Value* bf16_to_float(Value* bits, int lanes);
+  Value* float_to_bf16(Value* value, int lanes);
 
-  const bool half_;
+  const HalfConversions has_;
 };
 
 }  // namespace whet

@@ -46,6 +46,7 @@ CpuFeatures features(const llvm::MCSubtargetInfo& cpu) {
   const bool pairs = cpu.checkFeatures("+avx512bw"), half_pairs = cpu.checkFeatures("+avx2");
   return {.round = cpu.checkFeatures("+sse4.1"),
           .half = cpu.checkFeatures("+f16c"),
+          .bf16 = cpu.checkFeatures("+avx512bf16") && cpu.checkFeatures("+avx512vl"),
           .dot_products = vnni,
           .mixed_dot_products = vnni,
           .masked_loads = cpu.checkFeatures("+avx2"),

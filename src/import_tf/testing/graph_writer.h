@@ -74,6 +74,10 @@ inline int number_of(DType dtype) {
       return 10;
     case DType::f16:
       return 19;
+    case DType::bf16:
+      return 14;
+    case DType::i16:
+      return 5;
   }
   return 0;
 }
