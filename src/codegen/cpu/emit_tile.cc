@@ -5,6 +5,9 @@
 namespace whet {
 namespace {
 
+/// Of Intrinsic::dot4 and dot2, side by side.
+constexpr int kSums = 16;
+
 /// The row of neighbours that begins `elements` elements behind the base.
 Linear row_at(const Linear& base, std::int64_t elements) {
   Linear at = base;
@@ -25,6 +28,9 @@ void Emitter::tile(const IntrinsicTile& tile) {
       break;
     case Intrinsic::dot4:
       dot4(tile);
+      break;
+    case Intrinsic::dot2:
+      dot2(tile);
       break;
     default:
       break;
@@ -80,15 +86,20 @@ void Emitter::transpose(const IntrinsicTile& tile, int n) {
   }
 }
 
+/// The factors of all sums, a word of them that is the same for each, and the word of weights of each.
+std::pair<Emitter::Value*, Emitter::Value*> Emitter::words_of(const IntrinsicTile& tile) {
+  const TileOperand &x = tile.operands[1], &w = tile.operands[2];
+  const llvm::Align align(static_cast<std::uint64_t>(element_bytes(x.buffer)));
+  Value* factors = mark(b_.CreateAlignedLoad(b_.getInt32Ty(), address(x.buffer, x.base), align), x.buffer);
+  llvm::Type* const words = widen(b_.getInt32Ty(), kSums);
+  return {splat(factors, kSums), mark(b_.CreateAlignedLoad(words, address(w.buffer, w.base), align), w.buffer)};
+}
+
 /// y(j) += x[0..3] * w[j, 0..3]: one instruction where the processor has it, else byte by byte of the words.
 void Emitter::dot4(const IntrinsicTile& tile) {
-  constexpr int kSums = 16;
-  const TileOperand &y = tile.operands[0], &x = tile.operands[1], &w = tile.operands[2];
+  const TileOperand& y = tile.operands[0];
   llvm::Type* const words = widen(b_.getInt32Ty(), kSums);
-  const llvm::Align bytes(1);
-  Value* factors =
-      splat(mark(b_.CreateAlignedLoad(b_.getInt32Ty(), address(x.buffer, x.base), bytes), x.buffer), kSums);
-  Value* weights = mark(b_.CreateAlignedLoad(words, address(w.buffer, w.base), bytes), w.buffer);
+  const auto [factors, weights] = words_of(tile);
   Value* sum = load_row(y, 0, kSums);
   if (features_.dot_products && target_.cpu().vector_bytes >= architecture_.dot_product_vector_bytes) {
     sum = architecture_.dot_product(b_, features_, sum, factors, weights);
@@ -109,6 +120,25 @@ void Emitter::dot4(const IntrinsicTile& tile) {
       Value* weight = b_.CreateAShr(b_.CreateShl(weights, count(24 - 8 * k)), count(24));
       sum = b_.CreateAdd(sum, b_.CreateMul(factor, weight));
     }
+  }
+  store_row(y, 0, sum, kSums);
+}
+
+/// y(j) += x[0..1] * w[j, 0..1]: one instruction where the processor has it, else the halves of the words as f32.
+void Emitter::dot2(const IntrinsicTile& tile) {
+  const TileOperand& y = tile.operands[0];
+  const auto [factors, weights] = words_of(tile);
+  Value* sum = load_row(y, 0, kSums);
+  if (features_.bf16_products) {
+    sum = architecture_.bf16_product(b_, features_, sum, factors, weights);
+  } else {
+    llvm::Type* const f32 = value_type(DType::f32, kSums);
+    const auto first = [&](Value* words) { return b_.CreateBitCast(b_.CreateShl(words, 16), f32); };
+    const auto second = [&](Value* words) {
+      return b_.CreateBitCast(b_.CreateAnd(words, llvm::ConstantInt::get(words->getType(), 0xffff0000u)), f32);
+    };
+    sum = b_.CreateFAdd(sum, b_.CreateFMul(first(factors), first(weights)));
+    sum = b_.CreateFAdd(sum, b_.CreateFMul(second(factors), second(weights)));
   }
   store_row(y, 0, sum, kSums);
 }

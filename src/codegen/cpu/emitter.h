@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "codegen/cpu/analysis.h"
@@ -91,6 +92,8 @@ class Emitter final : StructuredEmitter<Level> {
   void tile(const IntrinsicTile&);
   void transpose(const IntrinsicTile&, int n);
   void dot4(const IntrinsicTile&);
+  void dot2(const IntrinsicTile&);
+  std::pair<Value*, Value*> words_of(const IntrinsicTile&);
   Value* load_row(const TileOperand&, std::int64_t offset, int lanes);
   void store_row(const TileOperand&, std::int64_t offset, Value* value, int lanes);
   /// A store whose product is added up with others: the last one stores the sums.

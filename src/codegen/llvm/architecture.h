@@ -19,6 +19,7 @@ struct CpuFeatures {
   bool round = false;               ///< floor, ceil and round
   bool half = false;                ///< f16 <-> f32
   bool bf16 = false;                ///< f32 -> bf16, of any number of lanes
+  bool bf16_products = false;       ///< sums of two products of bf16
   bool dot_products = false;        ///< sums of four products of bytes
   bool mixed_dot_products = false;  ///< of bytes without a sign with bytes that have one
   bool masked_loads = false;        ///< masked loads of vectors of 4 and 8 bytes
@@ -45,6 +46,9 @@ struct Architecture {
   int dot_product_vector_bytes;
   /// sums[i] + x[2i] * w[2i] + x[2i+1] * w[2i+1] of numbers of i16, two in a word. Null: there is no such instruction.
   llvm::Value* (*pair_product)(llvm::IRBuilderBase&, const CpuFeatures&, llvm::Value* sums, llvm::Value* x,
+                               llvm::Value* w);
+  /// sums[i] + x[2i] * w[2i] + x[2i+1] * w[2i+1] for 16 sums of f32; x, w: bf16, two in a word. Called only where `bf16_products`.
+  llvm::Value* (*bf16_product)(llvm::IRBuilderBase&, const CpuFeatures&, llvm::Value* sums, llvm::Value* x,
                                llvm::Value* w);
   /// sums[i] + x[i] * w[i] of numbers of i16, `product_lanes` of them. Null: there is no such instruction.
   llvm::Value* (*product)(llvm::IRBuilderBase&, llvm::Value* sums, llvm::Value* x, llvm::Value* w);

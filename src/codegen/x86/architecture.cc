@@ -47,6 +47,7 @@ CpuFeatures features(const llvm::MCSubtargetInfo& cpu) {
   return {.round = cpu.checkFeatures("+sse4.1"),
           .half = cpu.checkFeatures("+f16c"),
           .bf16 = cpu.checkFeatures("+avx512bf16") && cpu.checkFeatures("+avx512vl"),
+          .bf16_products = cpu.checkFeatures("+avx512bf16"),
           .dot_products = vnni,
           .mixed_dot_products = vnni,
           .masked_loads = cpu.checkFeatures("+avx2"),
@@ -64,7 +65,9 @@ bool is_vector_register(std::string_view name) {
   return name.starts_with("XMM") || name.starts_with("YMM") || name.starts_with("ZMM");
 }
 
-bool is_multiply_add(std::string_view opcode) { return opcode.starts_with("VFMADD") || opcode.starts_with("VPDPBUSD"); }
+bool is_multiply_add(std::string_view opcode) {
+  return opcode.starts_with("VFMADD") || opcode.starts_with("VPDPBUSD") || opcode.starts_with("VDPBF16PS");
+}
 
 }  // namespace
 
@@ -77,6 +80,7 @@ const Architecture kX86 = {.triple = "x86_64-unknown-linux-gnu",
                            .dot_product = dot_product_of_x86,
                            .dot_product_vector_bytes = 32,
                            .pair_product = pair_product_of_x86,
+                           .bf16_product = bf16_product_of_x86,
                            .product = nullptr,
                            .join_bytes = join_bytes_of_x86,
                            .byte_order = byte_order_of_x86,

@@ -12,6 +12,9 @@ llvm::Value* dot_product_of_x86(llvm::IRBuilderBase&, const CpuFeatures&, llvm::
 /// Architecture::pair_product: vpmaddwd.
 llvm::Value* pair_product_of_x86(llvm::IRBuilderBase&, const CpuFeatures&, llvm::Value* sums, llvm::Value* x,
                                  llvm::Value* w);
+/// Architecture::bf16_product: vdpbf16ps.
+llvm::Value* bf16_product_of_x86(llvm::IRBuilderBase&, const CpuFeatures&, llvm::Value* sums, llvm::Value* x,
+                                 llvm::Value* w);
 /// Architecture::join_bytes: one permutation where the processor permutes bytes of a whole vector.
 llvm::Value* join_bytes_of_x86(llvm::IRBuilderBase&, const CpuFeatures&, llvm::Value* order,
                                std::span<llvm::Value* const> rows);
