@@ -147,6 +147,7 @@ struct NestMaker {
     for (LoopId id : path)
       nest.loops.push_back(
           {static_cast<double>(extent_of(tree, id)), tree.loop(id).kind, is_reduce(tree, id), tree.loop(id).op == op});
+    join(path, nest);
     nest.registers_from = path.size();
     for (const RegisterCache& cache : tree.caches)
       if (cache.op == op)
@@ -168,6 +169,17 @@ struct NestMaker {
   }
 
  private:
+  /// The loops of a tile of sums of products are a vector of them, and the products that one instruction adds up.
+  void join(const std::vector<LoopId>& path, Nest& nest) const {
+    for (const TensorTile& tile : tree.tiles) {
+      const auto first = std::find(path.begin(), path.end(), tile.loop);
+      if (!is_dot(tile.intrinsic) || first == path.end()) continue;
+      for (auto k = static_cast<std::size_t>(first - path.begin()); k < path.size(); ++k) {
+        nest.loops[k].joined = nest.loops[k].reduce;
+        nest.loops[k].kind = nest.loops[k].reduce ? LoopKind::unrolled : LoopKind::vectorized;
+      }
+    }
+  }
   Access store(OpId op, const std::vector<Linear>& axes, const std::vector<int>& at, std::size_t loops) const {
     Access access = empty(op, loops);
     access.store = true;

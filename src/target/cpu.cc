@@ -91,6 +91,10 @@ constexpr Processor kProcessors[] = {
     neon("a64fx", 2, 2, 9, 64, 256, 512, 8192),
 };
 
+/// Those of LLVM's definitions with avx512bf16.
+constexpr std::string_view kMultiplyBf16[] = {"cooperlake",    "sapphirerapids", "emeraldrapids",
+                                              "graniterapids", "znver4",         "znver5"};
+
 /// LLVM's names of the switches that change what code may be generated; -mattr takes these alone.
 std::vector<std::string> known_features(Isa isa) {
   std::vector<std::string> names;
@@ -116,6 +120,7 @@ void derive(CpuTarget& target) {
   const Processor& processor = *find_processor(target.mcpu);
   Simd simd = processor.simd;
   target.fma = processor.fma;
+  target.bf16_products = std::ranges::count(kMultiplyBf16, target.mcpu) > 0;
   for (const std::string& attribute : target.mattr) {
     const std::string_view feature = std::string_view(attribute).substr(1);
     const bool on = attribute[0] == '+';
@@ -126,7 +131,9 @@ void derive(CpuTarget& target) {
     if (feature == "fma" && on) simd = std::max(simd, Simd::avx);
     if (feature == "fma" && !on) simd = std::min(simd, Simd::avx);
     if (feature == "avx512f" && on) target.fma = true;
+    if (feature == "avx512bf16" || (feature == "avx512bw" && !on)) target.bf16_products = on;
   }
+  if (simd != Simd::avx512) target.bf16_products = false;
   if (simd == Simd::sse && processor.isa == Isa::x86_64) target.fma = false;
   target.isa = processor.isa;
   target.pipes = processor.pipes;

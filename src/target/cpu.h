@@ -46,6 +46,7 @@ struct CpuTarget {
   int vector_bytes = 16;      ///< native vector: 16 (SSE2, NEON), 32 (AVX2), 64 (AVX-512)
   int vector_registers = 16;  ///< 16, or 32 with AVX-512 and AArch64
   bool fma = false;
+  bool bf16_products = false;        ///< an instruction adds up two products of bf16 (avx512_bf16)
   std::int64_t l1_bytes = 32 << 10;  ///< data, per core
   std::int64_t l2_bytes = 1 << 20;   ///< per core
   std::int64_t l3_bytes = 16 << 20;  ///< shared

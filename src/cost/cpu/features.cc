@@ -95,6 +95,7 @@ class Coster {
     std::size_t vector = end;
     for (std::size_t k = begin; k < end; ++k) {
       const Nest::Loop& loop = nest.loops[k];
+      if (loop.joined) continue;
       if (loop.kind != LoopKind::vectorized) {
         c.unrolled *= loop.extent;
         continue;
@@ -108,6 +109,7 @@ class Coster {
       c.accumulators = c.vectors;
       for (std::size_t k = nest.registers_from; k < end; ++k) {
         const Nest::Loop& loop = nest.loops[k];
+        if (loop.joined) continue;
         if (loop.reduce)
           c.reduced *= loop.extent;
         else if (loop.kind != LoopKind::vectorized)
@@ -123,7 +125,7 @@ class Coster {
   void count(const Nest& nest, const Access& access, std::size_t begin, std::size_t vector, NestCost& c) const {
     double instructions = access.times;
     for (std::size_t k = begin; k < nest.loops.size(); ++k)
-      if (k != vector && access.depends_on(k)) instructions *= nest.loops[k].extent;
+      if (k != vector && !nest.loops[k].joined && access.depends_on(k)) instructions *= nest.loops[k].extent;
     if (vector < nest.loops.size() && access.depends_on(vector)) {
       const double step = access.reach(vector) / std::max(1.0, nest.loops[vector].extent - 1);
       instructions *= access.packed || step <= 1.01 ? c.vectors : c.lanes;

@@ -254,7 +254,7 @@ class TileBuilder {
     annotate_tile();
     for (OpId constant : a.constants) s_.pack(constant, a.anchor);
     store();
-    if (p_.bytes) s_.tensorize(oc_.inner, Intrinsic::dot4);
+    if (by_words()) s_.tensorize(oc_.inner, p_.dot);
     if (const std::int64_t steps = chosen_or("ahead", 0); steps > 0) {
       const std::int64_t iterations = std::max<std::int64_t>(steps / chosen("ic"), 1);
       for (OpId constant : a.constants) s_.prefetch(constant, a.anchor, reduce_.back(), iterations);
@@ -263,6 +263,7 @@ class TileBuilder {
   }
 
  private:
+  bool by_words() const { return p_.dot != Intrinsic::none; }
   std::int64_t chosen(const char* name) const { return choices_.at(name).front(); }
   std::int64_t chosen_or(const char* name, std::int64_t otherwise) const {
     const auto found = choices_.find(name);
@@ -319,7 +320,7 @@ class TileBuilder {
       const Scheduler::Pair tiles = s_.split(oc_.inner, tile, Tail::guard);
       group_ = tiles.outer, oc_.inner = tiles.inner;
     }
-    if (!p_.bytes || tile == p_.tiling.lanes) return;
+    if (!by_words() || tile == p_.tiling.lanes) return;
     const Scheduler::Pair lanes = s_.split(oc_.inner, p_.tiling.lanes, Tail::guard);
     vectors_ = lanes.outer, oc_.inner = lanes.inner;
   }
@@ -339,9 +340,9 @@ class TileBuilder {
       block_ = blocks.outer, cut = blocks.inner;
     }
     if (in_blocks.valid()) reduce_.push_back(in_blocks);
-    if (p_.bytes) {
-      const Scheduler::Pair fours = s_.split(in, 4, Tail::guard);
-      in = fours.outer, factors_ = fours.inner;
+    if (by_words()) {
+      const Scheduler::Pair words = s_.split(in, p_.word, Tail::guard);
+      in = words.outer, factors_ = words.inner;
     }
     if (chosen("ic") > 1) {
       const Scheduler::Pair steps = s_.split(in, chosen("ic"), Tail::guard);
@@ -392,7 +393,7 @@ class TileBuilder {
         if (extent_of(s_.tree(), tap) <= 7 && chosen("taps") == 1) s_.annotate(tap, LoopKind::unrolled);
     for (LoopId loop : {unrolled_, blocks_.inner, y_.inner, x_.inner, vectors_})
       if (loop.valid()) s_.annotate(loop, LoopKind::unrolled);
-    if (!p_.bytes) s_.annotate(oc_.inner, LoopKind::vectorized);
+    if (!by_words()) s_.annotate(oc_.inner, LoopKind::vectorized);
   }
 
   /// The epilogue on the finished tile, whose accumulators are registers.
@@ -418,7 +419,7 @@ class TileBuilder {
   LoopId group_;              ///< over the tiles of a group of channels, where there are groups
   LoopId column_;             ///< of taps whose bytes are joined: inside of the tile, where no border is between them
   LoopId block_, unrolled_;   ///< of the reduction, where it is cut so
-  LoopId vectors_, factors_;  ///< of products of bytes: the vectors of a tile, the factors of one instruction
+  LoopId vectors_, factors_;  ///< where it goes by words: the vectors of a tile, the factors of one instruction
   LoopId tile_;               ///< one of its iterations computes one tile
 };
 
@@ -496,7 +497,10 @@ std::optional<Sketch> tile_sketch(const ComputeDag& dag, const Target& target) {
   if (!problem) return std::nullopt;
   const TileProblem p = *problem;
   Sketch sketch;
-  sketch.name = p.tiling.depthwise ? "tile+taps" : p.bytes ? "tile+bytes" : "tile+pack";
+  sketch.name = p.tiling.depthwise         ? "tile+taps"
+                : p.dot == Intrinsic::dot4 ? "tile+bytes"
+                : p.dot == Intrinsic::dot2 ? "tile+pairs"
+                                           : "tile+pack";
   sketch.decisions = {
       {"oc", "elements of the innermost axis in a register tile", single(p.tiling.oc_options()), p.tiling.oc},
       {"oh", "rows in a register tile", single(p.tiling.oh_options()), p.tiling.oh},

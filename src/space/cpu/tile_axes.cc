@@ -13,7 +13,7 @@
 namespace whet {
 namespace {
 
-/// Of Intrinsic::dot4, side by side.
+/// Of Intrinsic::dot4 and dot2, side by side.
 constexpr std::int64_t kSums = 16;
 
 /// Output channels of a group, where the inputs depend on which group it is: floordiv(oc, size) occurs in their index.
@@ -97,28 +97,35 @@ std::int64_t blocks_axis(const TileAxes& p) {
   return -1;
 }
 
-/// The loads of u8 and of i8 of a sum in i32 of their products; empty for another op.
-std::vector<Expr> factors_of_bytes(const Element& element, DType dtype) {
-  if (dtype != DType::i32 || element.reducer != Reducer::sum) return {};
+/// The loads of the factors of a sum of products such as the intrinsic adds up; empty for another op.
+std::vector<Expr> factors_of(Intrinsic dot, const Element& element, DType dtype) {
+  if (dtype != op_of(dot).dtype || element.reducer != Reducer::sum) return {};
   const Expr body = rewrite(element.body, [](const Expr& part) -> Expr {
     const auto* s = std::get_if<Select>(&part->kind);
     return s && is_const(s->if_false, 0) ? s->if_true : Expr();
   });
-  return matching_loads(op_of(Intrinsic::dot4).element().body, body, 2);
+  return matching_loads(op_of(dot).element().body, body, 2);
 }
 
-/// A sum in i32 of products of bytes, whose factors lie by fours as the processor's instruction takes them.
-bool multiplies_bytes(const ComputeDag& dag, OpId op, const TileAxes& p) {
-  constexpr std::int64_t kFactors = 4;
+std::int64_t word_of(Intrinsic dot) { return op_of(dot).element().reduce_axes[0].extent; }
+
+/// A sum of products whose factors lie by words as the processor's instruction takes them.
+bool goes_by_words(Intrinsic dot, const ComputeDag& dag, OpId op, const TileAxes& p) {
   const Element& element = dag.op(op).element();
   if (p.in < 0 || p.in_blocks >= 0) return false;
-  if (p.blocks >= 0 || group_size(p) > 0 || p.extent(p.vec) < kSums || p.reduce_extent(p.in) % kFactors != 0)
+  if (p.blocks >= 0 || group_size(p) > 0 || p.extent(p.vec) < kSums || p.reduce_extent(p.in) % word_of(dot) != 0)
     return false;
-  const std::vector<Expr> loads = factors_of_bytes(element, dag.op(op).dtype);
+  const std::vector<Expr> loads = factors_of(dot, element, dag.op(op).dtype);
   if (loads.empty()) return false;
   const Load &x = std::get<Load>(loads[0]->kind), &w = std::get<Load>(loads[1]->kind);
   const auto in = axis_var(element, static_cast<std::int64_t>(element.axes.size()) + p.in);
   return is_constant(dag, OpId(w.source.value)) && !x.index.empty() && to_affine(x.index.back()).coefficient(in) == 1;
+}
+
+/// The intrinsic that the processor has such products for, or none. It has those of bytes in some way.
+Intrinsic find_dot(const ComputeDag& dag, OpId op, const TileAxes& p, const CpuTarget& cpu) {
+  if (goes_by_words(Intrinsic::dot4, dag, op, p)) return Intrinsic::dot4;
+  return cpu.bf16_products && goes_by_words(Intrinsic::dot2, dag, op, p) ? Intrinsic::dot2 : Intrinsic::none;
 }
 
 bool reads_constants(const ComputeDag& dag, OpId op) {
@@ -146,14 +153,16 @@ std::optional<TileAxes> find_tile_axes(const ComputeDag& dag, OpId op, const Tar
     else
       p.taps.push_back(static_cast<std::int64_t>(k));
   }
-  p.bytes = multiplies_bytes(dag, op, p);
-  p.byte_taps = p.in < 0 && !factors_of_bytes(element, dag.op(op).dtype).empty();
+  p.dot = find_dot(dag, op, p, target.cpu());
+  const bool by_words = p.dot != Intrinsic::none;
+  if (by_words) p.word = word_of(p.dot);
+  p.byte_taps = p.in < 0 && !factors_of(Intrinsic::dot4, element, dag.op(op).dtype).empty();
   const std::int64_t own_lanes = target.cpu().lanes(static_cast<int>(size_of(dag.op(op).dtype)));
   p.tiling = {.oc = p.out_channels(),
               .oh = p.extent(p.y),
               .ow = p.extent(p.x),
-              .lanes = p.bytes ? kSums : own_lanes,
-              .registers = p.bytes ? target.cpu().vector_registers * own_lanes / kSums : target.cpu().vector_registers,
+              .lanes = by_words ? kSums : own_lanes,
+              .registers = by_words ? target.cpu().vector_registers * own_lanes / kSums : target.cpu().vector_registers,
               .group = group_size(p),
               .block = p.blocks < 0 ? 0 : p.extent(p.vec),
               .column_bytes = input_step(dag, p, p.x),
@@ -166,14 +175,16 @@ std::optional<TileAxes> find_tile_axes(const ComputeDag& dag, OpId op, const Tar
       std::accumulate(p.taps.begin(), p.taps.end(), std::int64_t{1}, [&](std::int64_t product, std::int64_t k) {
         return product * element.reduce_axes[static_cast<std::size_t>(k)].extent;
       });
-  p.tiling.whole_vectors = p.bytes;
-  if (p.in >= 0 && dag.op(op).dtype == DType::f32 && p.reduce_extent(p.in) % target.cpu().pipes.input_lanes == 0)
+  p.tiling.whole_vectors = by_words;
+  if (!by_words && p.in >= 0 && dag.op(op).dtype == DType::f32 &&
+      p.reduce_extent(p.in) % target.cpu().pipes.input_lanes == 0)
     p.tiling.input_lanes = target.cpu().pipes.input_lanes;
   p.tiling.columns = window_along(dag, p, p.x), p.tiling.rows = window_along(dag, p, p.y);
   if (p.x >= 0) p.tiling.read_columns = unpadded(element, p.x);
   if (p.y >= 0) p.tiling.rows_skipped = most_skipped(element, p.y);
   if (p.in >= 0 && reads_constants(dag, op))
-    p.tiling.channel_bytes = p.tiling.taps * p.in_channels() * (p.bytes ? 1 : size_of(dag.op(op).dtype));
+    p.tiling.channel_bytes =
+        p.tiling.taps * p.in_channels() * (by_words ? p.element_bytes() : size_of(dag.op(op).dtype));
   const std::int64_t group = p.tiling.group, lanes = p.tiling.lanes;
   p.tiling.mixes_groups = group > 0 && 4 * group <= lanes && lanes % group == 0 && p.reduce_extent(p.in) == group;
   p.tiling.weights_room = target.cpu().l2_bytes * 3 / 5;

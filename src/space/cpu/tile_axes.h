@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "compute/dag.h"
+#include "program/intrinsic.h"
 #include "space/cpu/register_tile.h"
 #include "target/target.h"
 
@@ -20,8 +21,9 @@ struct TileAxes {
   std::int64_t in_blocks = -1;     ///< the reduce axis over blocks of input channels
   std::vector<std::int64_t> taps;  ///< the other reduce axes
   Tiling tiling;
-  /// Products of bytes: the reduction goes by fours, which one instruction multiplies and adds up (Intrinsic::dot4).
-  bool bytes = false;
+  /// Products of bytes or of bf16 of which one instruction adds up several, a word of each factor: the reduction goes by words.
+  Intrinsic dot = Intrinsic::none;
+  std::int64_t word = 1;  ///< elements
   /// Products of bytes over taps alone: the taps of a column are neighbours, whose bytes code generation joins.
   bool byte_taps = false;
 
@@ -34,8 +36,8 @@ struct TileAxes {
   std::int64_t out_channels() const { return extent(blocks) * extent(vec); }
   std::int64_t in_channels() const { return reduce_extent(in_blocks) * reduce_extent(in); }
   /// Steps of the innermost reduction.
-  std::int64_t in_steps() const { return reduce_extent(in) / (bytes ? 4 : 1); }
-  std::int64_t element_bytes() const { return bytes ? 1 : 4; }
+  std::int64_t in_steps() const { return reduce_extent(in) / word; }
+  std::int64_t element_bytes() const { return 4 / word; }
   /// Input channels that stay together when the reduction is cut.
   std::int64_t in_block() const { return in_blocks < 0 ? 1 : reduce_extent(in); }
 };
