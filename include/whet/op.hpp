@@ -30,21 +30,24 @@ class Error : public std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
 
-enum class DType { f32, f64, f16, i64, i32, i8, u8, boolean };
+enum class DType { f32, f64, f16, i64, i32, i8, u8, boolean, bf16, i16 };
 
 namespace detail {
 
 inline const char* name_of(DType dtype) {
-  constexpr const char* kNames[] = {"f32", "f64", "f16", "i64", "i32", "i8", "u8", "bool"};
+  constexpr const char* kNames[] = {"f32", "f64", "f16", "i64", "i32", "i8", "u8", "bool", "bf16", "i16"};
   return kNames[static_cast<int>(dtype)];
 }
-inline bool is_float(DType dtype) { return dtype == DType::f32 || dtype == DType::f64 || dtype == DType::f16; }
+inline bool is_float(DType dtype) {
+  return dtype == DType::f32 || dtype == DType::f64 || dtype == DType::f16 || dtype == DType::bf16;
+}
 
 inline bool is_word(const std::string& name) {
   const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
   for (const char c : name)
     if (!is_letter(c) && !(c >= '0' && c <= '9') && c != '.') return false;
-  for (const char* word : {"for", "in", "return", "true", "false", "inff", "infd", "infh", "nanf", "nand", "nanh"})
+  for (const char* word :
+       {"for", "in", "return", "true", "false", "inff", "infd", "infh", "infb", "nanf", "nand", "nanh", "nanb"})
     if (name == word) return false;
   return !name.empty() && is_letter(name[0]);
 }
@@ -106,7 +109,7 @@ inline Expr constant(double value, DType dtype) {
             dtype,
             {}};
   }
-  const char* suffix = dtype == DType::f32 ? "f" : dtype == DType::f64 ? "d" : "h";
+  const char* suffix = dtype == DType::f32 ? "f" : dtype == DType::f64 ? "d" : dtype == DType::f16 ? "h" : "b";
   if (std::isnan(value)) return {std::string("nan") + suffix, dtype, {}};
   if (std::isinf(value)) return {std::string(value < 0 ? "-inf" : "inf") + suffix, dtype, {}};
   char digits[40];

@@ -27,15 +27,16 @@ __all__ = [
 Number = Union[int, float, bool]
 Operand = Union["Expression", Number]
 
-_FLOAT_SUFFIX = {"f32": "f", "f64": "d", "f16": "h"}
-_INTEGERS = ("i64", "i32", "i8", "u8")
+_FLOAT_SUFFIX = {"f32": "f", "f64": "d", "f16": "h", "bf16": "b"}
+_INTEGERS = ("i64", "i32", "i16", "i8", "u8")
 _DTYPES = (*_FLOAT_SUFFIX, *_INTEGERS, "bool")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
+_NOTATION = ("for", "in", "return", "true", "false", "inff", "infd", "infh", "infb", "nanf", "nand", "nanh", "nanb")
 
 
 def _quoted(name: str) -> str:
     """A name as the notation has it; words of the notation itself are quoted, too."""
-    if _WORD.fullmatch(name) and name not in ("for", "in", "return", "true", "false", "inff", "infd", "infh", "nanf", "nand", "nanh"):
+    if _WORD.fullmatch(name) and name not in _NOTATION:
         return name
     return '"' + name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\x0a") + '"'
 

@@ -45,6 +45,7 @@ std::optional<DType> dtype_of_suffix(char c) {
   if (c == 'f') return DType::f32;
   if (c == 'd') return DType::f64;
   if (c == 'h') return DType::f16;
+  if (c == 'b') return DType::bf16;
   return {};
 }
 
@@ -191,8 +192,8 @@ class ExprParser : protected TokenCursor {
     }
     if (accept("true")) return bool_const(true);
     if (accept("false")) return bool_const(false);
-    if (kind == DagToken::Kind::word && (is("inff") || is("infd") || is("infh"))) return literal(false);
-    if (kind == DagToken::Kind::word && (is("nanf") || is("nand") || is("nanh"))) return literal(false);
+    if (kind == DagToken::Kind::word && (is("inff") || is("infd") || is("infh") || is("infb"))) return literal(false);
+    if (kind == DagToken::Kind::word && (is("nanf") || is("nand") || is("nanh") || is("nanb"))) return literal(false);
     if (kind != DagToken::Kind::word && kind != DagToken::Kind::quoted) return expected("an expression");
     const DagToken word = next();
     if (accept("[")) return load(word.text);

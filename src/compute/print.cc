@@ -9,7 +9,11 @@
 namespace whet {
 namespace {
 
-std::string_view float_suffix(DType dtype) { return dtype == DType::f32 ? "f" : dtype == DType::f64 ? "d" : "h"; }
+std::string_view float_suffix(DType dtype) {
+  if (dtype == DType::f32) return "f";
+  if (dtype == DType::f64) return "d";
+  return dtype == DType::f16 ? "h" : "b";
+}
 
 /// The shortest digits that read back as the same number of this dtype.
 std::string number(double value, DType dtype) {

@@ -10,7 +10,7 @@
 namespace whet {
 namespace {
 
-/// What `dtype` keeps of a computed float; f16 is computed as f32 and rounded when cast or stored.
+/// What `dtype` keeps of a computed float; f16 and bf16 are computed as f32 and rounded when cast or stored.
 double computed(DType dtype, double value) { return dtype == DType::f64 ? value : static_cast<float>(value); }
 
 // An extent is asked for at every access: the shape is made only where it must be.
@@ -37,7 +37,7 @@ Cell poison(DType dtype) {
 }
 
 Cell stored(DType dtype, Cell value) {
-  if (dtype == DType::f16) return {.f = round_to(dtype, value.f)};
+  if (is_half(dtype)) return {.f = round_to(dtype, value.f)};
   if (is_float(dtype)) return {.f = computed(dtype, value.f)};
   return {.i = wrap_to(dtype, value.i)};
 }
