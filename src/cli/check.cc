@@ -240,7 +240,8 @@ Result<std::vector<ValueFinding>> compare_outputs(const CheckCommand& command, c
 /// Compiles the model with what every kernel computes as an output, and compares each with the interpreter's value.
 Result<std::vector<ValueFinding>> compare_inner_values(const CheckCommand& command, const InputFiles& files) {
   WHET_TRY(const RunPlace place, choose_place(command.runnable));
-  WHET_TRY(FusedGraph fused, load_fused(command.runnable.model, files, command.runnable.records.rounding.passes()));
+  WHET_TRY(FusedGraph fused,
+           load_fused(command.runnable.model, files, command.runnable.records.rounding.passes(place.on.target)));
   WHET_TRY(const std::vector<Tensor> want, interpret(fused.graph, files, command.runnable.model));
   fused.graph.outputs.clear();
   for (const Group& group : fused.groups)

@@ -308,7 +308,7 @@ Result<int> run(CompileCommand& command) {
     return compile_sizes_with_records(command.model, files, command.records, place->target, command.output, compiling);
   };
   if (command.model.sizes.empty()) {
-    WHET_TRY(fused, load_fused(command.model, files, command.records.rounding.passes()));
+    WHET_TRY(fused, load_fused(command.model, files, command.records.rounding.passes(place->target)));
     make = of_network(command, *place, *fused);
   }
   if (command.events.empty()) return compile(command, *place, make, nullptr);

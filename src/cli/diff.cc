@@ -104,7 +104,7 @@ Result<Comparison> diff_records(const DiffCommand& command) {
     WHET_TRY(const TargetOnCores place, choose_target(command.runnable.place));
     const RoundingOptions& rounding = command.runnable.records.rounding;
     WHET_RETURN_IF_ERROR(rounding.check(place.target));
-    WHET_TRY(const FusedGraph fused, load_fused(command.runnable.model, {}, rounding.passes()));
+    WHET_TRY(const FusedGraph fused, load_fused(command.runnable.model, {}, rounding.passes(place.target)));
     WHET_TRY(const std::vector<Task> tasks, extract_tasks(fused, place.target));
     for (const Task& task : tasks) weights[{task.key, task.within}] += task.weight;
   }

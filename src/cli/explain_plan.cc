@@ -40,7 +40,7 @@ Result<Priced> price(const Question& question) {
   const TargetOnCores& place = asked.target;
   WHET_RETURN_IF_ERROR(question.rounding.check(place.target));
   WHET_TRY(const InputFiles files, read_named_inputs(question.model));
-  WHET_TRY(priced.fused, load_fused(question.model, files, question.rounding.passes()));
+  WHET_TRY(priced.fused, load_fused(question.model, files, question.rounding.passes(place.target)));
   WHET_TRY(priced.read, read_records(question.records));
   for (const std::string& note : priced.read.notes) tell_user(note);
   for (const std::string& note :

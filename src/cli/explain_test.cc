@@ -80,8 +80,9 @@ TEST_F(ExplainTest, CandidateHasItsRecordLoopsPassesAndCode) {
 TEST_F(ExplainTest, PassesHaveALineForEachRun) {
   const Json answer = ask({"passes", "--model", "zoo:mlp"});
   const auto& passes = answer["passes"].items();
-  ASSERT_EQ(passes.size() + 1, graph_passes().size()) << "halves are not asked for";
-  EXPECT_EQ(ask({"passes", "--model", "zoo:mlp", "--precision", "f16"})["passes"].items().size(), passes.size() + 1);
+  ASSERT_EQ(passes.size() + 2, graph_passes().size()) << "halves are not asked for";
+  for (const char* half : {"f16", "bf16"})
+    EXPECT_EQ(ask({"passes", "--model", "zoo:mlp", "--precision", half})["passes"].items().size(), passes.size() + 1);
   const std::size_t imported = load_graph({.model = "zoo:mlp"})->nodes.size();
   EXPECT_EQ(passes.front()["operators_before"].integer(), static_cast<std::int64_t>(imported));
   for (std::size_t i = 0; i < passes.size(); ++i) {

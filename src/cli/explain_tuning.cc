@@ -49,7 +49,7 @@ Result<Opened> open(const Question& question) {
   opened.place = opened.where.target;
   WHET_RETURN_IF_ERROR(question.rounding.check(opened.place.target));
   WHET_TRY(const InputFiles files, read_named_inputs(question.model));
-  WHET_TRY(opened.fused, load_fused(question.model, files, question.rounding.passes()));
+  WHET_TRY(opened.fused, load_fused(question.model, files, question.rounding.passes(opened.place.target)));
   WHET_TRY(opened.tasks, extract_tasks(opened.fused, opened.place.target));
   if (question.records.empty()) return opened;
   WHET_TRY(opened.read, read_records(question.records));

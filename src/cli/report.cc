@@ -45,7 +45,7 @@ Status make_report_page(const ReportCommand& command, const TargetOnCores& place
   // What the rates will be measured by is compiled while the files are read; to measure needs the processors alone.
   std::future<RatesMeasurement> kernel = std::async(std::launch::async, [&place] { return RatesMeasurement(place); });
   std::future<Result<RecordsRead>> reading = std::async(std::launch::async, read_records, command.records);
-  WHET_TRY(const FusedGraph fused, load_fused(command.model, files, command.rounding.passes()));
+  WHET_TRY(const FusedGraph fused, load_fused(command.model, files, command.rounding.passes(place.target)));
   WHET_TRY(const std::vector<Task> tasks, extract_tasks(fused, place.target));
   WHET_TRY(RecordsRead all, reading.get());
   // Never freed: the process ends with it, and a tenth of its time would go into that.

@@ -233,7 +233,7 @@ Result<int> run(const SpaceCommand& command, const std::function<bool(const std:
         {"space: --why, --contains and --sample are about one task; give --task N (whet tasks MODEL "
          "lists them)"});
   WHET_TRY(const InputFiles files, read_named_inputs(command.model));
-  WHET_TRY(const FusedGraph fused, load_fused(command.model, files, command.rounding.passes()));
+  WHET_TRY(const FusedGraph fused, load_fused(command.model, files, command.rounding.passes(place->target)));
   WHET_TRY(const std::vector<Task> tasks, extract_tasks(fused, place->target));
   if (command.task < 0) return run_all(tasks, place->target, command);
   if (static_cast<std::size_t>(command.task) >= tasks.size())

@@ -180,8 +180,8 @@ Result<int> print_alternatives(const TasksCommand& command, const FusedGraph& fu
 }
 
 /// The tasks at all sizes of ranges, one variant after the other.
-Result<int> print_sized(const TasksCommand& command) {
-  WHET_TRY(const Family family, load_family(command.model, command.rounding.passes()));
+Result<int> print_sized(const TasksCommand& command, const Target& target) {
+  WHET_TRY(const Family family, load_family(command.model, command.rounding.passes(target)));
   Json variants = Json::array();
   for (std::size_t v = 0; v < family.variants.size(); ++v) {
     const Variant& variant = family.variants[v];
@@ -221,9 +221,9 @@ Result<int> run(const TasksCommand& command, const std::function<bool(const std:
   const Result<TargetOnCores> place = choose_target(command.place);
   if (!place.ok()) return wrong_use(place.error());
   if (const Status rounding = command.rounding.check(place->target); !rounding.ok()) return wrong_use(rounding.error());
-  if (!command.model.sizes.empty()) return print_sized(command);
+  if (!command.model.sizes.empty()) return print_sized(command, place->target);
   WHET_TRY(const InputFiles files, read_named_inputs(command.model));
-  WHET_TRY(const FusedGraph fused, load_fused(command.model, files, command.rounding.passes()));
+  WHET_TRY(const FusedGraph fused, load_fused(command.model, files, command.rounding.passes(place->target)));
   if (command.alternatives) return print_alternatives(command, fused, place->target);
   WHET_TRY(const std::vector<Task> tasks, extract_tasks(fused, place->target));
   WHET_TRY(const std::vector<Numbered> shown, with_operators(tasks, command.operators));

@@ -76,9 +76,10 @@ struct TaskReport {
   Source source = Source::default_schedule;
   std::string note;  ///< why it is not an exact record; "" where it is, or where there is none
   std::optional<TransferredSchedule> transfer;  ///< what was good for similar tasks, where that was asked
-  Precision precision = Precision::f32;  ///< of its products' operands, of f16 tensors too; f32 where any stay so
-  double predicted_seconds = 0;          ///< of one run; 0 where nothing was measured
-  ProcessorPlacement placement;          ///< of the processors in that measurement
+  Precision precision =
+      Precision::f32;            ///< of its products' operands, of f16 and bf16 tensors too; f32 where any stay so
+  double predicted_seconds = 0;  ///< of one run; 0 where nothing was measured
+  ProcessorPlacement placement;  ///< of the processors in that measurement
   double lower_seconds = 0, codegen_seconds = 0;
   std::int64_t object_bytes = 0;
 };

@@ -1,5 +1,8 @@
 #include "compute/count.h"
 
+#include <algorithm>
+#include <array>
+
 #include "compute/affine.h"
 #include "compute/dag.h"
 #include "compute/scalar.h"
@@ -24,17 +27,19 @@ double values_of(const Expr& x, const Element& e) {
   return values;
 }
 
-/// Processors multiply and add four bytes in the place of one float. The peak in FLOPS stays the bound of both.
-constexpr double kProductsAtOnce = 4;
-
-/// Quantized networks multiply bytes and add up in i32, where others do so in floats.
-bool is_product_of_bytes(const Op& op) {
+/// Processors multiply and add four bytes, or two bf16, in the place of one f32. The peak in FLOPS stays the bound of all.
+/// Quantized networks add up in i32, where others do so in floats.
+std::int64_t products_at_once(const Op& op) {
   const auto* product = std::get_if<Binary>(&op.element().body->kind);
-  const auto widens = [](const Expr& factor) {
-    const auto* wide = std::get_if<Cast>(&factor->kind);
-    return wide && size_of(wide->a->dtype) == 1;
+  if (!product || product->op != BinaryOp::mul) return 1;
+  const auto both = [&](const auto& is_narrow) {
+    return std::ranges::all_of(std::array{product->a, product->b}, [&](const Expr& factor) {
+      const auto* wide = std::get_if<Cast>(&factor->kind);
+      return wide && is_narrow(wide->a->dtype);
+    });
   };
-  return op.dtype == DType::i32 && product && product->op == BinaryOp::mul && widens(product->a) && widens(product->b);
+  if (op.dtype == DType::i32 && both([](DType narrow) { return size_of(narrow) == 1; })) return 4;
+  return op.dtype == DType::f32 && both([](DType narrow) { return narrow == DType::bf16; }) ? 2 : 1;
 }
 
 double element_flops(const Op& op) {
@@ -44,8 +49,9 @@ double element_flops(const Op& op) {
   if (!e.reducer) return total;
   double steps = static_cast<double>(num_elements(op.shape));
   for (const Axis& a : e.reduce_axes) steps *= static_cast<double>(a.extent);
-  if (is_float(op.dtype)) return total + steps;
-  return is_product_of_bytes(op) ? total + 2 * steps / kProductsAtOnce : total;
+  const std::int64_t at_once = products_at_once(op);
+  if (is_float(op.dtype)) return (total + steps) / static_cast<double>(at_once);
+  return at_once > 1 ? total + 2 * steps / static_cast<double>(at_once) : total;
 }
 
 double bytes_of(const Op& op) {
@@ -83,8 +89,9 @@ Expr element_flops_of_sizes(const Op& op) {
   if (!e.reducer) return total;
   Expr steps = elements_of(op);
   for (const Axis& a : e.reduce_axes) steps = steps * extent_of(a);
-  if (is_float(op.dtype)) return total + steps;
-  return is_product_of_bytes(op) ? total + floordiv(steps * 2, static_cast<std::int64_t>(kProductsAtOnce)) : total;
+  const std::int64_t at_once = products_at_once(op);
+  if (is_float(op.dtype)) return at_once > 1 ? floordiv(total + steps, at_once) : total + steps;
+  return at_once > 1 ? total + floordiv(steps * 2, at_once) : total;
 }
 
 }  // namespace

@@ -53,14 +53,14 @@ bool is_rounded(const ComputeDag& dag, OpId id, MathFn rounding) {
   return choice ? holds(choice->if_true) && holds(choice->if_false) : holds(body);
 }
 
-bool multiplies_halves(const ComputeDag& dag) {
+bool multiplies_halves(const ComputeDag& dag, DType half) {
   bool halves = false, others = false;
   for (const Op& op : dag.ops) {
     if (op.is_placeholder() || op.element().reducer != Reducer::sum || op.dtype != DType::f32) continue;
     const Binary* product = std::get_if<Binary>(&op.element().body->kind);
     if (!product || product->op != BinaryOp::mul) continue;
     for_each(op.element().body, [&](const Expr& part) {
-      if (std::holds_alternative<Load>(part->kind)) (part->dtype == DType::f16 ? halves : others) = true;
+      if (std::holds_alternative<Load>(part->kind)) (part->dtype == half ? halves : others) = true;
     });
   }
   return halves && !others;

@@ -13,7 +13,7 @@ Result<ComputeDag> round_elements(const ComputeDag&, OpId op, MathFn rounding);
 /// Whether rounding the elements of `op` again changes nothing: they are rounded, or copied from what is, or zeros beside it.
 bool is_rounded(const ComputeDag&, OpId op, MathFn rounding);
 
-/// Whether an op sums up products of f16 in f32. No other op does so of f32.
-bool multiplies_halves(const ComputeDag&);
+/// Whether an op sums up products of f16, or of bf16, in f32. No other op does so of f32.
+bool multiplies_halves(const ComputeDag&, DType half = DType::f16);
 
 }  // namespace whet

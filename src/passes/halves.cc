@@ -12,35 +12,51 @@
 namespace whet {
 namespace {
 
-bool is_product(const Graph& graph, const Node& node) {
-  if (std::holds_alternative<MatMulOperator>(node.op)) return true;
+/// What a CPU's instruction of pairs needs: a constant factor, which is packed, an even number of terms and as many results as a
+/// vector has.
+bool goes_by_pairs(const Graph& graph, const Node& node, std::int64_t terms) {
+  constexpr std::int64_t kSums = 16;
+  const Value& y = graph.value(node.output);
   const auto* conv = std::get_if<ConvOperator>(&node.op);
-  if (!conv) return false;
-  const Shape& x = graph.value(node.inputs[0]).type.shape;
-  const std::int64_t channels = conv->layout == Layout::channels_last ? x.back() : x[1];
-  return conv->groups == 1 || conv->groups == channels;
+  const bool last = conv == nullptr || conv->layout == Layout::channels_last;
+  return graph.value(node.inputs[1]).constant && terms % 2 == 0 && last && y.type.shape.back() >= kSums;
 }
 
-bool fits_f16(double value) { return half_to_float(float_to_half(static_cast<float>(value))) == value; }
+bool is_product(const Graph& graph, const Node& node, DType to) {
+  const Shape& x = graph.value(node.inputs[0]).type.shape;
+  if (const auto* matmul = std::get_if<MatMulOperator>(&node.op))
+    return to == DType::f16 || (!matmul->transpose_a && goes_by_pairs(graph, node, x.back()));
+  const auto* conv = std::get_if<ConvOperator>(&node.op);
+  if (!conv) return false;
+  const std::int64_t channels = conv->layout == Layout::channels_last ? x.back() : x[1];
+  if (conv->groups == 1) return to == DType::f16 || goes_by_pairs(graph, node, channels);
+  return conv->groups == channels;
+}
+
+bool fits(double value, DType to) {
+  Tensor one(to, {1});
+  one.set(0, value);
+  return one.get(0) == value;
+}
 
 /// The operator copies numbers and computes none.
-bool moves(const Operator& op) {
+bool moves(const Operator& op, DType to) {
   const auto* pool = std::get_if<PoolOperator>(&op);
   const auto* pad = std::get_if<PadOperator>(&op);
   return std::holds_alternative<ReshapeOperator>(op) || std::holds_alternative<TransposeOperator>(op) ||
          std::holds_alternative<SliceOperator>(op) || std::holds_alternative<ConcatOperator>(op) ||
-         (pool && pool->kind == PoolKind::max) || (pad && fits_f16(pad->value));
+         (pool && pool->kind == PoolKind::max) || (pad && fits(pad->value, to));
 }
 
-Tensor rounded(const Tensor& wide) {
-  return Tensor::later({DType::f16, wide.shape()}, [wide] {
-    Tensor half(DType::f16, wide.shape());
+Tensor rounded(const Tensor& wide, DType to) {
+  return Tensor::later({to, wide.shape()}, [wide, to] {
+    Tensor half(to, wide.shape());
     for (std::int64_t i = 0; i < wide.size(); ++i) half.set(i, wide.get(i));
     return half;
   });
 }
 
-/// An attention. Its products may be of f16. Then both read f16, and the softmax rounds its weights.
+/// An attention. Its products may be of f16, not of bf16. Then both read f16, and the softmax rounds its weights.
 struct HalfAttention {
   std::vector<std::size_t> products;  ///< of queries and keys, and with the values
   std::size_t softmax = 0;
@@ -75,11 +91,12 @@ struct HalfAttention {
   }
 };
 
-/// Which products are of f16, and which activations are stored so.
+/// Which products are of halves, and which activations are stored so.
 class HalfTensors {
  public:
-  explicit HalfTensors(const Graph& graph)
+  HalfTensors(const Graph& graph, DType to)
       : graph_(graph),
+        to_(to),
         producer_(graph.values.size(), nullptr),
         readers_(graph.values.size()),
         can_be_half_(graph.values.size(), false),
@@ -90,6 +107,7 @@ class HalfTensors {
     for (const std::vector<NodeId>& nodes : find_attentions(graph)) {
       close(nodes), ends[nodes.back().index()] = true;
       attentions_.emplace_back(graph, nodes);
+      attentions_.back().of_halves = to == DType::f16;
     }
     for (const std::vector<NodeId>& nodes : find_squeeze_excites(graph)) close(nodes);
     for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
@@ -97,7 +115,7 @@ class HalfTensors {
       producer_[node.output.index()] = &node;
       for (ValueId id : node.inputs) readers_[id.index()].push_back(n);
       can_be_half_[node.output.index()] = is_f32(node.output) && (!closed_[n] || ends[n]);
-      of_halves_[n] = is_product(graph, node) && is_f32(node.output) && !closed_[n];
+      of_halves_[n] = is_product(graph, node, to) && is_f32(node.output) && !closed_[n];
     }
     for (ValueId id : graph.outputs) can_be_half_[id.index()] = false;
     while (drop_some()) {
@@ -116,7 +134,7 @@ class HalfTensors {
                        [&](const HalfAttention& a) { return a.of_halves && a.softmax == index_of(node); });
   }
   /// The node copies numbers, and is a kernel of its own or a part of others.
-  bool moves(const Node& node) const { return whet::moves(node.op) && !closed_[index_of(node)]; }
+  bool moves(const Node& node) const { return whet::moves(node.op, to_) && !closed_[index_of(node)]; }
 
  private:
   void close(const std::vector<NodeId>& nodes) {
@@ -193,6 +211,7 @@ class HalfTensors {
   }
 
   const Graph& graph_;
+  const DType to_;
   std::vector<const Node*> producer_;
   std::vector<std::vector<std::size_t>> readers_;
   std::vector<bool> can_be_half_, half_;
@@ -202,7 +221,7 @@ class HalfTensors {
 
 class Halving {
  public:
-  explicit Halving(const Graph& from) : from_(from), rewriter_(from), tensors_(from) {}
+  Halving(const Graph& from, DType to) : from_(from), to_(to), rewriter_(from), tensors_(from, to) {}
 
   Status visit(const Node& node) {
     if (tensors_.is_of_halves(node)) {
@@ -221,7 +240,7 @@ class Halving {
     }
     if (!tensors_.is_half(node.output)) return ok_status();
     const std::string name = from_.value(node.output).name + "_half";
-    WHET_TRY(halves_[node.output], rewriter_.emit(name, CastOperator{DType::f16}, {rewriter_.now(node.output)}));
+    WHET_TRY(halves_[node.output], rewriter_.emit(name, CastOperator{to_}, {rewriter_.now(node.output)}));
     return ok_status();
   }
 
@@ -251,7 +270,7 @@ class Halving {
     const auto found = halves_.find(id);
     if (found != halves_.end()) return found->second;
     const Value& value = from_.value(id);
-    return halves_[id] = rewriter_.constant(value.name + "_half", rounded(*value.constant));
+    return halves_[id] = rewriter_.constant(value.name + "_half", rounded(*value.constant, to_));
   }
 
   /// What reads a half reads it in f32. Each reader has a node for it, which its kernel computes.
@@ -269,17 +288,22 @@ class Halving {
   }
 
   const Graph& from_;
+  const DType to_;
   Rewriter rewriter_;
   const HalfTensors tensors_;
   std::map<ValueId, ValueId> halves_;  ///< by the old value; also of constants
 };
 
-}  // namespace
-
-Result<Graph> store_halves(const Graph& from) {
-  Halving halving(from);
+Result<Graph> store(const Graph& from, DType to) {
+  Halving halving(from, to);
   for (const Node& node : from.nodes) WHET_RETURN_IF_ERROR(halving.visit(node));
   return std::move(halving).finish();
 }
+
+}  // namespace
+
+Result<Graph> store_halves(const Graph& from) { return store(from, DType::f16); }
+
+Result<Graph> store_bf16(const Graph& from) { return store(from, DType::bf16); }
 
 }  // namespace whet

@@ -84,6 +84,7 @@ constexpr Pass kPasses[] = {
     {"long concatenations", split_long_concats, has<ConcatOperator>},
     {"dead code", remove_dead_code},  // which also gives constants the order in which they are read
     {"halves", store_halves, nullptr, &PassOptions::halves},
+    {"bf16", store_bf16, nullptr, &PassOptions::bf16},
 };
 
 }  // namespace

@@ -14,14 +14,15 @@ struct PassOptions {
   bool channels_last = true;  ///< store activations channels last; off: in the file's order
   bool fuse = true;           ///< off: each operator is a group of its own (except aliases)
   bool halves = false;        ///< round the operands of products to f16, and store them so (halves.h)
+  bool bf16 = false;          ///< the same to bf16, for CPUs
 };
 
 struct Pass {
   std::string_view name;
   Result<Graph> (*run)(const Graph&);
   bool (*concerns)(const Graph&) =
-      nullptr;                           ///< false: it would change nothing, and is passed over; null: it always runs
-  bool PassOptions::* option = nullptr;  ///< without it the pass is left out; null: there is none
+      nullptr;                          ///< false: it would change nothing, and is passed over; null: it always runs
+  bool PassOptions::*option = nullptr;  ///< without it the pass is left out; null: there is none
 };
 
 /// The passes that run before fusion, in order; some run more than once.

@@ -253,7 +253,7 @@ Result<CompileReport> compile_ranges(const SizedModel& model, const std::vector<
   const double begin = seconds_now();
   const ReadAtSizes read = [&](const SizeValues& values) -> Result<FusedGraph> {
     WHET_TRY(const ModelOptions at, model.at(values));
-    return load_fused(at, files, records.rounding.passes());
+    return load_fused(at, files, records.rounding.passes(target));
   };
   WHET_TRY(const Family family, family_of_ranges(model.sizes, read));
   const double reading = seconds_now() - begin;
@@ -285,7 +285,7 @@ Result<CompileReport> compile_sizes_with_records(const ModelOptions& options, co
   if (has_ranges(model.sizes)) return compile_ranges(model, sizes, files, records, target, output, compiling);
   const auto load = [&](std::size_t choice) -> Result<FusedGraph> {
     WHET_TRY(const ModelOptions at, model.at(values_at(sizes, choice)));
-    return load_fused(at, files, records.rounding.passes());
+    return load_fused(at, files, records.rounding.passes(target));
   };
   const std::shared_ptr<const RecordBase> base = choose_base(records.base, target, records.tell);
   RecordsRead read;
@@ -498,7 +498,7 @@ Result<Runnable> open_runnable(const RunnableOptions& options, const InputFiles&
   WHET_TRY(OpenModelOptions open, common_options(options));
   open.threads = static_cast<std::uint32_t>(place.on.target.threads);
   open.cores.assign(place.on.cores.cpus.begin(), place.on.cores.cpus.end());
-  WHET_TRY(const FusedGraph fused, load_fused(options.model, files, options.records.rounding.passes()));
+  WHET_TRY(const FusedGraph fused, load_fused(options.model, files, options.records.rounding.passes(place.on.target)));
   WHET_TRY(ScratchDirectory scratch, ScratchDirectory::make());
   const std::string library = scratch.path() + "/model.so";
   CompileOptions compiling;

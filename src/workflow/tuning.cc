@@ -105,7 +105,7 @@ Result<Prepared> prepare(const TuneSettings& settings, const MeasuringPlace& whe
   prepared.emulated = where.emulated || devices.front().kind == DeviceName::Kind::emulated;
   if (settings.model.model.empty()) return prepared;
   WHET_TRY(prepared.files, read_inputs(settings.model));
-  WHET_TRY(prepared.fused, load_fused(settings.model, prepared.files, settings.rounding.passes()));
+  WHET_TRY(prepared.fused, load_fused(settings.model, prepared.files, settings.rounding.passes(place.target)));
   WHET_TRY(prepared.tasks, extract_tasks(prepared.fused, place.target));
   return prepared;
 }
