@@ -60,8 +60,8 @@ std::optional<Read> read_of(const ComputeDag& dag, const Expr& value) {
     return read;
   };
   const auto* cast = std::get_if<Cast>(&value->kind);
-  if (cast != nullptr && value->dtype == DType::f16 && cast->a->dtype == DType::f32)
-    return rounded(cast->a, MathFn::round_f16);
+  if (cast != nullptr && is_half(value->dtype) && cast->a->dtype == DType::f32)
+    return rounded(cast->a, value->dtype == DType::f16 ? MathFn::round_f16 : MathFn::round_bf16);
   const auto* call = std::get_if<Call>(&value->kind);
   if (call != nullptr && call->fn == MathFn::round_tf32) return rounded(call->args[0], call->fn);
   const auto* load = std::get_if<Load>(&value->kind);
@@ -154,6 +154,7 @@ float rounded_to_tf32(float x) { return static_cast<float>(apply(MathFn::round_t
 
 bool copy_rows(const Gather& gather, const Tensor& from, Tensor& to) {
   if (gather.rounding == MathFn::round_f16) return copy_rows<float, std::uint16_t>(gather, from, to, float_to_half);
+  if (gather.rounding == MathFn::round_bf16) return copy_rows<float, std::uint16_t>(gather, from, to, float_to_bf16);
   if (gather.rounding) return copy_rows<float, float>(gather, from, to, rounded_to_tf32);
   switch (size_of(to.dtype())) {
     case 1:

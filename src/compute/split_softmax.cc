@@ -12,23 +12,23 @@ namespace {
 /// The ops of a softmax, and what the product does with its weights.
 struct SoftmaxProduct {
   OpId scores{}, top{}, exp{}, sum{}, weights{}, product{};
-  bool rounds = false;                 ///< the weights are f16
+  DType stored = DType::f32;           ///< the type of the weights: f32, or of 16 bits
   std::vector<std::int64_t> row = {};  ///< the product's axes that name a row, in the order of the scores' axes
   Expr other = {};                     ///< the factor that the weights are multiplied by
 };
 
-/// x of f32(x), x of f16; e where it is something else.
+/// x of f32(x), x of 16 bits; e where it is something else.
 Expr unwidened(const Expr& e) {
   const Cast* cast = std::get_if<Cast>(&e->kind);
-  return cast && e->dtype == DType::f32 && cast->a->dtype == DType::f16 ? cast->a : e;
+  return cast && e->dtype == DType::f32 && is_half(cast->a->dtype) ? cast->a : e;
 }
-/// x of f16(x).
+/// x of f16(x) or bf16(x).
 Expr unrounded(const Expr& e) {
   const Cast* cast = std::get_if<Cast>(&e->kind);
-  return cast && e->dtype == DType::f16 ? cast->a : e;
+  return cast && is_half(e->dtype) ? cast->a : e;
 }
 
-/// Of e, or of e widened from f16.
+/// Of e, or of e widened from 16 bits.
 const Load* load_of(const Expr& e) { return std::get_if<Load>(&unwidened(e)->kind); }
 
 /// The axes of the element that index the load, in order; nothing where an index is no axis.
@@ -93,13 +93,13 @@ bool find_exponentials(const ComputeDag& dag, SoftmaxProduct& p) {
   return true;
 }
 
-/// w = e / z or e * (1 / z), z the sum of e; perhaps rounded to f16.
+/// w = e / z or e * (1 / z), z the sum of e; perhaps rounded to 16 bits.
 bool find_softmax(const ComputeDag& dag, SoftmaxProduct& p) {
   const Op& op = dag.op(p.weights);
   if (op.is_placeholder() || op.element().reducer || op.shape.empty()) return false;
   const std::optional<Quotient> quotient = quotient_of(unrounded(op.element().body));
   if (!quotient) return false;
-  p.rounds = op.dtype == DType::f16;
+  p.stored = is_half(op.dtype) ? op.dtype : DType::f32;
   const std::size_t rank = op.shape.size();
   const auto exp = read_at_own_axes(quotient->a, rank), sum = read_at_own_axes(quotient->b, rank - 1);
   if (!exp || !sum || reduced_row(dag, *sum, Reducer::sum) != exp) return false;
@@ -259,9 +259,8 @@ class Parts {
     const Expr above =
         load(changed_, scores, variables(e, 0, rank() + 2)) - finite(load(changed_, top, variables(e, 0, rank() + 1)));
     // What the weights would be rounded to: the largest of a part is 1.
-    const DType dtype = p_.rounds ? DType::f16 : DType::f32;
-    e.body = cast(dtype, call(MathFn::exp, {above}));
-    return add_op(dag_.op(p_.exp).name + "_parts", std::move(e), dtype);
+    e.body = cast(p_.stored, call(MathFn::exp, {above}));
+    return add_op(dag_.op(p_.exp).name + "_parts", std::move(e), p_.stored);
   }
 
   OpId values() {

@@ -159,7 +159,7 @@ struct ReduceOperator {
 struct SoftmaxOperator {
   std::int64_t axis;
   bool log = false;
-  bool rounds = false;  ///< x is f32, the result f16
+  std::optional<DType> rounds = {};  ///< x is f32, the result of this type: f16 or bf16
   friend bool operator==(const SoftmaxOperator&, const SoftmaxOperator&) = default;
 };
 /// (x, scale, bias, mean, variance): the inference form, over the channel axis of `layout`.

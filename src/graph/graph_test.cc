@@ -115,10 +115,11 @@ TEST(Infer, ElementwiseBroadcasts) {
             "n: inputs 0 and 1 of add are f32[3] and i64[3]; expected one type");
   EXPECT_EQ(inferred(WhereOperator{}, {boolean({4, 1}), f32({3}), f32({})}), "f32[4x3]");
   EXPECT_EQ(inferred(WhereOperator{}, {f32({4, 1}), f32({3}), f32({})}), "n: input 0 is f32[4x1]; where needs bool");
-  EXPECT_EQ(inferred(UnaryOperator{UnaryKind::exp}, {i64({2})}), "n: input 0 is i64[2]; exp needs f32, f64 or f16");
-  EXPECT_EQ(inferred(SoftmaxOperator{.axis = 0, .rounds = true}, {i64({2})}),
-            "n: input 0 is i64[2]; softmax needs f32, f64 or f16");
-  EXPECT_EQ(inferred(SoftmaxOperator{.axis = 0, .rounds = true}, {TensorType{DType::f64, {2}}}),
+  EXPECT_EQ(inferred(UnaryOperator{UnaryKind::exp}, {i64({2})}),
+            "n: input 0 is i64[2]; exp needs f32, f64, f16 or bf16");
+  EXPECT_EQ(inferred(SoftmaxOperator{.axis = 0, .rounds = DType::f16}, {i64({2})}),
+            "n: input 0 is i64[2]; softmax needs f32, f64, f16 or bf16");
+  EXPECT_EQ(inferred(SoftmaxOperator{.axis = 0, .rounds = DType::f16}, {TensorType{DType::f64, {2}}}),
             "n: input 0 is f64[2]; a softmax that rounds needs f32");
   EXPECT_EQ(inferred(CastOperator{DType::f16}, {i64({2})}), "f16[2]");
 }

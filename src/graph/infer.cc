@@ -35,7 +35,8 @@ Status InferSite::expect_inputs(std::size_t low, std::size_t high) const {
 
 Status InferSite::expect_float(std::size_t i) const {
   if (is_float(in(i).dtype)) return ok_status();
-  return error("input " + std::to_string(i) + " is " + to_string(in(i)) + "; " + operation + " needs f32, f64 or f16");
+  return error("input " + std::to_string(i) + " is " + to_string(in(i)) + "; " + operation +
+               " needs f32, f64, f16 or bf16");
 }
 
 Status InferSite::expect_number(std::size_t i) const {
@@ -66,8 +67,8 @@ bool is_product_of_bytes(const InferSite& site) {
 Result<DType> dtype_of_sums(const InferSite& site, bool wide) {
   if (is_product_of_bytes(site)) return DType::i32;
   if (!wide) return site.in(0).dtype;
-  if (site.in(0).dtype == DType::f16) return DType::f32;
-  return site.error("input 0 is " + to_string(site.in(0)) + "; a wide " + site.operation + " needs f16");
+  if (is_half(site.in(0).dtype)) return DType::f32;
+  return site.error("input 0 is " + to_string(site.in(0)) + "; a wide " + site.operation + " needs f16 or bf16");
 }
 
 Status InferSite::expect_rank_at_least(std::size_t i, std::size_t rank) const {

@@ -62,7 +62,7 @@ Result<TensorType> infer(const InferSite& site, const SoftmaxOperator& op) {
   const TensorType& x = site.in(0);
   if (!op.rounds) return x;
   if (x.dtype != DType::f32) return site.error("input 0 is " + to_string(x) + "; a softmax that rounds needs f32");
-  return TensorType{DType::f16, x.shape};
+  return TensorType{*op.rounds, x.shape};
 }
 
 Result<TensorType> infer(const InferSite& site, const BatchNormOperator& op) {

@@ -93,7 +93,8 @@ struct AttributeText {
   }
   void operator()(const SoftmaxOperator& o) {
     add("axis", o.axis);
-    flag("rounds", o.rounds);
+    flag("rounds", o.rounds == DType::f16);
+    if (o.rounds && o.rounds != DType::f16) add("rounds", std::string(name_of(*o.rounds)));
   }
   void operator()(const BatchNormOperator& o) {
     add("epsilon", o.epsilon);

@@ -130,7 +130,7 @@ Result<GrowingGraph::Step> GrowingGraph::add_mean(const std::string& label, cons
                                                   std::vector<ValueId> inputs) {
   ValueId x = inputs[0];
   const DType dtype = graph.value(x).type.dtype;
-  if (dtype == DType::f16) {  // whose sums lie beyond its numbers
+  if (is_half(dtype)) {  // whose sums lie beyond its numbers, or have more digits
     WHET_TRY(x, add_step(label, "wide", CastOperator{DType::f32}, {x}));
   }
   WHET_TRY(ValueId number, number_along(label, x, op.axes[0]));
@@ -141,7 +141,7 @@ Result<GrowingGraph::Step> GrowingGraph::add_mean(const std::string& label, cons
   WHET_TRY(number, add_step(label, "divisor", CastOperator{graph.value(x).type.dtype}, {number}));
   WHET_TRY(const ValueId sum, add_step(label, "sum", ReduceOperator{ReduceKind::sum, op.axes, op.keep_dims}, {x}));
   const BinaryOperator mean{BinaryKind::div};
-  if (dtype != DType::f16) return add(label, node_name, value_name, mean, {sum, number});
+  if (!is_half(dtype)) return add(label, node_name, value_name, mean, {sum, number});
   WHET_TRY(const ValueId wide, add_step(label, "mean", mean, {sum, number}));
   return add(label, node_name, value_name, CastOperator{dtype}, {wide});
 }

@@ -412,7 +412,7 @@ class Pass {
       std::vector<Expr> args;
       for (const Expr& arg : n.args) {
         Expr inner = expr(arg, scope);
-        args.push_back(scope.bind(part->dtype == DType::f16 ? cast(DType::f32, inner) : inner));
+        args.push_back(scope.bind(is_half(part->dtype) ? cast(DType::f32, inner) : inner));
       }
       return scope.remember(part, scope.bind(cast(part->dtype, expand(n.fn, args, scope))));
     });

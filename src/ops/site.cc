@@ -66,7 +66,7 @@ OpId Site::reduce(const std::string& op_name, std::vector<Axis> axes, std::vecto
 
 OpId Site::result(OpFamily family, const MapBody& body) const { return map(name, axes_of(output.shape), family, body); }
 
-DType wide_type(DType dtype) { return dtype == DType::f16 ? DType::f32 : dtype; }
+DType wide_type(DType dtype) { return is_half(dtype) ? DType::f32 : dtype; }
 
 Expr widened(const Expr& x) { return cast(wide_type(x->dtype), x); }
 

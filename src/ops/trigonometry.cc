@@ -143,14 +143,14 @@ Expr softplus(const Expr& x) {
   // log(1 + u) / u, 0 <= u <= 1
   static constexpr double kTerms[] = {0.9999999953,  -0.4999990242, 0.3332996229,   -0.2495413246, 0.1967593376,
                                       -0.1530557827, 0.1060363289,  -0.05695933581, 0.01985136511, -0.003244005164};
-  if (x->dtype == DType::f16) return cast(DType::f16, softplus(cast(DType::f32, x)));
+  if (is_half(x->dtype)) return cast(x->dtype, softplus(cast(DType::f32, x)));
   const Expr u = call(MathFn::exp, {-magnitude(x)});
   const Expr log = x->dtype == DType::f32 ? u * polynomial(u, kTerms) : log_of_one_plus(u);
   return max(x, like(x, 0)) + log;
 }
 
 Expr trigonometric(UnaryKind kind, const Expr& x) {
-  if (x->dtype == DType::f16) return cast(DType::f16, apply_wide(kind, cast(DType::f32, x)));
+  if (is_half(x->dtype)) return cast(x->dtype, apply_wide(kind, cast(DType::f32, x)));
   return apply_wide(kind, x);
 }
 

@@ -213,7 +213,7 @@ TEST(Value, OfSoftmaxAlongAMiddleAxis) {
   expect_near(value_of(SoftmaxOperator{1}, {x}), {1, 2, 2}, {a, 0.5, b, 0.5});
   expect_near(value_of(SoftmaxOperator{1, true}, {x}), {1, 2, 2},
               {std::log(a), std::log(0.5), std::log(b), std::log(0.5)});
-  const Tensor halves = value_of(SoftmaxOperator{.axis = 1, .rounds = true}, {x});
+  const Tensor halves = value_of(SoftmaxOperator{.axis = 1, .rounds = DType::f16}, {x});
   EXPECT_EQ(halves.dtype(), DType::f16);
   expect_near(halves, {1, 2, 2}, {a, 0.5, b, 0.5}, 1e-3);
 }

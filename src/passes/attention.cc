@@ -67,7 +67,7 @@ class AttentionSearch {
     if (op == nullptr || op->transpose_a || op->transpose_b || shape(node.output).size() < 3) return false;
     return std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
       const Value& value = graph_.value(input);
-      return (value.type.dtype == DType::f32 || value.type.dtype == DType::f16) && !value.constant &&
+      return (value.type.dtype == DType::f32 || is_half(value.type.dtype)) && !value.constant &&
              value.type.shape.size() == shape(node.output).size();
     });
   }
@@ -131,7 +131,7 @@ class AttentionSearch {
     }
   }
 
-  /// What moves the result, and a rounding to f16 in front of it or behind it.
+  /// What moves the result, and a rounding to 16 bits in front of it or behind it.
   void take_nodes_after(NodeId mix, std::vector<NodeId>& nodes) const {
     const NodeId rounded = take_rounding_after(mix, nodes), last = take_moves_after(rounded, nodes);
     if (rounded == mix) take_rounding_after(last, nodes);
@@ -141,7 +141,7 @@ class AttentionSearch {
   NodeId take_rounding_after(NodeId node, std::vector<NodeId>& nodes) const {
     const std::optional<NodeId> next = only_reader(graph_.node(node).output);
     const auto* cast = next ? std::get_if<CastOperator>(&graph_.node(*next).op) : nullptr;
-    if (cast == nullptr || cast->to != DType::f16) return node;
+    if (cast == nullptr || !is_half(cast->to)) return node;
     nodes.push_back(*next);
     return *next;
   }

@@ -194,12 +194,12 @@ class NodeFacts {
 
   /// A product with one computed value a channel, as squeeze-and-excite ends: a convolution of single pixels multiplies
   /// its weights instead, once a tile. That costs less: such tiles have few channels and many pixels. It may read the
-  /// product rounded to f16: then it multiplies the input.
+  /// product rounded to 16 bits: then it multiplies the input.
   bool is_scale(Index n, Index end) const {
     constexpr std::int64_t kFew = 40;
     const auto* rounded = std::get_if<CastOperator>(&graph_.nodes[n].op);
     const Node* scale =
-        rounded && rounded->to == DType::f16 ? producers_[graph_.nodes[n].inputs[0].index()] : &graph_.nodes[n];
+        rounded && is_half(rounded->to) ? producers_[graph_.nodes[n].inputs[0].index()] : &graph_.nodes[n];
     const auto* product = scale ? std::get_if<BinaryOperator>(&scale->op) : nullptr;
     const auto* conv = std::get_if<ConvOperator>(&graph_.nodes[end].op);
     if (!product || product->kind != BinaryKind::mul || !conv || conv->groups != 1 ||

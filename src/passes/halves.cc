@@ -230,7 +230,7 @@ class Halving {
       return move(node);
     } else if (tensors_.rounds(node)) {
       SoftmaxOperator op = std::get<SoftmaxOperator>(node.op);
-      op.rounds = true;
+      op.rounds = DType::f16;
       WHET_TRY(halves_[node.output],
                rewriter_.emit(from_.value(node.output).name + "_half", op, {rewriter_.now(node.inputs[0])}));
       return ok_status();

@@ -315,12 +315,15 @@ void Emitter::store(const Store& n) {
   if (const auto found = byte_words_.of.find(&n); found != byte_words_.of.end()) return byte_word(n, found->second);
   const Frame frame(*this);
   const ExprRef index = table_.intern(n.index[0]);
+  const bool in_slots = program_.buffer(n.buffer).scope == Scope::registers && analysis_.in_slots(n.buffer);
+  // A store to memory rounds to bf16 itself.
+  const Cast* cast = in_slots || n.value->dtype != DType::bf16 ? nullptr : std::get_if<Cast>(&n.value->kind);
+  const Expr& kept = cast && cast->a->dtype == DType::f32 ? cast->a : n.value;
   // What no lane stores is not read either: only the stored lanes' loads are known to be legal.
-  Value* all = n.mask.defined() ? guarded_side(table_.intern(n.value), expr(n.mask), false) : expr(n.value);
+  Value* all = n.mask.defined() ? guarded_side(table_.intern(kept), expr(n.mask), false) : expr(kept);
   const auto [value, lanes] = stored(n, table_[index], all);
   Value* const mask = n.mask.defined() ? expr(n.mask) : nullptr;
-  if (program_.buffer(n.buffer).scope == Scope::registers && analysis_.in_slots(n.buffer))
-    return store_slot(analysis_.place(n.buffer, table_[index].linear, lanes), value, mask);
+  if (in_slots) return store_slot(analysis_.place(n.buffer, table_[index].linear, lanes), value, mask);
   store_memory(n, index, value, mask, lanes);
   changed(n.buffer);
 }

@@ -196,10 +196,10 @@ void GpuEmitter::store(const Store& n) {
   // What no lane stores is not read either: only the stored lanes' loads are known to be legal. What another thread takes
   // is computed in any case.
   const bool guarded = mask != nullptr && n.cross == 0;
-  // What is stored in memory as f16 is rounded there.
+  // What is stored in memory in 16 bits is rounded there.
   const Cast* rounded =
       n.cross == 0 && !analysis_.slots().holds(n.buffer) ? std::get_if<Cast>(&n.value->kind) : nullptr;
-  const Expr& kept = rounded && n.value->dtype == DType::f16 && rounded->a->dtype == DType::f32 ? rounded->a : n.value;
+  const Expr& kept = rounded && is_half(n.value->dtype) && rounded->a->dtype == DType::f32 ? rounded->a : n.value;
   Value* value = guarded ? guarded_side(table_.intern(kept), mask, false) : expr(kept);
   if (n.value->dtype == DType::i64) value = resize(value, false);
   if (n.cross != 0) value = exchanged(value, n.cross, n.value->lanes);

@@ -11,7 +11,7 @@ namespace {
 
 using B = BinaryKind;
 
-/// Several heads of queries share one of keys: their rows are put one above the other. `wide`: of f16 as f32.
+/// Several heads of queries share one of keys: their rows are put one above the other. `wide`: of 16 bits as f32.
 Result<ValueId> product(NodeSite& site, ValueId a, ValueId b, bool transpose_b, bool wide = false) {
   const Shape rows = site.type(a).shape, shared = site.type(b).shape;
   const MatMulOperator op{false, transpose_b, wide};
@@ -75,12 +75,18 @@ Status check_heads(NodeSite& site, ValueId q, ValueId k, ValueId v) {
 
 }  // namespace
 
+SoftmaxOperator softmax_of_scores(DType queries) {
+  SoftmaxOperator op{3};
+  if (is_half(queries)) op.rounds = queries;
+  return op;
+}
+
 Result<Attended> attention(NodeSite& site, ValueId q, ValueId k, ValueId v, const Attention& form) {
   WHET_RETURN_IF_ERROR(check_heads(site, q, k, v));
   Attended result;
-  // Scores of f16, and their masks, go far beyond its numbers.
-  const bool is_half = site.dtype(q) == DType::f16;
-  WHET_TRY(ValueId scores, product(site, q, k, true, is_half));
+  // Scores of f16, and their masks, go far beyond its numbers; those of bf16 need more digits.
+  const DType own = site.dtype(q);
+  WHET_TRY(ValueId scores, product(site, q, k, true, is_half(own)));
   const ValueId factor = site.add_scalar("scale", site.dtype(scores), form.scale);
   WHET_TRY(result.raw, site.add("scores", BinaryOperator{B::mul}, {scores, factor}));
   WHET_TRY(result.capped, softened(site, result.raw, form.softcap));
@@ -92,7 +98,7 @@ Result<Attended> attention(NodeSite& site, ValueId q, ValueId k, ValueId v, cons
     WHET_TRY(scores, causal(site, scores, form.past));
   }
   result.biased = scores;
-  WHET_TRY(result.weights, site.add("softmax", SoftmaxOperator{3, false, is_half}, {scores}));
+  WHET_TRY(result.weights, site.add("softmax", softmax_of_scores(own), {scores}));
   WHET_TRY(result.y, product(site, result.weights, v, false));
   return result;
 }

@@ -24,6 +24,9 @@ struct Attended {
   ValueId raw, capped, biased, weights, y;
 };
 
+/// The softmax of scores [N, H, L, S] of queries of a type. Those of 16 bits have scores of f32 and weights of their own type.
+SoftmaxOperator softmax_of_scores(DType queries);
+
 /// softmax(q kᵀ * scale + mask) v of queries [N, H, L, E], keys [N, G, S, E] and values [N, G, S, F]; G divides H, and H / G
 /// heads of queries share one of keys. Errors: shapes that do not fit each other.
 Result<Attended> attention(NodeSite&, ValueId q, ValueId k, ValueId v, const Attention&);

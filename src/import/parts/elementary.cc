@@ -32,11 +32,11 @@ std::span<const double> terms_for(DType dtype, std::span<const double> single, s
   return dtype == DType::f64 ? wide : single;
 }
 
-/// f16 has no digits for what lies on the way.
+/// Floats of 16 bits have no digits for what lies on the way.
 Result<ValueId> widely(NodeSite& site, ValueId x, Result<ValueId> (*function)(NodeSite&, ValueId)) {
   WHET_RETURN_IF_ERROR(expect_floats(site, x));
   const DType dtype = site.dtype(x);
-  if (dtype != DType::f16) return function(site, x);
+  if (!is_half(dtype)) return function(site, x);
   WHET_TRY(x, site.add("wide", CastOperator{DType::f32}, {x}));
   WHET_TRY(const ValueId y, function(site, x));
   return site.add("narrow", CastOperator{dtype}, {y});

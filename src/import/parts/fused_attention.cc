@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "import/parts/attention.h"
 #include "import/parts/index.h"
 #include "import/parts/shape.h"
 
@@ -71,12 +72,10 @@ Result<ValueId> filtered_attention(NodeSite& site, const Heads& heads, const Fil
     return site.error("queries, keys and values are " + to_string(q) + ", " + to_string(k) + " and " + to_string(v) +
                       " by heads; they do not fit each other");
   }
-  // Scores of f16, and their masks, go far beyond its numbers.
-  const DType own = site.type(heads.q).dtype;
-  const bool is_half = own == DType::f16;
-  const DType dtype = is_half ? DType::f32 : own;
+  // Scores of f16, and their masks, go far beyond its numbers; those of bf16 need more digits.
+  const DType own = site.type(heads.q).dtype, dtype = is_half(own) ? DType::f32 : own;
   const double scale = form.scale == 0 ? 1 / std::sqrt(static_cast<double>(q[3])) : form.scale;
-  WHET_TRY(ValueId scores, site.add("product", MatMulOperator{false, true, is_half}, {heads.q, heads.k}));
+  WHET_TRY(ValueId scores, site.add("product", MatMulOperator{false, true, is_half(own)}, {heads.q, heads.k}));
   WHET_TRY(scores, site.add("scores", BinaryOperator{B::mul}, {scores, site.add_scalar("scale", dtype, scale)}));
   const Shape shape = site.type(scores).shape;
   if (form.bias) {
@@ -96,7 +95,7 @@ Result<ValueId> filtered_attention(NodeSite& site, const Heads& heads, const Fil
   if (form.is_causal) {
     WHET_TRY(scores, causal(site, scores, heads.past));
   }
-  WHET_TRY(scores, site.add("softmax", SoftmaxOperator{3, false, is_half}, {scores}));
+  WHET_TRY(scores, site.add("softmax", softmax_of_scores(own), {scores}));
   WHET_TRY(const ValueId y, site.add("weighted", MatMulOperator{}, {scores, heads.v}));
   return join_heads(site, y);
 }

@@ -52,7 +52,7 @@ Expansion expansion(int r, std::int64_t n) {
 }  // namespace
 
 Result<ValueId> matmul(NodeSite& site, ValueId a, ValueId b, bool wide) {
-  const MatMulOperator op{.wide = wide && site.dtype(a) == DType::f16 && site.dtype(b) == DType::f16};
+  const MatMulOperator op{.wide = wide && is_half(site.dtype(a)) && site.dtype(a) == site.dtype(b)};
   const Shape left = site.shape(a), right = site.shape(b);
   const bool row = left.size() == 1, column = right.size() == 1;
   if (row) {
@@ -84,7 +84,7 @@ Result<ValueId> gemm(NodeSite& site, ValueId a, ValueId b, std::optional<ValueId
   if (!adds && form.alpha == 1) return site.add("product", op, {a, b});
   // Rounded once, behind the sum.
   const DType dtype = site.dtype(a);
-  op.wide = dtype == DType::f16 && site.dtype(b) == DType::f16;
+  op.wide = is_half(dtype) && site.dtype(b) == dtype;
   WHET_TRY(const ValueId product, site.add("matmul", op, {a, b}));
   if (!adds) {
     WHET_TRY(const ValueId y, scaled(site, "alpha", product, form.alpha));

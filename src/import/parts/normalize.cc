@@ -7,9 +7,9 @@
 namespace whet {
 namespace {
 
-/// Squares and sums of f16 lie beyond its numbers: f32, as the standard's "stash_type" says.
+/// Squares and sums of floats of 16 bits have no room in them: f32, as the standard's "stash_type" says.
 Result<ValueId> widened(NodeSite& site, ValueId x) {
-  return site.cast("wide", x, site.type(x).dtype == DType::f16 ? DType::f32 : site.type(x).dtype);
+  return site.cast("wide", x, is_half(site.dtype(x)) ? DType::f32 : site.dtype(x));
 }
 
 /// One row for each channel: [C] as [C, 1, ...] beside x of `rank`.

@@ -102,7 +102,7 @@ Result<ValueId> embedded_bags(NodeSite& site, ValueId weights, const Bags& bags)
   if (site.rank(weights) != 2 || site.rank(bags.indices) != 1 || site.rank(bags.starts) != 1 || n < 1 || count < 1)
     return site.error("takes rows " + to_string(site.type(bags.indices)) + " of " + to_string(site.type(weights)) +
                       " in bags " + to_string(site.type(bags.starts)) + "; expected lists");
-  const DType dtype = site.dtype(weights) == DType::f16 ? DType::f32 : site.dtype(weights);
+  const DType dtype = is_half(site.dtype(weights)) ? DType::f32 : site.dtype(weights);
   WHET_TRY(ValueId rows, gather(site, weights, bags.indices, 0));
   if (bags.factors) {
     WHET_TRY(const ValueId column, unsqueezed(site, *bags.factors, {1}));

@@ -77,10 +77,10 @@ TapPlaces places_of_tap(const PoolOperator& op, const Shape& tap, const Shape& s
   return result;
 }
 
-/// |x|^p, its sum over windows or dimensions, and the root of that; of f16 in f32.
+/// |x|^p, its sum over windows or dimensions, and the root of that; of floats of 16 bits in f32.
 Result<ValueId> powers(NodeSite& site, ValueId x, std::int64_t p) {
   WHET_TRY(ValueId magnitude, site.add("magnitude", UnaryOperator{UnaryKind::abs}, {x}));
-  if (site.dtype(x) == DType::f16) {
+  if (is_half(site.dtype(x))) {
     WHET_TRY(magnitude, site.add("wide", CastOperator{DType::f32}, {magnitude}));
   }
   const ValueId exponent = site.add_scalar("p", site.type(magnitude).dtype, static_cast<double>(p));

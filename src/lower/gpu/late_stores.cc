@@ -25,8 +25,8 @@ struct Unrounded {
 };
 Unrounded unrounded(const Expr& e) {
   const Cast* cast = std::get_if<Cast>(&e->kind);
-  if (cast && e->dtype == DType::f16 && cast->a->dtype == DType::f32)
-    return {cast->a, [](Expr x) { return whet::cast(DType::f16, std::move(x)); }};
+  if (cast && is_half(e->dtype) && cast->a->dtype == DType::f32)
+    return {cast->a, [to = e->dtype](Expr x) { return whet::cast(to, std::move(x)); }};
   const Call* call = std::get_if<Call>(&e->kind);
   if (call && rounds_operands(call->fn))
     return {call->args[0], [fn = call->fn](Expr x) { return whet::call(fn, {std::move(x)}); }};
