@@ -51,21 +51,34 @@ std::string bytes_text(std::int64_t bytes) {
 
 struct MeasuredRates {
   double peak_one = 0, peak_all = 0;  ///< GFLOPS
+  double bf16_one = 0, bf16_all = 0;  ///< the same of pairs of bf16; 0: there are no such instructions
   std::vector<Bandwidth> bandwidth;
 };
 
 MeasuredRates measure(const TargetOnCores& place) {
   const auto& cpus = place.cores.cpus;
-  return {measure_peak_gflops(place.target, {cpus.front()}), measure_peak_gflops(place.target, cpus),
-          measure_bandwidth(place.target, cpus)};
+  const auto peak = [&](const std::vector<int>& threads, DType factors) {
+    return measure_peak_gflops(place.target, threads, factors);
+  };
+  MeasuredRates rates{peak({cpus.front()}, DType::f32), peak(cpus, DType::f32), 0, 0, {}};
+  if (place.target.cpu().bf16_products)
+    rates.bf16_one = peak({cpus.front()}, DType::bf16), rates.bf16_all = peak(cpus, DType::bf16);
+  rates.bandwidth = measure_bandwidth(place.target, cpus);
+  return rates;
 }
 
 void print_measured(const TargetOnCores& place) {
   const auto& cpus = place.cores.cpus;
   const MeasuredRates measured = measure(place);
-  fmt::print("  peak        {:.1f} GFLOPS on 1 thread", measured.peak_one);
-  if (cpus.size() > 1) fmt::print(", {:.1f} on {}", measured.peak_all, cpus.size());
-  fmt::print(" (float multiply-adds)\n  bandwidth  ");
+  const auto print_peak = [&](const char* what, double one, double all, const char* of) {
+    fmt::print("  {:<11} {:.1f} GFLOPS on 1 thread", what, one);
+    if (cpus.size() > 1) fmt::print(", {:.1f} on {}", all, cpus.size());
+    fmt::print(" ({})\n", of);
+  };
+  print_peak("peak", measured.peak_one, measured.peak_all, "float multiply-adds");
+  if (measured.bf16_one > 0)
+    print_peak("peak, bf16", measured.bf16_one, measured.bf16_all, "multiply-adds of bf16 in pairs, sums in f32");
+  fmt::print("  bandwidth  ");
   for (const Bandwidth& level : measured.bandwidth) fmt::print(" {} {:.1f}", level.level, level.gb_per_second);
   fmt::print(" GB/s (reading, {})\n", counted(std::ssize(cpus), "thread"));
   if (cpus.size() > 1) {
@@ -118,6 +131,8 @@ void print_json(const TargetOnCores& place, bool measuring) {
   if (measuring && can_run(target).ok()) {
     const MeasuredRates measured = measure(place);
     out.set("peak_gflops_1", measured.peak_one).set("peak_gflops", measured.peak_all);
+    if (measured.bf16_one > 0)
+      out.set("peak_bf16_gflops_1", measured.bf16_one).set("peak_bf16_gflops", measured.bf16_all);
     Json levels = Json::object();
     for (const Bandwidth& level : measured.bandwidth) levels.set(level.level, level.gb_per_second);
     out.set("read_gb_per_s", levels);

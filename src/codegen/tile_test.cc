@@ -64,6 +64,13 @@ std::vector<Target> targets_of_bytes() {
   return targets;
 }
 
+/// Those of this machine, and one with products of bf16 where this machine has them.
+std::vector<Target> targets_of_pairs() {
+  std::vector<Target> targets = runnable_targets();
+  if (has_bf16_products()) targets.push_back(*parse_target("cpu -mcpu=cooperlake"));
+  return targets;
+}
+
 int count(const std::string& text, const std::string& part) {
   int n = 0;
   for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + part.size())) ++n;
@@ -126,6 +133,41 @@ TEST(Tile, TakesTheInstructionForProductsOfBytesWhereThereIsOne) {
   // Of bytes with a sign alone: the weights are summed up too.
   EXPECT_EQ(count(code(kBytes, kBytesSteps, "cortex-a76"), "sdot"), 8);
   EXPECT_EQ(count(code(kBytes, kBytesSteps, "cortex-a72"), "dot"), 0);
+}
+
+constexpr const char* kPairs = R"(
+a = PLACEHOLDER [5, 24] bf16
+b = PLACEHOLDER [24, 40] bf16 const
+c(i, j) += (f32(a[i, r])*f32(b[r, j])) for i in 5, j in 40, r in 24
+return c
+)";
+constexpr const char* kPairsSteps =
+    "split l1 16 overlap; split l2 2 guard; reorder l0 l3 l5 l4 l6; pack o1 o2; cache_write o2 l3; tensorize l4 dot2";
+
+/// Products of bf16 are exact in f32, and sums of small whole numbers are so in any order.
+TEST(Dot2, EqualsTheDefinitionUpToTheOrderOfPairs) {
+  const ComputeDag dag = *parse_dag(kPairs);
+  for (const Target& target : targets_of_pairs()) {
+    const Lowered made = lowered(kPairs, kPairsSteps, target);
+    EXPECT_LT(*error_of(dag, made, target, 7), 1e-6) << target.cpu().mcpu;
+    Rng rng(5);
+    std::vector<Tensor> inputs = {Tensor::random({DType::bf16, {5, 24}}, rng), Tensor(DType::bf16, {24, 40})};
+    for (Tensor& tensor : inputs)
+      for (std::int64_t i = 0; i < tensor.size(); ++i) tensor.set(i, static_cast<double>(rng.between(-200, 200)));
+    std::vector<Tensor> arguments = *testing::arguments_of(made, dag, inputs);
+    arguments = *run_native(made.program, target, arguments, target.threads);
+    EXPECT_EQ(*testing::worst_output(made, dag, inputs, arguments), 0) << target.cpu().mcpu;
+  }
+}
+
+TEST(Dot2, TakesTheInstructionWhereThereIsOne) {
+  for (const char* mcpu : {"cooperlake", "sapphirerapids", "znver4", "znver5"}) {
+    const std::string pairs = code(kPairs, kPairsSteps, mcpu);
+    EXPECT_EQ(count(pairs, "vdpbf16ps"), 1) << pairs;
+    EXPECT_EQ(count(pairs, "[rsp"), 0) << pairs;
+  }
+  for (const char* mcpu : {"x86-64", "znver3", "icelake-server", "cortex-a72", "neoverse-n2"})
+    EXPECT_EQ(count(code(kPairs, kPairsSteps, mcpu), "bf"), 0) << mcpu;
 }
 
 /// A depthwise convolution, four pixels at once.

@@ -36,6 +36,15 @@ inline Target host_target(int threads = 1) {
   return target;
 }
 
+/// Whether code for cooperlake runs here.
+inline bool has_bf16_products() {
+#if defined(__x86_64__)
+  return emulated_processor() == nullptr && __builtin_cpu_supports("avx512bf16");
+#else
+  return false;
+#endif
+}
+
 /// Every processor that kernels are compiled for in tests and that can run here.
 inline std::vector<Target> runnable_targets() {
   if (emulated_processor() != nullptr) return {host_target()};

@@ -13,19 +13,35 @@ namespace {
 constexpr std::int64_t kChains = 12;
 constexpr int kBursts = 20;
 
-Tensor ones(std::int64_t size) {
-  Tensor tensor(DType::f32, {size});
-  std::ranges::fill(tensor.as<float>(), 1.0f);
+Tensor ones(DType dtype, std::int64_t size) {
+  Tensor tensor(dtype, {size});
+  for (std::int64_t i = 0; i < size; ++i) tensor.set(i, 1);
   return tensor;
+}
+
+/// Factors in a vector of `lanes` sums.
+std::int64_t factors_of(DType factors, int lanes) { return lanes * 4 / size_of(factors); }
+
+/// held[first + j] += ones[0..1] * ones[2j..2j+1] for 16 sums: Intrinsic::dot2.
+Stmt add_pairs(Program& p, BufferId held, BufferId ones, std::int64_t first, int lanes) {
+  const VarId j = p.fresh_var(), k = p.fresh_var();
+  const Expr sum = var(j, "j"), pair = var(k, "k"), at = sum + first;
+  const auto factor = [&](const Expr& index) {
+    return cast(DType::f32, load(DType::bf16, SourceId(ones.value), {index}));
+  };
+  const Expr old = load(DType::f32, SourceId(held.value), {at});
+  Stmt store = make_stmt(Store{held, {at}, old + factor(pair) * factor(sum * 2 + pair), Expr()});
+  Stmt pairs = make_stmt(Loop{k, "k", int_const(0), int_const(2), LoopKind::serial, std::move(store)});
+  return make_stmt(Loop{j, "j", int_const(0), int_const(lanes), LoopKind::serial, std::move(pairs), Intrinsic::dot2});
 }
 
 }  // namespace
 
-Program burst_program(const CpuTarget& cpu, std::int64_t rounds, std::int64_t threads) {
+Program burst_program(const CpuTarget& cpu, std::int64_t rounds, std::int64_t threads, DType factors) {
   const int lanes = cpu.lanes(4);
   Program p;
   p.name = "peak";
-  const BufferId ones = p.add({"ones", DType::f32, {lanes}, Scope::argument, 0, false, false});
+  const BufferId ones = p.add({"ones", factors, {factors_of(factors, lanes)}, Scope::argument, 0, false, false});
   const BufferId ends = p.add({"chains", DType::f32, {threads * kChains * lanes}, Scope::argument, 1, false, true});
   const BufferId held = p.add({"held", DType::f32, {kChains * lanes}, Scope::registers, -1, false, true});
   const VarId thread = p.fresh_var();
@@ -48,7 +64,8 @@ Program burst_program(const CpuTarget& cpu, std::int64_t rounds, std::int64_t th
     const Expr next = cpu.fma ? fused : chain % 2 == 0 ? value + one : value * one;
     begin.push_back(
         make_stmt(Store{held, {at(first)}, load(DType::f32, SourceId(ends.value), {end_at(first)}), Expr()}));
-    step.push_back(make_stmt(Store{held, {at(first)}, next, Expr()}));
+    step.push_back(factors == DType::bf16 ? add_pairs(p, held, ones, first, lanes)
+                                          : make_stmt(Store{held, {at(first)}, next, Expr()}));
     end.push_back(make_stmt(Store{ends, {end_at(first)}, value, Expr()}));
   }
   Stmt loop = make_stmt(
@@ -59,21 +76,22 @@ Program burst_program(const CpuTarget& cpu, std::int64_t rounds, std::int64_t th
   return p;
 }
 
-double burst_operations(const CpuTarget& cpu, std::int64_t rounds) {
-  return (cpu.fma ? 2.0 : 1.0) * static_cast<double>(kChains * cpu.lanes(4) * rounds);
+double burst_operations(const CpuTarget& cpu, std::int64_t rounds, DType factors) {
+  const double each = factors == DType::bf16 ? 4 : cpu.fma ? 2 : 1;
+  return each * static_cast<double>(kChains * cpu.lanes(4) * rounds);
 }
 
-Result<PeakBurst> PeakBurst::compile(const Target& target) {
+Result<PeakBurst> PeakBurst::compile(const Target& target, DType factors) {
   const CpuTarget& cpu = target.cpu();
-  WHET_TRY(const Kernel kernel, compile_kernel(burst_program(cpu, kPeakRounds), target));
+  WHET_TRY(const Kernel kernel, compile_kernel(burst_program(cpu, kPeakRounds, 1, factors), target));
   WHET_TRY(LoadedKernel loaded, LoadedKernel::load(kernel));
-  return PeakBurst(std::move(loaded), cpu.lanes(4), burst_operations(cpu, kPeakRounds));
+  return PeakBurst(std::move(loaded), factors, cpu.lanes(4), burst_operations(cpu, kPeakRounds, factors));
 }
 
 double PeakBurst::measure(const std::vector<int>& cpus) const {
-  Tensor factors = ones(lanes_);
+  Tensor factors = ones(factors_, factors_of(factors_, lanes_));
   std::vector<Tensor> chains;  // one a thread
-  for (std::size_t i = 0; i < cpus.size(); ++i) chains.push_back(ones(kChains * lanes_));
+  for (std::size_t i = 0; i < cpus.size(); ++i) chains.push_back(ones(DType::f32, kChains * lanes_));
   const auto burst = [&](std::size_t thread) {
     void* buffers[] = {factors.data(), chains[thread].data()};
     whet_kernel_args args = {};
@@ -83,8 +101,8 @@ double PeakBurst::measure(const std::vector<int>& cpus) const {
   return flops_ * static_cast<double>(cpus.size()) / best_seconds_together(cpus, kBursts, burst) / 1e9;
 }
 
-double measure_peak_gflops(const Target& target, const std::vector<int>& cpus) {
-  const Result<PeakBurst> burst = PeakBurst::compile(target);
+double measure_peak_gflops(const Target& target, const std::vector<int>& cpus, DType factors) {
+  const Result<PeakBurst> burst = PeakBurst::compile(target, factors);
   return burst.ok() ? burst->measure(cpus) : 0;
 }
 

@@ -48,6 +48,30 @@ TEST(PeakBurst, StaysInRegistersOnEveryProcessor) {
   }
 }
 
+TEST(PeakBurst, OfPairsOfBf16StaysInRegisters) {
+  const Target target = *parse_target("cpu -mcpu=znver4");
+  const Kernel kernel = compile_kernel(burst_program(target.cpu(), 1000, 1, DType::bf16), target).value();
+  const std::vector<MachineLoop> loops = innermost_loops(kernel, target).value();
+  ASSERT_EQ(loops.size(), 1u);
+  SCOPED_TRACE(loops[0].text);
+  EXPECT_EQ(loops[0].multiply_adds, kChains);
+  EXPECT_EQ(count(loops[0].text, "vdpbf16ps"), kChains);
+  EXPECT_EQ(count(loops[0].text, " ptr "), 0) << "memory in the loop";
+  EXPECT_LE(count(loops[0].text, "\n"), kChains + 3);
+}
+
+TEST(PeakBurst, OfPairsOfBf16AddsTwoProductsAStep) {
+  if (!has_bf16_products()) GTEST_SKIP() << "this machine has no products of bf16";
+  const Target target = *parse_target("cpu -mcpu=cooperlake");
+  const int lanes = target.cpu().lanes(4);
+  std::vector<Tensor> arguments = {Tensor(DType::bf16, {2 * lanes}), Tensor(DType::f32, {kChains * lanes})};
+  for (Tensor& tensor : arguments)
+    for (std::int64_t i = 0; i < tensor.size(); ++i) tensor.set(i, 1);
+  const std::vector<Tensor> after =
+      run_native(burst_program(target.cpu(), 1000, 1, DType::bf16), target, arguments).value();
+  for (int chain = 0; chain < kChains; ++chain) EXPECT_EQ(after[1].get(chain * lanes), 2001);
+}
+
 TEST(PeakBurst, RunsAsOftenAsItCounts) {
   for (const Target& target : runnable_targets()) {
     const int lanes = target.cpu().lanes(4);
