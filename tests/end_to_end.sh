@@ -295,6 +295,23 @@ case_tensor_cores() {
   refuse 2 "--precision f16 is for GPUs with tensor cores" "$whet" explain task 0 --model "${network[@]}" --records f16.jsonl --precision f16
 }
 
+# Products of bf16, where the processor has them.
+case_bf16() {
+  local there=(--target "cpu -mcpu=znver4 -threads=2") network=(zoo:mlp --precision bf16)
+  expect 0 "const bf16\|bf16 const" "$whet" tasks "${network[@]}" "${there[@]}" --dag
+  expect 0 "begin with default schedules" "$whet" compile "${network[@]}" "${there[@]}" -o bf16.so
+  "$whet" compile "${network[@]}" "${there[@]}" --exact -o exact.so > out
+  ! grep -q "bf16: " out || die "--exact left products in bf16"
+  refuse 2 "cpu znver3 has no products of bf16" "$whet" compile "${network[@]}" --target "cpu -mcpu=znver3" -o bf16.so
+  if ! grep -qw avx512_bf16 /proc/cpuinfo; then echo "no products of bf16 here"; return; fi
+  expect 0 "of bf16 in pairs" "$whet" target
+  expect 0 "may change 0.03125 of the largest magnitude" "$whet" check "${network[@]}" --inner
+  "$whet" tune "${network[@]}" --trials 32 --no-network -o r.jsonl -q
+  grep -q 'tensorize l[0-9]* dot2' r.jsonl || die "no candidate multiplied pairs"
+  expect 0 "from records" "$whet" compile "${network[@]}" --records r.jsonl -o bf16.so
+  expect 0 "largest magnitude: yes" "$whet" check bf16.so --against zoo:mlp --fill random --tolerance 0.03
+}
+
 # Over standard input and output of whet-device, as files of the build and as whet carries it.
 case_remote() {
   local machine device

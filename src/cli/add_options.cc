@@ -123,10 +123,11 @@ void add_options(Arguments& arguments, MeasuringOptions& options, std::string* t
 void add_options(Arguments& arguments, RoundingOptions& options, const std::string& what) {
   const auto group = arguments.group("Precision");
   arguments.flag("--exact", options.exact, "Leave out " + what + " that round differently (Winograd, --precision)");
-  add_precision(arguments, options,
-                "Also allow " + what +
-                    " whose products round their operands so, on GPUs with tensor cores; sums stay f32. With f16, what "
-                    "products read is stored so");
+  add_precision(
+      arguments, options,
+      "Also allow " + what +
+          " whose products round their operands so, on GPUs with tensor cores, bf16 also on CPUs with avx512_bf16; "
+          "sums stay f32. With f16, on CPUs with bf16, what products read is stored so");
 }
 
 void add_precision(Arguments& arguments, RoundingOptions& options, const std::string& meaning) {

@@ -16,6 +16,7 @@
 #include "formats/load_tensors.h"
 #include "json/json.h"
 #include "ops/evaluate_graph.h"
+#include "target/precision.h"
 #include "tensor/compare.h"
 #include "workflow/opened.h"
 #include "workflow/sizes.h"
@@ -51,12 +52,21 @@ struct ValueFinding {
   bool is_right() const { return difference.relative <= tolerance; }
 };
 
-/// Several roundings of the type.
-double tolerance_of(DType dtype) { return dtype == DType::f16 ? 4e-3 : 2e-5; }
+/// What rounded operands of products may change; 0 where none are.
+double rounded_by(const CheckCommand& command) {
+  const RoundingOptions& rounding = command.runnable.records.rounding;
+  return rounding.exact ? 0 : tolerance_of(rounding.schedules().precision);
+}
+
+/// Several roundings of the type, or of the operands of products.
+double tolerance_for(const CheckCommand& command, DType dtype) {
+  const double own = dtype == DType::f16 ? 4e-3 : dtype == DType::bf16 ? tolerance_of(Precision::bf16) : 2e-5;
+  return std::max(own, rounded_by(command));
+}
 
 ValueFinding found(const CheckCommand& command, const std::string& name, const Tensor& got, const Tensor& want,
                    bool inner) {
-  const double tolerance = command.tolerance < 0 ? tolerance_of(want.dtype()) : command.tolerance;
+  const double tolerance = command.tolerance < 0 ? tolerance_for(command, want.dtype()) : command.tolerance;
   return {name, compare(got, want, tolerance), tolerance, inner};
 }
 
@@ -296,14 +306,14 @@ void print_json(const std::vector<ValueFinding>& findings, bool same) {
   fmt::print("{}\n", dump(Json::object().set("same", same).set("values", values), 2));
 }
 
-/// "2e-05", or "2e-05 (f16: 0.004)" where halves were among others.
+/// "2e-05", or "2e-05 (of 16 bits: 0.004)" where halves were among others.
 std::string tolerances(const std::vector<ValueFinding>& findings) {
   const auto [least, most] =
       std::minmax_element(findings.begin(), findings.end(),
                           [](const ValueFinding& a, const ValueFinding& b) { return a.tolerance < b.tolerance; });
   if (findings.empty()) return "anything";
   if (least->tolerance == most->tolerance) return fmt::format("{:g}", least->tolerance);
-  return fmt::format("{:g} (f16: {:g})", least->tolerance, most->tolerance);
+  return fmt::format("{:g} (of 16 bits: {:g})", least->tolerance, most->tolerance);
 }
 
 Result<int> run(CheckCommand& command) {
@@ -333,6 +343,11 @@ Result<int> run(CheckCommand& command) {
     print_json(findings, same);
   else
     print_text(command, findings);
+  if (!command.json && rounded_by(command) > 0)
+    fmt::print("{}: compared with {}; operands of products rounded to {} may change {:g} of the largest magnitude\n",
+               command.runnable.model.model,
+               command.expect.empty() ? command.against + " without rounding" : std::string("--expect"),
+               command.runnable.records.rounding.precision, rounded_by(command));
   if (!command.json)
     fmt::print("{}: within {} of the largest magnitude: {}\n", command.runnable.model.model, tolerances(findings),
                same ? "yes" : "no");
@@ -356,8 +371,10 @@ CommandAction make_check(Arguments& arguments) {
       "Of a library for several sizes: where it is checked, like n=all, n=1..64 or x.0={1,8} (default: all that "
       "are listed, of a range both ends and 16 others by --seed); may be repeated");
   arguments.flag("--inner", command->inner, "Also compare the results of every kernel");
-  arguments.add("--tolerance", command->tolerance, 0, 1e9,
-                "Largest difference, as a part of the largest magnitude (default: 2e-5, of f16 4e-3)");
+  arguments.add(
+      "--tolerance", command->tolerance, 0, 1e9,
+      "Largest difference, as a part of the largest magnitude (default: 2e-5, of f16 4e-3, of bf16 0.03; with "
+      "--precision what that may change)");
   arguments.flag("--json", command->json, "Print JSON");
   arguments.flag("-v,--verbose", command->verbose, "Print every value, not only the worst");
   return [command] { return run(*command); };

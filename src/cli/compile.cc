@@ -127,6 +127,11 @@ void print_text(const CompileCommand& command, const CompileReport& report, cons
   if (command.weights == "seed")
     fmt::print("  its large weights are made up: it takes the model's time, and its answers are wrong\n");
   command.verbose ? print_tasks(report) : print_notes(report);
+  const auto untuned = std::ranges::count_if(report.tasks, [](const TaskReport& task) {
+    return task.precision == Precision::bf16 && task.source == TaskReport::Source::default_schedule;
+  });
+  if (untuned > 0 && target.is_cpu())
+    fmt::print("  no record base has tasks of bf16: {} begin with default schedules\n", counted(untuned, "task"));
   fmt::print(
       "{:.2f} MB; weights {:.2f} MB, activations {}; compiled in {:.2f} s (choosing {:.2f}, kernels "
       "{:.2f}, packing {:.2f}, linking {:.2f})\n",

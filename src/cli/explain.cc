@@ -149,7 +149,7 @@ CommandAction make_candidate(Arguments& arguments) {
 CommandAction make_passes(Arguments& arguments) {
   return make_topic(arguments, "passes", explain_passes, [](Arguments& to, Question& question) {
     add_model(to, question);
-    add_precision(to, question.rounding, "As for tuning: with f16, a last pass stores so what products read");
+    add_precision(to, question.rounding, "As for tuning: with f16 and bf16 a last pass stores so what products read");
   });
 }
 CommandAction make_layout(Arguments& arguments) {
@@ -165,7 +165,7 @@ CommandAction make_size_topic(Arguments& arguments) {
   return make_topic(arguments, "sizes", explain_sizes, [](Arguments& to, Question& question) {
     add_model(to, question);
     add_sizes(to, question.model);
-    add_precision(to, question.rounding, "As for tuning: with f16 kernels have tensors of f16");
+    add_precision(to, question.rounding, "As for tuning: with f16 and bf16 kernels have tensors of it");
   });
 }
 CommandAction make_cover(Arguments& arguments) { return make_topic(arguments, "cover", explain_plan, add_node); }

@@ -148,7 +148,7 @@ CommandAction make_sizes(Arguments& arguments) {
   add_options(arguments, command->model);
   add_sizes(arguments, command->model);
   arguments.add("--input", command->model.inputs, "name=x.npy: the value of an input that decides shapes");
-  add_precision(arguments, command->rounding, "As for tuning: with f16 kernels have tensors of f16");
+  add_precision(arguments, command->rounding, "As for tuning: with f16 and bf16 kernels have tensors of it");
   arguments.flag("--json", command->json, "Print JSON");
   return [command] { return command->model.sizes.empty() ? list_sizes(*command) : print_family(*command); };
 }

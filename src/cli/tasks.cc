@@ -260,8 +260,9 @@ CommandAction make_tasks(Arguments& arguments) {
   add_sizes(arguments, command->model);
   arguments.add("--input", command->model.inputs, "name=x.npy: the value of an input that decides shapes");
   add_options(arguments, command->place);
-  add_precision(arguments, command->rounding,
-                "List the tasks of `whet tune` with this precision: with f16 they have tensors of f16");
+  add_precision(
+      arguments, command->rounding,
+      "List the tasks of `whet tune` with this precision: with f16, on CPUs with bf16, they have tensors of it");
   arguments.flag("--alternatives", command->alternatives,
                  "Print the other layouts that kernels may work on, the copies between them, and the groups that may "
                  "be one kernel");

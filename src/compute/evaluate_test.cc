@@ -178,6 +178,14 @@ TEST(Count, CountsAnOperationOncePerCombinationOfItsAxes) {
   EXPECT_EQ(flops(dag), 4 * 5 * 8 * 2 + 5 * 8);
 }
 
+TEST(Count, CountsTwoProductsOfBf16AsOneOfF32) {
+  const ComputeDag dag = *parse_dag(
+      "p = PLACEHOLDER [4, 8] bf16\nw = PLACEHOLDER [8, 5] bf16 const\n"
+      "m(i, j) += (f32(p[i, k])*f32(w[k, j])) for i in 4, j in 5, k in 8\nr(i, j) = (m[i, j] + 1f) for i in 4, j in 5\n"
+      "return r\n");
+  EXPECT_EQ(flops(dag), 4 * 5 * 8 + 4 * 5);
+}
+
 TEST(Key, IgnoresNamesAndListsWhatComesFromShapes) {
   const std::string text =
       "p = PLACEHOLDER [4]\nq(i) = select((i < 3), p[(i + 1)], 0f) for i in 4  # pad i:row\nreturn q\n";

@@ -168,6 +168,22 @@ TEST(Limits, OfProductsOfHalvesAreThoseOfTensorCores) {
   EXPECT_EQ(gflops(half, "cuda -model=t4"), gflops(single, "cuda -model=t4"));
 }
 
+/// As many vectors of products as one of f32 has, in half of the steps.
+TEST(Nest, OfPairsHaveAVectorOfSumsForEachInstruction) {
+  const auto seconds = [](const std::string& of, const std::string& product, const char* steps) {
+    const ComputeDag dag = *parse_dag("a = PLACEHOLDER [8, 64]" + of + "\nb = PLACEHOLDER [64, 32]" + of +
+                                      " const\nc(i, j) += (" + product + ") for i in 8, j in 32, k in 64\nreturn c\n");
+    return issue_seconds(*replay(dag, *parse_steps(steps)), *parse_target("cpu -mcpu=znver4 -threads=1"));
+  };
+  const double single = seconds("", "a[i, k]*b[k, j]",
+                                "split l1 16 guard; reorder l3 l2 l0 l4; pack o1 o2; cache_write o2 l3; unroll l0; "
+                                "vectorize l4");
+  const double pairs = seconds(" bf16", "f32(a[i, k])*f32(b[k, j])",
+                               "split l1 16 guard; split l2 2 guard; reorder l3 l5 l0 l4 l6; pack o1 o2; cache_write "
+                               "o2 l3; unroll l0; tensorize l4 dot2");
+  EXPECT_NEAR(pairs / single, 0.5, 0.05);
+}
+
 /// Rows of three figures; the time depends on the first two alone.
 std::vector<float> row_of(Rng& rng) {
   return {static_cast<float>(rng.uniform()), static_cast<float>(rng.uniform()), static_cast<float>(rng.uniform())};

@@ -57,6 +57,16 @@ TEST(ParseTarget, LetsSwitchesAddAndRemoveFeatures) {
   EXPECT_EQ(parse_target("cpu -mcpu=znver5 -mattr=-avx2")->cpu().vector_bytes, 16);
   EXPECT_FALSE(parse_target("cpu -mcpu=znver5 -mattr=-avx2")->cpu().fma);
 }
+TEST(ParseTarget, KnowsWhichProcessorsMultiplyBf16) {
+  const auto multiplies = [](const std::string& text) {
+    return parse_target("cpu -mcpu=" + text)->cpu().bf16_products;
+  };
+  for (const char* has : {"znver4", "sapphirerapids", "cooperlake", "cascadelake -mattr=+avx512bf16"})
+    EXPECT_TRUE(multiplies(has)) << has;
+  for (const char* lacks : {"znver3", "icelake-server", "znver4 -mattr=-avx512bf16", "znver4 -mattr=-avx512f",
+                            "haswell -mattr=+avx512bf16", "neoverse-n2"})
+    EXPECT_FALSE(multiplies(lacks)) << lacks;
+}
 TEST(ParseTarget, SaysWhatWasFoundAndWhatWouldBeRight) {
   EXPECT_EQ(error_of("cpu -mcpu=znver55"),
             "target: -mcpu is \"znver55\"; expected a processor of `whet target --list`; did you mean \"znver5\"?");

@@ -98,6 +98,22 @@ TEST(TileDefault, SharesChannelsOutWhereWeightsOutweighThePictures) {
   EXPECT_NE(preferred(pointwise(2, 3, 2048)).find("order=2 "), std::string::npos);
   EXPECT_EQ(preferred(pointwise(56, 56, 256)).find("order=2 "), std::string::npos);
 }
+TEST(TileSpace, HasTilesOfPairsWhereTheProcessorMultipliesBf16) {
+  const auto name_for = [](int channels, int filters, const char* processor) {
+    const ComputeDag product = dag(fmt::format(
+        "a = PLACEHOLDER [64, {0}] bf16\nb = PLACEHOLDER [{0}, {1}] bf16 const\ny(i, j) += (f32(a[i, k])*f32(b[k, j])) "
+        "for i in 64, j in {1}, k in {0}  # matmul i:row j:out_channel k:in_channel\nreturn y\n",
+        channels, filters));
+    const auto sketch = tile_sketch(product, *parse_target(fmt::format("cpu -mcpu={} -threads=2", processor)));
+    return sketch ? sketch->name : "none";
+  };
+  EXPECT_EQ(name_for(128, 64, "znver4"), "tile+pairs");
+  EXPECT_EQ(name_for(128, 64, "sapphirerapids -mattr=-avx512bf16"), "tile+pack");
+  EXPECT_EQ(name_for(128, 64, "icelake-server"), "tile+pack");
+  EXPECT_EQ(name_for(127, 64, "znver4"), "tile+pack");
+  EXPECT_EQ(name_for(128, 8, "znver4"), "tile+pack");
+}
+
 TEST(TileSpace, HasBlocksOfPixelsThatChannelsPass) {
   const std::optional<Sketch> sketch = tile_sketch(dag(pointwise(14, 14, 256)), avx512());
   ASSERT_TRUE(sketch);

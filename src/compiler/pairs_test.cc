@@ -1,0 +1,154 @@
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "base/testing/random_cases.h"
+#include "codegen/compile.h"
+#include "codegen/machine_loops.h"
+#include "codegen/testing/answers.h"
+#include "compute/round.h"
+#include "lower/testing/verify_passes.h"
+#include "passes/optimize.h"
+#include "passes/testing/graph_builder.h"
+#include "space/space.h"
+#include "task/task.h"
+
+/// Kernels of products of bf16 with sums in f32, whose results are rounded to bf16.
+namespace whet {
+namespace {
+
+/// A square convolution of stride 1 that keeps its size, with bias and relu.
+ComputeDag convolution(int rows, int columns, int in, int out, int kernel) {
+  const int around = kernel / 2;
+  const std::string axes = fmt::format("n in 1, oh in {}, ow in {}, oc in {}", rows, columns, out);
+  std::string text = fmt::format(
+      "x = PLACEHOLDER [1, {0}, {1}, {2}] bf16\nw = PLACEHOLDER [{3}, {3}, {2}, {4}] bf16 const\n"
+      "bias = PLACEHOLDER [{4}] const\n",
+      rows, columns, in, kernel, out);
+  if (around > 0)
+    text += fmt::format(
+        "pad(n, y_, x_, c): bf16 = select((y_ >= {0}) && (y_ < {1}) && (x_ >= {0}) && (x_ < {2}), x[n, (y_ - {0}), "
+        "(x_ - {0}), c], 0b) for n in 1, y_ in {3}, x_ in {4}, c in {5}  # pad n:batch y_:row x_:column c:channel\n",
+        around, rows + around, columns + around, rows + 2 * around, columns + 2 * around, in);
+  text += fmt::format(
+      "conv(n, oh, ow, oc) += (f32({0}[n, (oh + rh), (ow + rw), rc])*f32(w[rh, rw, rc, oc])) for {1}, rh in {2}, rw in "
+      "{2}, rc in {3}  # conv n:batch oh:row ow:column oc:out_channel rh:tap rw:tap rc:in_channel\n"
+      "y(n, oh, ow, oc): bf16 = bf16(max((conv[n, oh, ow, oc] + bias[oc]), 0f)) for {1}  # elementwise\nreturn y\n",
+      around > 0 ? "pad" : "x", axes, kernel, in);
+  return parse_dag(text).value();
+}
+
+ComputeDag product(int rows, int depth, int columns) {
+  return parse_dag(fmt::format("a = PLACEHOLDER [{0}, {1}] bf16\nb = PLACEHOLDER [{1}, {2}] bf16 const\nbias = "
+                               "PLACEHOLDER [{2}] const\n"
+                               "sum(m, n) += (f32(a[m, k])*f32(b[k, n])) for m in {0}, n in {2}, k in {1}  # matmul "
+                               "m:row n:out_channel k:in_channel\n"
+                               "y(m, n) = (sum[m, n] + bias[n]) for m in {0}, n in {2}  # elementwise\nreturn y\n",
+                               rows, depth, columns))
+      .value();
+}
+
+Target pair_target(const std::string& processor) { return *parse_target("cpu -mcpu=" + processor + " -threads=1"); }
+
+/// Those of this machine; and where it has products of bf16 one that has them.
+std::vector<Target> targets() {
+  std::vector<Target> all = runnable_targets();
+  if (has_bf16_products()) all.push_back(pair_target("cooperlake"));
+  return all;
+}
+
+/// Every sketch's guess and random candidates have the answers of the definition, up to the order of the sums and one rounding of
+/// the result.
+void expect_right(const ComputeDag& task, int samples) {
+  const Evaluated want = *evaluated(task, 7);
+  const double most = task.op(task.outputs[0]).dtype == DType::bf16 ? 0x1p-8 : 1e-5;
+  for (const Target& target : targets()) {
+    const DesignSpace space = make_space(task, target);
+    Rng rng(5);
+    std::vector<Candidate> candidates;
+    for (const Sketch& sketch : space.sketches()) candidates.push_back({sketch.name, sketch.preferred});
+    for (int i = 0; i < testing::random_cases(samples); ++i) candidates.push_back(space.sample(rng));
+    for (const Candidate& candidate : candidates) {
+      SCOPED_TRACE(to_json(candidate) + " for " + to_string(target));
+      const Result<Steps> steps = space.steps(candidate);
+      ASSERT_TRUE(steps.ok()) << steps.error().message;
+      const Result<Lowered> lowered = lower(*replay(task, *steps), target, {}, testing::verify_pass);
+      ASSERT_TRUE(lowered.ok()) << lowered.error().message;
+      const Result<double> error = error_of(task, *lowered, target, want);
+      ASSERT_TRUE(error.ok()) << error.error().message;
+      EXPECT_LE(*error, most);
+    }
+  }
+}
+
+TEST(ProductsOfPairs, AreRightInConvolutions) {
+  expect_right(convolution(9, 8, 16, 48, 1), 6);
+  expect_right(convolution(7, 9, 10, 40, 3), 6);
+}
+TEST(ProductsOfPairs, AreRightInMatrixProducts) {
+  expect_right(product(11, 36, 56), 6);
+  expect_right(product(1, 64, 33), 6);
+}
+TEST(ProductsOfPairs, AreRightWhereNoInstructionFits) {
+  expect_right(convolution(5, 6, 5, 24, 3), 4);
+  expect_right(product(3, 8, 12), 4);
+}
+
+/// The untuned kernel's innermost loops.
+std::string loops_of(const ComputeDag& task, const char* processor) {
+  const Target target = pair_target(processor);
+  const LoopTree tree = *replay(task, *default_steps(task, target));
+  const Kernel kernel = *compile_kernel(lower(tree, target)->program, target);
+  std::string text;
+  for (const MachineLoop& loop : main_loops(*innermost_loops(kernel, target))) {
+    EXPECT_TRUE(loop.spills.empty()) << loop.text;
+    text += loop.text;
+  }
+  return text;
+}
+int count(const std::string& text, const std::string& part) {
+  int found = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+  return found;
+}
+
+TEST(ProductsOfPairs, TakeTheProcessorsInstructionAndNoOtherWork) {
+  for (const ComputeDag& task :
+       {convolution(28, 28, 64, 64, 3), convolution(14, 14, 128, 256, 1), product(128, 256, 512)})
+    for (const char* processor : {"znver4", "sapphirerapids"}) {
+      const std::string text = loops_of(task, processor);
+      EXPECT_GE(count(text, "vdpbf16ps"), 12) << text;
+      EXPECT_EQ(count(text, "vpslld"), 0) << text;
+      EXPECT_EQ(count(text, "vfmadd"), 0) << text;
+    }
+  EXPECT_EQ(count(loops_of(product(128, 256, 512), "icelake-server"), "vdpbf16ps"), 0);
+}
+
+/// Convolutions with a residual sum and a depthwise one between, and a classifier. The first one reads the picture, which is f32.
+Graph network() {
+  testing::GraphBuilder build;
+  const ValueId a = build.relu("a", build.conv("c1", build.input("x", {1, 4, 14, 14}), 32, 3, 1, 1));
+  const ValueId b = build.relu("b", build.plus("sum", build.conv("c2", a, 32, 3, 1, 1), a));
+  const ValueId c = build.relu("c", build.conv("c3", b, 32, 3, 1, 1, 32));
+  const ValueId d = build.relu("d", build.conv("c4", c, 48, 1));
+  const ValueId mean = build.add("mean", ReduceOperator{ReduceKind::mean, {2, 3}, false}, {d});
+  return build.finish({build.add("y", MatMulOperator{}, {mean, build.constant("w", {48, 20})})});
+}
+
+TEST(ProductsOfPairs, OfANetworkAgreeWithItsGraphOfRoundedOperands) {
+  const FusedGraph fused = *optimize(network(), {.bf16 = true});
+  for (const Target& target : targets()) {
+    const std::vector<Task> tasks = *extract_tasks(fused, target);
+    int pairs = 0;
+    for (const Task& task : tasks) {
+      pairs += multiplies_halves(task.dag, DType::bf16);
+      const Evaluated want = *evaluated(task.dag, 3);
+      const Result<Lowered> lowered = lower(*replay(task.dag, *default_steps(task.dag, target)), target);
+      ASSERT_TRUE(lowered.ok()) << task.name << ": " << lowered.error().message;
+      EXPECT_LE(*error_of(task.dag, *lowered, target, want), 0x1p-8) << task.name << " for " << to_string(target);
+    }
+    EXPECT_EQ(pairs, 4) << to_string(target);
+  }
+}
+
+}  // namespace
+}  // namespace whet
