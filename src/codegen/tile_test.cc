@@ -160,6 +160,35 @@ TEST(Dot2, EqualsTheDefinitionUpToTheOrderOfPairs) {
   }
 }
 
+constexpr const char* kShorts = R"(
+a = PLACEHOLDER [5, 24] i16
+b = PLACEHOLDER [24, 40] i16 const
+c(i, j): i32 += (i32(a[i, r])*i32(b[r, j])) for i in 5, j in 40, r in 24
+return c
+)";
+constexpr const char* kShortsSteps =
+    "split l1 16 overlap; split l2 2 guard; reorder l0 l3 l5 l4 l6; pack o1 o2; cache_write o2 l3; tensorize l4 "
+    "dot2_i16";
+
+/// Of the largest and the least numbers, whose sums wrap.
+TEST(Dot2OfI16, IsExactOnEveryProcessor) {
+  const ComputeDag dag = *parse_dag(kShorts);
+  for (const Target& target : targets_of_bytes()) {
+    const Lowered made = lowered(kShorts, kShortsSteps, target);
+    Rng rng(5);
+    std::vector<Tensor> inputs = {Tensor(DType::i16, {5, 24}), Tensor(DType::i16, {24, 40})};
+    for (Tensor& tensor : inputs)
+      for (std::int64_t i = 0; i < tensor.size(); ++i)
+        tensor.set_integer(i, rng.below(3) == 0 ? rng.between(-32768, 32767) : rng.below(2) == 0 ? -32768 : 32767);
+    std::vector<Tensor> arguments = *testing::arguments_of(made, dag, inputs);
+    arguments = *run_native(made.program, target, arguments, target.threads);
+    EXPECT_EQ(*testing::worst_output(made, dag, inputs, arguments), 0) << target.cpu().mcpu;
+  }
+  EXPECT_EQ(count(code(kShorts, kShortsSteps, "cascadelake"), "vpdpwssd"), 1);
+  EXPECT_EQ(count(code(kShorts, kShortsSteps, "skylake-avx512"), "vpmaddwd"), 1);
+  EXPECT_EQ(count(code(kShorts, kShortsSteps, "haswell"), "vpmaddwd"), 2);
+}
+
 TEST(Dot2, TakesTheInstructionWhereThereIsOne) {
   for (const char* mcpu : {"cooperlake", "sapphirerapids", "znver4", "znver5"}) {
     const std::string pairs = code(kPairs, kPairsSteps, mcpu);

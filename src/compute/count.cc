@@ -27,7 +27,7 @@ double values_of(const Expr& x, const Element& e) {
   return values;
 }
 
-/// Processors multiply and add four bytes, or two bf16, in the place of one f32. The peak in FLOPS stays the bound of all.
+/// Processors multiply and add four bytes, or two bf16 or i16, in the place of one f32. The peak in FLOPS stays the bound of all.
 /// Quantized networks add up in i32, where others do so in floats.
 std::int64_t products_at_once(const Op& op) {
   const auto* product = std::get_if<Binary>(&op.element().body->kind);
@@ -39,6 +39,7 @@ std::int64_t products_at_once(const Op& op) {
     });
   };
   if (op.dtype == DType::i32 && both([](DType narrow) { return size_of(narrow) == 1; })) return 4;
+  if (op.dtype == DType::i32 && both([](DType narrow) { return narrow == DType::i16; })) return 2;
   return op.dtype == DType::f32 && both([](DType narrow) { return narrow == DType::bf16; }) ? 2 : 1;
 }
 

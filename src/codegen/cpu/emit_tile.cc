@@ -5,7 +5,7 @@
 namespace whet {
 namespace {
 
-/// Of Intrinsic::dot4 and dot2, side by side.
+/// Of Intrinsic::dot4, dot2 and dot2_i16, side by side.
 constexpr int kSums = 16;
 
 /// The row of neighbours that begins `elements` elements behind the base.
@@ -31,6 +31,9 @@ void Emitter::tile(const IntrinsicTile& tile) {
       break;
     case Intrinsic::dot2:
       dot2(tile);
+      break;
+    case Intrinsic::dot2_i16:
+      dot2_i16(tile);
       break;
     default:
       break;
@@ -139,6 +142,22 @@ void Emitter::dot2(const IntrinsicTile& tile) {
     };
     sum = b_.CreateFAdd(sum, b_.CreateFMul(first(factors), first(weights)));
     sum = b_.CreateFAdd(sum, b_.CreateFMul(second(factors), second(weights)));
+  }
+  store_row(y, 0, sum, kSums);
+}
+
+/// y(j) += x[0..1] * w[j, 0..1] of i16, modulo 2^32.
+void Emitter::dot2_i16(const IntrinsicTile& tile) {
+  const TileOperand& y = tile.operands[0];
+  const auto [factors, weights] = words_of(tile);
+  Value* sum = load_row(y, 0, kSums);
+  if (architecture_.pair_product != nullptr) {
+    sum = architecture_.pair_product(b_, features_, sum, factors, weights);
+  } else {
+    const auto first = [&](Value* words) { return b_.CreateAShr(b_.CreateShl(words, 16), 16); };
+    const auto second = [&](Value* words) { return b_.CreateAShr(words, 16); };
+    sum = b_.CreateAdd(sum, b_.CreateMul(first(factors), first(weights)));
+    sum = b_.CreateAdd(sum, b_.CreateMul(second(factors), second(weights)));
   }
   store_row(y, 0, sum, kSums);
 }

@@ -93,6 +93,7 @@ class Emitter final : StructuredEmitter<Level> {
   void transpose(const IntrinsicTile&, int n);
   void dot4(const IntrinsicTile&);
   void dot2(const IntrinsicTile&);
+  void dot2_i16(const IntrinsicTile&);
   std::pair<Value*, Value*> words_of(const IntrinsicTile&);
   Value* load_row(const TileOperand&, std::int64_t offset, int lanes);
   void store_row(const TileOperand&, std::int64_t offset, Value* value, int lanes);

@@ -66,7 +66,8 @@ bool is_vector_register(std::string_view name) {
 }
 
 bool is_multiply_add(std::string_view opcode) {
-  return opcode.starts_with("VFMADD") || opcode.starts_with("VPDPBUSD") || opcode.starts_with("VDPBF16PS");
+  return opcode.starts_with("VFMADD") || opcode.starts_with("VPDPBUSD") || opcode.starts_with("VDPBF16PS") ||
+         opcode.starts_with("VPDPWSSD");
 }
 
 }  // namespace

@@ -499,8 +499,8 @@ std::optional<Sketch> tile_sketch(const ComputeDag& dag, const Target& target) {
   Sketch sketch;
   sketch.name = p.tiling.depthwise         ? "tile+taps"
                 : p.dot == Intrinsic::dot4 ? "tile+bytes"
-                : p.dot == Intrinsic::dot2 ? "tile+pairs"
-                                           : "tile+pack";
+                : p.dot == Intrinsic::none ? "tile+pack"
+                                           : "tile+pairs";
   sketch.decisions = {
       {"oc", "elements of the innermost axis in a register tile", single(p.tiling.oc_options()), p.tiling.oc},
       {"oh", "rows in a register tile", single(p.tiling.oh_options()), p.tiling.oh},

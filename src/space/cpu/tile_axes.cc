@@ -13,7 +13,7 @@
 namespace whet {
 namespace {
 
-/// Of Intrinsic::dot4 and dot2, side by side.
+/// Of Intrinsic::dot4, dot2 and dot2_i16, side by side.
 constexpr std::int64_t kSums = 16;
 
 /// Output channels of a group, where the inputs depend on which group it is: floordiv(oc, size) occurs in their index.
@@ -122,10 +122,13 @@ bool goes_by_words(Intrinsic dot, const ComputeDag& dag, OpId op, const TileAxes
   return is_constant(dag, OpId(w.source.value)) && !x.index.empty() && to_affine(x.index.back()).coefficient(in) == 1;
 }
 
-/// The intrinsic that the processor has such products for, or none. It has those of bytes in some way.
+/// The intrinsic for such products that pays on the processor, or none.
 Intrinsic find_dot(const ComputeDag& dag, OpId op, const TileAxes& p, const CpuTarget& cpu) {
-  if (goes_by_words(Intrinsic::dot4, dag, op, p)) return Intrinsic::dot4;
-  return cpu.bf16_products && goes_by_words(Intrinsic::dot2, dag, op, p) ? Intrinsic::dot2 : Intrinsic::none;
+  const bool multiplies_i16 = cpu.isa == Isa::x86_64 && cpu.vector_bytes >= 32;
+  for (const auto& [dot, has] :
+       {std::pair(Intrinsic::dot4, true), {Intrinsic::dot2, cpu.bf16_products}, {Intrinsic::dot2_i16, multiplies_i16}})
+    if (has && goes_by_words(dot, dag, op, p)) return dot;
+  return Intrinsic::none;
 }
 
 bool reads_constants(const ComputeDag& dag, OpId op) {
