@@ -45,6 +45,7 @@ struct CheckCommand {
 /// One tensor compared: an output, or an inner value.
 struct ValueFinding {
   std::string name;
+  DType dtype = DType::f32;
   Difference difference;
   double tolerance = 0;  ///< of `difference.relative`
   bool inner = false;
@@ -52,12 +53,12 @@ struct ValueFinding {
 };
 
 /// Several roundings of the type.
-double tolerance_of(DType dtype) { return dtype == DType::f16 ? 4e-3 : 2e-5; }
+double tolerance_of(DType dtype) { return dtype == DType::f16 ? 4e-3 : dtype == DType::bf16 ? 3e-2 : 2e-5; }
 
 ValueFinding found(const CheckCommand& command, const std::string& name, const Tensor& got, const Tensor& want,
                    bool inner) {
   const double tolerance = command.tolerance < 0 ? tolerance_of(want.dtype()) : command.tolerance;
-  return {name, compare(got, want, tolerance), tolerance, inner};
+  return {name, want.dtype(), compare(got, want, tolerance), tolerance, inner};
 }
 
 /// Tensors of one side by name and place.
@@ -92,7 +93,7 @@ std::optional<std::vector<Tensor>> in_order_of(const std::vector<OpenedModel::Na
                      std::ranges::all_of(wanted, [&](const auto& w) { return by_name.contains(w.name); });
   std::vector<Tensor> ordered;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
-    const Tensor& tensor = named ? *by_name.at(wanted[i].name) : have.tensors[i];
+    const Tensor tensor = held_as(named ? *by_name.at(wanted[i].name) : have.tensors[i], wanted[i].type.dtype);
     if (tensor.type() != wanted[i].type) return std::nullopt;
     ordered.push_back(tensor);
   }
@@ -295,14 +296,14 @@ void print_json(const std::vector<ValueFinding>& findings, bool same) {
   fmt::print("{}\n", dump(Json::object().set("same", same).set("values", values), 2));
 }
 
-/// "2e-05", or "2e-05 (f16: 0.004)" where halves were among others.
+/// "2e-05", or "2e-05 (f16: 0.004)" where floats of 16 bits were among others.
 std::string tolerances(const std::vector<ValueFinding>& findings) {
   const auto [least, most] =
       std::minmax_element(findings.begin(), findings.end(),
                           [](const ValueFinding& a, const ValueFinding& b) { return a.tolerance < b.tolerance; });
   if (findings.empty()) return "anything";
   if (least->tolerance == most->tolerance) return fmt::format("{:g}", least->tolerance);
-  return fmt::format("{:g} (f16: {:g})", least->tolerance, most->tolerance);
+  return fmt::format("{:g} ({}: {:g})", least->tolerance, name_of(most->dtype), most->tolerance);
 }
 
 Result<int> run(CheckCommand& command) {
@@ -356,7 +357,7 @@ CommandAction make_check(Arguments& arguments) {
       "are listed, of a range both ends and 16 others by --seed); may be repeated");
   arguments.flag("--inner", command->inner, "Also compare the results of every kernel");
   arguments.add("--tolerance", command->tolerance, 0, 1e9,
-                "Largest difference, as a part of the largest magnitude (default: 2e-5, of f16 4e-3)");
+                "Largest difference, as a part of the largest magnitude (default: 2e-5, of f16 4e-3, of bf16 3e-2)");
   arguments.flag("--json", command->json, "Print JSON");
   arguments.flag("-v,--verbose", command->verbose, "Print every value, not only the worst");
   return [command] { return run(*command); };
