@@ -11,7 +11,7 @@ static_assert(sizeof(PlanHeader) == 192 && sizeof(PlanTensor) == 32 && sizeof(Pl
                   sizeof(PlanStep) == 96 && sizeof(PlanLaunch) == 48 && sizeof(PlanImage) == 24,
               "the plan's structs are stored: their layout never changes within a version");
 
-constexpr std::uint64_t kElementBytes[] = {4, 8, 2, 1, 1, 4, 8, 1};  // by the number of DType
+constexpr std::uint64_t kElementBytes[] = {4, 8, 2, 1, 1, 4, 8, 1, 2, 2};  // by the number of DType
 
 /// The walk over everything a plan's header points at.
 class Checker {

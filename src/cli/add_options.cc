@@ -41,6 +41,8 @@ void add_shapes(Arguments& arguments, ModelOptions& options) {
   arguments.add("--shape", options.shapes, "Bind the dimensions of an input, like data=1x3x224x224; may be repeated");
   arguments.add("--until", options.until, "End the model at this value instead of its outputs; may be repeated");
   arguments.add("--entry", options.entry, "Which of several functions or programs of the file");
+  arguments.flag("--native-types", options.native_types,
+                 "Keep tensors of bfloat16 and int16 in these types, inputs and outputs too (default: as f32 and i32)");
   arguments.add("--seed", options.seed, "Seed of random inputs, of the search, and of the weights of zoo: models");
   add_zoo(arguments, options);
   arguments.reads(options.inputs);
@@ -53,8 +55,8 @@ void add_sizes(Arguments& arguments, ModelOptions& options) {
 }
 
 const std::vector<std::string>& shape_options() {
-  static const std::vector<std::string> names = {"--shape", "--until", "--entry", "--seed",
-                                                 "--batch", "--image", "--layout"};
+  static const std::vector<std::string> names = {"--shape", "--until", "--entry", "--native-types",
+                                                 "--seed",  "--batch", "--image", "--layout"};
   return names;
 }
 

@@ -9,7 +9,7 @@ Result<std::vector<NamedTensor>> load_tensors(const std::string& path) {
   WHET_TRY(const std::string bytes, read_file(path));
   if (path.ends_with(".npz")) return parse_npz(bytes, path);
   if (path.ends_with(".pb")) {
-    WHET_TRY(NamedTensor named, parse_tensor_proto(bytes, path));
+    WHET_TRY(NamedTensor named, parse_tensor_proto(bytes, path, true));
     return std::vector<NamedTensor>{std::move(named)};
   }
   if (!path.ends_with(".npy")) return Error{"\"" + path + "\": expected a file ending in .npy, .npz or .pb"};

@@ -182,7 +182,7 @@ Result<std::vector<TensorType>> bind_inputs(const FileModel& model, const Import
     }
     WHET_RETURN_IF_ERROR(check_shape(input_label(input), type.shape));
     const auto value = options.values.find(input.name);
-    if (value != options.values.end() && value->second.type() != type) {
+    if (value != options.values.end() && held_as(value->second, type.dtype).type() != type) {
       return Error{"the value given for " + input_label(input) + " is " + to_string(value->second.type()) +
                    "; expected " + to_string(type)};
     }

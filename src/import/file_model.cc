@@ -154,7 +154,7 @@ void add_given(const Model& model, const ImportOptions& options, const std::set<
     const std::string& name = model.file.inputs[i].name;
     const TensorType& type = model.input_types[i];
     if (folded.contains(name)) {
-      out.define(name, out.graph.add_constant(name, options.values.at(name)));
+      out.define(name, out.graph.add_constant(name, held_as(options.values.at(name), type.dtype)));
       continue;
     }
     ValueId id = out.add_input(name, type);
@@ -212,6 +212,7 @@ Result<Graph> build(const Model& model, const ImportOptions& options, const std:
                     Findings& findings) {
   GrowingGraph out;
   out.graph.name = model.file.name;
+  out.native_types = options.native_types;
   reserve_names(model, out);
   add_given(model, options, folded, out);
   WHET_RETURN_IF_ERROR(import_nodes(model, out, findings));

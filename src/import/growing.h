@@ -42,6 +42,8 @@ class GrowingGraph {
 
   /// A format's numbers of element types that are held in wider ones, by the values that are of them.
   std::unordered_map<std::int32_t, std::int64_t> held_types;
+  /// bf16 and i16 are not held in wider types: ImportOptions.
+  bool native_types = false;
 
   /// An optional value that is not there.
   ValueId add_absent(const std::string& name);

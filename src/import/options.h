@@ -23,6 +23,8 @@ struct ImportOptions {
   std::vector<std::string> until;
   /// Which of several functions or programs of a file: `--entry NAME`. Empty: the only one, or the usual one.
   std::string entry;
+  /// Tensors of bf16 and i16 are that: inputs, outputs, weights and all between. Else they are held in f32 and i32.
+  bool native_types = false;
   /// For "zoo:NAME".
   ZooOptions zoo;
 };

@@ -82,6 +82,8 @@ void copy_typed(const TensorProto& proto, Tensor& tensor) {
     case DType::i32:
       return copy_field<std::int32_t>(proto.int32_data(), tensor);
     case DType::f16:  // the bits of the half
+    case DType::bf16:
+    case DType::i16:
       return copy_field<std::uint16_t>(proto.int32_data(), tensor);
     default:
       return copy_field<std::uint8_t>(proto.int32_data(), tensor);
@@ -161,10 +163,10 @@ std::optional<Tensor> widened_field(const TensorProto& proto, const TensorType& 
 }
 
 Result<Tensor> tensor_of_bytes(const TensorProto& proto, const TensorType& type, std::string_view bytes,
-                               const std::string& what) {
+                               bool native_types, const std::string& what) {
   const std::size_t wanted = stored_bytes(proto, type);
   if (bytes.size() != wanted) return wrong_count(what, type, bytes.size(), wanted, " bytes");
-  if (is_held_wider(proto.data_type())) return widened_bytes(proto, type, bytes);
+  if (is_held_wider(proto.data_type(), native_types)) return widened_bytes(proto, type, bytes);
   Tensor tensor(type.dtype, type.shape);
   if (wanted > 0) std::memcpy(tensor.data(), bytes.data(), wanted);
   return tensor;
@@ -181,7 +183,7 @@ Result<Tensor> external_tensor(const TensorProto& proto, const TensorType& type,
   const std::string path = (std::filesystem::path(beside.directory) / data.location).string();
   auto bytes = beside.files.read(path, data.offset, wanted);
   if (!bytes.ok()) return Error{what + ": " + bytes.error().message};
-  WHET_TRY(Tensor tensor, tensor_of_bytes(proto, type, *bytes, what));
+  WHET_TRY(Tensor tensor, tensor_of_bytes(proto, type, *bytes, beside.native_types, what));
   return beside.tensors.emplace(place, std::move(tensor)).first->second;
 }
 
@@ -189,8 +191,8 @@ Result<Tensor> external_tensor(const TensorProto& proto, const TensorType& type,
 Result<Tensor> decode_elements(const TensorProto& proto, const TensorType& type, Beside& beside,
                                const std::string& what) {
   if (proto.data_location() == TensorProto::EXTERNAL) return external_tensor(proto, type, beside, what);
-  if (proto.has_raw_data()) return tensor_of_bytes(proto, type, proto.raw_data(), what);
-  if (is_held_wider(proto.data_type())) {
+  if (proto.has_raw_data()) return tensor_of_bytes(proto, type, proto.raw_data(), beside.native_types, what);
+  if (is_held_wider(proto.data_type(), beside.native_types)) {
     if (auto tensor = widened_field(proto, type)) return *std::move(tensor);
     return Error{what + ": " + to_string(type) + " does not have " + std::to_string(num_elements(type.shape)) +
                  " values in the field of its type"};
@@ -206,13 +208,14 @@ Result<Tensor> decode_elements(const TensorProto& proto, const TensorType& type,
 
 }  // namespace
 
-bool is_held_wider(int type) {
-  return type == TensorProto::INT16 || type == TensorProto::UINT16 || type == TensorProto::UINT32 ||
-         type == TensorProto::UINT64 || type == TensorProto::BFLOAT16 || is_of_4_bits(type);
+bool is_held_wider(int type, bool native_types) {
+  if (type == TensorProto::INT16 || type == TensorProto::BFLOAT16) return !native_types;
+  return type == TensorProto::UINT16 || type == TensorProto::UINT32 || type == TensorProto::UINT64 ||
+         is_of_4_bits(type);
 }
 
 Result<Tensor> decode_tensor(const TensorProto& proto, Beside& beside, const std::string& what) {
-  const auto dtype = dtype_of_onnx(proto.data_type());
+  const auto dtype = dtype_of_onnx(proto.data_type(), beside.native_types);
   if (!dtype) {
     return Error{what + ": its type is " + onnx_type_name(proto.data_type()) +
                  "; expected FLOAT, DOUBLE, FLOAT16, INT8, UINT8, INT32, INT64 or BOOL"};

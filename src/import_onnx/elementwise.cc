@@ -82,12 +82,12 @@ Status give_wrapped(OnnxSite& site, ValueId x, std::int64_t type) {
 
 Status import_cast_like(OnnxSite& site, ValueId x, ValueId like) {
   const std::int64_t type = held_type(site.graph(), like);
-  return wraps(type) ? give_wrapped(site, x, type) : site.give(site.cast("cast", x, site.dtype(like)));
+  return wraps(site.graph(), type) ? give_wrapped(site, x, type) : site.give(site.cast("cast", x, site.dtype(like)));
 }
 
 Status import_cast(OnnxSite& site, ValueId x, std::int64_t to) {
-  if (wraps(to)) return give_wrapped(site, x, to);
-  if (const auto dtype = dtype_of_onnx(to)) return site.give(site.cast("cast", x, *dtype));
+  if (wraps(site.graph(), to)) return give_wrapped(site, x, to);
+  if (const auto dtype = dtype_of_onnx(to, site.graph().native_types)) return site.give(site.cast("cast", x, *dtype));
   return site.error("casts to " + onnx_type_name(to) +
                     "; expected FLOAT, DOUBLE, FLOAT16, INT8, UINT8, INT32, INT64 or BOOL");
 }

@@ -14,10 +14,12 @@ bool is_among(const std::string_view (&ops)[N], std::string_view op) {
 
 }  // namespace
 
-bool wraps(std::int64_t type) { return type == kUint16 || type == kInt16 || type == kUint32; }
+bool wraps(const GrowingGraph& graph, std::int64_t type) {
+  return type == kUint16 || type == kUint32 || (type == kInt16 && !graph.native_types);
+}
 
 Result<ValueId> wrapped(NodeSite& site, ValueId x, std::int64_t type) {
-  return wrapped(site, x, HeldInteger{type == kUint32 ? 32 : 16, type == kInt16, *dtype_of_onnx(type)});
+  return wrapped(site, x, HeldInteger{type == kUint32 ? 32 : 16, type == kInt16, *dtype_of_onnx(type, false)});
 }
 
 std::int64_t held_type(const GrowingGraph& graph, ValueId id) {

@@ -6,14 +6,15 @@
 #include "import_onnx/reader.h"
 
 /// Element types of ONNX that whet holds in wider ones (dtype_of_onnx). INT16, UINT16 and UINT32 wrap: what is computed of them
-/// is brought back into their range. UINT4 and INT4 are held in 8 bits. UINT64 from 2^63 on is a negative number, and BFLOAT16 is not rounded.
+/// is brought back into their range. UINT4 and INT4 are held in 8 bits. UINT64 from 2^63 on is a negative number, and BFLOAT16 is not
+/// rounded. INT16 and BFLOAT16 are not held in others where the graph has native types.
 namespace whet {
 
 /// The standard's numbers.
 constexpr std::int64_t kUint16 = 4, kInt16 = 5, kUint32 = 12, kUint64 = 13, kUint4 = 21, kInt4 = 22;
 
 /// Whether results of a type, by the standard's number, are brought back into its range.
-bool wraps(std::int64_t type);
+bool wraps(const GrowingGraph&, std::int64_t type);
 /// `x`, of any type, as a type that wraps, in the type that this one is held in.
 Result<ValueId> wrapped(NodeSite&, ValueId x, std::int64_t type);
 

@@ -102,7 +102,8 @@ FileModel file_model(OnnxModel onnx) {
 }
 
 Result<FileModel> read_onnx_model(ModelSource&& file) {
-  WHET_TRY(OnnxModel onnx, parse_onnx(std::move(file.bytes), file.directory, file.what));
+  const bool native_types = file.options != nullptr && file.options->native_types;
+  WHET_TRY(OnnxModel onnx, parse_onnx(std::move(file.bytes), file.directory, file.what, native_types));
   return file_model(std::move(onnx));
 }
 

@@ -39,7 +39,8 @@ Result<ValueId> along_axis(OnnxSite& site, const char* part, std::size_t i) {
 Result<DType> type_attribute(OnnxSite& site, const char* attribute, DType fallback) {
   WHET_TRY(const std::int64_t number, site.integer(attribute, 0));
   if (number == 0) return fallback;
-  if (const auto dtype = dtype_of_onnx(number); dtype && onnx_type(*dtype) == number) return *dtype;
+  const auto dtype = dtype_of_onnx(number, site.graph().native_types);
+  if (dtype && onnx_type(*dtype) == number) return *dtype;
   return site.error("attribute \"" + std::string(attribute) + "\" is " + onnx_type_name(number) +
                     "; this type is not supported");
 }
@@ -125,7 +126,7 @@ Status give_between(OnnxSite& site, const Compute& compute) {
 
 /// The numbers of a type, by the standard's number; none where nothing is quantized to it.
 std::optional<QuantizedRange> range_of_type(std::int64_t type) {
-  if (type == onnx_type(DType::u8) || type == onnx_type(DType::i8)) return range_of(*dtype_of_onnx(type));
+  if (type == onnx_type(DType::u8) || type == onnx_type(DType::i8)) return range_of(*dtype_of_onnx(type, false));
   if (type == kUint16 || type == kInt16)
     return type == kUint16 ? QuantizedRange{0, 65535} : QuantizedRange{-32768, 32767};
   if (type == kUint4 || type == kInt4) return type == kUint4 ? QuantizedRange{0, 15} : QuantizedRange{-8, 7};
@@ -156,8 +157,9 @@ Status import_quantize_linear(OnnxSite& site) {
   if (!is_float(compute)) return site.error("divides by " + to_string(site.type(site.in(1))) + "; expected floats");
   WHET_TRY(scale, site.cast("scale_cast", scale, compute));
   WHET_TRY(const ValueId x, site.cast("cast", site.in(0), compute));
-  WHET_RETURN_IF_ERROR(site.give(quantized(site, x, scale, zero, *dtype_of_onnx(type), range_of_type(type))));
-  if (type != onnx_type(*dtype_of_onnx(type))) site.mark_held_result(type);
+  const DType dtype = *dtype_of_onnx(type, site.graph().native_types);
+  WHET_RETURN_IF_ERROR(site.give(quantized(site, x, scale, zero, dtype, range_of_type(type))));
+  if (type != onnx_type(dtype)) site.mark_held_result(type);
   return ok_status();
 }
 

@@ -142,14 +142,14 @@ Result<std::shared_ptr<const OnnxSubgraph>> decode_subgraph(const onnx::GraphPro
   return std::shared_ptr<const OnnxSubgraph>(std::move(graph));
 }
 
-OnnxInput decode_input(const onnx::ValueInfoProto& proto) {
+OnnxInput decode_input(const onnx::ValueInfoProto& proto, bool native_types) {
   OnnxInput input{proto.name(), std::nullopt, std::nullopt};
   // An optional input is there.
   const onnx::TypeProto& given =
       proto.type().has_optional_type() ? proto.type().optional_type().elem_type() : proto.type();
   input.is_sequence = given.has_sequence_type();
   const auto& type = input.is_sequence ? given.sequence_type().elem_type().tensor_type() : given.tensor_type();
-  input.dtype = dtype_of_onnx(type.elem_type());
+  input.dtype = dtype_of_onnx(type.elem_type(), native_types);
   if (!type.has_shape()) return input;
   input.dimensions.emplace();
   for (const auto& dim : type.shape().dim()) {
@@ -206,6 +206,8 @@ Status decode_functions(const onnx::ModelProto& proto, Beside& beside, OnnxModel
 Result<OnnxModel> decode_model(onnx::ModelProto& proto, Beside& beside, const std::string& what) {
   if (!proto.has_graph()) return Error{what + ": not an ONNX model (it holds no graph)"};
   OnnxModel model;
+  model.native_types = beside.native_types;
+  const auto is_held = [&](int type) { return is_held_wider(type, beside.native_types); };
   model.graph_name = proto.graph().name();
   WHET_TRY(model.opset, standard_opset(proto, what));
   auto& graph = *proto.mutable_graph();
@@ -215,7 +217,7 @@ Result<OnnxModel> decode_model(onnx::ModelProto& proto, Beside& beside, const st
     if (!initialized.insert(initializer.name()).second) return Error{who + " occurs twice in the file"};
     WHET_TRY(Tensor tensor, decode_tensor(initializer, beside, who));
     model.initializers.push_back({initializer.name(), std::move(tensor)});
-    if (is_held_wider(initializer.data_type())) model.held_types[initializer.name()] = initializer.data_type();
+    if (is_held(initializer.data_type())) model.held_types[initializer.name()] = initializer.data_type();
     initializer.Clear();  // its bytes are not needed twice
   }
   for (const auto& sparse : graph.sparse_initializer()) {
@@ -223,20 +225,20 @@ Result<OnnxModel> decode_model(onnx::ModelProto& proto, Beside& beside, const st
     if (!initialized.insert(name).second) return Error{who + " occurs twice in the file"};
     WHET_TRY(Tensor tensor, decode_sparse(sparse, beside, who));
     model.initializers.push_back({name, std::move(tensor)});
-    if (is_held_wider(sparse.values().data_type())) model.held_types[name] = sparse.values().data_type();
+    if (is_held(sparse.values().data_type())) model.held_types[name] = sparse.values().data_type();
   }
   for (int i = 0; i < graph.node_size(); ++i) {
     WHET_TRY(OnnxNode node, decode_node(graph.node(i), i, beside));
     for (const auto& attribute : graph.node(i).attribute())
-      if (node.op == "Constant" && !node.outputs.empty() && is_held_wider(attribute.t().data_type()))
+      if (node.op == "Constant" && !node.outputs.empty() && is_held(attribute.t().data_type()))
         model.held_types[node.outputs[0]] = attribute.t().data_type();
     model.nodes.push_back(std::move(node));
   }
   for (const auto& input : graph.input()) {  // old files list initializers as inputs too
     if (initialized.contains(input.name())) continue;
-    model.inputs.push_back(decode_input(input));
+    model.inputs.push_back(decode_input(input, beside.native_types));
     const int type = input.type().tensor_type().elem_type();
-    if (is_held_wider(type)) model.held_types[input.name()] = type;
+    if (is_held(type)) model.held_types[input.name()] = type;
   }
   for (const auto& output : graph.output()) model.outputs.push_back(output.name());
   WHET_RETURN_IF_ERROR(decode_functions(proto, beside, model));
@@ -263,21 +265,22 @@ const OnnxFunction* called_function(const OnnxModel& model, const OnnxNode& node
   return found == model.functions.end() ? nullptr : &found->second;
 }
 
-Result<OnnxModel> parse_onnx(std::string bytes, const std::string& directory, const std::string& what) {
+Result<OnnxModel> parse_onnx(std::string bytes, const std::string& directory, const std::string& what,
+                             bool native_types) {
   WHET_TRY(onnx::ModelProto proto, parse_model_proto(bytes, what));
   std::string().swap(bytes);
-  Beside beside{directory, {}, {}};
+  Beside beside{.directory = directory, .native_types = native_types};
   return decode_model(proto, beside, what);
 }
 
-Result<NamedTensor> parse_tensor_proto(std::string_view bytes, const std::string& what) {
+Result<NamedTensor> parse_tensor_proto(std::string_view bytes, const std::string& what, bool native_types) {
   TensorProto proto;
   const bool fits = bytes.size() <= static_cast<std::size_t>(std::numeric_limits<int>::max());
   if (!fits || !proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     return Error{what + ": not a valid TensorProto (damaged or cut off)"};
   }
   if (proto.data_location() == TensorProto::EXTERNAL) return Error{what + ": external data is not supported here"};
-  Beside nothing;
+  Beside nothing{.native_types = native_types};
   WHET_TRY(Tensor tensor, decode_tensor(proto, nothing, what));
   return NamedTensor{proto.name(), std::move(tensor)};
 }
@@ -308,14 +311,13 @@ int onnx_type(DType dtype) {
   return TensorProto::UNDEFINED;
 }
 
-std::optional<DType> dtype_of_onnx(std::int64_t number) {
-  for (DType dtype :
-       {DType::f32, DType::f64, DType::f16, DType::i8, DType::u8, DType::i32, DType::i64, DType::boolean}) {
+std::optional<DType> dtype_of_onnx(std::int64_t number, bool native_types) {
+  if (!native_types && number == TensorProto::INT16) return DType::i32;
+  if (!native_types && number == TensorProto::BFLOAT16) return DType::f32;
+  for (const DType dtype : kDTypes)
     if (onnx_type(dtype) == number) return dtype;
-  }
-  if (number == TensorProto::INT16 || number == TensorProto::UINT16) return DType::i32;
+  if (number == TensorProto::UINT16) return DType::i32;
   if (number == TensorProto::UINT32 || number == TensorProto::UINT64) return DType::i64;
-  if (number == TensorProto::BFLOAT16) return DType::f32;
   if (number == kUint4 || number == kInt4) return number == kUint4 ? DType::u8 : DType::i8;
   return std::nullopt;
 }

@@ -74,22 +74,24 @@ struct OnnxModel {
   std::vector<std::string> outputs;
   std::map<OnnxFunctionName, OnnxFunction> functions;
   std::map<std::string, std::int64_t> held_types;  ///< of constants and inputs that are held in a wider type
+  bool native_types = false;                       ///< BFLOAT16 and INT16 are taken as they are
 };
 
 /// The function of the model that a node calls, or null where it names an operator of the standard.
 const OnnxFunction* called_function(const OnnxModel&, const OnnxNode&);
 
 /// Reads a model from the bytes of a file, which are freed before its tensors are decoded; `directory` holds external data,
-/// `what` begins messages. Errors name the file, and the tensor or node at fault.
-Result<OnnxModel> parse_onnx(std::string bytes, const std::string& directory, const std::string& what);
+/// `what` begins messages. Errors name the file, and the tensor or node at fault. `native_types`: dtype_of_onnx.
+Result<OnnxModel> parse_onnx(std::string bytes, const std::string& directory, const std::string& what,
+                             bool native_types = false);
 /// One serialized TensorProto.
-Result<NamedTensor> parse_tensor_proto(std::string_view bytes, const std::string& what);
+Result<NamedTensor> parse_tensor_proto(std::string_view bytes, const std::string& what, bool native_types = false);
 
 /// The standard's number of an element type, and back; none where the other side has no such type. Types that whet does not
-/// have are held in wider ones: INT4 in i8, UINT4 in u8, INT16 and UINT16 in i32, UINT32 and
-/// UINT64 in i64, BFLOAT16 in f32.
+/// have are held in wider ones: INT4 in i8, UINT4 in u8, UINT16 in i32, UINT32 and UINT64 in i64; and so are INT16 in i32 and
+/// BFLOAT16 in f32, unless these are taken as they are: `native_types`.
 int onnx_type(DType);
-std::optional<DType> dtype_of_onnx(std::int64_t number);
+std::optional<DType> dtype_of_onnx(std::int64_t number, bool native_types);
 /// "FLOAT", "INT64", ...; the number where it has no name.
 std::string onnx_type_name(std::int64_t number);
 

@@ -47,7 +47,7 @@ Status OnnxSite::import_standard() {
   WHET_RETURN_IF_ERROR(bind(importer->takes));
   const bool is_standard = node_.domain.empty();
   const std::int64_t type = is_standard ? held_result(graph_, node_.op, inputs_) : 0;
-  if (wraps(type) && may_overflow(node_.op) && wants_output(0)) return import_held(*importer, type);
+  if (wraps(graph_, type) && may_overflow(node_.op) && wants_output(0)) return import_held(*importer, type);
   WHET_RETURN_IF_ERROR(importer->import(*this));
   mark_held_result(type);
   return expect_known_attributes();
@@ -66,7 +66,7 @@ Status OnnxSite::import_held(const OnnxRow& importer, std::int64_t type) {
 void OnnxSite::mark_held_result(std::int64_t type) {
   // Several results of one type are those of Split.
   for (std::size_t i = 0; type != 0 && i < (node_.op == "Split" ? output_count() : 1); ++i)
-    if (wants_output(i) && graph_.defined(outputs_[i]) && dtype(given(i)) == dtype_of_onnx(type))
+    if (wants_output(i) && graph_.defined(outputs_[i]) && dtype(given(i)) == dtype_of_onnx(type, graph_.native_types))
       graph_.held_types[given(i).value] = type;
 }
 
@@ -96,7 +96,8 @@ Result<bool> OnnxSite::flag(std::string_view name, bool fallback) const {
 Result<DType> OnnxSite::dtype_attribute(std::string_view name, DType fallback) const {
   WHET_TRY(const std::int64_t number, integer(name, onnx_type(fallback)));
   const bool is_narrow = number == kUint4 || number == kInt4;  // what leaves their range would have to wrap
-  if (const auto dtype = dtype_of_onnx(number); dtype && !is_narrow) return has_attribute(name) ? *dtype : fallback;
+  if (const auto dtype = dtype_of_onnx(number, graph_.native_types); dtype && !is_narrow)
+    return has_attribute(name) ? *dtype : fallback;
   return error("attribute " + in_quotes(name) + " is " + onnx_type_name(number) + ", which is not supported");
 }
 

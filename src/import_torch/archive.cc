@@ -79,7 +79,7 @@ class Table {
       WHET_TRY(last_bytes_, members_.read(member));
       last_member_ = member;
     }
-    WHET_TRY(Tensor tensor, gathered_tensor(last_bytes_, strided, at));
+    WHET_TRY(Tensor tensor, gathered_tensor(last_bytes_, strided, members_.native_types(), at));
     WHET_RETURN_IF_ERROR(members_.count_made(tensor.bytes()));
     return tensor;
   }
@@ -111,7 +111,7 @@ class Table {
 /// Weights as torch before 2.8 packed them: a dictionary of tensors that torch.save wrote, an archive in the archive.
 class SavedTable {
  public:
-  explicit SavedTable(std::string what) : inner_(std::move(what)) {}
+  SavedTable(std::string what, bool native_types) : inner_(std::move(what), native_types) {}
 
   Status open(std::string bytes) {
     bytes_ = std::move(bytes);
@@ -139,7 +139,7 @@ class SavedTable {
 Result<std::unique_ptr<SavedTable>> saved_table(const Members& members, const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     if (!members.has(name)) continue;
-    auto table = std::make_unique<SavedTable>(members.what() + ": member " + in_quotes(name));
+    auto table = std::make_unique<SavedTable>(members.what() + ": member " + in_quotes(name), members.native_types());
     WHET_TRY(std::string bytes, members.read(name));
     if (bytes.empty()) continue;  // nothing was to be saved
     WHET_RETURN_IF_ERROR(table->open(std::move(bytes)));
@@ -162,13 +162,14 @@ Result<TorchModel> read_old_archive(const Members& members) {
   WHET_TRY(const Json exported, members.read_json("serialized_exported_program.json"));
   WHET_TRY(const auto weights, saved_table(members, {"serialized_state_dict.pt", "serialized_state_dict.json"}));
   WHET_TRY(const auto constants, saved_table(members, {"serialized_constants.pt", "serialized_constants.json"}));
-  return parse_exported(exported, saved_weights(weights.get(), constants.get(), members.what()), members.what());
+  return parse_exported(exported, saved_weights(weights.get(), constants.get(), members.what()), members.native_types(),
+                        members.what());
 }
 
 }  // namespace
 
 Result<TorchModel> read_archive(const ModelSource& source, const std::string& entry) {
-  Members members(source.what);
+  Members members(source.what, source.options != nullptr && source.options->native_types);
   WHET_RETURN_IF_ERROR(members.parse(source.bytes));
   if (members.has("serialized_exported_program.json")) {
     if (!entry.empty())
@@ -190,7 +191,7 @@ Result<TorchModel> read_archive(const ModelSource& source, const std::string& en
     Table& table = is_constant && constants.exists() ? constants : weights;
     return table.read(name);
   };
-  WHET_TRY(TorchModel model, parse_exported(exported, read, source.what));
+  WHET_TRY(TorchModel model, parse_exported(exported, read, members.native_types(), source.what));
   model.name = chosen;
   return model;
 }

@@ -194,9 +194,10 @@ Result<ValueId> import_masked_fill(TorchSite& site, ValueId x, ValueId mask, Val
 Status import_nan_to_num(TorchSite& site, ValueId x, Clip nan, Clip high, Clip low) {
   const DType dtype = site.dtype(x);
   if (!is_float(dtype)) return site.give(x);
-  const double most = dtype == DType::f64   ? std::numeric_limits<double>::max()
-                      : dtype == DType::f16 ? 65504
-                                            : static_cast<double>(std::numeric_limits<float>::max());
+  const double most = dtype == DType::f64    ? std::numeric_limits<double>::max()
+                      : dtype == DType::f16  ? 65504
+                      : dtype == DType::bf16 ? 0x1.fep127
+                                             : static_cast<double>(std::numeric_limits<float>::max());
   const ValueId top = site.add_scalar("infinity", dtype, kInfinity),
                 bottom = site.add_scalar("minus_infinity", dtype, -kInfinity);
   WHET_TRY(const ValueId is_nan, site.add("is_nan", UnaryOperator{U::is_nan}, {x}));

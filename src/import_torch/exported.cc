@@ -292,7 +292,8 @@ std::string target_of(const Json& content) {
 /// Where parameters come from, the values that something reads, and inputs and weights that are complex.
 struct Around {
   const Weights& weights;
-  std::set<std::string> read;
+  bool native_types;
+  std::set<std::string> read{};
   std::vector<std::string> complex{};
 };
 
@@ -320,16 +321,16 @@ Status add_input(const Spec& spec, TorchModel& model, Around& around, const std:
     const auto type = model.program.types.find(spec.name);
     FileInput input{spec.name, std::nullopt, std::nullopt};
     if (type != model.program.types.end()) {
-      input.dtype = dtype_of(type->second.type);
+      input.dtype = dtype_of(type->second.type, around.native_types);
       input.dimensions = type->second.sizes;
       if (is_complex(spec.name, model.program)) {
         input.dtype = type_of_parts(type->second.type);
         input.dimensions->push_back({2, ""});
         around.complex.push_back(spec.name);
       }
-      if (type->second.type.number == 13)
-        return Error{what + ": input " + in_quotes(spec.name) + " is bfloat16; in Python: export the model after " +
-                     "model.float()"};
+      if (type->second.type.number == 13 && !around.native_types)
+        return Error{what + ": input " + in_quotes(spec.name) +
+                     " is bfloat16; --native-types keeps it; in Python: " + "export the model after model.float()"};
     }
     model.inputs.push_back(std::move(input));
     return ok_status();
@@ -348,9 +349,10 @@ Status add_input(const Spec& spec, TorchModel& model, Around& around, const std:
   return ok_status();
 }
 
-Status add_inputs(const Json& signature, TorchModel& model, const Weights& weights, const std::string& what) {
+Status add_inputs(const Json& signature, TorchModel& model, const Weights& weights, bool native_types,
+                  const std::string& what) {
   if (!signature["input_specs"].is_array()) return Error{what + ": has no list of inputs"};
-  Around around{weights, {}};
+  Around around{weights, native_types};
   std::vector<std::string> names;
   for (const TorchNode& node : model.program.nodes)
     for (const auto& [name, argument] : node.arguments) collect_names(argument, names);
@@ -529,7 +531,8 @@ Json signature_of(const Json& module) {
 
 }  // namespace
 
-Result<TorchModel> parse_exported(const Json& exported, const Weights& weights, const std::string& what) {
+Result<TorchModel> parse_exported(const Json& exported, const Weights& weights, bool native_types,
+                                  const std::string& what) {
   const Json& module = exported["graph_module"];
   const Json& version = exported["schema_version"];
   const std::int64_t major = version["major"].integer_or(version.integer_or(0));
@@ -539,7 +542,7 @@ Result<TorchModel> parse_exported(const Json& exported, const Weights& weights, 
   WHET_TRY(model.program, parser.parse(module["graph"]));
   const Json signature = signature_of(module);
   WHET_RETURN_IF_ERROR(keep_user_outputs(signature, model, what));
-  WHET_RETURN_IF_ERROR(add_inputs(signature, model, weights, what));
+  WHET_RETURN_IF_ERROR(add_inputs(signature, model, weights, native_types, what));
   bind_open_sizes(exported, model);
   read_guards(exported, model);
   name_inputs(exported, model);

@@ -12,8 +12,8 @@ namespace whet::torch {
 /// A parameter, buffer or constant by its name in the module. None: an error's sentence.
 using Weights = std::function<Result<Tensor>(const std::string& name, bool is_constant)>;
 
-/// The program of an ExportedProgram's JSON, of all versions of its schema. `what` begins messages.
-Result<TorchModel> parse_exported(const Json&, const Weights&, const std::string& what);
+/// The program of an ExportedProgram's JSON, of all versions of its schema. `native_types`: dtype_of. `what` begins messages.
+Result<TorchModel> parse_exported(const Json&, const Weights&, bool native_types, const std::string& what);
 
 /// The type that a "tensor_meta" gives. Sizes that are no integers are open.
 Result<SaidType> parse_tensor_meta(const Json&, const std::string& what);

@@ -51,6 +51,12 @@ std::vector<SavedView> traced_views(const ScriptArchive& archive) {
   return views;
 }
 
+/// The type of an input that a value is given for.
+DType taken_type(DType given, bool native_types) {
+  if (given == DType::bf16 && !native_types) return DType::f32;
+  return given == DType::i16 && !native_types ? DType::i32 : given;
+}
+
 Result<ScriptInputs> inputs_of(const std::vector<ScriptParameter>& parameters, const ScriptArchive& archive,
                                const ModelSource& source) {
   ScriptInputs found;
@@ -59,13 +65,13 @@ Result<ScriptInputs> inputs_of(const std::vector<ScriptParameter>& parameters, c
     FileInput input{name, DType::f32, std::nullopt};
     const std::size_t place = found.inputs.size();
     if (place < examples.size()) {
-      input.dtype = dtype_of(examples[place].strided.type);
+      input.dtype = dtype_of(examples[place].strided.type, source.options->native_types);
       input.dimensions.emplace();
       for (const std::int64_t size : examples[place].strided.sizes)
         input.dimensions->push_back({std::nullopt, "", size});
     }
     if (const auto value = source.options->values.find(name); value != source.options->values.end())
-      input.dtype = value->second.dtype();
+      input.dtype = taken_type(value->second.dtype(), source.options->native_types);
     found.inputs.push_back(std::move(input));
   };
   for (const ScriptParameter& parameter : parameters) {
@@ -154,7 +160,7 @@ class Walker {
   Walker(ScriptArchive& archive, const ModelSource& source) : archive_(archive), source_(source) {}
 
   Result<FileModel> run() {
-    ScriptTrace nowhere;
+    ScriptTrace nowhere(source_.options->native_types);
     ScriptRun first(archive_, nowhere, source_.what);
     WHET_RETURN_IF_ERROR(first.load());
     WHET_TRY(inputs_, inputs_of(first.parameters(), archive_, source_));
@@ -187,11 +193,13 @@ class Walker {
     FileModel bound;
     bound.inputs = inputs_.inputs;
     WHET_TRY(const std::vector<TensorType> types, bound_types(bound));
-    ScriptTrace trace;
+    ScriptTrace trace(source_.options->native_types);
     trace.set_states(states_);
     for (std::size_t i = 0; i < types.size(); ++i) {
       const std::string& name = inputs_.inputs[i].name;
-      trace.add_input(name, types[i], folded_.contains(name) ? &source_.options->values.at(name) : nullptr);
+      std::optional<Tensor> value;
+      if (folded_.contains(name)) value = held_as(source_.options->values.at(name), types[i].dtype);
+      trace.add_input(name, types[i], value ? &*value : nullptr);
     }
     ScriptRun run(archive_, trace, source_.what);
     WHET_RETURN_IF_ERROR(run.load());
@@ -279,7 +287,7 @@ class Walker {
 }  // namespace torch
 
 Result<FileModel> read_torchscript_model(ModelSource&& source) {
-  torch::Members members(source.what);
+  torch::Members members(source.what, source.options->native_types);
   WHET_RETURN_IF_ERROR(members.parse(source.bytes));
   WHET_TRY(torch::ScriptArchive archive, torch::ScriptArchive::read(members));
   return torch::Walker(archive, source).run();

@@ -60,7 +60,7 @@ Status import_sdpa(TorchSite& site, ValueId q, ValueId k, ValueId v, OptionalId 
       return site.error("the mask is " + to_string(site.type(*mask)) + ", which does not fit the queries");
     WHET_TRY(mask, by_heads(site, "mask", *mask));
   }
-  if (mask && site.dtype(*mask) != DType::boolean && site.dtype(q) != DType::f16) {
+  if (mask && site.dtype(*mask) != DType::boolean && !is_half(site.dtype(q))) {
     WHET_TRY(mask, site.cast("mask_typed", *mask, site.dtype(q)));
   }
   Attention form{.scale = scale.value_or(1 / std::sqrt(static_cast<double>(site.shape(q)[3])))};
@@ -82,7 +82,8 @@ Status import_linear(TorchSite& site, ValueId x, ValueId weight, OptionalId bias
   if (site.rank(weight) > 2 || site.rank(x) == 0)
     return site.error("multiplies " + to_string(site.type(x)) + " by weights " + to_string(site.type(weight)));
   if (site.rank(x) == 2 && site.rank(weight) == 2) return site.give(gemm(site, x, weight, bias, {.transpose_b = true}));
-  const bool is_wide = bias && site.dtype(x) == DType::f16 && site.dtype(weight) == DType::f16;
+  const DType dtype = site.dtype(x);
+  const bool is_wide = bias && is_half(dtype) && site.dtype(weight) == dtype;
   const MatMulOperator op{.transpose_b = true, .wide = is_wide};
   ValueId product;
   if (site.rank(weight) == 1) {
@@ -99,7 +100,7 @@ Status import_linear(TorchSite& site, ValueId x, ValueId weight, OptionalId bias
   WHET_TRY(product, site.cast("wide", product, DType::f32));
   WHET_TRY(const ValueId shift, site.cast("wide_bias", *bias, DType::f32));
   WHET_TRY(const ValueId y, site.add("sum", BinaryOperator{B::add}, {product, shift}));
-  return site.give(CastOperator{DType::f16}, {y});
+  return site.give(CastOperator{dtype}, {y});
 }
 
 Result<ValueId> import_matmul(TorchSite& site, ValueId a, ValueId b) {

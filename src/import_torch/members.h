@@ -15,12 +15,14 @@ namespace whet::torch {
 /// such folder for programs of torch.export. The bytes that are parsed outlive it. `what` begins messages.
 class Members {
  public:
-  explicit Members(std::string what) : what_(std::move(what)) {}
+  explicit Members(std::string what, bool native_types = false) : what_(std::move(what)), native_types_(native_types) {}
 
   Status parse(std::string_view bytes);
   bool has(const std::string& name) const { return members_.contains(name); }
   const std::vector<std::string>& names() const { return names_; }
   const std::string& what() const { return what_; }
+  /// Tensors of bfloat16 and int16 are read as such: dtype_of.
+  bool native_types() const { return native_types_; }
 
   /// The content. All that is read together is limited to 16 GiB, what is compressed to 1 GiB.
   Result<std::string> read(const std::string& name) const;
@@ -33,6 +35,7 @@ class Members {
 
  private:
   std::string what_;
+  bool native_types_;
   std::vector<std::string> names_;
   std::unordered_map<std::string, ZipMember> members_;
   std::uint64_t size_ = 0;

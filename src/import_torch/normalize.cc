@@ -64,7 +64,8 @@ Result<ValueId> import_rms_norm(TorchSite& site, ValueId x, const Ints& shape, O
   const DType dtype = site.dtype(x);
   WHET_TRY(const Ints axes, last_axes(site, x, shape));
   const double least = dtype == DType::f64   ? std::numeric_limits<double>::epsilon()
-                       : dtype == DType::f16 ? 0.0009765625
+                       : dtype == DType::f16 ? 0x1p-10
+                       : is_half(dtype)      ? 0x1p-7
                                              : static_cast<double>(std::numeric_limits<float>::epsilon());
   if (!scale) scale = site.add_scalar("one", dtype, 1);
   return rms_norm(site, x, {axes, epsilon.value_or(least), scale});

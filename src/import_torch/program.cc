@@ -2,7 +2,9 @@
 
 namespace whet::torch {
 
-std::optional<DType> dtype_of(ScalarType type) {
+std::optional<DType> dtype_of(ScalarType type, bool native_types) {
+  if (native_types && type.number == 3) return DType::i16;
+  if (native_types && type.number == 13) return DType::bf16;
   switch (type.number) {
     case 1:
       return DType::u8;
@@ -29,6 +31,8 @@ std::optional<DType> dtype_of(ScalarType type) {
       return std::nullopt;
   }
 }
+
+ScalarType script_type(std::int64_t number) { return {number == 15 ? 13 : number + 1}; }
 
 std::optional<DType> type_of_parts(ScalarType type) {
   if (type.number == 9) return DType::f16;

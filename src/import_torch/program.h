@@ -26,8 +26,11 @@ struct Name {
 struct ScalarType {
   std::int64_t number = 0;
 };
-/// bf16 and float8 are computed as f32, integers of 16 bits as i32. None: whet does not have it.
-std::optional<DType> dtype_of(ScalarType);
+/// float8 is computed as f32, uint16 as i32, and so are bfloat16 and int16, unless these are taken as they are: `native_types`.
+/// None: whet does not have it.
+std::optional<DType> dtype_of(ScalarType, bool native_types);
+/// The type that TorchScript counts as `number`: one less than here, but of bfloat16.
+ScalarType script_type(std::int64_t number);
 /// The type of the parts of complex numbers; none: they are not complex.
 std::optional<DType> type_of_parts(ScalarType);
 std::string name_of(ScalarType);

@@ -109,7 +109,12 @@ Result<ValueId> import_view_bits(TorchSite& site, ValueId x, DType dtype) {
   const BitRow *from = bits_of(own), *to = bits_of(type);
   if (from == nullptr || to == nullptr)
     return site.error("takes bits of " + name_of(own) + " as " + name_of(type) + ", which is not supported");
-  return view_bits(site, x, from->form, to->form, dtype);
+  const auto held = [](DType type) {
+    return type == DType::bf16 ? DType::f32 : type == DType::i16 ? DType::i32 : type;
+  };
+  WHET_TRY(x, site.cast("wide", x, held(site.dtype(x))));
+  WHET_TRY(const ValueId y, view_bits(site, x, from->form, to->form, held(dtype)));
+  return site.cast("bits", y, dtype);
 }
 
 }  // namespace

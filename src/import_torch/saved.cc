@@ -82,7 +82,8 @@ Result<Tensor> SavedTensors::tensor(PickleId id, const std::string& name) {
     WHET_TRY(last_bytes_, members_->read(member));
     last_member_ = member;
   }
-  WHET_TRY(Tensor tensor, gathered_tensor(last_bytes_, found.strided, members_->what() + ": " + in_quotes(name)));
+  WHET_TRY(Tensor tensor, gathered_tensor(last_bytes_, found.strided, members_->native_types(),
+                                          members_->what() + ": " + in_quotes(name)));
   WHET_RETURN_IF_ERROR(members_->count_made(tensor.bytes()));
   return tensor;
 }

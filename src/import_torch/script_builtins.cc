@@ -423,6 +423,10 @@ std::int64_t number_of_type(DType dtype) {
       return 7;
     case DType::boolean:
       return 11;
+    case DType::bf16:
+      return 15;
+    case DType::i16:
+      return 2;
     default:
       return 6;
   }
@@ -530,7 +534,7 @@ Done tensor_of_numbers(ScriptRun& run, const std::string& name, const ScriptArgu
   if (name == "torch.scalar_tensor") dtype = DType::f32;
   for (const auto& [keyword, value] : given.keywords) {
     if (keyword != "dtype" || value.index() == 0) continue;
-    const auto wanted = dtype_of(ScalarType{as_integer(value).value_or(-1) + 1});
+    const auto wanted = dtype_of(script_type(as_integer(value).value_or(-1)), run.trace.native_types());
     if (!wanted) return run.error("makes a tensor of a type that is not supported");
     dtype = *wanted;
   }

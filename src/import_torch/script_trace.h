@@ -17,6 +17,9 @@ namespace whet::torch {
 /// operators in a row, without writes. Each is imported as it comes, so that its result's type is known to what follows.
 class ScriptTrace {
  public:
+  /// `native_types`: bfloat16 and int16 are taken as they are.
+  explicit ScriptTrace(bool native_types) { graph_.native_types = native_types; }
+  bool native_types() const { return graph_.native_types; }
   /// An input; `value` where it is known.
   void add_input(const std::string& name, const TensorType&, const Tensor* value);
   /// The names of buffers that are inputs.

@@ -61,6 +61,7 @@ std::optional<DType> combined(std::optional<DType> higher, std::optional<DType> 
 
 DType wider(DType a, DType b) {
   if (category(a) != category(b)) return category(a) > category(b) ? a : b;
+  if (a != b && is_half(a) && is_half(b)) return DType::f32;
   return size_of(a) >= size_of(b) ? a : b;
 }
 
@@ -109,7 +110,7 @@ Status TorchSite::import() {
   }
   if (program_.has_levels) WHET_RETURN_IF_ERROR(check_levels(graph_, node_, program_));
   WHET_RETURN_IF_ERROR(bind());
-  wide_ = is_wide();
+  wide_ = widened_type();
   const Precision precision = row_->precision;
   const bool has_parts = precision == Precision::of_parts || precision == Precision::wide_if_said;
   if (is_complex && !has_own && precision == Precision::of_products) {
@@ -126,13 +127,14 @@ Status TorchSite::import() {
   return graph_.check_growth(name_);
 }
 
-bool TorchSite::is_wide() const {
-  bool is_said = row_->precision == Precision::wide, any = false, others = false;
+std::optional<DType> TorchSite::widened_type() const {
+  bool is_said = row_->precision == Precision::wide, others = false;
+  std::optional<DType> any;
   std::vector<std::string> names;
   for (std::size_t i = 0; i < words_.size(); ++i) {
     collect_names(given_[i], names);
     if (given_[i].is_none()) continue;
-    if (words_[i].name == "dtype") return false;
+    if (words_[i].name == "dtype") return std::nullopt;
     if (row_->precision != Precision::wide_if_said) continue;
     const std::optional<std::string_view> usual = words_[i].usual;
     is_said = is_said || (usual ? as_written(given_[i]) != as_written(literal_of(*usual)) : words_[i].is_optional);
@@ -140,10 +142,10 @@ bool TorchSite::is_wide() const {
   for (const std::string& name : names) {
     if (!graph_.defined(name) || is_sequence(graph_.find(name))) continue;
     const TensorType& type = this->type(graph_.find(name));
-    any = any || type.dtype == DType::f16;
-    others = others || (is_float(type.dtype) && type.dtype != DType::f16 && !type.shape.empty());
+    if (is_half(type.dtype) && !any) any = type.dtype;
+    others = others || (is_float(type.dtype) && type.dtype != any && !type.shape.empty());
   }
-  return is_said && any && !others;
+  return is_said && !others ? any : std::nullopt;
 }
 
 ScalarType TorchSite::type_of_result(std::size_t i) const {
@@ -161,10 +163,15 @@ bool TorchSite::may_wrap(std::size_t i) const {
 Status TorchSite::give(ValueId x, std::size_t i) {
   if (!wants_output(i)) return ok_status();
   if (wide_ && dtype(x) == DType::f32) {
-    WHET_TRY(x, cast("rounded", x, DType::f16));
+    WHET_TRY(x, cast("rounded", x, *wide_));
   }
   if (dtype(x) == DType::i32 && may_wrap(i)) {
-    WHET_TRY(x, wrapped(*this, x, {.bits = 16, .is_signed = type_of_result(i).number == 3, .held = DType::i32}));
+    const bool is_signed = type_of_result(i).number == 3;
+    if (is_signed && graph_.native_types) {
+      WHET_TRY(x, cast("narrow", x, DType::i16));
+      return NodeSite::give(x, i);
+    }
+    WHET_TRY(x, wrapped(*this, x, {.bits = 16, .is_signed = is_signed, .held = DType::i32}));
   }
   return NodeSite::give(x, i);
 }
@@ -195,7 +202,7 @@ Result<ValueId> TorchSite::found(const Name& name) const {
 Result<ValueId> TorchSite::as_tensor(const Argument& given, std::string_view name) {
   if (given.name() == nullptr) return wrong_kind(given, name, "a tensor");
   WHET_TRY(const ValueId value, found(*given.name()));
-  return wide_ && dtype(value) == DType::f16 ? cast("wide", value, DType::f32) : value;
+  return wide_ && dtype(value) == *wide_ ? cast("wide", value, DType::f32) : value;
 }
 
 Result<OptionalId> TorchSite::as_optional(const Argument& given, std::string_view name) {
@@ -330,8 +337,8 @@ ScalarType TorchSite::said_type(std::string_view name) const {
   const Argument& given = argument(name);
   ScalarType type;
   if (const auto* said = std::get_if<ScalarType>(&given.value)) type = *said;
-  // TorchScript writes the number itself, which is one less.
-  if (const auto* said = std::get_if<std::int64_t>(&given.value)) type.number = *said + 1;
+  if (const auto* said = std::get_if<std::int64_t>(&given.value))
+    type = script_type(*said);  // as TorchScript writes it
   return type;
 }
 
@@ -341,14 +348,14 @@ Result<ScalarType> TorchSite::torch_type(std::string_view name) {
   if (said != program_.types.end()) return said->second.type;
   WHET_TRY(const DType own, type_of(name));
   ScalarType type;
-  for (const std::int64_t number : {1, 2, 4, 5, 6, 7, 8, 12})
-    if (dtype_of({number}) == own) type.number = number;
+  for (const std::int64_t number : {1, 2, 3, 4, 5, 6, 7, 8, 12, 13})
+    if (dtype_of({number}, true) == own) type.number = number;
   return type;
 }
 
 Result<DType> TorchSite::dtype(const Word& word) const {
   const ScalarType type = said_type(word.name);
-  if (const auto dtype = dtype_of(type)) return *dtype;
+  if (const auto dtype = dtype_of(type, graph_.native_types)) return *dtype;
   return error("argument " + in_quotes(word.name) + " is " + name_of(type) +
                "; expected float32, float64, float16, bfloat16, uint8, int8, int32, int64 or bool");
 }
@@ -379,7 +386,7 @@ Result<DType> TorchSite::common_type(const Word& marked) const {
     if (const Name* name = given_[i].name()) {
       WHET_TRY(const ValueId id, found(*name));
       // Numbers that are computed from sizes count as those that are written.
-      const bool as_f32 = dtype(id) == DType::f64 ? name->is_number : dtype(id) == DType::f16 && wide_;
+      const bool as_f32 = dtype(id) == DType::f64 ? name->is_number : wide_ && dtype(id) == *wide_;
       const bool scalar = rank(id) == 0;
       widen(name->is_number ? kinds.numbers : scalar ? kinds.scalars : kinds.tensors, as_f32 ? DType::f32 : dtype(id));
     } else {
@@ -502,7 +509,8 @@ Status check_types(const GrowingGraph& graph, const TorchNode& node, const Torch
     const ValueIds* parts = graph.sequence(value);
     const TensorType& made = graph.graph.value(parts != nullptr ? parts->front() : value).type;
     const auto& sizes = said->second.sizes;
-    const auto type = parts != nullptr ? type_of_parts(said->second.type) : dtype_of(said->second.type);
+    const auto type =
+        parts != nullptr ? type_of_parts(said->second.type) : dtype_of(said->second.type, graph.native_types);
     // Dimensions of vmap lie before those that the file says.
     const std::size_t before = program.has_levels ? made.shape.size() - std::min(made.shape.size(), sizes.size()) : 0;
     bool equal = type == made.dtype && sizes.size() + before == made.shape.size();

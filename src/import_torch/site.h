@@ -122,8 +122,8 @@ class TorchSite : public NodeSite {
   /// What moves elements of complex numbers moves both parts; what multiplies them multiplies the parts.
   Status import_parts();
   Status import_products();
-  /// Whether torch computes the operator in f32 though all its floats are f16.
-  bool is_wide() const;
+  /// The type of its floats, of 16 bits, where torch computes the operator in f32.
+  std::optional<DType> widened_type() const;
   std::size_t place_of(std::string_view name) const;
   const Argument& argument(std::string_view name) const { return given_[place_of(name)]; }
   Error wrong_kind(const Argument&, std::string_view name, const char* expected) const;
@@ -132,7 +132,7 @@ class TorchSite : public NodeSite {
   bool may_wrap(std::size_t i) const;
   /// torch's type of result `i`, as far as it is said.
   ScalarType type_of_result(std::size_t i) const;
-  /// What the name stands for, before f16 becomes f32.
+  /// What the name stands for, before floats of 16 bits become f32.
   Result<ValueId> found(const Name&) const;
   /// The one entry of what a value holds.
   template <typename T>
@@ -161,7 +161,7 @@ class TorchSite : public NodeSite {
   const TorchNode& node_;
   const TorchProgram& program_;
   const TorchRow* row_ = nullptr;
-  bool wide_ = false;  ///< f16 is read as f32, and results are rounded
+  std::optional<DType> wide_;  ///< floats of this type are read as f32, and results are rounded to it
   std::vector<Word> words_;
   Arguments given_;                      ///< for each word
   std::vector<std::size_t> parameters_;  ///< the words that are

@@ -33,7 +33,9 @@ constexpr Narrow kNarrow[] = {
     {29, 1, small_float<3, false>},                                                          // float8_e4m3fn
     {30, 1, small_float<2, true>},                                                           // float8_e5m2
 };
-const Narrow* narrow_of(ScalarType type) {
+/// Null: whet has the type itself.
+const Narrow* narrow_of(ScalarType type, bool native_types) {
+  if (native_types && (type.number == 3 || type.number == 13)) return nullptr;
   const auto* row = std::find_if(std::begin(kNarrow), std::end(kNarrow),
                                  [&](const Narrow& each) { return each.number == type.number; });
   return row == std::end(kNarrow) ? nullptr : row;
@@ -59,7 +61,7 @@ void walk(const Strided& s, Visit visit) {
 }
 
 /// Complex numbers as real ones: the parts side by side in a last dimension.
-Result<Tensor> pairs_of(std::string_view storage, const Strided& s, const std::string& what) {
+Result<Tensor> pairs_of(std::string_view storage, const Strided& s, bool native_types, const std::string& what) {
   Strided parts = s;
   parts.type.number -= 3;  // complex64 is three behind float32, and so on
   const auto twice = [](std::int64_t n) { return 2 * std::clamp(n, std::int64_t{-1}, std::int64_t{1} << 61); };
@@ -67,7 +69,7 @@ Result<Tensor> pairs_of(std::string_view storage, const Strided& s, const std::s
   parts.offset = twice(parts.offset);
   parts.sizes.push_back(2);
   parts.strides.push_back(1);
-  return gathered_tensor(storage, parts, what);
+  return gathered_tensor(storage, parts, native_types, what);
 }
 
 }  // namespace
@@ -100,12 +102,12 @@ std::vector<std::int64_t> places_of(const Strided& s) {
   return places;
 }
 
-Result<Tensor> gathered_tensor(std::string_view storage, const Strided& s, const std::string& what) {
-  if (type_of_parts(s.type)) return pairs_of(storage, s, what);
-  const auto dtype = dtype_of(s.type);
+Result<Tensor> gathered_tensor(std::string_view storage, const Strided& s, bool native_types, const std::string& what) {
+  if (type_of_parts(s.type)) return pairs_of(storage, s, native_types, what);
+  const auto dtype = dtype_of(s.type, native_types);
   if (!dtype) return Error{what + " is of type " + name_of(s.type) + ", which is not supported"};
   WHET_RETURN_IF_ERROR(check_shape(what, s.sizes));
-  const Narrow* narrow = narrow_of(s.type);
+  const Narrow* narrow = narrow_of(s.type, native_types);
   const std::int64_t size = narrow != nullptr ? narrow->bytes : size_of(*dtype),
                      count = static_cast<std::int64_t>(storage.size()) / size;
   const std::int64_t wanted = num_elements(s.sizes);

@@ -22,8 +22,8 @@ bool is_inside(const Strided&, std::int64_t count);
 bool is_row_major(const Strided&);
 /// Of each element in row-major order. Needs: is_inside.
 std::vector<std::int64_t> places_of(const Strided&);
-/// The tensor in row-major order; bf16 as f32. Errors name it (`what`): a type that whet does not have, or elements outside of
-/// the storage.
-Result<Tensor> gathered_tensor(std::string_view storage, const Strided&, const std::string& what);
+/// The tensor in row-major order, of the type that `dtype_of` gives. Errors name it (`what`): a type that whet does not have, or
+/// elements outside of the storage.
+Result<Tensor> gathered_tensor(std::string_view storage, const Strided&, bool native_types, const std::string& what);
 
 }  // namespace whet::torch

@@ -9,8 +9,8 @@ namespace {
 struct DlpackType {
   std::uint8_t code, bits;
 };
-constexpr DlpackType kDlpackTypes[] = {{2, 32}, {2, 64}, {2, 16}, {0, 8},
-                                       {1, 8},  {0, 32}, {0, 64}, {6, 8}};  // by whet_dtype
+constexpr DlpackType kDlpackTypes[] = {{2, 32}, {2, 64}, {2, 16}, {0, 8},  {1, 8},
+                                       {0, 32}, {0, 64}, {6, 8},  {4, 16}, {0, 16}};  // by whet_dtype
 
 /// The dtype of a DLPack tensor; false where whet has none for it.
 bool dtype_of(const whet_dltensor& tensor, whet_dtype* dtype) {

@@ -4,7 +4,9 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <new>
+#include <utility>
 
 namespace whet {
 
@@ -151,6 +153,15 @@ Tensor Tensor::reshaped(Shape shape) const {
   Tensor t = *this;
   t.type_.shape = std::move(shape);
   return t;
+}
+
+Tensor held_as(const Tensor& tensor, DType wanted) {
+  static constexpr std::pair<DType, DType> kHeld[] = {
+      {DType::i16, DType::i32}, {DType::bf16, DType::f32}, {DType::f32, DType::bf16}};
+  if (std::ranges::find(kHeld, std::pair(tensor.dtype(), wanted)) == std::end(kHeld)) return tensor;
+  Tensor held(wanted, tensor.shape());
+  for (std::int64_t i = 0; i < tensor.size(); ++i) held.set(i, tensor.get(i));
+  return held;
 }
 
 }  // namespace whet

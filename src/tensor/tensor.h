@@ -101,4 +101,8 @@ class Tensor {
   std::shared_ptr<Bytes> bytes_;
 };
 
+/// The tensor as a model takes `wanted`, where one type holds the numbers of the other: i16 in i32 and bf16 in f32, as models
+/// that do not have these types hold them, and f32 in bf16, rounded half to even. Any other tensor as it is.
+Tensor held_as(const Tensor&, DType wanted);
+
 }  // namespace whet

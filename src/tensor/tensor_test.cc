@@ -95,6 +95,15 @@ TEST(Tensor, OfIntegersTakesTheNearestOfNumbersThatDoNotFit) {
   EXPECT_EQ(words.integer(1), -32768);
   EXPECT_EQ(words.get(2), -7);
 }
+TEST(HeldAs, TurnsTypesOf16BitsIntoThoseThatModelsTakeAndFloatsIntoBf16) {
+  const Tensor words = Tensor::of<int>(DType::i16, {2}, {-3, 7}), floats = Tensor::of<double>(DType::f32, {1}, {257});
+  EXPECT_EQ(held_as(words, DType::i32).dtype(), DType::i32);
+  EXPECT_EQ(held_as(words, DType::i32).integer(0), -3);
+  EXPECT_EQ(held_as(words, DType::i64).dtype(), DType::i16);
+  EXPECT_EQ(held_as(floats, DType::bf16).get(0), 256);
+  EXPECT_EQ(held_as(held_as(floats, DType::bf16), DType::f32).type(), floats.type());
+  EXPECT_EQ(held_as(floats, DType::f16).dtype(), DType::f32);
+}
 TEST(Tensor, IsAlignedTo64BytesAndZeroFilled) {
   Tensor t(DType::f32, {3, 5});
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(t.data()) % 64, 0u);

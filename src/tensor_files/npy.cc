@@ -40,7 +40,8 @@ constexpr TypeCode kTypeCodes[] = {{"f4", DType::f32},
                                    {"i4", DType::i32},
                                    {"i8", DType::i64},
                                    {"b1", DType::boolean},
-                                   {"i2", DType::i32, read_as<std::int16_t>, 2},
+                                   {"i2", DType::i16},
+                                   {"V2", DType::bf16},
                                    {"u2", DType::i32, read_as<std::uint16_t>, 2},
                                    {"u4", DType::i64, read_as<std::uint32_t>, 4},
                                    {"u8", DType::i64, read_as<std::uint64_t>, 8}};
@@ -93,7 +94,7 @@ class HeaderReader {
       return ok_status();
     }
     return Error{what_ + ": the element type is \"" + std::string(*code) +
-                 "\"; expected f4, f8, f2, i1, u1, i2, u2, i4, u4, i8, u8 or b1"};
+                 "\"; expected f4, f8, f2, i1, u1, i2, u2, i4, u4, i8, u8, b1 or V2 (bf16)"};
   }
 
   Status read_order() {

@@ -11,9 +11,6 @@
 namespace whet {
 namespace {
 
-constexpr DType kAll[] = {DType::f32, DType::f64, DType::f16, DType::i8,
-                          DType::u8,  DType::i32, DType::i64, DType::boolean};
-
 std::string same(const Tensor& a, const Tensor& b) {
   if (a.type() != b.type()) return to_string(a.type()) + " against " + to_string(b.type());
   return std::memcmp(a.data(), b.data(), static_cast<std::size_t>(a.bytes())) == 0 ? "same" : "other bytes";
@@ -32,7 +29,7 @@ std::string parsed(const std::string& bytes) {
 
 TEST(Npy, ReadsWhatItWrites) {
   Rng rng(1);
-  for (DType dtype : kAll) {
+  for (DType dtype : kDTypes) {
     for (const Shape& shape : {Shape{}, Shape{5}, Shape{2, 3, 4}, Shape{0, 7}}) {
       const Tensor tensor = Tensor::random({dtype, shape}, rng, 0, 100);
       EXPECT_EQ(same(parse_npy(format_npy(tensor), "x").value(), tensor), "same");
@@ -52,7 +49,7 @@ TEST(Npy, SaysWhatItCannotRead) {
   EXPECT_EQ(parsed(with_header("{'descr': '>f4', 'fortran_order': False, 'shape': (1,)}", "1234")),
             "x.npy: the array is big endian (\">f4\"); expected little endian");
   EXPECT_EQ(parsed(with_header("{'descr': '<c8', 'fortran_order': False, 'shape': (1,)}", "12345678")),
-            "x.npy: the element type is \"<c8\"; expected f4, f8, f2, i1, u1, i2, u2, i4, u4, i8, u8 or b1");
+            "x.npy: the element type is \"<c8\"; expected f4, f8, f2, i1, u1, i2, u2, i4, u4, i8, u8, b1 or V2 (bf16)");
   EXPECT_EQ(parsed(with_header("{'descr': '<f4', 'fortran_order': False, 'shape': (2,)}", "1234")),
             "x.npy: f32[2] needs 8 bytes; the file holds 4");
   EXPECT_EQ(parsed(with_header("{'descr': '<f4', 'fortran_order': False, 'shape': (-1,)}", "1234")),
@@ -60,6 +57,16 @@ TEST(Npy, SaysWhatItCannotRead) {
   EXPECT_EQ(parsed(with_header("{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999, 9)}", "1234")),
             "x.npy has shape 99999999999x9; at most 2147483647 elements are supported");
   EXPECT_EQ(parsed(with_header("{'descr': '<f4'", "1234")), "x.npy: the .npy header is damaged");
+}
+
+TEST(Npy, HoldsBf16AsTheBytesThatNumpyHasForIt) {
+  const Tensor tensor = Tensor::of<double>(DType::bf16, {2}, {1.5, -2});
+  const std::string bytes = format_npy(tensor);
+  EXPECT_EQ(bytes.substr(10, 17), "{'descr': '<V2', ");
+  EXPECT_EQ(bytes.substr(bytes.size() - 4), "\xc0\x3f" + std::string("\x00\xc0", 2));
+  const auto voids = parse_npy(
+      with_header("{'descr': '|V2', 'fortran_order': False, 'shape': (2,)}", bytes.substr(bytes.size() - 4)), "x");
+  EXPECT_EQ(same(voids.value(), tensor), "same");
 }
 
 TEST(Npy, WidensIntegersThatTensorsDoNotHave) {
@@ -71,7 +78,6 @@ TEST(Npy, WidensIntegersThatTensorsDoNotHave) {
            std::to_string(tensor->integer(1));
   };
   const auto bytes = [](const char* text, std::size_t count) { return std::string(text, count); };
-  EXPECT_EQ(read("i2", bytes("\x01\x00\xff\xff", 4)), "i32[2] 1 -1");
   EXPECT_EQ(read("u2", bytes("\x01\x00\xff\xff", 4)), "i32[2] 1 65535");
   EXPECT_EQ(read("u4", bytes("\x01\x00\x00\x00\xff\xff\xff\xff", 8)), "i64[2] 1 4294967295");
   EXPECT_EQ(read("u8", bytes("\x01\x00\x00\x00\x00\x00\x00\x00\xff\xff\xff\xff\xff\xff\xff\x7f", 16)),

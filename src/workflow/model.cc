@@ -43,6 +43,7 @@ ImportOptions import_options_of(const ModelOptions& options) {
   import.until = options.until;
   import.opened = options.opened;
   import.entry = options.entry;
+  import.native_types = options.native_types;
   import.zoo.seed = options.seed;
   if (options.batch != 0) import.zoo.batch = options.batch;
   if (options.image != 0) import.zoo.image = options.image;
@@ -147,6 +148,7 @@ std::string ModelOptions::text() const {
   for (const std::string& size : sizes) say("--sizes", size, "");
   for (const std::string& name : until) say("--until", name, "");
   say("--entry", entry, "");
+  if (native_types) said += " --native-types";
   for (const std::string& input : inputs) say("--input", input, "");
   if (is_built_in()) say("--seed", seed, usual.seed);
   say("--batch", batch, usual.batch);
@@ -238,7 +240,7 @@ Result<std::vector<Tensor>> match_inputs(const std::vector<InputSlot>& slots, co
       return Error{"input " + slot.name + " " + to_string(slot.type) + " is missing; give --input " + slot.name +
                    "=FILE.npy, or --fill random"};
     }
-    WHET_TRY(tensor, checked(slot, std::move(tensor)));
+    WHET_TRY(tensor, checked(slot, held_as(tensor, slot.type.dtype)));
     tensors.push_back(std::move(tensor));
   }
   if (!named.empty()) return no_such_input(named.begin()->first, names_of(slots));

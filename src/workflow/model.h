@@ -22,6 +22,7 @@ struct ModelOptions {
   std::map<std::string, std::set<std::size_t>> opened = {};  ///< fixed dimensions that `shapes` binds anew, by input
   std::vector<std::string> until;                            ///< values to give instead of the outputs
   std::string entry;                ///< which function or program of the file; "": the usual one
+  bool native_types = false;        ///< tensors of bf16 and i16 are that, not f32 and i32
   std::vector<std::string> inputs;  ///< "x.npy", "name=x.npy", "in.npz"
   std::string fill;                 ///< for inputs that no file gives: "random", "ones", "zeros"; "": an error
   std::uint64_t seed = 0;

@@ -83,6 +83,7 @@ Status check_compiled(const RunnableOptions& options) {
                                                 {"--target", !options.place.target.empty()},
                                                 {"--until", !model.until.empty()},
                                                 {"--entry", !model.entry.empty()},
+                                                {"--native-types", model.native_types},
                                                 {"--batch", model.batch != 0},
                                                 {"--image", model.image != 0},
                                                 {"--layout", !model.layout.empty()},

@@ -380,6 +380,7 @@ std::vector<OpenSize> open_sizes(const std::vector<FileInput>& inputs) {
 Result<std::vector<OpenSize>> open_sizes(const ModelOptions& options) {
   ImportOptions import;
   import.entry = options.entry;
+  import.native_types = options.native_types;
   WHET_TRY(const std::vector<FileInput> inputs, model_inputs(options.model, import));
   if (!options.is_built_in()) return open_sizes(inputs);
   std::vector<OpenSize> sizes = {{"batch", {}, 1, {}, 1, {}}};
@@ -391,6 +392,7 @@ Result<std::vector<OpenSize>> open_sizes(const ModelOptions& options) {
 Result<SizedModel> sized_model(const ModelOptions& options, const InputFiles& files) {
   ImportOptions import;
   import.entry = options.entry;
+  import.native_types = options.native_types;
   WHET_TRY(std::vector<FileInput> inputs, model_inputs(options.model, import));
   WHET_TRY(std::vector<OpenSize> open, open_sizes(options));
   WHET_TRY(const std::vector<WantedSize> asked, parse_sizes(options.sizes));

@@ -317,8 +317,8 @@ void Emitter::store(const Store& n) {
   const ExprRef index = table_.intern(n.index[0]);
   const bool in_slots = program_.buffer(n.buffer).scope == Scope::registers && analysis_.in_slots(n.buffer);
   // A store to memory rounds to bf16 itself.
-  const Cast* cast = in_slots || n.value->dtype != DType::bf16 ? nullptr : std::get_if<Cast>(&n.value->kind);
-  const Expr& kept = cast && cast->a->dtype == DType::f32 ? cast->a : n.value;
+  const Cast* rounded = in_slots || n.value->dtype != DType::bf16 ? nullptr : std::get_if<Cast>(&n.value->kind);
+  const Expr& kept = rounded && rounded->a->dtype == DType::f32 ? rounded->a : n.value;
   // What no lane stores is not read either: only the stored lanes' loads are known to be legal.
   Value* all = n.mask.defined() ? guarded_side(table_.intern(kept), expr(n.mask), false) : expr(kept);
   const auto [value, lanes] = stored(n, table_[index], all);

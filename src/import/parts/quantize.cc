@@ -17,7 +17,7 @@ Result<ValueId> rounded(NodeSite& site, ValueId y, std::optional<ValueId> zero, 
 
 QuantizedRange range_of(DType dtype) {
   if (dtype == DType::i8) return {-128, 127};
-  if (dtype == DType::i32) return {-32768, 32767};
+  if (dtype == DType::i32 || dtype == DType::i16) return {-32768, 32767};
   return {0, 255};
 }
 
