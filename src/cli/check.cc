@@ -373,7 +373,8 @@ CommandAction make_check(Arguments& arguments) {
       "are listed, of a range both ends and 16 others by --seed); may be repeated");
   arguments.flag("--inner", command->inner, "Also compare the results of every kernel");
   arguments.add("--tolerance", command->tolerance, 0, 1e9,
-                "Largest difference, as a part of the largest magnitude (default: 2e-5, of f16 4e-3, of bf16 3e-2)");
+                "Largest difference, as a part of the largest magnitude (default: 2e-5, of f16 4e-3, of bf16 3e-2; with "
+                "--precision what that may change)");
   arguments.flag("--json", command->json, "Print JSON");
   arguments.flag("-v,--verbose", command->verbose, "Print every value, not only the worst");
   return [command] { return run(*command); };
