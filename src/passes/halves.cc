@@ -33,6 +33,20 @@ bool is_product(const Graph& graph, const Node& node, DType to) {
   return conv->groups == channels;
 }
 
+/// A product that gains more than it takes to round what it reads by a kernel of its own: twice the speed of a multiply-add for each
+/// that a number takes part in, and more work than starting that kernel.
+bool pays_rounding(const Graph& graph, const Node& node, DType to) {
+  constexpr std::int64_t kFewest = 1 << 20, kOfEach = 32;
+  const Tensor* const weights =
+      to == DType::bf16 && graph.value(node.inputs[1]).constant ? &*graph.value(node.inputs[1]).constant : nullptr;
+  if (weights == nullptr) return false;
+  const TensorType &x = graph.value(node.inputs[0]).type, &y = graph.value(node.output).type;
+  const std::int64_t of_result = weights->size() / y.shape.back();  // terms of one
+  const std::int64_t products = num_elements(y.shape) * of_result;
+  return products >= kFewest && products >= kOfEach * num_elements(x.shape) &&
+         !(std::holds_alternative<ConvOperator>(node.op) && std::get<ConvOperator>(node.op).groups > 1);
+}
+
 bool fits(double value, DType to) {
   Tensor one(to, {1});
   one.set(0, value);
@@ -149,7 +163,8 @@ class HalfTensors {
     bool dropped = false;
     for (std::size_t n = graph_.nodes.size(); n-- > 0;) {
       const Node& node = graph_.nodes[n];
-      if (of_halves_[n] && !(can_be_half(node.inputs[0]) && can_be_half(node.inputs[1])))
+      if (of_halves_[n] && !(can_be_half(node.inputs[0]) && can_be_half(node.inputs[1])) &&
+          !pays_rounding(graph_, node, to_))
         of_halves_[n] = false, dropped = true;
       if (can_be_half_[node.output.index()] && !fits(node)) can_be_half_[node.output.index()] = false, dropped = true;
     }
@@ -194,7 +209,7 @@ class HalfTensors {
 
   /// With all that the value is moved from and to.
   void store(ValueId id) {
-    if (!producer_[id.index()] || half_[id.index()]) return;
+    if (!can_be_half_[id.index()] || half_[id.index()]) return;
     half_[id.index()] = true;
     const Node& node = *producer_[id.index()];
     if (moves(node))
@@ -270,7 +285,10 @@ class Halving {
     const auto found = halves_.find(id);
     if (found != halves_.end()) return found->second;
     const Value& value = from_.value(id);
-    return halves_[id] = rewriter_.constant(value.name + "_half", rounded(*value.constant, to_));
+    const std::string name = value.name + "_half";
+    if (value.constant) return halves_[id] = rewriter_.constant(name, rounded(*value.constant, to_));
+    WHET_TRY(halves_[id], rewriter_.emit(name, CastOperator{to_}, {rewriter_.now(id)}));
+    return halves_[id];
   }
 
   /// What reads a half reads it in f32. Each reader has a node for it, which its kernel computes.

@@ -13,9 +13,9 @@ namespace whet {
 /// where all its operands can be stored so; its weights are rounded as well.
 Result<Graph> store_halves(const Graph&);
 
-/// The same of bf16, for CPUs whose instructions add up pairs of products of bf16. Products of other forms, which would be slower,
-/// stay f32, and so do attentions: of one group or dense, an even number of terms by constants for 16 results or more. Depthwise
-/// convolutions read and store bf16.
+/// The same of bf16, for CPUs whose instructions add up pairs of products of bf16. These compute products by constants, dense or of one
+/// group, of an even number of terms for 16 results or more. Others would be slower and stay f32, except depthwise convolutions; so do
+/// attentions. A product of many multiply-adds that reads f32 has it rounded by a kernel of its own.
 Result<Graph> store_bf16(const Graph&);
 
 }  // namespace whet

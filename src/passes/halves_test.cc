@@ -102,6 +102,18 @@ TEST(Bf16, IsStoredWhereAProcessorMultipliesPairs) {
   EXPECT_EQ(stored, "a_half c_half ") << to_text(fused);
 }
 
+TEST(Bf16, OfAnInputIsMadeForProductsThatGainMore) {
+  const auto kernels = [](std::int64_t rows, std::int64_t columns) {
+    GraphBuilder build;
+    const ValueId x = build.input("x", {rows, 256});
+    const ValueId y = build.add("y", MatMulOperator{}, {x, build.constant("w", {256, columns})});
+    return to_text(*optimize(build.finish({build.plus("z", y, build.constant("b", {columns}))}), {.bf16 = true}));
+  };
+  EXPECT_NE(kernels(64, 256).find("cast (x) -> x_half bf16[64x256]"), std::string::npos) << kernels(64, 256);
+  EXPECT_EQ(kernels(4, 256).find("bf16"), std::string::npos) << "too small";
+  EXPECT_EQ(kernels(4096, 16).find("bf16"), std::string::npos) << "too few for each number";
+}
+
 /// They are of the same operators but casts, read what is stored as f16, and round their weights and, where a product reads it, their
 /// result.
 TEST(Halves, AreReadByAttentions) {
