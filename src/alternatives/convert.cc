@@ -272,6 +272,8 @@ class Conversion {
     const bool depthwise = weights.type.shape.size() < x.size();
     if (op.layout != Layout::channels_last || !weights.constant || (op.groups > 1 && !depthwise)) return Maybe();
     if (depthwise && in_ != out_) return Maybe();
+    // Products of pairs go through channels side by side, as channels last has them all.
+    if (!depthwise && weights.type.dtype == DType::bf16) return Maybe();
     WHET_TRY(const Maybe picture_now, picture(node.inputs[0]));
     form_ = out_;
     if (!picture_now) return Maybe();
