@@ -107,13 +107,13 @@ std::vector<Expr> factors_of(Intrinsic dot, const Element& element, DType dtype)
   return matching_loads(op_of(dot).element().body, body, 2);
 }
 
-std::int64_t word_of(Intrinsic dot) { return op_of(dot).element().reduce_axes[0].extent; }
+std::int64_t terms_of(Intrinsic dot) { return op_of(dot).element().reduce_axes[0].extent; }
 
 /// A sum of products whose factors lie by words as the processor's instruction takes them.
 bool goes_by_words(Intrinsic dot, const ComputeDag& dag, OpId op, const TileAxes& p) {
   const Element& element = dag.op(op).element();
   if (p.in < 0 || p.in_blocks >= 0) return false;
-  if (p.blocks >= 0 || group_size(p) > 0 || p.extent(p.vec) < kSums || p.reduce_extent(p.in) % word_of(dot) != 0)
+  if (p.blocks >= 0 || group_size(p) > 0 || p.extent(p.vec) < kSums || p.reduce_extent(p.in) % terms_of(dot) != 0)
     return false;
   const std::vector<Expr> loads = factors_of(dot, element, dag.op(op).dtype);
   if (loads.empty()) return false;
@@ -158,7 +158,7 @@ std::optional<TileAxes> find_tile_axes(const ComputeDag& dag, OpId op, const Tar
   }
   p.dot = find_dot(dag, op, p, target.cpu());
   const bool by_words = p.dot != Intrinsic::none;
-  if (by_words) p.word = word_of(p.dot);
+  if (by_words) p.word = terms_of(p.dot);
   p.byte_taps = p.in < 0 && !factors_of(Intrinsic::dot4, element, dag.op(op).dtype).empty();
   const std::int64_t own_lanes = target.cpu().lanes(static_cast<int>(size_of(dag.op(op).dtype)));
   p.tiling = {.oc = p.out_channels(),
