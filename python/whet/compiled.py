@@ -348,13 +348,12 @@ def _array(value: Any, tensor: Tensor) -> Array:
             value = _from_object(value, tensor)
         except (AttributeError, BufferError, OverflowError, RuntimeError, TypeError, ValueError) as error:
             raise UsageError(f"input {tensor.name}: {given} is no array here: {error}") from None
-    if tensor.dtype == "bfloat16":
-        value = _bits(value)
-    if value.dtype != _held(tensor) or value.shape != tensor.shape:
+    held = _bits(value) if tensor.dtype == "bfloat16" else value
+    if held.dtype != _held(tensor) or held.shape != tensor.shape:
         raise UsageError(f"input {tensor.name}: {value.dtype}{list(value.shape)} was given; the model takes {tensor.type}")
     if isinstance(value, np.ma.MaskedArray) and np.any(value.mask):
         raise UsageError(f"input {tensor.name}: elements of the array are masked; `filled` gives them values")
-    return value
+    return held
 
 
 class _Bound:
