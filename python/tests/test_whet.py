@@ -99,6 +99,24 @@ class OwnOperators(InAFolder):
         x, which = np.arange(15, dtype=np.float32).reshape(5, 3), np.array([4, 0, 2, 2], dtype=np.int32)
         np.testing.assert_array_equal(self.answer(op.compute("taken", (i, j), table[rows[i], j]), x, which), x[which])
 
+    def test_of_bfloat16_take_floats_or_bits_and_give_floats(self):
+        x, i = op.input("x", 4, dtype="bf16"), op.axis("i", 4)
+        exe = whet.load(op.compute("y", i, x[i] + 1)).compile()
+        self.assertEqual([exe.inputs[0].dtype, exe.outputs[0].type], ["bfloat16", "bfloat16[4]"])
+        given = np.array([0.5, 1 / 3, -257, np.nan], np.float32)
+        expected = np.array([1.5, 1.3359375, -255, np.nan], np.float32)  # of 0.333984375 and -256
+        bits = np.array([0x3f00, 0x3eab, 0xc380, 0x7fc0], np.uint16)
+        for value in (given, given.astype(np.float64), bits, bits.view("V2"), given.tolist()):
+            answer = exe(value)
+            self.assertEqual(answer.dtype, np.float32)
+            np.testing.assert_array_equal(answer, expected)
+        out = np.empty(4, np.uint16)
+        exe(given, out=out)
+        np.testing.assert_array_equal(out[:3], [0x3fc0, 0x3fab, 0xc37f])
+        with self.assertRaisesRegex(whet.UsageError, r"float32\[3\] was given; the model takes bfloat16\[4\]"):
+            exe(given[:3])
+        self.assertGreater(exe.benchmark(seconds=0.01).median_ms, 0)
+
     def test_have_constants_whose_values_are_given(self):
         op, rng = whet.op, np.random.default_rng(3)
         x, w = rng.random((2, 3), dtype=np.float32), rng.random((3, 4), dtype=np.float32)

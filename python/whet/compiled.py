@@ -26,7 +26,7 @@ from .program import Folder, PathLike, file
 from .shown import milliseconds, short
 
 Array = Any  # numpy.ndarray; its type parameters differ between the releases of numpy
-_DTYPES = ["float32", "float64", "float16", "int8", "uint8", "int32", "int64", "bool"]
+_DTYPES = ["float32", "float64", "float16", "int8", "uint8", "int32", "int64", "bool", "bfloat16", "int16"]
 _ALIGNED = 64  # bytes: what is aligned so is not copied
 _IN_PLACE = sys.implementation.name == "cpython"  # an object's id is its address
 _REACHED = (1, 3, 11, 13)  #: DLPack's devices whose memory this processor reads
@@ -132,7 +132,7 @@ class Tensor:
 
     name: str
     shape: Tuple[int, ...]
-    dtype: str  #: as numpy names it: "float32"
+    dtype: str  #: as numpy names it: "float32"; "bfloat16", which numpy does not have
 
     def __repr__(self) -> str:
         return f"Tensor({short(self.name)}: {self.type})"
@@ -279,9 +279,30 @@ class _Library:
         return Tensor(_text(info.name), tuple(info.shape[k] for k in range(info.rank)), _DTYPES[info.dtype])
 
 
+def _held(tensor: Tensor) -> Any:
+    """The type of its arrays: numpy has no bfloat16, of which they hold the bits."""
+    return np.dtype(np.uint16 if tensor.dtype == "bfloat16" else tensor.dtype)
+
+
+def _bits(array: Array) -> Array:
+    """Those of bfloat16: floats are rounded half to even; integers, and what ml_dtypes calls bfloat16, are them already."""
+    if array.dtype.kind == "V" and array.dtype.itemsize == 2:
+        return array.view(np.uint16)
+    if array.dtype.kind != "f":
+        return array
+    words = np.asarray(array, np.float32, order="C").view(np.uint32)
+    rounded = np.where(np.isnan(array), words | 0x400000, words + (0x7fff + (words >> 16 & 1)))
+    return np.asarray(rounded >> 16, np.uint16)
+
+
+def _floats(bits: Array) -> Array:
+    """The numbers whose bits in bfloat16 these are."""
+    return np.asarray(bits.astype(np.uint32) << 16).astype(np.uint32).view(np.float32)
+
+
 def _aligned(tensor: Tensor) -> Array:
     """A fresh array that the model writes without a copy."""
-    dtype = np.dtype(tensor.dtype)
+    dtype = _held(tensor)
     size = dtype.itemsize * int(np.prod(tensor.shape, dtype=np.int64))
     memory = np.empty(size + _ALIGNED, np.uint8)
     first = -memory.ctypes.data % _ALIGNED
@@ -309,6 +330,8 @@ def _from_object(value: Any, tensor: Tensor) -> Array:
         raise ValueError("its rows differ in length" if "inhomogeneous" in str(error) else str(error)) from None
     if given.dtype.kind not in "biuf":
         raise ValueError("it holds no numbers")
+    if tensor.dtype == "bfloat16":
+        return given.astype(np.float32)  # which is rounded
     array = given.astype(tensor.dtype)
     if array.dtype.kind != "f" and not np.array_equal(array, given):
         raise ValueError(f"{tensor.dtype} does not hold its numbers")
@@ -325,11 +348,12 @@ def _array(value: Any, tensor: Tensor) -> Array:
             value = _from_object(value, tensor)
         except (AttributeError, BufferError, OverflowError, RuntimeError, TypeError, ValueError) as error:
             raise UsageError(f"input {tensor.name}: {given} is no array here: {error}") from None
-    if value.dtype != tensor.dtype or value.shape != tensor.shape:
+    held = _bits(value) if tensor.dtype == "bfloat16" else value
+    if held.dtype != _held(tensor) or held.shape != tensor.shape:
         raise UsageError(f"input {tensor.name}: {value.dtype}{list(value.shape)} was given; the model takes {tensor.type}")
     if isinstance(value, np.ma.MaskedArray) and np.any(value.mask):
         raise UsageError(f"input {tensor.name}: elements of the array are masked; `filled` gives them values")
-    return value
+    return held
 
 
 class _Bound:
@@ -373,7 +397,11 @@ def _number(name: str, value: Any, low: int, high: int) -> int:
 def _made_up(tensor: Tensor) -> Array:
     """A value to measure with: random numbers from 0 to 1; zeros where the input has no floats."""
     array = _aligned(tensor)
-    array[...] = np.random.default_rng(0).random(tensor.shape) if array.dtype.kind == "f" else 0
+    if array.dtype.kind == "f" or tensor.dtype == "bfloat16":
+        numbers = np.random.default_rng(0).random(tensor.shape)
+        array[...] = _bits(numbers) if tensor.dtype == "bfloat16" else numbers
+    else:
+        array[...] = 0
     return array
 
 
@@ -417,6 +445,7 @@ class Session:
         weakref.finalize(self, _destroy, library, self._session, self._pool).atexit = False
         library.check(library.api.session_create, library.model, self._pool, byref(self._session))
         self._run = library.api.session_run
+        self._gives_bits = any(tensor.dtype == "bfloat16" for tensor in self.outputs)
         # What each input was read from last, and each output written to; None: it is told to the session anew.
         self._bound: List[Optional[_Bound]] = [None] * len(self.inputs)
         self._written: List[Optional[_Bound]] = [None] * len(self.outputs)
@@ -480,8 +509,8 @@ class Session:
 
     def _bind_output(self, i: int, array: Array) -> None:
         tensor = self.outputs[i]
-        if not isinstance(array, np.ndarray) or array.dtype != tensor.dtype or array.shape != tensor.shape:
-            raise UsageError(f"output {tensor.name}: expected an array {tensor.type} in `out`")
+        if not isinstance(array, np.ndarray) or array.dtype != _held(tensor) or array.shape != tensor.shape:
+            raise UsageError(f"output {tensor.name}: expected an array {_held(tensor)}{list(tensor.shape)} in `out`")
         if not array.flags.c_contiguous or not array.flags.writeable:
             raise UsageError(f"output {tensor.name}: the array in `out` is not contiguous, or cannot be written")
         self._written[i] = None
@@ -543,6 +572,8 @@ class Session:
             results = self._fresh() if out is None else self._bind_outputs(out, changed)
             if self._run(self._session, self._error) != 0:
                 raise Error(_text(self._error.message))
+            if out is None and self._gives_bits:
+                results = [_floats(array) if tensor.dtype == "bfloat16" else array for array, tensor in zip(results, self.outputs)]
         return results[0] if len(results) == 1 else tuple(results)
 
     def _to_measure(self, values: Sequence[Any], named: Mapping[str, Any]) -> Sequence[Any]:

@@ -20,6 +20,7 @@ class LoadOptions(TypedDict, total=False):
     input: Words  #: "name=x.npy": the value of an input that decides shapes
     until: Words  #: values that end the model instead of its outputs
     entry: str  #: which of several functions of the file
+    native_types: bool  #: tensors of bfloat16 and int16 are kept so, not held in float32 and int32
     seed: int  #: of random inputs, and of the weights of zoo: models
     batch: int  #: zoo: models: inputs in a batch
     image: int  #: zoo: models: height and width of the input

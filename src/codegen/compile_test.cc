@@ -167,7 +167,8 @@ TEST(Codegen, KeepsRegistersFromOneSerialStatementToTheNext) {
 }
 
 TEST(Codegen, ConvertsBetweenAllTypes) {
-  const DType types[] = {DType::f32, DType::f64, DType::f16, DType::i8, DType::u8, DType::i32, DType::i64};
+  const DType types[] = {DType::f32, DType::f64, DType::f16, DType::bf16, DType::i8,
+                         DType::u8,  DType::i16, DType::i32, DType::i64};
   for (DType from : types) {
     Builder b;
     const BufferId x = b.input(12, from);

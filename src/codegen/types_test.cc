@@ -2,6 +2,9 @@
 
 #include <cmath>
 
+#include "artifact/cpu/object_loader.h"
+#include "artifact/cpu/relocate.h"
+#include "codegen/testing/builder.h"
 #include "codegen/testing/emulated.h"
 #include "codegen/testing/native.h"
 #include "lower/lower.h"
@@ -10,30 +13,27 @@
 namespace whet {
 namespace types_test {
 
-constexpr DType kTypes[] = {DType::f32, DType::f64, DType::f16, DType::i8,
-                            DType::u8,  DType::i32, DType::i64, DType::boolean};
-
 /// DAGs of element ops and reductions in every dtype. Floats hold small whole numbers, so that every order of operations
 /// gives the same result; integers wrap around.
 class RandomTypes {
  public:
   explicit RandomTypes(std::uint64_t seed) : rng_(seed) {
     rows_ = rng_.between(1, 5), columns_ = rng_.between(1, 75);
-    for (DType dtype : kTypes)
+    for (DType dtype : kDTypes)
       sources_.push_back(dag_.add({.name = "in_" + std::string(name_of(dtype)),
                                    .dtype = dtype,
                                    .shape = {rows_, columns_},
                                    .def = Placeholder{}}));
     for (int i = 0; i < 4; ++i) sources_.push_back(add_element(pick_type(), i));
     for (int i = 0; i < 2; ++i) dag_.outputs.push_back(add_reduction(pick_type(), i));
-    for (std::size_t k = std::size(kTypes); k < sources_.size(); ++k) dag_.outputs.push_back(sources_[k]);
+    for (std::size_t k = std::size(kDTypes); k < sources_.size(); ++k) dag_.outputs.push_back(sources_[k]);
   }
 
   const ComputeDag& dag() const { return dag_; }
 
   std::vector<Tensor> inputs() {
     std::vector<Tensor> tensors;
-    for (DType dtype : kTypes) {
+    for (DType dtype : kDTypes) {
       Tensor t(dtype, {rows_, columns_});
       for (std::int64_t i = 0; i < t.size(); ++i)
         if (is_float(dtype))
@@ -87,7 +87,7 @@ class RandomTypes {
   }
 
  private:
-  DType pick_type() { return kTypes[rng_.below(std::size(kTypes))]; }
+  DType pick_type() { return kDTypes[rng_.below(std::size(kDTypes))]; }
 
   OpId add_element(DType dtype, int number) {
     Op op{.name = "e" + std::to_string(number), .dtype = dtype, .shape = {rows_, columns_}, .def = Element{}};
@@ -103,9 +103,10 @@ class RandomTypes {
     Op op{.name = "r" + std::to_string(number), .dtype = dtype, .shape = {rows_}, .def = Element{}};
     op.element().axes = {{.name = "i", .extent = rows_}};
     op.element().reduce_axes = {{.name = "j", .extent = columns_}};
-    op.element().reducer = kReducers[boolean           ? rng_.between(2, 3)
-                                     : is_float(dtype) ? rng_.below(2) * 2
-                                                       : rng_.below(4)];
+    op.element().reducer = kReducers[boolean                ? rng_.between(2, 3)
+                                     : dtype == DType::bf16 ? 2  // whose sums would be rounded
+                                     : is_float(dtype)      ? rng_.below(2) * 2
+                                                            : rng_.below(4)];
     i_ = axis_var(op.element(), 0), j_ = axis_var(op.element(), 1);
     op.element().body = bounded(value(dtype, 1));
     return dag_.add(std::move(op));
@@ -266,10 +267,10 @@ TEST(Casts, OfWhatDoesNotFitGiveTheNearestThatDoes) {
       for (double sign : {1.0, -1.0}) values.push_back(sign * (std::ldexp(1.0, bits) + around));
   for (int bits : {31, 63}) values.push_back(std::nextafter(std::ldexp(1.0f, bits), 0.0f));
   const auto n = static_cast<std::int64_t>(values.size());
-  for (DType from : {DType::f32, DType::f64, DType::f16}) {
+  for (DType from : {DType::f32, DType::f64, DType::f16, DType::bf16}) {
     ComputeDag dag;
     const OpId x = dag.add({.name = "x", .dtype = from, .shape = {n}, .def = Placeholder{}});
-    for (DType to : {DType::i8, DType::u8, DType::i32, DType::i64}) {
+    for (DType to : {DType::i8, DType::u8, DType::i16, DType::i32, DType::i64}) {
       Op op{.name = std::string(name_of(to)), .dtype = to, .shape = {n}, .def = Element{}};
       op.element().axes = {{.name = "i", .extent = n}};
       op.element().body = cast(to, load(dag, x, {axis_var(op.element(), 0)}));
@@ -293,6 +294,81 @@ TEST(Casts, OfWhatDoesNotFitGiveTheNearestThatDoes) {
               << target.cpu().mcpu;
     }
   }
+}
+
+/// Processors that round to bf16 by integers, and by an instruction where this machine has it.
+std::vector<Target> bf16_targets() {
+  std::vector<Target> targets = runnable_targets();
+  if (emulated_processor() != nullptr) return targets;
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    targets.push_back(*parse_target("cpu -mcpu=znver3"));
+  if (__builtin_cpu_supports("avx512bf16")) targets.push_back(*parse_target("cpu -mcpu=znver4"));
+#endif
+  return targets;
+}
+
+/// All numbers of bf16, and a million others.
+Tensor rounded_numbers() {
+  constexpr std::int64_t kAll = 1 << 16, kOthers = 1'000'000;
+  Tensor x(DType::f32, {kAll + kOthers});
+  Rng rng(7);
+  auto bits = x.as<std::uint32_t>();
+  for (std::int64_t i = 0; i < x.size(); ++i)
+    bits[static_cast<std::size_t>(i)] =
+        i < kAll ? static_cast<std::uint32_t>(i) << 16 : static_cast<std::uint32_t>(rng.next());
+  return x;
+}
+
+/// Rounded when it is stored, and in a register.
+Program rounds_to_bf16(std::int64_t count, int lanes) {
+  Builder b;
+  const BufferId x = b.input(count), y = b.output(count, DType::bf16), z = b.output(count);
+  b.p.body = b.loop(count / lanes, [&](Expr i) {
+    const Expr at = lanes == 1 ? i : ramp(i * lanes, 1, lanes), rounded = cast(DType::bf16, b.at(x, at));
+    return block({b.put(y, at, rounded), b.put(z, at, cast(DType::f32, rounded))});
+  });
+  return b.p;
+}
+
+TEST(Bf16, RoundsHalfToEvenAndKeepsNaN) {
+  const Tensor x = rounded_numbers();
+  for (const Target& target : bf16_targets())
+    for (const int lanes : {1, 4, 8, 16}) {
+      const std::string what = target.cpu().mcpu + ", " + std::to_string(lanes) + " lanes";
+      const auto got = run_native(rounds_to_bf16(x.size(), lanes), target,
+                                  {x, Tensor(DType::bf16, x.shape()), Tensor(DType::f32, x.shape())});
+      ASSERT_TRUE(got.ok()) << what << ": " << got.error().message;
+      // The instruction takes subnormal numbers for 0.
+      const bool flushes = target.cpu().mcpu == "znver4";
+      int wrong = 0;
+      for (std::int64_t i = 0; i < x.size() && wrong < 5; ++i) {
+        const auto at = static_cast<std::size_t>(i);
+        const float number = x.as<float>()[at];
+        std::uint16_t want = float_to_bf16(number);
+        if (flushes && std::fabs(number) < 0x1p-126f) want &= 0x8000;
+        const std::uint16_t stored = (*got)[1].as<std::uint16_t>()[at];
+        const std::uint32_t kept = (*got)[2].as<std::uint32_t>()[at];
+        const bool same = stored == want && kept == static_cast<std::uint32_t>(want) << 16;
+        wrong += !same;
+        EXPECT_TRUE(same) << what << ": bits " << x.as<std::uint32_t>()[at] << " became " << stored << " and " << kept
+                          << ", expected " << want;
+      }
+    }
+}
+
+TEST(Bf16, CallsNoFunctionOfALibrary) {
+  for (const char* processor : {"aarch64", "cortex-a53", "cortex-a76", "neoverse-n2"})
+    for (const int lanes : {1, 4, 16}) {
+      const Kernel kernel =
+          compile_kernel(rounds_to_bf16(64, lanes), *parse_target("cpu -mcpu=" + std::string(processor))).value();
+      LoadedObject loaded;
+      char error[200] = "";
+      EXPECT_TRUE(load_object_of(kAArch64Relocations, kernel.code.data(), kernel.code.size(),
+                                 kernel.launches[0].entry.c_str(), &loaded, error, sizeof error))
+          << processor << ": " << error;
+      unload_object(&loaded);
+    }
 }
 
 }  // namespace types_test

@@ -29,6 +29,16 @@ namespace {
 using testing::ModelBuilder;
 using testing::small_network;
 
+/// The network with weights and values of bf16.
+Graph in_bf16(Graph graph) {
+  for (Value& value : graph.values) {
+    if (value.type.dtype != DType::f32) continue;
+    value.type.dtype = DType::bf16;
+    if (value.constant) value.constant = held_as(*value.constant, DType::bf16);
+  }
+  return graph;
+}
+
 class Compile : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -68,7 +78,7 @@ class Compile : public ::testing::Test {
         for (std::size_t i = 0; outputs.ok() && i < graph.outputs.size(); ++i) {
           const Tensor& want = values.value()[graph.outputs[i].index()];
           EXPECT_EQ(outputs.value()[i].type(), want.type());
-          EXPECT_LE(compare(outputs.value()[i], want).relative, 2e-5)
+          EXPECT_LE(compare(outputs.value()[i], want).relative, want.dtype() == DType::bf16 ? 3e-2 : 2e-5)
               << "output " << i << ", " << threads << " threads";
         }
       }
@@ -163,6 +173,29 @@ Graph fire(std::int64_t left, std::int64_t right, bool shown) {
 bool has_concat(const CompileReport& report) {
   return std::any_of(report.tasks.begin(), report.tasks.end(),
                      [](const TaskReport& task) { return task.name.starts_with("concat"); });
+}
+
+TEST_F(Compile, GivesTheAnswersOfANetworkOfBf16) {
+  const Graph graph = in_bf16(small_network());
+  const auto set_processor = [&](const std::string& processor) {
+    target_ = parse_target("cpu -mcpu=" + processor + " -threads=2").value();
+    source_ = best_of(nullptr, target_);
+  };
+  for (const std::string processor : {"x86-64-v2", "znver3", "znver4"}) {
+    SCOPED_TRACE(processor);
+    set_processor(processor);
+    ASSERT_TRUE(compile(graph).ok());
+    if (OpenedModel::open(path()).ok()) expect_right(graph);  // this machine may lack the instructions
+  }
+  if (aarch64_runtime_object().empty()) return;
+  for (const std::string processor : {"cortex-a72", "neoverse-n2"}) {
+    set_processor(processor);
+    const Result<CompileReport> report = compile(graph);
+    ASSERT_TRUE(report.ok()) << processor << ": " << report.error().message;
+    std::ostringstream library;
+    library << std::ifstream(path(), std::ios::binary).rdbuf();
+    EXPECT_EQ(library.str().find("__trunc"), std::string::npos) << processor;
+  }
 }
 
 TEST_F(Compile, WritesTheOperandsOfAConcatenationWhereTheyBelong) {

@@ -52,7 +52,7 @@ TEST(DagText, KeepsFloatsExactly) {
                            -std::numeric_limits<double>::infinity(),
                            std::numeric_limits<double>::quiet_NaN(),
                            16777217};
-  for (DType dtype : {DType::f32, DType::f64, DType::f16}) {
+  for (DType dtype : {DType::f32, DType::f64, DType::f16, DType::bf16}) {
     ComputeDag dag;
     Expr body = float_const(2, dtype);
     for (double value : values) body = make_expr(dtype, 1, Binary{BinaryOp::add, body, float_const(value, dtype)});

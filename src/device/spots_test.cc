@@ -89,8 +89,7 @@ TEST(Spots, HaveNoElementsWhereTheKernelFails) {
   EXPECT_EQ(look_at_spots(request_of(), shorter).code, OutcomeCode::unknown);
 }
 TEST(Spots, OfAllTypesCompareAsTensorsDo) {
-  for (const DType dtype :
-       {DType::f32, DType::f64, DType::f16, DType::i8, DType::u8, DType::i32, DType::i64, DType::boolean}) {
+  for (const DType dtype : kDTypes) {
     Tensor got(dtype, {6}), want(dtype, {6});
     for (std::int64_t i = 0; i < 6; ++i) got.set(i, dtype == DType::boolean ? i % 2 : i), want.set(i, i == 4 ? 1 : i);
     const auto bytes = [](const Tensor& t) {

@@ -23,16 +23,17 @@ namespace {
 struct Reader {
   FileKind kind;
   Result<FileModel> (*read)(ModelSource&&);
-  bool has_entries = true;  ///< --entry may choose something in such a file
+  bool has_entries = true;        ///< --entry may choose something in such a file
+  bool has_native_types = false;  ///< its bfloat16 and int16 may be kept: --native-types
 };
 constexpr Reader kReaders[] = {
-    {FileKind::onnx, read_onnx_model, false},
-    {FileKind::pt2, read_pt2_model},
+    {FileKind::onnx, read_onnx_model, false, true},
+    {FileKind::pt2, read_pt2_model, true, true},
     {FileKind::tflite, read_tflite_model},
     {FileKind::saved_model, read_saved_model},
     {FileKind::graph_def, read_graph_def_model},
     {FileKind::tfjs_graph, read_tfjs_model},
-    {FileKind::torchscript, read_torchscript_model, false},
+    {FileKind::torchscript, read_torchscript_model, false, true},
     {FileKind::mxnet_symbol, read_mxnet_model},
     {FileKind::operator_text, read_operator_file, false},
 };
@@ -44,6 +45,8 @@ Result<FileModel> read_kind(FileKind kind, ModelSource file, const ImportOptions
     return refusal(kind, file.what, kind == FileKind::torch_weights ? saved_weights_text(file) : "");
   if (!options.entry.empty() && !reader->has_entries)
     return Error{file.what + ": has one program alone, and none for --entry to choose from", ErrorKind::wrong_use};
+  if (options.native_types && !reader->has_native_types)
+    return Error{file.what + ": --native-types is for ONNX files and for programs of torch", ErrorKind::wrong_use};
   file.entry = options.entry;
   file.options = &options;
   return reader->read(std::move(file));
@@ -112,8 +115,10 @@ Result<FileModel> read_path(const std::string& path, const ImportOptions& option
 
 /// Options that choose something in a file are none of a built-in network's.
 Status check_for_zoo(const std::string& zoo, const ImportOptions& options) {
-  const std::pair<const char*, bool> given[] = {
-      {"--until", !options.until.empty()}, {"--entry", !options.entry.empty()}, {"--shape", !options.shapes.empty()}};
+  const std::pair<const char*, bool> given[] = {{"--until", !options.until.empty()},
+                                                {"--entry", !options.entry.empty()},
+                                                {"--shape", !options.shapes.empty()},
+                                                {"--native-types", options.native_types}};
   for (const auto& [option, is_given] : given)
     if (is_given)
       return Error{std::string(option) + " is for model files; " + zoo +

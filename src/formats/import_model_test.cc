@@ -37,6 +37,13 @@ TEST(ImportModel, ZooNetworksHaveNoNamesToEndAt) {
       "--until is for model files; zoo:mlp is built in: --batch and --image choose its sizes, and `whet zoo export` "
       "makes it a file");
 }
+TEST(ImportModel, KeepsTheTypesOfFormatsAlone) {
+  ImportOptions options;
+  options.native_types = true;
+  EXPECT_EQ(import_model_bytes(small_tflite(), "m.tflite", options).error().message,
+            "m.tflite: --native-types is for ONNX files and for programs of torch");
+  EXPECT_TRUE(import_model("zoo:mlp", options).error().message.starts_with("--native-types is for model files"));
+}
 TEST(ImportModel, AModelOfABundleIsOpenedByItsName) {
   const std::filesystem::path file = std::filesystem::path(::testing::TempDir()) / "face.task";
   const std::string bytes = small_tflite();

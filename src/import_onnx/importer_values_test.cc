@@ -179,6 +179,35 @@ TEST(Cast, WrapsInTypesThatAreHeldInWiderOnes) {
   EXPECT_EQ(computed("Cast", 13, {x}, {set("to", 5)}), "i32[3] {4464, -1, -25536}");                  // INT16
   EXPECT_EQ(computed("Cast", 13, {x}, {set("to", 12)}), "i64[3] {70000, 4294967295.000000, 40000}");  // UINT32
 }
+/// As `computed`, of types of 16 bits that are taken as they are.
+std::string native(const std::string& op, int opset, const std::vector<In>& inputs, Attributes attributes = {}) {
+  ImportOptions options;
+  options.native_types = true;
+  const Result<Graph> graph = import_onnx(one_node(op, opset, inputs, std::move(attributes)), options);
+  if (!graph.ok()) return graph.error().message;
+  std::vector<Tensor> values;
+  for (const In& in : inputs)
+    if (in.is_fed) values.push_back(*in.value);
+  return values_text(evaluate_graph(*graph, values).value()[graph->outputs[0].index()]);
+}
+TEST(NativeTypes, OfIntegersWrapAndSaturate) {
+  const In words = fed(Tensor::of<int>(DType::i16, {2}, {30000, -3}));
+  EXPECT_EQ(native("Cast", 13, {fed(*ints({70000, -1, 40000}).value)}, {set("to", 5)}), "i16[3] {4464, -1, -25536}");
+  EXPECT_EQ(native("Add", 14, {words, words}), "i16[2] {-5536, -6}");
+  EXPECT_EQ(native("QuantizeLinear", 21, {f32_fed({2}, {1, -40000}), scalar(1)}, {set("output_dtype", 5)}),
+            "i16[2] {1, -32768}");
+}
+TEST(NativeTypes, OfFloatsRoundOnceBehindSums) {
+  const auto bf16 = [](Shape shape, const std::vector<double>& values) {
+    return fed(Tensor::of(DType::bf16, std::move(shape), values));
+  };
+  EXPECT_EQ(native("Cast", 13, {f32_fed({2}, {257, 1.0 / 3})}, {set("to", 16)}), "bf16[2] {256, 0.333984}");
+  EXPECT_EQ(native("Cast", 13, {bf16({1}, {1.5})}, {set("to", 1)}), "f32[1] {1.500000}");
+  EXPECT_EQ(native("MatMul", 13, {bf16({1, 3}, {1, 256, 1}), bf16({3, 1}, {1, 1, 1})}), "bf16[1x1] {258}");
+  EXPECT_EQ(native("Softmax", 13, {bf16({1, 2}, {300, 300})}), "bf16[1x2] {0.500000, 0.500000}");
+  EXPECT_EQ(native("ReduceMean", 18, {bf16({3}, {256, 1, 1}), ints({0})}), "bf16[1] {86}");
+  EXPECT_EQ(native("GlobalLpPool", 2, {bf16({1, 1, 2}, {3000, -4000})}), "bf16[1x1x1] {4992}");
+}
 /// The integers among the inputs are of the standard's type of this number.
 std::string computed_of(std::int64_t type, const std::string& op, const std::vector<In>& inputs,
                         Attributes attributes = {}) {

@@ -326,6 +326,22 @@ TEST(Torch, WeightsOfBfloat16AreComputedInF32) {
   EXPECT_EQ(answer(p), (Numbers{0, -2, 512}));
 }
 
+TEST(Torch, NativeTypesKeepBfloat16) {
+  Pt2 p;
+  p.input("x", {3}, 13).half_weight("w", {1.5, -2, 256});
+  p.node("aten.mul.Tensor", "self=%x other=%w", {"y"}).said("y", {3}, 13).output("y");
+  ImportOptions options;
+  options.native_types = true;
+  const Graph graph = imported_pt2(p.bytes(), "m", options).value();
+  const Tensor x = Tensor::of<double>(DType::bf16, {3}, {1, 2, 1.0078125});
+  const Tensor y = evaluate_graph(graph, {x}).value()[graph.outputs[0].index()];
+  EXPECT_EQ(to_string(y.type()), "bf16[3]");
+  EXPECT_EQ(y.get(0), 1.5);
+  EXPECT_EQ(y.get(2), 258);
+  EXPECT_EQ(read(p),
+            "m: input \"x\" is bfloat16; --native-types keeps it; in Python: export the model after model.float()");
+}
+
 // ---- Refusals.
 
 TEST(Torch, OperatorsThatAreNotReadAreListed) {

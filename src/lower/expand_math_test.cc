@@ -240,7 +240,7 @@ TEST(ExpandMath, LeavesWhatTheTargetHas) {
   EXPECT_FALSE(holds(expand_math(apply(MathFn::floor, 8), with_vectors(16)), MathFn::floor));
   for (MathFn fn : {MathFn::exp, MathFn::log, MathFn::rsqrt, MathFn::tanh, MathFn::erf, MathFn::sigmoid, MathFn::sin,
                     MathFn::cos, MathFn::pow})
-    for (DType dtype : {DType::f32, DType::f16, DType::f64})
+    for (DType dtype : {DType::f32, DType::f16, DType::bf16, DType::f64})
       EXPECT_FALSE(holds(expand_math(apply(fn, 8, dtype), MathSupport{}), fn));
 }
 

@@ -39,8 +39,14 @@ TEST(FillArgument, MakesBooleansOfZeroAndOne) {
 TEST(FillArgument, MakesSmallIntegersThatAreNotZero) {
   for (auto value : filled<std::int8_t>({.dtype = DType::i8, .seed = 1}))
     EXPECT_TRUE(value != 0 && std::abs(value) <= 8);
+  for (auto value : filled<std::int16_t>({.dtype = DType::i16, .seed = 1}))
+    EXPECT_TRUE(value != 0 && std::abs(value) <= 8);
   for (auto value : filled<std::int32_t>({.dtype = DType::i32, .seed = 1}))
     EXPECT_TRUE(value != 0 && std::abs(value) <= 8);
+}
+TEST(FillArgument, MakesFloatsOf16BitsThatAreNotZero) {
+  for (auto bits : filled<std::uint16_t>({.dtype = DType::bf16, .seed = 1}))
+    EXPECT_TRUE(std::fabs(bf16_to_float(bits)) >= 1.0 / 64 && std::fabs(bf16_to_float(bits)) <= 1);
 }
 
 }  // namespace

@@ -118,6 +118,9 @@ void add_models(const fs::path& node_tests, Seeds& seeds) {
 /// The smaller DAGs of the replay suite: the indented lines behind each `task NAME`.
 void add_dags(const fs::path& suite, Seeds& seeds) {
   constexpr std::size_t kMostBytes = 1500;
+  seeds.add("dag",
+            "x = PLACEHOLDER [4] bf16\ny(i): bf16 = (x[i] + 0.5b) for i in 4\n"
+            "z(i): i16 = (i16(x[i])*3i16) for i in 4\nreturn y, z\n");
   std::istringstream lines(read(suite));
   std::string dag;
   for (std::string line; std::getline(lines, line);) {

@@ -30,6 +30,11 @@ std::string archive_of(std::string_view members) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  whet::fuzz::follow(whet::import_model_bytes(archive_of({reinterpret_cast<const char*>(data), size}), "fuzzed"));
+  const std::string archive = archive_of({reinterpret_cast<const char*>(data), size});
+  for (const bool native_types : {false, true}) {
+    whet::ImportOptions options;
+    options.native_types = native_types;
+    whet::fuzz::follow(whet::import_model_bytes(archive, "fuzzed", options));
+  }
   return 0;
 }
