@@ -152,6 +152,15 @@ return c
   EXPECT_EQ(describe(100 << 20).substr(0, 14), "memory 210 us:") << "the network's other weights push these out";
 }
 
+TEST(Limits, OfPairsOfBf16AreByTheirOwnPeak) {
+  const ComputeDag dag = *parse_dag(
+      "a = PLACEHOLDER [64, 512] bf16\nb = PLACEHOLDER [512, 512] bf16 const\n"
+      "c(i, j) += (f32(a[i, k])*f32(b[k, j])) for i in 64, j in 512, k in 512\nreturn c\n");
+  const auto compute = [&](const MachineRates& rates) { return limits_of(dag, rates, 0).front().why; };
+  EXPECT_EQ(compute({.gflops = 100}), "16.8 MFLOP at 100 GFLOPS");
+  EXPECT_EQ(compute({.gflops = 100, .bf16_gflops = 120}), "16.8 MFLOP at 60 GFLOPS") << "of two operations each";
+}
+
 TEST(Limits, OfProductsOfHalvesAreThoseOfTensorCores) {
   const auto text_of = [](const std::string& of, const std::string& product) {
     return "a = PLACEHOLDER [512, 512]" + of + "\nb = PLACEHOLDER [512, 512]" + of + "\nc(i, j) += (" + product +

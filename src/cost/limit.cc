@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "compute/round.h"
 #include "cost/features.h"
 
 namespace whet {
@@ -47,9 +48,12 @@ std::vector<Limit> limits_of(const ComputeDag& dag, const MachineRates& rates, s
   for (OpId id : dag.outputs) activations += bytes_of(dag.op(id));
   std::vector<Limit> limits;
   const double operations = flops(dag);
-  if (rates.gflops > 0 && operations > 0)
-    limits.push_back({"compute", operations / rates.gflops / 1e9,
-                      fmt::format("{} at {:.0f} GFLOPS", operations_text(operations), rates.gflops)});
+  // A multiply-add of bf16 is counted as one operation, and measured as two.
+  const bool in_pairs = rates.bf16_gflops > 0 && multiplies_halves(dag, DType::bf16);
+  const double gflops = in_pairs ? rates.bf16_gflops / 2 : rates.gflops;
+  if (gflops > 0 && operations > 0)
+    limits.push_back({"compute", operations / gflops / 1e9,
+                      fmt::format("{} at {:.0f} GFLOPS", operations_text(operations), gflops)});
   const auto add = [&](const char* which, std::int64_t bytes, const Level& level) {
     if (bytes <= 0 || level.gbs <= 0) return;
     limits.push_back(

@@ -20,6 +20,9 @@ constexpr double kDisproved = 1.05;
 RatesMeasurement::RatesMeasurement(TargetOnCores place) : place_(std::move(place)) {
   if (!place_.target.is_cpu() || !can_run(place_.target).ok()) return;
   if (Result<PeakBurst> burst = PeakBurst::compile(place_.target); burst.ok()) burst_.emplace(std::move(*burst));
+  if (!place_.target.cpu().bf16_products) return;
+  if (Result<PeakBurst> pairs = PeakBurst::compile(place_.target, DType::bf16); pairs.ok())
+    pairs_.emplace(std::move(*pairs));
 }
 
 MachineRates RatesMeasurement::measure() const {
@@ -28,6 +31,7 @@ MachineRates RatesMeasurement::measure() const {
   if (target.is_gpu()) return data_sheet_rates(target.gpu());
   const auto threads = static_cast<std::int64_t>(place_.cores.cpus.size());
   if (burst_) rates.gflops = burst_->measure(place_.cores.cpus);
+  if (pairs_) rates.bf16_gflops = pairs_->measure(place_.cores.cpus);
   rates.l1_bytes = target.cpu().l1_bytes * threads;
   rates.l2_bytes = target.cpu().l2_bytes * threads;
   rates.l3_bytes = target.cpu().l3_bytes;
@@ -45,6 +49,7 @@ MachineRates measure_rates(const TargetOnCores& place) { return RatesMeasurement
 MachineRates better_of(const MachineRates& a, const MachineRates& b) {
   MachineRates best = a;
   best.gflops = std::max(a.gflops, b.gflops);
+  best.bf16_gflops = std::max(a.bf16_gflops, b.bf16_gflops);
   best.l1_gbs = std::max(a.l1_gbs, b.l1_gbs);
   best.l2_gbs = std::max(a.l2_gbs, b.l2_gbs);
   best.l3_gbs = std::max(a.l3_gbs, b.l3_gbs);

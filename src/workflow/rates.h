@@ -20,6 +20,7 @@ class RatesMeasurement {
  private:
   TargetOnCores place_;
   std::optional<PeakBurst> burst_;  ///< none of a GPU, and where it does not compile or this machine cannot run it
+  std::optional<PeakBurst> pairs_;  ///< of bf16; the same, and none where the processor has no such products
 };
 /// The better of two measurements, figure by figure.
 MachineRates better_of(const MachineRates&, const MachineRates&);
