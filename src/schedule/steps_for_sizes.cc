@@ -90,13 +90,13 @@ class SizesFollower {
   /// About as many iterations as `block` has, such that all tiles that blocks of the schedule are cut into along a size are whole ones: of a
   /// block's last tile, if it overlapped the one before, the end could be no function of the size.
   std::int64_t of_whole_tiles(std::int64_t block, std::int64_t most) const {
-    if (block >= most) return block;
     std::int64_t tile = 1;
     for (const Digit& digit : made_.digits)
       if (digit.extent == block && digit.factor > 1 && digit.factor < block && is_along_size(digit))
         if (tile = std::lcm(tile, digit.factor); tile > 2 * block) return block;
-    const std::int64_t whole = std::max(tile, (block + tile / 2) / tile * tile);
-    return whole <= most ? whole : block;
+    std::int64_t whole = std::max(tile, (block + tile / 2) / tile * tile);
+    if (whole > most) whole = block / tile * tile;
+    return whole > 0 ? whole : block;
   }
 
   bool is_along_size(const Digit& digit) const {
