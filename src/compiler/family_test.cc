@@ -49,6 +49,21 @@ Graph encoder(std::int64_t n) {
   return b.graph;
 }
 
+/// Attention of two heads on n tokens, between products.
+Graph heads(std::int64_t n) {
+  ModelBuilder b(8);
+  const ValueId x = b.input("x", {n, 64});
+  const auto head = [&](std::vector<std::int64_t> order) {
+    const ValueId rows = b.add(b.node(MatMulOperator{}, {x, b.constant({64, 64})}), b.constant({64}));
+    return b.node(TransposeOperator{std::move(order)}, {b.node(ReshapeOperator{{n, 2, 32}}, {rows})});
+  };
+  const ValueId scores = b.node(MatMulOperator{}, {head({1, 0, 2}), head({1, 2, 0})});
+  const ValueId scaled = b.node(BinaryOperator{BinaryKind::mul}, {scores, b.constant({1})});
+  const ValueId mixed = b.node(MatMulOperator{}, {b.node(SoftmaxOperator{2}, {scaled}), head({1, 0, 2})});
+  b.graph.outputs = {b.node(ReshapeOperator{{n, 64}}, {b.node(TransposeOperator{{1, 0, 2}}, {mixed})})};
+  return b.graph;
+}
+
 /// Convolutions of pictures whose width is the size, padded, of stride 2, and pooled; a concatenation, a mean over all pixels.
 Graph pictures(std::int64_t batch, std::int64_t width) {
   ModelBuilder b(6);
@@ -139,6 +154,13 @@ class CompileFamily : public ::testing::Test {
   Family family_;
 };
 
+/// No task fell back to a schedule that is right at all sizes, and slow.
+void expect_tiled(const CompileReport& report) {
+  for (const TaskReport& task : report.tasks)
+    EXPECT_TRUE(task.note.empty() || task.note == "reads the constants of another size")
+        << task.name << ": " << task.note;
+}
+
 TEST_F(CompileFamily, RunsAnEncoderOfEveryLength) {
   const Build build = [](const SizeValues& at) -> Result<Graph> { return encoder(at[0]); };
   for (const char* processor : {"skylake-avx512", "x86-64-v3", "x86-64-v2"}) {
@@ -149,14 +171,27 @@ TEST_F(CompileFamily, RunsAnEncoderOfEveryLength) {
     ASSERT_EQ(report->sizes.size(), 1u);
     EXPECT_TRUE(report->sizes[0].is_range());
     EXPECT_EQ(report->variants.size(), family_.variants.size());
-    for (const TaskReport& task : report->tasks)
-      EXPECT_TRUE(task.note.empty() || task.note == "reads the constants of another size")
-          << task.name << " on " << processor << ": " << task.note;
+    SCOPED_TRACE(processor);
+    expect_tiled(*report);
     expect_right(build, all_of(1, 40));
   }
   OpenedModel model = open(2);
   EXPECT_EQ(model.inputs()[0].type.shape, (Shape{1, 32})) << "it begins at the least";
   EXPECT_EQ(model.set_sizes({41}).error().message, "input \"x\" is 41x?; x.0 is 1..40");
+}
+
+TEST_F(CompileFamily, RunsAttentionOfEveryLength) {
+  const Build build = [](const SizeValues& at) -> Result<Graph> { return heads(at[0]); };
+  for (const char* processor : {"skylake-avx512", "x86-64-v3"}) {
+    SCOPED_TRACE(processor);
+    choose(processor);
+    if (!can_run(target_).ok() || (testing::kSanitized && target_.cpu().vector_bytes > 32)) continue;
+    const Result<CompileReport> report = compile({{"x.0", 16, 150}}, build);
+    ASSERT_TRUE(report.ok()) << report.error().message;
+    EXPECT_EQ(family_.variants.size(), 1u);
+    expect_tiled(*report);
+    expect_right(build, testing::kSanitized ? std::vector<SizeValues>{{16}, {57}, {150}} : all_of(16, 150));
+  }
 }
 
 TEST_F(CompileFamily, RunsConvolutionsOfEveryWidth) {

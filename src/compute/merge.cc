@@ -16,7 +16,7 @@ namespace {
 class Merger {
  public:
   Merger(const ComputeDag& dag, OpId start, const Axis& first, const Axis& second)
-      : dag_(dag), first_(first.extent), second_(second.extent), size_(first.size) {
+      : dag_(dag), first_(first.extent), second_(second.extent), first_size_(first.size), second_size_(second.size) {
     for (OpId input : inputs_of(dag, start)) of_copies_ = of_copies_ || is_unfolded(input);
   }
 
@@ -24,8 +24,8 @@ class Merger {
   Status mark(OpId id, std::int64_t at) {
     if (const auto found = merged_.find(id); found != merged_.end())
       return found->second == at ? ok_status() : refuse(id, "has them twice");
-    if (extent(id, at) != first_ || extent(id, at + 1) != second_ || !same(size(id, at), size_) ||
-        size(id, at + 1).defined())
+    if (extent(id, at) != first_ || extent(id, at + 1) != second_ || !same(size(id, at), first_size_) ||
+        !same(size(id, at + 1), second_size_))
       return refuse(id, "has other extents");
     if (is_constant(dag_, id) && !is_unfolded(id)) return refuse(id, "is constant");
     merged_[id] = at;
@@ -80,7 +80,11 @@ class Merger {
     if (is_reduce(id, at)) return axis_of(op.element(), AxisId(at)).size;
     return op.sizes.empty() ? Expr() : op.sizes[static_cast<std::size_t>(at)];
   }
-  Expr merged_size() const { return size_.defined() ? size_ * second_ : Expr(); }
+  Expr merged_size() const {
+    if (!first_size_.defined() && !second_size_.defined()) return {};
+    return first_size_.defined() ? first_size_ * second_iterations() : second_size_ * first_;
+  }
+  Expr second_iterations() const { return second_size_.defined() ? second_size_ : int_const(second_); }
 
   /// The axis that an index names, or -1. Variables of axes with one element are 0.
   std::int64_t axis_at(const Element& element, const Expr& index) const {
@@ -169,8 +173,8 @@ class Merger {
     const bool divides = divided_.count(id) != 0;
     const auto renumbered = [&](VarId v) {
       if (at < 0) return Expr();
-      if (divides && v.value == at) return floordiv(axis_var(now, at), second_);
-      if (divides && v.value == at + 1) return floormod(axis_var(now, at), second_);
+      if (divides && v.value == at) return floordiv(axis_var(now, at), second_iterations());
+      if (divides && v.value == at + 1) return floormod(axis_var(now, at), second_iterations());
       return v.value > at ? axis_var(now, v.value - 1) : Expr();
     };
     element.body = rewrite(element.body, [&](const Expr& e) {
@@ -182,7 +186,7 @@ class Merger {
       for (const Expr& each : read->index) index.push_back(substitute(each, renumbered));
       const auto dim = index.begin() + static_cast<std::ptrdiff_t>(source->second);
       const bool follows = at >= 0 && !divides && place(before, *read, at) == static_cast<std::size_t>(source->second);
-      dim[1] = follows ? axis_var(now, at) : dim[0] * second_ + dim[1];
+      dim[1] = follows ? axis_var(now, at) : dim[0] * second_iterations() + dim[1];
       index.erase(dim);
       return load(e->dtype, read->source, std::move(index));
     });
@@ -190,7 +194,7 @@ class Merger {
 
   const ComputeDag& dag_;
   std::int64_t first_, second_;          ///< the extents
-  Expr size_;                            ///< of the first one; undefined: the same at all sizes, as the second is
+  Expr first_size_, second_size_;        ///< these as functions of sizes; undefined: the same at all sizes
   bool of_copies_ = false;               ///< the first op reads unfolded copies: axes of one element merge as well
   std::map<OpId, std::int64_t> merged_;  ///< the first of the two axes
   std::set<OpId> divided_;               ///< of these, those that read the two axes as before
@@ -205,8 +209,6 @@ Result<ComputeDag> merge_axes(const ComputeDag& dag, OpId op, std::int64_t axis)
   if (axis < 0 || axis > all - 2 || axis == spatial - 1)
     return Error{"op " + start.name + " has no axes " + std::to_string(axis) + " and " + std::to_string(axis + 1)};
   const Axis &first = axis_of(start.element(), AxisId(axis)), &second = axis_of(start.element(), AxisId(axis + 1));
-  if (is_sized(second))
-    return Error{"axis " + second.name + " of op " + start.name + " has a size; only the first of two may have one"};
   Merger merger(dag, op, first, second);
   WHET_RETURN_IF_ERROR(merger.mark(op, axis));
   return merger.run();

@@ -57,6 +57,9 @@ std::optional<TileGuard> tile_guard(const Expr& condition, VarId index, const St
   return guard;
 }
 
+/// In a vector whose masks are free.
+constexpr std::int64_t kMaskedFloats = 16;
+
 /// Sizes that are tried one by one for what tiles of them leave.
 constexpr std::int64_t kMostTried = 4096;
 
@@ -207,6 +210,13 @@ class RemainderPass {
 
   // ---- Making copies
 
+  /// Whether copies may add these stores, which they do then.
+  bool has_room(std::int64_t stores) {
+    if (added_stores_ + stores > kMostRemainderStores) return false;
+    added_stores_ += stores;
+    return true;
+  }
+
   /// The copies of one tiling's body.
   class Tiles {
    public:
@@ -228,20 +238,18 @@ class RemainderPass {
       return make_stmt(Let{std::get<Var>(count_->kind).id, name_ + ".whole", value, std::move(body)});
     }
 
-    Stmt whole() const { return with_limit(Expr()); }
+    Stmt whole() const { return with_limit(body_, Expr()); }
 
     /// What is left behind the whole tiles.
     Stmt rest() const {
       const std::int64_t factor = guard_.tiling.factor;
       const Expr left = guard_.tiling.total - count_ * factor;
-      if (factor > kMostTried) return make_stmt(If{left >= int_const(1), last_tile(left), Stmt()});
+      if (factor > kMostTried) return guarded_rest(left);
       const std::vector<std::int64_t> possible = possible_remainders(pass_.program_.sizes, guard_.tiling);
       if (possible.size() == 1) return {};
-      const std::int64_t stores = unrolled_stores(body_) * static_cast<std::int64_t>(possible.size() - 1) / 2;
-      const bool masked = guard_.vector && pass_.free_masks_;
-      if (masked || factor > kMostRemainders || pass_.added_stores_ + stores > kMaxEdgeStores)
-        return make_stmt(If{left >= int_const(1), last_tile(left), Stmt()});
-      pass_.added_stores_ += stores;
+      if (guard_.vector && pass_.free_masks_) return masked_rest(left);
+      const auto copies = static_cast<std::int64_t>(possible.size() - 1);
+      if (factor > kMostRemainders || !pass_.has_room(unrolled_stores(body_) * copies / 2)) return guarded_rest(left);
       return remainders(left, possible);
     }
 
@@ -255,25 +263,74 @@ class RemainderPass {
     }
 
    private:
+    /// One copy for all remainders.
+    Stmt guarded_rest(const Expr& left) const {
+      return make_stmt(If{left >= int_const(1), last_tile(body_, left), Stmt()});
+    }
+
+    /// A copy for each number of vectors that has a remainder. (A mask costs nothing, but a vector of nothing else does.)
+    Stmt masked_rest(const Expr& left) const {
+      const std::int64_t vectors = guard_.tiling.factor / kMaskedFloats;
+      const bool whole =
+          std::holds_alternative<Var>(guard_.place->kind) && vectors * kMaskedFloats == guard_.tiling.factor;
+      if (!whole || vectors < 2 || !pass_.has_room(unrolled_stores(body_) * (vectors - 1) / 2))
+        return guarded_rest(left);
+      return make_stmt(If{left >= int_const(1), masked_tiles(left, 1, vectors), Stmt()});
+    }
+
+    /// Of what `least` to `most` vectors have.
+    Stmt masked_tiles(const Expr& left, std::int64_t least, std::int64_t most) const {
+      if (least == most) return last_tile(of_lanes(least * kMaskedFloats), left);
+      const std::int64_t half = least + (most - least) / 2;
+      return make_stmt(If{left <= int_const(half * kMaskedFloats), masked_tiles(left, least, half),
+                          masked_tiles(left, half + 1, most)});
+    }
+
+    /// The body whose vectors along the tile are of as many lanes: the others would do nothing.
+    Stmt of_lanes(std::int64_t lanes) const {
+      return rewrite(
+          body_,
+          [&](const Stmt& part) -> Stmt {
+            const Loop* loop = std::get_if<Loop>(&part->kind);
+            if (!loop || loop->kind != LoopKind::vectorized || !is_along_tile(*loop)) return {};
+            Loop made = *loop;
+            made.extent = int_const(lanes);
+            return make_stmt(std::move(made));
+          },
+          nullptr);
+    }
+
+    /// The loop's index is the place in the tile, and all that the loop does is guarded by it.
+    bool is_along_tile(const Loop& loop) const {
+      for (const If* choice = std::get_if<If>(&loop.body->kind); choice && !choice->else_body.defined();
+           choice = std::get_if<If>(&choice->then_body->kind))
+        for (const Expr& condition : conjuncts_of(choice->condition)) {
+          const std::optional<TileGuard> guard = tile_guard(condition, guard_.tiling.index, body_, inside_);
+          const Var* place = guard ? std::get_if<Var>(&guard->place->kind) : nullptr;
+          if (place && place->id == loop.index && same_tiling(guard->tiling, guard_.tiling)) return true;
+        }
+      return false;
+    }
+
     /// The copies for these remainders.
     Stmt remainders(const Expr& left, std::span<const std::int64_t> possible) const {
-      if (possible.size() == 1) return possible[0] == 0 ? Stmt() : last_tile(int_const(possible[0]));
+      if (possible.size() == 1) return possible[0] == 0 ? Stmt() : last_tile(body_, int_const(possible[0]));
       const std::size_t half = possible.size() / 2;
       const Stmt low = remainders(left, possible.first(half)), high = remainders(left, possible.subspan(half));
       const Expr limit = int_const(possible[half]);
       return low.defined() ? make_stmt(If{left < limit, low, high}) : make_stmt(If{left >= limit, high, Stmt()});
     }
 
-    /// The body of the tile behind the whole ones, of as many iterations.
-    Stmt last_tile(const Expr& iterations) const {
+    /// `body` as that of the tile behind the whole ones, of as many iterations.
+    Stmt last_tile(const Stmt& body, const Expr& iterations) const {
       const std::pair<VarId, Expr> last(guard_.tiling.index, count_);
-      return rewrite(with_limit(iterations), nullptr,
+      return rewrite(with_limit(body, iterations), nullptr,
                      [&](const Expr& e) { return substitute(e, Substitution(&last, 1)); });
     }
 
-    /// The body with guards of the tiling as `place < limit`; without them where the limit is undefined.
-    Stmt with_limit(const Expr& limit) const {
-      return with_conditions(body_, [&](const Expr& condition) -> Expr {
+    /// `body` with guards of the tiling as `place < limit`; without them where the limit is undefined.
+    Stmt with_limit(const Stmt& body, const Expr& limit) const {
+      return with_conditions(body, [&](const Expr& condition) -> Expr {
         const std::optional<TileGuard> guard = tile_guard(condition, guard_.tiling.index, body_, inside_);
         if (!guard || !same_tiling(guard->tiling, guard_.tiling)) return {};
         return limit.defined() ? guard->place < limit : bool_const(true);

@@ -17,13 +17,16 @@ namespace whet {
 ///                                                  S(q*f + i)
 /// n is an expression of sizes and of outer loops, o a loop or a digit of one. Where o is a digit, or its loop is parallel, the choice
 /// stands inside. Guards over other loops than unrolled and vectorized ones stay: `resolve_guards` narrows those loops.
-/// One copy, guarded by i < n - q*f, stands for all remainders where f is above kMostRemainders, where copies would be more than
-/// kMaxEdgeStores, or where i is of a vector and masks are free.
+/// One copy, guarded by i < n - q*f, stands for all remainders where f is above kMostRemainders, or where copies would be more than
+/// kMostRemainderStores. Where i is of vectors and masks are free, there is a copy for each number of vectors, and a mask for the last one.
 /// Needs:  guards as Ifs; a program without sizes is left as it is.
 /// Leaves: the same values computed; each variable bound once.
 Result<Program> exact_remainders(Program, bool free_masks);
 
 /// The largest tile whose remainders have copies of their own.
 constexpr std::int64_t kMostRemainders = 16;
+/// The most stores that copies of tiles may add to a kernel, counted as for kMaxEdgeStores (lower/guards.h). An attention has tails along
+/// queries and along keys.
+constexpr std::int64_t kMostRemainderStores = 2400;
 
 }  // namespace whet

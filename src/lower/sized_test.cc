@@ -105,6 +105,22 @@ TEST(Remainders, OfVectorsAreMaskedWhereMasksAreFree) {
     y[(i.0.whole*2)] = (x[(i.0.whole*2)] + 1f)
 )");
 }
+TEST(Remainders, OfSeveralVectorsAreACopyForEachNumberOfVectors) {
+  EXPECT_EQ(after("verify", kRow, "split l0 32 guard; vectorize l2"), R"(  let i.0.whole = floordiv(n, 32)
+  for i.0 in 0 .. i.0.whole
+    vector i.1 in 0 .. 32
+      y[((i.0*32) + i.1)] = (x[((i.0*32) + i.1)] + 1f)
+  if (n >= ((i.0.whole*32) + 1))
+    if ((n - (i.0.whole*32)) <= 16)
+      vector i.1 in 0 .. 16
+        if (((i.0.whole*32) + i.1) < n)
+          y[((i.0.whole*32) + i.1)] = (x[((i.0.whole*32) + i.1)] + 1f)
+    else
+      vector i.1 in 0 .. 32
+        if (((i.0.whole*32) + i.1) < n)
+          y[((i.0.whole*32) + i.1)] = (x[((i.0.whole*32) + i.1)] + 1f)
+)");
+}
 TEST(Remainders, AreNoneWhereTheFactorDividesAtAllSizes) {
   constexpr const char* kEven = R"(
 n = SIZE 1..64 at 3
@@ -168,7 +184,8 @@ TEST(Interiors, TestNothingBetweenThePaddings) {
 
 std::int64_t stores_in(const Program& program) {
   std::int64_t count = 0;
-  for_each(program.body, [&](const Stmt& s) { count += std::holds_alternative<Store>(s->kind); }, nullptr);
+  for_each(
+      program.body, [&](const Stmt& s) { count += std::holds_alternative<Store>(s->kind); }, nullptr);
   return count;
 }
 

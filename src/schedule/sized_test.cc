@@ -148,6 +148,25 @@ return y
                   "merge o1 0"),
             "for ij in (n*8)\n  y\n");
 }
+TEST(SizedMerge, MultipliesRowsByColumnsOfPicturesOfAnySize) {
+  EXPECT_EQ(after(R"(
+w = SIZE 1..64 at 3
+x = PLACEHOLDER [6, floordiv((w + 1), 2), 8]
+y(i, j, c) = (x[i, j, c]*2f) for i in 6, j in floordiv((w + 1), 2), c in 8
+return y
+)",
+                  "merge o1 0"),
+            "for ij in (floordiv((w + 1), 2)*6)\n  for c in 8\n    y\n");
+  EXPECT_EQ(after(R"(
+h = SIZE 1..64 at 3
+w = SIZE 1..64 at 3
+x = PLACEHOLDER [h, w]
+y(i, j) = (x[i, j]*2f) for i in h, j in w
+return y
+)",
+                  "merge o1 0"),
+            "for ij in (h*w)\n  y\n");
+}
 
 /// The refusal of the last step, which changes nothing.
 std::string refusal(const char* dag, const char* steps) {
@@ -212,6 +231,43 @@ TEST(StepsForSizes, GuardTilesAlongSizesAlone) {
 TEST(StepsForSizes, SplitWhatWasAllOfAnAxis) {
   EXPECT_EQ(for_sizes(kProduct, "reorder l1 l2 l0; vectorize l0; split l3 8 overlap; unroll l6; parallel l5"),
             "reorder l1 l2 l0; split l0 64 guard; vectorize l6; split l3 8 guard; unroll l8; parallel l7");
+}
+TEST(StepsForSizes, MakeBlocksOfWholeTiles) {
+  EXPECT_EQ(for_sizes(kProduct, "split l3 20 overlap; split l6 6 overlap; unroll l8"),
+            "split l3 18 guard; split l6 6 overlap; unroll l8");
+  EXPECT_EQ(for_sizes(kProduct, "split l3 20 overlap; split l6 5 overlap; unroll l8"),
+            "split l3 20 guard; split l6 5 overlap; unroll l8");
+  EXPECT_EQ(for_sizes(kProduct, "split l3 7 overlap; split l6 4 overlap; unroll l8"),
+            "split l3 8 guard; split l6 4 overlap; unroll l8");
+  EXPECT_EQ(for_sizes(kProduct, "split l4 20 overlap; split l6 6 overlap; unroll l8"),
+            "split l4 20 overlap; split l6 6 overlap; unroll l8");
+}
+
+constexpr const char* kTurned = R"(
+n = SIZE 16..500 at 64
+x = PLACEHOLDER [n, 24]
+y(i, j) = x[j, i] for i in 24, j in n
+return y
+)";
+
+TEST(StepsForSizes, KeepTilesOfIntrinsicsWhereAllSizesHaveOne) {
+  constexpr const char* kSteps =
+      "split l0 16 overlap; split l1 16 overlap; reorder l2 l4 l3 l5; tensorize l3 transpose16";
+  EXPECT_EQ(for_sizes(kTurned, kSteps), kSteps);
+  std::string small = kTurned;
+  small.replace(small.find("16..500"), 7, "15..500");
+  EXPECT_EQ(for_sizes(small.c_str(), kSteps), "split l0 16 overlap; split l1 16 guard; reorder l2 l4 l3 l5");
+}
+TEST(StepsForSizes, PadRowsThatWouldCrowdACache) {
+  constexpr const char* kCopied = R"(
+n = SIZE 2..512 at 64
+x = PLACEHOLDER [n, 24]
+t(i, j) = x[j, i] for i in 24, j in n
+y(i, j) = (t[i, j] + 1f) for i in 24, j in n
+return y
+)";
+  EXPECT_EQ(for_sizes(kCopied, "parallel l0"), "parallel l0; pad_storage o1 16");
+  EXPECT_EQ(for_sizes(kTurned, "parallel l0"), "parallel l0");
 }
 TEST(StepsForSizes, CountLoopsAnewBehindStepsThatMakeANewDag) {
   EXPECT_EQ(for_sizes(R"(

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <numeric>
 
 namespace whet {
 namespace {
@@ -30,11 +31,16 @@ std::optional<LoopId> fixed_loop(const Step& step) {
   return std::nullopt;
 }
 
+constexpr std::int64_t kLineBytes = 64;
+/// Rows as far apart as a multiple of this share so few sets of a first-level cache that a register tile's do not stay there.
+constexpr std::int64_t kCrowdedBytes = 1024;
+
 /// Follows the steps on the DAG of one size and on that of all.
 class SizesFollower {
  public:
-  explicit SizesFollower(const ComputeDag& dag)
+  SizesFollower(const ComputeDag& dag, const Steps& steps)
       : exact_(make_loop_tree(dag_at(dag, dag.at))), sized_(make_loop_tree(dag)) {
+    if (Result<LoopTree> made = replay(exact_.dag, steps); made.ok()) made_ = *std::move(made);
     count_anew();
   }
 
@@ -43,7 +49,8 @@ class SizesFollower {
     WHET_RETURN_IF_ERROR(apply(exact_, step));
     if (const std::optional<LoopId> fixed = fixed_loop(step)) make_tile(*fixed);
     WHET_TRY(Step mine, renamed(step));
-    if (auto* split = std::get_if<Split>(&mine); split && is_sized(sized_, split->loop)) split->tail = Tail::guard;
+    if (auto* split = std::get_if<Split>(&mine); split && is_sized(sized_, split->loop))
+      make_exact(*split, LoopId(static_cast<std::int64_t>(known) + 1));
     const std::size_t before = sized_.loops.size();
     const Status taken = take(mine);
     if (!taken.ok()) return can_be_left_out(step) ? ok_status() : taken;
@@ -56,13 +63,56 @@ class SizesFollower {
     return ok_status();
   }
 
-  Steps steps() && { return std::move(steps_); }
+  Steps steps() && {
+    pad_rows();
+    return std::move(steps_);
+  }
 
  private:
   Status take(const Step& step) {
     WHET_RETURN_IF_ERROR(apply(sized_, step));
     steps_.push_back(step);
     return ok_status();
+  }
+
+  /// A split along a size; `tile` is its inner loop in the schedule of one size.
+  void make_exact(Split& split, LoopId tile) const {
+    if (split.tail == Tail::overlap && is_in_tile(made_, tile) && all_sizes_have(split)) return;
+    split.tail = Tail::guard;
+    split.factor = of_whole_tiles(split.factor, extent_of(sized_, split.loop));
+  }
+
+  bool all_sizes_have(const Split& tile) const {
+    LoopTree tree = sized_;
+    return apply(tree, tile).ok() && tree.dag.sizes == sized_.dag.sizes;
+  }
+
+  /// About as many iterations as `block` has, such that all tiles that blocks of the schedule are cut into along a size are whole ones: of a
+  /// block's last tile, if it overlapped the one before, the end could be no function of the size.
+  std::int64_t of_whole_tiles(std::int64_t block, std::int64_t most) const {
+    std::int64_t tile = 1;
+    for (const Digit& digit : made_.digits)
+      if (digit.extent == block && digit.factor > 1 && digit.factor < block && is_along_size(digit))
+        if (tile = std::lcm(tile, digit.factor); tile > 2 * block) return block;
+    std::int64_t whole = std::max(tile, (block + tile / 2) / tile * tile);
+    if (whole > most) whole = block / tile * tile;
+    return whole > 0 ? whole : block;
+  }
+
+  bool is_along_size(const Digit& digit) const {
+    return is_sized(axis_of(sized_.dag.op(digit.op).element(), digit.axis));
+  }
+
+  void pad_rows() {
+    const std::vector<OpId>& outputs = sized_.dag.outputs;
+    for (std::size_t k = 0; k < sized_.dag.ops.size(); ++k) {
+      const OpId id(static_cast<std::int64_t>(k));
+      const Op& op = sized_.dag.op(id);
+      if (!has_loops(sized_, id) || std::find(outputs.begin(), outputs.end(), id) != outputs.end()) continue;
+      const bool sized = !op.sizes.empty() && op.sizes.back().defined();
+      if (sized && op.shape.back() * size_of(op.dtype) % kCrowdedBytes == 0)
+        (void)take(PadStorage{id, kLineBytes / size_of(op.dtype)});
+    }
   }
 
   /// All of an axis that has a size becomes tiles of as many iterations as the loop of one size has.
@@ -95,6 +145,7 @@ class SizesFollower {
   }
 
   LoopTree exact_, sized_;
+  LoopTree made_;              ///< of one size, with all steps; empty where they do not replay
   std::vector<LoopId> loops_;  ///< by the loops of one size
   Steps steps_;
 };
@@ -102,7 +153,7 @@ class SizesFollower {
 }  // namespace
 
 Result<Steps> steps_for_sizes(const ComputeDag& dag, const Steps& steps) {
-  SizesFollower follower(dag);
+  SizesFollower follower(dag, steps);
   for (std::size_t k = 0; k < steps.size(); ++k)
     if (const Status followed = follower.follow(steps[k]); !followed.ok())
       return followed.error().at(fmt::format("step {} ({})", k + 1, to_text(steps[k])));
