@@ -465,6 +465,11 @@ Result<std::unique_ptr<ServedTasks>> ServedTasks::start(const TuneSettings& sett
   return served;
 }
 
+Status ServedTasks::read_records(const TuneSettings& settings) {
+  WHET_TRY(*file_, open_records(settings, work_.prepared, work_.devices));
+  return ok_status();
+}
+
 Status serve(const TuneSettings& settings, Zygote& zygote, int input, int output, const std::function<void()>& ready) {
   WHET_TRY(const std::unique_ptr<ServedTasks> served, ServedTasks::start(settings, zygote));
   ready();

@@ -83,6 +83,9 @@ class ServedTasks {
   /// The zygote lives longer. An error where the model, a device or the record file cannot be had.
   static Result<std::unique_ptr<ServedTasks>> start(const TuneSettings&, Zygote&);
   TaskServer& server() { return *server_; }
+  const Prepared& prepared() const { return work_.prepared; }
+  /// Takes in what others appended since, or another record file, which the settings name.
+  Status read_records(const TuneSettings&);
 
  private:
   ServedTasks() = default;
