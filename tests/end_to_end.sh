@@ -589,6 +589,21 @@ CMAKE
   expect 0 "" cmake -S consumer -B consumer/build -DCMAKE_PREFIX_PATH="$work/installed"
   expect 0 "" cmake --build consumer/build
   expect 0 "in all, the fastest of 3 runs" consumer/build/consumer model.so 3
+  # The same for who tunes: the library finds the program in the bin beside its folder.
+  mkdir tuner
+  cp "$source/examples/tune_model.cc" tuner/main.cc
+  cat > tuner/CMakeLists.txt << 'CMAKE'
+cmake_minimum_required(VERSION 3.25)
+project(tuner CXX)
+set(CMAKE_CXX_STANDARD 17)
+find_package(whet REQUIRED)
+add_executable(tuner main.cc)
+target_link_libraries(tuner PRIVATE whet::tuner)
+CMAKE
+  expect 0 "" cmake -S tuner -B tuner/build -DCMAKE_PREFIX_PATH="$work/installed"
+  expect 0 "" cmake --build tuner/build
+  expect 0 "ms are hoped for" tuner/build/tuner zoo:mlp tuned.so 1
+  expect 0 "in all, the fastest of 3 runs" consumer/build/consumer tuned.so 3
 }
 
 case_resume() {

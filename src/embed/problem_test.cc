@@ -10,7 +10,7 @@
 namespace whet::problem_test {
 namespace {
 
-constexpr const char* kDouble = "x = PLACEHOLDER [1, 8]\ny(i, j) = (x[i, j] + x[i, j])\nreturn y\n";
+constexpr const char* kDouble = "x = PLACEHOLDER [1, 8]\ny(i, j) = (x[i, j] + x[i, j]) for i in 1, j in 8\nreturn y\n";
 
 /// Of a program whose whet is nowhere.
 class Problems : public ::testing::Test {
