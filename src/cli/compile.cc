@@ -95,7 +95,7 @@ std::string activations_text(const CompileReport& report) {
 }
 
 void print_text(const CompileCommand& command, const CompiledModel& compiled) {
-  const auto& [report, target, timed_round] = compiled;
+  const auto& [report, target, timed_round, symbol] = compiled;
   fmt::print("{} · {} · {}\n", command.settings.output, to_string(target), summary(report));
   if (!report.sizes.empty()) fmt::print("  {}\n", sizes_line(report));
   if (timed_round) {
@@ -122,7 +122,9 @@ void print_text(const CompileCommand& command, const CompiledModel& compiled) {
         "not measured; whet compile {0} --quick times two candidates a task (about 2 s); whet tune {0} --seconds 10 "
         "searches\n",
         command.settings.model.text());
-  if (is_foreign(target))
+  if (!symbol.empty())
+    fmt::print("next: link it with a program that calls {} (whet/model.h)\n", symbol);
+  else if (is_foreign(target))
     fmt::print("next: run it on a machine with such a processor (whet/model.h)\n");
   else
     fmt::print("next: whet bench {}\n", command.settings.output);
@@ -201,9 +203,14 @@ CommandAction make_compile(Arguments& arguments) {
                   "exec:COMMAND or fleet:KEY (default: this machine)");
     add_options(arguments, command->settings.where.fleet);
   }
-  arguments.add("-o,--output", command->settings.output, "The library to write (default: the model's name with .so, here)");
+  arguments.add("-o,--output", command->settings.output,
+                "The library to write, or libNAME.a, a static archive (default: the model's name with .so, here)");
   arguments.writes("--output", command->settings.output, FileKind::model,
                    [&model = command->settings.model] { return model.name() + ".so"; });
+  arguments.add("--name", command->settings.name,
+                "Of an archive: its name in C, which exports whet_NAME_v1 (default: that of libNAME.a)");
+  arguments.add("--header", command->settings.header, "Of an archive: also write a C header to this file");
+  arguments.writes("--header", command->settings.header, FileKind::header);
   arguments.choice("--weights", command->settings.weights, {"model", "seed"},
                    "seed: large weights are made up, for a library that is only timed; a device elsewhere makes them "
                    "itself, so that they do not travel");

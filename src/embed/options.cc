@@ -201,6 +201,8 @@ OptionTable compile_options(CompileRequest& request) {
   table.text("fleet", settings.where.fleet.folder);
   table.text("output", settings.output);
   table.choice("weights", settings.weights, {"model", "seed"});
+  table.text("name", settings.name);
+  table.text("header", settings.header);
   table.text("ptx", settings.ptx);
   table.flag("cubin", settings.cubin);
   table.flag("allow-emulated", settings.where.allow_emulated);

@@ -234,6 +234,7 @@ Result<std::string> Problem::compile(const Compile& compile) {
   inputs.push_back(settings.records.file);
   WHET_RETURN_IF_ERROR(check_outputs({{"output", settings.output, FileKind::model},
                                       {"ptx", settings.ptx, FileKind::ptx},
+                                      {"header", settings.header, FileKind::header},
                                       {"events", request.events, FileKind::events}},
                                      inputs));
   Zygote* zygote = nullptr;

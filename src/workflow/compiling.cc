@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "machine/detect.h"
@@ -53,11 +54,43 @@ Error wrong_option(Error error) {
   return error;
 }
 
+/// A name of C; of "a/libresnet.a", "resnet".
+std::string name_of_archive(const std::string& output) {
+  std::string name = output.substr(output.rfind('/') + 1);
+  name.resize(name.size() - 2);
+  return name.starts_with("lib") ? name.substr(3) : name;
+}
+
+bool is_name_of_c(const std::string& name) {
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  return !name.empty() && is_letter(name.front()) &&
+         std::ranges::all_of(name, [&](char c) { return is_letter(c) || is_digit(c); });
+}
+
+bool makes_archive(const CompileSettings& settings) { return settings.output.ends_with(".a"); }
+
+/// Names the archive where that is left open.
+Status choose_name(CompileSettings& settings) {
+  if (!makes_archive(settings)) {
+    if (settings.name.empty() && settings.header.empty()) return ok_status();
+    return wrong_option({fmt::format("--name and --header are of static archives, libNAME.a; the output is \"{}\"",
+                                     settings.output)});
+  }
+  if (settings.name.empty()) settings.name = name_of_archive(settings.output);
+  if (is_name_of_c(settings.name)) return ok_status();
+  return wrong_option({fmt::format(
+      "--name is \"{}\"; expected a name of C, of letters, digits and _, which calls it whet_NAME_v1", settings.name)});
+}
+
 Status check_gpu_options(const CompileSettings& settings, const Target& target) {
   for (const auto& [option, asked] : {std::pair("--ptx", !settings.ptx.empty()), std::pair("--cubin", settings.cubin)})
     if (asked && !target.is_gpu())
       return Error{fmt::format("{} is for GPU targets; the target is \"{}\"", option, to_string(target)),
                    ErrorKind::wrong_use};
+  if (makes_archive(settings) && !target.is_cpu())
+    return wrong_option({fmt::format("static archives are for processors; the target is \"{}\": give an output .so",
+                                     to_string(target))});
   return ok_status();
 }
 
@@ -70,6 +103,8 @@ CompileOptions options_of(CompileSettings& settings, const TargetOnCores& place,
   options.cubin = settings.cubin;
   options.made_weights = settings.weights == "seed";
   options.emulated = settings.where.allow_emulated && place.target.is_gpu();
+  options.archive = settings.name;
+  options.header = settings.header;
   options.on_kernel = watch.kernel;
   return options;
 }
@@ -77,7 +112,7 @@ CompileOptions options_of(CompileSettings& settings, const TargetOnCores& place,
 Result<CompiledModel> finished(const CompileSettings& settings, const Target& target, Result<CompileReport> report) {
   if (!report.ok()) return report.error();
   if (!settings.ptx.empty()) WHET_RETURN_IF_ERROR(write_file(settings.ptx, report->ptx));
-  return CompiledModel{std::move(*report), target, {}};
+  return CompiledModel{std::move(*report), target, {}, settings.name.empty() ? "" : "whet_" + settings.name + "_v1"};
 }
 
 /// The same behind a round of measurements.
@@ -101,6 +136,7 @@ Result<CompiledModel> compile_quickly(CompileSettings& settings, Zygote& zygote,
 }  // namespace
 
 Result<CompiledModel> compile_as_asked(CompileSettings settings, Zygote* zygote, const CompileWatch& watch) {
+  WHET_RETURN_IF_ERROR(choose_name(settings));
   if (settings.quick > 0) return compile_quickly(settings, *zygote, watch);
   const Result<TargetOnCores> place = choose_target(settings.where.place);
   if (!place.ok()) return wrong_option(place.error());
@@ -153,6 +189,7 @@ Json compile_json(const std::string& output, const CompiledModel& compiled) {
   if (!report.plan.empty()) out.set("plan", report.plan).set("plan_source", report.plan_source);
   if (!report.sizes.empty()) out.set("sizes", sizes_json(report)).set("variants", variants_json(report));
   out.set("link_seconds", report.link_seconds).set("predicted_ms", report.predicted_seconds * 1e3).set("tasks", tasks);
+  if (!compiled.symbol.empty()) out.set("symbol", compiled.symbol);
   if (compiled.timed) out.set("first_round", first_round_json(*compiled.timed));
   return out;
 }

@@ -23,6 +23,8 @@ struct CompileSettings {
   std::string ptx;     ///< for a GPU: also a file of the code of all kernels; "": none
   std::string weights = "model";
   bool cubin = false;
+  /// Of an output "libNAME.a", a static archive: its name in C, which is NAME where none is given, and a header; "": none.
+  std::string name, header;
 };
 
 /// Hears how far a compile is; both may be empty.
@@ -36,6 +38,7 @@ struct CompiledModel {
   CompileReport report;
   Target target;
   std::optional<TuneProgress> timed;  ///< the measurements before, where there were any
+  std::string symbol;                 ///< of an archive: its table of functions; "": a library
 };
 
 /// Reads the model, times it where that is asked for, and compiles it. Notes go to `records.tell`.
