@@ -58,7 +58,8 @@ typedef int (*whet_on_event)(void* user, const char* json, size_t size);
 typedef struct whet_tuner_options {
   uint32_t struct_bytes; /**< sizeof(whet_tuner_options) of the caller, as in all structs here */
   uint32_t reserved;
-  const char* program;  /**< the path of the program whet; null: beside libwhet.so, in the bin beside its folder, then in PATH */
+  const char*
+      program; /**< the path of the program whet; null: beside libwhet.so, in the bin beside its folder, then in PATH */
   whet_on_note on_note; /**< null: notes are lost; they come before a call returns */
   void* user;           /**< for on_note */
 } whet_tuner_options;
@@ -111,7 +112,8 @@ typedef struct whet_tuner_api {
   int (*problem_tune)(whet_problem* problem, const whet_tune_options* options, whet_on_event on_event, void* user,
                       whet_text* report, whet_error* error);
   /** Writes a compiled model. `report`, which may be null, gets what `whet compile --json` prints. */
-  int (*problem_compile)(whet_problem* problem, const whet_compile_options* options, whet_text* report, whet_error* error);
+  int (*problem_compile)(whet_problem* problem, const whet_compile_options* options, whet_text* report,
+                         whet_error* error);
   /** What `whet explain TOPIC --json` prints of the problem and its record file.
    *  options: JSON of the topic's own options, and its argument by its name: topic "task", {"task": 3}. May be null. */
   int (*problem_explain)(whet_problem* problem, const char* topic, const char* options, whet_text* json,
@@ -124,8 +126,7 @@ typedef struct whet_tuner_api {
 } whet_tuner_api;
 
 /** Whether the library's table goes as far as `member`. Every library has the functions up to records_read. */
-#define WHET_TUNER_HAS(api, member) \
-  ((api)->struct_bytes >= offsetof(whet_tuner_api, member) + sizeof((api)->member))
+#define WHET_TUNER_HAS(api, member) ((api)->struct_bytes >= offsetof(whet_tuner_api, member) + sizeof((api)->member))
 
 /** The one symbol of libwhet.so. */
 const whet_tuner_api* whet_tuner_v1(void);

@@ -88,7 +88,8 @@ class Problem {
     plain.struct_bytes = sizeof plain, plain.trials = options.trials, plain.seconds = options.seconds;
     plain.records = or_null(options.records), plain.options = or_null(options.options);
     return text([&](whet_text* to, whet_error* error) {
-      return api().problem_tune(problem_, &plain, on_event ? call : nullptr, const_cast<OnEvent*>(&on_event), to, error);
+      return api().problem_tune(problem_, &plain, on_event ? call : nullptr, const_cast<OnEvent*>(&on_event), to,
+                                error);
     });
   }
   /// Gives what `whet compile --json` prints.

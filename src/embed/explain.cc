@@ -55,15 +55,10 @@ struct Topic {
   const char* argument;  ///< which is no option; "": none
   Told told;
 };
-constexpr Topic kTopics[] = {{"error", "error", Told::nothing},
-                             {"progress", "", Told::nothing},
-                             {"metrics", "", Told::nothing},
-                             {"task", "task", Told::base},
-                             {"candidate", "candidate", Told::machine},
-                             {"passes", "", Told::passes},
-                             {"layout", "node", Told::machine},
-                             {"cover", "node", Told::machine},
-                             {"sizes", "", Told::sizes}};
+constexpr Topic kTopics[] = {
+    {"error", "error", Told::nothing}, {"progress", "", Told::nothing},           {"metrics", "", Told::nothing},
+    {"task", "task", Told::base},      {"candidate", "candidate", Told::machine}, {"passes", "", Told::passes},
+    {"layout", "node", Told::machine}, {"cover", "node", Told::machine},          {"sizes", "", Told::sizes}};
 
 Result<Topic> find_topic(const std::string& name) {
   std::vector<std::string> names;

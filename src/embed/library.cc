@@ -41,8 +41,8 @@ Result<Options> read_struct(const Options* given, std::size_t least, const char*
   Options options = {};
   if (given == nullptr) return options;
   if (given->struct_bytes < least)
-    return Error{fmt::format("{0}.struct_bytes is {1}; expected sizeof({0}), {2} or more", name, given->struct_bytes,
-                             least)};
+    return Error{
+        fmt::format("{0}.struct_bytes is {1}; expected sizeof({0}), {2} or more", name, given->struct_bytes, least)};
   std::memcpy(&options, given, std::min<std::size_t>(given->struct_bytes, sizeof options));
   return options;
 }
@@ -140,8 +140,8 @@ int tune_problem(whet_problem* problem, const whet_tune_options* given, whet_on_
     TakeEvent take;
     if (on_event != nullptr)
       take = [=](const std::string& json) { return on_event(user, json.c_str(), json.size()) == 0; };
-    return of.tune({static_cast<int>(options.trials), options.seconds, text_of(options.records), text_of(options.options)},
-                   take);
+    return of.tune(
+        {static_cast<int>(options.trials), options.seconds, text_of(options.records), text_of(options.options)}, take);
   });
 }
 
@@ -176,9 +176,10 @@ int read_records_file(whet_tuner* tuner, const char* path, const char* query, wh
 }
 
 constexpr whet_tuner_api kApi = {
-    sizeof(whet_tuner_api), WHET_TUNER_API_VERSION, create_tuner,    destroy_tuner,   load_problem,
-    load_problem_bytes,     destroy_problem,        list_tasks,      tune_problem,    compile_problem,
-    explain_problem,        ask_problem,            read_records_file,
+    sizeof(whet_tuner_api), WHET_TUNER_API_VERSION, create_tuner,    destroy_tuner,
+    load_problem,           load_problem_bytes,     destroy_problem, list_tasks,
+    tune_problem,           compile_problem,        explain_problem, ask_problem,
+    read_records_file,
 };
 
 }  // namespace

@@ -21,7 +21,9 @@ Names options_of_command(const std::string& command) {
   bool inside = false;
   for (std::string line; std::getline(help, line);) {
     if (line.starts_with("$ whet ")) inside = line == "$ whet " + command + " --help";
-    const std::size_t at = line.starts_with("  --") ? 4 : line.starts_with("  -") && line.substr(4, 4) == ", --" ? 8 : 0;
+    const std::size_t at = line.starts_with("  --")                                 ? 4
+                           : line.starts_with("  -") && line.substr(4, 4) == ", --" ? 8
+                                                                                    : 0;
     if (inside && at > 0) names.insert(line.substr(at, line.find_first_of(" [=", at) - at));
   }
   return names;

@@ -92,7 +92,8 @@ TimeBudget budget_of(const TuneRequest& request, double begun) {
   return {};
 }
 
-Result<std::string> run_tuner(TuneRequest& request, Zygote& zygote, LineQueue& queue, const std::atomic<bool>& stopped) {
+Result<std::string> run_tuner(TuneRequest& request, Zygote& zygote, LineQueue& queue,
+                              const std::atomic<bool>& stopped) {
   TuneSettings& settings = request.settings;
   Events events(queue, request.events);
   WHET_RETURN_IF_ERROR(events.status());
@@ -231,7 +232,7 @@ Result<std::string> Problem::compile(const Compile& compile) {
   if (settings.output.empty()) return Error{"compile: output is missing; give the path of the library to write"};
   std::vector<std::string> inputs = settings.records.base.files;
   inputs.push_back(settings.model.model);
-  inputs.push_back(settings.records.file);
+  if (!settings.records.file.empty()) inputs.push_back(settings.records.file);
   WHET_RETURN_IF_ERROR(check_outputs({{"output", settings.output, FileKind::model},
                                       {"ptx", settings.ptx, FileKind::ptx},
                                       {"header", settings.header, FileKind::header},

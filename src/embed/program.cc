@@ -98,9 +98,9 @@ Result<std::string> find_program(const std::string& named) {
     for (const char* place : {"", "/../bin", "/../../bin"})
       if (std::string program = folder + place + kName; is_program(program)) return program;
   if (std::string program = in_path(); !program.empty()) return program;
-  return Error{"the program whet is not beside libwhet.so (" + folder +
-                   ") and not in PATH; name it in tuner_options.program",
-               ErrorKind::not_found};
+  return Error{
+      "the program whet is not beside libwhet.so (" + folder + ") and not in PATH; name it in tuner_options.program",
+      ErrorKind::not_found};
 }
 
 Result<std::string> run_program(const std::string& program, const std::vector<std::string>& arguments) {

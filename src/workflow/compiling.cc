@@ -74,8 +74,8 @@ bool makes_archive(const CompileSettings& settings) { return settings.output.end
 Status choose_name(CompileSettings& settings) {
   if (!makes_archive(settings)) {
     if (settings.name.empty() && settings.header.empty()) return ok_status();
-    return wrong_option({fmt::format("--name and --header are of static archives, libNAME.a; the output is \"{}\"",
-                                     settings.output)});
+    return wrong_option(
+        {fmt::format("--name and --header are of static archives, libNAME.a; the output is \"{}\"", settings.output)});
   }
   if (settings.name.empty()) settings.name = name_of_archive(settings.output);
   if (is_name_of_c(settings.name)) return ok_status();
@@ -121,8 +121,8 @@ Result<CompiledModel> compile_quickly(CompileSettings& settings, Zygote& zygote,
     return wrong_option({"compile: --quick times what the record base knows, which --no-base leaves out"});
   if (!settings.model.sizes.empty())
     return wrong_option({"compile: --quick times a model for one size, which --shape gives it"});
-  WHET_TRY(QuickCompile quick, time_for_compile(settings.model, settings.where, settings.records, settings.quick,
-                                                zygote, watch.timed));
+  WHET_TRY(QuickCompile quick,
+           time_for_compile(settings.model, settings.where, settings.records, settings.quick, zygote, watch.timed));
   const Target& target = quick.place.target;
   WHET_RETURN_IF_ERROR(check_gpu_options(settings, target));
   const CompileOptions options = options_of(settings, quick.place, watch);
@@ -146,11 +146,11 @@ Result<CompiledModel> compile_as_asked(CompileSettings settings, Zygote* zygote,
   WHET_TRY(const InputFiles files, read_named_inputs(settings.model));
   const CompileOptions options = options_of(settings, *place, watch);
   if (!settings.model.sizes.empty())
-    return finished(settings, target,
-                    compile_sizes_with_records(settings.model, files, settings.records, target, settings.output, options));
+    return finished(
+        settings, target,
+        compile_sizes_with_records(settings.model, files, settings.records, target, settings.output, options));
   WHET_TRY(const FusedGraph fused, load_fused(settings.model, files, settings.records.rounding.passes()));
-  return finished(settings, target,
-                  compile_with_records(fused, settings.records, target, settings.output, options));
+  return finished(settings, target, compile_with_records(fused, settings.records, target, settings.output, options));
 }
 
 std::string name_of(TaskReport::Source source) {

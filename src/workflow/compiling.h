@@ -29,8 +29,8 @@ struct CompileSettings {
 
 /// Hears how far a compile is; both may be empty.
 struct CompileWatch {
-  std::function<void(int done, int all)> kernel;      ///< by several threads, one at a time
-  std::function<void(const TuneProgress&)> timed;      ///< after each task that `quick` timed
+  std::function<void(int done, int all)> kernel;   ///< by several threads, one at a time
+  std::function<void(const TuneProgress&)> timed;  ///< after each task that `quick` timed
 };
 
 /// A library that was written, and what it was made of.

@@ -36,7 +36,7 @@ class EventStream {
  private:
   EventStream(int fd, bool owned, std::string where);
   int fd_ = -1;
-  bool owned_ = false;  ///< closed at the end
+  bool owned_ = false;                            ///< closed at the end
   std::function<void(const std::string&)> take_;  ///< instead of a descriptor
   std::string where_;
   Status status_ = ok_status();

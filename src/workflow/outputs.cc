@@ -58,10 +58,10 @@ bool is_ptx(const FileEnds& file) { return file.first.starts_with(".version "); 
 bool is_header(const FileEnds& file) { return file.first.find("\n#ifndef WHET_HEADER_OF_") != std::string::npos; }
 
 constexpr KindOfFile kKinds[] = {
-    {FileKind::model, "compiled model", is_model},  {FileKind::records, "record file", nullptr},
-    {FileKind::page, "report of whet", is_page},    {FileKind::events, "file of whet's events", is_events},
-    {FileKind::trace, "trace of whet", is_trace},   {FileKind::tensors, ".npy or .npz file", is_tensors},
-    {FileKind::onnx, "ONNX file of whet", is_onnx}, {FileKind::ptx, "PTX file", is_ptx},
+    {FileKind::model, "compiled model", is_model},   {FileKind::records, "record file", nullptr},
+    {FileKind::page, "report of whet", is_page},     {FileKind::events, "file of whet's events", is_events},
+    {FileKind::trace, "trace of whet", is_trace},    {FileKind::tensors, ".npy or .npz file", is_tensors},
+    {FileKind::onnx, "ONNX file of whet", is_onnx},  {FileKind::ptx, "PTX file", is_ptx},
     {FileKind::header, "header of whet", is_header},
 };
 

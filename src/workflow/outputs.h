@@ -18,7 +18,7 @@ enum class FileKind : std::uint8_t {
   tensors,  ///< .npy or .npz
   onnx,     ///< a network of the zoo
   ptx,
-  header,   ///< of C, for an archive
+  header,  ///< of C, for an archive
 };
 
 /// A file that a command will write.

@@ -25,7 +25,8 @@ int main(int argc, char** argv) {
   *(void**)&table = dlsym(library, "whet_tuner_v1");
   if (table == NULL) return failed("no table of functions");
   whet = table();
-  if (whet->tuner_create(NULL, &tuner, &error) != 0 || whet->problem_load(tuner, argv[2], NULL, &problem, &error) != 0 ||
+  if (whet->tuner_create(NULL, &tuner, &error) != 0 ||
+      whet->problem_load(tuner, argv[2], NULL, &problem, &error) != 0 ||
       whet->problem_tasks(problem, &text, &error) != 0)
     return failed(error.message);
   printf("%d bytes about tasks\n", (int)text.size);

@@ -102,8 +102,8 @@ Status write_archive(std::string_view runtime, const std::vector<std::string>& o
   const std::string first = scratch + "/runtime.o", joined = scratch + "/joined.o";
   WHET_RETURN_IF_ERROR(write_file(first, runtime));
   // Groups are merged by the names of their functions, which archives of other versions have too.
-  std::vector<std::string> command = {"ld.lld", "-r", "--force-group-allocation", "--threads=" + std::to_string(threads),
-                                      "-o",     "-",  first};
+  std::vector<std::string> command = {
+      "ld.lld", "-r", "--force-group-allocation", "--threads=" + std::to_string(threads), "-o", "-", first};
   command.insert(command.end(), objects.begin(), objects.end());
   const int file = open(joined.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (file < 0) return Error{"cannot write \"" + joined + "\": " + std::strerror(errno), ErrorKind::io};
@@ -121,11 +121,16 @@ std::string c_header(const std::string& name, const ModelPlan& plan, bool severa
                      in_comment(plan.compiler) + ": link with its archive.\n" + list_of("in", plan.inputs) +
                      list_of("out", plan.outputs);
   if (several_sizes) text += " * These are the usual sizes: session_set_shapes sets others.\n";
-  text += " */\n#ifndef " + guard + "\n#define " + guard + "\n\n#include \"whet/model.h\"\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n" +
+  text += " */\n#ifndef " + guard + "\n#define " + guard +
+          "\n\n#include \"whet/model.h\"\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n" +
           "/** The model's table of functions. */\nconst whet_api* " + table_of(name) + "(void);\n\n" +
           "/** Opens the model, and a session of it: 0, or -1 and a sentence. */\n"
-          "static inline int " + name + "_open(whet_model** model, whet_session** session, whet_error* error) {\n"
-          "  const whet_api* const whet = " + table_of(name) + "();\n"
+          "static inline int " +
+          name +
+          "_open(whet_model** model, whet_session** session, whet_error* error) {\n"
+          "  const whet_api* const whet = " +
+          table_of(name) +
+          "();\n"
           "  if (whet->model_open(NULL, model, error) != 0) return -1;\n"
           "  if (whet->session_create(*model, NULL, session, error) == 0) return 0;\n"
           "  whet->model_close(*model);\n"
@@ -135,17 +140,22 @@ std::string c_header(const std::string& name, const ModelPlan& plan, bool severa
     for (std::size_t i = 0; i < plan.inputs.size(); ++i) {
       const std::string number = std::to_string(i);
       parameters += "const " + std::string(c_type(plan.inputs[i].dtype)) + "* in" + number + ", ";
-      calls += "  if (whet->session_set_input(session, " + number + ", in" + number + ", NULL, error) != 0) return -1;\n";
+      calls +=
+          "  if (whet->session_set_input(session, " + number + ", in" + number + ", NULL, error) != 0) return -1;\n";
     }
     for (std::size_t i = 0; i < plan.outputs.size(); ++i) {
       const std::string number = std::to_string(i);
       parameters += std::string(c_type(plan.outputs[i].dtype)) + "* out" + number + ", ";
       calls += "  if (whet->session_bind_output(session, " + number + ", out" + number + ", error) != 0) return -1;\n";
     }
-    text += "\n/** One inference: 0, or -1 and a sentence. Tensors are contiguous and row-major; those that are 64-byte aligned are not copied. */\n"
-            "static inline int " + name + "_run(whet_session* session, " + parameters + "whet_error* error) {\n"
-            "  const whet_api* const whet = " + table_of(name) + "();\n" + calls +
-            "  return whet->session_run(session, error);\n}\n";
+    text +=
+        "\n/** One inference: 0, or -1 and a sentence. Tensors are contiguous and row-major; those that are 64-byte "
+        "aligned are not copied. */\n"
+        "static inline int " +
+        name + "_run(whet_session* session, " + parameters +
+        "whet_error* error) {\n"
+        "  const whet_api* const whet = " +
+        table_of(name) + "();\n" + calls + "  return whet->session_run(session, error);\n}\n";
   }
   return text + "\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n";
 }

@@ -19,7 +19,8 @@ ModelPlan plan_of(const std::string& name) {
 }
 
 TEST(HeaderOfAnArchive, NamesTensorsAndTypesTheirMemory) {
-  EXPECT_EQ(c_header("net", plan_of("a net"), false), R"(/* a net for "cpu -mcpu=x86-64 -threads=2", by whet 1: link with its archive.
+  EXPECT_EQ(c_header("net", plan_of("a net"), false),
+            R"(/* a net for "cpu -mcpu=x86-64 -threads=2", by whet 1: link with its archive.
  *   in0  x  f32[1x8]
  *   in1  mask  bool[8]
  *   out0  y  i64[]

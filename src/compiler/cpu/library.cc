@@ -74,8 +74,7 @@ Status write_cpu_library(AssembledLibrary& library, const std::vector<CompiledTa
   }
   WHET_TRY(std::string weights, weights_in_code(library.weights));
   WHET_RETURN_IF_ERROR(write("image", image_object_with(machine.elf, plan, symbols, std::move(weights))));
-  WHET_RETURN_IF_ERROR(
-      write_archive(machine.runtime, objects, options.archive, output, scratch.path(), threads));
+  WHET_RETURN_IF_ERROR(write_archive(machine.runtime, objects, options.archive, output, scratch.path(), threads));
   if (options.header.empty()) return ok_status();
   const AssembledModel& usual = library.variants[library.usual];
   return write_file(options.header, c_header(options.archive, usual.plan, !library.sizes.empty()));
