@@ -5,7 +5,7 @@ find_path(WHET_LLVM_INCLUDE llvm/IR/IRBuilder.h HINTS ${WHET_LLVM_DIR}/include R
 find_library(WHET_LLVM_SHARED LLVM-19 HINTS ${WHET_LLVM_DIR}/lib REQUIRED)
 
 # The archives of three code generators and of what the linker's library needs; no_targets.cc stands for the rest. "": they are not installed.
-execute_process(COMMAND ${WHET_LLVM_DIR}/bin/llvm-config --link-static --libfiles x86 aarch64 nvptx lto option windowsdriver windowsmanifest
+execute_process(COMMAND ${WHET_LLVM_DIR}/bin/llvm-config --link-static --libfiles x86 aarch64 nvptx lto objcopy option windowsdriver windowsmanifest
                 OUTPUT_VARIABLE WHET_LLVM_ARCHIVES OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
 separate_arguments(WHET_LLVM_ARCHIVES)
 list(FILTER WHET_LLVM_ARCHIVES EXCLUDE REGEX "Polly")

@@ -154,11 +154,16 @@ def program_deb(staged, work, output, fast):
 
 
 def headers_deb(build, work, output, fast):
+    """With libwhet.so, which finds the libraries of the package whet, and its program as /usr/bin/whet."""
     tree = work / "headers"
     run("cmake", "--install", build, "--component", "dev", "--prefix", tree / "usr")
+    library = tree / "usr/lib/libwhet.so"
+    run("strip", "--strip-unneeded", library)
+    run("patchelf", "--set-rpath", "$ORIGIN/whet/lib", library)
     (tree / "usr/share/doc/libwhet-dev").mkdir(parents=True)
     shutil.copy(ROOT / "LICENSE", tree / "usr/share/doc/libwhet-dev/copyright")
-    return deb("libwhet-dev", "all", tree, output, "", "headers and a CMake package for programs that run models which whet compiled\n Nothing is linked.", fast)
+    return deb("libwhet-dev", "amd64", tree, output, f"whet (= {VERSION}), libc6 (>= 2.36)",
+               "headers, libwhet.so and a CMake package for programs that run models which whet compiled, or tune them\n whet::model links nothing, whet::tuner links libwhet.so.", fast)
 
 
 def archive(staged, output, fast):
@@ -185,7 +190,7 @@ def main():
             skip(f"{tool} is missing; scripts/bootstrap --all installs it")
     if build == ROOT / "build/release":
         run("cmake", "--preset", "release", cwd=ROOT)
-    run("cmake", "--build", build, "--target", "whet", "whet-agent")
+    run("cmake", "--build", build, "--target", "whet", "whet-agent", "whet_shared")
     bases = record_bases()
     output = options.output.resolve()
     output.mkdir(parents=True, exist_ok=True)

@@ -606,6 +606,72 @@ CMAKE
   expect 0 "" cmake -S consumer -B consumer/build -DCMAKE_PREFIX_PATH="$work/installed"
   expect 0 "" cmake --build consumer/build
   expect 0 "in all, the fastest of 3 runs" consumer/build/consumer model.so 3
+  # The same for who tunes: the library finds the program in the bin beside its folder.
+  mkdir tuner
+  cp "$source/examples/tune_model.cc" tuner/main.cc
+  cat > tuner/CMakeLists.txt << 'CMAKE'
+cmake_minimum_required(VERSION 3.25)
+project(tuner CXX)
+set(CMAKE_CXX_STANDARD 17)
+find_package(whet REQUIRED)
+add_executable(tuner main.cc)
+target_link_libraries(tuner PRIVATE whet::tuner)
+CMAKE
+  expect 0 "" cmake -S tuner -B tuner/build -DCMAKE_PREFIX_PATH="$work/installed"
+  expect 0 "" cmake --build tuner/build
+  expect 0 "ms are hoped for" tuner/build/tuner zoo:mlp tuned.so 1
+  expect 0 "in all, the fastest of 3 runs" consumer/build/consumer tuned.so 3
+}
+
+# Two archives in one program answer as the libraries do.
+case_archives() {
+  expect 0 "calls whet_one_v1" "$whet" compile zoo:mlp -o libone.a --header one.h
+  expect 0 '"symbol": "whet_other_v1"' "$whet" compile zoo:mlp --seed 7 --batch 2 -o lib2.a --name other --header other.h --json
+  expect 0 "" "$whet" compile zoo:mlp -o one.so
+  expect 0 "" "$whet" compile zoo:mlp --seed 7 --batch 2 -o other.so
+  cat > main.c << 'C'
+#define _GNU_SOURCE
+#include <stdio.h>
+#include "one.h"
+#include "other.h"
+
+static int differs(const char* path, const float* in, const float* out, size_t bytes) {
+  whet_library library;
+  whet_error error;
+  whet_model* model;
+  whet_session* session;
+  if (whet_library_open(path, 0, &library, &error) != 0 || library.api->model_open(NULL, &model, &error) != 0 ||
+      library.api->session_create(model, NULL, &session, &error) != 0 ||
+      library.api->session_set_input(session, 0, in, NULL, &error) != 0 || library.api->session_run(session, &error) != 0)
+    return puts(error.message), 1;
+  return memcmp(library.api->session_output(session, 0), out, bytes) != 0;
+}
+
+int main(void) {
+  static float in[2 * 784], one_out[10], other_out[20];
+  whet_model *one, *other;
+  whet_session *one_session, *other_session;
+  whet_error error;
+  int i;
+  for (i = 0; i < 2 * 784; ++i) in[i] = (float)(i % 17) / 17;
+  if (one_open(&one, &one_session, &error) != 0 || other_open(&other, &other_session, &error) != 0 ||
+      one_run(one_session, in, one_out, &error) != 0 || other_run(other_session, in, other_out, &error) != 0)
+    return puts(error.message), 1;
+  if (differs("one.so", in, one_out, sizeof one_out) || differs("other.so", in, other_out, sizeof other_out)) return puts("differs"), 1;
+  return puts("both answer as the libraries"), 0;
+}
+C
+  expect 0 "" cc -std=c99 -Wall -Werror -I"$source/include" main.c libone.a lib2.a -ldl -o main
+  expect 0 "both answer as the libraries" ./main
+  expect 0 "" cc -std=c99 -I"$source/include" -Wl,--gc-sections main.c lib2.a libone.a -ldl -o small
+  expect 0 "both answer as the libraries" ./small
+  [ "$(nm --defined-only -g libone.a | grep -c ' [A-Z] ')" -eq 1 ] || { nm -g libone.a; die "an archive shows more than one symbol"; }
+  expect 0 "calls whet_one_v1" "$whet" compile zoo:mlp -o libone.a --header one.h
+  refuse 2 "--name is \"2\"; expected a name of C" "$whet" compile zoo:mlp -o lib2.a
+  refuse 2 "--name and --header are of static archives" "$whet" compile zoo:mlp -o m.so --name m
+  refuse 2 "static archives are for processors" "$whet" compile zoo:mlp --target "cuda -model=h100" -o libm.a
+  printf '!<arch>\n' > libmine.a
+  refuse 1 "which is there and is no compiled model" "$whet" compile zoo:mlp -o libmine.a
 }
 
 case_resume() {

@@ -270,7 +270,7 @@ class Options(InAFolder):
                 "serve": whet.LabOptions}
     ELSEWHERE = {"help", "json", "quiet", "verbose", "events",  # Python has them as values, bars and callbacks
                  "quick", "shape", "sizes", "target", "minutes", "seconds", "trials", "device", "records", "output", "model",
-                 "origin"}  # parameters of the functions
+                 "origin", "name", "header"}  # parameters of the functions
 
     @staticmethod
     def of_help(command):
@@ -309,6 +309,7 @@ class Options(InAFolder):
         for function, options, more in [
                 (whet.Model.tune, whet.TuneOptions, {"minutes", "seconds", "trials", "records", "target", "devices", "on_progress", "progress"}),
                 (whet.Model.compile, whet.CompileOptions, {"output", "records", "target", "quick", "devices", "sizes"}),
+                (whet.Model.archive, whet.CompileOptions, {"output", "name", "header", "records", "target"}),
                 (whet.Model.report, whet.ReportOptions, {"output", "records", "target"}),
                 (whet.Model.lab, whet.LabOptions, {"records", "target"}),
                 (whet.Model.repro, whet.ReproOptions, {"records", "target", "devices", "seconds"}),
@@ -802,6 +803,20 @@ class Libraries(InAFolder):
         ended = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
         self.assertTrue(ended.stdout.startswith(os.getcwd()))
         self.assertEqual((os.listdir("."), ended.stderr), ([], ""))
+
+
+class Archives(InAFolder):
+    def test_are_linked_and_not_opened(self):
+        model = whet.load("zoo:mlp")
+        self.assertEqual(model.archive("libnet.a", header="net.h"), Path("libnet.a"))
+        self.assertTrue(Path("libnet.a").read_bytes().startswith(b"!<arch>\n"))
+        self.assertIn("const whet_api* whet_net_v1(void);", Path("net.h").read_text())
+        with self.assertRaisesRegex(whet.UsageError, "Model.archive makes one"):
+            model.compile("libnet.a")
+        with self.assertRaisesRegex(whet.UsageError, "expected libNAME.a"):
+            model.archive("net.so")
+        with self.assertRaisesRegex(whet.UsageError, 'expected a name of C'):
+            model.archive("libnet.a", name="a-b")
 
 
 class Records(InAFolder):

@@ -227,6 +227,8 @@ class Model:
         >>> whet.load("zoo:mlp").compile().inputs
         (Tensor(data: float32[1, 784]),)
         """
+        if output is not None and str(output).endswith(".a"):
+            raise UsageError("compile opens what it makes, and an archive is linked; Model.archive makes one")
         folder = program.Folder() if output is None else None
         library = str(folder.path / "model.so") if folder else program.file(output, "the library")
         of_tune = None if records is None else program.file(records, "records")
@@ -234,6 +236,24 @@ class Model:
         named: Dict[str, object] = {"output": library, "records": of_tune, "device": devices, "sizes": _sizes(sizes), **options}
         program.run("compile", *self._words(target, named), *timed, "-q")
         return Compiled(library, folder)
+
+    @shown(CompileOptions)
+    def archive(self, output: PathLike, name: Optional[str] = None, header: Optional[PathLike] = None,
+                records: Optional[PathLike] = None, target: Optional[str] = None, **options: Unpack[CompileOptions]) -> Path:
+        """Makes a static archive of the model and its best records, for a program in C or C++, and returns its path.
+
+        output   "libNAME.a"
+        name     in C: the archive exports whet_NAME_v1; None: that of the file
+        header   a C header to write too
+        records  of `tune`, as for `compile`
+        """
+        archive = program.file(output, "the archive")
+        if not archive.endswith(".a"):
+            raise UsageError(f"archive: the output is {archive!r}; expected libNAME.a")
+        named: Dict[str, object] = {"output": archive, "name": name, "header": None if header is None else program.file(header, "the header"),
+                                    "records": None if records is None else program.file(records, "records"), **options}
+        program.run("compile", *self._words(target, named), "-q")
+        return Path(archive)
 
     @shown(ReportOptions)
     def report(self, output: PathLike, records: Optional[PathLike] = None, target: Optional[str] = None,

@@ -177,12 +177,6 @@ void add_options(Arguments& arguments, RunnableOptions& options) {
   arguments.flag("--map-weights", options.map_weights, "Use the weights in the mapped file, which processes share");
 }
 
-Status check_repeat(const TuneSettings& settings, const std::string& command) {
-  if (settings.repeat > 0 || (settings.number == 0 && settings.min_repeat_ms == 0)) return ok_status();
-  return Error{command + ": --number and --min-repeat-ms count only with --repeat; give --repeat too",
-               ErrorKind::wrong_use};
-}
-
 void add_measuring(Arguments& arguments, TuneSettings& settings) {
   const auto group = arguments.group("How candidates are measured");
   arguments.choice(

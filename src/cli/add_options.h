@@ -42,8 +42,6 @@ void add_options(Arguments&, RoundingOptions&, const std::string& what);
 void add_precision(Arguments&, RoundingOptions&, const std::string& meaning);
 /// How candidates are measured: --cache, --repeat, --builders, the limits of time.
 void add_measuring(Arguments&, TuneSettings&);
-/// What they cannot be together.
-Status check_repeat(const TuneSettings&, const std::string& command);
 void add_options(Arguments&, BaseOptions&);
 void add_options(Arguments&, RecordOptions&);
 void add_options(Arguments&, RunnableOptions&);

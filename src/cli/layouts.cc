@@ -2,12 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "base/counted.h"
 #include "cli/table.h"
 #include "plan/tried.h"
 #include "workflow/kernels_text.h"
+#include "workflow/layouts.h"
 
 namespace whet {
 namespace {
@@ -27,21 +26,7 @@ void LayoutOptions::add_to(Arguments& arguments) {
 }
 
 Result<AlternativeOptions> LayoutOptions::alternatives(const Target& target) const {
-  AlternativeOptions options;
-  options.covers = covers == "search";
-  for (std::size_t at = 0; at <= layouts.size();) {
-    const std::size_t end = std::min(layouts.find(',', at), layouts.size());
-    const std::string word = layouts.substr(at, end - at);
-    const std::optional<ActivationLayout> form = parse_activation_layout(word);
-    if (!form && word != "search")
-      return Error{fmt::format("--layouts has \"{}\"; expected search, nhwc, nchw or blocks like nchw16c", word)};
-    if (form) options.padded.push_back(*form);
-    for (ActivationLayout one : form ? std::vector{*form} : forms_for(target))
-      if (one != kChannelsLast && std::find(options.forms.begin(), options.forms.end(), one) == options.forms.end())
-        options.forms.push_back(one);
-    at = end + 1;
-  }
-  return options;
+  return parse_alternatives(layouts, covers, target);
 }
 
 std::string stored_text(const Alternative& alternative) {

@@ -60,6 +60,9 @@ struct CompileOptions {
   bool cubin = false;     ///< for a GPU: the library also has machine code, which opens without the driver's compiler
   /// For a library that is only timed: its large weights are made up, and need not travel to a device elsewhere. Its answers are wrong.
   bool made_weights = false;
+  /// For a CPU: the output is a static archive that exports whet_NAME_v1 for this name of C. "": a shared library.
+  std::string archive;
+  std::string header;  ///< of an archive: also a C header at this path; "": none
   PackedConstants* packed = nullptr;  ///< of other compiles of the same graph (compiler/packing.h); null: none
   std::string name;                   ///< the model's, for people; "": the graph's
   std::string compiler = "whet " + version();

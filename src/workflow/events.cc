@@ -41,9 +41,12 @@ double to_ms(double seconds) { return seconds * 1e3; }
 
 EventStream::EventStream(int fd, bool owned, std::string where)
     : fd_(fd), owned_(owned), where_(std::move(where)), start_(std::chrono::steady_clock::now()) {}
+EventStream::EventStream(std::function<void(const std::string&)> take)
+    : take_(std::move(take)), start_(std::chrono::steady_clock::now()) {}
 EventStream::EventStream(EventStream&& other) noexcept
     : fd_(std::exchange(other.fd_, -1)),
       owned_(other.owned_),
+      take_(std::move(other.take_)),
       where_(std::move(other.where_)),
       status_(std::move(other.status_)),
       start_(other.start_) {}
@@ -73,6 +76,7 @@ void EventStream::write(const std::string& name, const Json& members) {
   const std::chrono::duration<double> since = std::chrono::steady_clock::now() - start_;
   Json line = Json::object().set("v", kEventsVersion).set("event", name).set("t", since.count());
   for (const auto& [key, value] : members.members()) line.set(key, value);
+  if (take_) return take_(dump(line));
   if (!write_all(fd_, dump(line) + "\n"))
     status_ = Error{fmt::format("--events: {} cannot be written: {}", where_, std::strerror(errno)), ErrorKind::io};
 }

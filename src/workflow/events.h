@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -20,6 +21,8 @@ class EventStream {
  public:
   ///   where  the number of an open file descriptor, or the path of a file, which is made anew
   static Result<EventStream> open(const std::string& where);
+  /// One that gives each line, without its newline, to a function.
+  explicit EventStream(std::function<void(const std::string&)> take);
 
   EventStream(EventStream&&) noexcept;
   EventStream& operator=(EventStream&&) = delete;
@@ -32,8 +35,9 @@ class EventStream {
 
  private:
   EventStream(int fd, bool owned, std::string where);
-  int fd_;
-  bool owned_;  ///< closed at the end
+  int fd_ = -1;
+  bool owned_ = false;                            ///< closed at the end
+  std::function<void(const std::string&)> take_;  ///< instead of a descriptor
   std::string where_;
   Status status_ = ok_status();
   std::mutex writing_;  ///< notes come from other threads, too

@@ -32,7 +32,10 @@ struct KindOfFile {
   bool (*is)(const FileEnds&);  ///< null: the room that opens it tells
 };
 
-bool is_model(const FileEnds& file) { return file.last.starts_with("whet.so\n"); }
+bool is_model(const FileEnds& file) {
+  return file.last.starts_with("whet.so\n") ||
+         (file.first.starts_with("!<arch>\n") && file.first.find("whet.o/ ") != std::string::npos);
+}
 bool is_page(const FileEnds& file) {
   return file.first.starts_with("<!DOCTYPE html>") && file.first.find("<title>whet: ") != std::string::npos;
 }
@@ -52,11 +55,14 @@ bool is_onnx(const FileEnds& file) {
 }
 bool is_ptx(const FileEnds& file) { return file.first.starts_with(".version "); }
 
+bool is_header(const FileEnds& file) { return file.first.find("\n#ifndef WHET_HEADER_OF_") != std::string::npos; }
+
 constexpr KindOfFile kKinds[] = {
-    {FileKind::model, "compiled model", is_model},  {FileKind::records, "record file", nullptr},
-    {FileKind::page, "report of whet", is_page},    {FileKind::events, "file of whet's events", is_events},
-    {FileKind::trace, "trace of whet", is_trace},   {FileKind::tensors, ".npy or .npz file", is_tensors},
-    {FileKind::onnx, "ONNX file of whet", is_onnx}, {FileKind::ptx, "PTX file", is_ptx},
+    {FileKind::model, "compiled model", is_model},   {FileKind::records, "record file", nullptr},
+    {FileKind::page, "report of whet", is_page},     {FileKind::events, "file of whet's events", is_events},
+    {FileKind::trace, "trace of whet", is_trace},    {FileKind::tensors, ".npy or .npz file", is_tensors},
+    {FileKind::onnx, "ONNX file of whet", is_onnx},  {FileKind::ptx, "PTX file", is_ptx},
+    {FileKind::header, "header of whet", is_header},
 };
 
 /// Up to `most` bytes from `at`.

@@ -233,11 +233,7 @@ MeasureTask TaskServer::measure_task(const Task& task) const {
   return {task.key, task.name, task.dag, target_, task.within};
 }
 
-Result<Json> TaskServer::tasks(const Json& /*request*/) {
-  Json list = Json::array();
-  for (std::size_t id = 0; id < tasks_.size(); ++id) list.add(json_of(tasks_[id], static_cast<std::int64_t>(id)));
-  return Json::object().set("tasks", std::move(list));
-}
+Result<Json> TaskServer::tasks(const Json& /*request*/) { return tasks_json(tasks_); }
 
 Result<Json> TaskServer::define(const Json& request) {
   const Json &text = request["dag"], &name = request["name"];
@@ -445,20 +441,39 @@ Status serve_lines(TaskServer& server, int input, int output, const std::functio
   return ok_status();
 }
 
-Status serve(const TuneSettings& settings, Zygote& zygote, int input, int output, const std::function<void()>& ready) {
-  WHET_TRY(Workplace work, make_workplace(settings, zygote));
-  if (!work.prepared.files.unnamed.empty()) return unnamed_value();
-  WHET_TRY(RecordFile file, open_records(settings, work.prepared, work.devices));
-  for (const std::string& note : record_notes(work.prepared, file)) tell(settings.where.tell, note);
+Json tasks_json(const std::vector<Task>& tasks) {
+  Json list = Json::array();
+  for (std::size_t id = 0; id < tasks.size(); ++id) list.add(json_of(tasks[id], static_cast<std::int64_t>(id)));
+  return Json::object().set("tasks", std::move(list));
+}
+
+Result<std::unique_ptr<ServedTasks>> ServedTasks::start(const TuneSettings& settings, Zygote& zygote) {
+  std::unique_ptr<ServedTasks> served(new ServedTasks);
+  WHET_TRY(served->work_, make_workplace(settings, zygote));
+  const Prepared& prepared = served->work_.prepared;
+  if (!prepared.files.unnamed.empty()) return unnamed_value();
+  WHET_TRY(RecordFile file, open_records(settings, prepared, served->work_.devices));
+  served->file_.emplace(std::move(file));
+  for (const std::string& note : record_notes(prepared, *served->file_)) tell(settings.where.tell, note);
   std::vector<Device*> devices;
-  for (const auto& device : work.devices) devices.push_back(device.get());
-  BuilderPool builders(zygote, settings.builders, {.timeout = settings.build_timeout});
-  DeviceMeasurer measurer(builders, devices, measure_options(settings, work.prepared));
-  WHET_RETURN_IF_ERROR(calibrate(settings, work.prepared, measurer));
-  TaskServer server(work.prepared.tasks, work.prepared.place.target, settings.rounding.schedules(), settings.model.seed,
-                    measurer, file, work.prepared.base);
+  for (const auto& device : served->work_.devices) devices.push_back(device.get());
+  served->builders_.emplace(zygote, settings.builders, BuilderLimits{.timeout = settings.build_timeout});
+  served->measurer_.emplace(*served->builders_, devices, measure_options(settings, prepared));
+  WHET_RETURN_IF_ERROR(calibrate(settings, prepared, *served->measurer_));
+  served->server_.emplace(prepared.tasks, prepared.place.target, settings.rounding.schedules(), settings.model.seed,
+                          *served->measurer_, *served->file_, prepared.base);
+  return served;
+}
+
+Status ServedTasks::read_records(const TuneSettings& settings) {
+  WHET_TRY(*file_, open_records(settings, work_.prepared, work_.devices));
+  return ok_status();
+}
+
+Status serve(const TuneSettings& settings, Zygote& zygote, int input, int output, const std::function<void()>& ready) {
+  WHET_TRY(const std::unique_ptr<ServedTasks> served, ServedTasks::start(settings, zygote));
   ready();
-  return serve_lines(server, input, output, settings.where.interrupted);
+  return serve_lines(served->server(), input, output, settings.where.interrupted);
 }
 
 }  // namespace whet

@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -71,6 +72,29 @@ class TaskServer {
   RecordFile& file_;
   std::shared_ptr<const RecordBase> base_;
   std::map<std::int64_t, DesignSpace> spaces_;  ///< by the task's number
+};
+
+/// The tasks of a list as `tasks` answers them: an object with `tasks`.
+Json tasks_json(const std::vector<Task>&);
+
+/// A model that was prepared as a run of the tuner does it, with its devices, builders and record file, and the server of its tasks.
+class ServedTasks {
+ public:
+  /// The zygote lives longer. An error where the model, a device or the record file cannot be had.
+  static Result<std::unique_ptr<ServedTasks>> start(const TuneSettings&, Zygote&);
+  TaskServer& server() { return *server_; }
+  const Prepared& prepared() const { return work_.prepared; }
+  /// Takes in what others appended since, or another record file, which the settings name.
+  Status read_records(const TuneSettings&);
+
+ private:
+  ServedTasks() = default;
+
+  Workplace work_;
+  std::optional<RecordFile> file_;
+  std::optional<BuilderPool> builders_;
+  std::optional<DeviceMeasurer> measurer_;
+  std::optional<TaskServer> server_;
 };
 
 /// Serves line by line until the input ends or `interrupted` (may be empty) turns true. An error: what cannot be written.

@@ -136,6 +136,12 @@ Status check_devices(const MeasuringOptions& options, const std::vector<DeviceNa
 
 }  // namespace
 
+Status check_repeat(const TuneSettings& settings, const std::string& command) {
+  if (settings.repeat > 0 || (settings.number == 0 && settings.min_repeat_ms == 0)) return ok_status();
+  return Error{command + ": --number and --min-repeat-ms count only with --repeat; give --repeat too",
+               ErrorKind::wrong_use};
+}
+
 bool is_remote(const Prepared& prepared) { return prepared.devices.front().is_remote(); }
 
 MeasureOptions measure_options(const TuneSettings& settings, const Prepared& prepared) {

@@ -46,6 +46,9 @@ struct TuneSettings {
   std::function<Result<AlternativeOptions>(const Target&)> alternatives;
 };
 
+/// What the options of measuring cannot be together.
+Status check_repeat(const TuneSettings&, const std::string& command);
+
 /// A model, cut into tasks for the devices that measure them.
 struct Prepared {
   TargetOnCores place;

@@ -2,7 +2,9 @@
 
 #include <elf.h>
 
+#include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/arithmetic.h"
 #include "runtime/model.h"
@@ -77,6 +79,11 @@ class ObjectWriter {
     return first_global() + 1 + object_.functions.size();  // the start of the library
   }
 
+  bool points_to_weights() const {
+    return std::ranges::any_of(object_.pointers,
+                               [](const ImagePointer& pointer) { return pointer.to == ImagePointer::To::weights; });
+  }
+
   Section& add(const char* name, std::uint32_t type, std::uint64_t flags, std::string bytes) {
     Section s{name, {}, std::move(bytes)};
     s.header.sh_type = type;
@@ -115,7 +122,7 @@ class ObjectWriter {
       append(table, symbol(add_string(strings, name), ELF64_ST_INFO(STB_GLOBAL, STT_NOTYPE), STV_HIDDEN, SHN_UNDEF));
     };
     for (const std::string& function : object_.functions) append_undefined(function);
-    append_undefined("__ehdr_start");  // the linker's name for the start of the library
+    if (points_to_weights()) append_undefined("__ehdr_start");  // the linker's name for the start of the library
     Elf64_Shdr& header = add(".symtab", SHT_SYMTAB, 0, std::move(table)).header;
     header.sh_link = symbols_ + 1u;
     header.sh_info = static_cast<std::uint32_t>(first_global());
@@ -166,22 +173,42 @@ std::string write_object(const ModelObject& object, std::uint16_t machine) {
   return ObjectWriter(object, machine).write();
 }
 
-std::string image_object(std::uint16_t machine, std::string_view plan, const std::vector<std::string>& symbols,
-                         std::uint64_t weights_bytes) {
+namespace {
+
+/// The struct without its pointer to the weights.
+ModelObject object_of_image(ModelImage image, std::string_view plan, const std::vector<std::string>& symbols) {
   using To = ImagePointer::To;
-  ModelImage image{};
   image.plan_bytes = plan.size();
-  image.weights_bytes = weights_bytes;
-  image.file_backed = 1;
   ModelObject object{"whet_image", "", {std::string(plan)}, symbols, {}};
   append(object.image, image);
   object.pointers = {{To::part, offsetof(ModelImage, plan)},
-                     {To::image, offsetof(ModelImage, entries), 0, sizeof(ModelImage)},
-                     {To::weights, offsetof(ModelImage, weights)}};
+                     {To::image, offsetof(ModelImage, entries), 0, sizeof(ModelImage)}};
   for (std::size_t k = 0; k < symbols.size(); ++k) {
     object.pointers.push_back({To::function, object.image.size(), k});
     append(object.image, std::uint64_t{0});
   }
+  return object;
+}
+
+}  // namespace
+
+std::string image_object(std::uint16_t machine, std::string_view plan, const std::vector<std::string>& symbols,
+                         std::uint64_t weights_bytes) {
+  ModelImage image{};
+  image.weights_bytes = weights_bytes;
+  image.file_backed = 1;
+  ModelObject object = object_of_image(image, plan, symbols);
+  object.pointers.push_back({ImagePointer::To::weights, offsetof(ModelImage, weights)});
+  return write_object(object, machine);
+}
+
+std::string image_object_with(std::uint16_t machine, std::string_view plan, const std::vector<std::string>& symbols,
+                              std::string weights) {
+  ModelImage image{};
+  image.weights_bytes = weights.size();  // of a program that may not lie in a file: none is dropped
+  ModelObject object = object_of_image(image, plan, symbols);
+  object.pointers.push_back({ImagePointer::To::part, offsetof(ModelImage, weights), object.parts.size()});
+  object.parts.push_back(std::move(weights));
   return write_object(object, machine);
 }
 

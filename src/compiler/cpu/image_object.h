@@ -41,5 +41,8 @@ std::string write_object(const ModelObject&, std::uint16_t machine);
 /// in the order of the plan's entries) and `weights_bytes` of weights.
 std::string image_object(std::uint16_t machine, std::string_view plan, const std::vector<std::string>& symbols,
                          std::uint64_t weights_bytes);
+/// The same with the weights in it.
+std::string image_object_with(std::uint16_t machine, std::string_view plan, const std::vector<std::string>& symbols,
+                              std::string weights);
 
 }  // namespace whet

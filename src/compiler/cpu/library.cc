@@ -1,16 +1,21 @@
 #include "compiler/cpu/library.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <utility>
 
+#include "compiler/cpu/archive.h"
 #include "compiler/cpu/image_object.h"
 #include "compiler/cpu/link.h"
 #include "compiler/cpu/required_isa.h"
 #include "compiler/scratch.h"
 #include "runtime/cpu/embedded_aarch64.h"
 #include "runtime/embedded.h"
+#include "tensor_files/file.h"
 
 namespace whet {
 namespace {
@@ -26,6 +31,19 @@ Result<Machine> machine_of(const Target& target) {
   if (!aarch64_runtime_object().empty()) return Machine{kElfAArch64, aarch64_runtime_object()};
   return Error{"this whet writes no libraries for " + to_string(target) +
                ": clang 19 or Debian's cross packages for arm64 were missing when it was built (scripts/bootstrap)"};
+}
+
+/// The weights as an object has them: code reaches 2 GB, some of them its own.
+Result<std::string> weights_in_code(const WeightTable& weights) {
+  constexpr std::uint64_t kMostBytes = 1'500'000'000;
+  if (weights.bytes() > kMostBytes)
+    return Error{fmt::format("the archive's weights are {:.1f} GB, and a program's code can address 1.5 GB of them; "
+                             "compile a library (.so)",
+                             static_cast<double>(weights.bytes()) / 1e9),
+                 ErrorKind::limit};
+  std::string bytes(weights.bytes(), '\0');
+  for (const WeightPiece& piece : weights.pieces()) std::memcpy(bytes.data() + piece.offset, piece.data, piece.bytes);
+  return bytes;
 }
 
 }  // namespace
@@ -49,8 +67,17 @@ Status write_cpu_library(AssembledLibrary& library, const std::vector<CompiledTa
     WHET_RETURN_IF_ERROR(write(symbols.back(), task.kernel.code));
   }
   const std::string plan = stored_plan(library);
-  WHET_RETURN_IF_ERROR(write("image", image_object(machine.elf, plan, symbols, library.weights.bytes())));
-  return link_model(machine.runtime, objects, library.weights, output, scratch.path(), std::max(1, options.jobs));
+  const int threads = std::max(1, options.jobs);
+  if (options.archive.empty()) {
+    WHET_RETURN_IF_ERROR(write("image", image_object(machine.elf, plan, symbols, library.weights.bytes())));
+    return link_model(machine.runtime, objects, library.weights, output, scratch.path(), threads);
+  }
+  WHET_TRY(std::string weights, weights_in_code(library.weights));
+  WHET_RETURN_IF_ERROR(write("image", image_object_with(machine.elf, plan, symbols, std::move(weights))));
+  WHET_RETURN_IF_ERROR(write_archive(machine.runtime, objects, options.archive, output, scratch.path(), threads));
+  if (options.header.empty()) return ok_status();
+  const AssembledModel& usual = library.variants[library.usual];
+  return write_file(options.header, c_header(options.archive, usual.plan, !library.sizes.empty()));
 }
 
 }  // namespace whet

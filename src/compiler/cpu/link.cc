@@ -50,28 +50,6 @@ std::string read_all(int file) {
   }
 }
 
-Status run_linker(const std::vector<std::string>& command, int library, const std::string& output) {
-  std::vector<const char*> arguments;
-  for (const std::string& word : command) arguments.push_back(word.c_str());
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return Error{std::string("cannot start the linker: ") + std::strerror(errno)};
-  const pid_t child = fork();
-  if (child == 0) link_in_child(arguments, ends[1], library);
-  close(ends[1]);
-  const std::string complaints = child > 0 ? read_all(ends[0]) : "";
-  close(ends[0]);
-  if (child < 0) return Error{std::string("cannot start the linker: ") + std::strerror(errno)};
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (WIFSIGNALED(status)) {
-    return Error{"the linker died by signal " + std::to_string(WTERMSIG(status)) + ": " + complaints};
-  }
-  if (WEXITSTATUS(status) == kNotWritten) return Error{"cannot write \"" + output + "\": " + complaints, ErrorKind::io};
-  if (WEXITSTATUS(status) != 0) return Error{"the linker failed: " + complaints};
-  return ok_status();
-}
-
 /// A file that is read and changed in place.
 class LinkedFile {
  public:
@@ -213,6 +191,28 @@ Status append_rest(const LinkedFile& file, const WeightTable& weights) {
 }
 
 }  // namespace
+
+Status run_linker(const std::vector<std::string>& command, int library, const std::string& output) {
+  std::vector<const char*> arguments;
+  for (const std::string& word : command) arguments.push_back(word.c_str());
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return Error{std::string("cannot start the linker: ") + std::strerror(errno)};
+  const pid_t child = fork();
+  if (child == 0) link_in_child(arguments, ends[1], library);
+  close(ends[1]);
+  const std::string complaints = child > 0 ? read_all(ends[0]) : "";
+  close(ends[0]);
+  if (child < 0) return Error{std::string("cannot start the linker: ") + std::strerror(errno)};
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (WIFSIGNALED(status)) {
+    return Error{"the linker died by signal " + std::to_string(WTERMSIG(status)) + ": " + complaints};
+  }
+  if (WEXITSTATUS(status) == kNotWritten) return Error{"cannot write \"" + output + "\": " + complaints, ErrorKind::io};
+  if (WEXITSTATUS(status) != 0) return Error{"the linker failed: " + complaints};
+  return ok_status();
+}
 
 Status link_model(std::string_view runtime, const std::vector<std::string>& objects, const WeightTable& weights,
                   const std::string& output, const std::string& scratch, int threads) {

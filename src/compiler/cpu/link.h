@@ -19,4 +19,7 @@ namespace whet {
 Status link_model(std::string_view runtime, const std::vector<std::string>& objects, const WeightTable& weights,
                   const std::string& output, const std::string& scratch, int threads);
 
+/// Runs LLD on its words, in a process of its own; what it makes goes into the open file `made`, which errors call `output`.
+Status run_linker(const std::vector<std::string>& command, int made, const std::string& output);
+
 }  // namespace whet

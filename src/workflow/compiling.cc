@@ -1,0 +1,197 @@
+#include "workflow/compiling.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "machine/detect.h"
+#include "tensor_files/file.h"
+#include "workflow/tune_json.h"
+
+namespace whet {
+namespace {
+
+/// What similar tasks said of a task.
+Json to_json(const TransferredSchedule& transfer) {
+  if (transfer.from.empty()) return Json::object().set("why_not", transfer.why_not);
+  return Json::object()
+      .set("from", transfer.from)
+      .set("distance", transfer.distance)
+      .set("gain", transfer.gain)
+      .set("why_not", transfer.why_not);
+}
+
+Json sizes_json(const CompileReport& report) {
+  Json sizes = Json::array();
+  for (const ModelSize& size : report.sizes) {
+    Json row = Json::object();
+    row.set("name", size.name).set("input", static_cast<std::int64_t>(size.input));
+    row.set("dimension", static_cast<std::int64_t>(size.dimension)).set("values", Json::array_of(size.values));
+    if (size.is_range()) row.set("min", size.min).set("max", size.max).set("step", size.step);
+    sizes.add(std::move(row));
+  }
+  return sizes;
+}
+
+Json variants_json(const CompileReport& report) {
+  Json variants = Json::array();
+  for (const VariantReport& variant : report.variants) {
+    Json row = Json::object();
+    row.set("at", Json::array_of(variant.at)).set("kernels", variant.kernels);
+    row.set("arena_bytes", variant.arena_bytes).set("predicted_ms", variant.predicted_seconds * 1e3);
+    Json boxes = Json::array();
+    for (const SizeBox& box : variant.boxes)
+      boxes.add(Json::object().set("low", Json::array_of(box.low)).set("high", Json::array_of(box.high)));
+    if (!variant.boxes.empty()) row.set("boxes", boxes);
+    variants.add(std::move(row));
+  }
+  return variants;
+}
+
+Error wrong_option(Error error) {
+  error.kind = ErrorKind::wrong_use;
+  return error;
+}
+
+/// A name of C; of "a/libresnet.a", "resnet".
+std::string name_of_archive(const std::string& output) {
+  std::string name = output.substr(output.rfind('/') + 1);
+  name.resize(name.size() - 2);
+  return name.starts_with("lib") ? name.substr(3) : name;
+}
+
+bool is_name_of_c(const std::string& name) {
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  return !name.empty() && is_letter(name.front()) &&
+         std::ranges::all_of(name, [&](char c) { return is_letter(c) || is_digit(c); });
+}
+
+bool makes_archive(const CompileSettings& settings) { return settings.output.ends_with(".a"); }
+
+/// Names the archive where that is left open.
+Status choose_name(CompileSettings& settings) {
+  if (!makes_archive(settings)) {
+    if (settings.name.empty() && settings.header.empty()) return ok_status();
+    return wrong_option(
+        {fmt::format("--name and --header are of static archives, libNAME.a; the output is \"{}\"", settings.output)});
+  }
+  if (settings.name.empty()) settings.name = name_of_archive(settings.output);
+  if (is_name_of_c(settings.name)) return ok_status();
+  return wrong_option({fmt::format(
+      "--name is \"{}\"; expected a name of C, of letters, digits and _, which calls it whet_NAME_v1", settings.name)});
+}
+
+Status check_gpu_options(const CompileSettings& settings, const Target& target) {
+  for (const auto& [option, asked] : {std::pair("--ptx", !settings.ptx.empty()), std::pair("--cubin", settings.cubin)})
+    if (asked && !target.is_gpu())
+      return Error{fmt::format("{} is for GPU targets; the target is \"{}\"", option, to_string(target)),
+                   ErrorKind::wrong_use};
+  if (makes_archive(settings) && !target.is_cpu())
+    return wrong_option({fmt::format("static archives are for processors; the target is \"{}\": give an output .so",
+                                     to_string(target))});
+  return ok_status();
+}
+
+/// What the compiler is told of them.
+CompileOptions options_of(CompileSettings& settings, const TargetOnCores& place, const CompileWatch& watch) {
+  settings.records.emulated = settings.where.allow_emulated;
+  settings.records.gpu = place.gpu;
+  CompileOptions options;
+  options.name = settings.model.name();
+  options.cubin = settings.cubin;
+  options.made_weights = settings.weights == "seed";
+  options.emulated = settings.where.allow_emulated && place.target.is_gpu();
+  options.archive = settings.name;
+  options.header = settings.header;
+  options.on_kernel = watch.kernel;
+  return options;
+}
+
+Result<CompiledModel> finished(const CompileSettings& settings, const Target& target, Result<CompileReport> report) {
+  if (!report.ok()) return report.error();
+  if (!settings.ptx.empty()) WHET_RETURN_IF_ERROR(write_file(settings.ptx, report->ptx));
+  return CompiledModel{std::move(*report), target, {}, settings.name.empty() ? "" : "whet_" + settings.name + "_v1"};
+}
+
+/// The same behind a round of measurements.
+Result<CompiledModel> compile_quickly(CompileSettings& settings, Zygote& zygote, const CompileWatch& watch) {
+  if (settings.records.base.none)
+    return wrong_option({"compile: --quick times what the record base knows, which --no-base leaves out"});
+  if (!settings.model.sizes.empty())
+    return wrong_option({"compile: --quick times a model for one size, which --shape gives it"});
+  WHET_TRY(QuickCompile quick,
+           time_for_compile(settings.model, settings.where, settings.records, settings.quick, zygote, watch.timed));
+  const Target& target = quick.place.target;
+  WHET_RETURN_IF_ERROR(check_gpu_options(settings, target));
+  const CompileOptions options = options_of(settings, quick.place, watch);
+  WHET_TRY(CompiledModel compiled,
+           finished(settings, target,
+                    compile_with_records(quick.fused, settings.records, target, settings.output, options)));
+  compiled.timed = std::move(quick.progress);
+  return compiled;
+}
+
+}  // namespace
+
+Result<CompiledModel> compile_as_asked(CompileSettings settings, Zygote* zygote, const CompileWatch& watch) {
+  WHET_RETURN_IF_ERROR(choose_name(settings));
+  if (settings.quick > 0) return compile_quickly(settings, *zygote, watch);
+  const Result<TargetOnCores> place = choose_target(settings.where.place);
+  if (!place.ok()) return wrong_option(place.error());
+  if (!place->note.empty()) tell(settings.records.tell, place->note);
+  const Target& target = place->target;
+  WHET_RETURN_IF_ERROR(check_gpu_options(settings, target));
+  WHET_TRY(const InputFiles files, read_named_inputs(settings.model));
+  const CompileOptions options = options_of(settings, *place, watch);
+  if (!settings.model.sizes.empty())
+    return finished(
+        settings, target,
+        compile_sizes_with_records(settings.model, files, settings.records, target, settings.output, options));
+  WHET_TRY(const FusedGraph fused, load_fused(settings.model, files, settings.records.rounding.passes(target)));
+  return finished(settings, target, compile_with_records(fused, settings.records, target, settings.output, options));
+}
+
+std::string name_of(TaskReport::Source source) {
+  switch (source) {
+    case TaskReport::Source::record:
+      return "record";
+    case TaskReport::Source::near_record:
+      return "near record";
+    case TaskReport::Source::transferred:
+      return "transferred";
+    case TaskReport::Source::default_schedule:
+      return "default schedule";
+  }
+  return "";
+}
+
+Json compile_json(const std::string& output, const CompiledModel& compiled) {
+  const CompileReport& report = compiled.report;
+  Json tasks = Json::array();
+  for (const TaskReport& task : report.tasks) {
+    Json row = Json::object();
+    row.set("name", task.name).set("weight", task.weight).set("source", name_of(task.source)).set("note", task.note);
+    if (task.transfer) row.set("transfer", to_json(*task.transfer));
+    row.set("precision", std::string(name_of(task.precision)));
+    row.set("predicted_ms", task.predicted_seconds * 1e3).set("object_bytes", task.object_bytes);
+    tasks.add(std::move(row));
+  }
+  Json out = Json::object();
+  out.set("output", output).set("target", to_string(compiled.target)).set("summary", summary(report));
+  out.set("file_bytes", report.file_bytes).set("weights_bytes", report.weights_bytes);
+  out.set("arena_bytes", report.arena_bytes).set("seconds", report.total_seconds);
+  if (!report.base.empty()) out.set("base", report.base);
+  out.set("choosing_seconds", report.schedule_seconds)
+      .set("kernel_seconds", report.kernel_seconds)
+      .set("prologue_seconds", report.packing_seconds);
+  if (!report.plan.empty()) out.set("plan", report.plan).set("plan_source", report.plan_source);
+  if (!report.sizes.empty()) out.set("sizes", sizes_json(report)).set("variants", variants_json(report));
+  out.set("link_seconds", report.link_seconds).set("predicted_ms", report.predicted_seconds * 1e3).set("tasks", tasks);
+  if (!compiled.symbol.empty()) out.set("symbol", compiled.symbol);
+  if (compiled.timed) out.set("first_round", first_round_json(*compiled.timed));
+  return out;
+}
+
+}  // namespace whet

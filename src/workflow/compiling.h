@@ -1,0 +1,54 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "compiler/compile.h"
+#include "json/json.h"
+#include "workflow/measuring.h"
+#include "workflow/model.h"
+#include "workflow/opened.h"
+#include "workflow/quick.h"
+
+namespace whet {
+
+/// What `whet compile` is asked for.
+struct CompileSettings {
+  ModelOptions model;
+  MeasuringOptions where;  ///< devices and a fleet are for `quick`
+  RecordOptions records;
+  double quick = 0;    ///< seconds of measurements before; 0: nothing is timed
+  std::string output;  ///< the library
+  std::string ptx;     ///< for a GPU: also a file of the code of all kernels; "": none
+  std::string weights = "model";
+  bool cubin = false;
+  /// Of an output "libNAME.a", a static archive: its name in C, which is NAME where none is given, and a header; "": none.
+  std::string name, header;
+};
+
+/// Hears how far a compile is; both may be empty.
+struct CompileWatch {
+  std::function<void(int done, int all)> kernel;   ///< by several threads, one at a time
+  std::function<void(const TuneProgress&)> timed;  ///< after each task that `quick` timed
+};
+
+/// A library that was written, and what it was made of.
+struct CompiledModel {
+  CompileReport report;
+  Target target;
+  std::optional<TuneProgress> timed;  ///< the measurements before, where there were any
+  std::string symbol;                 ///< of an archive: its table of functions; "": a library
+};
+
+/// Reads the model, times it where that is asked for, and compiles it. Notes go to `records.tell`.
+///   zygote  starts builders and runners; null where `quick` is 0
+/// An error of the kind wrong_use: an option asks for what there is not.
+Result<CompiledModel> compile_as_asked(CompileSettings, Zygote* zygote, const CompileWatch&);
+
+/// "record", "near record", "transferred", "default schedule"
+std::string name_of(TaskReport::Source);
+/// What `whet compile --json` prints.
+Json compile_json(const std::string& output, const CompiledModel&);
+
+}  // namespace whet
