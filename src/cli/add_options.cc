@@ -40,10 +40,13 @@ void add_shapes(Arguments& arguments, ModelOptions& options) {
   const auto group = arguments.group("The model");
   arguments.add("--shape", options.shapes, "Bind the dimensions of an input, like data=1x3x224x224; may be repeated");
   arguments.add("--until", options.until, "End the model at this value instead of its outputs; may be repeated");
+  arguments.add("--define", options.define,
+                "What an operator computes, like com.acme.Gelu3=gelu3.dag (docs/operators/own.md); may be repeated");
   arguments.add("--entry", options.entry, "Which of several functions or programs of the file");
   arguments.add("--seed", options.seed, "Seed of random inputs, of the search, and of the weights of zoo: models");
   add_zoo(arguments, options);
   arguments.reads(options.inputs);
+  arguments.reads(options.define);
 }
 
 void add_sizes(Arguments& arguments, ModelOptions& options) {
@@ -53,7 +56,7 @@ void add_sizes(Arguments& arguments, ModelOptions& options) {
 }
 
 const std::vector<std::string>& shape_options() {
-  static const std::vector<std::string> names = {"--shape", "--until", "--entry", "--seed",
+  static const std::vector<std::string> names = {"--shape", "--until", "--define", "--entry", "--seed",
                                                  "--batch", "--image", "--layout"};
   return names;
 }

@@ -113,7 +113,10 @@ Result<FileModel> read_path(const std::string& path, const ImportOptions& option
 /// Options that choose something in a file are none of a built-in network's.
 Status check_for_zoo(const std::string& zoo, const ImportOptions& options) {
   const std::pair<const char*, bool> given[] = {
-      {"--until", !options.until.empty()}, {"--entry", !options.entry.empty()}, {"--shape", !options.shapes.empty()}};
+      {"--until", !options.until.empty()},
+      {"--entry", !options.entry.empty()},
+      {"--shape", !options.shapes.empty()},
+      {"--define", !options.definitions.empty()}};
   for (const auto& [option, is_given] : given)
     if (is_given)
       return Error{std::string(option) + " is for model files; " + zoo +

@@ -10,6 +10,14 @@
 
 namespace whet {
 
+/// What an operator computes, in the notation of docs/formats/dag.md, with what docs/operators/own.md adds to it.
+struct OperatorDefinition {
+  std::string file;  ///< begins messages about the text
+  std::string text;
+};
+/// By the names of operators as messages have them: "com.acme.Gelu3".
+using OperatorDefinitions = std::map<std::string, OperatorDefinition>;
+
 /// How a model is imported: `import_model`.
 struct ImportOptions {
   /// Binds the dimensions of inputs: `--shape name=1x3x224x224`. Fixed dimensions of the file must agree.
@@ -23,6 +31,8 @@ struct ImportOptions {
   std::vector<std::string> until;
   /// Which of several functions or programs of a file: `--entry NAME`. Empty: the only one, or the usual one.
   std::string entry;
+  /// Operators that whet does not read, or is to read otherwise: `--define com.acme.Gelu3=gelu3.dag`.
+  OperatorDefinitions definitions = {};
   /// For "zoo:NAME".
   ZooOptions zoo;
 };

@@ -76,6 +76,8 @@ struct OnnxModel {
   std::map<std::string, std::int64_t> held_types;  ///< of constants and inputs that are held in a wider type
 };
 
+/// The operator as messages have it: "Relu", "com.acme.Gelu3".
+std::string full_name(const OnnxNode&);
 /// The function of the model that a node calls, or null where it names an operator of the standard.
 const OnnxFunction* called_function(const OnnxModel&, const OnnxNode&);
 

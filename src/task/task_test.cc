@@ -243,6 +243,22 @@ TEST(GroupDag, OfATransposeHasAsFewDimensionsAsItNeeds) {
   EXPECT_EQ(shapes({2, 3, 4}, {2, 1, 0}), "2x3x4 -> 4x3x2");
 }
 
+TEST(ExtractTasks, AFunctionOfElementsOfOnesOwnIsFusedAsThoseOfTheGraphAre) {
+  const auto swish = std::make_shared<const ComputeDag>(
+      parse_dag("x = PLACEHOLDER []\ny() = (x[]*min(max(((x[]*0.16666667f) + 0.5f), 0f), 1f))\nreturn y\n").value());
+  const auto keys = [](const Operator& activation) {
+    GraphBuilder build;
+    const ValueId first = build.add("a", activation, {build.conv("c", build.input("x", {1, 8, 12, 12}), 16, 3, 2, 1)});
+    const ValueId second = build.add("b", activation, {build.conv("d", first, 16, 3, 1, 1, 16)});
+    const ValueId pooled = build.add("p", ReduceOperator{ReduceKind::mean, {2, 3}, false}, {second});
+    const ValueId product = build.add("m", MatMulOperator{}, {pooled, build.constant("w", {16, 8})});
+    std::string text;
+    for (const Task& task : tasks_of(build.finish({build.add("e", activation, {product})}))) text += task.key + "\n";
+    return text;
+  };
+  EXPECT_EQ(keys(CustomOperator{"com.acme.Swish", swish}), keys(UnaryOperator{UnaryKind::hard_swish}));
+}
+
 TEST(GroupDag, MultipliesAScaleWithTheWeights) {
   GraphBuilder build;
   const ValueId x = build.conv("x", build.input("picture", {2, 8, 6, 6}), 16, 1);

@@ -82,6 +82,7 @@ Status check_compiled(const RunnableOptions& options) {
                                                 {"--no-base", options.records.base.none},
                                                 {"--target", !options.place.target.empty()},
                                                 {"--until", !model.until.empty()},
+                                                {"--define", !model.define.empty()},
                                                 {"--entry", !model.entry.empty()},
                                                 {"--batch", model.batch != 0},
                                                 {"--image", model.image != 0},
