@@ -83,6 +83,7 @@ class CompileOptions(_Everywhere, total=False):
     fleet: PathLike  #: with `quick`: folder that lets you into a fleet
     ptx: PathLike  #: a file for the PTX of all kernels
     cubin: bool  #: machine code too
+    any_inputs: bool  #: records that were measured with other tensors of `input` too
     allow_emulated: bool  #: records of emulated devices too
 
 

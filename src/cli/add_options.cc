@@ -149,6 +149,8 @@ void add_options(Arguments& arguments, RecordOptions& options) {
   options.tell = tell_user;
   arguments.add("--records", options.file, "Compile with the best records of this file of `whet tune`");
   arguments.reads(options.file);
+  arguments.flag("--any-inputs", options.any_inputs,
+                 "Take records, too, that were measured with other tensors of --input than those of now");
   add_options(arguments, options.base);
   add_options(arguments, options.rounding, "schedules");
 }

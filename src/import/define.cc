@@ -340,7 +340,7 @@ std::shared_ptr<const ComputeDag> definition_of(ComputeDag dag, OpId output) {
   dag.outputs = {output};
   dag = without_dead_ops(dag);
   for (Op& op : dag.ops)
-    if (auto* p = std::get_if<Placeholder>(&op.def)) *p = Placeholder{};
+    if (auto* p = std::get_if<Placeholder>(&op.def)) *p = Placeholder{.index_bound = p->index_bound};
   return std::make_shared<const ComputeDag>(std::move(dag));
 }
 

@@ -30,6 +30,13 @@ OpId define_elements(const Site& site, const ComputeDag& definition) {
   return made[definition.outputs[0].index()];
 }
 
+/// Kernels are measured with numbers below the bound, which the definition clamps.
+void bound_index(const Site& site, std::size_t input, const Op& placeholder) {
+  const std::int64_t bound = std::get<Placeholder>(placeholder.def).index_bound;
+  auto* own = std::get_if<Placeholder>(&site.dag.op(site.inputs[input]).def);
+  if (bound > 0 && own != nullptr) own->index_bound = own->index_bound > 0 ? std::min(own->index_bound, bound) : bound;
+}
+
 }  // namespace
 
 OpId define_at(const Site& site, const CustomOperator& op) {
@@ -39,6 +46,7 @@ OpId define_at(const Site& site, const CustomOperator& op) {
   std::size_t input = 0;
   for (Op part : definition.ops) {
     if (part.is_placeholder()) {
+      bound_index(site, input, part);
       renamed.push_back(site.inputs[input++]);
       continue;
     }

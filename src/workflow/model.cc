@@ -14,6 +14,7 @@
 #include "formats/load_tensors.h"
 #include "tensor_files/file.h"
 #include "workflow/options.h"
+#include "workflow/own_inputs.h"
 
 namespace whet {
 namespace {
@@ -220,8 +221,10 @@ Result<Graph> load_graph(const ModelOptions& options, const InputFiles& files) {
 }
 
 Result<FusedGraph> load_fused(const ModelOptions& options, const InputFiles& files, const PassOptions& passes) {
-  WHET_TRY(Graph graph, load_graph(options, files));
-  return optimize(graph, passes);
+  WHET_TRY(const Graph graph, load_graph(options, files));
+  WHET_TRY(FusedGraph fused, optimize(graph, passes));
+  mark_contents(files, fused.graph);
+  return fused;
 }
 
 std::vector<InputSlot> input_slots(const Graph& graph) {

@@ -230,7 +230,7 @@ Result<const DesignSpace*> TaskServer::space_of(const Json& request) {
 }
 
 MeasureTask TaskServer::measure_task(const Task& task) const {
-  return {task.key, task.name, task.dag, target_, task.within};
+  return {task.key, task.name, task.dag, target_, task.within, task.inputs};
 }
 
 Result<Json> TaskServer::tasks(const Json& /*request*/) {
@@ -323,6 +323,7 @@ Result<Record> TaskServer::proposal(const Task& task, const DesignSpace& space, 
   record.key = task.key;
   record.task = task.name;
   record.within = task.within;
+  record.inputs = task.inputs.hash;
   record.target = to_string(target_);
   record.codegen = codegen_version(code_format(target_));
   record.seed = seed_;
