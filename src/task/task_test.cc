@@ -259,6 +259,25 @@ TEST(ExtractTasks, AFunctionOfElementsOfOnesOwnIsFusedAsThoseOfTheGraphAre) {
   EXPECT_EQ(keys(CustomOperator{"com.acme.Swish", swish}), keys(UnaryOperator{UnaryKind::hard_swish}));
 }
 
+TEST(ExtractTasks, OfAnOperatorThatReadsWhereIntegersSayHaveTheUsersTensors) {
+  const auto taken = std::make_shared<const ComputeDag>(
+      parse_dag("x = PLACEHOLDER [8]\nr = PLACEHOLDER [3] i32 < 8\n"
+                "y(i) = x[max(min(i64(r[i]), 7), 0)] for i in 3\nreturn y\n")
+          .value());
+  GraphBuilder build;
+  const ValueId x = build.input("x", {8}), r = build.input("r", {3}, DType::i32);
+  FusedGraph fused = optimized(build.finish({build.add("y", CustomOperator{"taken", taken}, {x, r})}));
+  const auto inputs = [&](std::uint64_t of_x, std::uint64_t of_r) {
+    for (Value& value : fused.graph.values) value.contents = value.name == "x" ? of_x : value.name == "r" ? of_r : 0;
+    return extract_tasks(fused, Target{}).value().at(0).inputs;
+  };
+  EXPECT_EQ(inputs(0, 0), TaskInputs());
+  EXPECT_EQ(inputs(5, 0), TaskInputs()) << "floats do not say what is read";
+  EXPECT_EQ(inputs(5, 6).contents, (std::vector<std::uint64_t>{5, 6}));
+  EXPECT_EQ(inputs(0, 6).hash.size(), 16u);
+  EXPECT_NE(inputs(0, 6).hash, inputs(0, 7).hash);
+}
+
 TEST(GroupDag, MultipliesAScaleWithTheWeights) {
   GraphBuilder build;
   const ValueId x = build.conv("x", build.input("picture", {2, 8, 6, 6}), 16, 1);
