@@ -102,7 +102,7 @@ void Records::count_inputs(std::optional<InputHashes> hashes) {
 bool Records::counts_inputs(const std::string& key, const Record& record) const {
   if (!inputs_) return true;
   const auto own = inputs_->find(key);
-  return std::string_view(record.inputs) == (own == inputs_->end() ? std::string_view() : std::string_view(own->second));
+  return own == inputs_->end() ? record.inputs.empty() : record.inputs == own->second;
 }
 
 std::vector<std::string> Records::other_inputs(const std::vector<std::string>& keys) const {

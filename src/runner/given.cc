@@ -59,7 +59,7 @@ bool take_given(std::string_view message) {
   Unpacker u(message);
   const auto number = u.get<std::uint64_t>();
   if (!u.ok()) return false;
-  message.remove_prefix(sizeof number);
+  message.remove_prefix(sizeof(std::uint64_t));
   return keep_given(std::string(message)) == number;
 }
 
