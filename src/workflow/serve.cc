@@ -114,14 +114,11 @@ Json json_of(const Sketch& sketch) {
 }
 
 Json json_of(const Task& task, std::int64_t id) {
-  return Json::object()
-      .set("id", id)
-      .set("name", task.name)
-      .set("key", task.key)
-      .set("weight", task.weight)
-      .set("flops", flops(task.dag))
-      .set("bytes", bytes(task.dag))
-      .set("dag", to_text(task.dag));
+  Json out = Json::object();
+  out.set("id", id).set("name", task.name).set("key", task.key).set("weight", task.weight);
+  out.set("flops", flops(task.dag)).set("bytes", bytes(task.dag)).set("dag", to_text(task.dag));
+  if (!task.inputs.hash.empty()) out.set("inputs", task.inputs.hash);
+  return out;
 }
 
 Json json_of(const Outcome& outcome) {
