@@ -7,7 +7,12 @@
 #include <limits>
 
 #include "formats/import_model.h"
+#include "import/zoo/zoo.h"
+#include "import_onnx/export.h"
+#include "import_onnx/import_onnx.h"
 #include "ops/evaluate_graph.h"
+#include "passes/optimize.h"
+#include "task/task.h"
 
 namespace whet {
 namespace {
@@ -75,6 +80,31 @@ TEST(OwnOperators, AreRefusedWithASentence) {
   EXPECT_NE(error([&] { i + std::numeric_limits<double>::infinity(); }), "");
   EXPECT_EQ(error([&] { i + 0.5; }), "0.500000 is no i64; op::cast makes one of it");
   EXPECT_EQ(error([&] { op::text({op::compute("x", {i}, x(i, 0))}); }), "two tensors are called \"x\"");
+}
+
+// ---- Operators of one's own inside of a network.
+
+std::vector<std::string> keys_of(const Graph& graph) {
+  std::vector<std::string> keys;
+  for (const Task& task : extract_tasks(optimize(graph, {}).value(), Target{}).value()) keys.push_back(task.key);
+  return keys;
+}
+
+TEST(OwnOperators, OfAMobileNetworkAreTheTasksThatItsOwnWouldBe) {
+  const Graph built_in = zoo_model("mobilenet_v3_small", {.image = 64}).value();
+  OnnxModel file = parse_onnx(onnx_bytes(built_in).value(), "", "mobile").value();
+  int changed = 0;
+  for (OnnxNode& node : file.nodes) {
+    if (node.op != "HardSwish") continue;
+    node.domain = "com.acme", node.op = "Swish", ++changed;
+  }
+  ASSERT_GT(changed, 10);
+  const auto x = op::input("x", {});
+  ImportOptions options;
+  options.definitions["com.acme.Swish"] = {
+      "swish.dag",
+      op::text({op::compute("swish", {}, x() * op::minimum(op::maximum(x() * 0.16666667 + 0.5, 0), 1))})};
+  EXPECT_EQ(keys_of(import_onnx(std::move(file), options).value()), keys_of(built_in));
 }
 
 }  // namespace

@@ -13,6 +13,8 @@
  *   whet->session_run(session, &error);
  *   const float* answer = (const float*)whet->session_output(session, 0);
  *
+ * whet_library_open_memory opens a library that the program holds as bytes.
+ *
  * Errors: functions that can fail give 0 for success and -1 with a sentence in `error`, which may be null.
  * Threads: a model may be used from many threads. A session, with its inputs and outputs, belongs to one thread at a
  * time. A pool may be shared by sessions and models; one run holds it, others wait their turn.
@@ -27,6 +29,7 @@
 #include <dlfcn.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/syscall.h>
 
 #include "whet/model_file.h"
 
@@ -292,10 +295,11 @@ const whet_api* whet_model_v1(void);
 typedef struct whet_library {
   void* handle;
   const whet_api* api;
+  int memory_file; /**< of a library in memory: 1 + the descriptor that it is loaded from, which nobody else may have meanwhile; else 0 */
 } whet_library;
 
 enum {
-  WHET_SKIP_CHECKSUM = 1 /**< whet_library_open: look at the trailer alone, do not read the whole file */
+  WHET_SKIP_CHECKSUM = 1 /**< whet_library_open and whet_library_open_memory: look at the trailer alone */
 };
 
 /** Says whether a program with this header can use the table. It may be shorter than this header's, as far as functions
@@ -331,34 +335,86 @@ static inline void* whet_open_handle(const char* path, whet_error* error) {
   return handle;
 }
 
-/** Opens the compiled model at `path` after checking it (see whet_check_file). A path without a slash is looked for in
- *  the working directory, as files are. */
-static inline int whet_library_open(const char* path, uint32_t flags, whet_library* library, whet_error* error) {
+/** Loads a file that was checked, and takes its table. */
+static inline int whet_library_load(const char* path, const char* name, whet_library* library, whet_error* error) {
   union {
     void* object;
     const whet_api* (*function)(void);
   } symbol;
-  library->handle = NULL;
-  library->api = NULL;
-  if (whet_check_file(path, (flags & WHET_SKIP_CHECKSUM) == 0, error) != 0) return -1;
   library->handle = whet_open_handle(path, error);
   if (library->handle == NULL) return -1;
   symbol.object = dlsym(library->handle, "whet_model_v1");
   if (symbol.object != NULL) library->api = symbol.function();
-  if (whet_check_table(library->api, path, error) != 0) {
-    dlclose(library->handle);
-    library->handle = NULL;
-    library->api = NULL;
-    return -1;
-  }
-  return 0;
+  if (whet_check_table(library->api, name, error) == 0) return 0;
+  dlclose(library->handle);
+  library->handle = NULL;
+  library->api = NULL;
+  return -1;
 }
 
 /** Closes the library; its models and the pools made by it are destroyed before. */
 static inline void whet_library_close(whet_library* library) {
   if (library->handle != NULL) dlclose(library->handle);
+  if (library->memory_file > 0) close(library->memory_file - 1);
   library->handle = NULL;
   library->api = NULL;
+  library->memory_file = 0;
+}
+
+/** A file without a place that holds the bytes; -1 and a sentence where there is none. */
+static inline int whet_memory_file(const void* bytes, uint64_t size, const char* name, whet_error* error) {
+  const char* at = (const char*)bytes;
+  int file = -1;
+#ifdef SYS_memfd_create
+  const unsigned close_on_exec = 1; /* MFD_CLOEXEC */
+  file = (int)syscall(SYS_memfd_create, "whet model", close_on_exec);
+#endif
+  if (file < 0) return whet_fail(error, "%s: needs memfd_create, which fails here; write it to a file", name);
+  while (size > 0) {
+    const size_t most = (size_t)1 << 30;
+    const ssize_t written = write(file, at, size < most ? (size_t)size : most);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) {
+      whet_fail(error, "%s: cannot copy it: %s", name, strerror(errno));
+      close(file);
+      return -1;
+    }
+    at += written;
+    size -= (uint64_t)written;
+  }
+  return file;
+}
+
+/** Opens the compiled model at `path` after checking it (see whet_check_file). A path without a slash is looked for in
+ *  the working directory, as files are. */
+static inline int whet_library_open(const char* path, uint32_t flags, whet_library* library, whet_error* error) {
+  library->handle = NULL;
+  library->api = NULL;
+  library->memory_file = 0;
+  if (whet_check_file(path, (flags & WHET_SKIP_CHECKSUM) == 0, error) != 0) return -1;
+  return whet_library_load(path, path, library, error);
+}
+
+/** Opens a compiled model that is in memory: in the program itself, or received. The bytes are copied; they are the caller's
+ *  again afterwards. It needs memfd_create and /proc. */
+static inline int whet_library_open_memory(const void* bytes, uint64_t size, uint32_t flags, whet_library* library,
+                                           whet_error* error) {
+  static const char* const name = "the library in memory";
+  char path[32];
+  int file;
+  library->handle = NULL;
+  library->api = NULL;
+  library->memory_file = 0;
+  file = whet_memory_file(bytes, size, name, error);
+  if (file < 0) return -1;
+  library->memory_file = file + 1;
+  snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+  if (whet_check_open_file(file, name, (flags & WHET_SKIP_CHECKSUM) == 0, error) == 0 &&
+      whet_library_load(path, name, library, error) == 0) {
+    return 0;
+  }
+  whet_library_close(library);
+  return -1;
 }
 
 /** Bytes of one element; 0 for an unknown type. */

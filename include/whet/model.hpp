@@ -12,9 +12,12 @@
 #ifndef WHET_MODEL_HPP
 #define WHET_MODEL_HPP
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "whet/model.h"
@@ -36,11 +39,11 @@ class Model {
  public:
   /// flags: 0 or WHET_SKIP_CHECKSUM.
   explicit Model(const std::string& path, const whet_open_options& options = {}, std::uint32_t flags = 0)
-      : library_(std::make_shared<Library>(path, flags)) {
-    whet_error error;
-    whet_model* model = nullptr;
-    check(api().model_open(&options, &model, &error), error);
-    own(model);
+      : Model(std::make_shared<Library>(path, flags), options) {}
+  /// A library that is in memory: see whet_library_open_memory.
+  static Model from_memory(const void* bytes, std::size_t size, const whet_open_options& options = {},
+                           std::uint32_t flags = 0) {
+    return Model(std::make_shared<Library>(bytes, size, flags), options);
   }
   /// On a device, for which the model must be compiled; `struct_bytes` is filled in.
   Model(const std::string& path, whet_device_options device, std::uint32_t flags = 0)
@@ -83,10 +86,20 @@ class Model {
       whet_error error;
       check(whet_library_open(path.c_str(), flags, &library, &error), error);
     }
+    Library(const void* bytes, std::size_t size, std::uint32_t flags) {
+      whet_error error;
+      check(whet_library_open_memory(bytes, size, flags, &library, &error), error);
+    }
     ~Library() { whet_library_close(&library); }
     Library(const Library&) = delete;
     Library& operator=(const Library&) = delete;
   };
+  Model(std::shared_ptr<Library> library, const whet_open_options& options) : library_(std::move(library)) {
+    whet_error error;
+    whet_model* model = nullptr;
+    check(api().model_open(&options, &model, &error), error);
+    own(model);
+  }
   void own(whet_model* model) {
     model_.reset(model, [library = library_](whet_model* m) { library->library.api->model_close(m); });
   }

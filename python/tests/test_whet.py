@@ -116,6 +116,40 @@ class OwnOperators(InAFolder):
         with self.assertRaisesRegex(whet.UsageError, r"float32\[3\] was given; the model takes bfloat16\[4\]"):
             exe(given[:3])
         self.assertGreater(exe.benchmark(seconds=0.01).median_ms, 0)
+    def test_are_measured_with_ones_own_rows(self):
+        op = whet.op
+        table, rows = op.input("table", 64, 8), op.input("rows", 32, dtype="i32", below=64)
+        i, j = op.axis("i", 32), op.axis("j", 8)
+        taken = op.compute("taken", (i, j), table[rows[i], j])
+        np.save("rows.npy", np.arange(32, dtype=np.int32) * 2)
+        whet.load(taken, input="rows=rows.npy").tune(trials=4, records="rows.jsonl", progress=False)
+        lines = [json.loads(line) for line in Path("rows.jsonl").read_text().splitlines()]
+        hashes = {line["task"].get("inputs") for line in lines if "task" in line}
+        self.assertEqual(len(hashes), 1)
+        self.assertRegex(hashes.pop(), "^[0-9a-f]{16}$")
+        model = whet.load(taken)
+        with self.assertWarnsRegex(whet.Note, "records of other inputs"):
+            model.compile(records="rows.jsonl")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", whet.Note)
+            whet.load(taken, input="rows=rows.npy").compile(records="rows.jsonl")
+            model.compile(records="rows.jsonl", any_inputs=True)
+
+    def test_are_nodes_of_a_network(self):
+        nodes = [{"op": "null", "name": "data", "attrs": {"__shape__": "(2, 3)"}, "inputs": []},
+                 {"op": "Scale", "name": "a", "attrs": {"alpha": "3"}, "inputs": [[0, 0, 0]]},
+                 {"op": "Shift", "name": "b", "inputs": [[1, 0, 0]]}]
+        Path("net-symbol.json").write_text(json.dumps({"nodes": nodes, "arg_nodes": [0], "heads": [[2, 0, 0]]}))
+        x = whet.op.input("x")
+        scale = "x = PLACEHOLDER []\ny() = (x[]*{alpha}f)\nreturn y\n"
+        data = np.arange(6, dtype=np.float32).reshape(2, 3)
+        shift = whet.op.compute("shift", (), x[()] + 1)
+        model = whet.load("net-symbol.json", define={"Scale": scale, "Shift": shift})
+        np.testing.assert_allclose(model.compile()(data), data * 3 + 1)
+        Path("scale.dag").write_text(scale)
+        self.assertEqual(whet.load("net-symbol.json", define={"Scale": Path("scale.dag"), "Shift": shift}).tasks()[0].key, model.tasks()[0].key)
+        with self.assertRaisesRegex(whet.Error, "--define Scale=FILE.dag defines it"):
+            whet.load("net-symbol.json", define={"Shift": shift})
 
     def test_have_constants_whose_values_are_given(self):
         op, rng = whet.op, np.random.default_rng(3)

@@ -12,7 +12,8 @@ from . import program
 from .compiled import Compiled
 from .errors import Error, UsageError
 from .lab import Lab
-from .op import Definition, Tensor, define
+from .op import Definition, Tensor
+from .op import define as define_tensors
 from .options import CompileOptions, LabOptions, LoadOptions, ReportOptions, ReproOptions, TuneOptions, shown
 from .program import PathLike
 from .records import Records
@@ -64,7 +65,7 @@ def load(path: Union[PathLike, Tensor, Definition], shapes: Optional[Shapes] = N
     """
     if not isinstance(path, (Tensor, Definition)):
         return Model(path, shapes, **options)
-    definition = define(path) if isinstance(path, Tensor) else path
+    definition = define_tensors(path) if isinstance(path, Tensor) else path
     folder = program.Folder()
     file = folder.path / (re.sub(r"[^A-Za-z0-9_.]", "_", definition.name) + ".dag")
     file.write_text(str(definition))
@@ -120,12 +121,29 @@ def _sizes(sizes: Optional[Sizes]) -> List[str]:
     return words
 
 
+def _definition_files(define: Mapping[str, object], folder: Path) -> List[str]:
+    """The values of `--define`: what is no file yet is written into the folder."""
+    words = []
+    for number, (operator, definition) in enumerate(define.items()):
+        if isinstance(definition, Tensor):
+            definition = define_tensors(definition)
+        if isinstance(definition, Definition) or (isinstance(definition, str) and "\n" in definition):
+            file = folder / f"{number}-{re.sub(r'[^A-Za-z0-9_.]', '_', operator)}.dag"
+            file.write_text(str(definition))
+            definition = file
+        words.append(f"{operator}={program.file(definition, f'the definition of {operator}')}")
+    return words
+
+
 class Model:
     """A model file and the options that decide its shapes. Made by `load`."""
 
     def __init__(self, path: PathLike, shapes: Optional[Shapes] = None, **options: Unpack[LoadOptions]) -> None:
         self.path = program.file(path, "the model")
         self._options: Dict[str, object] = {**options}
+        self._definitions = program.Folder() if options.get("define") else None  # the files live as long as the model
+        if self._definitions:
+            self._options["define"] = _definition_files(options["define"], self._definitions.path)
         self._options["shape"] = _bound(self.path, self._options, shapes)
         self._temporary: Optional[program.Folder] = None
         self._tasks: Dict[Optional[str], List[Task]] = {}

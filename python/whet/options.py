@@ -3,8 +3,9 @@
 `whet tune --help` says what each does. Tests hold that these are the program's, with the words that they take."""
 
 import inspect
-from typing import Any, Callable, Literal, Sequence, TypedDict, TypeVar, Union
+from typing import Any, Callable, Literal, Mapping, Sequence, TypedDict, TypeVar, Union
 
+from .op import Definition, Tensor
 from .program import PathLike
 
 Words = Union[str, Sequence[str]]
@@ -19,6 +20,7 @@ class LoadOptions(TypedDict, total=False):
 
     input: Words  #: "name=x.npy": the value of an input that decides shapes
     until: Words  #: values that end the model instead of its outputs
+    define: Mapping[str, Union[PathLike, Tensor, Definition]]  #: what operators compute: a file, its text, or tensors of `whet.op`
     entry: str  #: which of several functions of the file
     native_types: bool  #: tensors of bfloat16 and int16 are kept so, not held in float32 and int32
     seed: int  #: of random inputs, and of the weights of zoo: models
@@ -82,6 +84,7 @@ class CompileOptions(_Everywhere, total=False):
     fleet: PathLike  #: with `quick`: folder that lets you into a fleet
     ptx: PathLike  #: a file for the PTX of all kernels
     cubin: bool  #: machine code too
+    any_inputs: bool  #: records that were measured with other tensors of `input` too
     allow_emulated: bool  #: records of emulated devices too
 
 

@@ -247,7 +247,8 @@ class Conversion {
     if (const auto* unary = std::get_if<UnaryOperator>(&node.op)) return stays_finite(unary->kind);
     const auto* binary = std::get_if<BinaryOperator>(&node.op);
     if (!binary)
-      return !std::holds_alternative<CastOperator>(node.op) && !std::holds_alternative<WhereOperator>(node.op);
+      return !std::holds_alternative<CastOperator>(node.op) && !std::holds_alternative<WhereOperator>(node.op) &&
+             !std::holds_alternative<CustomOperator>(node.op);
     return stays_finite(binary->kind) && std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) {
              const Value& value = graph_.value(id);
              return !value.constant || value.constant->size() != 1 || is_finite(*value.constant);

@@ -16,6 +16,7 @@ namespace {
 constexpr std::size_t kAllSubsets = 4;
 
 bool is_chained(const Operator& op) {
+  if (const auto* own = std::get_if<CustomOperator>(&op)) return is_elementwise(*own);
   return std::holds_alternative<UnaryOperator>(op) || std::holds_alternative<BinaryOperator>(op) ||
          std::holds_alternative<ClipOperator>(op) || std::holds_alternative<HardSigmoidOperator>(op) ||
          std::holds_alternative<LeakyReluOperator>(op);

@@ -40,12 +40,15 @@ void add_shapes(Arguments& arguments, ModelOptions& options) {
   const auto group = arguments.group("The model");
   arguments.add("--shape", options.shapes, "Bind the dimensions of an input, like data=1x3x224x224; may be repeated");
   arguments.add("--until", options.until, "End the model at this value instead of its outputs; may be repeated");
+  arguments.add("--define", options.define,
+                "What an operator computes, like com.acme.Gelu3=gelu3.dag (docs/operators/own.md); may be repeated");
   arguments.add("--entry", options.entry, "Which of several functions or programs of the file");
   arguments.flag("--native-types", options.native_types,
                  "Keep tensors of bfloat16 and int16 in these types, inputs and outputs too (default: as f32 and i32)");
   arguments.add("--seed", options.seed, "Seed of random inputs, of the search, and of the weights of zoo: models");
   add_zoo(arguments, options);
   arguments.reads(options.inputs);
+  arguments.reads(options.define);
 }
 
 void add_sizes(Arguments& arguments, ModelOptions& options) {
@@ -55,8 +58,8 @@ void add_sizes(Arguments& arguments, ModelOptions& options) {
 }
 
 const std::vector<std::string>& shape_options() {
-  static const std::vector<std::string> names = {"--shape", "--until", "--entry", "--native-types",
-                                                 "--seed",  "--batch", "--image", "--layout"};
+  static const std::vector<std::string> names = {"--shape", "--until", "--define", "--entry", "--native-types",
+                                                 "--seed",  "--batch", "--image",  "--layout"};
   return names;
 }
 
@@ -149,6 +152,8 @@ void add_options(Arguments& arguments, RecordOptions& options) {
   options.tell = tell_user;
   arguments.add("--records", options.file, "Compile with the best records of this file of `whet tune`");
   arguments.reads(options.file);
+  arguments.flag("--any-inputs", options.any_inputs,
+                 "Take records, too, that were measured with other tensors of --input than those of now");
   add_options(arguments, options.base);
   add_options(arguments, options.rounding, "schedules");
 }

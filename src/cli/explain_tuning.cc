@@ -25,6 +25,7 @@
 #include "task/task.h"
 #include "tuner/footprint.h"
 #include "workflow/opened.h"
+#include "workflow/own_inputs.h"
 #include "workflow/rates.h"
 #include "workflow/record_rates.h"
 #include "workflow/remote.h"
@@ -54,6 +55,7 @@ Result<Opened> open(const Question& question) {
   if (question.records.empty()) return opened;
   WHET_TRY(opened.read, read_records(question.records));
   opened.read.records.count(EmulatedRecords::too);
+  opened.read.records.count_inputs(input_hashes(opened.tasks));
   for (const std::string& note : opened.read.notes) tell_user(note);
   for (const std::string& note :
        strangers_of(question.records, opened.read.records, opened.fused, opened.place.target, TargetUse::near))

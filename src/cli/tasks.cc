@@ -108,6 +108,7 @@ Json to_json(const Numbered& shown, double total, bool dag) {
   out.set("id", shown.id).set("name", task.name).set("key", task.key).set("weight", task.weight);
   out.set("flops", flops(task.dag)).set("bytes", bytes(task.dag));
   out.set("share", total > 0 ? work_of(task) / total : 0.0);
+  if (!task.inputs.hash.empty()) out.set("inputs", task.inputs.hash);
   if (dag) out.set("dag", to_text(task.dag));
   return out;
 }

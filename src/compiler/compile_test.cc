@@ -610,6 +610,38 @@ TEST_F(Compile, OneSizeHasTheTableThatItAlwaysHad) {
   EXPECT_THROW(session.set_shapes({{2, 3, 9, 8}}), rt::Error);
 }
 
+TEST_F(Compile, ALibraryIsOpenedFromMemory) {
+  ASSERT_TRUE(compile(network_of(2)).ok());
+  std::ifstream file(path(), std::ios::binary);
+  std::string bytes(std::istreambuf_iterator<char>(file), {});
+  const auto answer = [](const rt::Model& model) {
+    rt::Session session(model);
+    std::vector<std::vector<float>> inputs;
+    for (std::uint32_t i = 0; i < model.inputs(); ++i) {
+      inputs.emplace_back(static_cast<std::size_t>(model.input(i).bytes) / sizeof(float), 0.5f);
+      session.set_input(i, inputs.back().data());
+    }
+    session.run();
+    const float* first = session.output<float>(0);
+    return std::vector<float>(first, first + model.output(0).bytes / static_cast<std::int64_t>(sizeof(float)));
+  };
+  const std::vector<float> right = answer(rt::Model(path()));
+  const rt::Model first = rt::Model::from_memory(bytes.data(), bytes.size());
+  const rt::Model second = rt::Model::from_memory(bytes.data(), bytes.size());
+  EXPECT_NE(&first.api(), &second.api()) << "two libraries";
+  EXPECT_EQ(answer(first), right);
+  EXPECT_EQ(answer(second), right);
+  const auto said = [&](std::size_t size) {
+    whet_library library;
+    whet_error error{};
+    EXPECT_EQ(whet_library_open_memory(bytes.data(), size, 0, &library, &error), -1);
+    return std::string(error.message);
+  };
+  EXPECT_EQ(said(bytes.size() - 1).find("the library in memory: the last 64 bytes"), 0u) << said(bytes.size() - 1);
+  bytes[bytes.size() / 2] = static_cast<char>(~bytes[bytes.size() / 2]);
+  EXPECT_EQ(said(bytes.size()).find("the library in memory: the contents do not have the checksum"), 0u);
+}
+
 TEST_F(Compile, SeveralSizesHaveTheirWeightsOnce) {
   ASSERT_TRUE(compile(network_of(5)).ok());
   const Result<CompileReport> one = compile(network_of(5));

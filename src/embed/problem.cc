@@ -168,7 +168,7 @@ Status Problem::read(const Load& load) {
   }
   WHET_TRY(const TargetOnCores place, choose_target(settings_.where.place));
   WHET_TRY(const InputFiles files, read_named_inputs(settings_.model));
-  WHET_TRY(const FusedGraph fused, load_fused(settings_.model, files, settings_.rounding.passes()));
+  WHET_TRY(const FusedGraph fused, load_fused(settings_.model, files, settings_.rounding.passes(place.target)));
   WHET_TRY(tasks_, extract_tasks(fused, place.target));
   return ok_status();
 }

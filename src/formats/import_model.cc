@@ -118,6 +118,7 @@ Status check_for_zoo(const std::string& zoo, const ImportOptions& options) {
   const std::pair<const char*, bool> given[] = {{"--until", !options.until.empty()},
                                                 {"--entry", !options.entry.empty()},
                                                 {"--shape", !options.shapes.empty()},
+                                                {"--define", !options.definitions.empty()},
                                                 {"--native-types", options.native_types}};
   for (const auto& [option, is_given] : given)
     if (is_given)

@@ -2,8 +2,7 @@
 
 #include <memory>
 
-#include "compute/loads_inside.h"
-#include "compute/recognise.h"
+#include "import/define.h"
 
 namespace whet {
 namespace {
@@ -12,33 +11,6 @@ FileInput input_of(const Op& placeholder) {
   std::vector<FileDimension> dimensions;
   for (const std::int64_t extent : placeholder.shape) dimensions.push_back({extent, ""});
   return {placeholder.name, placeholder.dtype, std::move(dimensions)};
-}
-
-/// `e` with each element of an index tensor clamped to 0 .. bound-1: a program may give any number.
-Expr within_bounds(const ComputeDag& dag, const Expr& e) {
-  return rewrite(e, [&](const Expr& part) -> Expr {
-    const auto* load = std::get_if<Load>(&part->kind);
-    const auto* p = load ? std::get_if<Placeholder>(&dag.op(OpId(load->source.value)).def) : nullptr;
-    if (p == nullptr || p->index_bound == 0) return {};
-    std::vector<Expr> index;
-    for (const Expr& i : load->index) index.push_back(within_bounds(dag, i));
-    const Expr element = whet::load(part->dtype, load->source, std::move(index));
-    return max(min(element, int_const(p->index_bound - 1, part->dtype)), int_const(0, part->dtype));
-  });
-}
-ComputeDag within_bounds(ComputeDag dag) {
-  for (Op& op : dag.ops)
-    if (!op.is_placeholder()) op.element().body = within_bounds(dag, op.element().body);
-  return dag;
-}
-
-/// What computes one of the outputs. Whether an input is a constant is the graph's business.
-std::shared_ptr<const ComputeDag> definition_of(ComputeDag dag, OpId output) {
-  dag.outputs = {output};
-  dag = without_dead_ops(dag);
-  for (Op& op : dag.ops)
-    if (auto* p = std::get_if<Placeholder>(&op.def)) *p = Placeholder{};
-  return std::make_shared<const ComputeDag>(std::move(dag));
 }
 
 /// "matmul+out": what is computed, step by step.
@@ -54,8 +26,9 @@ std::string steps_of(const ComputeDag& definition) {
 Result<FileModel> read_operator_file(ModelSource&& file) {
   Result<ComputeDag> read = parse_dag(file.bytes);
   if (!read.ok()) return read.error().at(file.what);
-  const ComputeDag dag = within_bounds(recognised(dag_at(*read, read->at)));
-  if (const Status inside = check_loads_inside(dag); !inside.ok()) return inside.error().at(file.what);
+  const Result<ComputeDag> checked = as_definition(dag_at(*read, read->at));
+  if (!checked.ok()) return checked.error().at(file.what);
+  const ComputeDag& dag = *checked;
   FileModel model;
   std::vector<std::string> inputs;
   for (const Op& op : dag.ops) {

@@ -264,12 +264,15 @@ struct ResizeOperator {
 
 /// An operator by its definition, as somebody wrote it down (docs/formats/dag.md): a placeholder an input, in order, and one output.
 /// All its loads are inside of their tensors (compute/loads_inside.h).
+/// A definition of scalars alone is that of each element: its inputs broadcast as numpy's do.
 /// Equal definitions (same_dag) are equal operators.
 struct CustomOperator {
   std::string name;
   std::shared_ptr<const ComputeDag> definition;
   friend bool operator==(const CustomOperator&, const CustomOperator&);
 };
+/// Whether the definition is that of each element: of scalars, without a reduction.
+bool is_elementwise(const CustomOperator&);
 
 /// One of these. A type of its own and no alias, so that its copies, moves and end are compiled once, in graph.cc: a
 /// variant of this size takes the compiler long in each file that has a graph.
@@ -295,6 +298,7 @@ struct Value {
   std::string name;  ///< unique; the file's name where it has one
   TensorType type;
   std::optional<Tensor> constant;  ///< weights and folded values
+  std::uint64_t contents = 0;      ///< number of a user's tensor that kernels which read it are measured with; 0: made up
 };
 struct Node {
   std::string name;  ///< unique; the file's name, or "Conv_12"

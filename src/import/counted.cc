@@ -71,7 +71,9 @@ struct Follow {
   void operator()(const ConvOperator&) { batch_alone(); }
   void operator()(const PoolOperator&) { batch_alone(); }
   void operator()(const ResizeOperator&) { batch_alone(); }
-  void operator()(const CustomOperator&) {}  // nothing is known of where its padding goes
+  void operator()(const CustomOperator& op) {
+    if (is_elementwise(op)) aligned();  // else nothing is known of where its padding goes
+  }
   void operator()(const MatMulOperator& op) {
     for (std::size_t i = 0; i < 2; ++i) {
       const std::size_t rank = shapes[i].size(), before = result.size() - rank;

@@ -6,6 +6,7 @@
 
 #include "graph/dead_code.h"
 #include "import/bind.h"
+#include "import/define.h"
 #include "import/order.h"
 #include "import/until.h"
 
@@ -36,6 +37,11 @@ std::string until_text(const std::vector<std::string>& names) {
   return text;
 }
 
+/// Without those that the user defines. A name may have a reason or a line behind it.
+void drop_defined(std::set<std::string>& missing, const OperatorDefinitions& definitions) {
+  std::erase_if(missing, [&](const std::string& text) { return definitions.contains(text.substr(0, text.find(' '))); });
+}
+
 Status check_shapes(const Model& model) {
   if (!model.file.check_shapes) return ok_status();
   std::map<std::string, Shape> shapes;
@@ -45,24 +51,29 @@ Status check_shapes(const Model& model) {
 }
 
 /// Operators without an importer, each once, all in one sentence.
-Status check_operators(const Model& model) {
+Status check_operators(const Model& model, const OperatorDefinitions& definitions) {
   std::set<std::string> missing;
   std::vector<bool> unreadable(model.file.nodes.size(), false);
   for (std::size_t index : model.order) {
     const std::vector<std::string> names = model.file.missing(index);
-    unreadable[index] = !names.empty();
-    missing.insert(names.begin(), names.end());
+    std::set<std::string> own(names.begin(), names.end());
+    drop_defined(own, definitions);
+    unreadable[index] = !own.empty();
+    missing.merge(own);
   }
   if (missing.empty()) return ok_status();
   const std::string& set = model.file.operator_set;
   return Error{(missing.size() == 1 ? "this operator is" : "these operators are") + std::string(" not supported") +
                (set.empty() ? "" : " in " + set) + ": " + listed(missing) +
-               until_text(last_readable(model.file, model.order, unreadable))};
+               until_text(last_readable(model.file, model.order, unreadable)) +
+               how_to_define(missing.size() == 1 ? *missing.begin() : "NAME")};
 }
 
 /// The error, the operators of bodies that would have failed too, and what can be read.
-Error explained(const Model& model, Error error, const std::vector<std::string>& readable) {
+Error explained(const Model& model, Error error, const std::vector<std::string>& readable,
+                const OperatorDefinitions& definitions) {
   std::set<std::string> missing(model.file.missing_in_bodies.begin(), model.file.missing_in_bodies.end());
+  drop_defined(missing, definitions);
   std::erase_if(missing, [&](const std::string& name) { return error.message.find(name) != std::string::npos; });
   if (!missing.empty()) {
     error.message += " (its branches and loops also use " + listed(missing) + ", not supported)";
@@ -213,6 +224,7 @@ Result<Graph> build(const Model& model, const ImportOptions& options, const std:
   GrowingGraph out;
   out.graph.name = model.file.name;
   out.native_types = options.native_types;
+  out.set_definitions(options.definitions);
   reserve_names(model, out);
   add_given(model, options, folded, out);
   WHET_RETURN_IF_ERROR(import_nodes(model, out, findings));
@@ -220,6 +232,9 @@ Result<Graph> build(const Model& model, const ImportOptions& options, const std:
   give_counts(out);
   drop_dead_code(out.graph);
   WHET_RETURN_IF_ERROR(verify(out.graph));
+  if (const std::string unused = out.unused_definition(); !unused.empty())
+    return Error{"--define " + unused + "=" + options.definitions.at(unused).file +
+                 ": no node that the outputs need has this operator"};
   return std::move(out.graph);
 }
 
@@ -230,7 +245,7 @@ Result<Graph> import_file(FileModel file, const ImportOptions& options) {
   if (!options.until.empty()) WHET_RETURN_IF_ERROR(end_at(model.file, options.until));
   WHET_TRY(model.order, live_order(model.file));
   if (!options.until.empty()) drop_unread_inputs(model.file, model.order);
-  WHET_RETURN_IF_ERROR(check_operators(model));
+  WHET_RETURN_IF_ERROR(check_operators(model, options.definitions));
   WHET_TRY(model.lists, expand_lists(model.file, options));
   open_dimensions(model.file, options);
   WHET_TRY(model.input_types, bind_inputs(model.file, options));
@@ -245,7 +260,7 @@ Result<Graph> import_file(FileModel file, const ImportOptions& options) {
     for (const std::string& name : findings.needed) {
       if (options.values.contains(name)) folded.insert(name);
     }
-    if (folded.size() == before) return explained(model, graph.error(), findings.readable);
+    if (folded.size() == before) return explained(model, graph.error(), findings.readable, options.definitions);
   }
 }
 

@@ -60,7 +60,8 @@ TEST(ImportFile, NodesComeInTheOrderOfWhatTheyReadAndDeadOnesGo) {
 TEST(ImportFile, UnknownOperatorsAreListedWithWhereTheModelCouldEnd) {
   const FileModel file = model_of({{"a", {"relu", {"x"}}}, {"b", {"mystery", {"a"}}}, {"d", {"riddle", {"b"}}}}, {"d"});
   EXPECT_EQ(text_of(file),
-            "these operators are not supported: mystery, riddle; what comes before can be read: --until a");
+            "these operators are not supported: mystery, riddle; what comes before can be read: --until a; --define "
+            "NAME=FILE.dag defines it (docs/operators/own.md)");
   ImportOptions options;
   options.until = {"a"};
   EXPECT_EQ(text_of(file, options),

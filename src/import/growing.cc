@@ -37,6 +37,21 @@ void GrowingGraph::release(const std::string& name, const std::string& given, Na
   if (given != name) --taken.last[name];  // numbers below are taken
 }
 
+const OperatorDefinition* GrowingGraph::definition_of(const std::string& op) {
+  if (definitions_ == nullptr) return nullptr;
+  const auto found = definitions_->find(op);
+  if (found == definitions_->end()) return nullptr;
+  used_definitions_.insert(op);
+  return &found->second;
+}
+
+std::string GrowingGraph::unused_definition() const {
+  if (definitions_ == nullptr) return "";
+  for (const auto& [op, definition] : *definitions_)
+    if (!used_definitions_.contains(op)) return op;
+  return "";
+}
+
 Status GrowingGraph::check_growth(const std::string& label) const {
   constexpr std::size_t kMostValues = std::size_t{1} << 19;
   constexpr std::int64_t kMostMadeBytes = std::int64_t{1} << 30;

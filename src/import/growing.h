@@ -13,6 +13,7 @@
 #include "graph/graph.h"
 #include "import/bounds.h"
 #include "import/counted.h"
+#include "import/options.h"
 
 namespace whet {
 
@@ -39,6 +40,13 @@ class GrowingGraph {
   using ValuesByName = std::unordered_map<std::string, ValueId>;
   /// The values by their names, in exchange for others: the body of a function sees its own alone.
   ValuesByName exchange_values(ValuesByName values) { return std::exchange(values_, std::move(values)); }
+
+  // ---- Operators that the user defines.
+  void set_definitions(const OperatorDefinitions& definitions) { definitions_ = &definitions; }
+  /// What the user says that the operator computes, or null.
+  const OperatorDefinition* definition_of(const std::string& op);
+  /// The first operator that is defined and that no node had; "": there is none.
+  std::string unused_definition() const;
 
   /// A format's numbers of element types that are held in wider ones, by the values that are of them.
   std::unordered_map<std::int32_t, std::int64_t> held_types;
@@ -146,6 +154,8 @@ class GrowingGraph {
   std::unordered_map<std::int32_t, Bounds> bounds_;
   std::map<std::pair<std::int32_t, std::int64_t>, ValueId> cut_counts_;
   Names value_names_, node_names_, read_names_;
+  const OperatorDefinitions* definitions_ = nullptr;
+  std::set<std::string> used_definitions_;
   std::int64_t folded_bytes_ = 0, folding_work_ = 0, made_bytes_ = 0, inlined_nodes_ = 0;
 };
 

@@ -10,6 +10,14 @@
 
 namespace whet {
 
+/// What an operator computes, in the notation of docs/formats/dag.md, with what docs/operators/own.md adds to it.
+struct OperatorDefinition {
+  std::string file;  ///< begins messages about the text
+  std::string text;
+};
+/// By the names of operators as messages have them: "com.acme.Gelu3".
+using OperatorDefinitions = std::map<std::string, OperatorDefinition>;
+
 /// How a model is imported: `import_model`.
 struct ImportOptions {
   /// Binds the dimensions of inputs: `--shape name=1x3x224x224`. Fixed dimensions of the file must agree.
@@ -25,6 +33,8 @@ struct ImportOptions {
   std::string entry;
   /// Tensors of bf16 and i16 are that: inputs, outputs, weights and all between. Else they are held in f32 and i32.
   bool native_types = false;
+  /// Operators that whet does not read, or is to read otherwise: `--define com.acme.Gelu3=gelu3.dag`.
+  OperatorDefinitions definitions = {};
   /// For "zoo:NAME".
   ZooOptions zoo;
 };

@@ -59,11 +59,25 @@ std::optional<Ints> shape_in(const std::string& text) {
   });
 }
 
-Status MxSite::import() {
+AttributeNumbers MxSite::attribute_numbers() const {
+  AttributeNumbers numbers;
+  for (const auto& [name, text] : node_.attributes) {
+    const auto list = list_in<double>(text, number_in<double>);
+    if (list && !list->empty()) numbers[name] = number_texts(*list);
+  }
+  return numbers;
+}
+
+Status MxSite::import_row() {
   const MxRow* row = find_row(op());
-  if (row == nullptr) return error("this operator is not supported");
+  if (row == nullptr) return error("this operator is not supported" + how_to_define(op()));
   WHET_RETURN_IF_ERROR(bind(row->takes));
-  WHET_RETURN_IF_ERROR(row->import(*this));
+  return row->import(*this);
+}
+
+Status MxSite::import() {
+  const OperatorDefinition* own = graph_.definition_of(op());
+  WHET_RETURN_IF_ERROR(own != nullptr ? give_defined(*this, *own, op(), inputs_, attribute_numbers()) : import_row());
   for (std::size_t i = 0; i < outputs_.size(); ++i)
     if (!graph_.defined(outputs_[i]) && graph_.is_read(outputs_[i]))
       return error("result " + std::to_string(i) + " is not supported");

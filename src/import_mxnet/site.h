@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "import/call.h"
+#include "import/define.h"
 #include "import_mxnet/symbol.h"
 
 namespace whet::mxnet {
@@ -46,6 +47,8 @@ class MxSite : public CallSite {
   }
 
  private:
+  Status import_row();
+  AttributeNumbers attribute_numbers() const;
   Result<DType> type_called(std::string_view name, std::string fallback) const;
   Result<OpenInts> open_integers(std::string_view name) const;
   Error wrong(std::string_view name, const char* expected) const;

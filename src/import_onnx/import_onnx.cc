@@ -28,8 +28,6 @@ std::string label_of(const OnnxNode& node, std::size_t index) {
   return node.name.empty() ? node.op + "_" + std::to_string(index) : node.name;
 }
 
-std::string full_name(const OnnxNode& node) { return node.domain.empty() ? node.op : node.domain + "." + node.op; }
-
 /// Operators that the body of a function, or of those that it calls, names and that nothing reads.
 std::set<std::string> missing_in(const OnnxModel& model, const OnnxFunction& function) {
   std::set<std::string> missing;
@@ -62,7 +60,7 @@ std::vector<std::string> missing_of(Nodes& nodes, const OnnxNode& node) {
 void find_missing(const OnnxModel& model, const std::vector<OnnxNode>& nodes, bool inner,
                   std::set<std::string>& missing) {
   for (const OnnxNode& node : nodes) {
-    if (inner && !is_known(model, node, model.opset)) missing.insert(node.op);
+    if (inner && !is_known(model, node, model.opset)) missing.insert(full_name(node));
     for (const OnnxAttribute& attribute : node.attributes) {
       const auto* body = std::get_if<std::shared_ptr<const OnnxSubgraph>>(&attribute.value);
       if (body != nullptr) find_missing(model, (*body)->nodes, true, missing);

@@ -94,7 +94,8 @@ TEST(ImportOnnx, ListsAllUnsupportedOperatorsAtOnce) {
   OnnxModel model = chain({{"Foo", {"x"}}, {"Bar", {"x"}}, {"Foo", {"v0"}}, {"Sum", {"v1", "v2", "x"}}});
   model.nodes[2].domain = "com.example";
   EXPECT_EQ(failure(import_onnx(model, {})),
-            "these operators are not supported in operator set 13: Bar, Foo, com.example.Foo");
+            "these operators are not supported in operator set 13: Bar, Foo, com.example.Foo; --define NAME=FILE.dag "
+            "defines it (docs/operators/own.md)");
 }
 TEST(ImportOnnx, SortsNodesAndForgetsDeadOnes) {
   const OnnxModel model = chain({{"Relu", {"v2"}}, {"Unique", {"x"}}, {"Exp", {"x"}}, {"Tanh", {"v0"}}});
@@ -220,10 +221,14 @@ TEST(ImportFunction, CallsOthersAndIsOfItsOwnOperatorSet) {
   model.inputs[0].dimensions = std::vector<OnnxDimension>{{2, ""}, {3, ""}, {4, ""}};
   EXPECT_NE(text_of(model).find("softmax(F_0/G_0/Softmax_0/flat) axis=1"), std::string::npos) << text_of(model);
   model.nodes[0].overload = "wide";
-  EXPECT_EQ(text_of(model), "this operator is not supported in operator set 13: local.F");
+  EXPECT_EQ(text_of(model),
+            "this operator is not supported in operator set 13: local.F; --define local.F=FILE.dag defines it "
+            "(docs/operators/own.md)");
   model.nodes[0].overload = "";
   model.functions.begin()->second.body.nodes.push_back({"", "Foo", "", {"X"}, {"z"}, {}});
-  EXPECT_EQ(text_of(model), "this operator is not supported in operator set 13: Foo");
+  EXPECT_EQ(text_of(model),
+            "this operator is not supported in operator set 13: Foo; --define Foo=FILE.dag defines it "
+            "(docs/operators/own.md)");
 }
 TEST(ImportFunction, BranchesInItsBodyReadItsNames) {
   auto branch = std::make_shared<OnnxSubgraph>();
@@ -497,7 +502,8 @@ TEST(ImportOnnx, MessagesStayOneLine) {
   const std::size_t at = bytes.rfind("Relu");
   bytes.replace(at, 4, "R\nlu");
   EXPECT_EQ(failure(imported(read_onnx_model, {"m", "", bytes}, {})),
-            "this operator is not supported in operator set 13: R\\u000alu");
+            "this operator is not supported in operator set 13: R\\u000alu; --define R\\u000alu=FILE.dag defines it "
+            "(docs/operators/own.md)");
 }
 
 }  // namespace import_test

@@ -259,6 +259,8 @@ Result<onnx::ModelProto> parse_model_proto(std::string_view bytes, const std::st
 
 }  // namespace
 
+std::string full_name(const OnnxNode& node) { return node.domain.empty() ? node.op : node.domain + "." + node.op; }
+
 const OnnxFunction* called_function(const OnnxModel& model, const OnnxNode& node) {
   if (model.functions.empty()) return nullptr;
   const auto found = model.functions.find({node.domain, node.op, node.overload});

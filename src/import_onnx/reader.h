@@ -77,6 +77,8 @@ struct OnnxModel {
   bool native_types = false;                       ///< BFLOAT16 and INT16 are taken as they are
 };
 
+/// The operator as messages have it: "Relu", "com.acme.Gelu3".
+std::string full_name(const OnnxNode&);
 /// The function of the model that a node calls, or null where it names an operator of the standard.
 const OnnxFunction* called_function(const OnnxModel&, const OnnxNode&);
 

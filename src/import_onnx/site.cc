@@ -32,17 +32,33 @@ OnnxSite::OnnxSite(GrowingGraph& graph, const OnnxNode& node, std::string name, 
       scope_(scope) {}
 
 Status OnnxSite::import() {
+  const OperatorDefinition* own = graph_.definition_of(full_name(node_));
   const OnnxFunction* function = called_function(scope_.model, node_);
-  WHET_RETURN_IF_ERROR(function != nullptr ? call(*function) : import_standard());
+  WHET_RETURN_IF_ERROR(own != nullptr        ? give_defined(*this, *own, full_name(node_), inputs_, attribute_numbers())
+                       : function != nullptr ? call(*function)
+                                             : import_standard());
   WHET_RETURN_IF_ERROR(finish());
   return graph_.check_growth(name_);
+}
+
+AttributeNumbers OnnxSite::attribute_numbers() const {
+  AttributeNumbers numbers;
+  for (const OnnxAttribute& attribute : node_.attributes) {
+    const OnnxAttribute* given = resolved(attribute);
+    if (given == nullptr) continue;
+    if (const auto* one = std::get_if<std::int64_t>(&given->value)) numbers[attribute.name] = {number_text(*one)};
+    if (const auto* one = std::get_if<double>(&given->value)) numbers[attribute.name] = {number_text(*one)};
+    if (const auto* list = std::get_if<Ints>(&given->value)) numbers[attribute.name] = number_texts(*list);
+    if (const auto* list = std::get_if<Numbers>(&given->value)) numbers[attribute.name] = number_texts(*list);
+  }
+  return numbers;
 }
 
 Status OnnxSite::import_standard() {
   const OnnxRow* importer = find_importer(node_.domain, node_.op, opset());
   if (importer == nullptr) {
     return error("this operator is not supported in operator set " + std::to_string(opset()) + ": " +
-                 (node_.domain.empty() ? "" : node_.domain + ".") + node_.op);
+                 full_name(node_) + how_to_define(full_name(node_)));
   }
   WHET_RETURN_IF_ERROR(bind(importer->takes));
   const bool is_standard = node_.domain.empty();

@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "import/call.h"
+#include "import/define.h"
 #include "import/site.h"
 #include "import_onnx/reader.h"
 
@@ -78,6 +79,7 @@ class OnnxSite : public CallSite {
   Result<std::vector<ValueId>> inlined(const OnnxSubgraph&, const std::vector<ValueId>& inputs);
 
  private:
+  AttributeNumbers attribute_numbers() const;
   Status expect_known_attributes() const;
   /// After the importer: every output that something reads was given.
   Status finish() const;

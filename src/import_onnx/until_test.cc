@@ -52,7 +52,8 @@ TEST(Until, AnUnknownValueIsNamed) {
 TEST(Until, AnUnreadableOperatorSaysWhereTheModelCouldEndBeforeIt) {
   EXPECT_EQ(message({}),
             "this operator is not supported in operator set 13: mylib.Choose; what comes before can be read: "
-            "--until boxes --until scores --until scaled --until best");
+            "--until boxes --until scores --until scaled --until best; --define mylib.Choose=FILE.dag defines it "
+            "(docs/operators/own.md)");
   EXPECT_EQ(message({"boxes", "scores", "scaled", "best"}), "a b -> boxes scores scaled best");
 }
 TEST(Until, WhatIsLeftOutIsNoValue) {
@@ -83,7 +84,9 @@ TEST(Until, NothingMoreIsReadOfANetworkThatHasGrownTooLarge) {
 }
 TEST(Until, NothingIsSaidWhereNothingComesBefore) {
   OnnxModel model = one_node("mylib.Choose", 13, {f32({1, 4}), f32({1, 4})}, {});
-  EXPECT_EQ(import_onnx(model, {}).error().message, "this operator is not supported in operator set 13: mylib.Choose");
+  EXPECT_EQ(import_onnx(model, {}).error().message,
+            "this operator is not supported in operator set 13: mylib.Choose; --define mylib.Choose=FILE.dag defines it "
+            "(docs/operators/own.md)");
 }
 
 }  // namespace

@@ -39,14 +39,20 @@ TfSite::TfSite(GrowingGraph& graph, const TfNode& node, std::string label, Texts
     : TfSite(graph, node, node.op, found(graph, node.inputs), std::move(label), std::move(outputs), bodies, is_inner) {}
 
 Status TfSite::import() {
+  const OperatorDefinition* own = graph_.definition_of(node_.op);
   const TfRow* row = find_row(node_.op);
-  if (row == nullptr) return error("this operator is not supported: " + node_.op);
+  if (row == nullptr && own == nullptr)
+    return error("this operator is not supported: " + node_.op + how_to_define(node_.op));
   for (const std::string& input : node_.inputs)
     if (!graph_.defined(input))
       return error("reads " + in_quotes(input) + ", which is no tensor of a type that is supported");
   if (node_.op != "Merge" && reads_absent()) return give_all_absent();
-  WHET_RETURN_IF_ERROR(bind(row->takes));
-  WHET_RETURN_IF_ERROR(row->import(*this));
+  if (own != nullptr) {
+    WHET_RETURN_IF_ERROR(give_defined(*this, *own, node_.op, inputs_, attribute_numbers()));
+  } else {
+    WHET_RETURN_IF_ERROR(bind(row->takes));
+    WHET_RETURN_IF_ERROR(row->import(*this));
+  }
   WHET_RETURN_IF_ERROR(expect_results());
   WHET_RETURN_IF_ERROR(check_shapes());
   return graph_.check_growth(name_);
@@ -90,6 +96,19 @@ Status TfSite::check_shapes() {
 }
 
 // ---- Attributes.
+
+AttributeNumbers TfSite::attribute_numbers() const {
+  AttributeNumbers numbers;
+  for (const auto& [name, attribute] : node_.attributes) {
+    if (const auto* one = std::get_if<std::int64_t>(&attribute)) numbers[name] = {number_text(*one)};
+    if (const auto* one = std::get_if<double>(&attribute)) numbers[name] = {number_text(*one)};
+    const auto* list = std::get_if<TfList>(&attribute);
+    if (list == nullptr) continue;
+    if (!list->integers.empty()) numbers[name] = number_texts(list->integers);
+    if (!list->numbers.empty()) numbers[name] = number_texts(list->numbers);
+  }
+  return numbers;
+}
 
 const TfAttribute* TfSite::find(std::string_view name) const {
   const TfAttribute* attribute = node_.find(std::string(name));

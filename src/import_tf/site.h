@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "import/call.h"
+#include "import/define.h"
 #include "import_tf/graph.h"
 #include "import_tf/inline.h"
 
@@ -88,6 +89,7 @@ class TfSite : public CallSite {
                            const std::function<Status()>& import_nodes);
 
  private:
+  AttributeNumbers attribute_numbers() const;
   const TfAttribute* find(std::string_view name) const;
   template <typename Kind>
   Result<Kind> attribute(std::string_view name, Kind fallback, const char* expected) const {

@@ -453,7 +453,7 @@ TEST(TensorFlow, EveryOperatorWithoutAttributesIsAGraphOrASentence) {
 TEST(TensorFlow, WhatIsNotReadIsNamed) {
   GraphWriter g;
   g.input("x", {2}).node("block/odd", "UniqueWithCounts", {"x"}).node("y", "Neg", {"block/odd"});
-  EXPECT_EQ(error_of(g.bytes()), "this operator is not supported: UniqueWithCounts");
+  EXPECT_EQ(error_of(g.bytes()).find("this operator is not supported: UniqueWithCounts; --define"), 0u);
   EXPECT_EQ(
       error_of(OneNode{"Conv2D", {1, 2, 2, 1}, {floats({1, 1, 1, 1}, {1})}, {{"padding", of_text("FULL")}}}.bytes()),
       "y (Conv2D): attribute \"padding\" is \"FULL\"; expected VALID, SAME or EXPLICIT");

@@ -97,9 +97,32 @@ std::string_view TorchSite::argument_name(std::size_t i) const {
   return own.empty() && i < words_.size() ? words_[i].name : std::string_view(own);
 }
 
+Status TorchSite::import_defined(const OperatorDefinition& own) {
+  ValueIds operands;
+  AttributeNumbers numbers;
+  for (std::size_t i = 0; i < node_.arguments.size(); ++i) {
+    const auto& [name, argument] = node_.arguments[i];
+    const auto* list = std::get_if<Arguments>(&argument.value);
+    std::vector<std::string> texts;
+    for (const Argument& each : list != nullptr ? *list : Arguments{argument}) {
+      if (const Name* tensor = each.name()) {
+        WHET_TRY(const ValueId operand, found(*tensor));
+        operands.push_back(operand);
+      }
+      if (const auto* number = std::get_if<std::int64_t>(&each.value)) texts.push_back(number_text(*number));
+      if (const auto* number = std::get_if<double>(&each.value)) texts.push_back(number_text(*number));
+    }
+    if (!texts.empty()) numbers[name.empty() ? std::to_string(i) : name] = std::move(texts);
+  }
+  WHET_RETURN_IF_ERROR(give_defined(*this, own, node_.op, operands, numbers));
+  return graph_.check_growth(name_);
+}
+
 Status TorchSite::import() {
+  if (const auto* own = graph_.definition_of(node_.op)) return import_defined(*own);
   row_ = find_row(node_.op);
-  if (row_ == nullptr) return error("this operator is not supported: " + node_.op + reason_against(node_.op));
+  if (row_ == nullptr)
+    return error("this operator is not supported: " + node_.op + reason_against(node_.op) + how_to_define(node_.op));
   words_ = words_of(row_->takes);
   const bool is_complex = reads_complex();
   const TorchRow* own = is_complex ? find_complex_row(node_.op) : nullptr;

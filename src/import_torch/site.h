@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "import/call.h"
+#include "import/define.h"
 #include "import_torch/program.h"
 
 /// Rows of torch's table name an operator's arguments in the order in which a C++ function takes them, as the other formats' rows do
@@ -109,6 +110,7 @@ class TorchSite : public NodeSite {
   Result<ValueIds> inlined(const TorchProgram&, const ValueIds& inputs);
 
  private:
+  Status import_defined(const OperatorDefinition&);
   Status bind();
   /// The name of argument `i`; scripts give most of them by their places.
   std::string_view argument_name(std::size_t i) const;

@@ -248,7 +248,9 @@ TEST(Torch, RefusalsNameTheLineOfTheModel) {
   EXPECT_NE(read(p).find(" (line 12 of model.py)"), std::string::npos) << read(p);
   Pt2 missing;
   missing.input("x", {2}).stack(stack).node("aten.foo.default", "self=%x", {"y"}).output("y");
-  EXPECT_EQ(read(missing), "this operator is not supported: aten.foo.default (line 12 of model.py)");
+  EXPECT_EQ(read(missing),
+            "this operator is not supported: aten.foo.default (line 12 of model.py); --define "
+            "aten.foo.default=FILE.dag defines it (docs/operators/own.md)");
   Pt2 body, outer;
   body.input("a", {2}).stack(stack).node("aten.view.default", "self=%a size=[3]", {"b"}).output("b");
   outer.input("x", {2}).body("f", body).stack("File \"/me/other.py\", line 4, in forward");
@@ -354,7 +356,7 @@ TEST(Torch, OperatorsThatAreNotReadAreListed) {
   EXPECT_EQ(
       read(p),
       "these operators are not supported: aten.unique_consecutive.default (the size of its result depends on values), "
-      "mylib.op.default");
+      "mylib.op.default; --define NAME=FILE.dag defines it (docs/operators/own.md)");
 }
 TEST(Torch, WrongArgumentsAreNamed) {
   const auto said = [](const std::string& arguments) {

@@ -261,7 +261,8 @@ TEST(TorchScript, OperatorsThatAreNotReadAreNamed) {
   Script script("x: Tensor", "y = torch.relu(x)\nreturn torch.bernoulli(y)");
   EXPECT_EQ(said(script),
             "this operator is not supported: aten.bernoulli.default (it draws random numbers); what comes "
-            "before can be read: --until relu");
+            "before can be read: --until relu; --define aten.bernoulli.default=FILE.dag defines it "
+            "(docs/operators/own.md)");
   ImportOptions options = shapes({{"x", {2, 3}}});
   options.until = {"relu"};
   EXPECT_EQ(said(script, options), "");

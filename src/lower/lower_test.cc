@@ -473,6 +473,25 @@ TEST(Padding, IsTestedOnceATileWhereItGuardsARowOfIt) {
 )");
 }
 
+TEST(Pack, OfWhatAConstantIndexesMeansTheSame) {
+  constexpr const char* kTaken = R"(
+t = PLACEHOLDER [8, 4] const
+r = PLACEHOLDER [6] i32 const < 8
+x = PLACEHOLDER [4]
+y(i) += (t[max(min(i64(r[i]), 7), 0), k]*x[k]) for i in 6, k in 4
+return y
+)";
+  const ComputeDag dag = *parse_dag(kTaken);
+  for (const char* steps : {"pack o0 o3", "pack o1 o3", "pack o1 o3; pack o0 o3", "pack o0 o3; pack o1 o3",
+                            "split l0 4 guard; pack o1 o3; pack o0 o3"}) {
+    const Result<double> error = error_of(tree_after(kTaken, steps), dag, avx512(), "simplify", 1, 7);
+    ASSERT_TRUE(error.ok()) << steps << ": " << error.error().message;
+    EXPECT_LE(*error, 1e-5) << steps;
+    const Result<Lowered> lowered = lower_until(tree_after(kTaken, steps), avx512(), "simplify");
+    EXPECT_TRUE(parse_dag(to_text(lowered->packing)).ok()) << to_text(lowered->packing);
+  }
+}
+
 constexpr const char* kBlocked = R"(
 x = PLACEHOLDER [8]
 w = PLACEHOLDER [8, 4] const

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "measure/reference.h"
+#include "runner/given.h"
+
 namespace whet {
 namespace {
 
@@ -18,7 +21,8 @@ void add_build(const BuildResult& built, Outcome& outcome) {
 
 BuildResults Builds::of(const MeasureTask& task, const std::vector<std::string>& steps) {
   const std::string target = to_string(task.target);
-  const std::string prefix = std::to_string(task.dag_hash) + '\n' + to_string(task.within) + '\n' + target + '\n';
+  const std::string prefix =
+      std::to_string(task.dag_hash) + '\n' + to_string(task.within) + '\n' + target + '\n' + task.inputs.hash + '\n';
   BuildResults out;
   std::vector<BuildRequest> missing;
   {
@@ -31,6 +35,8 @@ BuildResults Builds::of(const MeasureTask& task, const std::vector<std::string>&
     }
   }
   std::vector<BuildResult> results = builders_.build(missing, interrupted_);
+  if (!task.inputs.hash.empty())
+    for (BuildResult& result : results) give_inputs(task, result);
   const std::lock_guard<std::mutex> lock(mutex_);
   for (std::size_t i = 0; i < missing.size(); ++i) {
     seconds_ += results[i].seconds;
@@ -41,6 +47,47 @@ BuildResults Builds::of(const MeasureTask& task, const std::vector<std::string>&
       if (!out[k] && steps[k] == missing[i].steps) out[k] = result;
   }
   return out;
+}
+
+/// Arguments have the user's contents: inputs as they are, constants of integers as they are packed. What packed floats are no time
+/// depends on.
+void Builds::give_inputs(const MeasureTask& task, BuildResult& built) {
+  std::vector<std::string> packed;
+  for (BuiltArgument& argument : built.arguments) {
+    const bool is_index = argument.kind == BuiltArgument::Kind::packed && !is_float(argument.spec.dtype);
+    if (argument.kind == BuiltArgument::Kind::input && task.inputs.number(argument.index) != 0)
+      argument.spec = given_spec(argument.spec, task.inputs.number(argument.index));
+    if (!is_index) continue;
+    if (packed.empty()) packed = packed_contents(task, built);
+    if (argument.index < packed.size()) argument.spec = given_spec(argument.spec, keep_given(packed[argument.index]));
+  }
+}
+
+/// What the packing makes of the constants, made from seeds where they are not given; nothing where it cannot be evaluated.
+std::vector<std::string> Builds::packed_contents(const MeasureTask& task, const BuildResult& built) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (const auto known = packed_.find(built.packing + task.inputs.hash); known != packed_.end()) return known->second;
+  }
+  std::vector<std::string> contents;
+  if (const Result<ComputeDag> packing = parse_dag(built.packing); packing.ok()) {
+    std::vector<std::uint64_t> numbers;
+    std::size_t placeholder = 0;
+    for (const Op& op : task.dag.ops) {
+      if (!op.is_placeholder()) continue;
+      if (std::get<Placeholder>(op.def).constant) numbers.push_back(task.inputs.number(placeholder));
+      ++placeholder;
+    }
+    std::vector<Tensor> constants;
+    for (const Op& op : packing->ops)
+      if (op.is_placeholder() && constants.size() < numbers.size())
+        constants.push_back(make_tensor(spec_of(op, constants.size(), numbers[constants.size()]), op.shape));
+    if (const Result<std::vector<Tensor>> outputs = evaluate(*packing, constants); outputs.ok())
+      for (const Tensor& output : *outputs)
+        contents.emplace_back(static_cast<const char*>(output.data()), static_cast<std::size_t>(output.bytes()));
+  }
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return packed_[built.packing + task.inputs.hash] = std::move(contents);
 }
 
 BuildResult Builds::naive(const MeasureTask& task) {
@@ -61,6 +108,7 @@ std::shared_ptr<const BuildResult> Builds::find(const std::string& key) const {
 void Builds::trim() {
   if (bytes_ <= kKeptObjectBytes) return;
   results_.clear();
+  packed_.clear();
   bytes_ = 0;
 }
 

@@ -44,6 +44,8 @@ class Builds {
  private:
   std::shared_ptr<const BuildResult> find(const std::string& key) const;
   void trim();
+  void give_inputs(const MeasureTask&, BuildResult&);
+  std::vector<std::string> packed_contents(const MeasureTask&, const BuildResult&);
 
   BuilderPool& builders_;
   const bool emulated_;
@@ -51,6 +53,7 @@ class Builds {
   const std::function<bool()> interrupted_;
   mutable std::mutex mutex_;  ///< of all below
   std::unordered_map<std::string, std::shared_ptr<const BuildResult>> results_;
+  std::unordered_map<std::string, std::vector<std::string>> packed_;  ///< by the packing's text and the hash of the inputs
   std::size_t bytes_ = 0;
   double seconds_ = 0;
 };

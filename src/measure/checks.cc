@@ -115,10 +115,11 @@ Checks::Checks(Builds& builds, Units& units, const MeasureOptions& options)
 Outcome Checks::check(const MeasureTask& task, const BuildResult& built, Precision precision) {
   if (built.code != OutcomeCode::ok) return {built.code, built.message};
   const auto known =
-      references_.add(task.key + '\n' + std::to_string(task.dag_hash), std::make_shared<TaskReference>());
+      references_.add(task.key + '\n' + std::to_string(task.dag_hash) + '\n' + task.inputs.hash,
+                      std::make_shared<TaskReference>());
   const std::lock_guard<std::mutex> lock(known->checking);
   if (!known->reference) {
-    Result<Reference> made = Reference::make(task.dag, seed_of(task, options_));
+    Result<Reference> made = Reference::make(task.dag, seed_of(task, options_), task.inputs);
     if (!made.ok()) return {OutcomeCode::unknown, "the reference cannot be computed: " + made.error().message};
     known->reference = std::move(*made);
   }

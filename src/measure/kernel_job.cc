@@ -21,7 +21,7 @@ KernelJob job_of(const MeasureTask& task, const BuildResult& built, const Measur
   for (const BuiltArgument& a : built.arguments) {
     ArgumentSpec spec = a.spec;
     if (a.kind == BuiltArgument::Kind::input) {
-      spec.seed = hash_combine(seed_of(task, options), a.index);
+      if (!spec.is_given()) spec.seed = hash_combine(seed_of(task, options), a.index);
       if (inputs && a.index < inputs->size()) spec = (*inputs)[a.index];
     }
     job.arguments.push_back(spec);

@@ -11,6 +11,7 @@
 #include "target/precision.h"
 #include "target/target.h"
 #include "trial/outcome.h"
+#include "trial/task_inputs.h"
 
 namespace whet {
 
@@ -21,6 +22,7 @@ struct MeasureTask {
   ComputeDag dag;
   Target target;
   Shape within = {};  ///< of the tensor that the only output is a part of; empty: the output is whole itself
+  TaskInputs inputs = {};  ///< a user's tensors, which no device elsewhere has
   /// Printed once: every candidate's builder gets it. The DAG does not change afterwards.
   std::string dag_text = to_text(dag);
   std::uint64_t dag_hash = hash_bytes(dag_text);

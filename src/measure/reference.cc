@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "runner/fill.h"
+#include "runner/given.h"
 #include "tensor/compare.h"
 
 namespace whet {
@@ -127,6 +128,11 @@ ArgumentSpec spec_of(const Op& op, std::uint64_t seed) {
   return spec;
 }
 
+ArgumentSpec spec_of(const Op& op, std::uint64_t seed, std::uint64_t number) {
+  const ArgumentSpec made = spec_of(op, seed);
+  return number == 0 ? made : given_spec(made, number);
+}
+
 Tensor make_tensor(const ArgumentSpec& spec, const Shape& shape) {
   Tensor t(spec.dtype, shape);
   WHET_CHECK(t.bytes() == spec.bytes);
@@ -170,7 +176,7 @@ Result<Tensor> evaluate_side_by_side(const ComputeDag& dag, const std::vector<Te
 
 }  // namespace
 
-Result<Reference> Reference::make(const ComputeDag& dag, std::uint64_t seed) {
+Result<Reference> Reference::make(const ComputeDag& dag, std::uint64_t seed, const TaskInputs& given) {
   const std::int64_t of_a_row = has_sums_of_sums(dag) ? kSpotsOfARow : 1;
   Reference reference;
   for (bool positive : {false, true}) {
@@ -178,7 +184,7 @@ Result<Reference> Reference::make(const ComputeDag& dag, std::uint64_t seed) {
     std::vector<Tensor> inputs;
     for (const Op& op : dag.ops) {
       if (!op.is_placeholder()) continue;
-      ArgumentSpec spec = spec_of(op, hash_combine(seed, inputs.size()));
+      ArgumentSpec spec = spec_of(op, hash_combine(seed, inputs.size()), given.number(inputs.size()));
       if (positive) spec.low = 0.25;
       inputs.push_back(make_tensor(spec, op.shape));
       reference.inputs_.push_back(spec);

@@ -9,20 +9,23 @@
 #include "device/spots.h"
 #include "runner/messages.h"
 #include "target/precision.h"
+#include "trial/task_inputs.h"
 
 namespace whet {
 
 /// What the runner must know of a placeholder to make contents for it.
 ArgumentSpec spec_of(const Op& placeholder, std::uint64_t seed);
+/// The same with contents that are given, where `number` is not 0.
+ArgumentSpec spec_of(const Op& placeholder, std::uint64_t seed, std::uint64_t number);
 /// The tensor that the runner makes of a spec.
 Tensor make_tensor(const ArgumentSpec&, const Shape&);
 
-/// Right answers of a task for inputs made from a seed. Small tasks are known whole; of others 256 elements an output,
+/// Right answers of a task for inputs made from a seed, or given. Small tasks are known whole; of others 256 elements an output,
 /// corners included, until a kernel has passed: then all elements of later ones are compared with that one's too.
 class Reference {
  public:
   /// `positive`: floats in [1/4, 1) instead of [-1, 1), for tasks that are undefined on negative numbers.
-  static Result<Reference> make(const ComputeDag&, std::uint64_t seed);
+  static Result<Reference> make(const ComputeDag&, std::uint64_t seed, const TaskInputs& inputs = {});
 
   /// The inputs' specs, one a placeholder, as the kernel must see them.
   const std::vector<ArgumentSpec>& inputs() const { return inputs_; }

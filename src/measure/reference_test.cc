@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "runner/given.h"
 #include "tensor/compare.h"
 
 namespace whet {
@@ -47,6 +48,19 @@ TEST(Reference, NamesTheLargestDifference) {
   EXPECT_EQ(text.substr(0, 22), "output `q` differs by ");
   EXPECT_NE(text.find(" at [5] where"), std::string::npos) << text;
   EXPECT_NE(text.find("1 of 64 elements are wrong"), std::string::npos) << text;
+}
+TEST(Reference, IsOfTheInputsThatAreGiven) {
+  const ComputeDag d = dag("x = PLACEHOLDER [4]\nr = PLACEHOLDER [2] i32 < 4\n"
+                           "y(i) = x[max(min(i64(r[i]), 3), 0)] for i in 2\nreturn y\n");
+  const std::vector<float> x = {5, 6, 7, 8};
+  const std::vector<std::int32_t> rows = {3, 1};
+  const std::vector<float> right = {8, 6};
+  const auto bytes = [](const auto& list) {
+    return std::string(reinterpret_cast<const char*>(list.data()), list.size() * sizeof list[0]);
+  };
+  Reference reference = Reference::make(d, 1, {{keep_given(bytes(x)), keep_given(bytes(rows))}, "rows"}).value();
+  EXPECT_EQ(reference.compare({bytes(right)}), "");
+  EXPECT_NE(reference.compare({bytes(std::vector<float>{8, 7})}), "");
 }
 TEST(Reference, SeesPoisonThatWasNotOverwritten) {
   const ComputeDag d = dag(kLarge);

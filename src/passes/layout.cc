@@ -234,7 +234,7 @@ class Conversion {
            std::all_of(op.pads_end.begin(), op.pads_end.end(), is_zero);
   }
 
-  template <OneOf<MatMulOperator, BatchNormOperator, GatherNdOperator, ScatterNdOperator, CustomOperator> Op>
+  template <OneOf<MatMulOperator, BatchNormOperator, GatherNdOperator, ScatterNdOperator> Op>
   Status convert(const Node& node, const Op&) {
     return convert_in_file_order(node);
   }
@@ -271,6 +271,9 @@ class Conversion {
   template <OneOf<BinaryOperator, WhereOperator> Op>
   Status convert(const Node& node, const Op&) {
     return convert_broadcast(node);
+  }
+  Status convert(const Node& node, const CustomOperator& op) {
+    return is_elementwise(op) ? convert_broadcast(node) : convert_in_file_order(node);
   }
   Status convert(const Node& node, const ConcatOperator& op) {
     return follow(node, op, majority(node.inputs, shape(node.output).size()));

@@ -32,7 +32,8 @@ C class_at(const ScatterNdOperator&) { return C::reduction; }
 C class_at(const ArgReduceOperator&) { return C::reduction; }
 C class_at(const TopKOperator&) { return C::reduction; }
 C class_at(const CumSumOperator&) { return C::reduction; }
-C class_at(const CustomOperator&) { return C::anchor; }  // it may do anything
+/// One that is not of elements may do anything.
+C class_at(const CustomOperator& op) { return is_elementwise(op) ? C::elementwise : C::anchor; }
 C class_at(const ResizeOperator& op) { return op.mode == ResizeMode::nearest ? C::injective : C::window; }
 
 }  // namespace

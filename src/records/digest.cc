@@ -20,7 +20,8 @@ using Group = std::vector<const Record*>;
 
 /// Names the task of a record.
 std::string task_id(const Record& r) {
-  return canonical_key(r.key) + (r.within.empty() ? "" : " in " + to_string(r.within));
+  return canonical_key(r.key) + (r.within.empty() ? "" : " in " + to_string(r.within)) +
+         (r.inputs.empty() ? "" : " of inputs " + r.inputs.text());
 }
 
 /// Records of one task on one target, in order of first appearance.
@@ -39,7 +40,7 @@ std::vector<Group> by_task_and_target(const Records& records) {
 class TaskNumbers {
  public:
   int of(const Record& r) {
-    if (!r.within.empty()) return of_id(task_id(r));
+    if (!r.within.empty() || !r.inputs.empty()) return of_id(task_id(r));
     const auto [found, is_new] = by_key_.try_emplace(&r.key.text(), 0);
     if (is_new) found->second = of_id(task_id(r));
     return found->second;
@@ -90,7 +91,8 @@ std::vector<TrialLines> trials_of(const Records& records) {
 
 const Record* best_of(const Group& group, const Records& records) {
   if (auto target = parse_target(group[0]->target); target.ok())
-    if (auto choice = records.best(group[0]->key, group[0]->within, *target);
+    if (auto choice = records.best(group[0]->key, group[0]->within, *target,
+                                   [&](const Record& record) { return record.inputs == group[0]->inputs; });
         choice && choice->exact && choice->record->within == group[0]->within)
       return choice->record;
   return nullptr;

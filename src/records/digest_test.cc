@@ -29,6 +29,11 @@ TEST(Distill, KeepsTheBestOfEachPart) {
   part.within = slow.within = {6, 48};
   EXPECT_EQ(steps_of(distill(Records({timed("k", "whole", 1), slow, part}))), "k:whole k:part ");
 }
+TEST(Distill, KeepsTheBestOfEachSetOfInputs) {
+  Record rows = timed("k", "rows", 2), slow = timed("k", "slow", 3);
+  rows.inputs = slow.inputs = "9f3c000000000000";
+  EXPECT_EQ(steps_of(distill(Records({timed("k", "random", 1), slow, rows}))), "k:random k:rows ");
+}
 TEST(Merge, KeepsEachRecordOnceInOrderOfTime) {
   Records one({timed("k", "a", 1), timed("k", "b", 2)}), other({timed("k", "b", 2), timed("k", "c", 3)});
   Record early = timed("k", "early", 4);

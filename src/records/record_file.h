@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -66,6 +67,9 @@ class RecordFile {
   RecordFile& operator=(RecordFile&&) noexcept;
   RecordFile(const RecordFile&) = delete;
   ~RecordFile();  ///< syncs
+
+  /// See Records::count_inputs.
+  void count_inputs(InputHashes hashes) { read_.records.count_inputs(std::move(hashes)); }
 
   /// Appends a record. When it returns, the record survives a kill; a second later (or after `sync`) it survives a
   /// power cut. On an error (a full disk) the file and `records()` are unchanged.

@@ -144,6 +144,7 @@ class Reader {
     else
       return fail("\"task\" has no \"key\"");
     r.task = texts_.of(task["name"].string_or(""));
+    r.inputs = texts_.of(task["inputs"].string_or(""));
     return within(task["within"], r.within);
   }
   bool within(JsonView shape, Shape& out) {
@@ -238,6 +239,7 @@ std::string to_line(const Record& r) {
   out.set("v", r.version);
   Json task = Json::object().set("key", key_json(r.key)).set("name", r.task.text());
   if (!r.within.empty()) task.set("within", Json::array_of(r.within));
+  if (!r.inputs.empty()) task.set("inputs", r.inputs.text());
   out.set("task", std::move(task));
   out.set("target", r.target.text());
   out.set("sketch", r.candidate.sketch).set("choices", choices_json(r.candidate));

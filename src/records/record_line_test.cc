@@ -48,6 +48,12 @@ TEST(RecordLine, KeepsWhatTheSearchNotedOfATrial) {
   EXPECT_EQ(back.outcome.conditions, r.outcome.conditions);
   EXPECT_DOUBLE_EQ(back.outcome.best_seconds(), 8e-4);
 }
+TEST(RecordLine, KeepsTheInputsThatATaskWasMeasuredWith) {
+  Record r = timed("k", "steps", 1e-3);
+  EXPECT_EQ(to_line(r).find("inputs"), std::string::npos) << "absent: made from the seed";
+  r.inputs = "0123456789abcdef";
+  EXPECT_EQ(std::get<Record>(parse_line(to_line(r))).inputs, r.inputs);
+}
 TEST(RecordLine, ReadsMembersInAnyOrderAndOfTwoTheFirst) {
   const std::string line = R"({"at":"2026-01-02T03:04:05Z","cache":"warm","seconds":[0.5],"more":{"v":9},"outcome":0,)"
                            R"("steps":"a","steps":"b","target":"t","task":{"name":"n","key":"k"},"v":1})";

@@ -32,7 +32,8 @@ struct SameFigure {
   static std::string_view device(const Record& r) { return is_of_gpu(r) ? std::string_view(r.outcome.device) : ""; }
   bool operator()(const Record* a, const Record* b) const {
     return a->steps == b->steps && a->codegen == b->codegen && a->target == b->target &&
-           a->outcome.cache == b->outcome.cache && a->within == b->within && device(*a) == device(*b);
+           a->outcome.cache == b->outcome.cache && a->within == b->within && a->inputs == b->inputs &&
+           device(*a) == device(*b);
   }
 };
 /// Nearly all figures of a task differ in their steps.
@@ -85,8 +86,32 @@ std::vector<const Record*> Records::of(std::string_view key) const {
   };
   if (auto it = by_key_.find(canonical_key(key)); it != by_key_.end())
     for (auto i : it->second)
-      if (counts(kept_->records[i])) found.push_back(&kept_->records[i]);
+      if (counts(kept_->records[i]) && counts_inputs(it->first, kept_->records[i])) found.push_back(&kept_->records[i]);
   return found;
+}
+
+void Records::count_inputs(std::optional<InputHashes> hashes) {
+  inputs_.reset();
+  if (hashes) {
+    inputs_.emplace();
+    for (auto& [key, hash] : *hashes) inputs_->emplace(canonical_key(key), std::move(hash));
+  }
+  found_->usable.clear();
+}
+
+bool Records::counts_inputs(const std::string& key, const Record& record) const {
+  if (!inputs_) return true;
+  const auto own = inputs_->find(key);
+  return own == inputs_->end() ? record.inputs.empty() : record.inputs == own->second;
+}
+
+std::vector<std::string> Records::other_inputs(const std::vector<std::string>& keys) const {
+  std::set<std::string> hashes;
+  for (const std::string& key : keys)
+    if (const auto it = by_key_.find(canonical_key(key)); it != by_key_.end())
+      for (const std::size_t i : it->second)
+        if (!counts_inputs(it->first, kept_->records[i])) hashes.insert(kept_->records[i].inputs.text());
+  return {hashes.begin(), hashes.end()};
 }
 
 bool Records::is_of_other_device(const Record& r) const {

@@ -34,6 +34,9 @@ struct RecordChoice {
   std::string reason;              ///< a sentence that names the differences (the time is an estimate then), or empty
 };
 
+/// Hashes of a user's tensors that tasks are measured with, by the tasks' keys.
+using InputHashes = std::map<std::string, std::string>;
+
 /// Measured results in memory, found by task. Several threads may call the const members at the same time, as long as
 /// none adds a record.
 class Records {
@@ -53,6 +56,11 @@ class Records {
   const Plan* plan_for(std::string_view graph, std::string_view target) const;
   /// From now on `of`, `best` and `ranking` see these. At first the emulated device's are left out.
   void count(EmulatedRecords which) { emulated_ = which, found_->usable.clear(); }
+  /// From now on `of`, `best` and `ranking` see, of a task that has a hash here, the records with this hash alone, and of other tasks those
+  /// that were measured with inputs from a seed. Nothing, as at first: records of any inputs.
+  void count_inputs(std::optional<InputHashes> hashes);
+  /// Hashes of inputs that records of these tasks have and that do not count, each once.
+  std::vector<std::string> other_inputs(const std::vector<std::string>& keys) const;
   /// From now on times of other GPUs than those of this name are estimates: GPUs of one target differ in memory and clocks
   /// (H100 and H200). "": every GPU's count. Hosts are not told apart so.
   void prefer_device(std::string name) { device_ = std::move(name); }
@@ -94,10 +102,13 @@ class Records {
   };
 
   bool is_of_other_device(const Record&) const;
+  /// Whether records with these inputs count for the task, whose key is canonical.
+  bool counts_inputs(const std::string& key, const Record&) const;
   List find_usable(const std::string& key, const Shape& within) const;
   std::shared_ptr<const List> usable(std::string_view key, const Shape& within) const;
 
   std::string device_;
+  std::optional<InputHashes> inputs_;  ///< by canonical key
   EmulatedRecords emulated_ = EmulatedRecords::left_out;
   /// Records side by side: a file may have 100,000.
   struct Kept {

@@ -50,6 +50,19 @@ TEST(BestRecord, IsAmongThoseThatAreAccepted) {
   ASSERT_TRUE(choice.has_value());
   EXPECT_EQ(choice->record->steps, "c");
 }
+TEST(BestRecord, IsOfTheInputsThatItsTaskIsMeasuredWith) {
+  const auto of_rows = [](Record& record) { record.inputs = "9f3c000000000000"; };
+  Records records({timed("k", "random", 1), with(timed("k", "rows", 2), of_rows), timed("other", "o", 1)});
+  EXPECT_EQ(best(records, "k"), "random") << "any inputs count at first";
+  records.count_inputs(InputHashes{{"k", "9f3c000000000000"}});
+  EXPECT_EQ(best(records, "k"), "rows");
+  EXPECT_EQ(best(records, "other"), "o");
+  records.count_inputs(InputHashes());
+  EXPECT_EQ(best(records, "k"), "random");
+  EXPECT_EQ(records.other_inputs({"k", "other"}), (std::vector<std::string>{"9f3c000000000000"}));
+  records.count_inputs(std::nullopt);
+  EXPECT_TRUE(records.other_inputs({"k"}).empty());
+}
 TEST(BestRecord, TakesAScheduleAtItsLastTime) {
   EXPECT_EQ(best(Records({timed("k", "a", 1), timed("k", "b", 2), timed("k", "a", 3)}), "k"), "b");
   EXPECT_EQ(best(Records({timed("k", "a", 3), timed("k", "b", 2), timed("k", "a", 1)}), "k"), "a");

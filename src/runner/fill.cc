@@ -2,9 +2,11 @@
 
 #include <cmath>
 #include <cstring>
+#include <iterator>
 
 #include "base/check.h"
 #include "base/rng.h"
+#include "runner/given.h"
 
 namespace whet {
 namespace {
@@ -36,6 +38,12 @@ void fill(const ArgumentSpec& spec, std::byte* data, Make make) {
 }  // namespace
 
 void fill_argument(const ArgumentSpec& spec, std::byte* data) {
+  if (spec.is_given()) {
+    const auto contents = given_contents(spec.seed);
+    WHET_CHECK(contents != nullptr && std::ssize(*contents) == spec.bytes, "contents that nobody gave");
+    std::memcpy(data, contents->data(), contents->size());
+    return;
+  }
   switch (spec.dtype) {
     case DType::f32:
       return fill<float>(spec, data, nonzero);

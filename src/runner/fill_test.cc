@@ -6,6 +6,8 @@
 #include <set>
 #include <vector>
 
+#include "runner/given.h"
+
 namespace whet {
 namespace {
 
@@ -32,6 +34,26 @@ TEST(FillArgument, KeepsIndicesBelowTheirBound) {
   std::set<std::int64_t> seen;
   for (auto value : filled<std::int64_t>({.dtype = DType::i64, .seed = 1, .index_bound = 5})) seen.insert(value);
   EXPECT_EQ(seen, (std::set<std::int64_t>{0, 1, 2, 3, 4}));
+}
+TEST(FillArgument, WritesContentsThatAreGiven) {
+  const std::string bytes("\3\0\0\0\1\0\0\0\2\0\0\0", 12);
+  const std::uint64_t number = keep_given(bytes);
+  EXPECT_EQ(number, number_of_contents(bytes));
+  EXPECT_EQ(filled<std::int32_t>(given_spec({.dtype = DType::i32}, number), 3), (std::vector<std::int32_t>{3, 1, 2}));
+}
+TEST(FillArgument, KnowsWhatIsGiven) {
+  const auto has = [](std::uint64_t number, std::int64_t bytes) {
+    KernelJob job;
+    job.arguments = {given_spec({.bytes = bytes}, number), {.bytes = 4}};
+    return has_given(job);
+  };
+  const std::uint64_t number = keep_given("four");
+  EXPECT_TRUE(has(number, 4));
+  EXPECT_FALSE(has(number, 8)) << "of another size";
+  EXPECT_FALSE(has(number + 1, 4)) << "given to nobody";
+  EXPECT_TRUE(take_given(given_message(number)));
+  EXPECT_FALSE(take_given("short")) << "no number";
+  EXPECT_FALSE(take_given(given_message(number) + "more")) << "the number of other contents";
 }
 TEST(FillArgument, MakesBooleansOfZeroAndOne) {
   for (auto value : filled<std::uint8_t>({.dtype = DType::boolean, .seed = 1})) EXPECT_LE(value, 1);

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "runner/bench.h"
+#include "runner/given.h"
 #include "runner/hello.h"
 #include "runner/wire.h"
 
@@ -69,15 +70,18 @@ void catch_faults() {
 /// Answers one request; false when it is none.
 bool answer(Benches& benches, int fd, const Frame& frame) {
   std::string_view message = frame.payload;
+  if (frame.type == FrameType::given) return take_given(message);
   const auto ticket = take_ticket(message);
   if (!ticket) return false;
   if (frame.type == FrameType::measure) {
     const auto request = decode<MeasureRequest>(message);
-    return request && send_frame(fd, FrameType::measured, with_ticket(*ticket, encode(benches.measure(*request))));
+    return request && has_given(request->job) &&
+           send_frame(fd, FrameType::measured, with_ticket(*ticket, encode(benches.measure(*request))));
   }
   if (frame.type == FrameType::check) {
     const auto request = decode<CheckRequest>(message);
-    return request && send_frame(fd, FrameType::checked, with_ticket(*ticket, encode(benches.check(*request))));
+    return request && has_given(request->job) && (!request->packing || has_given(*request->packing)) &&
+           send_frame(fd, FrameType::checked, with_ticket(*ticket, encode(benches.check(*request))));
   }
   return false;
 }

@@ -23,7 +23,8 @@ bool sane_job(const KernelJob& job) {
   for (const Launch& launch : job.kernel.launches)
     if (!size(launch.block_memory)) return false;
   for (const auto& a : job.arguments) {
-    if (!size(a.bytes) || a.index_bound < 0 || !std::isfinite(a.low) || !std::isfinite(a.high) || a.low >= a.high ||
+    const bool has_bound = a.index_bound >= 0 || a.is_given();
+    if (!size(a.bytes) || !has_bound || !std::isfinite(a.low) || !std::isfinite(a.high) || a.low >= a.high ||
         a.bytes % size_of(a.dtype) != 0)
       return false;
   }

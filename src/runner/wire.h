@@ -30,6 +30,7 @@ enum class FrameType : std::uint16_t {
   gpus = 11,          ///< the process that looks for GPUs to parent
   model_order = 12,
   model_answer = 13,  ///< whet-device to whet-model, and its answers
+  given = 14,         ///< parent to runner: contents of arguments; no answer
 };
 
 /// What a frame begins with.

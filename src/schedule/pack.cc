@@ -71,6 +71,20 @@ Status check_same_at_all_sizes(const LoopTree& tree, const Pack& step) {
 
 }  // namespace
 
+bool is_read_where_data_say(const ComputeDag& dag, OpId tensor, OpId reader) {
+  bool found = false;
+  for_each(dag.op(reader).element().body, [&](const Expr& part) {
+    const Load* read = std::get_if<Load>(&part->kind);
+    if (!read || read->source.value != tensor.value) return;
+    for (const Expr& index : read->index)
+      for_each(index, [&](const Expr& inner) {
+        const Load* says = std::get_if<Load>(&inner->kind);
+        found = found || (says && !is_constant(dag, OpId(says->source.value)));
+      });
+  });
+  return found;
+}
+
 Status apply(LoopTree& tree, const Pack& step) {
   WHET_RETURN_IF_ERROR(check_op(tree, step.reader));
   if (!step.tensor.valid() || step.tensor.index() >= tree.dag.ops.size())
@@ -87,6 +101,10 @@ Status apply(LoopTree& tree, const Pack& step) {
     return refuse(
         tree, step.tensor,
         fmt::format("is read {} times by {}; exactly one read can be packed", reads, tree.dag.op(step.reader).name));
+  if (is_read_where_data_say(tree.dag, step.tensor, step.reader))
+    return refuse(tree, step.tensor,
+                  fmt::format("is read by {} where data say; what is packed is read at places that are known before",
+                              tree.dag.op(step.reader).name));
   for (const PackedRead& packed : tree.packs)
     if (packed.tensor == step.tensor && packed.reader == step.reader)
       return refuse(tree, step.tensor, "is packed already");

@@ -9,11 +9,15 @@ namespace whet {
 ///   P[i, j] = W[g(i, j)] once, ahead of time;  for i { for j { S(P[i, j]) } }
 /// The dimensions of P are the leaf digits that the index depends on, outermost loop first. Elements that a guard leaves
 /// out are 0; elements that overlapping tiles share are stored twice. P belongs to the task's packing.
-///   tensor  a constant placeholder, or an op that depends on constants alone, read once in the body of `reader`
-///   errors  no such op; not constant; read twice or not at all; packed already
+///   tensor  a constant placeholder, or an op that depends on constants alone, read once in the body of `reader`, at a place that
+///           axes and constants say
+///   errors  no such op; not constant; read twice or not at all, or where other data say; packed already
 struct Pack {
   OpId tensor, reader;
 };
 Status apply(LoopTree&, const Pack&);
+
+/// Whether `reader` reads the tensor at a place that is not known while compiling: elements of what is no constant say it.
+bool is_read_where_data_say(const ComputeDag&, OpId tensor, OpId reader);
 
 }  // namespace whet

@@ -285,6 +285,18 @@ TEST(Pack, NeedsAConstantThatIsReadOnce) {
   EXPECT_NE(after(kMatmul, "pack o1 o4").find("is read 0 times"), std::string::npos);
 }
 
+TEST(Pack, NeedsPlacesThatAreKnownBefore) {
+  const auto taken = [](const char* rows, const char* step) {
+    const std::string text = std::string("t = PLACEHOLDER [8, 4] const\nr = PLACEHOLDER [3] i32") + rows +
+                             "\nx = PLACEHOLDER [4]\n"
+                             "y(i) += (t[max(min(i64(r[i]), 7), 0), k]*x[k]) for i in 3, k in 4\nreturn y\n";
+    return after(text.c_str(), step);
+  };
+  EXPECT_NE(taken("", "pack o0 o3").find("op t (o0) is read by y where data say"), std::string::npos);
+  EXPECT_NE(taken(" const", "pack o0 o3").find("y  # t packed"), std::string::npos) << taken(" const", "pack o0 o3");
+  EXPECT_NE(taken(" const", "pack o1 o3").find("y  # r packed"), std::string::npos);
+}
+
 TEST(Pack, ComputesAConstantOpAheadWithWhatOnlyItNeeds) {
   constexpr const char* kScaled = R"(
 a = PLACEHOLDER [12, 64]

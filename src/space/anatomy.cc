@@ -4,6 +4,7 @@
 
 #include "compute/affine.h"
 #include "schedule/inline.h"
+#include "schedule/pack.h"
 
 namespace whet {
 namespace {
@@ -109,7 +110,8 @@ std::optional<Anatomy> find_anatomy(const ComputeDag& dag) {
     if (body_cost(dag.op(op).element().body) > 2) return std::nullopt;
   }
   for (OpId input : inputs_of(dag, anatomy.anchor))
-    if (dag.op(input).is_placeholder() && is_constant(dag, input) && reads(dag, anatomy.anchor, input) == 1)
+    if (dag.op(input).is_placeholder() && is_constant(dag, input) && reads(dag, anatomy.anchor, input) == 1 &&
+        !is_read_where_data_say(dag, input, anatomy.anchor))
       anatomy.constants.push_back(input);
   return anatomy;
 }

@@ -1,8 +1,11 @@
 #include "task/task.h"
 
+#include <algorithm>
+#include <cstdio>
 #include <map>
 #include <utility>
 
+#include "base/hash.h"
 #include "task/group_dag.h"
 
 namespace whet {
@@ -32,8 +35,32 @@ class DistinctDags {
   std::multimap<std::string, std::size_t> by_key_;  // more than one where different dags share a key
 };
 
+/// The user's tensors that a group with an operator of one's own is measured with, where some are of integers: these may say what it
+/// reads.
+TaskInputs inputs_of(const FusedGraph& fused, const Group& group) {
+  const bool is_own = std::ranges::any_of(group.nodes, [&](NodeId n) {
+    const auto* own = std::get_if<CustomOperator>(&fused.graph.node(n).op);
+    return own != nullptr && !is_elementwise(*own);
+  });
+  TaskInputs inputs;
+  std::uint64_t hash = kHashSeed;
+  bool has_integers = false;
+  for (ValueId id : group.inputs) {
+    const Value& value = fused.graph.value(id);
+    inputs.contents.push_back(value.contents);
+    hash = hash_combine(hash, value.contents);
+    has_integers = has_integers || (value.contents != 0 && !is_float(value.type.dtype));
+  }
+  if (!is_own || !has_integers) return {};
+  char text[17];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(hash));
+  inputs.hash = text;
+  return inputs;
+}
+
 Task task_of(const FusedGraph& fused, const Group& group, const DistinctDags::Keyed& keyed, const Shape& within) {
   Task task{keyed.key, name_of(fused, group), keyed.dag};
+  task.inputs = inputs_of(fused, group);
   if (!within.empty()) task.name += " in " + to_string(within);
   task.within = within;
   task.label = label_of(fused, group);

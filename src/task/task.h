@@ -9,6 +9,7 @@
 #include "target/target.h"
 #include "task/in_place.h"
 #include "task/label.h"
+#include "trial/task_inputs.h"
 
 namespace whet {
 
@@ -23,6 +24,7 @@ struct Task {
   /// Key of a usual task that this one computes on other layouts, or beside others; "": there is none.
   std::string twin = {};
   TaskLabel label = {};  ///< the name where there is little room
+  TaskInputs inputs = {};  ///< a user's tensors that it is measured with
 };
 
 /// A model's kernels, and where they write.

@@ -243,6 +243,41 @@ TEST(GroupDag, OfATransposeHasAsFewDimensionsAsItNeeds) {
   EXPECT_EQ(shapes({2, 3, 4}, {2, 1, 0}), "2x3x4 -> 4x3x2");
 }
 
+TEST(ExtractTasks, AFunctionOfElementsOfOnesOwnIsFusedAsThoseOfTheGraphAre) {
+  const auto swish = std::make_shared<const ComputeDag>(
+      parse_dag("x = PLACEHOLDER []\ny() = (x[]*min(max(((x[]*0.16666667f) + 0.5f), 0f), 1f))\nreturn y\n").value());
+  const auto keys = [](const Operator& activation) {
+    GraphBuilder build;
+    const ValueId first = build.add("a", activation, {build.conv("c", build.input("x", {1, 8, 12, 12}), 16, 3, 2, 1)});
+    const ValueId second = build.add("b", activation, {build.conv("d", first, 16, 3, 1, 1, 16)});
+    const ValueId pooled = build.add("p", ReduceOperator{ReduceKind::mean, {2, 3}, false}, {second});
+    const ValueId product = build.add("m", MatMulOperator{}, {pooled, build.constant("w", {16, 8})});
+    std::string text;
+    for (const Task& task : tasks_of(build.finish({build.add("e", activation, {product})}))) text += task.key + "\n";
+    return text;
+  };
+  EXPECT_EQ(keys(CustomOperator{"com.acme.Swish", swish}), keys(UnaryOperator{UnaryKind::hard_swish}));
+}
+
+TEST(ExtractTasks, OfAnOperatorThatReadsWhereIntegersSayHaveTheUsersTensors) {
+  const auto taken = std::make_shared<const ComputeDag>(
+      parse_dag("x = PLACEHOLDER [8]\nr = PLACEHOLDER [3] i32 < 8\n"
+                "y(i) = x[max(min(i64(r[i]), 7), 0)] for i in 3\nreturn y\n")
+          .value());
+  GraphBuilder build;
+  const ValueId x = build.input("x", {8}), r = build.input("r", {3}, DType::i32);
+  FusedGraph fused = optimized(build.finish({build.add("y", CustomOperator{"taken", taken}, {x, r})}));
+  const auto inputs = [&](std::uint64_t of_x, std::uint64_t of_r) {
+    for (Value& value : fused.graph.values) value.contents = value.name == "x" ? of_x : value.name == "r" ? of_r : 0;
+    return extract_tasks(fused, Target{}).value().at(0).inputs;
+  };
+  EXPECT_EQ(inputs(0, 0), TaskInputs());
+  EXPECT_EQ(inputs(5, 0), TaskInputs()) << "floats do not say what is read";
+  EXPECT_EQ(inputs(5, 6).contents, (std::vector<std::uint64_t>{5, 6}));
+  EXPECT_EQ(inputs(0, 6).hash.size(), 16u);
+  EXPECT_NE(inputs(0, 6).hash, inputs(0, 7).hash);
+}
+
 TEST(GroupDag, MultipliesAScaleWithTheWeights) {
   GraphBuilder build;
   const ValueId x = build.conv("x", build.input("picture", {2, 8, 6, 6}), 16, 1);

@@ -63,6 +63,7 @@ struct Record {
   SharedText task;  ///< its readable name
   /// The shape of the tensor that the kernel wrote a part of; empty where it wrote a whole one.
   Shape within;
+  SharedText inputs;  ///< hash of the user's tensors that it was measured with; "": they were made from the seed
   SharedText target;  ///< text form of the target
   Candidate candidate;
   std::string steps;      ///< the schedule's primitives, compact (schedule::to_text of Steps): what compile replays

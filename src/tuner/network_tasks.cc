@@ -46,7 +46,7 @@ Status time_tasks(const std::vector<Task>& tasks, const Target& target, const Sc
         if (const auto burst = models.time({&network}, {1, models.usual_bursts().seconds}); !burst.ok())
           return burst.error();
       const Task& task = tasks[i];
-      const MeasureTask measured{task.key, task.name, task.dag, target, task.within};
+      const MeasureTask measured{task.key, task.name, task.dag, target, task.within, task.inputs};
       const Outcome seen = measurer.compare(measured, {steps[i]}, 1).front();
       if (!seen.ok()) return ok_status();
       seconds[i] = std::min(seconds[i], seen.best_seconds());

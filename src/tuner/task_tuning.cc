@@ -42,7 +42,7 @@ Trial again(const Record& r) { return {r.candidate, r.steps, r.numerics, r.predi
 
 TaskTuning::TaskTuning(const Task& task, int id, const Target& target, const TuneOptions& options,
                        MeasureSetting setting, std::shared_ptr<CostModel> model)
-    : measure_task_{task.key, task.name, task.dag, target, task.within},
+    : measure_task_{task.key, task.name, task.dag, target, task.within, task.inputs},
       twin_(task.twin),
       target_text_(to_string(target)),
       setting_(std::move(setting)),
@@ -72,7 +72,8 @@ Result<TaskTuning> TaskTuning::start(const Task& task, int id, const Target& tar
 }
 
 bool TaskTuning::applies(const Record& record) const {
-  return record.within == measure_task_.within && record.target == target_text_ && record.codegen == codegen_ &&
+  return record.within == measure_task_.within && record.inputs == measure_task_.inputs.hash &&
+         record.target == target_text_ && record.codegen == codegen_ &&
          record.outcome.cache == setting_.cache && permits(schedules_, record.numerics);
 }
 
@@ -267,6 +268,7 @@ Record TaskTuning::record(const Trial& trial) const {
   record.key = measure_task_.key;
   record.task = measure_task_.name;
   record.within = measure_task_.within;
+  record.inputs = measure_task_.inputs.hash;
   record.target = target_text_;
   record.candidate = trial.candidate;
   record.steps = trial.steps;

@@ -12,7 +12,9 @@
 #include "device/cpu/opened_model.h"
 #include "formats/input_names.h"
 #include "formats/load_tensors.h"
+#include "tensor_files/file.h"
 #include "workflow/options.h"
+#include "workflow/own_inputs.h"
 
 namespace whet {
 namespace {
@@ -49,6 +51,22 @@ ImportOptions import_options_of(const ModelOptions& options) {
   if (options.image != 0) import.zoo.image = options.image;
   if (options.layout == "nhwc") import.zoo.layout = Layout::channels_last;
   return import;
+}
+
+/// Reads the files of --define.
+Result<OperatorDefinitions> read_definitions(const std::vector<std::string>& entries) {
+  OperatorDefinitions definitions;
+  for (const std::string& entry : entries) {
+    const std::size_t equals = entry.find('=');
+    if (equals == 0 || equals == std::string::npos)
+      return Error{fmt::format("--define {}: expected OPERATOR=FILE.dag", entry), ErrorKind::wrong_use};
+    const std::string file = entry.substr(equals + 1);
+    Result<std::string> text = read_file(file);
+    if (!text.ok()) return text.error().at("--define");
+    if (!definitions.emplace(entry.substr(0, equals), OperatorDefinition{file, std::move(*text)}).second)
+      return Error{fmt::format("--define {}: the operator is defined twice", entry), ErrorKind::wrong_use};
+  }
+  return definitions;
 }
 
 /// An entry of --input: the name of an input, "" where there is none, and the path of a file.
@@ -147,6 +165,7 @@ std::string ModelOptions::text() const {
   for (const std::string& shape : shapes) say("--shape", shape, "");
   for (const std::string& size : sizes) say("--sizes", size, "");
   for (const std::string& name : until) say("--until", name, "");
+  for (const std::string& definition : define) say("--define", definition, "");
   say("--entry", entry, "");
   if (native_types) said += " --native-types";
   for (const std::string& input : inputs) say("--input", input, "");
@@ -192,6 +211,7 @@ Result<Graph> load_graph(const ModelOptions& options, const InputFiles& files) {
   if (!options.is_built_in()) WHET_RETURN_IF_ERROR(check_for_file(options));
   ImportOptions import = import_options_of(options);
   WHET_TRY(import.shapes, parse_shapes(options.shapes));
+  WHET_TRY(import.definitions, read_definitions(options.define));
   import.values = files.named;
   WHET_TRY(Graph graph, import_model(options.model, import));
   if (!options.is_built_in()) return graph;
@@ -203,8 +223,10 @@ Result<Graph> load_graph(const ModelOptions& options, const InputFiles& files) {
 }
 
 Result<FusedGraph> load_fused(const ModelOptions& options, const InputFiles& files, const PassOptions& passes) {
-  WHET_TRY(Graph graph, load_graph(options, files));
-  return optimize(graph, passes);
+  WHET_TRY(const Graph graph, load_graph(options, files));
+  WHET_TRY(FusedGraph fused, optimize(graph, passes));
+  mark_contents(files, fused.graph);
+  return fused;
 }
 
 std::vector<InputSlot> input_slots(const Graph& graph) {

@@ -21,6 +21,7 @@ struct ModelOptions {
   std::vector<std::string> sizes;                            ///< "n=1..512", "x.0={1,2,4}": workflow/sizes.h
   std::map<std::string, std::set<std::size_t>> opened = {};  ///< fixed dimensions that `shapes` binds anew, by input
   std::vector<std::string> until;                            ///< values to give instead of the outputs
+  std::vector<std::string> define;                           ///< "com.acme.Gelu3=gelu3.dag"
   std::string entry;                ///< which function or program of the file; "": the usual one
   bool native_types = false;        ///< tensors of bf16 and i16 are that, not f32 and i32
   std::vector<std::string> inputs;  ///< "x.npy", "name=x.npy", "in.npz"

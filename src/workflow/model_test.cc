@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "tensor_files/file.h"
 #include "tensor_files/npy.h"
 
 namespace whet {
@@ -75,6 +76,37 @@ TEST_F(ReadInputs, OfCommandsThatOnlyNeedShapesHaveNames) {
   EXPECT_TRUE(read_named_inputs({.model = "zoo:mlp", .inputs = {"data=x.npy"}}).ok());
   EXPECT_EQ(read_named_inputs({.model = "zoo:mlp", .inputs = {"x.npy"}}).error().message,
             "--input: a value that decides shapes is known by its input's name; expected NAME=FILE.npy");
+}
+
+using Definitions = AFolder;
+
+void write(const std::string& path, const std::string& text) { ASSERT_TRUE(write_file(path, text).ok()); }
+constexpr const char* kSymbol =
+    R"({"nodes": [{"op": "null", "name": "data", "attrs": {"__shape__": "(2, 3)"}, "inputs": []},
+                  {"op": "Own", "name": "y", "attrs": {"alpha": "2"}, "inputs": [[0, 0, 0]]}],
+        "arg_nodes": [0], "heads": [[1, 0, 0]]})";
+
+TEST_F(Definitions, AreReadFromTheirFilesAndRepeated) {
+  write("net-symbol.json", kSymbol);
+  write("own.dag", "x = PLACEHOLDER []\ny() = (x[]*{alpha}f)\nreturn y\n");
+  const ModelOptions options{.model = "net-symbol.json", .define = {"Own=own.dag"}};
+  EXPECT_EQ(options.text(), "net-symbol.json --define Own=own.dag");
+  const Result<Graph> graph = load_graph(options);
+  ASSERT_TRUE(graph.ok()) << graph.error().message;
+  EXPECT_NE(to_text(*graph).find("y: f32[2x3] = Own(data)"), std::string::npos) << to_text(*graph);
+}
+TEST_F(Definitions, ThatAreNoneAreNamed) {
+  write("net-symbol.json", kSymbol);
+  write("own.dag", "x = PLACEHOLDER []\n");
+  const auto said = [](const std::vector<std::string>& define) {
+    const Result<Graph> graph = load_graph({.model = "net-symbol.json", .define = define});
+    return graph.ok() ? "" : graph.error().message;
+  };
+  EXPECT_EQ(said({}), "this operator is not supported: Own; --define Own=FILE.dag defines it (docs/operators/own.md)");
+  EXPECT_EQ(said({"Own"}), "--define Own: expected OPERATOR=FILE.dag");
+  EXPECT_EQ(said({"Own=own.dag", "Own=own.dag"}), "--define Own=own.dag: the operator is defined twice");
+  EXPECT_EQ(said({"Own=none.dag"}), "--define: cannot read \"none.dag\": No such file or directory");
+  EXPECT_EQ(said({"Own=own.dag"}), "y (Own): own.dag: DAG: a DAG has at least one output");
 }
 
 std::string refused(const ModelOptions& options, const InputFiles& files = {}) {

@@ -17,6 +17,7 @@
 #include "records/record_file.h"
 #include "whet/model.h"
 #include "workflow/kernels_text.h"
+#include "workflow/own_inputs.h"
 #include "workflow/remote.h"
 #include "workflow/sizes.h"
 #include "workflow/transferring.h"
@@ -82,6 +83,7 @@ Status check_compiled(const RunnableOptions& options) {
                                                 {"--no-base", options.records.base.none},
                                                 {"--target", !options.place.target.empty()},
                                                 {"--until", !model.until.empty()},
+                                                {"--define", !model.define.empty()},
                                                 {"--entry", !model.entry.empty()},
                                                 {"--native-types", model.native_types},
                                                 {"--batch", model.batch != 0},
@@ -136,10 +138,12 @@ Result<DeviceName> device_for(const std::string& text, const Target& target) {
 
 namespace {
 
-/// Lets the records of the emulated device count where that is allowed. It is an error where they are all that there is of
+/// Lets the records of the tasks' inputs count, and those of the emulated device where that is allowed. It is an error where they are all that there is of
 /// some task, and it is not.
-Status count_emulated(const FusedGraph& fused, const Target& target, const RecordOptions& options, Records& records) {
+Status count_for(const FusedGraph& fused, const Target& target, const RecordOptions& options, Records& records) {
   WHET_TRY(const std::vector<Task> tasks, extract_tasks(fused, target));
+  if (const std::string others = count_inputs(records, tasks, options.any_inputs); !others.empty())
+    tell(options.tell, options.file + ": " + others);
   std::vector<bool> has(tasks.size());
   for (std::size_t i = 0; i < tasks.size(); ++i) has[i] = !records.of(tasks[i].key).empty();
   records.count(EmulatedRecords::too);
@@ -162,7 +166,7 @@ std::string plan_source(const PlannedNetwork& network) {
 Result<RecordsRead> records_of(const FusedGraph& fused, const RecordOptions& options, const Target& target) {
   if (options.file.empty()) return RecordsRead();
   WHET_TRY(RecordsRead read, read_records(options.file));
-  WHET_RETURN_IF_ERROR(count_emulated(fused, target, options, read.records));
+  WHET_RETURN_IF_ERROR(count_for(fused, target, options, read.records));
   read.records.prefer_device(options.gpu);
   for (const std::string& note : read.notes) tell(options.tell, note);
   return read;

@@ -24,7 +24,8 @@ struct RecordOptions {
   std::string file;  ///< written by `whet tune`; "": none
   BaseOptions base;  ///< for tasks without records
   RoundingOptions rounding;
-  bool emulated = false;  ///< records of the emulated device count too
+  bool emulated = false;    ///< records of the emulated device count too
+  bool any_inputs = false;  ///< records that were measured with other inputs count too
   std::string gpu;        ///< as Records::prefer_device has it
   Tell tell;
 };

@@ -51,7 +51,9 @@ class Repeats {
 
  private:
   Repeats(const TuneSettings&, Workplace&, Zygote&, const std::vector<Device*>&);
-  MeasureTask measured(const Task& task) const { return {task.key, task.name, task.dag, target_, task.within}; }
+  MeasureTask measured(const Task& task) const {
+    return {task.key, task.name, task.dag, target_, task.within, task.inputs};
+  }
 
   const TuneSettings& settings_;
   const Target& target_;

@@ -8,6 +8,7 @@
 #include "plan/plan.h"
 #include "records/record_file.h"
 #include "workflow/opened.h"
+#include "workflow/own_inputs.h"
 #include "workflow/repeats.h"
 
 namespace whet {
@@ -126,6 +127,7 @@ Result<Repro> repro_records(const ReproSettings& settings, Workplace& place, Zyg
   for (const std::string& note : read.notes) tell(measuring.where.tell, note);
   read.records.count(prepared.emulated ? EmulatedRecords::alone : EmulatedRecords::left_out);
   read.records.prefer_device(place.devices.front()->info().name);
+  read.records.count_inputs(input_hashes(prepared.tasks));
   WHET_RETURN_IF_ERROR(apply_plan(measuring, read.records, prepared));
   std::vector<Replay> replays = replays_of(settings, prepared, read.records);
   if (replays.empty()) {

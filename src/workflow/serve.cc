@@ -114,14 +114,11 @@ Json json_of(const Sketch& sketch) {
 }
 
 Json json_of(const Task& task, std::int64_t id) {
-  return Json::object()
-      .set("id", id)
-      .set("name", task.name)
-      .set("key", task.key)
-      .set("weight", task.weight)
-      .set("flops", flops(task.dag))
-      .set("bytes", bytes(task.dag))
-      .set("dag", to_text(task.dag));
+  Json out = Json::object();
+  out.set("id", id).set("name", task.name).set("key", task.key).set("weight", task.weight);
+  out.set("flops", flops(task.dag)).set("bytes", bytes(task.dag)).set("dag", to_text(task.dag));
+  if (!task.inputs.hash.empty()) out.set("inputs", task.inputs.hash);
+  return out;
 }
 
 Json json_of(const Outcome& outcome) {
@@ -230,7 +227,7 @@ Result<const DesignSpace*> TaskServer::space_of(const Json& request) {
 }
 
 MeasureTask TaskServer::measure_task(const Task& task) const {
-  return {task.key, task.name, task.dag, target_, task.within};
+  return {task.key, task.name, task.dag, target_, task.within, task.inputs};
 }
 
 Result<Json> TaskServer::tasks(const Json& /*request*/) { return tasks_json(tasks_); }
@@ -319,6 +316,7 @@ Result<Record> TaskServer::proposal(const Task& task, const DesignSpace& space, 
   record.key = task.key;
   record.task = task.name;
   record.within = task.within;
+  record.inputs = task.inputs.hash;
   record.target = to_string(target_);
   record.codegen = codegen_version(code_format(target_));
   record.seed = seed_;

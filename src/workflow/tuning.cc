@@ -19,6 +19,7 @@
 #include "measure/device_rates.h"
 #include "tuner/footprint.h"
 #include "workflow/opened.h"
+#include "workflow/own_inputs.h"
 #include "workflow/rates.h"
 #include "workflow/run_end.h"
 #include "workflow/tune_json.h"
@@ -106,7 +107,9 @@ Result<Prepared> prepare(const TuneSettings& settings, const MeasuringPlace& whe
   if (settings.model.model.empty()) return prepared;
   WHET_TRY(prepared.files, read_inputs(settings.model));
   WHET_TRY(prepared.fused, load_fused(settings.model, prepared.files, settings.rounding.passes(place.target)));
+  if (devices.front().is_remote()) unmark_contents(prepared.fused.graph);
   WHET_TRY(prepared.tasks, extract_tasks(prepared.fused, place.target));
+  keep_contents(prepared.files, prepared.tasks);
   return prepared;
 }
 
@@ -220,13 +223,16 @@ Status calibrate(const TuneSettings& settings, const Prepared& prepared, DeviceM
   const Target& target = prepared.place.target;
   const Result<Steps> steps =
       default_steps(task.dag, target, {settings.rounding.exact, settings.rounding.schedules().precision});
-  return measurer.calibrate({task.key, task.name, task.dag, target, task.within}, steps.ok() ? to_text(*steps) : "",
+  return measurer.calibrate({task.key, task.name, task.dag, target, task.within, task.inputs}, steps.ok() ? to_text(*steps) : "",
                             settings.where.deciding);
 }
 
 Result<RecordFile> open_records(const TuneSettings& settings, const Prepared& prepared, const Devices& devices) {
-  return RecordFile::open(settings.records, prepared.emulated ? EmulatedRecords::alone : EmulatedRecords::left_out,
-                          devices.front()->info().name);
+  WHET_TRY(RecordFile file,
+           RecordFile::open(settings.records, prepared.emulated ? EmulatedRecords::alone : EmulatedRecords::left_out,
+                            devices.front()->info().name));
+  file.count_inputs(input_hashes(prepared.tasks));
+  return file;
 }
 
 std::vector<std::string> record_notes(const Prepared& prepared, const RecordFile& file) {
@@ -316,7 +322,7 @@ Result<ThreadTable> compare_threads(TuneSettings settings, const std::vector<int
         steps.push_back(best && best->exact ? best->record->steps : usual.ok() ? to_text(*usual) : "");
       }
       const std::vector<Outcome> times =
-          measurer.compare({task.key, task.name, task.dag, here.place.target, task.within}, steps);
+          measurer.compare({task.key, task.name, task.dag, here.place.target, task.within, task.inputs}, steps);
       for (std::size_t k = 0; k < counts.size(); ++k)
         table.seconds[k][on] += static_cast<double>(task.weight) * times[k].best_seconds();
     }

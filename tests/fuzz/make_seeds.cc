@@ -361,6 +361,11 @@ int main(int argc, char** argv) {
   add_models(argv[2], seeds);
   add_dags(source / "tests/replay/schedules.txt", seeds);
   for (const char* dag : fuzz::kDags) seeds.add("dag", dag);
+  for (const char* definition :
+       {"x = PLACEHOLDER []\ny() = (x[]*sigmoid((x[]*{alpha=1}f)))\nreturn y\n",
+        "x = PLACEHOLDER [N, C]\ns = PLACEHOLDER [C]\ny(n, c) = (x[n, c]*s[c]) for n in N, c in C\nreturn y\n",
+        "n = SIZE 1..4 at 2\nx = PLACEHOLDER [n, C]\ny(i) += x[i, ({k[0]} - 1)] for i in n, r in {k[1]}\nreturn y\n"})
+    seeds.add("define", definition);
   seeds.add("dag",
             "n = SIZE 2..40:2 at 8\nx = PLACEHOLDER [(n + 1), 4]\ni = PLACEHOLDER [n] i64 < (n + 1)\n"
             "m(a, b) = (x[i[a], b]*(1f/f32(n))) for a in n, b in 4\nreturn m\n");

@@ -12,6 +12,7 @@
 
 #include "base/hash.h"
 #include "device/protocol/bounds.h"
+#include "runner/given.h"
 #include "runner/loop.h"
 
 namespace whet {
@@ -49,12 +50,15 @@ RunnerClient::Exchange RunnerClient::ask(const Question& question) {
 
 /// Nothing where the runner had died while it was idle, which is no fault of this request: a fresh one gets it.
 std::optional<RunnerClient::Exchange> RunnerClient::try_to_ask(const Question& question) {
+  if (!has_given(question.job) || (question.packing && !has_given(*question.packing)))
+    return Exchange{OutcomeCode::unknown, "an argument has contents that were given to nobody here", {}};
   if (const Status there = ensure_runner(); !there.ok())
     return Exchange{OutcomeCode::device_lost, there.error().message, {}};
   const std::uint64_t ticket = random_ticket();
   const auto asked = Clock::now();
   const auto goes_on = [&] { return left(timeout_, asked) > 0 && !is_interrupted(asked); };
-  if (!send_frame(process_.fd, question.type, with_ticket(ticket, question.message), goes_on)) {
+  if (!give(question.job, goes_on) || (question.packing && !give(*question.packing, goes_on)) ||
+      !send_frame(process_.fd, question.type, with_ticket(ticket, question.message), goes_on)) {
     zygote_.end(process_, true);
     if (is_interrupted(asked)) return Exchange{OutcomeCode::device_lost, kInterrupted, {}};
     return std::nullopt;
@@ -65,6 +69,15 @@ std::optional<RunnerClient::Exchange> RunnerClient::try_to_ask(const Question& q
   return answered(question, ticket, frames.take());
 }
 
+/// Contents of arguments that are given and that this runner does not have.
+bool RunnerClient::give(const KernelJob& job, const std::function<bool()>& goes_on) {
+  for (const ArgumentSpec& spec : job.arguments)
+    if (spec.is_given() && given_.insert(spec.seed).second &&
+        !send_frame(process_.fd, FrameType::given, given_message(spec.seed), goes_on))
+      return false;
+  return true;
+}
+
 /// A runner to whom nobody has spoken yet, or one that waits. What a kernel of an earlier request sends late is no answer to
 /// this one.
 Status RunnerClient::ensure_runner() {
@@ -72,6 +85,7 @@ Status RunnerClient::ensure_runner() {
   if (process_.alive()) return ok_status();
   WHET_TRY(process_, zygote_.spawn(life_));
   ++started_;
+  given_.clear();
   threads_at_start_ = threads_of(process_.pid);
   return ok_status();
 }
@@ -152,7 +166,8 @@ void RunnerClient::recycle_if_large(const KernelJob& job) {
 }
 
 MeasureReply RunnerClient::measure(const MeasureRequest& request) {
-  Exchange e = ask({FrameType::measure, FrameType::measured, encode(request), most_answer_bytes(request), request.job});
+  Exchange e = ask({FrameType::measure, FrameType::measured, encode(request), most_answer_bytes(request), request.job,
+                    nullptr});
   auto decoded = e.code == OutcomeCode::ok ? decode<MeasureReply>(e.payload) : std::nullopt;
   if (!decoded && e.code == OutcomeCode::ok) e = broken(kNoSense);
   if (!decoded) return {e.code, std::move(e.message)};
@@ -162,7 +177,8 @@ MeasureReply RunnerClient::measure(const MeasureRequest& request) {
 }
 
 CheckReply RunnerClient::check(const CheckRequest& request) {
-  Exchange e = ask({FrameType::check, FrameType::checked, encode(request), most_answer_bytes(request), request.job});
+  Exchange e = ask({FrameType::check, FrameType::checked, encode(request), most_answer_bytes(request), request.job,
+                    request.packing ? &*request.packing : nullptr});
   auto decoded = e.code == OutcomeCode::ok ? decode<CheckReply>(e.payload) : std::nullopt;
   if (!decoded && e.code == OutcomeCode::ok) e = broken(kNoSense);
   if (!decoded) return {e.code, std::move(e.message), {}};

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "device/local/zygote.h"
@@ -43,6 +45,7 @@ class RunnerClient {
     std::string message;
     std::uint64_t most_bytes;  ///< of the answer's payload
     const KernelJob& job;
+    const KernelJob* packing;  ///< that runs before; null: none
   };
   struct Exchange {
     OutcomeCode code = OutcomeCode::ok;
@@ -53,6 +56,7 @@ class RunnerClient {
   Exchange ask(const Question&);
   std::optional<Exchange> try_to_ask(const Question&);
   Status ensure_runner();
+  bool give(const KernelJob&, const std::function<bool()>& goes_on);
   Waited wait_for_answer(FrameAssembler&, Clock::time_point asked) const;
   std::optional<Exchange> without_answer(Waited, const FrameAssembler&);
   Exchange answered(const Question&, std::uint64_t ticket, Frame);
@@ -68,6 +72,7 @@ class RunnerClient {
   std::int64_t recycle_, started_ = 0;
   std::function<bool()> interrupted_;
   WorkerProcess process_;
+  std::set<std::uint64_t> given_;  ///< contents that the process has
   int threads_at_start_ = 0;  ///< of the process; 0: unknown
 };
 

@@ -6,12 +6,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <thread>
 
 #include "device/local/runner_client.h"
 #include "device/testing/processes.h"
+#include "runner/given.h"
 #include "runner/hello.h"
 #include "runner/loop.h"
 #include "runner/testing/kernels.h"
@@ -139,6 +141,26 @@ TEST_F(Runners, ThatAKernelCrashesAreReplaced) {
   EXPECT_EQ(outcome(runner, "report_seven"), "4 the kernel reported error 7");
   EXPECT_EQ(outcome(runner, "add_one"), "0");
   EXPECT_EQ(runner.started(), 3);
+}
+TEST_F(Runners, AreGivenTheContentsOfAUsersTensors) {
+  const std::vector<float> threes(testing_kernels::kCount, 3);
+  KernelJob job = testing_kernels::job(WHET_TEST_KERNELS, "add_one");
+  job.arguments[0] = given_spec(
+      job.arguments[0], keep_given({reinterpret_cast<const char*>(threes.data()), std::size_t{testing_kernels::kBytes}}));
+  RunnerClient runner(zygote_, 20, std::int64_t{4} << 30);
+  const auto answer = [&]() -> float {
+    const CheckReply reply = runner.check({job, {}, {}, {}});
+    EXPECT_EQ(reply.outputs.size(), 1u) << reply.message;
+    float first = 0;
+    if (!reply.outputs.empty()) std::memcpy(&first, reply.outputs[0].data(), sizeof first);
+    return first;
+  };
+  EXPECT_EQ(answer(), 4);
+  EXPECT_EQ(runner.measure({job, {}}).code, OutcomeCode::ok);
+  EXPECT_EQ(outcome(runner, "illegal"), "9 the kernel crashed: SIGILL");
+  EXPECT_EQ(answer(), 4) << "a fresh runner is given them anew";
+  ++job.arguments[0].seed;
+  EXPECT_EQ(runner.check({job, {}, {}, {}}).message, "an argument has contents that were given to nobody here");
 }
 TEST_F(Runners, ThatAKernelHangsAreStoppedAtTheTimeLimit) {
   EXPECT_EQ(outcome("hang", 0.3), "7 the kernel did not finish within 0.3 s");

@@ -185,4 +185,11 @@ std::optional<std::string> FlexMap::text(const std::string& name) const {
   return found == values_.end() ? std::nullopt : found->second.text;
 }
 
+std::map<std::string, std::vector<double>> FlexMap::all_numbers() const {
+  std::map<std::string, std::vector<double>> all;
+  for (const auto& [name, value] : values_)
+    if (!value.numbers.empty()) all.emplace(name, value.numbers);
+  return all;
+}
+
 }  // namespace whet::tflite

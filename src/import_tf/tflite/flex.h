@@ -25,6 +25,8 @@ class FlexMap {
   /// A list of numbers.
   std::optional<std::vector<double>> numbers(const std::string& name) const;
   std::optional<std::string> text(const std::string& name) const;
+  /// All numbers and lists of numbers, by their names.
+  std::map<std::string, std::vector<double>> all_numbers() const;
 
  private:
   struct Value {

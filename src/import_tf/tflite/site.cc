@@ -9,6 +9,7 @@
 #include "import/parts/quantize.h"
 #include "import/parts/shape.h"
 #include "import_tf/rows.h"
+#include "import_tf/tflite/flex.h"
 #include "import_tf/tflite/rows.h"
 
 namespace whet::tflite {
@@ -33,9 +34,21 @@ TfliteSite::TfliteSite(GrowingGraph& graph, const TfliteModel& model, const Subg
       subgraph_(tensors),
       operation_(operation) {}
 
+Status TfliteSite::import_defined(const OperatorDefinition& own) {
+  AttributeNumbers numbers;
+  if (const auto options = FlexMap::read(operation_.custom_options))
+    for (const auto& [name, list] : options->all_numbers()) numbers[name] = number_texts(list);
+  WHET_RETURN_IF_ERROR(check_operands());
+  WHET_RETURN_IF_ERROR(give_defined(*this, own, operation_.name, inputs_, numbers));
+  WHET_RETURN_IF_ERROR(check_results());
+  return graph_.check_growth(name_);
+}
+
 Status TfliteSite::import() {
+  if (const auto* own = graph_.definition_of(operation_.name)) return import_defined(*own);
   const TfliteRow* row = find_row(operation_.name);
-  if (row == nullptr) return error("this operator is not supported: " + operation_.name);
+  if (row == nullptr)
+    return error("this operator is not supported: " + operation_.name + how_to_define(operation_.name));
   WHET_RETURN_IF_ERROR(check_operands());
   WHET_RETURN_IF_ERROR(read_fields(row->fields));
   const tensorflow::TfRow* as = tensorflow_row(*row);

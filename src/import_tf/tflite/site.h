@@ -49,6 +49,7 @@ class TfliteSite : public tensorflow::TfSite {
   Result<ValueIds> inlined(const tensorflow::TfFunctionName&, const ValueIds& inputs) override;
 
  private:
+  Status import_defined(const OperatorDefinition&);
   Status check_operands() const;
   Status check_results() const;
   Status read_fields(std::string_view fields);

@@ -131,7 +131,7 @@ TEST(Tflite, WhatIsNotReadIsNamed) {
   ModelWriter m;
   const int x = m.tensor("x", {2}), y = m.tensor("y", {2});
   m.operation(139, {x}, {y});
-  EXPECT_EQ(error_of(m.bytes({x}, {y})), "this operator is not supported: HASHTABLE_SIZE");
+  EXPECT_EQ(error_of(m.bytes({x}, {y})).find("this operator is not supported: HASHTABLE_SIZE; --define"), 0u);
   EXPECT_EQ(error_of(small_conv(5)), "y (CONV_2D): its activation 5 is not supported");
   ModelWriter n;
   const int a = n.tensor("x", {2}, 5), b = n.tensor("y", {2}, 5);

@@ -74,8 +74,8 @@ class Packer {
     for (std::size_t k = 0; k < index.size(); ++k) {
       const Expr in_range =
           simplify(index[k] < int_const(tensor.shape[k]), [&](VarId v) { return digit_range(tree_, v); });
-      index[k] = at_values(index[k], axes.axis_of_digit);
-      inside = inside && at_values(in_range, axes.axis_of_digit);
+      index[k] = in_packing(at_values(index[k], axes.axis_of_digit));
+      inside = inside && in_packing(at_values(in_range, axes.axis_of_digit));
     }
     const Expr read = load(packing_, packing_id(pack.tensor), index);
     Element element{.family = OpFamily::injective};
@@ -87,6 +87,17 @@ class Packer {
   }
 
  private:
+  /// With loads of the packing's ops: constants may say where others are read.
+  Expr in_packing(const Expr& e) {
+    return rewrite(e, [&](const Expr& part) -> Expr {
+      const Load* read = std::get_if<Load>(&part->kind);
+      if (!read) return {};
+      std::vector<Expr> index;
+      for (const Expr& each : read->index) index.push_back(in_packing(each));
+      return load(packing_, packing_id(OpId(read->source.value)), std::move(index));
+    });
+  }
+
   /// The op of the packing that computes the constant `op`.
   OpId packing_id(OpId op) {
     if (const auto known = ids_.find(op); known != ids_.end()) return known->second;

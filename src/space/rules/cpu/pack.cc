@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "schedule/pack.h"
 #include "space/rules/rule.h"
 
 namespace whet {
@@ -17,7 +18,7 @@ std::vector<OpId> packable(const Derivation& d, OpId op) {
       const Load* load = std::get_if<Load>(&part->kind);
       reads += load && load->source.value == input.value;
     });
-    if (reads == 1) constants.push_back(input);
+    if (reads == 1 && !is_read_where_data_say(d.dag(), input, op)) constants.push_back(input);
   }
   return constants;
 }

@@ -1,0 +1,73 @@
+#include "runner/given.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+
+#include "base/check.h"
+#include "base/hash.h"
+#include "base/message.h"
+
+namespace whet {
+namespace {
+
+struct Given {
+  std::mutex mutex;
+  std::map<std::uint64_t, std::shared_ptr<const std::string>> contents;
+};
+Given& given() {
+  static Given all;
+  return all;
+}
+
+}  // namespace
+
+std::uint64_t number_of_contents(std::string_view bytes) {
+  const std::uint64_t number = hash_combine(hash_bytes(bytes), bytes.size());
+  return number == 0 ? 1 : number;
+}
+
+std::uint64_t keep_given(std::string bytes) {
+  const std::uint64_t number = number_of_contents(bytes);
+  const std::lock_guard<std::mutex> lock(given().mutex);
+  given().contents.try_emplace(number, std::make_shared<const std::string>(std::move(bytes)));
+  return number;
+}
+
+std::shared_ptr<const std::string> given_contents(std::uint64_t number) {
+  const std::lock_guard<std::mutex> lock(given().mutex);
+  const auto found = given().contents.find(number);
+  return found == given().contents.end() ? nullptr : found->second;
+}
+
+ArgumentSpec given_spec(ArgumentSpec spec, std::uint64_t number) {
+  spec.seed = number;
+  spec.index_bound = ArgumentSpec::kGiven;
+  return spec;
+}
+
+std::string given_message(std::uint64_t number) {
+  const auto contents = given_contents(number);
+  WHET_CHECK(contents != nullptr, "contents that nobody gave");
+  Packer p;
+  p.put(number);
+  std::string message = p.take();
+  return message += *contents;
+}
+
+bool take_given(std::string_view message) {
+  Unpacker u(message);
+  const auto number = u.get<std::uint64_t>();
+  if (!u.ok()) return false;
+  message.remove_prefix(sizeof(std::uint64_t));
+  return keep_given(std::string(message)) == number;
+}
+
+bool has_given(const KernelJob& job) {
+  return std::ranges::all_of(job.arguments, [](const ArgumentSpec& spec) {
+    const auto contents = spec.is_given() ? given_contents(spec.seed) : nullptr;
+    return !spec.is_given() || (contents != nullptr && std::ssize(*contents) == spec.bytes);
+  });
+}
+
+}  // namespace whet
