@@ -245,6 +245,9 @@ CommandAction make_tune(Arguments& arguments) {
   for (const std::string& name : known_strategies())
     strategies += (strategies.empty() ? ": " : "; ") + name + ", " + what_is_strategy(name);
   arguments.choice("--strategy", settings.strategy, known_strategies(), "How candidates are proposed" + strategies);
+  arguments.add("--templates", settings.templates,
+                "Also search templates of your own: a file of requests `template` of whet serve (docs/formats/serve.md)");
+  arguments.reads(settings.templates);
   arguments.choice(
       "--scheduler", settings.scheduler, {"gradient", "round-robin"},
       "Which task is next: the one that promises to save most latency for a second of tuning, or one after the other");

@@ -19,6 +19,7 @@
 #include "measure/device_rates.h"
 #include "tuner/footprint.h"
 #include "workflow/opened.h"
+#include "workflow/own_templates.h"
 #include "workflow/rates.h"
 #include "workflow/run_end.h"
 #include "workflow/tune_json.h"
@@ -240,6 +241,13 @@ Result<Tuned> tune_model(const TuneSettings& settings, const Prepared& prepared,
   if (settings.alternatives) {
     WHET_TRY(alternatives, settings.alternatives(prepared.place.target));
   }
+  OwnTemplates templates;
+  if (!settings.templates.empty()) {
+    const Result<OwnTemplates> read = read_templates(settings.templates, prepared.tasks, prepared.place.target,
+                                                     settings.rounding.schedules(), settings.where.tell);
+    if (!read.ok()) return read.error().at("--templates");
+    templates = *read;
+  }
   tuned.rates = is_remote(prepared) ? rates_there(settings, prepared, devices) : devices.front()->info().rates;
   for (const std::string& note : record_notes(prepared, file)) tell(settings.where.tell, note);
   listener.started(prepared, file, tuned.rates);
@@ -255,6 +263,7 @@ Result<Tuned> tune_model(const TuneSettings& settings, const Prepared& prepared,
   if (settings.alternatives && leaves_out && prepared.place.target.is_cpu())
     WHET_RETURN_IF_ERROR(end_earlier_plan(settings, prepared, alternatives, file));
   TuneOptions options = end.tasks();
+  options.own_sketches = templates.by_task();
   bool has_moved = false;
   WHET_TRY(tuned.progress,
            tune(prepared.chosen, prepared.place.target, measurer, file, options, [&](const TuneProgress& progress) {

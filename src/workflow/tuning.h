@@ -37,6 +37,7 @@ struct TuneSettings {
   int repeat = 0, number = 0;                   ///< repeat > 0: the classic way to measure
   double min_repeat_ms = 0;
   std::string strategy = "evolutionary", scheduler = "gradient", cache = "network";
+  std::string templates;  ///< a file of the user's own (docs/formats/serve.md); "": none
   std::string only;       ///< numbers of the tasks to tune, "0,2-5"; "": all
   bool has_page = false;  ///< a listener writes one at the end, for which time is needed
   bool per_task = false, no_seeds = false, no_network = false, no_pin = false;
