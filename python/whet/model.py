@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
@@ -17,7 +17,9 @@ from .options import CompileOptions, LabOptions, LoadOptions, ReportOptions, Rep
 from .program import PathLike
 from .records import Records
 from .repro import Admission, Reproduction, run_admission, run_repro
+from .schedule import TaskOp, ops_of
 from .shown import short
+from .templates import AnyTemplate, Rule, write_tables
 from .tuning import Progress, Tuned, run_tune
 
 if TYPE_CHECKING:
@@ -40,6 +42,7 @@ class Task:
     bytes: float  #: of inputs, constants and outputs, each once
     share: float  #: of the model's operations, 0 to 1
     dag: str  #: what it computes, as text
+    ops: List[TaskOp] = field(default_factory=list, repr=False)  #: the same op by op, for schedules of your own
 
     def __repr__(self) -> str:
         return f"Task({self.id}: {short(self.name)}, {self.weight}x, {100 * self.share:.3g}% of the operations)"
@@ -154,7 +157,7 @@ class Model:
             listed = program.run_json("tasks", *self._words(target), "--dag")["tasks"]
             self._tasks[target] = [
                 Task(each["id"], each["name"], each["key"], each["weight"], each["flops"], each["bytes"],
-                     each["share"], each["dag"]) for each in listed
+                     each["share"], each["dag"], ops_of(each["ops"])) for each in listed
             ]
         return list(self._tasks[target])
 
@@ -177,6 +180,9 @@ class Model:
              on_progress: Optional[Callable[[Progress], Optional[bool]]] = None,
              progress: bool = True,
              seconds: Optional[float] = None,
+             templates: Sequence[AnyTemplate] = (),
+             rules: Sequence[Rule] = (),
+             only_templates: bool = False,
              **options: Unpack[TuneOptions]) -> Tuned:
         """Searches for faster kernels on this machine, or on `devices`, and appends what it measures to `records`.
 
@@ -184,6 +190,9 @@ class Model:
         seconds          instead of minutes; both are the time of the whole call
         on_progress      called with a `Progress` after every round instead of drawing a bar; False ends the run
         progress         False: draw nothing
+        templates        schedules of your own, which are searched beside whet's: see `whet.template`
+        rules            which ops ask for templates: see `whet.rule`
+        only_templates   search nothing else, and only tasks that have one
         options          further options of `whet tune`, like `threads=2`, `round=16`, `report="page.html"`: see
                          `whet.TuneOptions`
 
@@ -193,8 +202,17 @@ class Model:
         >>> tuned.trials, tuned.interrupted, tuned.records
         (4, False, 'few.jsonl')
         """
-        ends = {"minutes": minutes, "seconds": seconds, "trials": trials}
-        words = self._words(target, {"output": self._records(records), "device": devices, **ends, **options})
+        asked: Dict[str, object] = {"minutes": minutes, "seconds": seconds, "trials": trials, **options}
+        folder = program.Folder() if templates or rules else None
+        if folder is not None:
+            file = folder.path / "templates.jsonl"
+            ids = write_tables(file, self.tasks(target), templates, rules, only_templates)
+            asked["templates"] = file
+            if only_templates and asked.get("tasks") is None:
+                asked["tasks"] = ids
+        elif only_templates:
+            raise UsageError("only_templates=True searches templates, and there are none; give templates= or rules=")
+        words = self._words(target, {"output": self._records(records), "device": devices, **asked})
         return run_tune(words, on_progress, progress)
 
     @shown(CompileOptions)
