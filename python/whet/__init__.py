@@ -19,7 +19,7 @@ from .compiled import Benchmark, Compiled, Session, Size, Step, Tensor
 from .compiled import open_compiled as open
 from .errors import Error, Note, UsageError
 from .lab import Decision, Features, Lab, LabTask, Outcome, Searched, Sketch, Transfer, open_lab
-from .model import Model, Task, explain, from_torch, load
+from .model import Model, Task, explain, from_torch, load, tune
 from .options import CompileOptions, LabOptions, LoadOptions, ReportOptions, ReproOptions, TuneOptions
 from .records import Failure, Record, Records
 from .repro import Admission, RemeasuredTask, Reproduction, pack
@@ -34,5 +34,5 @@ __all__ = [
     "Records", "RemeasuredTask", "ReportOptions", "ReproOptions", "Reproduction", "Rule", "Schedule", "Searched",
     "Session", "Size", "Sketch", "Step", "Task", "TaskAxis", "TaskOp", "TaskTemplate", "Template", "TemplateTask",
     "Tensor", "Transfer", "TuneOptions", "Tuned", "UsageError", "explain", "from_torch", "load", "op", "open",
-    "open_lab", "pack", "rule", "template"
+    "open_lab", "pack", "rule", "template", "tune"
 ]

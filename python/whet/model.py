@@ -300,6 +300,45 @@ class Model:
         return Records(self._records(path))
 
 
+@shown(TuneOptions)
+def tune(models: Sequence[Union[PathLike, Model, Tuple[Union[PathLike, Model], int]]],
+         records: PathLike,
+         minutes: Optional[float] = None,
+         trials: Optional[int] = None,
+         target: Optional[str] = None,
+         devices: Optional[Sequence[str]] = None,
+         on_progress: Optional[Callable[[Progress], Optional[bool]]] = None,
+         progress: bool = True,
+         seconds: Optional[float] = None,
+         objective: str = "sum",
+         **options: Unpack[TuneOptions]) -> Tuned:
+    """Tunes several models together: a kernel that they share is one task, and all share trials and time.
+
+    models     paths, or what `load` gives without options of shapes; a pair of one and a number says how often it runs
+    records    the file of all of them
+    objective  what is made small: "sum" of the latencies, their "geomean", or the "worst" gain
+    the others as `Model.tune` takes them; layouts and templates are searched by runs of one model
+
+    `details["networks"]` of the result has the times of each network.
+
+    >>> tuned = whet.tune(["zoo:mlp", ("zoo:mlp", 3)], "both.jsonl", trials=4, no_network=True, progress=False)
+    >>> tuned.trials, len(tuned.details["tasks"])
+    (4, 4)
+    """
+    words: List[str] = []
+    for each in models:
+        model, runs = each if isinstance(each, tuple) else (each, 1)
+        if isinstance(model, Model) and any(model._options.values()):
+            raise UsageError(f"{model!r} was loaded with options; models that are tuned together have none")
+        path = model.path if isinstance(model, Model) else program.file(model, "a model")
+        words.append(path if runs == 1 else f"{path}:{runs}")
+    if len(words) < 2:
+        raise UsageError("whet.tune tunes several models together; Model.tune tunes one")
+    asked: Dict[str, object] = {"output": program.file(records, "records"), "target": target, "device": devices, "minutes": minutes,
+                                "seconds": seconds, "trials": trials, "objective": objective, **options}
+    return run_tune([*words, *program.options(asked)], on_progress, progress)
+
+
 @shown(LoadOptions)
 def from_torch(module: Any, args: Tuple[Any, ...], dynamic: Any = None, shapes: Optional[Shapes] = None,
                **options: Unpack[LoadOptions]) -> Model:

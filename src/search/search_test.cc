@@ -409,6 +409,46 @@ TEST(Budget, EstimatesWhatIsLeftByWhatTheSecondHalfGained) {
   budget.spend(0, 200, 1, 3e-3);
   EXPECT_DOUBLE_EQ(budget.remaining_gain(0), 0);
 }
+/// Two tasks of a second of tuning a round, of which each network has one, once or more; they take 4 ms and 1 ms. `next` by gain.
+Budget of_two_networks(BudgetNetworks networks, double uses_of_first = 1) {
+  Budget budget({{.weight = 1, .uses = {uses_of_first, 0}}, {.weight = 1, .uses = {0, 1}}}, BudgetPolicy::gradient,
+                std::move(networks));
+  for (const auto& [task, seconds] : {std::pair(0, 4e-3), std::pair(1, 1e-3)}) budget.spend(task, 10, 1, seconds);
+  return budget;
+}
+
+TEST(BudgetOfSeveralNetworks, OfASumGoesWhereMostTimeIs) {
+  EXPECT_EQ(of_two_networks({{1, 1}, Objective::sum}).next(), 0);
+  EXPECT_EQ(of_two_networks({{1, 5}, Objective::sum}).next(), 1) << "that network runs five times as often";
+}
+TEST(BudgetOfSeveralNetworks, OfAGeometricMeanCountsSharesOfEachNetwork) {
+  // dF/dL is w/L: a tenth of each is worth what it runs.
+  EXPECT_EQ(of_two_networks({{1.1, 1}, Objective::geomean}).next(), 0);
+  EXPECT_EQ(of_two_networks({{1, 1.1}, Objective::geomean}).next(), 1);
+  EXPECT_EQ(of_two_networks({{1, 1.1}, Objective::geomean}, 3).next(), 1) << "however often it has its only task";
+}
+TEST(BudgetOfSeveralNetworks, OfTheWorstGoesToTheNetworkThatGainedLeast) {
+  Budget budget = of_two_networks({{1, 1}, Objective::worst});
+  budget.set_untuned(0, 8e-3), budget.set_untuned(1, 1.5e-3);
+  EXPECT_EQ(budget.next(), 1) << "1/1.5 is more than 4/8";
+  budget.spend(1, 10, 1, 0.5e-3);
+  EXPECT_EQ(budget.next(), 0) << "now 4/8 is more than 0.5/1.5";
+}
+TEST(BudgetOfSeveralNetworks, OfOneIsAsWithoutNetworks) {
+  const std::vector<double> seconds = {1e-3, 1e-3, 2e-3};
+  Budget one({{1}, {2}, {4}}), same({{.weight = 1, .uses = {1}}, {.weight = 2, .uses = {2}}, {.weight = 4, .uses = {4}}},
+                                    BudgetPolicy::gradient, {{1}, Objective::sum});
+  EXPECT_EQ(spend_rounds(one, seconds, 50), spend_rounds(same, seconds, 50));
+  EXPECT_DOUBLE_EQ(one.remaining_share(2), same.remaining_share(2));
+}
+TEST(BudgetOfSeveralNetworks, CountsWhatIsLeftInTheNetworkWhereItIsMost) {
+  const Budget budget = of_two_networks({{1, 1}, Objective::sum});
+  EXPECT_DOUBLE_EQ(budget.remaining_share(1), 1) << "all of the second network, though a fifth of both";
+}
+TEST(BudgetOfSeveralNetworks, KnowsItsObjectivesByName) {
+  for (const std::string& name : known_objectives()) EXPECT_TRUE(parse_objective(name).has_value()) << name;
+  EXPECT_FALSE(parse_objective("product").has_value());
+}
 TEST(Budget, KnowsItsPoliciesByName) {
   for (const std::string& name : known_budgets()) EXPECT_TRUE(parse_budget(name).has_value()) << name;
   EXPECT_FALSE(parse_budget("fair").has_value());

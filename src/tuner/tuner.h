@@ -38,6 +38,8 @@ struct TuneOptions {
   std::uint64_t seed = 0;
   int hopeless_after = 32;               ///< a task whose first trials all fail is given up
   std::vector<int> ids;                  ///< numbers of the tasks in the network; empty: 0, 1, ...
+  BudgetNetworks networks;               ///< of a run for several
+  std::vector<std::vector<double>> uses;  ///< how often one run of each of them runs each task: [task][network]
   bool exact = false;                    ///< no algorithm that rounds otherwise than the direct one
   Precision precision = Precision::f32;  ///< what products may round their operands to
   bool confirm = true;  ///< measure the fastest again, alternately with each other and the schedule to beat

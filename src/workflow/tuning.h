@@ -25,9 +25,19 @@
 
 namespace whet {
 
+/// A model among several that are tuned together.
+struct ModelRuns {
+  ModelOptions model;
+  int runs = 1;  ///< how often it runs, to one run of the others
+};
+/// "a.onnx", or of several "a.onnx:3", which runs three times as often; what is a file of this name runs once.
+ModelRuns parse_runs(const std::string& text);
+
 /// The settings of a run of the tuner. `where` holds the interrupt callback and the sink for warnings.
 struct TuneSettings {
-  ModelOptions model;
+  ModelOptions model;            ///< of several the first
+  std::vector<ModelRuns> together;  ///< all models that share tasks and time, two or more; empty: there is one
+  Objective objective = Objective::sum;  ///< of several
   MeasuringOptions where;
   std::string records;  ///< the file to append to
   int trials = 0, round = 32, early_stop = 0;
@@ -58,6 +68,10 @@ struct Prepared {
   std::vector<Task> chosen;  ///< those that are tuned
   std::vector<int> ids;      ///< their numbers
   std::string where;         ///< the remote devices; "" for this machine
+  std::string name;          ///< of the model, for people: of several "a + 3 b"
+  /// Several models, each with its tasks. Then the tasks above are those of all, each once, and `fused` is the model that touches most.
+  std::vector<Prepared> networks = {};
+  std::vector<std::vector<double>> uses = {};  ///< how often one run of each of them runs each task: [task][network]
   /// What is known of other networks.
   std::shared_ptr<const RecordBase> base = std::make_shared<const RecordBase>();
 };
@@ -83,6 +97,7 @@ std::vector<std::string> record_notes(const Prepared&, const RecordFile&);
 struct Tuned {
   TuneProgress progress;
   NetworkTruth truth;
+  std::vector<NetworkTruth> truths;  ///< in place of `truth`, of several models
   std::optional<PlanSearch> plans;  ///< nothing where layouts were not searched
   MachineRates rates;
   std::vector<std::vector<Limit>> limits;  ///< one list a task
