@@ -304,7 +304,7 @@ class Options(InAFolder):
                 "serve": whet.LabOptions}
     ELSEWHERE = {"help", "json", "quiet", "verbose", "events",  # Python has them as values, bars and callbacks
                  "quick", "shape", "sizes", "target", "minutes", "seconds", "trials", "device", "records", "output", "model",
-                 "origin", "name", "header"}  # parameters of the functions
+                 "origin", "name", "header", "templates", "objective"}  # parameters of the functions
 
     @staticmethod
     def of_help(command):
@@ -341,7 +341,10 @@ class Options(InAFolder):
 
     def test_are_shown(self):
         for function, options, more in [
-                (whet.Model.tune, whet.TuneOptions, {"minutes", "seconds", "trials", "records", "target", "devices", "on_progress", "progress"}),
+                (whet.Model.tune, whet.TuneOptions, {"minutes", "seconds", "trials", "records", "target", "devices", "on_progress", "progress",
+                                                     "templates", "rules", "only_templates"}),
+                (whet.tune, whet.TuneOptions, {"models", "minutes", "seconds", "trials", "records", "target", "devices", "on_progress",
+                                               "progress", "objective"}),
                 (whet.Model.compile, whet.CompileOptions, {"output", "records", "target", "quick", "devices", "sizes"}),
                 (whet.Model.archive, whet.CompileOptions, {"output", "name", "header", "records", "target"}),
                 (whet.Model.report, whet.ReportOptions, {"output", "records", "target"}),
@@ -914,6 +917,17 @@ class Tuning(InAFolder):
         exe = whet.load("zoo:mlp").compile("m.so", records="mlp.jsonl")
         self.assertRegex(exe.kernels_from, "of 4 tasks from records")
 
+    def test_tunes_several_models_together(self):
+        tuned = whet.tune(["zoo:mlp", (whet.load("zoo:mlp"), 2)], "both.jsonl", trials=8, progress=False, objective="geomean")
+        self.assertEqual([network["model"] for network in tuned.details["networks"]], ["mlp", "mlp"])
+        self.assertEqual(len(tuned.details["tasks"]), 4)
+        with self.assertRaisesRegex(whet.UsageError, "several models"):
+            whet.tune(["zoo:mlp"], "one.jsonl")
+        with self.assertRaisesRegex(whet.UsageError, "was loaded with options"):
+            whet.tune([whet.load("zoo:mlp", batch=2), "zoo:mlp"], "both.jsonl")
+        with self.assertRaisesRegex(whet.UsageError, "leave out how often one runs"):
+            whet.tune(["zoo:mlp", ("zoo:mlp", 2)], "both.jsonl", objective="worst")
+
     def test_false_ends_the_run(self):
         tuned = whet.load("zoo:mlp").tune(trials=4000, round=8, on_progress=lambda progress: False)
         self.assertTrue(tuned.interrupted)
@@ -1034,6 +1048,102 @@ class OwnStrategies(InAFolder):
             outcomes = [outcome for _, outcome in task.measure(template.all())]
             self.assertTrue(outcomes[0].ok)
             self.assertFalse(outcomes[1].ok)
+
+    def test_templates_are_searched(self):
+        @whet.template(name="own-tiles")
+        def tiles(task):
+            if len(task.ops[-1].axes) < 2:
+                return None
+            rows, vectors = task.split(task.ops[-1].axes[1].name, of=task.ops[-1].name), task.choose("vectors", [0, 1])
+
+            def steps(choice):
+                s = whet.Schedule(task)
+                outer, inner = s.split(s.loops(task.ops[-1].name)[1], choice[rows][-1])
+                if choice[vectors] and choice[rows][-1] > 64:
+                    return None
+                return s.vectorize(inner) if choice[vectors] else s
+
+            return steps
+
+        model = whet.load("zoo:mlp")
+        template = tiles.of(model.tasks()[0])
+        self.assertEqual(template.decisions["vectors"], [0, 1])
+        tuned = model.tune(trials=12, records="own.jsonl", templates=[tiles], only_templates=True, no_network=True, strategy="random",
+                           progress=False)
+        self.assertEqual(tuned.trials, 12)
+        sketches = {record.sketch for record in whet.Records("own.jsonl")}
+        self.assertIn("own-tiles", sketches)
+        self.assertLessEqual(len(sketches - {"own-tiles"}), 4, "only default schedules beside them")
+        exe = model.compile("own.so", records="own.jsonl")
+        self.assertEqual(exe(np.zeros((1, 784), np.float32)).shape, (1, 10))
+        with model.lab("own.jsonl") as lab:
+            task = lab.tasks[0]
+            count = task.add_template(tiles)
+            self.assertEqual(count, len(template.all()))
+            self.assertIn("own-tiles", [sketch.name for sketch in task.space()])
+            rounds = []
+            found = task.tune(trials=4, strategy="descent", on_round=rounds.append)
+            self.assertLessEqual(found.trials, 4)
+            self.assertEqual({each["event"] for each in rounds}, {"round"})
+            self.assertEqual(task.best()[0], found.best)
+            self.assertEqual(lab.compile("lab.so")(np.zeros((1, 784), np.float32)).shape, (1, 10))
+
+    def test_rules_choose_by_ops(self):
+        template = whet.Template({"factor": [1, 2, 3]}, lambda choice: f"split l0 {choice['factor']} guard", "own-halves")
+        seen = []
+
+        @whet.rule(alone=True)
+        def softmax(op):
+            seen.append(op)
+            return template if op.family == "softmax" else None
+
+        model = whet.load("zoo:mlp")
+        with warnings.catch_warnings(record=True) as notes:
+            warnings.simplefilter("always")
+            model.tune(trials=8, records="own.jsonl", rules=[softmax], only_templates=True, no_network=True, progress=False)
+        self.assertTrue(all(not op.is_input for op in seen))
+        self.assertIn("rows like it are left out (2 of 3)", str(notes[0].message))
+        self.assertEqual({record.task for record in whet.Records("own.jsonl")}, {"softmax 1x10"})
+
+    def test_templates_are_refused_with_what_is_wrong(self):
+        model = whet.load("zoo:mlp")
+        of = whet.template(name="own")
+        for templates, sentence in [
+            ([of(lambda task: task.split("q"))], "has no axis 'q'"),
+            ([of(lambda task: (task.choose("n", [1]), task.choose("n", [2])))], "two decisions that are called n"),
+            ([of(lambda task: None)], "for none of the tasks"),
+            ([whet.Template({}, lambda choice: None)], "writes steps for no choice"),
+            ([whet.Template({"n": ["a"]}, lambda choice: "")], "neither an integer nor a list"),
+            ([whet.Template({}, lambda choice: ""), whet.Template({}, lambda choice: "")], "two templates"),
+            ([whet.Template({}, lambda choice: "vectorize l99")], "no row of template own"),
+            ([], "there are none"),
+        ]:
+            with self.subTest(sentence=sentence), self.assertRaisesRegex(whet.Error, re.escape(sentence)):
+                model.tune(trials=1, records="own.jsonl", templates=templates, only_templates=True, progress=False)
+
+    def test_schedules_know_their_loops(self):
+        task = whet.load("zoo:mlp").tasks()[0]
+        name = next(op.name for op in task.ops if any(axis.reduced for axis in op.axes))
+        s = whet.Schedule(task)
+        first, second, reduced = s.loops(name)
+        outer, inner = s.split(second, 8)
+        with self.assertRaisesRegex(whet.UsageError, "is there no more after the step"):
+            s.unroll(second)
+        with self.assertRaisesRegex(whet.UsageError, "is no loop of this schedule"):
+            s.unroll(whet.Loop(99, "x"))
+        with self.assertRaisesRegex(whet.UsageError, "has no op 'nowhere'"):
+            s.loops("nowhere")
+        s.reorder(outer, reduced, inner).vectorize(inner)
+        with whet.load("zoo:mlp").lab("own.jsonl") as lab:
+            outcome = lab.tasks[0].measure([whet.Candidate("own", {}, str(s))])[0][1]
+        self.assertTrue(outcome.ok, outcome.message)
+
+    def test_a_large_template_is_sampled(self):
+        template = whet.Template({"a": range(300), "b": range(300)}, lambda choice: "")
+        with self.assertWarnsRegex(whet.Note, "20000 of 90000 choices, drawn at random"):
+            table = template.table()
+        self.assertEqual(len(table["rows"]), 20000)
+        self.assertEqual(len({(row[0], row[1]) for row in table["rows"]}), 20000)
 
     def test_own_tasks(self):
         dag = """a = PLACEHOLDER [16, 64]
@@ -1256,7 +1366,8 @@ class Docstrings(InAFolder):
 
     def test_run(self):
         tried = 0
-        for module in (whet.errors, whet.model, whet.compiled, whet.records, whet.repro, whet.op, whet.lab, whet.tuning, whet.shown):
+        for module in (whet.errors, whet.model, whet.compiled, whet.records, whet.repro, whet.op, whet.lab, whet.schedule, whet.templates,
+                       whet.tuning, whet.shown):
             with self.subTest(module=module.__name__):
                 found = doctest.testmod(module, extraglobs={"np": np, "whet": whet}, optionflags=doctest.ELLIPSIS)
                 self.assertEqual(found.failed, 0)

@@ -18,17 +18,21 @@ from . import op
 from .compiled import Benchmark, Compiled, Session, Size, Step, Tensor
 from .compiled import open_compiled as open
 from .errors import Error, Note, UsageError
-from .lab import Candidate, Decision, Lab, LabTask, Outcome, Sketch, Template, Transfer, open_lab
-from .model import Model, Task, explain, from_torch, load
+from .lab import Decision, Features, Lab, LabTask, Outcome, Searched, Sketch, Transfer, open_lab
+from .model import Model, Task, explain, from_torch, load, tune
 from .options import CompileOptions, LabOptions, LoadOptions, ReportOptions, ReproOptions, TuneOptions
 from .records import Failure, Record, Records
 from .repro import Admission, RemeasuredTask, Reproduction, pack
+from .schedule import Loop, Schedule, TaskAxis, TaskOp
+from .templates import Candidate, Rule, TaskTemplate, Template, TemplateTask, rule, template
 from .tuning import Progress, Tuned
 
 __version__ = "0.2.0"
 __all__ = [
-    "Admission", "Benchmark", "Candidate", "CompileOptions", "Compiled", "Decision", "Error", "Failure", "Lab",
-    "LabOptions", "LabTask", "LoadOptions", "Model", "Note", "Outcome", "Progress", "Record", "Records",
-    "RemeasuredTask", "ReportOptions", "ReproOptions", "Reproduction", "Session", "Size", "Sketch", "Step", "Task",
-    "Template", "Tensor", "Transfer", "TuneOptions", "Tuned", "UsageError", "explain", "from_torch", "load", "op", "open", "open_lab", "pack"
+    "Admission", "Benchmark", "Candidate", "CompileOptions", "Compiled", "Decision", "Error", "Failure", "Features",
+    "Lab", "LabOptions", "LabTask", "LoadOptions", "Loop", "Model", "Note", "Outcome", "Progress", "Record",
+    "Records", "RemeasuredTask", "ReportOptions", "ReproOptions", "Reproduction", "Rule", "Schedule", "Searched",
+    "Session", "Size", "Sketch", "Step", "Task", "TaskAxis", "TaskOp", "TaskTemplate", "Template", "TemplateTask",
+    "Tensor", "Transfer", "TuneOptions", "Tuned", "UsageError", "explain", "from_torch", "load", "op", "open",
+    "open_lab", "pack", "rule", "template", "tune"
 ]

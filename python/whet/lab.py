@@ -8,24 +8,31 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import operator
 import os
-import random
 import subprocess
 import tempfile
 import threading
+import warnings
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Type
 
+import numpy as np
+
 from . import program
-from .errors import Error, UsageError
+from .compiled import Compiled
+from .errors import Error, Note, UsageError
 from .options import LabOptions, shown
+from .schedule import TaskOp, ops_of
+from .templates import AnyTemplate, Candidate, tables_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+
+_ROWS_A_REQUEST = 2000  #: of a template: a request is a line of bounded length
 
 
 @dataclass(frozen=True)
@@ -45,20 +52,6 @@ class Sketch:
     name: str
     share: float  #: of random samples
     decisions: List[Decision]
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A schedule: a point of the task's space, or text of your own."""
-
-    sketch: str
-    choices: Mapping[str, Any] = field(default_factory=dict)
-    steps: Optional[str] = field(default=None, repr=False)  #: a schedule of your own (docs/formats/schedule.md)
-
-    def _json(self) -> Dict[str, Any]:
-        choices = {name: [value] if isinstance(value, int) else value for name, value in self.choices.items()}
-        words: Dict[str, Any] = {"sketch": self.sketch, "choices": choices}
-        return words if self.steps is None else {**words, "steps": self.steps}
 
 
 @dataclass(frozen=True)
@@ -92,47 +85,24 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Template:
-    """Schedules of your own: options by name (integers, or lists of them), and a function that writes the steps for a choice.
+class Features:
+    """What the cost model sees of candidates."""
 
-    >>> template = whet.Template({"oc": [8, 16]}, lambda choice: f"split l1 {choice['oc']}")
-    >>> [candidate.steps for candidate in template.all()]
-    ['split l1 8', 'split l1 16']
-    """
+    names: List[str]  #: of the columns
+    rows: Any  #: numpy.ndarray [candidates, names] of float32
 
-    decisions: Mapping[str, Sequence[Any]]
-    steps: Callable[[Mapping[str, Any]], str]
-    name: str = "own"
 
-    def candidate(self, choice: Mapping[str, Any]) -> Candidate:
-        """The schedule of one choice."""
-        return Candidate(self.name, dict(choice), self.steps(choice))
+@dataclass(frozen=True)
+class Searched:
+    """What came of `LabTask.tune`. Milliseconds; None where nothing ran."""
 
-    def all(self) -> List[Candidate]:
-        """The schedules of all choices."""
-        choices = itertools.product(*self.decisions.values())
-        return [self.candidate(dict(zip(self.decisions, choice))) for choice in choices]
-
-    def sample(self, count: int = 1, seed: int = 0) -> List[Candidate]:
-        """Schedules of random choices; the same for the same seed.
-
-        >>> template = whet.Template({"oc": [8, 16], "ic": [1, 2, 4]}, lambda choice: "")
-        >>> [sorted(candidate.choices) for candidate in template.sample(2, seed=1)]
-        [['ic', 'oc'], ['ic', 'oc']]
-        """
-        rng = random.Random(seed)
-        return [self.candidate({name: rng.choice(options) for name, options in self.decisions.items()})
-                for _ in range(count)]
-
-    def neighbours(self, candidate: Candidate) -> List[Candidate]:
-        """Those of this template that differ from `candidate` in one decision.
-
-        >>> template = whet.Template({"oc": [8, 16], "ic": [1, 2]}, lambda choice: "")
-        >>> [dict(each.choices) for each in template.neighbours(template.candidate({"oc": 8, "ic": 2}))]
-        [{'oc': 16, 'ic': 2}, {'oc': 8, 'ic': 1}]
-        """
-        return [self.candidate({**candidate.choices, name: option})
-                for name, options in self.decisions.items() for option in options if option != candidate.choices[name]]
+    best: Optional[Candidate]
+    ms: Optional[float]
+    default_ms: Optional[float]  #: by the default schedule
+    trials: int  #: of this run
+    seconds: float
+    used_up: bool  #: no candidate is left
+    details: Dict[str, Any] = field(repr=False)  #: the whole answer
 
 
 class LabTask:
@@ -145,6 +115,7 @@ class LabTask:
         self.weight: int = told["weight"]
         self.flops: float = told["flops"]
         self.dag: str = told["dag"]
+        self.ops: List[TaskOp] = ops_of(told["ops"])
 
     def __repr__(self) -> str:
         return f"task {self.id}: {self.name}"
@@ -196,6 +167,69 @@ class LabTask:
             for o in answer["outcomes"]
         ]
         return list(zip(asked, outcomes))
+
+    def add_template(self, template: AnyTemplate, alone: bool = False) -> int:
+        """Adds a template to the task's space: `space`, `sample`, `tune` and the like have its candidates. Gives the number of its schedules;
+        those that whet cannot replay are left out, which a note says. Raises `Error` where none is left.
+
+        alone  only templates are searched from now on
+
+        >>> with whet.load("zoo:mlp").lab("templates.jsonl") as lab:
+        ...     task = lab.tasks[3]
+        ...     count = task.add_template(whet.Template({"n": [1, 2]}, lambda choice: f"split l0 {choice['n']} guard", "halves"))
+        >>> count
+        1
+        """
+        there = 0
+        for table in tables_of(self, [template], [], alone):
+            for begin in range(0, len(table["rows"]), _ROWS_A_REQUEST):
+                rows = table["rows"][begin:begin + _ROWS_A_REQUEST]
+                answer = self._ask("template", **{**table, "rows": rows})
+                there = answer["rows"]
+                if answer["why"]:
+                    warnings.warn(answer["why"], Note, stacklevel=2)
+        if there == 0:
+            raise Error(f"no schedule of template {template.name} can be replayed on {self.name}")
+        return there
+
+    def tune(self,
+             trials: Optional[int] = None,
+             minutes: Optional[float] = None,
+             seconds: Optional[float] = None,
+             strategy: Optional[str] = None,
+             on_round: Optional[Callable[[Dict[str, Any]], None]] = None,
+             **options: Any) -> Searched:
+        """Searches the task's space with its templates, by whet's strategies, and records what it measures.
+
+        trials, minutes, seconds  when to end; without a limit, 64 trials
+        on_round                  gets what a round has brought (`round` of docs/formats/events.md)
+        options                   `round`, `early_stop` and `no_seeds`, as `whet tune` takes them
+
+        >>> with whet.load("zoo:mlp").lab("searched.jsonl") as lab:
+        ...     found = lab.tasks[3].tune(trials=4, strategy="random")
+        >>> found.trials, found.ms <= found.default_ms
+        (4, True)
+        """
+        limits = {"trials": trials, "minutes": minutes, "seconds": seconds, "strategy": strategy, **options}
+        asked = {name: value for name, value in limits.items() if value is not None}
+        answer = self._lab.ask({"do": "tune", "task": self.id, **asked}, on_round)
+        told = answer["tasks"][0]
+        best = told["best"]
+        found = None if best is None else Candidate(best["sketch"], best["choices"], best["steps"])
+        return Searched(found, None if best is None else best["ms"], told["default_ms"], answer["trials"], answer["seconds"],
+                        told["used_up"], answer)
+
+    def features(self, candidates: Iterable[Candidate]) -> Features:
+        """What whet's cost model sees of candidates, a row each.
+
+        >>> with whet.load("zoo:mlp").lab("features.jsonl") as lab:
+        ...     features = lab.tasks[3].features(lab.tasks[3].sample(3))
+        >>> features.rows.shape == (3, len(features.names))
+        True
+        """
+        answer = self._ask("features", candidates=[each._json() for each in candidates])
+        rows = np.array(answer["features"], np.float32).reshape(-1, len(answer["names"]))
+        return Features(list(answer["names"]), rows)
 
     def best(self) -> Optional[Tuple[Candidate, float]]:
         """The fastest record that counts, and its milliseconds."""
@@ -285,25 +319,40 @@ class Lab:
             self.tasks.append(task)
         return self.tasks[task.id]
 
-    def ask(self, request: Mapping[str, Any]) -> Any:
-        """Sends a request, and returns the answer. Raises `Error` with its sentence."""
+    def compile(self, output: Optional[program.PathLike] = None) -> Compiled:
+        """Makes one library of the lab's model and the records that there are, and opens it; without `output` a temporary one."""
+        folder = program.Folder() if output is None else None
+        library = str(folder.path / "model.so") if folder else program.file(output, "the library")
+        self.ask({"do": "compile", "output": os.path.abspath(library)})
+        return Compiled(library, folder)
+
+    def ask(self, request: Mapping[str, Any], on_event: Optional[Callable[[Dict[str, Any]], None]] = None) -> Any:
+        """Sends a request, and returns the answer. Raises `Error` with its sentence.
+
+        on_event  gets the lines that come before the answer
+        """
         text = _text(request)
         if os.getpid() != self._owner:
             raise Error("the lab belongs to the process that made it; make another one after fork()")
         with self._turn:
             if self._ended:
                 raise Error("the lab has ended: its tasks answer while it is open")
-            answer = self._answer(text)
+            answer = self._answer(text, on_event)
         if "error" in answer:
             raise Error(answer["error"])
         return answer
 
-    def _answer(self, text: str) -> Any:
+    def _answer(self, text: str, on_event: Optional[Callable[[Dict[str, Any]], None]]) -> Any:
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(text)
             self._process.stdin.flush()
-            return self._read()
+            answer = self._read()
+            while "event" in answer:
+                if on_event is not None:
+                    on_event(answer)
+                answer = self._read()
+            return answer
         except BrokenPipeError:
             return self._read()
         except BaseException as error:  # half of an answer may be on its way

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
@@ -18,7 +18,9 @@ from .options import CompileOptions, LabOptions, LoadOptions, ReportOptions, Rep
 from .program import PathLike
 from .records import Records
 from .repro import Admission, Reproduction, run_admission, run_repro
+from .schedule import TaskOp, ops_of
 from .shown import short
+from .templates import AnyTemplate, Rule, write_tables
 from .tuning import Progress, Tuned, run_tune
 
 if TYPE_CHECKING:
@@ -41,6 +43,7 @@ class Task:
     bytes: float  #: of inputs, constants and outputs, each once
     share: float  #: of the model's operations, 0 to 1
     dag: str  #: what it computes, as text
+    ops: List[TaskOp] = field(default_factory=list, repr=False)  #: the same op by op, for schedules of your own
 
     def __repr__(self) -> str:
         return f"Task({self.id}: {short(self.name)}, {self.weight}x, {100 * self.share:.3g}% of the operations)"
@@ -172,7 +175,7 @@ class Model:
             listed = program.run_json("tasks", *self._words(target), "--dag")["tasks"]
             self._tasks[target] = [
                 Task(each["id"], each["name"], each["key"], each["weight"], each["flops"], each["bytes"],
-                     each["share"], each["dag"]) for each in listed
+                     each["share"], each["dag"], ops_of(each["ops"])) for each in listed
             ]
         return list(self._tasks[target])
 
@@ -195,6 +198,9 @@ class Model:
              on_progress: Optional[Callable[[Progress], Optional[bool]]] = None,
              progress: bool = True,
              seconds: Optional[float] = None,
+             templates: Sequence[AnyTemplate] = (),
+             rules: Sequence[Rule] = (),
+             only_templates: bool = False,
              **options: Unpack[TuneOptions]) -> Tuned:
         """Searches for faster kernels on this machine, or on `devices`, and appends what it measures to `records`.
 
@@ -202,6 +208,9 @@ class Model:
         seconds          instead of minutes; both are the time of the whole call
         on_progress      called with a `Progress` after every round instead of drawing a bar; False ends the run
         progress         False: draw nothing
+        templates        schedules of your own, which are searched beside whet's: see `whet.template`
+        rules            which ops ask for templates: see `whet.rule`
+        only_templates   search nothing else, and only tasks that have one
         options          further options of `whet tune`, like `threads=2`, `round=16`, `report="page.html"`: see
                          `whet.TuneOptions`
 
@@ -211,8 +220,17 @@ class Model:
         >>> tuned.trials, tuned.interrupted, tuned.records
         (4, False, 'few.jsonl')
         """
-        ends = {"minutes": minutes, "seconds": seconds, "trials": trials}
-        words = self._words(target, {"output": self._records(records), "device": devices, **ends, **options})
+        asked: Dict[str, object] = {"minutes": minutes, "seconds": seconds, "trials": trials, **options}
+        folder = program.Folder() if templates or rules else None
+        if folder is not None:
+            file = folder.path / "templates.jsonl"
+            ids = write_tables(file, self.tasks(target), templates, rules, only_templates)
+            asked["templates"] = file
+            if only_templates and asked.get("tasks") is None:
+                asked["tasks"] = ids
+        elif only_templates:
+            raise UsageError("only_templates=True searches templates, and there are none; give templates= or rules=")
+        words = self._words(target, {"output": self._records(records), "device": devices, **asked})
         return run_tune(words, on_progress, progress)
 
     @shown(CompileOptions)
@@ -318,6 +336,45 @@ class Model:
     def records(self, path: Optional[PathLike] = None) -> Records:
         """The record file of the model."""
         return Records(self._records(path))
+
+
+@shown(TuneOptions)
+def tune(models: Sequence[Union[PathLike, Model, Tuple[Union[PathLike, Model], int]]],
+         records: PathLike,
+         minutes: Optional[float] = None,
+         trials: Optional[int] = None,
+         target: Optional[str] = None,
+         devices: Optional[Sequence[str]] = None,
+         on_progress: Optional[Callable[[Progress], Optional[bool]]] = None,
+         progress: bool = True,
+         seconds: Optional[float] = None,
+         objective: str = "sum",
+         **options: Unpack[TuneOptions]) -> Tuned:
+    """Tunes several models together: a kernel that they share is one task, and all share trials and time.
+
+    models     paths, or what `load` gives without options of shapes; a pair of one and a number says how often it runs
+    records    the file of all of them
+    objective  what is made small: "sum" of the latencies, their "geomean", or the "worst" gain
+    the others as `Model.tune` takes them; layouts and templates are searched by runs of one model
+
+    `details["networks"]` of the result has the times of each network.
+
+    >>> tuned = whet.tune(["zoo:mlp", ("zoo:mlp", 3)], "both.jsonl", trials=4, no_network=True, progress=False)
+    >>> tuned.trials, len(tuned.details["tasks"])
+    (4, 4)
+    """
+    words: List[str] = []
+    for each in models:
+        model, runs = each if isinstance(each, tuple) else (each, 1)
+        if isinstance(model, Model) and any(model._options.values()):
+            raise UsageError(f"{model!r} was loaded with options; models that are tuned together have none")
+        path = model.path if isinstance(model, Model) else program.file(model, "a model")
+        words.append(path if runs == 1 else f"{path}:{runs}")
+    if len(words) < 2:
+        raise UsageError("whet.tune tunes several models together; Model.tune tunes one")
+    asked: Dict[str, object] = {"output": program.file(records, "records"), "target": target, "device": devices, "minutes": minutes,
+                                "seconds": seconds, "trials": trials, "objective": objective, **options}
+    return run_tune([*words, *program.options(asked)], on_progress, progress)
 
 
 @shown(LoadOptions)

@@ -62,7 +62,7 @@ class TuneOptions(_Measuring, total=False):
     early_stop: int  #: trials without a better candidate that end a task
     least_gain: float  #: percent of the latency: a task that promises less rests
     round: int  #: trials of a task before the next one is chosen
-    strategy: Literal["evolutionary", "xgb", "ga", "random", "grid"]
+    strategy: Literal["evolutionary", "xgb", "ga", "random", "grid", "descent"]
     scheduler: Literal["gradient", "round-robin"]
     per_task: bool  #: one task after the other
     tasks: Numbers  #: only these

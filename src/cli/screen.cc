@@ -270,8 +270,9 @@ std::string network_report(const NetworkTruth& truth) {
   const auto off = [](bool disturbed, double seconds, double expected) {
     return disturbed ? "" : " (" + off_text(seconds, expected, 1) + ")";
   };
-  std::string text = fmt::format("The network, measured alternately: untuned {:.4g} ms -> tuned {:.4g} ms{}",
-                                 truth.untuned_seconds * 1e3, tuned.seconds * 1e3, ratio_text(truth));
+  std::string text = fmt::format("The network{}, measured alternately: untuned {:.4g} ms -> tuned {:.4g} ms{}",
+                                 truth.model.empty() ? "" : " " + truth.model, truth.untuned_seconds * 1e3,
+                                 tuned.seconds * 1e3, ratio_text(truth));
   if (tuned.predicted_seconds > 0)
     text += fmt::format("; fastest {:.4g} ms, predicted {:.4g}{}", tuned.fastest_seconds * 1e3,
                         tuned.predicted_seconds * 1e3,

@@ -28,6 +28,7 @@
 #include "workflow/options.h"
 #include "workflow/rounding.h"
 #include "workflow/sizes.h"
+#include "workflow/task_json.h"
 
 namespace whet {
 namespace {
@@ -109,7 +110,7 @@ Json to_json(const Numbered& shown, double total, bool dag) {
   out.set("flops", flops(task.dag)).set("bytes", bytes(task.dag));
   out.set("share", total > 0 ? work_of(task) / total : 0.0);
   if (!task.inputs.hash.empty()) out.set("inputs", task.inputs.hash);
-  if (dag) out.set("dag", to_text(task.dag));
+  if (dag) out.set("dag", to_text(task.dag)).set("ops", ops_json(task.dag));
   return out;
 }
 

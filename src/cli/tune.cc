@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <memory>
@@ -21,8 +22,10 @@
 #include "cli/units.h"
 #include "json/json.h"
 #include "machine/stolen.h"
+#include "search/budget.h"
 #include "search/strategy.h"
 #include "workflow/events.h"
+#include "workflow/outputs.h"
 #include "workflow/remote.h"
 #include "workflow/reporting.h"
 #include "workflow/tune_json.h"
@@ -33,6 +36,8 @@ namespace {
 
 struct TuneCommand {
   TuneSettings settings;
+  std::vector<std::string> models;  ///< as they were written
+  std::string objective = "sum";
   LayoutOptions layouts;
   std::string threads, events;
   std::string report;               ///< a page to write; "": none
@@ -41,10 +46,14 @@ struct TuneCommand {
   bool json = false, quiet = false;
 
   bool talks() const { return !json && !quiet; }
+  /// The record file where none is named; "" where several models share one.
+  std::string usual_records() const {
+    return models.size() == 1 ? ModelOptions{.model = models.front()}.name() + ".jsonl" : "";
+  }
 };
 
 void print_header(const TuneSettings& settings, const Prepared& prepared, const RecordFile& file) {
-  fmt::print("whet {} · {} · {} · {} · records {} ({} there)\n", version(), settings.model.name(),
+  fmt::print("whet {} · {} · {} · {} · records {} ({} there)\n", version(), prepared.name,
              counted(std::ssize(prepared.chosen), "task"), place_text(prepared), settings.records,
              file.records().size());
   if (!prepared.place.note.empty()) fmt::print("{}\n", prepared.place.note);
@@ -65,6 +74,7 @@ void print_text(const TuneSettings& settings, const Prepared& prepared, const Tu
   fmt::print("\n{}{}",
              closing_report(tuned.progress, tuned.rates.gflops, tuned.limits, tuned.builders, output_columns()),
              network_report(tuned.truth));
+  for (const NetworkTruth& truth : tuned.truths) fmt::print("{}", network_report(truth));
   if (tuned.plans) fmt::print("{}", plan_report(*tuned.plans));
   // Of a fleet the devices are no machines: shares_report has the units.
   if (!has_fleet(prepared.devices)) fmt::print("{}", units_report(tuned.units, tuned.progress.seconds));
@@ -182,9 +192,42 @@ TimeBudget time_budget(const TuneCommand& command, double begun) {
   return {};
 }
 
+/// One model, or several that are tuned together.
+Status read_models(TuneCommand& command, const std::function<bool(const std::string&)>& given) {
+  TuneSettings& settings = command.settings;
+  settings.model.model = command.models.front();
+  if (command.models.size() == 1)
+    return refuse_given(given, {"--objective"}, "tune", "chooses between networks; give several models");
+  std::vector<std::string> of_one = {"--input", "--tasks", "--templates", "--layouts", "--covers", "--report"};
+  for (const std::string& option : shape_options())
+    if (option != "--seed") of_one.push_back(option);
+  WHET_RETURN_IF_ERROR(refuse_given(given, of_one, "tune", "is of one MODEL, and several are given"));
+  if (settings.records.empty())
+    return Error{"tune: several models share a record file; name it with -o", ErrorKind::wrong_use};
+  if (command.threads.find(',') != std::string::npos)
+    return Error{"tune: --threads is a list, and several models are given; tune them for one number at a time",
+                 ErrorKind::wrong_use};
+  std::vector<std::string> files;
+  for (const std::string& text : command.models) {
+    ModelRuns asked = parse_runs(text);
+    asked.model.seed = settings.model.seed;
+    files.push_back(asked.model.model);
+    settings.together.push_back(std::move(asked));
+  }
+  settings.model.model = files.front();
+  settings.objective = *parse_objective(command.objective);
+  const bool repeats =
+      std::ranges::any_of(settings.together, [](const ModelRuns& asked) { return asked.runs > 1; });
+  if (repeats && settings.objective == Objective::worst)
+    return Error{"tune: --objective worst looks at each network's gain; leave out how often one runs",
+                 ErrorKind::wrong_use};
+  return check_outputs({{"--output", settings.records, FileKind::records}}, files);
+}
+
 Result<int> run(TuneCommand& command, const std::function<bool(const std::string&)>& given) {
   const double begun = seconds_now();
   TuneSettings& settings = command.settings;
+  WHET_RETURN_IF_ERROR(read_models(command, given));
   WHET_RETURN_IF_ERROR(check_repeat(settings, "tune"));
   if (settings.per_task)
     WHET_RETURN_IF_ERROR(refuse_given(given, {"--scheduler"}, "tune", "counts only without --per-task"));
@@ -195,7 +238,8 @@ Result<int> run(TuneCommand& command, const std::function<bool(const std::string
   settings.time = time_budget(command, begun);
   settings.has_page = !command.report.empty();
   settings.where.interrupted = is_interrupted;
-  settings.alternatives = [&command](const Target& target) { return command.layouts.alternatives(target); };
+  if (settings.together.empty())
+    settings.alternatives = [&command](const Target& target) { return command.layouts.alternatives(target); };
   std::vector<int> counts = {0};
   if (!command.threads.empty()) {
     const Result<std::vector<int>> wished = parse_thread_counts(command.threads);
@@ -221,13 +265,17 @@ Result<int> run(TuneCommand& command, const std::function<bool(const std::string
 CommandAction make_tune(Arguments& arguments) {
   auto command = std::make_shared<TuneCommand>();
   TuneSettings& settings = command->settings;
-  add_options(arguments, settings.model);
+  arguments.require("MODEL", command->models,
+                    "A model file, or zoo:NAME; several are tuned together, and of these FILE:3 runs three times as often");
+  arguments.offers("MODEL", built_in_networks());
+  arguments.reads(command->models);
+  add_shapes(arguments, settings.model);
   arguments.add("--input", settings.model.inputs, "name=x.npy: the value of an input that decides shapes");
   add_options(arguments, settings.where, &command->threads);
   arguments.add("-o,--output", settings.records,
                 "Record file to append to and to resume from (default: the model's name with .jsonl, here)");
   arguments.writes("--output", settings.records, FileKind::records,
-                   [&model = settings.model] { return model.name() + ".jsonl"; });
+                   [&tune = *command] { return tune.usual_records(); });
   {
     const auto group = arguments.group("How long");
     arguments.add("--trials", settings.trials, 1, 1000000000,
@@ -245,9 +293,15 @@ CommandAction make_tune(Arguments& arguments) {
   for (const std::string& name : known_strategies())
     strategies += (strategies.empty() ? ": " : "; ") + name + ", " + what_is_strategy(name);
   arguments.choice("--strategy", settings.strategy, known_strategies(), "How candidates are proposed" + strategies);
+  arguments.add("--templates", settings.templates,
+                "Also search templates of your own: a file of requests `template` of whet serve (docs/formats/serve.md)");
+  arguments.reads(settings.templates);
   arguments.choice(
       "--scheduler", settings.scheduler, {"gradient", "round-robin"},
       "Which task is next: the one that promises to save most latency for a second of tuning, or one after the other");
+  arguments.choice("--objective", command->objective, known_objectives(),
+                   "What is made small of several models: the sum of their latencies, each as often as it runs, their geometric "
+                   "mean, or the one that gained least");
   arguments.flag("--per-task", settings.per_task,
                  "Tune one task after the other, each with an equal part of the trials");
   arguments.add("--tasks", settings.only,

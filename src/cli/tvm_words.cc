@@ -24,7 +24,7 @@ constexpr TvmWord kTvmWords[] = {
     {"ansor", kSearch},
     {"rpc-tracker", kElsewhere},
     {"rpc-server", kElsewhere},
-    {"--tuner", "TVM's tuner is `whet tune --strategy evolutionary`, xgb, ga, random or grid"},
+    {"--tuner", "TVM's tuner is `whet tune --strategy evolutionary`, xgb, ga, random, grid or descent"},
     {"--n-trial", kTrials},
     {"--num-measure-trials", kTrials},
     {"--tuning-records",

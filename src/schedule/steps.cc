@@ -348,6 +348,10 @@ bool Scheduler::run(Step step) {
   return true;
 }
 
+void Scheduler::apply(const Steps& steps) {
+  for (const Step& step : steps) run(step);
+}
+
 Scheduler::Pair Scheduler::split(LoopId loop, std::int64_t factor, Tail tail) {
   if (!run(Split{loop, factor, tail})) return {};
   const auto last = static_cast<std::int64_t>(tree_.loops.size());

@@ -76,6 +76,9 @@ class Scheduler {
  public:
   explicit Scheduler(const ComputeDag& dag) : tree_(make_loop_tree(dag)) {}
 
+  /// Steps that were written elsewhere.
+  void apply(const Steps&);
+
   struct Pair {
     LoopId outer, inner;
   };

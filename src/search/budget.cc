@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <utility>
 
 namespace whet {
 namespace {
@@ -20,7 +22,26 @@ constexpr BudgetEntry kPolicies[] = {{"gradient", BudgetPolicy::gradient},
                                      {"round-robin", BudgetPolicy::round_robin},
                                      {"per-task", BudgetPolicy::per_task}};
 
+struct ObjectiveEntry {
+  const char* name;
+  Objective objective;
+};
+constexpr ObjectiveEntry kObjectives[] = {
+    {"sum", Objective::sum}, {"geomean", Objective::geomean}, {"worst", Objective::worst}};
+
 }  // namespace
+
+std::vector<std::string> known_objectives() {
+  std::vector<std::string> names;
+  for (const ObjectiveEntry& entry : kObjectives) names.emplace_back(entry.name);
+  return names;
+}
+
+std::optional<Objective> parse_objective(const std::string& name) {
+  for (const ObjectiveEntry& entry : kObjectives)
+    if (name == entry.name) return entry.objective;
+  return std::nullopt;
+}
 
 std::vector<std::string> known_budgets() {
   std::vector<std::string> names;
@@ -34,7 +55,8 @@ std::optional<BudgetPolicy> parse_budget(const std::string& name) {
   return std::nullopt;
 }
 
-Budget::Budget(const std::vector<Part>& parts, BudgetPolicy policy) : policy_(policy) {
+Budget::Budget(const std::vector<Part>& parts, BudgetPolicy policy, BudgetNetworks networks)
+    : policy_(policy), networks_(std::move(networks)) {
   for (const Part& part : parts) tasks_.push_back({.part = part, .rounds = {}});
 }
 
@@ -45,7 +67,29 @@ double Budget::network_seconds() const {
   return sum;
 }
 
-double Budget::gain(const TaskState& task) const {
+std::vector<double> Budget::latencies(double (TaskState::*seconds)() const) const {
+  std::vector<double> sums(networks_.runs.size(), 0);
+  for (const TaskState& task : tasks_)
+    for (std::size_t n = 0; n < sums.size() && !task.rounds.empty(); ++n) sums[n] += task.part.uses[n] * (task.*seconds)();
+  return sums;
+}
+
+std::vector<double> Budget::slopes() const {
+  std::vector<double> slopes = networks_.runs;
+  if (slopes.empty() || networks_.objective == Objective::sum) return slopes;
+  const std::vector<double> now = latencies(&TaskState::best), first = latencies(&TaskState::first);
+  if (networks_.objective == Objective::geomean) {
+    for (std::size_t n = 0; n < slopes.size(); ++n) slopes[n] = now[n] > 0 ? slopes[n] / now[n] : 0;
+    return slopes;
+  }
+  std::size_t worst = 0;
+  for (std::size_t n = 1; n < slopes.size(); ++n)
+    if (now[n] * first[worst] > now[worst] * first[n]) worst = n;
+  for (std::size_t n = 0; n < slopes.size(); ++n) slopes[n] = n == worst ? 1 : 0;
+  return slopes;
+}
+
+double Budget::gain(const TaskState& task, const std::vector<double>& slopes) const {
   // Nothing runs yet: whatever runs first is all gain.
   if (task.rounds.empty()) return std::numeric_limits<double>::max() / (1 + task.count);
   const double g = task.best(), c = static_cast<double>(task.count);
@@ -60,7 +104,9 @@ double Budget::gain(const TaskState& task) const {
   if (best_rate > 0 && task.part.flops > 0) reachable = std::min(reachable, kBeta * task.part.flops / best_rate);
   const double forward = reachable - g;
   const double seconds = std::max(1e-6, task.tuning_seconds / c);
-  return task.part.weight * -(kAlpha * back + (1 - kAlpha) * forward) / seconds;
+  const double weight = slopes.empty() ? task.part.weight
+                                       : std::inner_product(slopes.begin(), slopes.end(), task.part.uses.begin(), 0.0);
+  return weight * -(kAlpha * back + (1 - kAlpha) * forward) / seconds;
 }
 
 std::optional<int> Budget::next_untried() const {
@@ -79,9 +125,10 @@ std::optional<int> Budget::next() const {
     if (const auto untried = next_untried()) return untried;
   std::optional<int> best;
   double most = 0;
+  const std::vector<double> slopes = this->slopes();
   for (std::size_t i = 0; i < tasks_.size(); ++i) {
     if (!tasks_[i].open || tasks_[i].runs) continue;
-    const double worth = policy_ == BudgetPolicy::gradient      ? gain(tasks_[i])
+    const double worth = policy_ == BudgetPolicy::gradient      ? gain(tasks_[i], slopes)
                          : policy_ == BudgetPolicy::round_robin ? -tasks_[i].count
                                                                 : -static_cast<double>(i);
     if (best && worth <= most) continue;
@@ -112,6 +159,16 @@ double Budget::remaining_gain(int task) const {
   for (const Round& round : state.rounds)
     if (round.trials <= state.trials / 2) half = round.seconds;
   return state.part.weight * std::max(0.0, half - state.best());
+}
+
+double Budget::remaining_share(int task) const {
+  const TaskState& state = tasks_[static_cast<std::size_t>(task)];
+  if (networks_.runs.empty()) return remaining_gain(task) / network_seconds();
+  const std::vector<double> now = latencies(&TaskState::best);
+  double most = 0;
+  for (std::size_t n = 0; n < now.size(); ++n)
+    if (state.part.uses[n] > 0) most = std::max(most, state.part.uses[n] / state.part.weight * remaining_gain(task) / now[n]);
+  return most;
 }
 
 }  // namespace whet

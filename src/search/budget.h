@@ -15,6 +15,21 @@ enum class BudgetPolicy {
 std::vector<std::string> known_budgets();
 std::optional<BudgetPolicy> parse_budget(const std::string& name);
 
+/// What a run for several networks makes small, of the latency L of each network and how often it runs, w.
+enum class Objective {
+  sum,      ///< Σ w·L
+  geomean,  ///< Π L^w
+  worst     ///< the greatest L over what the network took by default schedules; w counts nothing
+};
+std::vector<std::string> known_objectives();
+std::optional<Objective> parse_objective(const std::string& name);
+
+/// The networks of a run for several.
+struct BudgetNetworks {
+  std::vector<double> runs = {};  ///< how often each runs; empty: there is one network
+  Objective objective = Objective::sum;
+};
+
 /// Divides trials among the tasks of a network: first one round for each, the tasks that seem to cost and to gain most first, then
 /// by policy. `gradient` is the task scheduler of Ansor (Zheng et al. 2020, section 6), with the gain counted for each
 /// second of tuning instead of each round:
@@ -22,7 +37,8 @@ std::optional<BudgetPolicy> parse_budget(const std::string& name);
 ///     back   = the gain of the last W rounds, a round          fwd = min(g - g/c, β·flop / best rate of similar) - g
 ///     gain   = weight · -(α·back + (1-α)·fwd) / seconds a round
 ///
-/// with g the best latency after c rounds, α 0.2, β 2, W 3. Budget is deterministic.
+/// with g the best latency after c rounds, α 0.2, β 2, W 3. Of several networks `weight` is the objective's slope along the task's
+/// latency: Σ uses · ∂objective/∂L. Budget is deterministic.
 class Budget {
  public:
   struct Part {
@@ -31,15 +47,18 @@ class Budget {
     double flops = 0;
     std::string similar;  ///< tasks with the same text may reach the same rate
     double expected = 1;  ///< how many times as fast it is likely to become; 1: nobody knows
+    std::vector<double> uses = {};  ///< how often one run of each of several networks runs it
   };
   /// One part a task.
-  explicit Budget(const std::vector<Part>&, BudgetPolicy policy = BudgetPolicy::gradient);
+  explicit Budget(const std::vector<Part>&, BudgetPolicy policy = BudgetPolicy::gradient, BudgetNetworks = {});
 
   /// The task whose round is next; nothing when all are closed.
   std::optional<int> next() const;
   /// Records that a round of `task` used `trials` and `seconds` of tuning, and that its best latency is now
   /// `best_seconds` (infinity: nothing runs yet).
   void spend(int task, int trials, double seconds, double best_seconds);
+  /// The latency by the default schedule.
+  void set_untuned(int task, double seconds) { tasks_[static_cast<std::size_t>(task)].untuned = seconds; }
   /// Until `spend`, `next` does not give `task`: its round runs.
   void begin(int task);
   /// Gives no more rounds to `task`: its space is used up, it is hopeless, or tuning it gains too little.
@@ -49,6 +68,8 @@ class Budget {
   /// The seconds that tuning the task as much again may save in the network: as much as the second half of its trials
   /// saved, or all of its time while it has had few trials.
   double remaining_gain(int task) const;
+  /// The same as a share of the network's latency; of several networks of that in which it is the largest.
+  double remaining_share(int task) const;
   /// Sum of weight x latency [s] over the tasks that have a latency.
   double network_seconds() const;
 
@@ -61,14 +82,20 @@ class Budget {
     Part part;
     std::vector<Round> rounds;  ///< with a latency
     int trials = 0, count = 0;
-    double tuning_seconds = 0;
+    double tuning_seconds = 0, untuned = 0;  ///< untuned 0: not known
     bool open = true, runs = false;
     double best() const { return rounds.back().seconds; }
+    double first() const { return untuned > 0 ? untuned : rounds.front().seconds; }
   };
-  double gain(const TaskState&) const;
+  /// Of each of several networks, Σ uses · latency over the tasks that have one.
+  std::vector<double> latencies(double (TaskState::*seconds)() const) const;
+  /// ∂objective/∂L of each of several networks; empty of one.
+  std::vector<double> slopes() const;
+  double gain(const TaskState&, const std::vector<double>& slopes) const;
   std::optional<int> next_untried() const;
 
   BudgetPolicy policy_;
+  BudgetNetworks networks_;
   std::vector<TaskState> tasks_;
 };
 

@@ -64,6 +64,13 @@ SearchSpace grid(std::int64_t n) {
     return child;
   };
   space.neighbours = [n](const Candidate& c) { return beside(c, n); };
+  space.shift = [n](const Candidate& c, const std::map<std::string, int>& moves) -> std::optional<Candidate> {
+    Candidate other = c;
+    if (c.sketch != "tile") return std::nullopt;
+    for (const auto& [axis, options] : moves) other.choices[axis][0] += options;
+    const auto inside = [n](const auto& choice) { return choice.second[0] >= 0 && choice.second[0] < n; };
+    return std::ranges::all_of(other.choices, inside) ? std::optional(other) : std::nullopt;
+  };
   space.at = [n](std::int64_t k) -> std::optional<Candidate> { return point(k / n, k % n); };
   space.grid_size = n * n;
   space.count = static_cast<double>(n * n);
@@ -123,13 +130,23 @@ class EveryStrategy : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(, EveryStrategy, testing::ValuesIn(known_strategies()),
                          [](const auto& info) { return info.param; });
 
-TEST_P(EveryStrategy, ProposesTheDefaultAndTheSeedsFirst) {
+/// Those that go through a small space completely: all but descent.
+std::vector<std::string> complete_strategies() {
+  std::vector<std::string> names = known_strategies();
+  std::erase(names, "descent");
+  return names;
+}
+class CompleteStrategy : public testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(, CompleteStrategy, testing::ValuesIn(complete_strategies()),
+                         [](const auto& info) { return info.param; });
+
+TEST_P(CompleteStrategy, ProposesTheDefaultAndTheSeedsFirst) {
   const auto proposals = make(GetParam(), grid(8), 1)->propose(4);
   ASSERT_EQ(proposals.size(), 4u);
   EXPECT_EQ(proposals[0], point(4, 4));
   EXPECT_EQ(proposals[1], point(0, 0));
 }
-TEST_P(EveryStrategy, ProposesEveryPointOnceAndThenNone) {
+TEST_P(CompleteStrategy, ProposesEveryPointOnceAndThenNone) {
   for (const SearchSpace& space : {grid(5), with_model(grid(5), bowl, 0.5)}) {
     const auto strategy = make(GetParam(), space, 2);
     std::set<Candidate> all;
@@ -142,7 +159,7 @@ TEST_P(EveryStrategy, ProposesEveryPointOnceAndThenNone) {
     EXPECT_TRUE(strategy->propose(4).empty());
   }
 }
-TEST_P(EveryStrategy, NeverProposesWhatAnEarlierRunMeasured) {
+TEST_P(CompleteStrategy, NeverProposesWhatAnEarlierRunMeasured) {
   const auto strategy = make(GetParam(), with_model(grid(5), bowl, 0.1), 3);
   std::vector<Candidate> earlier;
   for (std::int64_t x = 0; x < 5; ++x)
@@ -171,7 +188,7 @@ TEST_P(EveryStrategy, IsReplayedByItsSeedAndObservations) {
 TEST_P(EveryStrategy, FindsTheLowestPointWhenItMayTryAll) {
   EXPECT_DOUBLE_EQ(best_of(*make(GetParam(), grid(10), 6), bowl, 100), 1e-3);
 }
-TEST_P(EveryStrategy, LivesWithFailuresEverywhere) {
+TEST_P(CompleteStrategy, LivesWithFailuresEverywhere) {
   const auto nothing = [](const Candidate&) { return std::numeric_limits<double>::infinity(); };
   const SearchSpace space = with_model(grid(12), [](const Candidate&) { return 1e-3; }, 0.5);
   EXPECT_TRUE(std::isinf(best_of(*make(GetParam(), space, 7), nothing, 144)));
@@ -231,6 +248,74 @@ TEST(Genetic, BeatsRandomOnABowl) {
   space.first.clear();
   EXPECT_LT(mean_best("ga", space, bowl, 600), mean_best("random", space, bowl, 600));
 }
+
+/// Runs a descent to its end; the trials it took and the best of them.
+struct Descended {
+  int trials = 0;
+  double best = std::numeric_limits<double>::infinity();
+};
+Descended descend(SearchSpace space, const Landscape& landscape, std::uint64_t seed, int most = 10000) {
+  const auto strategy = make("descent", std::move(space), seed);
+  Descended done;
+  while (done.trials < most) {
+    const auto proposals = strategy->propose(std::min(16, most - done.trials));
+    if (proposals.empty()) break;
+    EXPECT_LE(std::ssize(proposals), most - done.trials);
+    const auto outcomes = measure(proposals, landscape);
+    for (const Outcome& outcome : outcomes) done.best = std::min(done.best, outcome.best_seconds());
+    strategy->observe(proposals, outcomes);
+    done.trials += static_cast<int>(proposals.size());
+  }
+  return done;
+}
+
+TEST(Descent, FindsTheLowestPointOfABowlInFewTrialsAndEndsThere) {
+  SearchSpace space = grid(1000);
+  space.first.clear();
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    const Descended done = descend(space, bowl, seed);
+    EXPECT_DOUBLE_EQ(done.best, 1e-3);
+    EXPECT_LT(done.trials, 400) << "of a million points: the step doubles while it wins";
+  }
+}
+TEST(Descent, FollowsAValleyThatNoDecisionAloneDescends) {
+  const auto valley = [](const Candidate& c) {
+    const auto x = static_cast<double>(c.choices.at("x")[0]), y = static_cast<double>(c.choices.at("y")[0]);
+    return 1e-3 * (1 + 100 * std::abs(x - y) + std::abs(x - 3));
+  };
+  EXPECT_DOUBLE_EQ(descend(grid(64), valley, 1).best, 1e-3);
+}
+TEST(Descent, TakesNoMoreTrialsThanItIsGiven) {
+  EXPECT_EQ(descend(grid(1000), bowl, 1, 7).trials, 7);
+  EXPECT_LE(descend(grid(1000), bowl, 1, 30).trials, 30);
+}
+TEST(Descent, ProposesTheDefaultAndTheSeedsFirstAndWaitsForTheirOutcomes) {
+  const auto strategy = make("descent", grid(8), 1);
+  const auto first = strategy->propose(8);
+  EXPECT_EQ(first, (std::vector<Candidate>{point(4, 4), point(0, 0)}));
+  EXPECT_TRUE(strategy->propose(8).empty()) << "what they take decides what is next";
+  strategy->observe(first, measure(first));
+  for (const Candidate& candidate : strategy->propose(8)) EXPECT_EQ(distance(candidate, 4, 4), 1);
+}
+TEST(Descent, DoesNotWaitForACandidateWhoseScheduleAnotherHas) {
+  const auto strategy = make("descent", grid(8), 1);
+  for (const Candidate& candidate : strategy->propose(8)) strategy->drop(candidate);
+  EXPECT_FALSE(strategy->propose(8).empty()) << "nothing runs yet: random ones";
+}
+TEST(Descent, GoesOnFromWhatAnEarlierRunFound) {
+  const auto strategy = make("descent", grid(1000), 1);
+  strategy->observe({point(500, 500), point(0, 0), point(7, 7), {"another sketch", {}}},
+                    measure({point(9, 9), point(8, 8), point(4, 5), point(3, 5)}));
+  const auto proposals = strategy->propose(8);
+  EXPECT_EQ(proposals.size(), 4u);
+  for (const Candidate& candidate : proposals) EXPECT_EQ(distance(candidate, 7, 7), 1);
+}
+TEST(Descent, TriesRandomOnesUntilOneRuns) {
+  const auto nothing = [](const Candidate&) { return std::numeric_limits<double>::infinity(); };
+  EXPECT_EQ(descend(grid(6), nothing, 1).trials, 36);
+  EXPECT_TRUE(std::isfinite(descend(grid(12), archipelago, 1).best));
+}
+
 TEST(Grid, GoesThroughThePointsInOrder) {
   SearchSpace space = grid(3);
   space.first.clear();
@@ -239,7 +324,7 @@ TEST(Grid, GoesThroughThePointsInOrder) {
 }
 TEST(MakeStrategy, NamesTheNearestStrategy) {
   EXPECT_EQ(make_strategy("randon", grid(2), 1).error().message,
-            "strategy is \"randon\"; expected one of: evolutionary, xgb, ga, random, grid; did you mean \"random\"?");
+            "strategy is \"randon\"; expected one of: evolutionary, xgb, ga, random, grid, descent; did you mean \"random\"?");
 }
 
 /// Runs `rounds` rounds of 10 trials and a second each over tasks whose latency never changes; the trials each got.
@@ -323,6 +408,46 @@ TEST(Budget, EstimatesWhatIsLeftByWhatTheSecondHalfGained) {
   EXPECT_DOUBLE_EQ(budget.remaining_gain(0), 2e-3);
   budget.spend(0, 200, 1, 3e-3);
   EXPECT_DOUBLE_EQ(budget.remaining_gain(0), 0);
+}
+/// Two tasks of a second of tuning a round, of which each network has one, once or more; they take 4 ms and 1 ms. `next` by gain.
+Budget of_two_networks(BudgetNetworks networks, double uses_of_first = 1) {
+  Budget budget({{.weight = 1, .uses = {uses_of_first, 0}}, {.weight = 1, .uses = {0, 1}}}, BudgetPolicy::gradient,
+                std::move(networks));
+  for (const auto& [task, seconds] : {std::pair(0, 4e-3), std::pair(1, 1e-3)}) budget.spend(task, 10, 1, seconds);
+  return budget;
+}
+
+TEST(BudgetOfSeveralNetworks, OfASumGoesWhereMostTimeIs) {
+  EXPECT_EQ(of_two_networks({{1, 1}, Objective::sum}).next(), 0);
+  EXPECT_EQ(of_two_networks({{1, 5}, Objective::sum}).next(), 1) << "that network runs five times as often";
+}
+TEST(BudgetOfSeveralNetworks, OfAGeometricMeanCountsSharesOfEachNetwork) {
+  // dF/dL is w/L: a tenth of each is worth what it runs.
+  EXPECT_EQ(of_two_networks({{1.1, 1}, Objective::geomean}).next(), 0);
+  EXPECT_EQ(of_two_networks({{1, 1.1}, Objective::geomean}).next(), 1);
+  EXPECT_EQ(of_two_networks({{1, 1.1}, Objective::geomean}, 3).next(), 1) << "however often it has its only task";
+}
+TEST(BudgetOfSeveralNetworks, OfTheWorstGoesToTheNetworkThatGainedLeast) {
+  Budget budget = of_two_networks({{1, 1}, Objective::worst});
+  budget.set_untuned(0, 8e-3), budget.set_untuned(1, 1.5e-3);
+  EXPECT_EQ(budget.next(), 1) << "1/1.5 is more than 4/8";
+  budget.spend(1, 10, 1, 0.5e-3);
+  EXPECT_EQ(budget.next(), 0) << "now 4/8 is more than 0.5/1.5";
+}
+TEST(BudgetOfSeveralNetworks, OfOneIsAsWithoutNetworks) {
+  const std::vector<double> seconds = {1e-3, 1e-3, 2e-3};
+  Budget one({{1}, {2}, {4}}), same({{.weight = 1, .uses = {1}}, {.weight = 2, .uses = {2}}, {.weight = 4, .uses = {4}}},
+                                    BudgetPolicy::gradient, {{1}, Objective::sum});
+  EXPECT_EQ(spend_rounds(one, seconds, 50), spend_rounds(same, seconds, 50));
+  EXPECT_DOUBLE_EQ(one.remaining_share(2), same.remaining_share(2));
+}
+TEST(BudgetOfSeveralNetworks, CountsWhatIsLeftInTheNetworkWhereItIsMost) {
+  const Budget budget = of_two_networks({{1, 1}, Objective::sum});
+  EXPECT_DOUBLE_EQ(budget.remaining_share(1), 1) << "all of the second network, though a fifth of both";
+}
+TEST(BudgetOfSeveralNetworks, KnowsItsObjectivesByName) {
+  for (const std::string& name : known_objectives()) EXPECT_TRUE(parse_objective(name).has_value()) << name;
+  EXPECT_FALSE(parse_objective("product").has_value());
 }
 TEST(Budget, KnowsItsPoliciesByName) {
   for (const std::string& name : known_budgets()) EXPECT_TRUE(parse_budget(name).has_value()) << name;

@@ -4,6 +4,7 @@
 
 #include "base/nearest.h"
 #include "search/annealing.h"
+#include "search/descent.h"
 #include "search/evolutionary.h"
 #include "search/genetic.h"
 #include "search/grid.h"
@@ -31,6 +32,7 @@ constexpr StrategyEntry kStrategies[] = {
     {"ga", "a genetic algorithm on measured times, without a model", make<GeneticStrategy>},
     {"random", "uniform samples", make<RandomStrategy>},
     {"grid", "every point in order", make<GridStrategy>},
+    {"descent", "from the fastest, decision by decision, until nothing near is faster", make<DescentStrategy>},
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,6 +23,8 @@ struct SearchSpace {
   std::function<std::optional<Candidate>(const Candidate&, Rng&)> mutate;  ///< one decision changed
   std::function<std::optional<Candidate>(const Candidate&, const Candidate&, Rng&)> crossover;
   std::function<std::vector<Candidate>(const Candidate&)> neighbours;  ///< all candidates that differ in one decision
+  /// Decisions moved by numbers of options in their order; without moves the point itself. Nothing where there is no such point.
+  std::function<std::optional<Candidate>(const Candidate&, const std::map<std::string, int>& moves)> shift;
   std::function<std::optional<Candidate>(std::int64_t)> at;            ///< point `number` of a grid of `grid_size`
   std::int64_t grid_size = 0;
   double count = 0;  ///< how many points there are (an estimate is enough); 0: only `first`
@@ -35,11 +38,14 @@ struct SearchSpace {
 class Strategy {
  public:
   virtual ~Strategy() = default;
-  /// Returns up to `n` candidates. Fewer than `n` (none in the end) mean that the space is used up.
+  /// Returns up to `n` candidates; none where outcomes of earlier ones have to come first. None although all outcomes are observed
+  /// means that the space is used up.
   virtual std::vector<Candidate> propose(int n) = 0;
   /// Takes the outcomes of candidates that this strategy proposed or that an earlier run measured; one outcome for each
   /// candidate.
   virtual void observe(const std::vector<Candidate>&, const std::vector<Outcome>&) = 0;
+  /// A proposal that will have no outcome: it writes a schedule that another candidate has.
+  virtual void drop(const Candidate&) {}
 };
 
 /// The strategies by name, the default one first.

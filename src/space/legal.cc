@@ -18,12 +18,14 @@ std::int64_t Legal::options(std::size_t decision) const {
 }
 
 Legal::Legal(const Sketch& sketch) : sketch_(sketch) {
-  connect();
+  sketch.rows.empty() ? connect() : take_rows();
   size_ = {1, 1, true};
   for (Part& part : parts_) {
     for (std::size_t d : part.decisions) part.combinations = times(part.combinations, options(d));
-    part.listed = part.combinations <= kMostListed;
-    part.listed ? list(part) : estimate(part);
+    if (sketch.rows.empty()) {
+      part.listed = part.combinations <= kMostListed;
+      part.listed ? list(part) : estimate(part);
+    }
     size_.legal = times(size_.legal, part.count);
     size_.exact = size_.exact && part.listed;
     grid_ = times(grid_, part.listed ? part.count : part.combinations);
@@ -69,6 +71,18 @@ void Legal::connect() {
   }
 }
 
+void Legal::take_rows() {
+  Part& part = parts_.emplace_back();
+  part.decisions.resize(sketch_.decisions.size());
+  std::iota(part.decisions.begin(), part.decisions.end(), 0u);
+  part.asked.resize(part.decisions.size());
+  part_of_.assign(part.decisions.size(), 0);
+  part.listed = true;
+  for (const Point& row : sketch_.rows) part.numbers.push_back(number_of(part, row));
+  std::ranges::sort(part.numbers);
+  part.count = std::ssize(part.numbers);
+}
+
 /// Choices for a part, made one after the other; each constraint is asked as soon as all that it looks at is chosen.
 class Legal::Trial {
  public:
@@ -100,7 +114,7 @@ void Legal::list(Part& part) {
   std::function<void(std::size_t, std::int64_t)> descend = [&](std::size_t k, std::int64_t number) {
     if (k == part.decisions.size()) {
       part.legal[static_cast<std::size_t>(number)] = true;
-      part.numbers.push_back(static_cast<std::int32_t>(number));
+      part.numbers.push_back(number);
       return;
     }
     const std::int64_t count = options(part.decisions[k]);
@@ -142,7 +156,10 @@ void Legal::set(const Part& part, std::int64_t number, Point& point) const {
 bool Legal::holds(const Part& part, const Point& point) const { return Trial(*this, part).choose_all(point); }
 
 bool Legal::allows(const Part& part, const Point& point) const {
-  return part.listed ? part.legal[static_cast<std::size_t>(number_of(part, point))] : holds(part, point);
+  if (!part.listed) return holds(part, point);
+  const std::int64_t number = number_of(part, point);
+  return part.legal.empty() ? std::ranges::binary_search(part.numbers, number)
+                            : part.legal[static_cast<std::size_t>(number)];
 }
 
 bool Legal::allows(const Point& point) const {
@@ -231,7 +248,7 @@ bool Legal::bring_near(const Part& part, const std::vector<std::vector<double>>&
   };
   if (part.listed) {
     Point other = point;
-    for (std::int32_t number : part.numbers) {
+    for (std::int64_t number : part.numbers) {
       set(part, number, other);
       double distance = 0;
       for (std::size_t d : part.decisions) distance += cost[d][static_cast<std::size_t>(other[d])];

@@ -8,12 +8,9 @@
 
 namespace whet {
 
-/// One number of an option for each decision of the sketch.
-using Point = std::vector<std::int32_t>;
-
 /// The legal points of one sketch. Decisions that constraints connect form a part; the combinations of a part
 /// are looked through once and listed, so that drawing, counting and numbering them never fails. Parts of more than
-/// kMostListed combinations are drawn by trying, and counted by an estimate.
+/// kMostListed combinations are drawn by trying, and counted by an estimate. A sketch with rows is one part, and these are its list.
 class Legal {
  public:
   static constexpr std::int64_t kMostListed = 1 << 15;
@@ -40,11 +37,12 @@ class Legal {
     std::vector<std::vector<std::size_t>> asked;  ///< constraints, by the decision that completes them
     std::int64_t combinations = 1;
     bool listed = false;
-    std::vector<bool> legal;            ///< by number, where listed
-    std::vector<std::int32_t> numbers;  ///< of the legal ones, where listed
+    std::vector<bool> legal;            ///< by number, where listed; empty for rows
+    std::vector<std::int64_t> numbers;  ///< of the legal ones in order, where listed
     std::int64_t count = 0;
   };
   void connect();
+  void take_rows();
   void list(Part&);
   void estimate(Part&);
   std::int64_t options(std::size_t decision) const;

@@ -182,6 +182,21 @@ std::vector<Candidate> DesignSpace::neighbours(const Candidate& candidate) const
   return result;
 }
 
+std::optional<Candidate> DesignSpace::shift(const Candidate& candidate, const std::map<std::string, int>& moves) const {
+  const Part* part = find(candidate.sketch);
+  std::optional<Point> point = part ? part->point(candidate.choices) : std::nullopt;
+  if (!point) return std::nullopt;
+  for (std::size_t d = 0; d < point->size(); ++d) {
+    const Decision& decision = part->sketch.decisions[d];
+    const auto move = moves.find(decision.name);
+    if (move == moves.end()) continue;
+    const std::int64_t option = std::int64_t{(*point)[d]} + move->second;
+    if (option < 0 || option >= std::ssize(decision.options)) return std::nullopt;
+    (*point)[d] = static_cast<std::int32_t>(option);
+  }
+  return part->legal().allows(*point) ? std::optional(part->candidate(*point)) : std::nullopt;
+}
+
 std::optional<Candidate> DesignSpace::mutate(const Candidate& candidate, Rng& rng) const {
   const Part* part = find(candidate.sketch);
   const std::optional<Point> point = part ? part->point(candidate.choices) : std::nullopt;
@@ -275,6 +290,8 @@ Status DesignSpace::contains(const Candidate& candidate) const {
                              candidate.choices.size())};
   for (const Constraint& constraint : sketch.constraints)
     if (const std::optional<std::string> why = constraint.violated(candidate.choices)) return Error{*why};
+  if (!sketch.rows.empty() && !part->legal().allows(*part->point(candidate.choices)))
+    return Error{fmt::format("sketch {} has no row for these choices", sketch.name)};
   return ok_status();
 }
 

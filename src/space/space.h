@@ -31,6 +31,9 @@ using Choices = std::map<std::string, Choice>;
 /// Of axes that are cut into tiles, by the names of the decisions.
 using Extents = std::map<std::string, std::int64_t>;
 
+/// The number of an option for each decision of a sketch.
+using Point = std::vector<std::int32_t>;
+
 /// Forbids choices that may not be made together (register tiles that do not fit, ...). Constraints over few decisions are
 /// cheap: decisions that share no constraint are counted and drawn independently.
 struct Constraint {
@@ -48,6 +51,9 @@ struct Sketch {
   std::function<void(Scheduler&, const Choices&)> build;
   Choices preferred;  ///< legal; a guess from register and cache sizes; the first sketch's is the default schedule
   double share = 1;   ///< of the random samples, relative to the shares of the other sketches
+  /// The legal combinations, each once, where they are a list (space/schedule_table.h): then there are no constraints, and fewer than 2^62
+  /// combinations. Empty: all that the constraints leave.
+  std::vector<Point> rows = {};
 };
 
 bool is_within(const Sketch&, const Choices&);
@@ -85,6 +91,9 @@ class DesignSpace {
   Candidate sample(Rng&) const;
   /// Returns all candidates that differ from this one in one decision.
   std::vector<Candidate> neighbours(const Candidate&) const;
+  /// Moves decisions by numbers of options, up or down in their order. Nothing where one has no such option or the result is not legal;
+  /// without moves the candidate, where it is in this space.
+  std::optional<Candidate> shift(const Candidate&, const std::map<std::string, int>& moves) const;
   /// Changes one decision of the candidate, to near options more often than to far ones. Returns nothing where no
   /// decision can change, or where the candidate is not in this space.
   std::optional<Candidate> mutate(const Candidate&, Rng&) const;

@@ -68,6 +68,7 @@ std::optional<std::size_t> faster_than(const TimedModel& tuned, const std::vecto
 
 /// Times of the whole compiled network, with which the sum of the tasks' times is compared.
 struct NetworkTruth {
+  std::string model;  ///< its name, of several that are tuned together; "": it is the only one
   /// Of one inference, as a compile without records makes the network: by default schedules, or by what a record base knows; 0: not
   /// measured.
   double untuned_seconds = 0;

@@ -29,6 +29,7 @@ SearchSpace view_of(const std::shared_ptr<const DesignSpace>& space, const std::
   view.mutate = [space](const Candidate& c, Rng& rng) { return space->mutate(c, rng); };
   view.crossover = [space](const Candidate& a, const Candidate& b, Rng& rng) { return space->crossover(a, b, rng); };
   view.neighbours = [space](const Candidate& c) { return space->neighbours(c); };
+  view.shift = [space](const Candidate& c, const std::map<std::string, int>& moves) { return space->shift(c, moves); };
   view.at = [space](std::int64_t number) { return space->at(number); };
   view.grid_size = space->grid_size();
   view.count = static_cast<double>(space->count());
@@ -49,10 +50,14 @@ TaskTuning::TaskTuning(const Task& task, int id, const Target& target, const Tun
       codegen_(codegen_version(code_format(target))),
       seed_(options.seed),
       space_(std::make_shared<DesignSpace>(make_space(task.dag, target, {options.exact, options.precision}))),
+      default_candidate_(space_->default_candidate()),
       schedules_{options.exact, options.precision},
       seeds_(options.seeds),
-      round_trials_(options.round),
-      ranker_(std::make_shared<Ranker>(space_, target, std::move(model), id)) {
+      round_trials_(options.round) {
+  if (options.own_sketches)
+    if (const auto own = options.own_sketches->find(task.key); own != options.own_sketches->end())
+      space_ = std::make_shared<DesignSpace>(with_sketches(task.dag, *space_, own->second));
+  ranker_ = std::make_shared<Ranker>(space_, target, std::move(model), id);
   progress_.name = task.name;
   progress_.weight = task.weight;
   progress_.flops = flops(task.dag);
@@ -173,7 +178,7 @@ std::vector<Trial> TaskTuning::take_transfers(std::size_t n) {
 /// What an untuned compile runs is always measured, and first: it is what tuning is compared with.
 void TaskTuning::begin_with_default() {
   if (known_.insert(default_steps_).second)
-    returned_.push_back({space_->default_candidate(), default_steps_, default_numerics_});
+    returned_.push_back({default_candidate_, default_steps_, default_numerics_});
 }
 
 std::vector<Trial> TaskTuning::propose(int n) {
@@ -195,7 +200,7 @@ std::vector<Trial> TaskTuning::propose(int n) {
       // Different choices may write the same schedule: the naive one is the empty text.
       const bool fresh = !steps.ok() || known_.insert(trial.steps).second;
       fruitless = fresh ? 0 : fruitless + 1;
-      if (fresh) trials.push_back(std::move(trial));
+      fresh ? trials.push_back(std::move(trial)) : strategy_->drop(candidate);
     }
   }
   return trials;

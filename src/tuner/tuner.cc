@@ -44,7 +44,7 @@ class Tuner {
         Measurer& measurer, RecordFile& file, const TuneOptions& options,
         const std::function<void(const TuneProgress&)>& on_round)
       : tasks_(std::move(tasks)),
-        budget_(parts, options.budget),
+        budget_(parts, options.budget, options.networks),
         model_(std::move(model)),
         alone_(measurer),
         measurer_(measurer, turn_),
@@ -63,6 +63,7 @@ class Tuner {
     for (std::size_t i = 0; i < tasks_.size(); ++i)
       for (const TaskTuning::Round& round : tasks_[i].earlier_rounds())
         budget_.spend(static_cast<int>(i), round.trials, round.tuning_seconds, round.best_seconds);
+    for (std::size_t i = 0; i < tasks_.size(); ++i) know_untuned(static_cast<int>(i));
   }
 
   Result<TuneProgress> run() {
@@ -118,6 +119,7 @@ class Tuner {
       const int id = static_cast<int>(number);
       TaskProgress& task = tasks_[number].progress();
       budget_.spend(id, trials, seconds, task.best_seconds);
+      know_untuned(id);
       task.seconds += seconds, task.measured += trials, task.quick += trials;
       progress_.trials += trials;
       round_best_ = task.best_seconds;
@@ -155,6 +157,7 @@ class Tuner {
     WHET_TRY(const int spent, run_round(task, best));
     round_best_ = best;
     budget_.spend(id, spent, log_.now() - begin, task.progress().best_seconds);
+    know_untuned(id);
     task.progress().seconds += log_.now() - begin;
     task.progress().measured += spent;
     rest_if_done(id);
@@ -191,6 +194,11 @@ class Tuner {
     give_up_if_hopeless(task);
     task.progress().stale = task.progress().best_seconds < before ? 0 : task.progress().stale + spent;
     return spent;
+  }
+
+  void know_untuned(int id) {
+    const double seconds = tasks_[static_cast<std::size_t>(id)].progress().default_seconds;
+    if (std::isfinite(seconds)) budget_.set_untuned(id, seconds);
   }
 
   std::optional<int> next_task() const { return finished() ? std::nullopt : budget_.next(); }
@@ -268,8 +276,7 @@ class Tuner {
   /// No more rounds for a task that is used up, hopeless, has had its part or promises too little.
   void rest_if_done(int id) {
     TaskProgress& task = tasks_[static_cast<std::size_t>(id)].progress();
-    const bool poor =
-        options_.least_gain > 0 && budget_.remaining_gain(id) < options_.least_gain * budget_.network_seconds();
+    const bool poor = options_.least_gain > 0 && budget_.remaining_share(id) < options_.least_gain;
     const bool stale = options_.early_stop > 0 && task.stale >= options_.early_stop;
     task.rests = poor || stale;
     task.done =
@@ -392,7 +399,7 @@ Result<TuneProgress> tune(const std::vector<Task>& tasks, const Target& target, 
     if (has_base(options))
       tuning.suggest(worth_timing(transfers(task.dag, tuning.space(), target, *options.base), kSuggested));
     parts.push_back({static_cast<double>(task.weight), guessed_seconds(task), flops(task.dag), structure_of(task),
-                     tuning.expected_gain()});
+                     tuning.expected_gain(), options.uses.empty() ? std::vector<double>() : options.uses[number]});
     tunings.push_back(std::move(tuning));
   }
   return Tuner(std::move(tunings), parts, model, measurer, file, options, on_round).run();

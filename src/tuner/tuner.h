@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "records/record_file.h"
 #include "schedule/steps.h"
 #include "search/budget.h"
+#include "space/schedule_table.h"
 #include "target/target.h"
 #include "task/task.h"
 
@@ -36,12 +38,16 @@ struct TuneOptions {
   std::uint64_t seed = 0;
   int hopeless_after = 32;               ///< a task whose first trials all fail is given up
   std::vector<int> ids;                  ///< numbers of the tasks in the network; empty: 0, 1, ...
+  BudgetNetworks networks;               ///< of a run for several
+  std::vector<std::vector<double>> uses;  ///< how often one run of each of them runs each task: [task][network]
   bool exact = false;                    ///< no algorithm that rounds otherwise than the direct one
   Precision precision = Precision::f32;  ///< what products may round their operands to
   bool confirm = true;  ///< measure the fastest again, alternately with each other and the schedule to beat
   /// What was best for similar tasks of other networks: tried first, for all tasks (tuner/quick_round.h), and the seeds of the search.
   /// Null: as if it were empty.
   const RecordBase* base = nullptr;
+  /// Sketches that the user brings, which are searched beside those of a task or instead of them. Null: none.
+  std::shared_ptr<const OwnSketchesByTask> own_sketches;
   bool quick_round = true;            ///< false: no round of short bursts; what the base knows only seeds the search
   bool quick_only = false;            ///< the quick round and nothing else
   bool finals_only = false;           ///< compare the fastest of each task again, and nothing else

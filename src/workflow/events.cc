@@ -96,7 +96,7 @@ Json started_event(const TuneSettings& settings, const Prepared& prepared, const
   }
   return Json::object()
       .set("whet", version())
-      .set("model", settings.model.text())
+      .set("model", prepared.networks.empty() ? settings.model.text() : prepared.name)
       .set("target", to_string(target))
       .set("where", place_text(prepared))
       .set("threads", target.threads)

@@ -285,10 +285,14 @@ void RunEnd::run(DeviceMeasurer& measurer, const Devices& devices, RecordFile& f
       tuned.progress.placements.at_hand(), [&] { return measurer.placement(); },
       [&] { return compare_again(measurer, file, tuned.progress.placements); },
       [&] { return settle(measurer, device, file); });
-  if (!truth.ok()) return tell(settings_.where.tell, "The network cannot be timed: " + truth.error().message);
+  if (!truth.ok())
+    return tell(settings_.where.tell, fmt::format("The network{} cannot be timed: {}",
+                                                  settings_.together.empty() ? "" : " " + prepared_.name,
+                                                  truth.error().message));
   if (truth->needed_seconds > 0)
     leave_out(tuned, ends().network, "the network, whose comparison takes", truth->needed_seconds,
               "it is not compared (--no-network says so on purpose)");
+  if (!settings_.together.empty()) truth->model = prepared_.name;
   if (truth->compile_seconds > 0) size_.compile = truth->compile_seconds;
   if (truth->tuned.seconds > 0) size_.inference_seconds = truth->tuned.seconds;
   tuned.truth = std::move(*truth);

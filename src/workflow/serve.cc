@@ -14,16 +14,26 @@
 
 #include "artifact/code_format.h"
 #include "artifact/kernel.h"
+#include "base/parallel.h"
 #include "base/last_words.h"
 #include "base/nearest.h"
 #include "base/version.h"
+#include "cost/features.h"
 #include "records/record_line.h"
+#include "workflow/events.h"
+#include "workflow/opened.h"
+#include "workflow/outputs.h"
+#include "workflow/task_json.h"
 #include "workflow/transferring.h"
+#include "workflow/tune_json.h"
 
 namespace whet {
 namespace {
 
 constexpr std::int64_t kMostCandidates = 10000;
+/// Of a search, and those of a task where a request has no limit.
+constexpr std::int64_t kMostTrials = 1000000000, kTrialsPerTask = 64;
+constexpr double kMostSeconds = 1e8;
 /// A line beyond this is no request.
 constexpr std::size_t kMostBytes = std::size_t{1} << 24;
 /// The sketch of a schedule that the user wrote, and the name of a task that is defined without one.
@@ -54,19 +64,6 @@ Json json_of(const std::vector<Candidate>& candidates) {
   return Json::object().set("candidates", std::move(list));
 }
 
-/// A list of integers, or an integer alone.
-Result<std::vector<std::int64_t>> integers_of(const Json& list, const std::string& name) {
-  const Error wrong{fmt::format("the choice \"{}\" is {}; expected a list of integers", name, dump(list))};
-  if (list.is_integer()) return std::vector<std::int64_t>{list.integer()};
-  if (!list.is_array()) return wrong;
-  std::vector<std::int64_t> numbers;
-  for (const Json& item : list.items()) {
-    if (!item.is_integer()) return wrong;
-    numbers.push_back(item.integer());
-  }
-  return numbers;
-}
-
 Result<Candidate> candidate_of(const Json& json) {
   if (!json.is_object()) return Error{"a candidate is " + dump(json) + "; expected an object with sketch and choices"};
   Candidate candidate;
@@ -78,7 +75,7 @@ Result<Candidate> candidate_of(const Json& json) {
   if (choices.is_null()) return candidate;
   if (!choices.is_object()) return Error{"a candidate's choices are " + dump(choices) + "; expected an object"};
   for (const auto& [name, choice] : choices.members()) {
-    WHET_TRY(candidate.choices[name], integers_of(choice, name));
+    WHET_TRY(candidate.choices[name], choice_of(choice, name));
   }
   return candidate;
 }
@@ -89,6 +86,28 @@ Result<std::int64_t> count_of(const Json& request) {
   if (!count.is_integer() || count.integer() < 1 || count.integer() > kMostCandidates)
     return Error{fmt::format("count is {}; expected 1 to {}", dump(count), kMostCandidates)};
   return count.integer();
+}
+
+/// A member of a request; `usual` where it is absent.
+Result<int> whole_number(const Json& request, const char* name, std::int64_t least, std::int64_t most, int usual) {
+  const Json& number = request[name];
+  if (number.is_null()) return usual;
+  if (!number.is_integer() || number.integer() < least || number.integer() > most)
+    return Error{fmt::format("{} is {}; expected {} to {}", name, dump(number), least, most)};
+  return static_cast<int>(number.integer());
+}
+
+/// What `seconds` or `minutes` of a request allow; 0: no limit.
+Result<double> seconds_of(const Json& request) {
+  const std::pair<const char*, double> units[] = {{"seconds", 1}, {"minutes", 60}};
+  for (const auto& [name, unit] : units) {
+    const Json& time = request[name];
+    if (time.is_null()) continue;
+    if (!time.is_number() || !(time.number() > 0 && time.number() <= kMostSeconds))
+      return Error{fmt::format("{} is {}; expected a number above 0", name, dump(time))};
+    return unit * time.number();
+  }
+  return 0.0;
 }
 
 Result<const Json::Array*> list_of(const Json& request, const char* name) {
@@ -117,6 +136,7 @@ Json json_of(const Task& task, std::int64_t id) {
   Json out = Json::object();
   out.set("id", id).set("name", task.name).set("key", task.key).set("weight", task.weight);
   out.set("flops", flops(task.dag)).set("bytes", bytes(task.dag)).set("dag", to_text(task.dag));
+  out.set("ops", ops_json(task.dag));
   if (!task.inputs.hash.empty()) out.set("inputs", task.inputs.hash);
   return out;
 }
@@ -149,20 +169,23 @@ const std::vector<TaskServer::Verb>& TaskServer::verbs() {
       {"tasks", &TaskServer::tasks},     {"define", &TaskServer::define},       {"space", &TaskServer::space},
       {"seeds", &TaskServer::seeds},     {"transfers", &TaskServer::transfers}, {"sample", &TaskServer::sample},
       {"steps", &TaskServer::steps},     {"best", &TaskServer::best},           {"neighbours", &TaskServer::neighbours},
-      {"measure", &TaskServer::measure},
+      {"measure", &TaskServer::measure}, {"template", &TaskServer::add_template}, {"tune", &TaskServer::search},
+      {"compile", &TaskServer::compile}, {"features", &TaskServer::features_of},
   };
   return verbs;
 }
 
 TaskServer::TaskServer(std::vector<Task> tasks, Target target, const SpaceOptions& options, std::uint64_t seed,
-                       Measurer& measurer, RecordFile& file, std::shared_ptr<const RecordBase> base)
+                       Measurer& measurer, RecordFile& file, std::shared_ptr<const RecordBase> base,
+                       ServeOptions serving)
     : tasks_(std::move(tasks)),
       target_(std::move(target)),
       options_(options),
       seed_(seed),
       measurer_(measurer),
       file_(file),
-      base_(std::move(base)) {}
+      base_(std::move(base)),
+      serving_(std::move(serving)) {}
 
 std::string TaskServer::greeting() const {
   return dump(Json::object()
@@ -174,7 +197,8 @@ std::string TaskServer::greeting() const {
                   .set("tasks", static_cast<std::int64_t>(tasks_.size())));
 }
 
-std::string TaskServer::answer(std::string_view line) {
+std::string TaskServer::answer(std::string_view line, const Emit& emit) {
+  emit_ = emit;
   const Result<Json> request = parse_json(line);
   if (!request.ok()) return dump(Json::object().set("id", Json()).set("error", "not JSON: " + request.error().message));
   Json reply = Json::object().set("id", (*request)["id"]);
@@ -221,9 +245,11 @@ Result<const Task*> TaskServer::task_of(const Json& request) const {
 Result<const DesignSpace*> TaskServer::space_of(const Json& request) {
   WHET_TRY(const Task* const task, task_of(request));
   const std::int64_t number = task - tasks_.data();
-  auto found = spaces_.find(number);
-  if (found == spaces_.end()) found = spaces_.emplace(number, make_space(task->dag, target_, options_)).first;
-  return &found->second;
+  const auto found = spaces_.find(number);
+  if (found != spaces_.end()) return &found->second;
+  DesignSpace space = make_space(task->dag, target_, options_);
+  if (const std::optional<OwnSketches> own = templates_.of(*task)) space = with_sketches(task->dag, space, *own);
+  return &spaces_.emplace(number, std::move(space)).first->second;
 }
 
 MeasureTask TaskServer::measure_task(const Task& task) const {
@@ -380,16 +406,116 @@ Result<Json> TaskServer::measure(const Json& request) {
   return Json::object().set("outcomes", std::move(outcomes));
 }
 
+Json TaskServer::best_of(const Task& task) const {
+  const std::optional<RecordChoice> best = file_.records().best(task.key, task.within, target_);
+  if (!best) return {};
+  const Record& record = *best->record;
+  return json_of(record.candidate)
+      .set("steps", record.steps)
+      .set("ms", record.outcome.best_seconds() * 1e3)
+      .set("exact", best->exact)
+      .set("at", record.at.text());
+}
+
 Result<Json> TaskServer::best(const Json& request) {
   WHET_TRY(const Task* const task, task_of(request));
-  const std::optional<RecordChoice> best = file_.records().best(task->key, task->within, target_);
-  if (!best) return Json::object().set("best", Json());
-  const Record& record = *best->record;
-  return Json::object().set("best", json_of(record.candidate)
-                                        .set("steps", record.steps)
-                                        .set("ms", record.outcome.best_seconds() * 1e3)
-                                        .set("exact", best->exact)
-                                        .set("at", record.at.text()));
+  return Json::object().set("best", best_of(*task));
+}
+
+Result<Json> TaskServer::add_template(const Json& request) {
+  WHET_TRY(const Task* const task, task_of(request));
+  WHET_TRY(Json answer, templates_.add(request, *task, make_space(task->dag, target_, options_), options_));
+  spaces_.clear();  // tasks with equal keys have it, too
+  return answer;
+}
+
+Result<std::vector<int>> TaskServer::tasks_of(const Json& request) const {
+  Json asked = request["task"];
+  std::vector<int> ids;
+  if (asked.is_null()) {
+    for (int id = 0; id < std::ssize(tasks_); ++id) ids.push_back(id);
+    asked = Json::array();
+  }
+  for (const Json& each : asked.is_array() ? asked.items() : Json::Array{asked}) {
+    WHET_TRY(const Task* const task, task_of(Json::object().set("task", each)));
+    ids.push_back(static_cast<int>(task - tasks_.data()));
+  }
+  std::ranges::sort(ids);
+  const auto [first, last] = std::ranges::unique(ids);
+  ids.erase(first, last);
+  if (ids.empty()) return Error{"tune: there is no task to tune"};
+  return ids;
+}
+
+Result<TuneOptions> TaskServer::search_options(const Json& request, const std::vector<int>& ids) const {
+  TuneOptions options;
+  WHET_TRY(options.trials, whole_number(request, "trials", 1, kMostTrials, 0));
+  WHET_TRY(options.round, whole_number(request, "round", 1, kMostCandidates, options.round));
+  WHET_TRY(options.early_stop, whole_number(request, "early_stop", 0, kMostTrials, 0));
+  WHET_TRY(const double seconds, seconds_of(request));
+  const Json& strategy = request["strategy"];
+  if (!strategy.is_null() && !strategy.is_string())
+    return Error{"strategy is " + dump(strategy) + "; expected a text"};
+  options.strategy = strategy.string_or(options.strategy);
+  if (seconds > 0) options.deadline = seconds_now() + seconds;
+  if (options.trials == 0 && seconds == 0) options.trials = kTrialsPerTask * std::ssize(ids);
+  options.seeds = !request["no_seeds"].bool_or(false);
+  options.seed = seed_;
+  options.ids = ids;
+  options.exact = options_.exact;
+  options.precision = options_.precision;
+  options.base = base_.get();
+  options.own_sketches = templates_.by_task();
+  return options;
+}
+
+Result<Json> TaskServer::search(const Json& request) {
+  WHET_TRY(const std::vector<int> ids, tasks_of(request));
+  WHET_TRY(TuneOptions options, search_options(request, ids));
+  bool is_heard = true;
+  options.interrupted = [&] { return !is_heard || (serving_.interrupted && serving_.interrupted()); };
+  std::vector<Task> tasks;
+  for (const int id : ids) tasks.push_back(tasks_[static_cast<std::size_t>(id)]);
+  std::map<int, Json> known;
+  const auto tell_round = [&](const TuneProgress& progress) {
+    if (!emit_ || !is_heard) return;
+    Json line = Json::object().set("id", request["id"]).set("event", "round"), round = round_event(progress, known);
+    for (auto& [name, value] : round.members()) line.set(name, std::move(value));
+    is_heard = emit_(dump(line));
+  };
+  WHET_TRY(const TuneProgress done, tune(tasks, target_, measurer_, file_, options, tell_round));
+  Json list = Json::array();
+  for (std::size_t i = 0; i < done.tasks.size(); ++i)
+    list.add(to_json(done.tasks[i]).set("best", best_of(tasks[i])));
+  return Json::object()
+      .set("done", true)
+      .set("trials", done.trials)
+      .set("seconds", done.seconds)
+      .set("interrupted", done.interrupted)
+      .set("tasks", std::move(list));
+}
+
+Result<Json> TaskServer::compile(const Json& request) {
+  const Json& output = request["output"];
+  if (!output.is_string()) return Error{"output is " + dump(output) + "; expected a path"};
+  if (!serving_.compile)
+    return Error{"there is no model in this session; whet compile makes a library of an operator's file"};
+  return serving_.compile(output.string());
+}
+
+Result<Json> TaskServer::features_of(const Json& request) {
+  WHET_TRY(const Task* const task, task_of(request));
+  WHET_TRY(const DesignSpace* const space, space_of(request));
+  WHET_TRY(const Json::Array* const candidates, list_of(request, "candidates"));
+  Json rows = Json::array();
+  for (const Json& candidate : *candidates) {
+    WHET_TRY(const Record record, proposal(*task, *space, candidate));
+    WHET_TRY(const Steps steps, parse_steps(record.steps));
+    WHET_TRY(const LoopTree tree, replay(task->dag, steps));
+    const std::vector<float> row = features(tree, target_);
+    rows.add(Json::array_of(std::vector<double>(row.begin(), row.end())));
+  }
+  return Json::object().set("names", Json::array_of(feature_names(target_))).set("features", std::move(rows));
 }
 
 namespace {
@@ -424,13 +550,18 @@ bool read_more(int input, std::string& text, const std::function<bool()>& interr
 
 Status serve_lines(TaskServer& server, int input, int output, const std::function<bool()>& interrupted) {
   WHET_RETURN_IF_ERROR(write_line(output, server.greeting()));
+  Status written = ok_status();
+  const auto emit = [&](const std::string& line) { return (written = write_line(output, line)).ok(); };
   std::string text;
   do {
     std::size_t at = 0;
     for (std::size_t end; (end = text.find('\n', at)) != std::string::npos; at = end + 1) {
       if (interrupted && interrupted()) return ok_status();
       const std::string_view line = std::string_view(text).substr(at, end - at);
-      if (!line.empty()) WHET_RETURN_IF_ERROR(write_line(output, server.answer(line)));
+      if (line.empty()) continue;
+      const std::string answer = server.answer(line, emit);
+      WHET_RETURN_IF_ERROR(written);
+      WHET_RETURN_IF_ERROR(write_line(output, answer));
     }
     text.erase(0, at);
     if (text.size() > kMostBytes)
@@ -438,6 +569,37 @@ Status serve_lines(TaskServer& server, int input, int output, const std::functio
   } while (read_more(input, text, interrupted));
   return ok_status();
 }
+
+namespace {
+
+/// The session's model with the records that it has until now.
+Result<Json> compiled(const TuneSettings& settings, const Prepared& prepared, const RecordFile& file,
+                      const std::string& output) {
+  std::vector<std::string> inputs = {settings.records};
+  if (!settings.model.is_built_in()) inputs.push_back(settings.model.model);
+  WHET_RETURN_IF_ERROR(check_outputs({{"output", output, FileKind::model}}, inputs));
+  RecordOptions records;
+  if (file.records().size() > 0) records.file = settings.records;
+  records.base = settings.base;
+  records.rounding = settings.rounding;
+  records.emulated = prepared.emulated;
+  records.gpu = prepared.place.gpu;
+  records.tell = settings.where.tell;
+  CompileOptions options;
+  options.name = settings.model.name();
+  options.emulated = prepared.emulated && prepared.place.target.is_gpu();
+  WHET_TRY(const CompileReport report,
+           compile_with_records(prepared.fused, records, prepared.place.target, output, options));
+  return Json::object()
+      .set("output", output)
+      .set("summary", summary(report))
+      .set("file_bytes", report.file_bytes)
+      .set("weights_bytes", report.weights_bytes)
+      .set("seconds", report.total_seconds)
+      .set("predicted_ms", report.predicted_seconds * 1e3);
+}
+
+}  // namespace
 
 Json tasks_json(const std::vector<Task>& tasks) {
   Json list = Json::array();
@@ -458,8 +620,13 @@ Result<std::unique_ptr<ServedTasks>> ServedTasks::start(const TuneSettings& sett
   served->builders_.emplace(zygote, settings.builders, BuilderLimits{.timeout = settings.build_timeout});
   served->measurer_.emplace(*served->builders_, devices, measure_options(settings, prepared));
   WHET_RETURN_IF_ERROR(calibrate(settings, prepared, *served->measurer_));
+  ServeOptions serving{.interrupted = settings.where.interrupted, .compile = {}};
+  if (!settings.model.model.empty())
+    serving.compile = [settings, tasks = served.get()](const std::string& to) {
+      return compiled(settings, tasks->work_.prepared, *tasks->file_, to);
+    };
   served->server_.emplace(prepared.tasks, prepared.place.target, settings.rounding.schedules(), settings.model.seed,
-                          *served->measurer_, *served->file_, prepared.base);
+                          *served->measurer_, *served->file_, prepared.base, std::move(serving));
   return served;
 }
 

@@ -15,12 +15,21 @@
 #include "records/record_file.h"
 #include "space/space.h"
 #include "task/task.h"
+#include "tuner/tuner.h"
+#include "workflow/own_templates.h"
 #include "workflow/tuning.h"
 
 namespace whet {
 
 /// The version of the protocol of `whet serve` (docs/formats/serve.md).
 inline constexpr int kServeVersion = 1;
+
+/// What a server's requests need beside measurements.
+struct ServeOptions {
+  std::function<bool()> interrupted;  ///< ends a search; may be empty
+  /// Compiles the session's model with its records to a file, and tells of it. Empty: there is no model.
+  std::function<Result<Json>(const std::string& output)> compile;
+};
 
 /// Answers requests about tasks, their spaces and their measurements: own strategies in other programs are made of these. A request
 /// and its answer are a JSON object each. Bad requests get an answer with a sentence and change nothing.
@@ -29,12 +38,14 @@ class TaskServer {
   /// Measurer and file outlive the server. `seed` goes into records.
   ///   base  what is known of other networks
   TaskServer(std::vector<Task> tasks, Target, const SpaceOptions&, std::uint64_t seed, Measurer&, RecordFile&,
-             std::shared_ptr<const RecordBase> base = std::make_shared<const RecordBase>());
+             std::shared_ptr<const RecordBase> base = std::make_shared<const RecordBase>(), ServeOptions options = {});
 
   /// The line that is written first, without its newline.
   std::string greeting() const;
-  /// The answer to a line; neither has a newline.
-  std::string answer(std::string_view line);
+  /// Takes a line of what happens before the answer; false: nobody listens any more.
+  using Emit = std::function<bool(const std::string& line)>;
+  /// The answer to a line; neither has a newline, nor has what is emitted.
+  std::string answer(std::string_view line, const Emit& emit = {});
 
  private:
   struct Verb;
@@ -52,10 +63,20 @@ class TaskServer {
   Result<Json> steps(const Json& request);
   Result<Json> measure(const Json& request);
   Result<Json> best(const Json& request);
+  Result<Json> add_template(const Json& request);
+  Result<Json> search(const Json& request);
+  Result<Json> compile(const Json& request);
+  Result<Json> features_of(const Json& request);
 
   Result<const Task*> task_of(const Json& request) const;
-  /// The space of the request's task, made once.
+  /// The numbers that `task` has: one, a list, or where it is absent all.
+  Result<std::vector<int>> tasks_of(const Json& request) const;
+  /// How a request `tune` searches these tasks.
+  Result<TuneOptions> search_options(const Json& request, const std::vector<int>& ids) const;
+  /// The space of the request's task with its templates, made once.
   Result<const DesignSpace*> space_of(const Json& request);
+  /// The fastest record of a task that counts; null.
+  Json best_of(const Task&) const;
   MeasureTask measure_task(const Task&) const;
   /// A candidate of the space or a schedule of the user's, as a record without its outcome.
   Result<Record> proposal(const Task&, const DesignSpace&, const Json& candidate) const;
@@ -71,7 +92,10 @@ class TaskServer {
   Measurer& measurer_;
   RecordFile& file_;
   std::shared_ptr<const RecordBase> base_;
+  ServeOptions serving_;
+  OwnTemplates templates_;
   std::map<std::int64_t, DesignSpace> spaces_;  ///< by the task's number
+  Emit emit_;                                   ///< of the request that is answered
 };
 
 /// The tasks of a list as `tasks` answers them: an object with `tasks`.

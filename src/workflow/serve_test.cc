@@ -163,14 +163,141 @@ TEST_F(Serving, ChecksTheAnswersOfAWouldBeBest) {
   EXPECT_TRUE(reply["outcomes"].items()[0]["ms"].is_null());
   EXPECT_EQ(file_->records().all().back().outcome.code, OutcomeCode::wrong_answer);
 }
+/// A template of two schedules and one that does not replay.
+const char* const kTemplate = R"({"do": "template", "task": 0, "name": "own-dense", "decisions":
+  [{"name": "j", "options": [4, 8, 16], "extent": 32}], "rows": [
+  [4, "split l1 4 guard; reorder l3 l2 l4; vectorize l4"],
+  [8, "split l1 8 guard; reorder l3 l2 l4; vectorize l4"],
+  [16, "vectorize l2"]]})";
+
+TEST_F(Serving, TakesATemplateRowByRow) {
+  const Json answer = ask(kTemplate);
+  EXPECT_EQ(answer["rows"].integer_or(0), 2) << dump(answer);
+  EXPECT_EQ(answer["left_out"].integer(), 1);
+  const std::string why = answer["why"].string();
+  EXPECT_TRUE(why.starts_with("template own-dense, row 3 (j=16): step 1 (vectorize l2): ")) << why;
+  EXPECT_TRUE(why.ends_with("; rows like it are left out (1 of 3)")) << why;
+  EXPECT_EQ(ask(kTemplate)["rows"].integer(), 2) << "the same rows again are the same";
+  const Json::Array sketches = ask(R"({"do": "space", "task": 0})")["sketches"].items();
+  EXPECT_GT(sketches.size(), 1u) << "the task's own stay";
+  EXPECT_EQ(sketches.back()["sketch"].string(), "own-dense");
+  EXPECT_EQ(sketches.back()["decisions"].items()[0]["extent"].integer(), 32);
+  const Json steps =
+      ask(R"({"do": "steps", "task": 0, "candidates": [{"sketch": "own-dense", "choices": {"j": 8}}]})");
+  EXPECT_EQ(steps["steps"].items().at(0).string(), "split l1 8 guard; reorder l3 l2 l4; vectorize l4");
+  EXPECT_EQ(error(R"({"do": "steps", "task": 0, "candidates": [{"sketch": "own-dense", "choices": {"j": 16}}]})"),
+            "sketch own-dense has no row for these choices");
+}
+TEST_F(Serving, SaysWhatIsWrongWithATemplate) {
+  const auto of = [&](const std::string& members) {
+    return error(R"({"do": "template", "task": 0, )" + members + "}");
+  };
+  const std::string j = R"("name": "own", "decisions": [{"name": "j", "options": [4, 8]}], "rows": )";
+  EXPECT_EQ(of(R"("rows": [])"), "name is null; expected the template's name");
+  EXPECT_EQ(of(R"("name": "own", "rows": [])"), "decisions is null; expected a list");
+  EXPECT_EQ(of(R"("name": "own", "decisions": [{"options": [1]}], "rows": [])"),
+            "a decision's name is null; expected a text");
+  EXPECT_EQ(of(R"("name": "own", "decisions": [{"name": "j"}], "rows": [])"),
+            "the options of j are null; expected a list");
+  EXPECT_EQ(of(j + "3"), "template own: rows is 3; expected a list");
+  EXPECT_EQ(of(j + R"([[4, 8, ""]])"), "template own, row 1: expected a list of 1 choices and a schedule's text");
+  EXPECT_EQ(of(j + R"([[4, ""], [5, ""]])"), "template own, row 2: j is 5, which is none of its 2 options");
+  EXPECT_EQ(of(j + R"([[4, ""], [4, "unroll l0"]])"),
+            "template own, row 2 (j=4): there is a row of these choices with other steps");
+  EXPECT_TRUE(of(R"("key": "k", )" + j + "[]")
+                  .starts_with("template own is for a task whose key is \"k\", and that of dense 1x32 is "));
+  const std::string usual = ask(R"({"do": "space", "task": 0})")["sketches"].items()[0]["sketch"].string();
+  EXPECT_EQ(of(R"("decisions": [], "rows": [[""]], "name": ")" + usual + "\""),
+            "template " + usual + ": the space of dense 1x32 has a sketch of this name; give the template another one");
+  ask(kTemplate);
+  EXPECT_EQ(of(R"("name": "own-dense", "decisions": [], "rows": [[""]])"),
+            "template own-dense has other decisions than before; further rows have the same ones");
+  EXPECT_EQ(ask(R"({"do": "space", "task": 0})")["sketches"].items().back()["sketch"].string(), "own-dense")
+      << "an error changes nothing";
+}
+TEST_F(Serving, SearchesByItsStrategiesAndTellsRounds) {
+  std::vector<Json> rounds;
+  const auto listen = [&](const std::string& line) {
+    rounds.push_back(parse_json(line).value());
+    return true;
+  };
+  std::string alone(kTemplate);
+  alone.replace(1, 0, R"("alone": true, )");
+  ask(alone);
+  const Json done = parse_json(server_->answer(
+                                   R"({"id": 7, "do": "tune", "task": 0, "trials": 10, "strategy": "random"})", listen))
+                        .value();
+  ASSERT_TRUE(done["done"].bool_or(false)) << dump(done);
+  EXPECT_EQ(done["id"].integer(), 7);
+  EXPECT_EQ(done["trials"].integer(), 3) << "the default schedule and both rows";
+  const Json& task = done["tasks"].items().at(0);
+  EXPECT_TRUE(task["used_up"].boolean());
+  EXPECT_EQ(task["best"]["sketch"].string(), "own-dense");
+  EXPECT_EQ(ask(R"({"do": "best", "task": 0})")["best"]["steps"], task["best"]["steps"]);
+  ASSERT_FALSE(rounds.empty());
+  EXPECT_EQ(rounds.front()["event"].string(), "round");
+  EXPECT_EQ(rounds.front()["id"].integer(), 7);
+  EXPECT_EQ(ask(R"({"do": "tune", "task": 0, "trials": 10})")["trials"].integer(), 0) << "nothing is measured twice";
+}
+TEST_F(Serving, SearchesAllTasksWhereNoneIsNamed) {
+  const Json done = ask(R"({"do": "tune", "trials": 12, "round": 4})");
+  EXPECT_EQ(done["tasks"].items().size(), 1u);
+  EXPECT_EQ(done["trials"].integer(), 12);
+  EXPECT_EQ(file_->records().all().front().seed, 7u);
+}
+TEST_F(Serving, EndsASearchThatNobodyListensTo) {
+  const std::string request = R"({"do": "tune", "task": [0], "trials": 500, "round": 8})";
+  const Json done = parse_json(server_->answer(request, [](const std::string&) { return false; })).value();
+  EXPECT_TRUE(done["interrupted"].boolean());
+  EXPECT_LT(done["trials"].integer(), 100);
+}
+TEST_F(Serving, SaysWhatIsWrongWithASearch) {
+  EXPECT_EQ(error(R"({"do": "tune", "task": 1})"), "task is 1; the tasks are 0 to 0");
+  EXPECT_EQ(error(R"({"do": "tune", "task": [0, "a"]})"), "task is \"a\"; the tasks are 0 to 0");
+  EXPECT_EQ(error(R"({"do": "tune", "task": []})"), "tune: there is no task to tune");
+  EXPECT_EQ(error(R"({"do": "tune", "trials": 0})"), "trials is 0; expected 1 to 1000000000");
+  EXPECT_EQ(error(R"({"do": "tune", "minutes": -1})"), "minutes is -1; expected a number above 0");
+  EXPECT_EQ(error(R"({"do": "tune", "strategy": "rnadom"})"),
+            "strategy is \"rnadom\"; expected one of: evolutionary, xgb, ga, random, grid, descent; did you mean "
+            "\"random\"?");
+  EXPECT_EQ(file_->records().size(), 0u);
+}
+TEST_F(Serving, TellsTheFeaturesOfCandidates) {
+  const Json answer = ask(R"({"do": "features", "task": 0, "candidates": [{"steps": ""}, {"steps": "parallel l0"}]})");
+  ASSERT_EQ(answer["features"].items().size(), 2u) << dump(answer);
+  EXPECT_EQ(answer["features"].items()[0].items().size(), answer["names"].items().size());
+  EXPECT_NE(answer["features"].items()[0], answer["features"].items()[1]);
+}
+TEST_F(Serving, CompilesWhereThereIsAModel) {
+  EXPECT_EQ(error(R"({"do": "compile", "output": "x.so"})"),
+            "there is no model in this session; whet compile makes a library of an operator's file");
+  EXPECT_EQ(error(R"({"do": "compile"})"), "output is null; expected a path");
+  ServeOptions serving;
+  serving.compile = [](const std::string& output) -> Result<Json> { return Json::object().set("output", output); };
+  TaskServer server({}, parse_target("cpu -mcpu=haswell").value(), {}, 0, measurer_, *file_,
+                    std::make_shared<const RecordBase>(), serving);
+  EXPECT_EQ(parse_json(server.answer(R"({"do": "compile", "output": "x.so"})")).value()["output"].string(), "x.so");
+}
+TEST_F(Serving, TellsTheOpsOfATaskWithTheNumbersOfTheirLoops) {
+  const Json::Array ops = ask(R"({"do": "tasks"})")["tasks"].items()[0]["ops"].items();
+  ASSERT_EQ(ops.size(), 3u);
+  EXPECT_TRUE(ops[0]["input"].boolean());
+  EXPECT_EQ(ops[2]["name"].string(), "dense");
+  EXPECT_EQ(ops[2]["family"].string(), "matmul");
+  EXPECT_EQ(ops[2]["reads"], Json(Json::Array{0, 1}));
+  EXPECT_EQ(ops[0]["readers"], Json(Json::Array{2}));
+  const Json& last = ops[2]["axes"].items().at(2);
+  EXPECT_EQ(last["name"].string(), "k");
+  EXPECT_EQ(last["role"].string(), "in_channel");
+  EXPECT_EQ(last["loop"].integer(), 2);
+  EXPECT_TRUE(last["reduced"].boolean());
+}
 TEST_F(Serving, SaysWhatIsWrongWithARequest) {
   EXPECT_EQ(error("{").substr(0, 9), "not JSON:");
   EXPECT_EQ(error("[1]"), "a request is a JSON object; this is [1]");
   EXPECT_EQ(error(R"({"do": "smaple"})"),
             "do is \"smaple\"; expected one of tasks, define, space, seeds, transfers, sample, steps, best, "
-            "neighbours, measure; "
-            "did you "
-            "mean \"sample\"?");
+            "neighbours, measure, template, tune, compile, features; did you mean \"sample\"?");
   EXPECT_EQ(error(R"({"do": "space", "task": 9})"), "task is 9; the tasks are 0 to 0");
   EXPECT_EQ(error(R"({"do": "sample", "task": 0, "count": 0})"), "count is 0; expected 1 to 10000");
   EXPECT_EQ(error(R"({"do": "measure", "task": 0})"), "candidates is null; expected a list");

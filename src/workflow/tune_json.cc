@@ -129,6 +129,7 @@ Json to_json(const NetworkTruth& truth) {
   for (const NetworkTruth::Swap& swap : truth.swaps)
     swaps.add(Json::object().set("task", swap.task).set("ms", swap.seconds * 1e3).set("adopted", swap.adopted));
   Json out = Json::object();
+  if (!truth.model.empty()) out.set("model", truth.model);
   out.set("untuned_ms", truth.untuned_seconds * 1e3).set("tuned_ms", truth.tuned.seconds * 1e3);
   out.set("base", truth.base);
   out.set("default_ms", truth.default_seconds > 0 ? Json(truth.default_seconds * 1e3) : Json());
@@ -190,7 +191,9 @@ Json to_json(const Tuned& tuned, const std::string& records) {
   for (const FailureGroup& group : progress.failures)
     failures.add(
         Json::object().set("error", name_of(group.code)).set("count", group.count).set("message", group.message));
-  Json out = Json::object();
+  Json out = Json::object(), networks = Json::array();
+  for (const NetworkTruth& truth : tuned.truths) networks.add(to_json(truth));
+  if (!tuned.truths.empty()) out.set("networks", std::move(networks));
   out.set("records", records).set("trials", progress.trials).set("seconds", progress.seconds);
   out.set("interrupted", progress.interrupted).set("default_ms", ms(progress.default_network_seconds()));
   return out.set("tuned_ms", ms(progress.network_seconds()))

@@ -20,8 +20,10 @@
 #include "tuner/footprint.h"
 #include "workflow/opened.h"
 #include "workflow/own_inputs.h"
+#include "workflow/own_templates.h"
 #include "workflow/rates.h"
 #include "workflow/run_end.h"
+#include "workflow/together.h"
 #include "workflow/tune_json.h"
 
 namespace whet {
@@ -86,7 +88,7 @@ void find_limits(const TuneSettings& settings, const Prepared& prepared, const D
   const MachineRates now =
       is_remote(prepared) ? rates_there(settings, prepared, devices) : measure_rates(prepared.place);
   tuned.rates = better_of(tuned.rates, now);
-  const std::int64_t footprint = network_footprint(prepared.fused, prepared.tasks, settings.rounding.exact);
+  const std::int64_t footprint = footprint_of(prepared, settings.rounding.exact);
   for (const Task& task : prepared.chosen) tuned.limits.push_back(limits_of(task.dag, tuned.rates, footprint));
 }
 
@@ -105,6 +107,8 @@ Result<Prepared> prepare(const TuneSettings& settings, const MeasuringPlace& whe
   }
   prepared.emulated = where.emulated || devices.front().kind == DeviceName::Kind::emulated;
   if (settings.model.model.empty()) return prepared;
+  if (!settings.together.empty()) return prepare_together(settings, std::move(prepared));
+  prepared.name = settings.model.name();
   WHET_TRY(prepared.files, read_inputs(settings.model));
   WHET_TRY(prepared.fused, load_fused(settings.model, prepared.files, settings.rounding.passes(place.target)));
   if (devices.front().is_remote()) unmark_contents(prepared.fused.graph);
@@ -159,7 +163,7 @@ MeasureOptions measure_options(const TuneSettings& settings, const Prepared& pre
   options.policy.min_repeat_seconds = settings.min_repeat_ms / 1e3;
   options.policy.cache = *parse_cache_mode(settings.cache);
   options.policy.network_bytes =
-      laid_out(network_footprint(prepared.fused, prepared.tasks, settings.rounding.exact), prepared.place.target);
+      laid_out(footprint_of(prepared, settings.rounding.exact), prepared.place.target);
   options.interrupted = settings.where.interrupted;
   const std::vector<int>& cpus = prepared.place.cores.cpus;
   if (has_placement(settings, prepared))
@@ -237,7 +241,7 @@ Result<RecordFile> open_records(const TuneSettings& settings, const Prepared& pr
 
 std::vector<std::string> record_notes(const Prepared& prepared, const RecordFile& file) {
   std::vector<std::string> notes = file.notes();
-  if (file.records().size() == 0) return notes;
+  if (file.records().size() == 0 || !prepared.networks.empty()) return notes;
   std::ranges::copy(strangers_of(file.path(), file.records(), prepared.fused, prepared.place.target, TargetUse::exact),
                     std::back_inserter(notes));
   return notes;
@@ -251,6 +255,13 @@ Result<Tuned> tune_model(const TuneSettings& settings, const Prepared& prepared,
   AlternativeOptions alternatives{.covers = false};
   if (settings.alternatives) {
     WHET_TRY(alternatives, settings.alternatives(prepared.place.target));
+  }
+  OwnTemplates templates;
+  if (!settings.templates.empty()) {
+    const Result<OwnTemplates> read = read_templates(settings.templates, prepared.tasks, prepared.place.target,
+                                                     settings.rounding.schedules(), settings.where.tell);
+    if (!read.ok()) return read.error().at("--templates");
+    templates = *read;
   }
   tuned.rates = is_remote(prepared) ? rates_there(settings, prepared, devices) : devices.front()->info().rates;
   for (const std::string& note : record_notes(prepared, file)) tell(settings.where.tell, note);
@@ -267,6 +278,9 @@ Result<Tuned> tune_model(const TuneSettings& settings, const Prepared& prepared,
   if (settings.alternatives && leaves_out && prepared.place.target.is_cpu())
     WHET_RETURN_IF_ERROR(end_earlier_plan(settings, prepared, alternatives, file));
   TuneOptions options = end.tasks();
+  options.own_sketches = templates.by_task();
+  options.uses = prepared.uses;
+  if (!prepared.networks.empty()) options.networks = {runs_of(settings), settings.objective};
   bool has_moved = false;
   WHET_TRY(tuned.progress,
            tune(prepared.chosen, prepared.place.target, measurer, file, options, [&](const TuneProgress& progress) {
@@ -282,7 +296,8 @@ Result<Tuned> tune_model(const TuneSettings& settings, const Prepared& prepared,
   tuned.units = measurer.units();
   find_limits(settings, prepared, devices, tuned);
   if (!settings.no_network && !tuned.progress.interrupted && !prepared.tasks.empty()) {
-    end.run(measurer, devices, file, tuned);
+    prepared.networks.empty() ? end.run(measurer, devices, file, tuned)
+                              : end_together(settings, prepared, measurer, devices, file, listener, tuned);
     tuned.progress.interrupted = interrupted(settings);
   }
   tuned.size = end.size();

@@ -25,9 +25,19 @@
 
 namespace whet {
 
+/// A model among several that are tuned together.
+struct ModelRuns {
+  ModelOptions model;
+  int runs = 1;  ///< how often it runs, to one run of the others
+};
+/// "a.onnx", or of several "a.onnx:3", which runs three times as often; what is a file of this name runs once.
+ModelRuns parse_runs(const std::string& text);
+
 /// The settings of a run of the tuner. `where` holds the interrupt callback and the sink for warnings.
 struct TuneSettings {
-  ModelOptions model;
+  ModelOptions model;            ///< of several the first
+  std::vector<ModelRuns> together;  ///< all models that share tasks and time, two or more; empty: there is one
+  Objective objective = Objective::sum;  ///< of several
   MeasuringOptions where;
   std::string records;  ///< the file to append to
   int trials = 0, round = 32, early_stop = 0;
@@ -37,6 +47,7 @@ struct TuneSettings {
   int repeat = 0, number = 0;                   ///< repeat > 0: the classic way to measure
   double min_repeat_ms = 0;
   std::string strategy = "evolutionary", scheduler = "gradient", cache = "network";
+  std::string templates;  ///< a file of the user's own (docs/formats/serve.md); "": none
   std::string only;       ///< numbers of the tasks to tune, "0,2-5"; "": all
   bool has_page = false;  ///< a listener writes one at the end, for which time is needed
   bool per_task = false, no_seeds = false, no_network = false, no_pin = false;
@@ -60,6 +71,10 @@ struct Prepared {
   std::vector<Task> chosen;  ///< those that are tuned
   std::vector<int> ids;      ///< their numbers
   std::string where;         ///< the remote devices; "" for this machine
+  std::string name;          ///< of the model, for people: of several "a + 3 b"
+  /// Several models, each with its tasks. Then the tasks above are those of all, each once, and `fused` is the model that touches most.
+  std::vector<Prepared> networks = {};
+  std::vector<std::vector<double>> uses = {};  ///< how often one run of each of them runs each task: [task][network]
   /// What is known of other networks.
   std::shared_ptr<const RecordBase> base = std::make_shared<const RecordBase>();
 };
@@ -85,6 +100,7 @@ std::vector<std::string> record_notes(const Prepared&, const RecordFile&);
 struct Tuned {
   TuneProgress progress;
   NetworkTruth truth;
+  std::vector<NetworkTruth> truths;  ///< in place of `truth`, of several models
   std::optional<PlanSearch> plans;  ///< nothing where layouts were not searched
   MachineRates rates;
   std::vector<std::vector<Limit>> limits;  ///< one list a task

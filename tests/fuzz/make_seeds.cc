@@ -350,6 +350,11 @@ constexpr const char* kRequests[] = {
     R"({"do": "steps", "task": 0, "candidates": [{"steps": "split l1 8 guard;vectorize l3"}]})",
     R"({"id": "x", "do": "measure", "task": 0, "end_early": true, "candidates": [{"steps": "parallel l0", "sketch": "mine", "choices": {"oc": [8, 2]}}]})",
     R"({"do": "best", "task": 0})",
+    R"({"do": "template", "task": 0, "name": "own", "alone": true, "decisions": [{"name": "j", "extent": 32, "options": [[8, 4], [4, 8]]}, {"name": "unroll", "options": [0, 1]}], "rows": [[[8, 4], 0, "split l1 4 guard;vectorize l4"], [[4, 8], 1, "vectorize l2"]]})",
+    R"({"id": 3, "do": "tune", "task": [0], "trials": 4, "round": 2, "strategy": "descent", "early_stop": 3, "no_seeds": true})",
+    R"({"do": "tune", "seconds": 0.01, "strategy": "random"})",
+    R"({"do": "compile", "output": "x.so"})",
+    R"({"do": "features", "task": 0, "candidates": [{"steps": "split l1 8 guard;vectorize l4"}]})",
 };
 
 }  // namespace

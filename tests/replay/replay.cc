@@ -36,6 +36,7 @@ SearchSpace search_space(const DesignSpace& space) {
   s.mutate = [&](const Candidate& c, Rng& rng) { return space.mutate(c, rng); };
   s.crossover = [&](const Candidate& a, const Candidate& b, Rng& rng) { return space.crossover(a, b, rng); };
   s.neighbours = [&](const Candidate& c) { return space.neighbours(c); };
+  s.shift = [&](const Candidate& c, const std::map<std::string, int>& moves) { return space.shift(c, moves); };
   s.at = [&](std::int64_t number) { return space.at(number); };
   s.grid_size = space.grid_size();
   s.count = static_cast<double>(space.count());
