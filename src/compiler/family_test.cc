@@ -190,6 +190,19 @@ TEST_F(CompileFamily, HasTheWeightsOfOneSizeWhereOneVariantServesAll) {
   EXPECT_LE(all->arena_bytes, largest->arena_bytes + 4096);
 }
 
+/// Windows of 3 by 2 end inside the picture at odd widths, as networks of pictures have them.
+TEST_F(CompileFamily, RunsPoolsWithoutPadding) {
+  const Build build = [](const SizeValues& at) -> Result<Graph> {
+    ModelBuilder b(9);
+    const PoolOperator pool{PoolKind::max, {3, 3}, {2, 2}, {1, 1}, {0, 0}, {0, 0}};
+    b.graph.outputs = {b.node(pool, {b.relu(b.input("x", {1, 8, 15, at[0]}))})};
+    return b.graph;
+  };
+  const Result<CompileReport> report = compile({{"x.3", 15, 79, 16}}, build);
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  expect_right(build, {{15}, {31}, {47}, {63}, {79}});
+}
+
 /// Random networks at their ends and some sizes between. What cannot be a range is refused with a sentence.
 TEST_F(CompileFamily, RunsRandomNetworks) {
   int compiled = 0;
@@ -199,7 +212,7 @@ TEST_F(CompileFamily, RunsRandomNetworks) {
     const Build build = [&](const SizeValues& at) {
       return testing::random_sized_graph(seed, {at[0], testing::kLeastSize + 3});
     };
-    const Result<CompileReport> report = compile({{"n", testing::kLeastSize, testing::kLeastSize + 24}}, build);
+    const Result<CompileReport> report = compile({{"x.2", testing::kLeastSize, testing::kLeastSize + 24}}, build);
     if (!report.ok()) {
       EXPECT_FALSE(report.error().message.empty());
       continue;
