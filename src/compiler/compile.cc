@@ -123,8 +123,15 @@ bool is_size(const AssembledModel& variant, std::size_t i, std::size_t d, std::s
   return false;
 }
 
-/// The input and dimension of a size: the first of `dimensions` that the model has. Where none are given, those that its name says, else
-/// the first whose extent is its value everywhere.
+/// The dimension that is called so: "x.0" of input "x". None: it is no name of a dimension.
+InputDimensions dimension_named(const std::string& name, const std::vector<ModelPlan::Tensor>& inputs) {
+  for (const ModelPlan::Tensor& input : inputs)
+    for (std::size_t d = 0; d < input.shape.size(); ++d)
+      if (name == input.name + "." + std::to_string(d)) return {{input.name, d}};
+  return {};
+}
+
+/// The input and dimension of a size: the first of `dimensions` that the model has.
 Status place_size(ModelSize& size, std::size_t k, const VariantSizes& at, const std::vector<AssembledModel>& variants,
                   const InputDimensions& dimensions) {
   const std::vector<ModelPlan::Tensor>& inputs = variants.front().plan.inputs;
@@ -151,18 +158,10 @@ Status place_size(ModelSize& size, std::size_t k, const VariantSizes& at, const 
     size.input = static_cast<std::uint32_t>(i), size.dimension = static_cast<std::uint32_t>(d);
     return ok_status();
   }
-  if (!dimensions.empty())
-    return Error{"size " + size.name + " is a dimension of input \"" + dimensions.front().first +
-                 "\", which the model does not have; expected one of an input that no given value replaces"};
-  for (const bool by_name : {true, false})
-    for (std::size_t i = 0; i < inputs.size(); ++i)
-      for (std::size_t d = 0; d < inputs[i].shape.size(); ++d) {
-        if (by_name && size.name != inputs[i].name + "." + std::to_string(d)) continue;
-        if (!has_its_value(i, d)) continue;
-        size.input = static_cast<std::uint32_t>(i), size.dimension = static_cast<std::uint32_t>(d);
-        return ok_status();
-      }
-  return Error{"size " + size.name + ": no dimension of an input of the model has its value"};
+  if (dimensions.empty())
+    return Error{"size " + size.name + " is no dimension of an input; expected a name like x.0, or whose size it is"};
+  return Error{"size " + size.name + " is a dimension of input \"" + dimensions.front().first +
+               "\", which the model does not have; expected one of an input that no given value replaces"};
 }
 
 /// Tells a group from those with other constants, by the largest; nothing where it has none.
@@ -217,8 +216,9 @@ class LibraryMaker {
                    ErrorKind::unsupported};
     WHET_RETURN_IF_ERROR(check_alike(sizes, at_, library_.variants));
     for (std::size_t k = 0; k < sizes.size(); ++k)
-      WHET_RETURN_IF_ERROR(place_size(library_.sizes[k], k, at_, library_.variants,
-                                      dimensions.empty() ? InputDimensions() : dimensions[k]));
+      WHET_RETURN_IF_ERROR(place_size(
+          library_.sizes[k], k, at_, library_.variants,
+          dimensions.empty() ? dimension_named(sizes[k].name, library_.variants.front().plan.inputs) : dimensions[k]));
     if (options_.made_weights) library_.weights.make_up();
     describe_tasks();
     for (AssembledModel& variant : library_.variants) describe(variant.plan);

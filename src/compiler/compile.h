@@ -140,7 +140,7 @@ struct SizedNetwork {
   std::size_t usual = 0;         ///< the variant at which a session begins
   /// The network at the sizes of a variant (values_at). Called once each, from the last to the first.
   std::function<Result<FusedGraph>(std::size_t variant)> read;
-  /// One list a size: the dimensions that are it. Empty: that of its name ("x.0"), else the first one whose extent is its value everywhere.
+  /// One list a size: the dimensions that are it. Empty: sizes have the names of dimensions ("x.0").
   std::vector<InputDimensions> dimensions = {};
 };
 
