@@ -21,6 +21,7 @@
 #include "tensor_files/file.h"
 #include "workflow/events.h"
 #include "workflow/opened.h"
+#include "workflow/sizes.h"
 #include "workflow/tune_json.h"
 
 namespace whet {
@@ -295,6 +296,23 @@ Result<int> compile_quickly(CompileCommand& command) {
   return compile(command, quick.place, of_network(command, quick.place, quick.fused), events ? &*events : nullptr);
 }
 
+/// A library is for all sizes that the file bounds, where its target has kernels for them and the user says nothing.
+void take_bounds(CompileCommand& command, const Target& target, const InputFiles& files) {
+  const Result<std::vector<OpenSize>> bounded = bounded_sizes(command.model, files);
+  if (!bounded.ok() || bounded->empty()) return;  // what cannot be read has its sentence later
+  std::string ranges, one;
+  for (const OpenSize& size : *bounded) {
+    ranges += (ranges.empty() ? "" : ", ") + example_of(size);
+    one += fmt::format(" --sizes {}={}", size.name(), size.usual.value_or(*size.most));
+    if (target.is_cpu()) command.model.sizes.push_back(example_of(size));
+  }
+  tell(command.records.tell,
+       target.is_cpu()
+           ? fmt::format("The library is for all sizes that the file allows, {}; for one:{}", ranges, one)
+           : fmt::format("The file allows {}; {} has no sized kernels, and the library is for one size", ranges,
+                         target.kind()));
+}
+
 Result<int> run(CompileCommand& command) {
   if (command.quick > 0) return compile_quickly(command);
   WHET_RETURN_IF_ERROR(refuse_given(command.given, {"--device", "--fleet"}, "compile", "is for --quick"));
@@ -303,6 +321,7 @@ Result<int> run(CompileCommand& command) {
   if (!place->note.empty()) fmt::print(stderr, "{}\n", place->note);
   WHET_RETURN_IF_ERROR(check_gpu_options(command, place->target));
   WHET_TRY(const InputFiles files, read_named_inputs(command.model));
+  if (command.model.sizes.empty()) take_bounds(command, place->target, files);
   std::optional<FusedGraph> fused;
   Make make = [&](const CompileOptions& compiling) {
     return compile_sizes_with_records(command.model, files, command.records, place->target, command.output, compiling);

@@ -135,9 +135,22 @@ std::optional<OpenSize> fixed_size(const std::vector<FileInput>& inputs, const s
   return size;
 }
 
+/// The inputs whose shapes are given: by --shape, or by a value that decides others.
+Result<std::set<std::string>> bound_inputs(const ModelOptions& options, const InputFiles& files) {
+  WHET_TRY(const auto shapes, parse_shapes(options.shapes));
+  std::set<std::string> bound;
+  for (const auto& [name, shape] : shapes) bound.insert(name);
+  for (const auto& [name, value] : files.named) bound.insert(name);
+  return bound;
+}
+bool is_bound(const OpenSize& size, const std::set<std::string>& bound) {
+  return std::any_of(size.dimensions.begin(), size.dimensions.end(),
+                     [&](const auto& dimension) { return bound.contains(dimension.first); });
+}
+
 /// Which sizes the family has: those that are asked for, then those that the file bounds.
-Result<std::vector<NamedSize>> chosen_sizes(const ModelOptions& options, const std::vector<WantedSize>& wanted,
-                                            const std::vector<OpenSize>& open) {
+Result<std::vector<NamedSize>> chosen_sizes(const ModelOptions& options, const InputFiles& files,
+                                            const std::vector<WantedSize>& wanted, const std::vector<OpenSize>& open) {
   std::vector<NamedSize> chosen;
   std::set<const OpenSize*> known;
   for (const WantedSize& size : wanted) {
@@ -151,18 +164,14 @@ Result<std::vector<NamedSize>> chosen_sizes(const ModelOptions& options, const s
     WHET_RETURN_IF_ERROR(check_bounds(*found, size));
     chosen.push_back({*found, size});
   }
-  WHET_TRY(const auto shapes, parse_shapes(options.shapes));
-  const auto is_bound = [&](const OpenSize& size) {
-    return std::any_of(size.dimensions.begin(), size.dimensions.end(),
-                       [&](const auto& dimension) { return shapes.contains(dimension.first); });
-  };
+  WHET_TRY(const std::set<std::string> bound, bound_inputs(options, files));
   for (const NamedSize& size : chosen)
-    if (is_bound(size.open))
-      return Error{fmt::format("--sizes {} and --shape {} are of one dimension; give one of them", size.wanted.name,
-                               size.open.dimensions.front().first),
+    if (is_bound(size.open, bound))
+      return Error{fmt::format("--sizes {} and --shape or --input {} are of one dimension; give one of them",
+                               size.wanted.name, size.open.dimensions.front().first),
                    ErrorKind::wrong_use};
   for (const OpenSize& size : open)
-    if (const auto range = size.range(); range && !known.contains(&size) && !is_bound(size))
+    if (const auto range = size.range(); range && !known.contains(&size) && !is_bound(size, bound))
       chosen.push_back({size, {size.name(), *range, {}}});
   return chosen;
 }
@@ -178,6 +187,7 @@ Error no_sizes(const ModelOptions& options, const std::vector<OpenSize>& open) {
 /// The model's options at values of the sizes: the shapes of all inputs that have one.
 class AtSizes {
  public:
+  /// `inputs`: without those whose shapes are given.
   AtSizes(const ModelOptions& options, std::vector<FileInput> inputs, std::vector<NamedSize> sizes)
       : options_(options), inputs_(std::move(inputs)), sizes_(std::move(sizes)) {}
 
@@ -218,11 +228,11 @@ class AtSizes {
         extent = values[k];
         sized = true;
       }
-      if (!extent) extent = dimension.usual ? dimension.usual : d == 0 ? std::optional<std::int64_t>(1) : std::nullopt;
+      if (!extent) extent = dimension.usual;
       if (!extent)
-        return Error{fmt::format("{0}.{1} is open too; give it a range or a value: --sizes {0}.{1}=1..512 or --sizes "
-                                 "{0}.{1}=224",
-                                 input.name, d),
+        return Error{fmt::format("{0}.{1} is open too; give it a range or a value: --sizes {0}.{1}={2} or --sizes "
+                                 "{0}.{1}={3}",
+                                 input.name, d, d == 0 ? "1..32" : "1..512", d == 0 ? 1 : 224),
                      ErrorKind::wrong_use};
       text += (d > 0 ? "x" : "") + std::to_string(*extent);
     }
@@ -388,6 +398,15 @@ Result<std::vector<OpenSize>> open_sizes(const ModelOptions& options) {
   return sizes;
 }
 
+Result<std::vector<OpenSize>> bounded_sizes(const ModelOptions& options, const InputFiles& files) {
+  if (!options.model.ends_with(".pt2")) return std::vector<OpenSize>();  // other files have no bounds
+  WHET_TRY(const std::vector<OpenSize> open, open_sizes(options));
+  WHET_TRY(std::vector<NamedSize> chosen, chosen_sizes(options, files, {}, open));
+  std::vector<OpenSize> sizes;
+  for (NamedSize& size : chosen) sizes.push_back(std::move(size.open));
+  return sizes;
+}
+
 Result<SizedModel> sized_model(const ModelOptions& options, const InputFiles& files) {
   ImportOptions import;
   import.entry = options.entry;
@@ -397,8 +416,10 @@ Result<SizedModel> sized_model(const ModelOptions& options, const InputFiles& fi
   for (const WantedSize& size : asked)
     if (find(open, size.name) == nullptr && !options.is_built_in())
       if (auto fixed = fixed_size(inputs, size.name)) open.push_back(std::move(*fixed));
-  WHET_TRY(const std::vector<NamedSize> chosen, chosen_sizes(options, asked, open));
+  WHET_TRY(const std::vector<NamedSize> chosen, chosen_sizes(options, files, asked, open));
   if (chosen.empty()) return no_sizes(options, open);
+  WHET_TRY(const std::set<std::string> bound, bound_inputs(options, files));
+  std::erase_if(inputs, [&](const FileInput& input) { return bound.contains(input.name); });
   SizedModel sized;
   SizeValues largest;
   for (const NamedSize& size : chosen) {
