@@ -57,6 +57,7 @@ std::string name_of(TaskReport::Source source) {
 /// What a task runs on, and why.
 std::string source_text(const TaskReport& task) {
   std::vector<std::string> why;
+  if (!task.at.empty()) why.push_back(fmt::format("of {}", fmt::join(task.at, "x")));
   if (!task.note.empty()) why.push_back(task.note);
   if (task.transfer && task.source == TaskReport::Source::transferred)
     why.push_back(fmt::format("{}, distance {:.1f}; {:.2f} times as fast as the default schedule there",
@@ -191,6 +192,7 @@ Json to_json(const CompileCommand& command, const CompileReport& report, const T
   for (const TaskReport& task : report.tasks) {
     Json row = Json::object();
     row.set("name", task.name).set("weight", task.weight).set("source", name_of(task.source)).set("note", task.note);
+    if (!task.at.empty()) row.set("at", Json::array_of(task.at));
     if (task.transfer) row.set("transfer", to_json(*task.transfer));
     row.set("precision", std::string(name_of(task.precision)));
     row.set("predicted_ms", task.predicted_seconds * 1e3).set("object_bytes", task.object_bytes);
@@ -313,8 +315,19 @@ void take_bounds(CompileCommand& command, const Target& target, const InputFiles
                          target.kind()));
 }
 
+/// Sizes that count for nothing here.
+Status check_tuning_sizes(const CompileCommand& command) {
+  const Result<std::vector<WantedSize>> sizes = parse_sizes(command.model.sizes);
+  if (!sizes.ok() || (command.quick == 0 && has_ranges(*sizes) && !command.records.file.empty())) return ok_status();
+  return refuse_given(command.given, {"--tuning-sizes", "--lengths"}, "compile",
+                      "counts only for --sizes of a range with --records");
+}
+
 Result<int> run(CompileCommand& command) {
-  if (command.quick > 0) return compile_quickly(command);
+  if (command.quick > 0) {
+    WHET_RETURN_IF_ERROR(check_tuning_sizes(command));
+    return compile_quickly(command);
+  }
   WHET_RETURN_IF_ERROR(refuse_given(command.given, {"--device", "--fleet"}, "compile", "is for --quick"));
   const Result<TargetOnCores> place = choose_target(command.place);
   if (!place.ok()) return wrong_use(place.error());
@@ -322,6 +335,7 @@ Result<int> run(CompileCommand& command) {
   WHET_RETURN_IF_ERROR(check_gpu_options(command, place->target));
   WHET_TRY(const InputFiles files, read_named_inputs(command.model));
   if (command.model.sizes.empty()) take_bounds(command, place->target, files);
+  WHET_RETURN_IF_ERROR(check_tuning_sizes(command));
   std::optional<FusedGraph> fused;
   Make make = [&](const CompileOptions& compiling) {
     return compile_sizes_with_records(command.model, files, command.records, place->target, command.output, compiling);
@@ -342,6 +356,7 @@ CommandAction make_compile(Arguments& arguments) {
   add_options(arguments, command->model);
   arguments.add("--input", command->model.inputs, "name=x.npy: the value of an input that decides shapes");
   add_sizes(arguments, command->model);
+  add_tuning_sizes(arguments, command->records.tuning_sizes);
   add_options(arguments, command->place);
   add_options(arguments, command->records);
   arguments.flag(

@@ -29,6 +29,7 @@ struct RecordedSchedule {
   std::string reason;                 ///< what differs from what was asked for; "" for a record of exactly this target
   ProcessorPlacement placement = {};  ///< in which it was measured
   Candidate candidate = {};           ///< whose schedule it is; no sketch where that is not known
+  SizeValues at = {};                 ///< of a task with sizes: those at which it was measured
 };
 
 /// What similar tasks, which were measured, say of one that was not.
@@ -50,6 +51,8 @@ struct ScheduleSource {
   std::string base = {};  ///< what `transferred` knows tasks from; the library names it
   /// Other exact records of a task that took at most 3% longer than the recorded one, the fastest first. May be empty.
   std::function<std::vector<RecordedSchedule>(const Task&)> close = {};
+  /// Of a task with sizes, as its DAG has them: what was measured at some of these, the best for all of them first. May be empty.
+  std::function<std::vector<RecordedSchedule>(const Task&)> ranged = {};
   /// The space of the schedules. Empty: a schedule of one size is not fitted to another.
   std::function<DesignSpace(const ComputeDag&)> space = {};
 };
@@ -74,6 +77,7 @@ struct TaskReport {
   TaskLabel label = {};
   int weight = 0;
   Source source = Source::default_schedule;
+  SizeValues at = {};  ///< of a range: the task's sizes at which its schedule was measured; empty: its largest ones, or none
   std::string note;  ///< why it is not an exact record; "" where it is, or where there is none
   std::optional<TransferredSchedule> transfer;  ///< what was good for similar tasks, where that was asked
   Precision precision = Precision::f32;  ///< of its products' operands, of f16 tensors too; f32 where any stay so
@@ -152,8 +156,8 @@ Result<CompileReport> compile_sizes(const SizedNetwork&, const ScheduleSource&, 
                                     const std::string& output, const CompileOptions& = {});
 
 /// Compiles a network for all sizes of ranges into one library: each variant of the family becomes a plan, whose kernels take their
-/// sizes when they run. Schedules are those of each task at the variant's largest sizes, made for all (schedule/steps_for_sizes.h). Weights
-/// are in it once where variants read them alike. A session begins at the least sizes.
+/// sizes when they run. Schedules are those that are best for all of a task's sizes (ScheduleSource::ranged), else those of the task at the
+/// variant's largest sizes, made for all (schedule/steps_for_sizes.h). Weights are in it once where variants read them alike. A session begins at the least sizes.
 ///   family      read without concatenations in place (FamilyOptions::in_place)
 ///   sizes       those of the family, as users have them: ranges, or the values that are listed
 ///   dimensions  as SizedNetwork has them

@@ -17,6 +17,7 @@
 #include "records/record_file.h"
 #include "whet/model.h"
 #include "workflow/kernels_text.h"
+#include "workflow/range_choice.h"
 #include "workflow/remote.h"
 #include "workflow/sizes.h"
 #include "workflow/transferring.h"
@@ -264,9 +265,16 @@ Result<CompileReport> compile_ranges(const SizedModel& model, const std::vector<
   if (!records.file.empty()) {
     WHET_TRY(known, records_of(family.variants.back().fused, records, target));
   }
-  Result<CompileReport> report =
-      compile_family(family, sizes, best_known(&known.records, *base, target, records.rounding.schedules()), target,
-                     output, compiling, model.dimensions);
+  const SpaceOptions schedules = records.rounding.schedules();
+  ScheduleSource source = best_known(&known.records, *base, target, schedules);
+  RangeChoice choice;
+  if (!records.file.empty()) {
+    WHET_TRY(choice, choose_for_ranges(family, model.sizes, records.tuning_sizes, known.records, target, schedules));
+    source.ranged = ranged_by(family, choice);
+    if (!choice.at.empty())
+      tell(records.tell, "Schedules are chosen for " + requests_text(model.sizes, choice.at));
+  }
+  Result<CompileReport> report = compile_family(family, sizes, source, target, output, compiling, model.dimensions);
   if (!report.ok() && report.error().kind == ErrorKind::unsupported)
     return with_lists({report.error().message + "; name the sizes:", ErrorKind::unsupported}, model.sizes);
   if (report.ok()) report->total_seconds += reading;

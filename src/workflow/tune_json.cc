@@ -178,6 +178,12 @@ Json to_json(const PlanSearch& search) {
       .set("tried", tried);
 }
 
+Json values_json(const std::vector<std::string>& names, const SizeValues& values) {
+  Json out = Json::object();
+  for (std::size_t k = 0; k < names.size(); ++k) out.set(names[k], values[k]);
+  return out;
+}
+
 Json to_json(const Tuned& tuned, const std::string& records) {
   const TuneProgress& progress = tuned.progress;
   Json tasks = Json::array();
@@ -190,7 +196,16 @@ Json to_json(const Tuned& tuned, const std::string& records) {
   for (const FailureGroup& group : progress.failures)
     failures.add(
         Json::object().set("error", name_of(group.code)).set("count", group.count).set("message", group.message));
+  Json sizes = Json::array();
+  for (const TunedSize& each : tuned.sizes)
+    sizes.add(Json::object()
+                  .set("sizes", values_json(tuned.size_names, each.size.at))
+                  .set("requests", each.size.requests)
+                  .set("tasks", each.sums.tasks)
+                  .set("default_ms", ms(each.sums.default_seconds))
+                  .set("tuned_ms", ms(each.sums.best_seconds)));
   Json out = Json::object();
+  if (!tuned.sizes.empty()) out.set("sizes", std::move(sizes));
   out.set("records", records).set("trials", progress.trials).set("seconds", progress.seconds);
   out.set("interrupted", progress.interrupted).set("default_ms", ms(progress.default_network_seconds()));
   return out.set("tuned_ms", ms(progress.network_seconds()))

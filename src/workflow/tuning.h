@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "alternatives/alternatives.h"
@@ -22,12 +23,14 @@
 #include "workflow/options.h"
 #include "workflow/rounding.h"
 #include "workflow/time_budget.h"
+#include "workflow/tuning_sizes.h"
 
 namespace whet {
 
 /// The settings of a run of the tuner. `where` holds the interrupt callback and the sink for warnings.
 struct TuneSettings {
   ModelOptions model;
+  TuningSizeOptions tuning_sizes;  ///< of a model with sizes
   MeasuringOptions where;
   std::string records;  ///< the file to append to
   int trials = 0, round = 32, early_stop = 0;
@@ -46,14 +49,24 @@ struct TuneSettings {
   std::function<Result<AlternativeOptions>(const Target&)> alternatives;
 };
 
+/// A model at one of the sizes at which it is tuned.
+struct PreparedSize {
+  TuningSize size;
+  /// Numbers of its tasks, and how often an inference of this size runs each.
+  std::vector<std::pair<std::size_t, int>> tasks;
+};
+
 /// A model, cut into tasks for the devices that measure them.
 struct Prepared {
   TargetOnCores place;
   std::vector<DeviceName> devices;  ///< at least one
   bool emulated = false;            ///< its times mean nothing
   InputFiles files;
-  FusedGraph fused;
-  std::vector<Task> tasks;   ///< of the whole network
+  FusedGraph fused;         ///< of several sizes the network at the largest
+  std::vector<Task> tasks;  ///< of the whole network; of several sizes those of all, as often as all requests together run each
+  std::vector<WantedSize> sizes;  ///< of a model that is tuned for several
+  std::vector<PreparedSize> at;   ///< the same: ascending
+  std::int64_t footprint = 0;     ///< bytes that an inference touches, of several sizes the largest (network_footprint)
   std::vector<Task> chosen;  ///< those that are tuned
   std::vector<int> ids;      ///< their numbers
   std::string where;         ///< the remote devices; "" for this machine
@@ -78,9 +91,17 @@ Result<RecordFile> open_records(const TuneSettings&, const Prepared&, const Devi
 /// What is wrong or strange about it, a sentence each.
 std::vector<std::string> record_notes(const Prepared&, const RecordFile&);
 
+/// What became of a size: sums over its tasks that have both times, of one inference.
+struct TunedSize {
+  TuningSize size;
+  ComparedSums sums;
+};
+
 /// What became of a run.
 struct Tuned {
   TuneProgress progress;
+  std::vector<std::string> size_names;  ///< of a model that was tuned for several sizes
+  std::vector<TunedSize> sizes;         ///< those
   NetworkTruth truth;
   std::optional<PlanSearch> plans;  ///< nothing where layouts were not searched
   MachineRates rates;
