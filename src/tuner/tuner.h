@@ -42,6 +42,8 @@ struct TuneOptions {
   /// What was best for similar tasks of other networks: tried first, for all tasks (tuner/quick_round.h), and the seeds of the search.
   /// Null: as if it were empty.
   const RecordBase* base = nullptr;
+  /// The tasks are those of one network at several sizes: what becomes best of one is tried at all others of its structure.
+  bool several_sizes = false;
   bool quick_round = true;            ///< false: no round of short bursts; what the base knows only seeds the search
   bool quick_only = false;            ///< the quick round and nothing else
   bool finals_only = false;           ///< compare the fastest of each task again, and nothing else

@@ -122,6 +122,7 @@ TuneOptions RunEnd::tasks() const {
   TuneOptions options = tune_options(settings_);
   options.base = prepared_.base.get();
   options.ids = prepared_.ids;
+  options.several_sizes = !prepared_.at.empty();
   options.trials = main_trials(settings_, share_);
   if (settings_.trials == 0 && !settings_.time.limited())
     options.trials = kDefaultTrialsPerTask * std::ssize(prepared_.ids);
