@@ -25,7 +25,7 @@ class PackedConstants;
 /// A schedule that a measurement speaks for.
 struct RecordedSchedule {
   std::string steps;                  ///< text of schedule/steps.h
-  double seconds = 0;                 ///< measured; 0 where it says nothing about this target
+  double seconds = 0;                 ///< measured; 0 where it says nothing about this target; of a range those expected
   std::string reason;                 ///< what differs from what was asked for; "" for a record of exactly this target
   ProcessorPlacement placement = {};  ///< in which it was measured
   Candidate candidate = {};           ///< whose schedule it is; no sketch where that is not known

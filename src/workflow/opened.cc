@@ -236,20 +236,11 @@ Result<std::vector<ModelSize>> model_sizes(const std::vector<WantedSize>& wanted
       ErrorKind::wrong_use};
 }
 
-/// With what a user types where a range is no way.
-Error with_lists(Error error, const std::vector<WantedSize>& sizes) {
-  for (const WantedSize& size : sizes)
-    if (size.listed.empty()) error.message += " --sizes '" + listed_instead(size) + "'";
-  return error;
-}
-
 /// By kernels that take their sizes when they run.
 Result<CompileReport> compile_ranges(const SizedModel& model, const std::vector<ModelSize>& sizes,
                                      const InputFiles& files, const RecordOptions& records, const Target& target,
                                      const std::string& output, const CompileOptions& compiling) {
-  if (!target.is_cpu())
-    return with_lists({fmt::format("{} has no sized kernels; name the sizes:", target.kind()), ErrorKind::wrong_use},
-                      model.sizes);
+  WHET_RETURN_IF_ERROR(check_ranges(model.sizes, target));
   const std::shared_ptr<const RecordBase> base = choose_base(records.base, target, records.tell);
   const double begin = seconds_now();
   const ReadAtSizes read = [&](const SizeValues& values) -> Result<FusedGraph> {

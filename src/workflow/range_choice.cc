@@ -9,9 +9,6 @@
 namespace whet {
 namespace {
 
-/// A kernel that cannot be made for all sizes gives way to the next schedule; so many are tried.
-constexpr std::size_t kMostTried = 3;
-
 /// A task, and the variant that it is of.
 struct PlacedTask {
   const Variant* variant;
@@ -118,8 +115,7 @@ std::function<std::vector<RecordedSchedule>(const Task&)> ranged_by(const Family
         const Task& known = family.variants[v].tasks[t].task;
         if (known.key != task.key || known.within != task.within || !same_dag(known.dag, task.dag)) continue;
         for (const SizedSchedule& each : choice.tasks[v][t].schedules) {
-          if (recorded.size() == kMostTried) break;
-          recorded.push_back({each.steps, 0, "", {}, each.candidate, each.from});
+          recorded.push_back({each.steps, each.expected, "", {}, each.candidate, each.from});
         }
         return recorded;
       }

@@ -317,6 +317,17 @@ Status check_fixed(const NamedSize& size, std::size_t k, const AtSizes& model, S
                ErrorKind::invalid_input};
 }
 
+/// "n={1,2,4,8,16}": a list that may be given instead of a range.
+std::string listed_instead(const WantedSize& size) {
+  constexpr std::size_t kMost = 12;
+  WantedSize instead{size.name, size.range, {size.range.min}};
+  for (std::int64_t power = 1; power < size.range.max; power *= 2)
+    if (power > size.range.min && (power - size.range.min) % size.range.step == 0 && instead.listed.size() < kMost)
+      instead.listed.push_back(power);
+  if (size.range.max > size.range.min) instead.listed.push_back(size.range.max);
+  return size.name + "=" + to_text(instead);
+}
+
 }  // namespace
 
 std::string to_text(const WantedSize& size) {
@@ -436,14 +447,16 @@ Result<SizedModel> sized_model(const ModelOptions& options, const InputFiles& fi
   return sized;
 }
 
-std::string listed_instead(const WantedSize& size) {
-  constexpr std::size_t kMost = 12;
-  WantedSize instead{size.name, size.range, {size.range.min}};
-  for (std::int64_t power = 1; power < size.range.max; power *= 2)
-    if (power > size.range.min && (power - size.range.min) % size.range.step == 0 && instead.listed.size() < kMost)
-      instead.listed.push_back(power);
-  if (size.range.max > size.range.min) instead.listed.push_back(size.range.max);
-  return size.name + "=" + to_text(instead);
+Error with_lists(Error error, const std::vector<WantedSize>& sizes) {
+  for (const WantedSize& size : sizes)
+    if (size.listed.empty()) error.message += " --sizes '" + listed_instead(size) + "'";
+  return error;
+}
+
+Status check_ranges(const std::vector<WantedSize>& sizes, const Target& target) {
+  if (target.is_cpu() || !has_ranges(sizes)) return ok_status();
+  return with_lists({fmt::format("{} has no sized kernels; name the sizes:", target.kind()), ErrorKind::wrong_use},
+                    sizes);
 }
 
 bool has_ranges(const std::vector<WantedSize>& sizes) {

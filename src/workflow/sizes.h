@@ -11,6 +11,7 @@
 #include "import/file_model.h"
 #include "passes/optimize.h"
 #include "ranges/ranges.h"
+#include "target/target.h"
 #include "workflow/model.h"
 
 namespace whet {
@@ -61,8 +62,10 @@ struct SizedModel {
 /// The sizes that the options name, then those that the file bounds. Errors: those of load_family that concern names.
 Result<SizedModel> sized_model(const ModelOptions&, const InputFiles&);
 
-/// "n={1,2,4,8,16}": a list that may be given instead of a range.
-std::string listed_instead(const WantedSize&);
+/// The error with lists that may be given instead of ranges: " --sizes 'n={1,2,4,8,16}'".
+Error with_lists(Error, const std::vector<WantedSize>&);
+/// An error where a size is a range and the target has no kernels that take sizes.
+Status check_ranges(const std::vector<WantedSize>&, const Target&);
 /// Whether some size is a range.
 bool has_ranges(const std::vector<WantedSize>&);
 /// A model at all values of its sizes, as one library has it: variants of ranges for each choice of the values that are listed, without

@@ -104,6 +104,7 @@ std::size_t number_of(const Task& task, std::multimap<std::string, std::size_t>&
 /// are of the sizes that take most of their time.
 Status prepare_sizes(const TuneSettings& settings, const Target& target, Prepared& prepared) {
   WHET_TRY(const SizedModel model, sized_model(settings.model, prepared.files));
+  WHET_RETURN_IF_ERROR(check_ranges(model.sizes, target));
   WHET_TRY(const std::vector<TuningSize> sizes, tuning_sizes(model.sizes, settings.tuning_sizes));
   prepared.sizes = model.sizes;
   std::multimap<std::string, std::size_t> by_key;
@@ -164,7 +165,7 @@ Error of_option(Error error) {
 }
 
 /// The sums of each size, over those of its tasks that were tuned.
-std::vector<TunedSize> sizes_of(const Prepared& prepared, const TuneProgress& progress) {
+std::vector<TunedSize> tuned_sizes(const Prepared& prepared, const TuneProgress& progress) {
   std::vector<const TaskProgress*> by_number(prepared.tasks.size(), nullptr);
   for (std::size_t i = 0; i < progress.tasks.size(); ++i)
     by_number[static_cast<std::size_t>(prepared.ids[i])] = &progress.tasks[i];
@@ -331,7 +332,7 @@ Result<Tuned> tune_model(const TuneSettings& settings, const Prepared& prepared,
     tuned.progress.interrupted = interrupted(settings);
   }
   for (const WantedSize& size : prepared.sizes) tuned.size_names.push_back(size.name);
-  tuned.sizes = sizes_of(prepared, tuned.progress);
+  tuned.sizes = tuned_sizes(prepared, tuned.progress);
   tuned.size = end.size();
   if (!is_remote(prepared)) tuned.stolen = stolen.share();
   listener.finished(tuned);
