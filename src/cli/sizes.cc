@@ -33,7 +33,7 @@ Json to_json(const OpenSize& size) {
   Json dimensions = Json::array();
   for (const auto& [input, dimension] : size.dimensions) dimensions.add(input + "." + std::to_string(dimension));
   Json out = Json::object().set("name", size.name()).set("symbol", size.symbol).set("dimensions", dimensions);
-  out.set("least", size.least).set("most", size.most ? Json(*size.most) : Json());
+  out.set("least", size.least).set("most", size.most ? Json(*size.most) : Json()).set("step", size.step);
   return out.set("usual", size.usual ? Json(*size.usual) : Json());
 }
 

@@ -110,11 +110,14 @@ const OpenSize* find(const std::vector<OpenSize>& open, const std::string& name)
 /// The file's bounds may be narrowed, and not widened.
 Status check_bounds(const OpenSize& open, const WantedSize& wanted) {
   const SizeRange& range = wanted.range;
-  if (range.min >= open.least && range.max <= open.most.value_or(range.max)) return ok_status();
-  return Error{
-      fmt::format("--sizes {}={}: the file says that {} is {}", wanted.name, to_text(wanted), open.name(),
-                  open.most ? fmt::format("{}..{}", open.least, *open.most) : fmt::format("{} or more", open.least)),
-      ErrorKind::wrong_use};
+  const bool are_multiples = range.min % open.step == 0 && (range.min == range.max || range.step % open.step == 0);
+  if (are_multiples && range.min >= open.least && range.max <= open.most.value_or(range.max)) return ok_status();
+  const auto bounds = open.range();
+  return Error{fmt::format("--sizes {}={}: the file says that {} is {}", wanted.name, to_text(wanted), open.name(),
+                           bounds          ? to_text(*bounds)
+                           : are_multiples ? fmt::format("{} or more", open.least)
+                                           : fmt::format("a multiple of {}", open.step)),
+               ErrorKind::wrong_use};
 }
 
 /// The fixed dimension that is called so; of the first one also those of other inputs with the same extent.
@@ -369,14 +372,16 @@ std::string example_of(const OpenSize& size) {
   if (const auto range = size.range()) return size.name() + "=" + to_text(*range);
   if (size.name() == "image") return "image=64..256:32";
   const bool is_batch = size.dimensions.empty() || size.dimensions.front().second == 0;
-  return size.name() + (is_batch ? "=1..32" : "=1..512");
+  const std::int64_t low = size.step, high = is_batch ? 32 : 512;
+  return size.name() + "=" + to_text(SizeRange{"", low, std::max(low, high / low * low), low});
 }
 
 std::string OpenSize::name() const { return dimensions.empty() ? symbol : dimension_name(dimensions.front()); }
 
 std::optional<SizeRange> OpenSize::range() const {
-  if (!most || *most > kLargestSize || *most < least) return {};
-  return SizeRange{name(), least, *most, 1};
+  if (!most || *most > kLargestSize) return {};
+  const std::int64_t low = (least + step - 1) / step * step, high = *most / step * step;
+  return low >= 1 && low <= high ? std::optional(SizeRange{name(), low, high, step}) : std::nullopt;
 }
 
 std::vector<OpenSize> open_sizes(const std::vector<FileInput>& inputs) {
@@ -392,6 +397,7 @@ std::vector<OpenSize> open_sizes(const std::vector<FileInput>& inputs) {
       OpenSize& size = sizes[at];
       size.dimensions.emplace_back(input.name, d);
       size.least = std::max(size.least, dimension.least);
+      size.step = dimension.step;
       if (dimension.most) size.most = std::min(size.most.value_or(*dimension.most), *dimension.most);
     }
   }

@@ -36,6 +36,7 @@ struct OpenSize {
   std::optional<std::int64_t> most;   ///< none: the file has no bound
   std::optional<std::int64_t> usual;  ///< where nothing binds it
   std::optional<std::int64_t> fixed;  ///< the extent in the file of a dimension that it does not leave open
+  std::int64_t step = 1;              ///< it is a multiple of this
 
   /// "ids.1"
   std::string name() const;
