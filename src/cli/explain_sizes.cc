@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "base/counted.h"
@@ -24,7 +25,7 @@ std::string own_sizes_text(const SizedTask& task) {
 }
 
 void print_variant(const Family& family, const Variant& variant, std::size_t number) {
-  fmt::print("\nVariant {}, {}: {} of {} change{}{}\n", number, boxes_text(family, variant), variant.changing,
+  fmt::print("\nVariant {}, {}: {} of {} change{}{}\n", number, boxes_text(family, variant.boxes), variant.changing,
              counted(variant.numbers, "number"), variant.forms.empty() ? "" : ", as ", forms_text(variant));
   Table table({{"Task"}, {"Name", false}, {"Weight"}, {"Its sizes", false}});
   for (std::size_t t = 0; t < variant.tasks.size(); ++t) {
@@ -58,16 +59,40 @@ std::string times_text(const TaskAcrossSizes& known, const SizedSchedule& schedu
   return text;
 }
 
-void print_choice(const Variant& variant, const std::vector<TaskAcrossSizes>& tasks) {
+/// The schedules of the kernels of a piece.
+void print_piece(const Variant& variant, const std::vector<TaskAcrossSizes>& tasks, const VariantPiece& piece) {
   Table table({{"Task"}, {"Schedules"}, {"Best of"}, {"Expected (ms)"}, {"Second (ms)"}, {"At each size (ms)", false}});
   for (std::size_t t = 0; t < variant.tasks.size(); ++t) {
-    const std::vector<SizedSchedule>& known = tasks[t].schedules;
-    if (known.empty()) continue;
-    table.add({std::to_string(t), std::to_string(known.size()), values_text(known[0].from),
-               milliseconds_if_any(known[0].expected), known.size() > 1 ? milliseconds_if_any(known[1].expected) : "–",
-               times_text(tasks[t], known[0])});
+    const std::vector<RecordedSchedule>& own = piece.schedules[t];
+    if (own.empty()) continue;
+    const auto known = std::ranges::find(tasks[t].schedules, own[0].steps, &SizedSchedule::steps);
+    table.add({std::to_string(t), std::to_string(own.size()), values_text(own[0].at),
+               milliseconds_if_any(own[0].seconds), own.size() > 1 ? milliseconds_if_any(own[1].seconds) : "–",
+               times_text(tasks[t], *known)});
   }
   print(table);
+}
+
+void print_choice(const Family& family, std::size_t v, const RangeChoice& choice) {
+  for (const VariantPiece& piece : choice.pieces[v]) {
+    fmt::print("Kernels at {}\n", boxes_text(family, piece.boxes));
+    print_piece(family.variants[v], choice.tasks[v], piece);
+  }
+}
+
+Json pieces_json(const Family& family, const std::vector<VariantPiece>& pieces) {
+  Json all = Json::array();
+  for (const VariantPiece& piece : pieces) {
+    Json kernels = Json::array();
+    for (std::size_t t = 0; t < piece.schedules.size(); ++t)
+      if (const std::vector<RecordedSchedule>& own = piece.schedules[t]; !own.empty())
+        kernels.add(Json::object()
+                        .set("task", static_cast<std::int64_t>(t))
+                        .set("best_of", Json::array_of(own[0].at))
+                        .set("expected_seconds", own[0].seconds));
+    all.add(Json::object().set("sizes", boxes_text(family, piece.boxes)).set("kernels", std::move(kernels)));
+  }
+  return all;
 }
 
 Json choice_json(const TaskAcrossSizes& known) {
@@ -114,7 +139,10 @@ Result<int> explain_sizes(const Question& question) {
         if (choice) row.set("choice", choice_json(choice->tasks[v][t]));
         tasks.add(std::move(row));
       }
-      variants.add(to_json(family, variant).set("tasks", tasks));
+      Json row = to_json(family, variant);
+      row.set("tasks", std::move(tasks));
+      if (choice) row.set("pieces", pieces_json(family, choice->pieces[v]));
+      variants.add(std::move(row));
     }
     return print(Json::object().set("points", family.points).set("checked", family.checked).set("variants", variants));
   }
@@ -125,7 +153,7 @@ Result<int> explain_sizes(const Question& question) {
                question.model.text(), question.records);
   for (std::size_t v = 0; v < family.variants.size(); ++v) {
     print_variant(family, family.variants[v], v + 1);
-    if (choice && !choice->at.empty()) print_choice(family.variants[v], choice->tasks[v]);
+    if (choice && !choice->at.empty()) print_choice(family, v, *choice);
   }
   return kDone;
 }

@@ -51,8 +51,6 @@ struct ScheduleSource {
   std::string base = {};  ///< what `transferred` knows tasks from; the library names it
   /// Other exact records of a task that took at most 3% longer than the recorded one, the fastest first. May be empty.
   std::function<std::vector<RecordedSchedule>(const Task&)> close = {};
-  /// Of a task with sizes, as its DAG has them: what was measured at some of these, the best for all of them first. May be empty.
-  std::function<std::vector<RecordedSchedule>(const Task&)> ranged = {};
   /// The space of the schedules. Empty: a schedule of one size is not fitted to another.
   std::function<DesignSpace(const ComputeDag&)> space = {};
 };
@@ -155,9 +153,20 @@ struct SizedNetwork {
 Result<CompileReport> compile_sizes(const SizedNetwork&, const ScheduleSource&, const Target&,
                                     const std::string& output, const CompileOptions& = {});
 
-/// Compiles a network for all sizes of ranges into one library: each variant of the family becomes a plan, whose kernels take their
-/// sizes when they run. Schedules are those that are best for all of a task's sizes (ScheduleSource::ranged), else those of the task at the
-/// variant's largest sizes, made for all (schedule/steps_for_sizes.h). Weights are in it once where variants read them alike. A session begins at the least sizes.
+/// Sizes of a variant at which its tasks have kernels of their own.
+struct VariantPiece {
+  std::vector<SizeBox> boxes;  ///< parts of the variant's
+  /// One list a task of the variant: what was measured at some of its sizes, the best for these first. Empty: there is none.
+  std::vector<std::vector<RecordedSchedule>> schedules = {};
+};
+/// One list a variant of a family, by their sizes: together they have all of its boxes.
+using FamilyPieces = std::vector<std::vector<VariantPiece>>;
+/// Each variant is one piece.
+FamilyPieces whole_variants(const Family&);
+
+/// Compiles a network for all sizes of ranges into one library: each piece of a variant of the family becomes a plan, whose kernels take
+/// their sizes when they run. Schedules are those of the piece, else those of the task at the variant's largest sizes, made for all sizes
+/// of the variant (schedule/steps_for_sizes.h). Weights are in it once where plans read them alike. A session begins at the least sizes.
 ///   family      read without concatenations in place (FamilyOptions::in_place)
 ///   sizes       those of the family, as users have them: ranges, or the values that are listed
 ///   dimensions  as SizedNetwork has them
@@ -165,6 +174,11 @@ Result<CompileReport> compile_sizes(const SizedNetwork&, const ScheduleSource&, 
 /// each size.
 Result<CompileReport> compile_family(const Family& family, const std::vector<ModelSize>& sizes, const ScheduleSource&,
                                      const Target&, const std::string& output, const CompileOptions& = {},
+                                     const std::vector<InputDimensions>& dimensions = {});
+/// The same with several pieces a variant.
+Result<CompileReport> compile_family(const Family& family, const FamilyPieces& pieces,
+                                     const std::vector<ModelSize>& sizes, const ScheduleSource&, const Target&,
+                                     const std::string& output, const CompileOptions& = {},
                                      const std::vector<InputDimensions>& dimensions = {});
 
 }  // namespace whet

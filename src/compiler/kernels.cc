@@ -33,7 +33,7 @@ Attempt attempt(const RecordedSchedule& recorded) {
 }
 
 /// Its records, or else what similar tasks run by; the default, and a schedule that always lowers.
-Attempts attempts(const Task& task, const std::vector<RecordedSchedule>& recorded, const ScheduleSource& source,
+Attempts attempts(const Task& task, const MeasuredSchedules& recorded, const ScheduleSource& source,
                   const Target& target) {
   Attempts attempts;
   std::vector<Attempt>& list = attempts.list;
@@ -49,20 +49,12 @@ Attempts attempts(const Task& task, const std::vector<RecordedSchedule>& recorde
   return attempts;
 }
 
-/// The best first: of a task with sizes what is best for all of them, then what is best at the largest.
-std::vector<RecordedSchedule> recorded_of(const Task& task, const Task& exact, const ScheduleSource& source) {
-  std::vector<RecordedSchedule> recorded;
-  if (is_sized(task.dag) && source.ranged) recorded = source.ranged(task);
-  if (source.recorded)
-    if (std::optional<RecordedSchedule> own = source.recorded(exact)) recorded.push_back(std::move(*own));
-  return recorded;
-}
-
-///   tasks  those at the sizes at which their DAGs are
-std::vector<Attempts> attempts_of(const std::vector<Task>& with_sizes, const std::vector<Task>& tasks,
+///   tasks     at the sizes at which their DAGs are
+///   recorded  what was measured at others; what was measured at these comes behind
+std::vector<Attempts> attempts_of(const std::vector<Task>& tasks, std::vector<MeasuredSchedules> recorded,
                                   const ScheduleSource& source, const Target& target, int jobs) {
-  std::vector<std::vector<RecordedSchedule>> recorded;
-  for (std::size_t t = 0; t < tasks.size(); ++t) recorded.push_back(recorded_of(with_sizes[t], tasks[t], source));
+  for (std::size_t t = 0; t < tasks.size() && source.recorded; ++t)
+    if (std::optional<RecordedSchedule> own = source.recorded(tasks[t])) recorded[t].push_back(std::move(*own));
   std::vector<Attempts> all(tasks.size());
   parallel_for(static_cast<int>(tasks.size()), jobs, [&](int i) {
     const std::size_t at = static_cast<std::size_t>(i);
@@ -131,13 +123,15 @@ Status compile_first(const Task& task, const std::vector<Attempt>& list, const s
 
 }  // namespace
 
-Result<std::vector<CompiledTask>> compile_tasks(const std::vector<Task>& tasks, const LibrarySoFar& library,
-                                                const ScheduleSource& source, const Target& target,
-                                                const CompileOptions& options, CompileReport& report) {
+Result<std::vector<CompiledTask>> compile_tasks(const std::vector<Task>& tasks,
+                                                const std::vector<MeasuredSchedules>& measured,
+                                                const LibrarySoFar& library, const ScheduleSource& source,
+                                                const Target& target, const CompileOptions& options,
+                                                CompileReport& report) {
   const int before = library.kernels;
   double begin = seconds_now();
   const std::vector<Task> exact = at_their_sizes(tasks);
-  std::vector<Attempts> choices = attempts_of(tasks, exact, source, target, options.jobs);
+  std::vector<Attempts> choices = attempts_of(exact, measured, source, target, options.jobs);
   share_constants(exact, library, source, target, options.jobs, choices);
   for (std::size_t t = 0; t < tasks.size(); ++t)  // at last as the DAG has it, which is right at all sizes
     if (is_sized(tasks[t].dag)) choices[t].list.push_back({Steps(), Source::default_schedule, 0, ""});

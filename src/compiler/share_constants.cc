@@ -168,7 +168,7 @@ Offer offer_for(const Task& task, const OtherSize& other, const LibrarySoFar& li
     return offer;
   }
   std::optional<Found> best = own.at.empty() ? finder.unpacked(own) : finder.measured(attempts);
-  if (source.space && other.kernel->report.source <= own.source)
+  if (source.space && own.at.empty() && other.kernel->report.source <= own.source)
     if (std::optional<Found> fitted = finder.fitted(); fitted && (!best || fitted->slowdown < best->slowdown))
       best = std::move(fitted);
   if (!best) return offer;

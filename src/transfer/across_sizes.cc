@@ -1,10 +1,12 @@
 #include "transfer/across_sizes.h"
 
 #include <algorithm>
-#include <map>
+#include <cmath>
 #include <optional>
 
+#include "base/arithmetic.h"
 #include "cost/features.h"
+#include "lower/lower.h"
 #include "schedule/steps_for_sizes.h"
 #include "trial/placement.h"
 
@@ -73,6 +75,13 @@ class Weighing {
     return tree.ok() ? analytic_seconds(*tree, target_) : 0;
   }
 
+  std::string packing(const ComputeDag& dag, const Steps& steps) const {
+    const Result<LoopTree> tree = replay(dag, steps);
+    if (!tree.ok()) return "";
+    const Result<Lowered> lowered = lower_until(*tree, target_, "generate");
+    return lowered.ok() ? to_text(lowered->packing) : "";
+  }
+
   const DesignSpace& space_of(Point& point) const {
     if (!point.space) point.space = make_space(point.dag, target_, options_);
     return *point.space;
@@ -84,7 +93,7 @@ class Weighing {
     if (!own.ok()) return;
     const Result<Steps> steps = steps_for_sizes(moved_to(dag_, points_[from].at), *own);
     if (!steps.ok()) return;  // no kernel of a range can run by it
-    SizedSchedule schedule{record.steps, record.candidate, points_[from].at, {}, {}};
+    SizedSchedule schedule{record.steps, record.candidate, packing(points_[from].dag, *own), points_[from].at, {}, {}};
     const double own_seconds = record.outcome.clock_seconds(), own_estimate = estimate(points_[from].dag, *own);
     for (Point& point : points_) {
       const std::optional<double> measured = point.seconds_of(schedule.steps);
@@ -125,6 +134,40 @@ class Weighing {
 std::vector<SizedSchedule> across_sizes(const ComputeDag& dag, const std::vector<SizedPoint>& points,
                                         const Records& records, const Target& target, const SpaceOptions& options) {
   return Weighing(dag, points, records, target, options).run();
+}
+
+std::vector<std::size_t> cut_points(const std::vector<ExpectedSeconds>& tasks, std::size_t points, std::size_t most,
+                                    double worth) {
+  // seconds[i][j]: of the points i .. j as one piece.
+  std::vector<std::vector<double>> seconds(points, std::vector<double>(points, 0));
+  for (const ExpectedSeconds& task : tasks)
+    for (std::size_t i = 0; i < points; ++i) {
+      std::vector<double> sums(task.size(), 0);
+      for (std::size_t j = i; j < points; ++j) {
+        for (std::size_t k = 0; k < task.size(); ++k) sums[k] += task[k][j];
+        seconds[i][j] += *std::ranges::min_element(sums);
+      }
+    }
+  // least[n][j]: of the points 0 .. j in n + 1 pieces, of which the last begins at begins[n][j].
+  const std::size_t pieces = std::min(most, points);
+  std::vector<std::vector<double>> least(pieces, std::vector<double>(points, kInfinity));
+  std::vector<std::vector<std::size_t>> begins(pieces, std::vector<std::size_t>(points, 0));
+  for (std::size_t j = 0; j < points; ++j) {
+    least[0][j] = seconds[0][j];
+    for (std::size_t n = 1; n < pieces; ++n)
+      for (std::size_t i = n; i <= j; ++i)
+        if (const double sum = least[n - 1][i - 1] + seconds[i][j]; sum < least[n][j])
+          least[n][j] = sum, begins[n][j] = i;
+  }
+  std::vector<std::size_t> cuts = {0};
+  std::size_t taken = 0;
+  for (std::size_t n = 1; n < pieces; ++n)
+    if (least[n].back() < least[taken].back() * std::pow(1 - worth, static_cast<double>(n - taken))) taken = n;
+  for (std::size_t n = taken, j = points; n > 0; --n) {
+    j = begins[n][j - 1];
+    cuts.insert(cuts.begin() + 1, j);
+  }
+  return cuts;
 }
 
 std::vector<bool> known_at(const ComputeDag& dag, const std::vector<SizeValues>& points, const Records& records,

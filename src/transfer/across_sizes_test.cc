@@ -110,6 +110,63 @@ TEST(AcrossSizes, AreEstimatedAtSizesThatNobodyTimed) {
   EXPECT_GT(found[0].seconds[1], found[0].seconds[0]);
 }
 
+/// The least seconds of all ways to cut points, and of all schedules in each piece.
+double least_by_trying(const std::vector<ExpectedSeconds>& tasks, std::size_t points, std::size_t from, std::size_t most) {
+  if (from == points) return 0;
+  if (most == 0) return kInfinity;
+  double least = kInfinity;
+  for (std::size_t end = from + 1; end <= points; ++end) {
+    double piece = 0;
+    for (const ExpectedSeconds& task : tasks) {
+      double best = kInfinity;
+      for (const std::vector<double>& schedule : task) {
+        double sum = 0;
+        for (std::size_t p = from; p < end; ++p) sum += schedule[p];
+        best = std::min(best, sum);
+      }
+      piece += best;
+    }
+    least = std::min(least, piece + least_by_trying(tasks, points, end, most - 1));
+  }
+  return least;
+}
+
+TEST(CutPoints, TakesTheLeastTimeOfAllCuts) {
+  Rng rng(11);
+  for (int round = 0; round < 200; ++round) {
+    const auto points = static_cast<std::size_t>(rng.between(1, 7));
+    std::vector<ExpectedSeconds> tasks(static_cast<std::size_t>(rng.between(1, 4)));
+    for (ExpectedSeconds& task : tasks) {
+      task.resize(static_cast<std::size_t>(rng.between(1, 4)), std::vector<double>(points));
+      for (std::vector<double>& schedule : task)
+        for (double& seconds : schedule) seconds = static_cast<double>(rng.between(1, 1000));
+    }
+    const std::vector<std::size_t> cuts = cut_points(tasks, points, 3, 0);
+    ASSERT_LE(cuts.size(), 3u);
+    ASSERT_EQ(cuts.front(), 0u);
+    ASSERT_TRUE(std::ranges::is_sorted(cuts));
+    double seconds = 0;
+    for (std::size_t k = 0; k < cuts.size(); ++k) {
+      const std::size_t end = k + 1 < cuts.size() ? cuts[k + 1] : points;
+      ASSERT_GT(end, cuts[k]);
+      std::vector<ExpectedSeconds> piece = tasks;
+      for (ExpectedSeconds& task : piece)
+        for (std::vector<double>& schedule : task) schedule = {schedule.begin() + std::ptrdiff_t(cuts[k]), schedule.begin() + std::ptrdiff_t(end)};
+      seconds += least_by_trying(piece, end - cuts[k], 0, 1);
+    }
+    EXPECT_DOUBLE_EQ(seconds, least_by_trying(tasks, points, 0, 3));
+  }
+}
+
+TEST(CutPoints, CutsWhereThatIsWorthIt) {
+  // One schedule is best of the small points, another one of the large ones.
+  const std::vector<ExpectedSeconds> tasks = {{{1, 1, 20, 20}, {2, 2, 10, 10}}};
+  EXPECT_EQ(cut_points(tasks, 4, 3, 0.03), (std::vector<std::size_t>{0, 2}));
+  EXPECT_EQ(cut_points(tasks, 4, 1, 0.03), (std::vector<std::size_t>{0}));
+  EXPECT_EQ(cut_points(tasks, 4, 3, 0.2), (std::vector<std::size_t>{0})) << "it saves 2 of 24";
+  EXPECT_EQ(cut_points({}, 3, 3, 0.03), (std::vector<std::size_t>{0}));
+}
+
 TEST(AcrossSizes, LeaveOutWhatNoRangeRunsBy) {
   Records records;
   add(records, 64, {{}, "split l99 4 guard"}, 1e-6);

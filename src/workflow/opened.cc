@@ -257,15 +257,12 @@ Result<CompileReport> compile_ranges(const SizedModel& model, const std::vector<
     WHET_TRY(known, records_of(family.variants.back().fused, records, target));
   }
   const SpaceOptions schedules = records.rounding.schedules();
-  ScheduleSource source = best_known(&known.records, *base, target, schedules);
-  RangeChoice choice;
-  if (!records.file.empty()) {
-    WHET_TRY(choice, choose_for_ranges(family, model.sizes, records.tuning_sizes, known.records, target, schedules));
-    source.ranged = ranged_by(family, choice);
-    if (!choice.at.empty())
-      tell(records.tell, "Schedules are chosen for " + requests_text(model.sizes, choice.at));
-  }
-  Result<CompileReport> report = compile_family(family, sizes, source, target, output, compiling, model.dimensions);
+  WHET_TRY(const RangeChoice choice,
+           choose_for_ranges(family, model.sizes, records.tuning_sizes, known.records, target, schedules));
+  if (!choice.at.empty()) tell(records.tell, "Schedules are chosen for " + requests_text(model.sizes, choice.at));
+  Result<CompileReport> report =
+      compile_family(family, choice.pieces, sizes, best_known(&known.records, *base, target, schedules), target, output,
+                     compiling, model.dimensions);
   if (!report.ok() && report.error().kind == ErrorKind::unsupported)
     return with_lists({report.error().message + "; name the sizes:", ErrorKind::unsupported}, model.sizes);
   if (report.ok()) report->total_seconds += reading;

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <vector>
 
 #include "base/result.h"
@@ -25,15 +24,15 @@ struct TaskAcrossSizes {
 struct RangeChoice {
   std::vector<TuningSize> at;  ///< the sizes that count, of the network; none: there are no records of any
   std::vector<std::vector<TaskAcrossSizes>> tasks;  ///< of each variant
+  /// Of each variant: where one size is a range, at most three pieces of it, each with kernels of its own where that saves 3% of the
+  /// expected seconds. They read the same weights: the kernels of a task pack its constants as the best one for all points does.
+  FamilyPieces pieces;
 };
 
-/// Chooses by expected seconds over the sizes that are listed, or, where none are, over those of which there are records. Requests are
-/// those of --lengths, or uniform in the logarithm of each size.
+/// Chooses by expected seconds over the sizes that are listed, or, where none are, over those of which there are records, eight at most.
+/// Requests are those of --lengths, or uniform in the logarithm of each size.
 /// Errors: of tuning_sizes.
 Result<RangeChoice> choose_for_ranges(const Family&, const std::vector<WantedSize>&, const TuningSizeOptions&,
                                       const Records&, const Target&, const SpaceOptions&);
-
-/// The same as ScheduleSource::ranged has it. Both live longer.
-std::function<std::vector<RecordedSchedule>(const Task&)> ranged_by(const Family&, const RangeChoice&);
 
 }  // namespace whet
