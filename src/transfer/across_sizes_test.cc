@@ -30,7 +30,7 @@ struct Schedule {
 std::vector<Schedule> schedules_of(std::int64_t n, std::size_t count) {
   const DesignSpace space = make_space(dag_at(kDense, {n}), kTarget);
   std::vector<Schedule> found;
-  Rng rng(n);
+  Rng rng(static_cast<std::uint64_t>(n));
   for (int tries = 0; tries < 300 && found.size() < count; ++tries) {
     const Candidate candidate = space.sample(rng);
     const Result<Steps> steps = space.steps(candidate);
@@ -151,7 +151,9 @@ TEST(CutPoints, TakesTheLeastTimeOfAllCuts) {
       ASSERT_GT(end, cuts[k]);
       std::vector<ExpectedSeconds> piece = tasks;
       for (ExpectedSeconds& task : piece)
-        for (std::vector<double>& schedule : task) schedule = {schedule.begin() + std::ptrdiff_t(cuts[k]), schedule.begin() + std::ptrdiff_t(end)};
+        for (std::vector<double>& schedule : task)
+          schedule = std::vector<double>(schedule.begin() + static_cast<std::ptrdiff_t>(cuts[k]),
+                                         schedule.begin() + static_cast<std::ptrdiff_t>(end));
       seconds += least_by_trying(piece, end - cuts[k], 0, 1);
     }
     EXPECT_DOUBLE_EQ(seconds, least_by_trying(tasks, points, 0, 3));
