@@ -18,6 +18,8 @@
 #include "ops/evaluate_graph.h"
 #include "passes/optimize.h"
 #include "ranges/testing/sized_graph.h"
+#include "schedule/steps_for_sizes.h"
+#include "space/space.h"
 #include "tensor/compare.h"
 #include "whet/model.hpp"
 
@@ -227,6 +229,50 @@ TEST_F(CompileFamily, RunsRandomNetworks) {
     }
   }
   EXPECT_GE(compiled, cases / 2);
+}
+
+/// One size more than the other piece's kernels are tuned for, both on the same weights.
+TEST_F(CompileFamily, RunsPiecesByKernelsOfTheirOwn) {
+  const Build build = [](const SizeValues& at) -> Result<Graph> {
+    ModelBuilder b(7);
+    b.graph.outputs = {b.relu(b.node(MatMulOperator{}, {b.input("x", {at[0], 24}), b.constant({24, 40})}))};
+    return b.graph;
+  };
+  const Result<CompileReport> whole = compile({{"x.0", 2, 40}}, build);
+  ASSERT_TRUE(whole.ok()) << whole.error().message;
+  ASSERT_EQ(family_.variants.size(), 1u);
+  ASSERT_EQ(family_.variants[0].tasks.size(), 1u);
+  const ComputeDag& dag = family_.variants[0].tasks[0].task.dag;
+  // Schedules of the task's space at n rows that a range can run by, on constants as they are.
+  const auto schedules = [&](std::int64_t n) {
+    const DesignSpace space = source_.space(dag_at(dag, {n}));
+    std::vector<RecordedSchedule> found;
+    for (const Candidate& candidate : space.seeds()) {
+      const Result<Steps> steps = space.steps(candidate);
+      if (steps.ok() && to_text(*steps).find("pack") == std::string::npos && steps_for_sizes(moved_to(dag, {n}), *steps).ok())
+        found.push_back({to_text(*steps), 1e-6, "", {}, candidate, {n}});
+    }
+    return found;
+  };
+  std::vector<RecordedSchedule> small = schedules(6), large = schedules(40);
+  ASSERT_FALSE(small.empty() || large.empty());
+  small = {small.front()};
+  large = {large.back()};
+  const SizeBox below{{2}, {6}}, above{{7}, {40}};
+  const VariantPiece first{{below}, {small}}, second{{above}, {large}};
+  const FamilyPieces pieces = {{first, second}};
+  const std::vector<ModelSize> sizes = {{"x.0", 0, 0, {}, 2, 40, 1}};
+  const Result<CompileReport> report = compile_family(family_, pieces, sizes, source_, target_, path());
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  ASSERT_EQ(report->variants.size(), 2u);
+  EXPECT_EQ(report->variants[0].boxes, std::vector<SizeBox>{below});
+  EXPECT_EQ(report->variants[1].boxes, std::vector<SizeBox>{above});
+  ASSERT_EQ(report->tasks.size(), 2u) << "two kernels of one task";
+  EXPECT_EQ(report->tasks[0].at, SizeValues{40});
+  EXPECT_EQ(report->tasks[1].at, SizeValues{6});
+  EXPECT_EQ(report->tasks[1].source, TaskReport::Source::record);
+  EXPECT_EQ(report->weights_bytes, 24 * 40 * 4);
+  expect_right(build, all_of(2, 40));
 }
 
 TEST_F(CompileFamily, IsForProcessorsAlone) {
