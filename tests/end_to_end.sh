@@ -238,6 +238,28 @@ case_tuning() {
   expect 0 "largest magnitude: yes" "$whet" check tuned.so --against zoo:mlp --fill random
 }
 
+# Ranges are tuned at some sizes, and a library for all of them chooses by these.
+case_tuned_sizes() {
+  printf '1 8\n2\n24 5\n' > lengths.txt
+  expect 0 "Weights and sums are of 3 requests: 1 at batch=2, 1 at batch=8, 1 at batch=32" \
+    "$whet" tune zoo:mlp --sizes batch=1..32 --tuning-sizes 2,8,32 --trials 24 --round 4 -o r.jsonl --events events.jsonl
+  grep -q "One inference of each size" out || { cat out; die "there is no table of sizes"; }
+  head -1 events.jsonl | grep -q '"sizes":\[{"sizes":{"batch":2},"requests":1}' || die "the events begin with $(head -1 events.jsonl)"
+  expect 0 '"batch": 24' "$whet" tune zoo:mlp --sizes batch=1..32 --lengths lengths.txt --seconds 2 -o r.jsonl --json
+  expect 0 "at batch=32" "$whet" compile zoo:mlp --sizes batch=1..32 --records r.jsonl -o sized.so
+  grep -q "[1-4] of 4 tasks from records" out || { cat out; die "no task is from records"; }
+  expect 0 "largest magnitude: yes" "$whet" check sized.so --against zoo:mlp
+  expect 0 "Best of" "$whet" explain sizes --model zoo:mlp --sizes batch=1..32 --records r.jsonl
+  expect 0 '"best_of"' "$whet" explain sizes --model zoo:mlp --sizes batch=1..32 --records r.jsonl --lengths lengths.txt --json
+  refuse 2 "tune: --lengths counts only for a model with --sizes" "$whet" tune zoo:mlp --lengths lengths.txt
+  refuse 2 "tune: --report shows a network of one size" "$whet" tune zoo:mlp --sizes batch=1..32 --report page.html
+  refuse 2 "--tuning-sizes: batch is 64; batch is 1..32" "$whet" tune zoo:mlp --sizes batch=1..32 --tuning-sizes 64
+  refuse 2 "compile: --lengths counts only for --sizes of a range with --records" \
+    "$whet" compile zoo:mlp --sizes batch=1..32 --lengths lengths.txt
+  printf '24 many\n' > lengths.txt
+  refuse 1 'lengths.txt, line 1: "24 many" is no request' "$whet" tune zoo:mlp --sizes batch=1..32 --lengths lengths.txt
+}
+
 # The whole way of a GPU on the emulated device.
 case_emulated() {
   local gpu=(--target "cuda -arch=sm_80 -sms=108") model="$models/blazeface_front.onnx"

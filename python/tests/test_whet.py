@@ -303,7 +303,7 @@ class Options(InAFolder):
     COMMANDS = {"tune": whet.TuneOptions, "compile": whet.CompileOptions, "report": whet.ReportOptions, "repro": whet.ReproOptions,
                 "serve": whet.LabOptions}
     ELSEWHERE = {"help", "json", "quiet", "verbose", "events",  # Python has them as values, bars and callbacks
-                 "quick", "shape", "sizes", "target", "minutes", "seconds", "trials", "device", "records", "output", "model",
+                 "quick", "shape", "sizes", "tuning_sizes", "lengths", "target", "minutes", "seconds", "trials", "device", "records", "output", "model",
                  "origin", "name", "header", "templates", "objective"}  # parameters of the functions
 
     @staticmethod
@@ -342,10 +342,10 @@ class Options(InAFolder):
     def test_are_shown(self):
         for function, options, more in [
                 (whet.Model.tune, whet.TuneOptions, {"minutes", "seconds", "trials", "records", "target", "devices", "on_progress", "progress",
-                                                     "templates", "rules", "only_templates"}),
+                                                     "templates", "rules", "only_templates", "sizes", "tuning_sizes", "lengths"}),
                 (whet.tune, whet.TuneOptions, {"models", "minutes", "seconds", "trials", "records", "target", "devices", "on_progress",
                                                "progress", "objective"}),
-                (whet.Model.compile, whet.CompileOptions, {"output", "records", "target", "quick", "devices", "sizes"}),
+                (whet.Model.compile, whet.CompileOptions, {"output", "records", "target", "quick", "devices", "sizes", "tuning_sizes", "lengths"}),
                 (whet.Model.archive, whet.CompileOptions, {"output", "name", "header", "records", "target"}),
                 (whet.Model.report, whet.ReportOptions, {"output", "records", "target"}),
                 (whet.Model.lab, whet.LabOptions, {"records", "target"}),

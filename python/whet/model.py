@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 Shape = Union[str, int, Sequence[int]]  #: (1, 3, 224, 224) or "1x3x224x224"
 Shapes = Union[Mapping[str, Shape], Shape]
 Sizes = Mapping[str, Union[int, Sequence[int]]]  #: {"x.0": [1, 2, 4, 8], "n": (1, 512)}
+Lengths = Union[PathLike, Sequence[Union[int, Sequence[int]]]]  #: a file, or [24, 31, 24], or of two sizes [(1, 24), (2, 31)]
 
 
 @dataclass(frozen=True)
@@ -138,6 +140,21 @@ def _definition_files(define: Mapping[str, object], folder: Path) -> List[str]:
     return words
 
 
+def _tuning_sizes(sizes: Optional[Sequence[Union[int, Sequence[int]]]]) -> List[str]:
+    """The values of `--tuning-sizes`: [16, 64], or of two sizes [(1, 16), (8, 128)]."""
+    return ["x".join(map(str, [each] if isinstance(each, int) else each)) for each in sizes or []]
+
+
+def _lengths(lengths: Optional[Lengths], folder: List[program.Folder]) -> Optional[str]:
+    """The value of `--lengths`: a file, which is written where requests are listed; its folder then goes into `folder`."""
+    if lengths is None or isinstance(lengths, (str, os.PathLike)):
+        return None if lengths is None else program.file(lengths, "the requests")
+    folder.append(program.Folder())
+    file = folder[0].path / "lengths.txt"
+    file.write_text("\n".join(_tuning_sizes(lengths)) + "\n")
+    return str(file)
+
+
 class Model:
     """A model file and the options that decide its shapes. Made by `load`."""
 
@@ -201,6 +218,9 @@ class Model:
              templates: Sequence[AnyTemplate] = (),
              rules: Sequence[Rule] = (),
              only_templates: bool = False,
+             sizes: Optional[Sizes] = None,
+             tuning_sizes: Optional[Sequence[Union[int, Sequence[int]]]] = None,
+             lengths: Optional[Lengths] = None,
              **options: Unpack[TuneOptions]) -> Tuned:
         """Searches for faster kernels on this machine, or on `devices`, and appends what it measures to `records`.
 
@@ -211,6 +231,9 @@ class Model:
         templates        schedules of your own, which are searched beside whet's: see `whet.template`
         rules            which ops ask for templates: see `whet.rule`
         only_templates   search nothing else, and only tasks that have one
+        sizes            of `compile(sizes=...)`: its kernels are tuned at some of these
+        tuning_sizes     at which: `[16, 64, 256]`, or of two sizes `[(1, 16), (8, 128)]`
+        lengths          the sizes of your requests, `[24, 31, 24, ...]` or a file of them: what is tuned follows them
         options          further options of `whet tune`, like `threads=2`, `round=16`, `report="page.html"`: see
                          `whet.TuneOptions`
 
@@ -219,11 +242,16 @@ class Model:
         >>> tuned = whet.load("zoo:mlp").tune(trials=4, records="few.jsonl", progress=False)
         >>> tuned.trials, tuned.interrupted, tuned.records
         (4, False, 'few.jsonl')
+        >>> tuned = whet.load("zoo:mlp").tune(trials=4, records="sizes.jsonl", progress=False, sizes={"batch": (1, 8)}, tuning_sizes=[2, 8])
+        >>> [each["sizes"] for each in tuned.details["sizes"]]
+        [{'batch': 2}, {'batch': 8}]
         """
-        asked: Dict[str, object] = {"minutes": minutes, "seconds": seconds, "trials": trials, **options}
-        folder = program.Folder() if templates or rules else None
-        if folder is not None:
-            file = folder.path / "templates.jsonl"
+        folders: List[program.Folder] = []  # live as long as the run
+        of_sizes = {"sizes": _sizes(sizes), "tuning_sizes": _tuning_sizes(tuning_sizes), "lengths": _lengths(lengths, folders)}
+        asked: Dict[str, object] = {"minutes": minutes, "seconds": seconds, "trials": trials, **of_sizes, **options}
+        if templates or rules:
+            folders.append(program.Folder())
+            file = folders[-1].path / "templates.jsonl"
             ids = write_tables(file, self.tasks(target), templates, rules, only_templates)
             asked["templates"] = file
             if only_templates and asked.get("tasks") is None:
@@ -241,6 +269,8 @@ class Model:
                 quick: Union[bool, float] = False,
                 devices: Optional[Sequence[str]] = None,
                 sizes: Optional[Sizes] = None,
+                tuning_sizes: Optional[Sequence[Union[int, Sequence[int]]]] = None,
+                lengths: Optional[Lengths] = None,
                 **options: Unpack[CompileOptions]) -> Compiled:
         """Makes one library of the model and its best records, and opens it.
 
@@ -251,6 +281,9 @@ class Model:
         sizes    one library for several sizes: `{"x.0": [1, 2, 4, 8]}` of dimension 0 of input x, or by the name that the file
                  has for a dimension; a tuple is a range, `{"n": (1, 512)}` or with a step `(64, 960, 32)`. The compiled model
                  takes arrays of any of them; a session begins at the smallest
+        tuning_sizes, lengths
+                 with `records`, for which sizes of a range schedules are chosen, as `tune` takes them; without them for those of
+                 which there are records
         options  see `whet.CompileOptions`; `no_base=True` leaves the record base out
 
         >>> exe = whet.load("zoo:mlp").compile(sizes={"batch": [1, 4]})
@@ -269,7 +302,9 @@ class Model:
         library = str(folder.path / "model.so") if folder else program.file(output, "the library")
         of_tune = None if records is None else program.file(records, "records")
         timed = ["--quick" if quick is True else f"--quick={quick}"] if quick else []
-        named: Dict[str, object] = {"output": library, "records": of_tune, "device": devices, "sizes": _sizes(sizes), **options}
+        requests: List[program.Folder] = []
+        named: Dict[str, object] = {"output": library, "records": of_tune, "device": devices, "sizes": _sizes(sizes),
+                                    "tuning_sizes": _tuning_sizes(tuning_sizes), "lengths": _lengths(lengths, requests), **options}
         program.run("compile", *self._words(target, named), *timed, "-q")
         return Compiled(library, folder)
 

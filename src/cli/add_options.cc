@@ -57,6 +57,17 @@ void add_sizes(Arguments& arguments, ModelOptions& options) {
                 "Range or values of an open dimension, like n=1..512, x.2=64..960:32 or x.0={1,2,4}; may be repeated");
 }
 
+void add_tuning_sizes(Arguments& arguments, TuningSizeOptions& options) {
+  const auto group = arguments.group("The model");
+  arguments.add("--tuning-sizes", options.listed,
+                "Sizes at which kernels of ranges are tuned, or weighed, like 16,64,256 or 1x16,8x128 of two sizes "
+                "(default: up to four for each range)");
+  arguments.add("--lengths", options.lengths,
+                "The sizes of your requests, a line each, with their count or without: what is tuned, and how much it "
+                "counts, follows them (docs/formats/lengths.md)");
+  arguments.reads(options.lengths);
+}
+
 const std::vector<std::string>& shape_options() {
   static const std::vector<std::string> names = {"--shape", "--until", "--define", "--entry", "--native-types",
                                                  "--seed",  "--batch", "--image",  "--layout"};

@@ -11,6 +11,7 @@
 #include "workflow/options.h"
 #include "workflow/rounding.h"
 #include "workflow/tuning.h"
+#include "workflow/tuning_sizes.h"
 
 namespace whet {
 
@@ -23,6 +24,8 @@ void add_options(Arguments&, ModelOptions&, bool compiled = false);
 void add_shapes(Arguments&, ModelOptions&);
 /// --sizes.
 void add_sizes(Arguments&, ModelOptions&);
+/// --tuning-sizes and --lengths.
+void add_tuning_sizes(Arguments&, TuningSizeOptions&);
 /// Those of add_shapes.
 const std::vector<std::string>& shape_options();
 /// "zoo:resnet-18", ...

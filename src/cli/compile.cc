@@ -35,6 +35,7 @@ struct CompileCommand {
 /// What a task runs on, and why.
 std::string source_text(const TaskReport& task) {
   std::vector<std::string> why;
+  if (!task.at.empty()) why.push_back(fmt::format("of {}", fmt::join(task.at, "x")));
   if (!task.note.empty()) why.push_back(task.note);
   if (task.transfer && task.source == TaskReport::Source::transferred)
     why.push_back(fmt::format("{}, distance {:.1f}; {:.2f} times as fast as the default schedule there",
@@ -195,6 +196,7 @@ CommandAction make_compile(Arguments& arguments) {
   add_options(arguments, command->settings.model);
   arguments.add("--input", command->settings.model.inputs, "name=x.npy: the value of an input that decides shapes");
   add_sizes(arguments, command->settings.model);
+  add_tuning_sizes(arguments, command->settings.records.tuning_sizes);
   add_options(arguments, command->settings.where.place);
   add_options(arguments, command->settings.records);
   arguments.flag(

@@ -162,10 +162,19 @@ CommandAction make_layout(Arguments& arguments) {
   return make_topic(arguments, "layout", ask, add_node);
 }
 CommandAction make_size_topic(Arguments& arguments) {
-  return make_topic(arguments, "sizes", explain_sizes, [](Arguments& to, Question& question) {
+  const auto ask = [given = arguments.given()](const Question& question) -> Result<int> {
+    if (question.records.empty())
+      WHET_RETURN_IF_ERROR(refuse_given(given, {"--tuning-sizes", "--lengths", "--exact", "--target", "--threads"},
+                                        "explain sizes", "asks about schedules; give --records FILE too"));
+    return explain_sizes(question);
+  };
+  return make_topic(arguments, "sizes", ask, [](Arguments& to, Question& question) {
     add_model(to, question);
     add_sizes(to, question.model);
-    add_precision(to, question.rounding, "As for tuning: with f16 and bf16 kernels have tensors of it");
+    to.add("--records", question.records, "Its record file: by which schedules a library for ranges runs, and why");
+    add_tuning_sizes(to, question.tuning_sizes);
+    add_options(to, question.rounding, "schedules");
+    add_options(to, question.place);
   });
 }
 CommandAction make_cover(Arguments& arguments) { return make_topic(arguments, "cover", explain_plan, add_node); }

@@ -10,6 +10,7 @@
 #include "workflow/model.h"
 #include "workflow/options.h"
 #include "workflow/rounding.h"
+#include "workflow/tuning_sizes.h"
 
 namespace whet {
 
@@ -25,6 +26,7 @@ struct Question {
   std::string device;  ///< elsewhere, whose rates limit the kernels; "": this machine
   FleetOptions fleet;
   std::string records;
+  TuningSizeOptions tuning_sizes;  ///< for which kernels of ranges are chosen
   BaseOptions base;          ///< of transfers to a task
   RoundingOptions rounding;  ///< records that it leaves out do not count
   bool code = false;         ///< the innermost loops of the machine code as well
@@ -47,7 +49,8 @@ Result<int> explain_layout(const Question&);
 /// estimated times.
 Result<int> explain_plan(const Question&);
 
-/// The structures that a model has at the sizes of its ranges, their numbers as functions, and the sizes of each task.
+/// The structures that a model has at the sizes of its ranges, their numbers as functions, and the sizes of each task; with records also
+/// by which schedule each task runs at all of them, and what decided.
 Result<int> explain_sizes(const Question&);
 
 /// Each run of a pass over the model's graph: its time, the operators before it and after it.

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
+
 #include "base/counted.h"
 #include "cli/command.h"
 #include "cli/explain.h"
@@ -9,6 +12,8 @@
 #include "cli/sizes_text.h"
 #include "cli/table.h"
 #include "compute/dag.h"
+#include "records/record_file.h"
+#include "workflow/range_choice.h"
 #include "workflow/sizes.h"
 
 namespace whet {
@@ -20,7 +25,7 @@ std::string own_sizes_text(const SizedTask& task) {
 }
 
 void print_variant(const Family& family, const Variant& variant, std::size_t number) {
-  fmt::print("\nVariant {}, {}: {} of {} change{}{}\n", number, boxes_text(family, variant), variant.changing,
+  fmt::print("\nVariant {}, {}: {} of {} change{}{}\n", number, boxes_text(family, variant.boxes), variant.changing,
              counted(variant.numbers, "number"), variant.forms.empty() ? "" : ", as ", forms_text(variant));
   Table table({{"Task"}, {"Name", false}, {"Weight"}, {"Its sizes", false}});
   for (std::size_t t = 0; t < variant.tasks.size(); ++t) {
@@ -33,28 +38,123 @@ void print_variant(const Family& family, const Variant& variant, std::size_t num
                variant.fused.graph.value(variant.windows.begin()->first).name);
 }
 
+/// Which schedules there are, and which of them a library runs by.
+Result<RangeChoice> choose(const Question& question, const Family& family, const Target& target) {
+  WHET_TRY(const InputFiles files, read_named_inputs(question.model));
+  WHET_TRY(const SizedModel model, sized_model(question.model, files));
+  WHET_TRY(const RecordsRead read, read_records(question.records));
+  return choose_for_ranges(family, model.sizes, question.tuning_sizes, read.records, target,
+                           question.rounding.schedules());
+}
+
+/// "16", "2x128"
+std::string values_text(const SizeValues& values) { return fmt::format("{}", fmt::join(values, "x")); }
+
+/// "16: 0.0123, 64: ~0.0450": milliseconds at each point, estimates with a ~.
+std::string times_text(const TaskAcrossSizes& known, const SizedSchedule& schedule) {
+  std::string text;
+  for (std::size_t p = 0; p < known.points.size(); ++p)
+    text += fmt::format("{}{}: {}{:.4f}", p > 0 ? ", " : "", values_text(known.points[p].at),
+                        schedule.measured[p] ? "" : "~", schedule.seconds[p] * 1e3);
+  return text;
+}
+
+/// The schedules of the kernels of a piece.
+void print_piece(const Variant& variant, const std::vector<TaskAcrossSizes>& tasks, const VariantPiece& piece) {
+  Table table({{"Task"}, {"Schedules"}, {"Best of"}, {"Expected (ms)"}, {"Second (ms)"}, {"At each size (ms)", false}});
+  for (std::size_t t = 0; t < variant.tasks.size(); ++t) {
+    const std::vector<RecordedSchedule>& own = piece.schedules[t];
+    if (own.empty()) continue;
+    const auto known = std::ranges::find(tasks[t].schedules, own[0].steps, &SizedSchedule::steps);
+    table.add({std::to_string(t), std::to_string(own.size()), values_text(own[0].at),
+               milliseconds_if_any(own[0].seconds), own.size() > 1 ? milliseconds_if_any(own[1].seconds) : "–",
+               times_text(tasks[t], *known)});
+  }
+  print(table);
+}
+
+void print_choice(const Family& family, std::size_t v, const RangeChoice& choice) {
+  for (const VariantPiece& piece : choice.pieces[v]) {
+    fmt::print("Kernels at {}\n", boxes_text(family, piece.boxes));
+    print_piece(family.variants[v], choice.tasks[v], piece);
+  }
+}
+
+Json pieces_json(const Family& family, const std::vector<VariantPiece>& pieces) {
+  Json all = Json::array();
+  for (const VariantPiece& piece : pieces) {
+    Json kernels = Json::array();
+    for (std::size_t t = 0; t < piece.schedules.size(); ++t)
+      if (const std::vector<RecordedSchedule>& own = piece.schedules[t]; !own.empty())
+        kernels.add(Json::object()
+                        .set("task", static_cast<std::int64_t>(t))
+                        .set("best_of", Json::array_of(own[0].at))
+                        .set("expected_seconds", own[0].seconds));
+    all.add(Json::object().set("sizes", boxes_text(family, piece.boxes)).set("kernels", std::move(kernels)));
+  }
+  return all;
+}
+
+Json choice_json(const TaskAcrossSizes& known) {
+  Json points = Json::array(), schedules = Json::array();
+  for (const SizedPoint& point : known.points)
+    points.add(Json::object().set("sizes", Json::array_of(point.at)).set("uses", point.uses));
+  for (const SizedSchedule& each : known.schedules) {
+    Json measured = Json::array();
+    for (const bool is : each.measured) measured.add(is);
+    schedules.add(Json::object()
+                      .set("steps", each.steps)
+                      .set("best_of", Json::array_of(each.from))
+                      .set("expected_seconds", each.expected)
+                      .set("seconds", Json::array_of(each.seconds))
+                      .set("measured", std::move(measured)));
+  }
+  return Json::object().set("points", std::move(points)).set("schedules", std::move(schedules));
+}
+
 }  // namespace
 
 Result<int> explain_sizes(const Question& question) {
   WHET_RETURN_IF_ERROR(needs_model(question));
-  WHET_TRY(const Family family, load_family(question.model, question.rounding.passes()));
+  FamilyOptions how;
+  how.in_place = question.records.empty();  // as kernels of ranges are, which write no part of a tensor
+  WHET_TRY(const Family family, load_family(question.model, question.rounding.passes(), how));
+  std::optional<RangeChoice> choice;
+  if (!question.records.empty()) {
+    WHET_TRY(const TargetOnCores place, choose_target(question.place));
+    WHET_TRY(choice, choose(question, family, place.target));
+  }
   if (question.json) {
     Json variants = Json::array();
-    for (const Variant& variant : family.variants) {
+    for (std::size_t v = 0; v < family.variants.size(); ++v) {
+      const Variant& variant = family.variants[v];
       Json tasks = Json::array();
-      for (const SizedTask& task : variant.tasks)
-        tasks.add(Json::object()
-                      .set("name", task.task.name)
-                      .set("weight", task.task.weight)
-                      .set("sizes", sizes_json(family, task))
-                      .set("dag", to_text(task.task.dag)));
-      variants.add(to_json(family, variant).set("tasks", tasks));
+      for (std::size_t t = 0; t < variant.tasks.size(); ++t) {
+        const SizedTask& task = variant.tasks[t];
+        Json row = Json::object();
+        row.set("name", task.task.name)
+            .set("weight", task.task.weight)
+            .set("sizes", sizes_json(family, task))
+            .set("dag", to_text(task.task.dag));
+        if (choice) row.set("choice", choice_json(choice->tasks[v][t]));
+        tasks.add(std::move(row));
+      }
+      Json row = to_json(family, variant);
+      row.set("tasks", std::move(tasks));
+      if (choice) row.set("pieces", pieces_json(family, choice->pieces[v]));
+      variants.add(std::move(row));
     }
     return print(Json::object().set("points", family.points).set("checked", family.checked).set("variants", variants));
   }
   fmt::print("{} · {} · {}, checked at {} of {}\n", question.model.name(), to_text(family.sizes),
              counted(std::ssize(family.variants), "variant"), family.checked, counted(family.points, "size"));
-  for (std::size_t v = 0; v < family.variants.size(); ++v) print_variant(family, family.variants[v], v + 1);
+  if (choice && choice->at.empty())
+    fmt::print("{} has no records of any of these sizes: whet tune {} -o {}\n", question.records,
+               question.model.text(), question.records);
+  for (std::size_t v = 0; v < family.variants.size(); ++v) {
+    print_variant(family, family.variants[v], v + 1);
+    if (choice && !choice->at.empty()) print_choice(family, v, *choice);
+  }
   return kDone;
 }
 

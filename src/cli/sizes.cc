@@ -33,7 +33,7 @@ Json to_json(const OpenSize& size) {
   Json dimensions = Json::array();
   for (const auto& [input, dimension] : size.dimensions) dimensions.add(input + "." + std::to_string(dimension));
   Json out = Json::object().set("name", size.name()).set("symbol", size.symbol).set("dimensions", dimensions);
-  out.set("least", size.least).set("most", size.most ? Json(*size.most) : Json());
+  out.set("least", size.least).set("most", size.most ? Json(*size.most) : Json()).set("step", size.step);
   return out.set("usual", size.usual ? Json(*size.usual) : Json());
 }
 
@@ -95,7 +95,7 @@ Result<int> print_family(const SizesCommand& command) {
   Table table({{"Variant"}, {"Sizes", false}, {"Tasks"}, {"Numbers"}, {"Change"}, {"As", false}});
   for (std::size_t v = 0; v < family.variants.size(); ++v) {
     const Variant& variant = family.variants[v];
-    table.add({std::to_string(v + 1), boxes_text(family, variant), std::to_string(variant.tasks.size()),
+    table.add({std::to_string(v + 1), boxes_text(family, variant.boxes), std::to_string(variant.tasks.size()),
                std::to_string(variant.numbers), std::to_string(variant.changing), forms_text(variant)});
   }
   print(table);
@@ -104,9 +104,9 @@ Result<int> print_family(const SizesCommand& command) {
 
 }  // namespace
 
-std::string boxes_text(const Family& family, const Variant& variant) {
+std::string boxes_text(const Family& family, const std::vector<SizeBox>& boxes) {
   std::string text;
-  for (const SizeBox& box : variant.boxes) text += (text.empty() ? "" : "; ") + to_text(ranges_in(family.sizes, box));
+  for (const SizeBox& box : boxes) text += (text.empty() ? "" : "; ") + to_text(ranges_in(family.sizes, box));
   return text;
 }
 
@@ -127,7 +127,7 @@ Json to_json(const Family& family, const Variant& variant) {
   for (const auto& [function, count] : variant.forms)
     forms.add(Json::object().set("function", function).set("numbers", count));
   return Json::object()
-      .set("sizes", boxes_text(family, variant))
+      .set("sizes", boxes_text(family, variant.boxes))
       .set("boxes", boxes)
       .set("at", Json::array_of(variant.at))
       .set("numbers", variant.numbers)

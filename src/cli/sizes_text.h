@@ -1,14 +1,15 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "json/json.h"
 #include "ranges/ranges.h"
 
 namespace whet {
 
-/// "n=2..15; n=17": the sizes of a variant.
-std::string boxes_text(const Family&, const Variant&);
+/// "n=2..15; n=17": the sizes of a variant, or of a piece of it.
+std::string boxes_text(const Family&, const std::vector<SizeBox>&);
 /// "n, (n - 1) and 3 others": the functions of a variant's numbers, the most frequent first.
 std::string forms_text(const Variant&);
 

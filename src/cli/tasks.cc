@@ -203,7 +203,7 @@ Result<int> print_sized(const TasksCommand& command, const Target& target) {
       continue;
     }
     fmt::print("{}{} · {} · variant {}: {} · {} at {}\n", v > 0 ? "\n" : "", command.model.name(),
-               to_text(family.sizes), v + 1, boxes_text(family, variant), shown_text(shown, tasks),
+               to_text(family.sizes), v + 1, boxes_text(family, variant.boxes), shown_text(shown, tasks),
                to_text(family.sizes, variant.at));
     print_table(shown, total);
     if (command.dag) print_dags(shown);

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "base/counted.h"
 #include "base/parallel.h"
@@ -16,7 +17,9 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/layouts.h"
+#include "cli/output.h"
 #include "cli/screen.h"
+#include "cli/table.h"
 #include "cli/terminal.h"
 #include "cli/thread_counts.h"
 #include "cli/units.h"
@@ -57,6 +60,31 @@ void print_header(const TuneSettings& settings, const Prepared& prepared, const 
              counted(std::ssize(prepared.chosen), "task"), place_text(prepared), settings.records,
              file.records().size());
   if (!prepared.place.note.empty()) fmt::print("{}\n", prepared.place.note);
+  if (prepared.at.empty()) return;
+  std::vector<TuningSize> sizes;
+  for (const PreparedSize& each : prepared.at) sizes.push_back(each.size);
+  fmt::print("Weights and sums are of {}\n", requests_text(prepared.sizes, sizes));
+}
+
+/// The sizes that were tuned, a row each.
+void print_sizes(const Tuned& tuned) {
+  std::vector<Table::Column> columns;
+  for (const std::string& name : tuned.size_names) columns.push_back({name});
+  for (const char* title : {"Requests", "Tasks", "Default (ms)", "Tuned (ms)", "Gain"}) columns.push_back({title});
+  Table table(columns);
+  for (const TunedSize& each : tuned.sizes) {
+    std::vector<std::string> row;
+    for (const std::int64_t value : each.size.at) row.push_back(std::to_string(value));
+    const ComparedSums& sums = each.sums;
+    row.push_back(std::to_string(each.size.requests));
+    row.push_back(std::to_string(sums.tasks));
+    row.push_back(milliseconds_if_any(sums.default_seconds));
+    row.push_back(milliseconds_if_any(sums.best_seconds));
+    row.push_back(sums.best_seconds > 0 ? fmt::format("{:.2f}", sums.default_seconds / sums.best_seconds) : "–");
+    table.add(std::move(row));
+  }
+  fmt::print("\nOne inference of each size, by the sums of its tasks:\n");
+  print(table);
 }
 
 /// What `whet compile` must be told again, where it would not know it.
@@ -66,6 +94,7 @@ std::string next_options(const TuneSettings& settings, const Prepared& prepared)
     options += " --target \"" + to_string(prepared.place.target) + "\"";
   else if (!settings.where.place.target.empty())
     options += " --target \"" + settings.where.place.target + "\"";
+  if (!settings.tuning_sizes.lengths.empty()) options += " --lengths " + settings.tuning_sizes.lengths;
   if (prepared.emulated) options += " --allow-emulated";
   return options;
 }
@@ -75,6 +104,7 @@ void print_text(const TuneSettings& settings, const Prepared& prepared, const Tu
              closing_report(tuned.progress, tuned.rates.gflops, tuned.limits, tuned.builders, output_columns()),
              network_report(tuned.truth));
   for (const NetworkTruth& truth : tuned.truths) fmt::print("{}", network_report(truth));
+  if (!tuned.sizes.empty()) print_sizes(tuned);
   if (tuned.plans) fmt::print("{}", plan_report(*tuned.plans));
   // Of a fleet the devices are no machines: shares_report has the units.
   if (!has_fleet(prepared.devices)) fmt::print("{}", units_report(tuned.units, tuned.progress.seconds));
@@ -198,7 +228,8 @@ Status read_models(TuneCommand& command, const std::function<bool(const std::str
   settings.model.model = command.models.front();
   if (command.models.size() == 1)
     return refuse_given(given, {"--objective"}, "tune", "chooses between networks; give several models");
-  std::vector<std::string> of_one = {"--input", "--tasks", "--templates", "--layouts", "--covers", "--report"};
+  std::vector<std::string> of_one = {"--input",   "--sizes",  "--tuning-sizes", "--lengths", "--tasks",
+                                     "--templates", "--layouts", "--covers",       "--report"};
   for (const std::string& option : shape_options())
     if (option != "--seed") of_one.push_back(option);
   WHET_RETURN_IF_ERROR(refuse_given(given, of_one, "tune", "is of one MODEL, and several are given"));
@@ -235,6 +266,13 @@ Result<int> run(TuneCommand& command, const std::function<bool(const std::string
                              (given("--covers") && command.layouts.covers != "off");
   if (given("--seconds"))
     WHET_RETURN_IF_ERROR(refuse_given(given, {"--minutes"}, "tune", "is said by --seconds too; give one of the two"));
+  if (settings.model.sizes.empty()) {
+    WHET_RETURN_IF_ERROR(
+        refuse_given(given, {"--tuning-sizes", "--lengths"}, "tune", "counts only for a model with --sizes"));
+  } else {
+    WHET_RETURN_IF_ERROR(refuse_given(given, {"--report"}, "tune", "shows a network of one size; leave --sizes out"));
+    settings.no_network = true;  // its kernels take their sizes when they run, and are not those that are timed here
+  }
   settings.time = time_budget(command, begun);
   settings.has_page = !command.report.empty();
   settings.where.interrupted = is_interrupted;
@@ -271,6 +309,8 @@ CommandAction make_tune(Arguments& arguments) {
   arguments.reads(command->models);
   add_shapes(arguments, settings.model);
   arguments.add("--input", settings.model.inputs, "name=x.npy: the value of an input that decides shapes");
+  add_sizes(arguments, settings.model);
+  add_tuning_sizes(arguments, settings.tuning_sizes);
   add_options(arguments, settings.where, &command->threads);
   arguments.add("-o,--output", settings.records,
                 "Record file to append to and to resume from (default: the model's name with .jsonl, here)");

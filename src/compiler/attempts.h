@@ -17,6 +17,7 @@ struct Attempt {
   std::string reason;
   ProcessorPlacement placement = {};
   Candidate candidate = {};  ///< no sketch: that of the default schedule
+  SizeValues at = {};        ///< the sizes of a task for which it was made; empty: those at which its DAG is
 };
 
 /// The schedules to try for a task, the best first, and what there was to choose from.

@@ -123,8 +123,15 @@ bool is_size(const AssembledModel& variant, std::size_t i, std::size_t d, std::s
   return false;
 }
 
-/// The input and dimension of a size: the first of `dimensions` that the model has. Where none are given, those that its name says, else
-/// the first whose extent is its value everywhere.
+/// The dimension that is called so: "x.0" of input "x". None: it is no name of a dimension.
+InputDimensions dimension_named(const std::string& name, const std::vector<ModelPlan::Tensor>& inputs) {
+  for (const ModelPlan::Tensor& input : inputs)
+    for (std::size_t d = 0; d < input.shape.size(); ++d)
+      if (name == input.name + "." + std::to_string(d)) return {{input.name, d}};
+  return {};
+}
+
+/// The input and dimension of a size: the first of `dimensions` that the model has.
 Status place_size(ModelSize& size, std::size_t k, const VariantSizes& at, const std::vector<AssembledModel>& variants,
                   const InputDimensions& dimensions) {
   const std::vector<ModelPlan::Tensor>& inputs = variants.front().plan.inputs;
@@ -151,24 +158,22 @@ Status place_size(ModelSize& size, std::size_t k, const VariantSizes& at, const 
     size.input = static_cast<std::uint32_t>(i), size.dimension = static_cast<std::uint32_t>(d);
     return ok_status();
   }
-  if (!dimensions.empty())
-    return Error{"size " + size.name + " is a dimension of input \"" + dimensions.front().first +
-                 "\", which the model does not have; expected one of an input that no given value replaces"};
-  for (const bool by_name : {true, false})
-    for (std::size_t i = 0; i < inputs.size(); ++i)
-      for (std::size_t d = 0; d < inputs[i].shape.size(); ++d) {
-        if (by_name && size.name != inputs[i].name + "." + std::to_string(d)) continue;
-        if (!has_its_value(i, d)) continue;
-        size.input = static_cast<std::uint32_t>(i), size.dimension = static_cast<std::uint32_t>(d);
-        return ok_status();
-      }
-  return Error{"size " + size.name + ": no dimension of an input of the model has its value"};
+  if (dimensions.empty())
+    return Error{"size " + size.name + " is no dimension of an input; expected a name like x.0, or whose size it is"};
+  return Error{"size " + size.name + " is a dimension of input \"" + dimensions.front().first +
+               "\", which the model does not have; expected one of an input that no given value replaces"};
 }
 
 /// Tells a group from those with other constants, by the largest; nothing where it has none.
 std::optional<std::uint64_t> key_of_constants(const std::vector<Tensor>& constants) {
   const auto largest = std::ranges::max_element(constants, {}, &Tensor::bytes);
   return largest == constants.end() ? std::nullopt : std::optional(StoredConstants::fingerprint(*largest));
+}
+
+/// Whether the best of both is one schedule, or both are empty.
+bool begin_alike(const MeasuredSchedules& a, const MeasuredSchedules& b) {
+  if (a.empty() || b.empty()) return a.empty() && b.empty();
+  return a.front().steps == b.front().steps && a.front().at == b.front().at;
 }
 
 /// A library in the making. Networks are added one after another: they share the kernels of equal tasks, and equal
@@ -189,18 +194,19 @@ class LibraryMaker {
     WHET_TRY(const PlacedTasks placed, place_tasks(fused, target_));
     report_.schedule_seconds += seconds_now() - begin;
     at_[number] = std::move(at);
-    return add_network(fused, placed.tasks, number, [&](const std::vector<int>& task_of, const auto& packed) {
+    return add_network(fused, placed.tasks, {}, number, [&](const std::vector<int>& task_of, const auto& packed) {
       return assemble(fused, placed.in_place, task_of, tasks_, compiled_, packed, library_.weights);
     });
   }
 
-  /// A variant of a family with these sizes.
-  Status add(const Variant& variant, std::size_t number, const std::vector<SizeRange>& sizes) {
+  /// A piece of a variant of a family with these sizes. Its kernels are for all sizes of the variant, so that pieces share them.
+  Status add(const Variant& variant, const VariantPiece& piece, std::size_t number,
+             const std::vector<SizeRange>& sizes) {
     std::vector<Task> tasks;
     for (const SizedTask& task : variant.tasks) tasks.push_back(task.task);
-    for (const SizeBox& box : variant.boxes) library_.boxes.push_back({number, box.low, box.high});
+    for (const SizeBox& box : piece.boxes) library_.boxes.push_back({number, box.low, box.high});
     at_[number] = variant.at;
-    return add_network(variant.fused, tasks, number, [&](const std::vector<int>& task_of, const auto& packed) {
+    return add_network(variant.fused, tasks, piece.schedules, number, [&](const std::vector<int>& task_of, const auto& packed) {
       return assemble(variant, sizes, task_of, tasks_, compiled_, packed, library_.weights);
     });
   }
@@ -217,8 +223,9 @@ class LibraryMaker {
                    ErrorKind::unsupported};
     WHET_RETURN_IF_ERROR(check_alike(sizes, at_, library_.variants));
     for (std::size_t k = 0; k < sizes.size(); ++k)
-      WHET_RETURN_IF_ERROR(place_size(library_.sizes[k], k, at_, library_.variants,
-                                      dimensions.empty() ? InputDimensions() : dimensions[k]));
+      WHET_RETURN_IF_ERROR(place_size(
+          library_.sizes[k], k, at_, library_.variants,
+          dimensions.empty() ? dimension_named(sizes[k].name, library_.variants.front().plan.inputs) : dimensions[k]));
     if (options_.made_weights) library_.weights.make_up();
     describe_tasks();
     for (AssembledModel& variant : library_.variants) describe(variant.plan);
@@ -239,11 +246,12 @@ class LibraryMaker {
 
  private:
   /// Compiles what is new of the tasks of variant `variant`; `assembled` makes its plan of each group's task and packed weights.
+  ///   measured  one list a task, or none
   template <typename Assembled>
-  Status add_network(const FusedGraph& fused, const std::vector<Task>& tasks, std::size_t variant,
-                     const Assembled& assembled) {
+  Status add_network(const FusedGraph& fused, const std::vector<Task>& tasks,
+                     const std::vector<MeasuredSchedules>& measured, std::size_t variant, const Assembled& assembled) {
     const double begin = seconds_now();
-    const std::vector<int> numbers = number(tasks);
+    const std::vector<int> numbers = number(tasks, measured);
     report_.schedule_seconds += seconds_now() - begin;
     WHET_RETURN_IF_ERROR(compile_from(so_far(fused, compiled_.size())));
 
@@ -267,18 +275,23 @@ class LibraryMaker {
     return ok_status();
   }
 
-  /// The number of each task among all, to which those are added that are not there.
-  std::vector<int> number(const std::vector<Task>& tasks) {
+  /// The number of each task among all, to which those are added that are not there, or that another schedule is best for.
+  std::vector<int> number(const std::vector<Task>& tasks, const std::vector<MeasuredSchedules>& measured) {
     std::vector<int> numbers;
-    for (const Task& task : tasks) {
+    for (std::size_t t = 0; t < tasks.size(); ++t) {
+      const Task& task = tasks[t];
+      const MeasuredSchedules own = measured.empty() ? MeasuredSchedules() : measured[t];
       int at = -1;
       for (auto [entry, end] = by_key_.equal_range(task.key); entry != end && at < 0; ++entry) {
-        const Task& known = tasks_[static_cast<std::size_t>(entry->second)];
-        if (known.within == task.within && same_dag(known.dag, task.dag)) at = entry->second;
+        const auto place = static_cast<std::size_t>(entry->second);
+        const Task& known = tasks_[place];
+        if (known.within == task.within && same_dag(known.dag, task.dag) && begin_alike(measured_[place], own))
+          at = entry->second;
       }
       if (at < 0) {
         by_key_.emplace(task.key, at = static_cast<int>(tasks_.size()));
         tasks_.push_back(task);
+        measured_.push_back(own);
       } else {
         tasks_[static_cast<std::size_t>(at)].weight += task.weight;
       }
@@ -320,7 +333,9 @@ class LibraryMaker {
 
   Status compile_from(const LibrarySoFar& library) {
     const std::vector<Task> added(tasks_.begin() + library.kernels, tasks_.end());
-    WHET_TRY(std::vector<CompiledTask> compiled, compile_tasks(added, library, source_, target_, options_, report_));
+    const std::vector<MeasuredSchedules> measured(measured_.begin() + library.kernels, measured_.end());
+    WHET_TRY(std::vector<CompiledTask> compiled,
+             compile_tasks(added, measured, library, source_, target_, options_, report_));
     for (CompiledTask& task : compiled) compiled_.push_back(std::move(task));
     return ok_status();
   }
@@ -377,7 +392,8 @@ class LibraryMaker {
   const CompileOptions& options_;
   const double begin_ = seconds_now();
   VariantSizes at_;                         ///< of the networks that were added
-  std::vector<Task> tasks_;                 ///< of all networks
+  std::vector<Task> tasks_;                 ///< of all networks, one a kernel
+  std::vector<MeasuredSchedules> measured_;  ///< of `tasks_`
   std::multimap<std::string, int> by_key_;  ///< more than one where different tasks share a key
   std::vector<CompiledTask> compiled_;      ///< of `tasks_`
   StoredConstants stored_;
@@ -456,26 +472,42 @@ Result<CompileReport> compile_sizes(const SizedNetwork& network, const ScheduleS
   return maker.write(network.sizes, network.usual, output, network.dimensions);
 }
 
+FamilyPieces whole_variants(const Family& family) {
+  FamilyPieces pieces;
+  for (const Variant& variant : family.variants) pieces.push_back({VariantPiece{variant.boxes}});
+  return pieces;
+}
+
 Result<CompileReport> compile_family(const Family& family, const std::vector<ModelSize>& sizes,
                                      const ScheduleSource& source, const Target& target, const std::string& output,
                                      const CompileOptions& options, const std::vector<InputDimensions>& dimensions) {
-  WHET_CHECK(sizes.size() == family.sizes.size(), "the family's sizes");
+  return compile_family(family, whole_variants(family), sizes, source, target, output, options, dimensions);
+}
+
+Result<CompileReport> compile_family(const Family& family, const FamilyPieces& pieces,
+                                     const std::vector<ModelSize>& sizes, const ScheduleSource& source,
+                                     const Target& target, const std::string& output, const CompileOptions& options,
+                                     const std::vector<InputDimensions>& dimensions) {
+  WHET_CHECK(sizes.size() == family.sizes.size() && pieces.size() == family.variants.size(), "the family's sizes");
   if (!target.is_cpu())
     return Error{std::string(target.kind()) + " has no sized kernels; name the sizes", ErrorKind::unsupported};
   WHET_RETURN_IF_ERROR(check_several_sizes(target));
   WHET_RETURN_IF_ERROR(check_output(output));
   WHET_RETURN_IF_ERROR(ScratchDirectory::make());
-  LibraryMaker maker(source, target, options, family.variants.size());
+  std::vector<std::pair<const Variant*, const VariantPiece*>> plans;
+  for (std::size_t v = 0; v < pieces.size(); ++v)
+    for (const VariantPiece& piece : pieces[v]) plans.emplace_back(&family.variants[v], &piece);
+  LibraryMaker maker(source, target, options, plans.size());
   SizeValues least;
   for (const SizeRange& size : family.sizes) least.push_back(size.min);
   std::size_t usual = 0;
-  // Variants are by their least sizes: the last one has the largest.
-  for (std::size_t v = family.variants.size(); v-- > 0;) {
-    const Variant& variant = family.variants[v];
-    if (&variant == variant_at(family, least)) usual = v;
-    const Status added = maker.add(variant, v, family.sizes);
+  // Variants are by their least sizes, and so are their pieces: the last one has the largest.
+  for (std::size_t p = plans.size(); p-- > 0;) {
+    const auto& [variant, piece] = plans[p];
+    if (std::ranges::any_of(piece->boxes, [&](const SizeBox& box) { return contains(box, least); })) usual = p;
+    const Status added = maker.add(*variant, *piece, p, family.sizes);
     if (!added.ok()) {
-      Error why = added.error().at("at " + sizes_text(sizes, variant.boxes));
+      Error why = added.error().at("at " + sizes_text(sizes, piece->boxes));
       if (why.kind == ErrorKind::invalid_input) why.kind = ErrorKind::unsupported;  // of one size it may be compiled
       return why;
     }

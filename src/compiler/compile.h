@@ -25,10 +25,11 @@ class PackedConstants;
 /// A schedule that a measurement speaks for.
 struct RecordedSchedule {
   std::string steps;                  ///< text of schedule/steps.h
-  double seconds = 0;                 ///< measured; 0 where it says nothing about this target
+  double seconds = 0;                 ///< measured; 0 where it says nothing about this target; of a range those expected
   std::string reason;                 ///< what differs from what was asked for; "" for a record of exactly this target
   ProcessorPlacement placement = {};  ///< in which it was measured
   Candidate candidate = {};           ///< whose schedule it is; no sketch where that is not known
+  SizeValues at = {};                 ///< of a task with sizes: those at which it was measured
 };
 
 /// What similar tasks, which were measured, say of one that was not.
@@ -77,6 +78,7 @@ struct TaskReport {
   TaskLabel label = {};
   int weight = 0;
   Source source = Source::default_schedule;
+  SizeValues at = {};  ///< of a range: the task's sizes at which its schedule was measured; empty: its largest ones, or none
   std::string note;  ///< why it is not an exact record; "" where it is, or where there is none
   std::optional<TransferredSchedule> transfer;  ///< what was good for similar tasks, where that was asked
   Precision precision =
@@ -144,7 +146,7 @@ struct SizedNetwork {
   std::size_t usual = 0;         ///< the variant at which a session begins
   /// The network at the sizes of a variant (values_at). Called once each, from the last to the first.
   std::function<Result<FusedGraph>(std::size_t variant)> read;
-  /// One list a size: the dimensions that are it. Empty: that of its name ("x.0"), else the first one whose extent is its value everywhere.
+  /// One list a size: the dimensions that are it. Empty: sizes have the names of dimensions ("x.0").
   std::vector<InputDimensions> dimensions = {};
 };
 
@@ -155,9 +157,20 @@ struct SizedNetwork {
 Result<CompileReport> compile_sizes(const SizedNetwork&, const ScheduleSource&, const Target&,
                                     const std::string& output, const CompileOptions& = {});
 
-/// Compiles a network for all sizes of ranges into one library: each variant of the family becomes a plan, whose kernels take their
-/// sizes when they run. Schedules are those of each task at the variant's largest sizes, made for all (schedule/steps_for_sizes.h). Weights
-/// are in it once where variants read them alike. A session begins at the least sizes.
+/// Sizes of a variant at which its tasks have kernels of their own.
+struct VariantPiece {
+  std::vector<SizeBox> boxes;  ///< parts of the variant's
+  /// One list a task of the variant: what was measured at some of its sizes, the best for these first. Empty: there is none.
+  std::vector<std::vector<RecordedSchedule>> schedules = {};
+};
+/// One list a variant of a family, by their sizes: together they have all of its boxes.
+using FamilyPieces = std::vector<std::vector<VariantPiece>>;
+/// Each variant is one piece.
+FamilyPieces whole_variants(const Family&);
+
+/// Compiles a network for all sizes of ranges into one library: each piece of a variant of the family becomes a plan, whose kernels take
+/// their sizes when they run. Schedules are those of the piece, else those of the task at the variant's largest sizes, made for all sizes
+/// of the variant (schedule/steps_for_sizes.h). Weights are in it once where plans read them alike. A session begins at the least sizes.
 ///   family      read without concatenations in place (FamilyOptions::in_place)
 ///   sizes       those of the family, as users have them: ranges, or the values that are listed
 ///   dimensions  as SizedNetwork has them
@@ -165,6 +178,11 @@ Result<CompileReport> compile_sizes(const SizedNetwork&, const ScheduleSource&, 
 /// each size.
 Result<CompileReport> compile_family(const Family& family, const std::vector<ModelSize>& sizes, const ScheduleSource&,
                                      const Target&, const std::string& output, const CompileOptions& = {},
+                                     const std::vector<InputDimensions>& dimensions = {});
+/// The same with several pieces a variant.
+Result<CompileReport> compile_family(const Family& family, const FamilyPieces& pieces,
+                                     const std::vector<ModelSize>& sizes, const ScheduleSource&, const Target&,
+                                     const std::string& output, const CompileOptions& = {},
                                      const std::vector<InputDimensions>& dimensions = {});
 
 }  // namespace whet

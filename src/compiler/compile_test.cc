@@ -693,10 +693,12 @@ TEST_F(Compile, SeveralSizesAreRefusedWithTheSizeThatCannotBe) {
   };
   EXPECT_EQ(compile_sizes(network, source_, target_, path()).error().message,
             "at x.0 = 2 the model has other inputs or outputs than at x.0 = 1; expected other extents alone");
-  network = sized_network({{"n", 0, 0, {1, 2}}}, 0);
   network.read = [&](std::size_t) { return optimize(network_of(7), {}); };
   EXPECT_EQ(compile_sizes(network, source_, target_, path()).error().message,
-            "size n: no dimension of an input of the model has its value");
+            "size x.0 is dimension 0 of input \"x\", whose extent is another one; expected the value of the size");
+  // Nothing is guessed from extents.
+  EXPECT_EQ(compile_sizes(sized_network({{"n", 0, 0, {1, 2}}}, 0), source_, target_, path()).error().message,
+            "size n is no dimension of an input; expected a name like x.0, or whose size it is");
 }
 
 }  // namespace

@@ -18,6 +18,8 @@
 #include "ops/evaluate_graph.h"
 #include "passes/optimize.h"
 #include "ranges/testing/sized_graph.h"
+#include "schedule/steps_for_sizes.h"
+#include "space/space.h"
 #include "tensor/compare.h"
 #include "whet/model.hpp"
 
@@ -225,6 +227,19 @@ TEST_F(CompileFamily, HasTheWeightsOfOneSizeWhereOneVariantServesAll) {
   EXPECT_LE(all->arena_bytes, largest->arena_bytes + 4096);
 }
 
+/// Windows of 3 by 2 end inside the picture at odd widths, as networks of pictures have them.
+TEST_F(CompileFamily, RunsPoolsWithoutPadding) {
+  const Build build = [](const SizeValues& at) -> Result<Graph> {
+    ModelBuilder b(9);
+    const PoolOperator pool{PoolKind::max, {3, 3}, {2, 2}, {1, 1}, {0, 0}, {0, 0}};
+    b.graph.outputs = {b.node(pool, {b.relu(b.input("x", {1, 8, 15, at[0]}))})};
+    return b.graph;
+  };
+  const Result<CompileReport> report = compile({{"x.3", 15, 79, 16}}, build);
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  expect_right(build, {{15}, {31}, {47}, {63}, {79}});
+}
+
 /// Random networks at their ends and some sizes between. What cannot be a range is refused with a sentence.
 TEST_F(CompileFamily, RunsRandomNetworks) {
   int compiled = 0;
@@ -234,7 +249,7 @@ TEST_F(CompileFamily, RunsRandomNetworks) {
     const Build build = [&](const SizeValues& at) {
       return testing::random_sized_graph(seed, {at[0], testing::kLeastSize + 3});
     };
-    const Result<CompileReport> report = compile({{"n", testing::kLeastSize, testing::kLeastSize + 24}}, build);
+    const Result<CompileReport> report = compile({{"x.2", testing::kLeastSize, testing::kLeastSize + 24}}, build);
     if (!report.ok()) {
       EXPECT_FALSE(report.error().message.empty());
       continue;
@@ -249,6 +264,50 @@ TEST_F(CompileFamily, RunsRandomNetworks) {
     }
   }
   EXPECT_GE(compiled, cases / 2);
+}
+
+/// One size more than the other piece's kernels are tuned for, both on the same weights.
+TEST_F(CompileFamily, RunsPiecesByKernelsOfTheirOwn) {
+  const Build build = [](const SizeValues& at) -> Result<Graph> {
+    ModelBuilder b(7);
+    b.graph.outputs = {b.relu(b.node(MatMulOperator{}, {b.input("x", {at[0], 24}), b.constant({24, 40})}))};
+    return b.graph;
+  };
+  const Result<CompileReport> whole = compile({{"x.0", 2, 40}}, build);
+  ASSERT_TRUE(whole.ok()) << whole.error().message;
+  ASSERT_EQ(family_.variants.size(), 1u);
+  ASSERT_EQ(family_.variants[0].tasks.size(), 1u);
+  const ComputeDag& dag = family_.variants[0].tasks[0].task.dag;
+  // Schedules of the task's space at n rows that a range can run by, on constants as they are.
+  const auto schedules = [&](std::int64_t n) {
+    const DesignSpace space = source_.space(dag_at(dag, {n}));
+    std::vector<RecordedSchedule> found;
+    for (const Candidate& candidate : space.seeds()) {
+      const Result<Steps> steps = space.steps(candidate);
+      if (steps.ok() && to_text(*steps).find("pack") == std::string::npos && steps_for_sizes(moved_to(dag, {n}), *steps).ok())
+        found.push_back({to_text(*steps), 1e-6, "", {}, candidate, {n}});
+    }
+    return found;
+  };
+  std::vector<RecordedSchedule> small = schedules(6), large = schedules(40);
+  ASSERT_FALSE(small.empty() || large.empty());
+  small = {small.front()};
+  large = {large.back()};
+  const SizeBox below{{2}, {6}}, above{{7}, {40}};
+  const VariantPiece first{{below}, {small}}, second{{above}, {large}};
+  const FamilyPieces pieces = {{first, second}};
+  const std::vector<ModelSize> sizes = {{"x.0", 0, 0, {}, 2, 40, 1}};
+  const Result<CompileReport> report = compile_family(family_, pieces, sizes, source_, target_, path());
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  ASSERT_EQ(report->variants.size(), 2u);
+  EXPECT_EQ(report->variants[0].boxes, std::vector<SizeBox>{below});
+  EXPECT_EQ(report->variants[1].boxes, std::vector<SizeBox>{above});
+  ASSERT_EQ(report->tasks.size(), 2u) << "two kernels of one task";
+  EXPECT_EQ(report->tasks[0].at, SizeValues{40});
+  EXPECT_EQ(report->tasks[1].at, SizeValues{6});
+  EXPECT_EQ(report->tasks[1].source, TaskReport::Source::record);
+  EXPECT_EQ(report->weights_bytes, 24 * 40 * 4);
+  expect_right(build, all_of(2, 40));
 }
 
 TEST_F(CompileFamily, IsForProcessorsAlone) {

@@ -1,6 +1,7 @@
 #include "compiler/kernels.h"
 
 #include <algorithm>
+#include <iterator>
 #include <mutex>
 #include <optional>
 #include <string_view>
@@ -25,16 +26,19 @@ std::vector<Task> at_their_sizes(std::vector<Task> tasks) {
   return tasks;
 }
 
-/// Its record, or else what similar tasks run by; the default, and a schedule that always lowers.
-Attempts attempts(const Task& task, const std::optional<RecordedSchedule>& recorded, const ScheduleSource& source,
+Attempt attempt(const RecordedSchedule& recorded) {
+  const Source kind = recorded.reason.empty() ? Source::record : Source::near_record;
+  return {parse_steps(recorded.steps), kind,          recorded.seconds, recorded.reason, recorded.placement,
+          recorded.candidate,          recorded.at};
+}
+
+/// Its records, or else what similar tasks run by; the default, and a schedule that always lowers.
+Attempts attempts(const Task& task, const MeasuredSchedules& recorded, const ScheduleSource& source,
                   const Target& target) {
   Attempts attempts;
   std::vector<Attempt>& list = attempts.list;
-  if (recorded) {
-    const Source kind = recorded->reason.empty() ? Source::record : Source::near_record;
-    list.push_back({parse_steps(recorded->steps), kind, recorded->seconds, recorded->reason, recorded->placement,
-                    recorded->candidate});
-  } else if (source.transferred) {
+  std::ranges::transform(recorded, std::back_inserter(list), attempt);
+  if (recorded.empty() && source.transferred) {
     attempts.transfer = source.transferred(task);
     if (attempts.transfer && !attempts.transfer->steps.empty())
       list.push_back(
@@ -45,10 +49,12 @@ Attempts attempts(const Task& task, const std::optional<RecordedSchedule>& recor
   return attempts;
 }
 
-std::vector<Attempts> attempts_of(const std::vector<Task>& tasks, const ScheduleSource& source, const Target& target,
-                                  int jobs) {
-  std::vector<std::optional<RecordedSchedule>> recorded(tasks.size());
-  if (source.recorded) std::ranges::transform(tasks, recorded.begin(), source.recorded);
+///   tasks     at the sizes at which their DAGs are
+///   recorded  what was measured at others; what was measured at these comes behind
+std::vector<Attempts> attempts_of(const std::vector<Task>& tasks, std::vector<MeasuredSchedules> recorded,
+                                  const ScheduleSource& source, const Target& target, int jobs) {
+  for (std::size_t t = 0; t < tasks.size() && source.recorded; ++t)
+    if (std::optional<RecordedSchedule> own = source.recorded(tasks[t])) recorded[t].push_back(std::move(*own));
   std::vector<Attempts> all(tasks.size());
   parallel_for(static_cast<int>(tasks.size()), jobs, [&](int i) {
     const std::size_t at = static_cast<std::size_t>(i);
@@ -70,14 +76,16 @@ std::string_view name_of(TaskReport::Source source) {
   return "";
 }
 
-Status compile(const Task& task, const Steps& steps, const std::string& name, const Target& target, bool emulated,
+Status compile(const Task& task, const Attempt& attempt, const std::string& name, const Target& target, bool emulated,
                CompiledTask& out) {
+  if (!attempt.steps.ok()) return attempt.steps.error();
   BuildOptions options{.within = task.within, .name = name};
   if (emulated)
     options.emulated_seconds = [](const LoopTree& tree, const Target& t) { return estimate_launches(tree, t); };
-  Steps all = steps;
+  Steps all = *attempt.steps;
   if (is_sized(task.dag)) {
-    WHET_TRY(all, steps_for_sizes(task.dag, steps));
+    const SizeValues& at = attempt.at.empty() ? task.dag.at : attempt.at;
+    WHET_TRY(all, steps_for_sizes(moved_to(task.dag, at), all));
   }
   WHET_TRY(Built built, build(task.dag, all, target, options));
   if (built.lowered.program.sizes != task.dag.sizes) return Error{"it is not for all sizes"};
@@ -95,10 +103,10 @@ Status compile_first(const Task& task, const std::vector<Attempt>& list, const s
                      bool emulated, CompiledTask& out) {
   std::string failed;
   for (const Attempt& attempt : list) {
-    const Status done = attempt.steps.ok() ? compile(task, attempt.steps.value(), name, target, emulated, out)
-                                           : Status(attempt.steps.error());
+    const Status done = compile(task, attempt, name, target, emulated, out);
     if (done.ok()) {
       out.candidate = attempt.candidate;
+      out.report.at = attempt.at;
       out.report.source = attempt.source;
       out.report.predicted_seconds = is_sized(task.dag) ? 0 : attempt.seconds;  // of another kernel
       out.report.placement = attempt.placement;
@@ -116,13 +124,15 @@ Status compile_first(const Task& task, const std::vector<Attempt>& list, const s
 
 }  // namespace
 
-Result<std::vector<CompiledTask>> compile_tasks(const std::vector<Task>& tasks, const LibrarySoFar& library,
-                                                const ScheduleSource& source, const Target& target,
-                                                const CompileOptions& options, CompileReport& report) {
+Result<std::vector<CompiledTask>> compile_tasks(const std::vector<Task>& tasks,
+                                                const std::vector<MeasuredSchedules>& measured,
+                                                const LibrarySoFar& library, const ScheduleSource& source,
+                                                const Target& target, const CompileOptions& options,
+                                                CompileReport& report) {
   const int before = library.kernels;
   double begin = seconds_now();
   const std::vector<Task> exact = at_their_sizes(tasks);
-  std::vector<Attempts> choices = attempts_of(exact, source, target, options.jobs);
+  std::vector<Attempts> choices = attempts_of(exact, measured, source, target, options.jobs);
   share_constants(exact, library, source, target, options.jobs, choices);
   for (std::size_t t = 0; t < tasks.size(); ++t)  // at last as the DAG has it, which is right at all sizes
     if (is_sized(tasks[t].dag)) choices[t].list.push_back({Steps(), Source::default_schedule, 0, ""});

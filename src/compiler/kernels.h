@@ -34,10 +34,15 @@ struct LibrarySoFar {
   std::vector<OtherSize> others;  ///< one a task
 };
 
-/// Chooses a schedule for each task and compiles it, `jobs` at a time. Tasks read constants that the library has, where
+/// What was measured of a task with sizes at some of them, the best first.
+using MeasuredSchedules = std::vector<RecordedSchedule>;
+
+/// Chooses a schedule for each task, of those measured where there are any, and compiles it, `jobs` at a time. Tasks read constants that the library has, where
 /// that takes little time (share_constants.h); the kernels' symbols differ, also from those of its kernels. In the report,
 /// every task's share of schedule_seconds and kernel_seconds is added.
-Result<std::vector<CompiledTask>> compile_tasks(const std::vector<Task>&, const LibrarySoFar&, const ScheduleSource&,
-                                                const Target&, const CompileOptions&, CompileReport& report);
+///   measured  one a task
+Result<std::vector<CompiledTask>> compile_tasks(const std::vector<Task>&, const std::vector<MeasuredSchedules>& measured,
+                                                const LibrarySoFar&, const ScheduleSource&, const Target&,
+                                                const CompileOptions&, CompileReport& report);
 
 }  // namespace whet

@@ -25,6 +25,7 @@ struct Found {
   Steps steps;
   Candidate candidate;
   double slowdown = 1;  ///< its time over that of the task's own schedule
+  SizeValues at = {};   ///< as Attempt has it
 };
 
 /// Looks for such schedules.
@@ -52,6 +53,17 @@ class Finder {
       if (const Result<LoopTree> tree = replay(task_.dag, *steps); tree.ok() && needs_little(*tree))
         return Attempt{std::move(steps), TaskReport::Source::record, record.seconds, kNote, record.placement,
                        record.candidate};
+    }
+    return std::nullopt;
+  }
+
+  /// Another schedule that was measured at sizes of the task: of these `seconds` are expected over all of them.
+  std::optional<Found> measured(const std::vector<Attempt>& attempts) const {
+    const Attempt& own = attempts.front();
+    for (const Attempt& attempt : attempts) {
+      if (attempt.at.empty() || attempt.seconds <= 0 || own.seconds <= 0 || !attempt.steps.ok()) continue;
+      if (const Result<LoopTree> tree = replay(task_.dag, *attempt.steps); tree.ok() && needs_little(*tree))
+        return Found{*attempt.steps, attempt.candidate, attempt.seconds / own.seconds, attempt.at};
     }
     return std::nullopt;
   }
@@ -140,9 +152,10 @@ struct Offer {
   double bytes = 1;  ///< that are not added
 };
 
-Offer offer_for(const Task& task, const OtherSize& other, const LibrarySoFar& library, const Attempt& own,
-                const ScheduleSource& source, const Target& target) {
+Offer offer_for(const Task& task, const OtherSize& other, const LibrarySoFar& library,
+                const std::vector<Attempt>& attempts, const ScheduleSource& source, const Target& target) {
   Offer offer;
+  const Attempt& own = attempts.front();
   const Result<LoopTree> tree = own.steps.ok() ? replay(task.dag, *own.steps) : Result<LoopTree>(own.steps.error());
   if (!tree.ok()) return offer;
   Finder finder(task, other, library, source, target);
@@ -150,17 +163,17 @@ Offer offer_for(const Task& task, const OtherSize& other, const LibrarySoFar& li
   offer.seconds = task.weight * finder.seconds();
   if (!looks) return offer;
   offer.bytes = static_cast<double>(task.weight * finder.missing());
-  if (own.source == TaskReport::Source::record) {
+  if (own.source == TaskReport::Source::record && own.at.empty()) {
     offer.attempt = finder.close_record();
     return offer;
   }
-  std::optional<Found> best = finder.unpacked(own);
-  if (source.space && other.kernel->report.source <= own.source)
+  std::optional<Found> best = own.at.empty() ? finder.unpacked(own) : finder.measured(attempts);
+  if (source.space && own.at.empty() && other.kernel->report.source <= own.source)
     if (std::optional<Found> fitted = finder.fitted(); fitted && (!best || fitted->slowdown < best->slowdown))
       best = std::move(fitted);
   if (!best) return offer;
   offer.lost = offer.seconds * std::max(0.0, best->slowdown - 1);
-  offer.attempt = Attempt{std::move(best->steps), own.source, 0, kNote, {}, std::move(best->candidate)};
+  offer.attempt = Attempt{std::move(best->steps), own.source, 0, kNote, {}, std::move(best->candidate), best->at};
   return offer;
 }
 
@@ -172,7 +185,7 @@ void share_constants(const std::vector<Task>& tasks, const LibrarySoFar& library
   std::vector<Offer> offers(tasks.size());
   parallel_for(static_cast<int>(tasks.size()), jobs, [&](int i) {
     const std::size_t at = static_cast<std::size_t>(i);
-    offers[at] = offer_for(tasks[at], library.others[at], library, attempts[at].list.front(), source, target);
+    offers[at] = offer_for(tasks[at], library.others[at], library, attempts[at].list, source, target);
   });
   double left = 0;
   std::vector<std::size_t> order;

@@ -163,6 +163,27 @@ ComputeDag dag_at(const ComputeDag& dag, const SizeValues& values) {
   return out;
 }
 
+ComputeDag moved_to(const ComputeDag& dag, const SizeValues& values) {
+  ComputeDag out = dag;
+  if (!is_sized(dag)) return out;
+  const ComputeDag there = dag_at(dag, values);
+  const auto move = [](std::vector<Axis>& axes, const std::vector<Axis>& moved) {
+    for (std::size_t d = 0; d < axes.size(); ++d) axes[d].extent = moved[d].extent;
+  };
+  for (std::size_t i = 0; i < out.ops.size(); ++i) {
+    Op& op = out.ops[i];
+    op.shape = there.ops[i].shape;
+    if (auto* p = std::get_if<Placeholder>(&op.def)) {
+      p->index_bound = std::get<Placeholder>(there.ops[i].def).index_bound;
+      continue;
+    }
+    move(op.element().axes, there.ops[i].element().axes);
+    move(op.element().reduce_axes, there.ops[i].element().reduce_axes);
+  }
+  out.at = values;
+  return out;
+}
+
 Expr with_sources(const Expr& e, const std::vector<OpId>& renamed) {
   return rewrite(e, [&](const Expr& x) -> Expr {
     const auto* l = std::get_if<Load>(&x->kind);

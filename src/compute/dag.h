@@ -111,6 +111,8 @@ const Axis& axis_of(const Element&, AxisId);
 /// The DAG of one size; it has no sizes. `values` are of the DAG's ranges. Equal to the one that the network has when it is read at
 /// that size. A DAG without sizes is its own.
 ComputeDag dag_at(const ComputeDag&, const SizeValues& values);
+/// The same DAG with its numbers at other values of its sizes.
+ComputeDag moved_to(const ComputeDag&, const SizeValues& values);
 /// Whether the axis's extent changes with the sizes.
 inline bool is_sized(const Axis& axis) { return axis.size.defined(); }
 inline bool is_sized(const ComputeDag& dag) { return !dag.sizes.empty(); }

@@ -122,6 +122,18 @@ TEST(SizedDag, IsAtEverySizeTheDagOfItsNumbers) {
   }
 }
 
+TEST(SizedDag, IsMovedToOtherValues) {
+  for (const SizedText& text : sized_texts()) {
+    const ComputeDag sized = *parse_dag(text.sized());
+    for_each_value(sized.sizes, [&](const SizeValues& values) {
+      const ComputeDag moved = moved_to(sized, values);
+      EXPECT_TRUE(verify(moved).ok());
+      EXPECT_EQ(workload_key(moved), workload_key(dag_at(sized, values)));
+      EXPECT_TRUE(same_dag(moved_to(moved, sized.at), sized));
+    });
+  }
+}
+
 TEST(SizedDag, HasTheNumbersOfTheValuesThatItIsAt) {
   for (const SizedText& text : sized_texts()) {
     const ComputeDag sized = *parse_dag(text.sized()), fixed = dag_at(sized, sized.at);

@@ -71,11 +71,15 @@ Status check_names(const FileModel& model, const ImportOptions& options) {
   return ok_status();
 }
 
-/// Open dimensions are no smaller and no larger than the file says.
+/// Open dimensions are no smaller and no larger than the file says, and multiples of what it says.
 Status check_ranges(const FileInput& input, const Shape& given) {
   for (std::size_t i = 0; i < given.size(); ++i) {
     const FileDimension& d = (*input.dimensions)[i];
-    if (d.extent || (given[i] >= d.least && given[i] <= d.most.value_or(given[i]))) continue;
+    if (d.extent) continue;
+    if (given[i] % d.step != 0)
+      return Error{input_label(input) + " is given as " + to_string(given) + "; the model says that dimension " +
+                   std::to_string(i) + " is a multiple of " + std::to_string(d.step)};
+    if (given[i] >= d.least && given[i] <= d.most.value_or(given[i])) continue;
     return Error{input_label(input) + " is given as " + to_string(given) + "; the model says that dimension " +
                  std::to_string(i) + " is " + std::to_string(d.least) +
                  (d.most ? " to " + std::to_string(*d.most) : " or more")};

@@ -21,6 +21,7 @@ struct FileDimension {
   std::optional<std::int64_t> usual = std::nullopt;  ///< taken where nothing binds an open one; else a leading one is 1
   std::int64_t least = 0;                            ///< an open one is no smaller, and no larger than `most`
   std::optional<std::int64_t> most = std::nullopt;
+  std::int64_t step = 1;  ///< an open one is a multiple of it
 };
 
 struct FileInput {

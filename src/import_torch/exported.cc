@@ -1,6 +1,7 @@
 #include "import_torch/exported.h"
 
 #include <algorithm>
+#include <charconv>
 #include <set>
 
 #include "base/nearest.h"
@@ -29,6 +30,22 @@ std::string symbol_of(const std::string& text) {
   const bool plain = !text.empty() && std::all_of(text.begin(), text.end(),
                                                   [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; });
   return plain && std::isalpha(static_cast<unsigned char>(text[0])) != 0 ? text : "";
+}
+
+/// "Mul(Integer(4), Symbol('s18', positive=True, integer=True))" or "4*s18": a dimension called 4*s18, in steps of 4. Of anything else
+/// nothing changes.
+void take_multiple(const std::string& text, FileDimension& dimension) {
+  constexpr std::string_view kProduct = "Mul(Integer(", kTimes = "), ";
+  const bool is_product = text.starts_with(kProduct) && text.ends_with(')');
+  const std::string_view factor = is_product ? std::string_view(text).substr(kProduct.size()) : std::string_view(text);
+  std::int64_t step = 0;
+  const auto [end, error] = std::from_chars(factor.data(), factor.data() + factor.size(), step);
+  const std::string_view rest = factor.substr(static_cast<std::size_t>(end - factor.data()));
+  const std::string_view between = is_product ? kTimes : "*";
+  if (error != std::errc() || step < 2 || step > kMaxElements || !rest.starts_with(between)) return;
+  const std::string symbol =
+      symbol_of(std::string(rest.substr(between.size(), rest.size() - between.size() - (is_product ? 1 : 0))));
+  if (!symbol.empty()) dimension.symbol = std::to_string(step) + "*" + symbol, dimension.step = step;
 }
 
 /// Reads a program's graph.
@@ -488,7 +505,9 @@ Result<SaidType> parse_tensor_meta(const Json& meta, const std::string& what) {
   if (!meta["sizes"].is_array() || meta["sizes"].items().size() > 64) return Error{what + ": has no list of sizes"};
   for (const Json& size : meta["sizes"].items()) {
     FileDimension dimension{known_size(size), ""};
-    if (!dimension.extent) dimension.symbol = symbol_of(size["as_expr"]["expr_str"].string_or(""));
+    const std::string text = dimension.extent ? "" : size["as_expr"]["expr_str"].string_or("");
+    dimension.symbol = symbol_of(text);
+    if (dimension.symbol.empty()) take_multiple(text, dimension);
     if (dimension.extent && (*dimension.extent < 0 || *dimension.extent > kMaxElements))
       return Error{what + ": has a size of " + std::to_string(*dimension.extent)};
     said.sizes.push_back(std::move(dimension));

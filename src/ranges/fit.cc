@@ -153,12 +153,14 @@ Expr Fitter::quotient(const Values& values) const {
         }
         if (low > high) continue;
         // Of those that are right at the points the one that a network would have: strides are powers of two.
-        const std::int64_t b = nearest_zero(low, high);
-        const std::int64_t cost =
-            std::abs(a) + std::abs(b) + (std::has_single_bit(static_cast<std::uint64_t>(c)) ? 0 : c);
+        const std::int64_t cost = std::abs(a) + std::abs(nearest_zero(low, high)) +
+                                  (std::has_single_bit(static_cast<std::uint64_t>(c)) ? 0 : c);
         if (cost >= least_cost) continue;
         least_cost = cost;
-        best = floordiv(shifted(scaled(sizes_[k], a), b), c);
+        // The least b keeps the windows of a pool inside its input: of 3 rows by 2 at odd n, floordiv(n - 1, 2) steps end there, and
+        // floordiv(n, 2) would not at an even n, which the proof does not know to be none of the sizes. It also keeps functions
+        // that differ by a constant so.
+        best = floordiv(shifted(scaled(sizes_[k], a), low), c);
       }
     }
   }

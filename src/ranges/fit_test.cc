@@ -65,6 +65,15 @@ TEST(Fitter, FindsTheSimplestFormFirst) {
   EXPECT_EQ(found(line(64, 320, 32), [](const SizeValues& s) { return s[0] / 32; }), "floordiv(n, 32)");
 }
 
+/// At odd sizes floordiv(n, 2) would be right too, and nobody could prove that 3 rows at 2*y are inside.
+TEST(Fitter, TakesTheQuotientThatKeepsWindowsInside) {
+  const auto odd = line(31, 127, 16);
+  EXPECT_EQ(found(odd, [](const SizeValues& s) { return (s[0] - 3) / 2 + 1; }), "floordiv((n - 1), 2)");
+  EXPECT_EQ(found(odd, [](const SizeValues& s) { return (s[0] - 3) / 2; }), "floordiv((n - 3), 2)");
+  EXPECT_EQ(found(odd, [](const SizeValues& s) { return (s[0] + 1) / 2; }), "floordiv((n + 1), 2)");
+  EXPECT_EQ(found(line(32, 320, 32), [](const SizeValues& s) { return s[0] / 32 - 1; }), "floordiv((n - 32), 32)");
+}
+
 TEST(Fitter, FindsFormsOfTwoSizes) {
   const auto points = grid(7, 9);
   EXPECT_EQ(found(points, [](const SizeValues& s) { return s[0] * 2 + s[1] + 5; }), "(((n*2) + m) + 5)");

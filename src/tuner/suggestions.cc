@@ -57,4 +57,11 @@ void suggest_neighbours(TaskTuning& task, const std::vector<TaskTuning>& tasks, 
     task.suggest({list[i].best->candidate}, list[i].space);
 }
 
+void suggest_siblings(TaskTuning& task, const std::vector<TaskTuning>& tasks, const Records& records) {
+  for (const TaskTuning& other : tasks) {
+    if (&other == &task || !std::isfinite(distance_of(task, other, false))) continue;
+    if (const Record* best = other.incumbent(records)) task.suggest({best->candidate}, &other.space());
+  }
+}
+
 }  // namespace whet

@@ -15,4 +15,8 @@ namespace whet {
 ///   by_anchor  the nearest of this network are those with the nearest anchors (a record base is there)
 void suggest_neighbours(TaskTuning&, const std::vector<TaskTuning>& tasks, const Records&, bool by_anchor);
 
+/// Suggests what is best now for the other tasks of the same structure in this network, fitted to this one. What was measured is not
+/// measured again.
+void suggest_siblings(TaskTuning&, const std::vector<TaskTuning>& tasks, const Records&);
+
 }  // namespace whet

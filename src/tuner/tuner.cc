@@ -152,6 +152,7 @@ class Tuner {
     TaskTuning& task = tasks_[static_cast<std::size_t>(id)];
     budget_.begin(id);
     if (task.progress().trials == 0) suggest_neighbours(task, tasks_, log_.records(), has_base(options_));
+    if (options_.several_sizes) suggest_siblings(task, tasks_, log_.records());
     const double begin = log_.now();
     double best = kInfinity;
     WHET_TRY(const int spent, run_round(task, best));

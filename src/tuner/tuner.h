@@ -48,6 +48,8 @@ struct TuneOptions {
   const RecordBase* base = nullptr;
   /// Sketches that the user brings, which are searched beside those of a task or instead of them. Null: none.
   std::shared_ptr<const OwnSketchesByTask> own_sketches;
+  /// The tasks are those of one network at several sizes: what becomes best of one is tried at all others of its structure.
+  bool several_sizes = false;
   bool quick_round = true;            ///< false: no round of short bursts; what the base knows only seeds the search
   bool quick_only = false;            ///< the quick round and nothing else
   bool finals_only = false;           ///< compare the fastest of each task again, and nothing else

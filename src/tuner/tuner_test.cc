@@ -197,6 +197,25 @@ TEST_F(TuneTest, ALaterTaskOfTheSameStructureBeginsWithWhatWasBest) {
   const auto of_small = read.records.of(tasks_[0].key);
   EXPECT_TRUE(std::any_of(of_small.begin(), of_small.end(), [&](const Record* r) { return r->steps == steps; }));
 }
+/// The formula is of the schedule alone: what is best of one size is best of both, as far as it fits.
+TEST_F(TuneTest, OfSeveralSizesWhatBecomesBestOfOneIsTriedAtTheOthers) {
+  const std::vector<Task> sizes = {dense_task("16 rows", 16, 64, 32, 1), dense_task("64 rows", 64, 64, 32, 1)};
+  FormulaMeasurer measurer = FormulaMeasurer::timing(formula);
+  run(measurer, {.trials = 120, .least_gain = 0, .several_sizes = true}, sizes);
+  const RecordsRead read = *read_records(path_);
+  const auto best = [&](std::size_t task) { return *read.records.best(sizes[task].key, {}, target_)->record; };
+  const auto fitted = [&](std::size_t from, std::size_t to) {
+    const DesignSpace there = make_space(sizes[from].dag, target_), here = make_space(sizes[to].dag, target_);
+    const Candidate candidate = best(from).candidate;
+    return to_text(*here.steps(*here.refit(candidate, there.extents(candidate.sketch))));
+  };
+  // The one whose round came last has tried the other's best.
+  const auto tried = [&](std::size_t task, const std::string& steps) {
+    const std::vector<const Record*> of = read.records.of(sizes[task].key);
+    return std::ranges::any_of(of, [&](const Record* record) { return record->steps == steps; });
+  };
+  EXPECT_TRUE(tried(1, fitted(0, 1)) || tried(0, fitted(1, 0)));
+}
 TEST_F(TuneTest, WhatWasBestWithOtherThreadsIsTriedEarly) {
   FormulaMeasurer before = FormulaMeasurer::timing(formula);
   run(before, {.trials = 60, .confirm = false}, {tasks_[1]});

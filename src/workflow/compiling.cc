@@ -7,6 +7,7 @@
 
 #include "machine/detect.h"
 #include "tensor_files/file.h"
+#include "workflow/sizes.h"
 #include "workflow/tune_json.h"
 
 namespace whet {
@@ -94,6 +95,35 @@ Status check_gpu_options(const CompileSettings& settings, const Target& target) 
   return ok_status();
 }
 
+/// A library is for all sizes that the file bounds, where its target has kernels for them and the user says nothing.
+void take_bounds(CompileSettings& settings, const Target& target, const InputFiles& files) {
+  const Result<std::vector<OpenSize>> bounded = bounded_sizes(settings.model, files);
+  if (!bounded.ok() || bounded->empty()) return;  // what cannot be read has its sentence later
+  std::string ranges, one;
+  for (const OpenSize& size : *bounded) {
+    ranges += (ranges.empty() ? "" : ", ") + example_of(size);
+    one += fmt::format(" --sizes {}={}", size.name(), size.usual.value_or(*size.most));
+    if (target.is_cpu()) settings.model.sizes.push_back(example_of(size));
+  }
+  tell(settings.records.tell,
+       target.is_cpu()
+           ? fmt::format("The library is for all sizes that the file allows, {}; for one:{}", ranges, one)
+           : fmt::format("The file allows {}; {} has no sized kernels, and the library is for one size", ranges,
+                         target.kind()));
+}
+
+/// Sizes that count for nothing here.
+Status check_tuning_sizes(const CompileSettings& settings) {
+  const TuningSizeOptions& asked = settings.records.tuning_sizes;
+  const Result<std::vector<WantedSize>> sizes = parse_sizes(settings.model.sizes);
+  if (!sizes.ok() || (settings.quick == 0 && has_ranges(*sizes) && !settings.records.file.empty())) return ok_status();
+  for (const auto& [option, given] :
+       {std::pair("--tuning-sizes", !asked.listed.empty()), std::pair("--lengths", !asked.lengths.empty())})
+    if (given)
+      return wrong_option({fmt::format("compile: {} counts only for --sizes of a range with --records", option)});
+  return ok_status();
+}
+
 /// What the compiler is told of them.
 CompileOptions options_of(CompileSettings& settings, const TargetOnCores& place, const CompileWatch& watch) {
   settings.records.emulated = settings.where.allow_emulated;
@@ -137,13 +167,18 @@ Result<CompiledModel> compile_quickly(CompileSettings& settings, Zygote& zygote,
 
 Result<CompiledModel> compile_as_asked(CompileSettings settings, Zygote* zygote, const CompileWatch& watch) {
   WHET_RETURN_IF_ERROR(choose_name(settings));
-  if (settings.quick > 0) return compile_quickly(settings, *zygote, watch);
+  if (settings.quick > 0) {
+    WHET_RETURN_IF_ERROR(check_tuning_sizes(settings));
+    return compile_quickly(settings, *zygote, watch);
+  }
   const Result<TargetOnCores> place = choose_target(settings.where.place);
   if (!place.ok()) return wrong_option(place.error());
   if (!place->note.empty()) tell(settings.records.tell, place->note);
   const Target& target = place->target;
   WHET_RETURN_IF_ERROR(check_gpu_options(settings, target));
   WHET_TRY(const InputFiles files, read_named_inputs(settings.model));
+  if (settings.model.sizes.empty()) take_bounds(settings, target, files);
+  WHET_RETURN_IF_ERROR(check_tuning_sizes(settings));
   const CompileOptions options = options_of(settings, *place, watch);
   if (!settings.model.sizes.empty())
     return finished(
@@ -173,6 +208,7 @@ Json compile_json(const std::string& output, const CompiledModel& compiled) {
   for (const TaskReport& task : report.tasks) {
     Json row = Json::object();
     row.set("name", task.name).set("weight", task.weight).set("source", name_of(task.source)).set("note", task.note);
+    if (!task.at.empty()) row.set("at", Json::array_of(task.at));
     if (task.transfer) row.set("transfer", to_json(*task.transfer));
     row.set("precision", std::string(name_of(task.precision)));
     row.set("predicted_ms", task.predicted_seconds * 1e3).set("object_bytes", task.object_bytes);

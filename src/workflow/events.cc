@@ -94,8 +94,17 @@ Json started_event(const TuneSettings& settings, const Prepared& prepared, const
                   .set("weight", task.weight)
                   .set("flops", flops(task.dag)));
   }
-  return Json::object()
-      .set("whet", version())
+  Json out = Json::object();
+  if (!prepared.at.empty()) {
+    std::vector<std::string> names;
+    for (const WantedSize& size : prepared.sizes) names.push_back(size.name);
+    Json sizes = Json::array();
+    for (const PreparedSize& each : prepared.at)
+      sizes.add(
+          Json::object().set("sizes", values_json(names, each.size.at)).set("requests", each.size.requests));
+    out.set("sizes", std::move(sizes));
+  }
+  return out.set("whet", version())
       .set("model", prepared.networks.empty() ? settings.model.text() : prepared.name)
       .set("target", to_string(target))
       .set("where", place_text(prepared))

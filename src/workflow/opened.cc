@@ -18,6 +18,7 @@
 #include "whet/model.h"
 #include "workflow/kernels_text.h"
 #include "workflow/own_inputs.h"
+#include "workflow/range_choice.h"
 #include "workflow/remote.h"
 #include "workflow/sizes.h"
 #include "workflow/transferring.h"
@@ -240,20 +241,11 @@ Result<std::vector<ModelSize>> model_sizes(const std::vector<WantedSize>& wanted
       ErrorKind::wrong_use};
 }
 
-/// With what a user types where a range is no way.
-Error with_lists(Error error, const std::vector<WantedSize>& sizes) {
-  for (const WantedSize& size : sizes)
-    if (size.listed.empty()) error.message += " --sizes '" + listed_instead(size) + "'";
-  return error;
-}
-
 /// By kernels that take their sizes when they run.
 Result<CompileReport> compile_ranges(const SizedModel& model, const std::vector<ModelSize>& sizes,
                                      const InputFiles& files, const RecordOptions& records, const Target& target,
                                      const std::string& output, const CompileOptions& compiling) {
-  if (!target.is_cpu())
-    return with_lists({fmt::format("{} has no sized kernels; name the sizes:", target.kind()), ErrorKind::wrong_use},
-                      model.sizes);
+  WHET_RETURN_IF_ERROR(check_ranges(model.sizes, target));
   const std::shared_ptr<const RecordBase> base = choose_base(records.base, target, records.tell);
   const double begin = seconds_now();
   const ReadAtSizes read = [&](const SizeValues& values) -> Result<FusedGraph> {
@@ -269,9 +261,13 @@ Result<CompileReport> compile_ranges(const SizedModel& model, const std::vector<
   if (!records.file.empty()) {
     WHET_TRY(known, records_of(family.variants.back().fused, records, target));
   }
+  const SpaceOptions schedules = records.rounding.schedules();
+  WHET_TRY(const RangeChoice choice,
+           choose_for_ranges(family, model.sizes, records.tuning_sizes, known.records, target, schedules));
+  if (!choice.at.empty()) tell(records.tell, "Schedules are chosen for " + requests_text(model.sizes, choice.at));
   Result<CompileReport> report =
-      compile_family(family, sizes, best_known(&known.records, *base, target, records.rounding.schedules()), target,
-                     output, compiling, model.dimensions);
+      compile_family(family, choice.pieces, sizes, best_known(&known.records, *base, target, schedules), target, output,
+                     compiling, model.dimensions);
   if (!report.ok() && report.error().kind == ErrorKind::unsupported)
     return with_lists({report.error().message + "; name the sizes:", ErrorKind::unsupported}, model.sizes);
   if (report.ok()) report->total_seconds += reading;

@@ -16,6 +16,7 @@
 #include "workflow/model.h"
 #include "workflow/options.h"
 #include "workflow/rounding.h"
+#include "workflow/tuning_sizes.h"
 
 namespace whet {
 
@@ -27,6 +28,7 @@ struct RecordOptions {
   bool emulated = false;    ///< records of the emulated device count too
   bool any_inputs = false;  ///< records that were measured with other inputs count too
   std::string gpu;        ///< as Records::prefer_device has it
+  TuningSizeOptions tuning_sizes;  ///< of ranges: for which sizes schedules are chosen
   Tell tell;
 };
 
@@ -79,8 +81,8 @@ Result<CompileReport> compile_with_records(const FusedGraph&, const RecordOption
                                            const std::string& output, const CompileOptions& = {});
 
 /// The same of a model for several sizes, in one library; a session begins at the smallest. Where all are listed each choice is compiled
-/// for itself; kernels of ranges take their sizes when they run, and plans of records and chains of kernels are left out. Notes on
-/// records that serve no task are left out.
+/// for itself; kernels of ranges take their sizes when they run, by the schedules that records promise most of over all sizes
+/// (workflow/range_choice.h), and plans of records and chains of kernels are left out. Notes on records that serve no task are left out.
 Result<CompileReport> compile_sizes_with_records(const ModelOptions&, const InputFiles&, const RecordOptions&,
                                                  const Target&, const std::string& output, const CompileOptions& = {});
 

@@ -7,6 +7,7 @@
 
 #include "plan/plan.h"
 #include "records/record_file.h"
+#include "tuner/footprint.h"
 #include "workflow/opened.h"
 #include "workflow/own_inputs.h"
 #include "workflow/repeats.h"
@@ -56,6 +57,7 @@ Status apply_plan(const TuneSettings& settings, const Records& records, Prepared
   if (!network.note.empty()) tell(settings.where.tell, settings.records + ": " + network.note);
   prepared.fused = std::move(network.fused);
   WHET_TRY(prepared.tasks, extract_tasks(prepared.fused, target));
+  prepared.footprint = network_footprint(prepared.fused, prepared.tasks, settings.rounding.exact);
   prepared.chosen = prepared.tasks;
   return ok_status();
 }

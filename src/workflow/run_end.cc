@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "base/parallel.h"
-#include "tuner/footprint.h"
 #include "tuner/placements.h"
 #include "workflow/opened.h"
 #include "workflow/transferring.h"
@@ -123,6 +122,7 @@ TuneOptions RunEnd::tasks() const {
   TuneOptions options = tune_options(settings_);
   options.base = prepared_.base.get();
   options.ids = prepared_.ids;
+  options.several_sizes = !prepared_.at.empty();
   options.trials = main_trials(settings_, share_);
   if (settings_.trials == 0 && !settings_.time.limited())
     options.trials = kDefaultTrialsPerTask * std::ssize(prepared_.ids);
@@ -219,7 +219,7 @@ Result<PlanSearch> RunEnd::search_layouts(const Tuned& tuned, Measurer& measurer
   options.alternatives = alternatives_;
   options.prices.schedules = {settings_.rounding.exact, settings_.rounding.schedules().precision};
   options.prices.rates = tuned.rates;
-  options.prices.network_bytes = network_footprint(prepared_.fused, prepared_.tasks, settings_.rounding.exact);
+  options.prices.network_bytes = prepared_.footprint;
   const NetworkTruth& truth = tuned.truth;
   options.knows_excess = !truth.disturbed && !truth.disturbed_beside_tasks;
   if (options.knows_excess && truth.tasks_seconds > 0)

@@ -110,11 +110,14 @@ const OpenSize* find(const std::vector<OpenSize>& open, const std::string& name)
 /// The file's bounds may be narrowed, and not widened.
 Status check_bounds(const OpenSize& open, const WantedSize& wanted) {
   const SizeRange& range = wanted.range;
-  if (range.min >= open.least && range.max <= open.most.value_or(range.max)) return ok_status();
-  return Error{
-      fmt::format("--sizes {}={}: the file says that {} is {}", wanted.name, to_text(wanted), open.name(),
-                  open.most ? fmt::format("{}..{}", open.least, *open.most) : fmt::format("{} or more", open.least)),
-      ErrorKind::wrong_use};
+  const bool are_multiples = range.min % open.step == 0 && (range.min == range.max || range.step % open.step == 0);
+  if (are_multiples && range.min >= open.least && range.max <= open.most.value_or(range.max)) return ok_status();
+  const auto bounds = open.range();
+  return Error{fmt::format("--sizes {}={}: the file says that {} is {}", wanted.name, to_text(wanted), open.name(),
+                           bounds          ? to_text(*bounds)
+                           : are_multiples ? fmt::format("{} or more", open.least)
+                                           : fmt::format("a multiple of {}", open.step)),
+               ErrorKind::wrong_use};
 }
 
 /// The fixed dimension that is called so; of the first one also those of other inputs with the same extent.
@@ -135,9 +138,22 @@ std::optional<OpenSize> fixed_size(const std::vector<FileInput>& inputs, const s
   return size;
 }
 
+/// The inputs whose shapes are given: by --shape, or by a value that decides others.
+Result<std::set<std::string>> bound_inputs(const ModelOptions& options, const InputFiles& files) {
+  WHET_TRY(const auto shapes, parse_shapes(options.shapes));
+  std::set<std::string> bound;
+  for (const auto& [name, shape] : shapes) bound.insert(name);
+  for (const auto& [name, value] : files.named) bound.insert(name);
+  return bound;
+}
+bool is_bound(const OpenSize& size, const std::set<std::string>& bound) {
+  return std::any_of(size.dimensions.begin(), size.dimensions.end(),
+                     [&](const auto& dimension) { return bound.contains(dimension.first); });
+}
+
 /// Which sizes the family has: those that are asked for, then those that the file bounds.
-Result<std::vector<NamedSize>> chosen_sizes(const ModelOptions& options, const std::vector<WantedSize>& wanted,
-                                            const std::vector<OpenSize>& open) {
+Result<std::vector<NamedSize>> chosen_sizes(const ModelOptions& options, const InputFiles& files,
+                                            const std::vector<WantedSize>& wanted, const std::vector<OpenSize>& open) {
   std::vector<NamedSize> chosen;
   std::set<const OpenSize*> known;
   for (const WantedSize& size : wanted) {
@@ -151,18 +167,14 @@ Result<std::vector<NamedSize>> chosen_sizes(const ModelOptions& options, const s
     WHET_RETURN_IF_ERROR(check_bounds(*found, size));
     chosen.push_back({*found, size});
   }
-  WHET_TRY(const auto shapes, parse_shapes(options.shapes));
-  const auto is_bound = [&](const OpenSize& size) {
-    return std::any_of(size.dimensions.begin(), size.dimensions.end(),
-                       [&](const auto& dimension) { return shapes.contains(dimension.first); });
-  };
+  WHET_TRY(const std::set<std::string> bound, bound_inputs(options, files));
   for (const NamedSize& size : chosen)
-    if (is_bound(size.open))
-      return Error{fmt::format("--sizes {} and --shape {} are of one dimension; give one of them", size.wanted.name,
-                               size.open.dimensions.front().first),
+    if (is_bound(size.open, bound))
+      return Error{fmt::format("--sizes {} and --shape or --input {} are of one dimension; give one of them",
+                               size.wanted.name, size.open.dimensions.front().first),
                    ErrorKind::wrong_use};
   for (const OpenSize& size : open)
-    if (const auto range = size.range(); range && !known.contains(&size) && !is_bound(size))
+    if (const auto range = size.range(); range && !known.contains(&size) && !is_bound(size, bound))
       chosen.push_back({size, {size.name(), *range, {}}});
   return chosen;
 }
@@ -178,6 +190,7 @@ Error no_sizes(const ModelOptions& options, const std::vector<OpenSize>& open) {
 /// The model's options at values of the sizes: the shapes of all inputs that have one.
 class AtSizes {
  public:
+  /// `inputs`: without those whose shapes are given.
   AtSizes(const ModelOptions& options, std::vector<FileInput> inputs, std::vector<NamedSize> sizes)
       : options_(options), inputs_(std::move(inputs)), sizes_(std::move(sizes)) {}
 
@@ -218,11 +231,11 @@ class AtSizes {
         extent = values[k];
         sized = true;
       }
-      if (!extent) extent = dimension.usual ? dimension.usual : d == 0 ? std::optional<std::int64_t>(1) : std::nullopt;
+      if (!extent) extent = dimension.usual;
       if (!extent)
-        return Error{fmt::format("{0}.{1} is open too; give it a range or a value: --sizes {0}.{1}=1..512 or --sizes "
-                                 "{0}.{1}=224",
-                                 input.name, d),
+        return Error{fmt::format("{0}.{1} is open too; give it a range or a value: --sizes {0}.{1}={2} or --sizes "
+                                 "{0}.{1}={3}",
+                                 input.name, d, d == 0 ? "1..32" : "1..512", d == 0 ? 1 : 224),
                      ErrorKind::wrong_use};
       text += (d > 0 ? "x" : "") + std::to_string(*extent);
     }
@@ -307,6 +320,17 @@ Status check_fixed(const NamedSize& size, std::size_t k, const AtSizes& model, S
                ErrorKind::invalid_input};
 }
 
+/// "n={1,2,4,8,16}": a list that may be given instead of a range.
+std::string listed_instead(const WantedSize& size) {
+  constexpr std::size_t kMost = 12;
+  WantedSize instead{size.name, size.range, {size.range.min}};
+  for (std::int64_t power = 1; power < size.range.max; power *= 2)
+    if (power > size.range.min && (power - size.range.min) % size.range.step == 0 && instead.listed.size() < kMost)
+      instead.listed.push_back(power);
+  if (size.range.max > size.range.min) instead.listed.push_back(size.range.max);
+  return size.name + "=" + to_text(instead);
+}
+
 }  // namespace
 
 std::string to_text(const WantedSize& size) {
@@ -348,14 +372,16 @@ std::string example_of(const OpenSize& size) {
   if (const auto range = size.range()) return size.name() + "=" + to_text(*range);
   if (size.name() == "image") return "image=64..256:32";
   const bool is_batch = size.dimensions.empty() || size.dimensions.front().second == 0;
-  return size.name() + (is_batch ? "=1..32" : "=1..512");
+  const std::int64_t low = size.step, high = is_batch ? 32 : 512;
+  return size.name() + "=" + to_text(SizeRange{"", low, std::max(low, high / low * low), low});
 }
 
 std::string OpenSize::name() const { return dimensions.empty() ? symbol : dimension_name(dimensions.front()); }
 
 std::optional<SizeRange> OpenSize::range() const {
-  if (!most || *most > kLargestSize || *most < least) return {};
-  return SizeRange{name(), least, *most, 1};
+  if (!most || *most > kLargestSize) return {};
+  const std::int64_t low = (least + step - 1) / step * step, high = *most / step * step;
+  return low >= 1 && low <= high ? std::optional(SizeRange{name(), low, high, step}) : std::nullopt;
 }
 
 std::vector<OpenSize> open_sizes(const std::vector<FileInput>& inputs) {
@@ -371,6 +397,7 @@ std::vector<OpenSize> open_sizes(const std::vector<FileInput>& inputs) {
       OpenSize& size = sizes[at];
       size.dimensions.emplace_back(input.name, d);
       size.least = std::max(size.least, dimension.least);
+      size.step = dimension.step;
       if (dimension.most) size.most = std::min(size.most.value_or(*dimension.most), *dimension.most);
     }
   }
@@ -389,6 +416,15 @@ Result<std::vector<OpenSize>> open_sizes(const ModelOptions& options) {
   return sizes;
 }
 
+Result<std::vector<OpenSize>> bounded_sizes(const ModelOptions& options, const InputFiles& files) {
+  if (!options.model.ends_with(".pt2")) return std::vector<OpenSize>();  // other files have no bounds
+  WHET_TRY(const std::vector<OpenSize> open, open_sizes(options));
+  WHET_TRY(std::vector<NamedSize> chosen, chosen_sizes(options, files, {}, open));
+  std::vector<OpenSize> sizes;
+  for (NamedSize& size : chosen) sizes.push_back(std::move(size.open));
+  return sizes;
+}
+
 Result<SizedModel> sized_model(const ModelOptions& options, const InputFiles& files) {
   ImportOptions import;
   import.entry = options.entry;
@@ -399,8 +435,10 @@ Result<SizedModel> sized_model(const ModelOptions& options, const InputFiles& fi
   for (const WantedSize& size : asked)
     if (find(open, size.name) == nullptr && !options.is_built_in())
       if (auto fixed = fixed_size(inputs, size.name)) open.push_back(std::move(*fixed));
-  WHET_TRY(const std::vector<NamedSize> chosen, chosen_sizes(options, asked, open));
+  WHET_TRY(const std::vector<NamedSize> chosen, chosen_sizes(options, files, asked, open));
   if (chosen.empty()) return no_sizes(options, open);
+  WHET_TRY(const std::set<std::string> bound, bound_inputs(options, files));
+  std::erase_if(inputs, [&](const FileInput& input) { return bound.contains(input.name); });
   SizedModel sized;
   SizeValues largest;
   for (const NamedSize& size : chosen) {
@@ -417,14 +455,16 @@ Result<SizedModel> sized_model(const ModelOptions& options, const InputFiles& fi
   return sized;
 }
 
-std::string listed_instead(const WantedSize& size) {
-  constexpr std::size_t kMost = 12;
-  WantedSize instead{size.name, size.range, {size.range.min}};
-  for (std::int64_t power = 1; power < size.range.max; power *= 2)
-    if (power > size.range.min && (power - size.range.min) % size.range.step == 0 && instead.listed.size() < kMost)
-      instead.listed.push_back(power);
-  if (size.range.max > size.range.min) instead.listed.push_back(size.range.max);
-  return size.name + "=" + to_text(instead);
+Error with_lists(Error error, const std::vector<WantedSize>& sizes) {
+  for (const WantedSize& size : sizes)
+    if (size.listed.empty()) error.message += " --sizes '" + listed_instead(size) + "'";
+  return error;
+}
+
+Status check_ranges(const std::vector<WantedSize>& sizes, const Target& target) {
+  if (target.is_cpu() || !has_ranges(sizes)) return ok_status();
+  return with_lists({fmt::format("{} has no sized kernels; name the sizes:", target.kind()), ErrorKind::wrong_use},
+                    sizes);
 }
 
 bool has_ranges(const std::vector<WantedSize>& sizes) {

@@ -11,6 +11,7 @@
 #include "import/file_model.h"
 #include "passes/optimize.h"
 #include "ranges/ranges.h"
+#include "target/target.h"
 #include "workflow/model.h"
 
 namespace whet {
@@ -35,6 +36,7 @@ struct OpenSize {
   std::optional<std::int64_t> most;   ///< none: the file has no bound
   std::optional<std::int64_t> usual;  ///< where nothing binds it
   std::optional<std::int64_t> fixed;  ///< the extent in the file of a dimension that it does not leave open
+  std::int64_t step = 1;              ///< it is a multiple of this
 
   /// "ids.1"
   std::string name() const;
@@ -47,6 +49,10 @@ std::string example_of(const OpenSize&);
 std::vector<OpenSize> open_sizes(const std::vector<FileInput>&);
 Result<std::vector<OpenSize>> open_sizes(const ModelOptions&);
 
+/// The sizes that the file bounds, as torch.export does, and that no shape or value binds: a library is for all of them where nothing else
+/// is said.
+Result<std::vector<OpenSize>> bounded_sizes(const ModelOptions&, const InputFiles&);
+
 /// A model's sizes, and its options at values of them, one a size.
 struct SizedModel {
   std::vector<WantedSize> sizes;
@@ -57,8 +63,10 @@ struct SizedModel {
 /// The sizes that the options name, then those that the file bounds. Errors: those of load_family that concern names.
 Result<SizedModel> sized_model(const ModelOptions&, const InputFiles&);
 
-/// "n={1,2,4,8,16}": a list that may be given instead of a range.
-std::string listed_instead(const WantedSize&);
+/// The error with lists that may be given instead of ranges: " --sizes 'n={1,2,4,8,16}'".
+Error with_lists(Error, const std::vector<WantedSize>&);
+/// An error where a size is a range and the target has no kernels that take sizes.
+Status check_ranges(const std::vector<WantedSize>&, const Target&);
 /// Whether some size is a range.
 bool has_ranges(const std::vector<WantedSize>&);
 /// A model at all values of its sizes, as one library has it: variants of ranges for each choice of the values that are listed, without

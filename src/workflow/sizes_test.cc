@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/rng.h"
+#include "base/testing/checkout.h"
 
 namespace whet {
 namespace {
@@ -73,6 +74,45 @@ TEST(OpenSizes, AreTheDimensionsThatTheFileLeavesOpen) {
   EXPECT_EQ(sizes[2].name(), "x.1");
   EXPECT_EQ(example_of(sizes[0]), "ids.0=1..32");
   EXPECT_EQ(example_of(sizes[1]), "ids.1=2..512");
+}
+
+TEST(OpenSizes, AreMultiplesWhereTheFileSaysSo) {
+  FileDimension width{std::nullopt, "4*s", 40, 15, 254};
+  width.step = 4;
+  const auto sizes = open_sizes(std::vector<FileInput>{{"x", DType::f32, std::vector<FileDimension>{{1, ""}, width}}});
+  ASSERT_EQ(sizes.size(), 1u);
+  EXPECT_EQ(sizes[0].range(), (SizeRange{"x.1", 16, 252, 4}));
+  EXPECT_EQ(example_of(sizes[0]), "x.1=16..252:4");
+}
+
+/// torch.export bounds a dimension of this file.
+TEST(BoundedSizes, AreThoseThatNothingBinds) {
+  const ModelOptions model{.model = checkout_path("tests/models/torch/dyn.pt2")};
+  const auto bounded = bounded_sizes(model, {});
+  ASSERT_TRUE(bounded.ok()) << bounded.error().message;
+  ASSERT_EQ(bounded->size(), 1u);
+  EXPECT_EQ(example_of(bounded->front()), "x.0=1..64");
+  ModelOptions bound = model;
+  bound.shapes = {"x=4x2x3"};
+  EXPECT_TRUE(bounded_sizes(bound, {})->empty());
+  InputFiles files;
+  files.named["x"] = Tensor(DType::f32, {4, 2, 3});
+  EXPECT_TRUE(bounded_sizes(model, files)->empty());
+  bound.sizes = {"x.0=2..8"};
+  EXPECT_EQ(sized_model(bound, {}).error().message,
+            "--sizes x.0 and --shape or --input x are of one dimension; give one of them");
+  EXPECT_TRUE(bounded_sizes({.model = "zoo:mlp"}, {})->empty());
+}
+
+/// Nothing is taken as 1 beside sizes that are named.
+TEST(SizedModel, AsksForOtherOpenDimensions) {
+  const ModelOptions model{.model = checkout_path("tests/models/ppocr_cls.onnx"), .sizes = {"x.3=48..320:8"}};
+  const auto sized = sized_model(model, {});
+  ASSERT_TRUE(sized.ok()) << sized.error().message;
+  const auto at = sized->at({64});
+  ASSERT_FALSE(at.ok());
+  EXPECT_EQ(at.error().message,
+            "x.0 is open too; give it a range or a value: --sizes x.0=1..32 or --sizes x.0=1");
 }
 
 /// "data.0 mask.0; data.2 data.3"

@@ -24,6 +24,7 @@ Result<Prepared> prepare_one(const ModelRuns& asked, const TuneSettings& setting
   prepared.chosen = prepared.tasks;
   prepared.ids.resize(prepared.tasks.size());
   std::iota(prepared.ids.begin(), prepared.ids.end(), 0);
+  prepared.footprint = network_footprint(prepared.fused, prepared.tasks, settings.rounding.exact);
   return prepared;
 }
 
@@ -82,17 +83,9 @@ Result<Prepared> prepare_together(const TuneSettings& settings, Prepared place) 
   }
   for (std::size_t n = 0; n < all.networks.size(); ++n)
     add_tasks(all.networks[n].tasks, n, settings.together[n].runs, all);
-  const auto most = std::ranges::max_element(
-      all.networks, {}, [&](const Prepared& one) { return footprint_of(one, settings.rounding.exact); });
-  all.fused = most->fused;
+  const auto most = std::ranges::max_element(all.networks, {}, &Prepared::footprint);
+  all.fused = most->fused, all.footprint = most->footprint;
   return all;
-}
-
-std::int64_t footprint_of(const Prepared& prepared, bool exact) {
-  if (prepared.networks.empty()) return network_footprint(prepared.fused, prepared.tasks, exact);
-  std::int64_t most = 0;
-  for (const Prepared& one : prepared.networks) most = std::max(most, footprint_of(one, exact));
-  return most;
 }
 
 void end_together(const TuneSettings& settings, const Prepared& prepared, DeviceMeasurer& measurer,

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <vector>
 
 #include "base/result.h"
@@ -15,9 +14,6 @@ namespace whet {
 Result<Prepared> prepare_together(const TuneSettings&, Prepared place);
 /// How often each runs.
 std::vector<double> runs_of(const TuneSettings&);
-
-/// The most that one inference of any of the models touches [bytes].
-std::int64_t footprint_of(const Prepared&, bool exact);
 
 /// Times each network when the tasks have been tuned; they share the time that is left. What cannot be timed is told with its name.
 void end_together(const TuneSettings&, const Prepared&, DeviceMeasurer&, const Devices&, RecordFile&, TuneListener&, Tuned&);

@@ -55,7 +55,7 @@ TEST(Together, KernelsOfOneModelCountInThatOne) {
   EXPECT_EQ(both.uses.size(), both.tasks.size());
   EXPECT_EQ(both.uses.front()[1], 0);
   EXPECT_EQ(both.uses.back()[0], 0);
-  EXPECT_EQ(footprint_of(both, false), footprint_of(both.networks[1], false)) << "squeezenet touches more";
+  EXPECT_EQ(both.footprint, both.networks[1].footprint) << "squeezenet touches more";
 }
 TEST(Together, ModelsThatCannotBeReadAreNamed) {
   Prepared place;

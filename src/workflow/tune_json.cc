@@ -179,6 +179,12 @@ Json to_json(const PlanSearch& search) {
       .set("tried", tried);
 }
 
+Json values_json(const std::vector<std::string>& names, const SizeValues& values) {
+  Json out = Json::object();
+  for (std::size_t k = 0; k < names.size(); ++k) out.set(names[k], values[k]);
+  return out;
+}
+
 Json to_json(const Tuned& tuned, const std::string& records) {
   const TuneProgress& progress = tuned.progress;
   Json tasks = Json::array();
@@ -191,7 +197,17 @@ Json to_json(const Tuned& tuned, const std::string& records) {
   for (const FailureGroup& group : progress.failures)
     failures.add(
         Json::object().set("error", name_of(group.code)).set("count", group.count).set("message", group.message));
-  Json out = Json::object(), networks = Json::array();
+  Json sizes = Json::array();
+  for (const TunedSize& each : tuned.sizes)
+    sizes.add(Json::object()
+                  .set("sizes", values_json(tuned.size_names, each.size.at))
+                  .set("requests", each.size.requests)
+                  .set("tasks", each.sums.tasks)
+                  .set("default_ms", ms(each.sums.default_seconds))
+                  .set("tuned_ms", ms(each.sums.best_seconds)));
+  Json out = Json::object();
+  if (!tuned.sizes.empty()) out.set("sizes", std::move(sizes));
+  Json networks = Json::array();
   for (const NetworkTruth& truth : tuned.truths) networks.add(to_json(truth));
   if (!tuned.truths.empty()) out.set("networks", std::move(networks));
   out.set("records", records).set("trials", progress.trials).set("seconds", progress.seconds);

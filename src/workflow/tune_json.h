@@ -30,6 +30,8 @@ Json compared_json(const TuneProgress&);
 Json to_json(const std::vector<UnitReport>&);
 Json to_json(const NetworkTruth&);
 Json to_json(const PlanSearch&);
+/// `{"n":16}`
+Json values_json(const std::vector<std::string>& names, const SizeValues&);
 ///   records  the record file
 Json to_json(const Tuned&, const std::string& records);
 

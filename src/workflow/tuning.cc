@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <iterator>
+#include <map>
 #include <numeric>
 #include <utility>
 
@@ -88,8 +89,43 @@ void find_limits(const TuneSettings& settings, const Prepared& prepared, const D
   const MachineRates now =
       is_remote(prepared) ? rates_there(settings, prepared, devices) : measure_rates(prepared.place);
   tuned.rates = better_of(tuned.rates, now);
-  const std::int64_t footprint = footprint_of(prepared, settings.rounding.exact);
-  for (const Task& task : prepared.chosen) tuned.limits.push_back(limits_of(task.dag, tuned.rates, footprint));
+  for (const Task& task : prepared.chosen) tuned.limits.push_back(limits_of(task.dag, tuned.rates, prepared.footprint));
+}
+
+/// The number of a task among those that are known, to which it is added where it is not.
+std::size_t number_of(const Task& task, std::multimap<std::string, std::size_t>& by_key, std::vector<Task>& known) {
+  for (auto [entry, end] = by_key.equal_range(task.key); entry != end; ++entry)
+    if (known[entry->second].within == task.within && same_dag(known[entry->second].dag, task.dag))
+      return entry->second;
+  by_key.emplace(task.key, known.size());
+  known.push_back(task);
+  known.back().weight = 0;
+  return known.size() - 1;
+}
+
+/// Of a model with sizes: the tasks of all at which it is tuned. An inference stands for all requests together, so that the longest sums
+/// are of the sizes that take most of their time.
+Status prepare_sizes(const TuneSettings& settings, const Target& target, Prepared& prepared) {
+  WHET_TRY(const SizedModel model, sized_model(settings.model, prepared.files));
+  WHET_RETURN_IF_ERROR(check_ranges(model.sizes, target));
+  WHET_TRY(const std::vector<TuningSize> sizes, tuning_sizes(model.sizes, settings.tuning_sizes));
+  prepared.sizes = model.sizes;
+  std::multimap<std::string, std::size_t> by_key;
+  for (const TuningSize& size : sizes) {
+    WHET_TRY(const ModelOptions at, model.at(size.at));
+    WHET_TRY(prepared.fused, load_fused(at, prepared.files, settings.rounding.passes(target)));
+    WHET_TRY(std::vector<Task> tasks, extract_tasks(prepared.fused, target));
+    prepared.footprint =
+        std::max(prepared.footprint, network_footprint(prepared.fused, tasks, settings.rounding.exact));
+    PreparedSize& own = prepared.at.emplace_back(PreparedSize{size, {}});
+    for (Task& task : tasks) {
+      if (has_ranges(model.sizes)) task.within.clear();  // kernels of ranges write no part of a tensor
+      const std::size_t number = number_of(task, by_key, prepared.tasks);
+      prepared.tasks[number].weight += task.weight * static_cast<int>(size.requests);
+      own.tasks.emplace_back(number, task.weight);
+    }
+  }
+  return ok_status();
 }
 
 /// The tasks of the model for a place, none chosen yet.
@@ -110,10 +146,15 @@ Result<Prepared> prepare(const TuneSettings& settings, const MeasuringPlace& whe
   if (!settings.together.empty()) return prepare_together(settings, std::move(prepared));
   prepared.name = settings.model.name();
   WHET_TRY(prepared.files, read_inputs(settings.model));
+  if (!settings.model.sizes.empty()) {
+    WHET_RETURN_IF_ERROR(prepare_sizes(settings, place.target, prepared));
+    return prepared;
+  }
   WHET_TRY(prepared.fused, load_fused(settings.model, prepared.files, settings.rounding.passes(place.target)));
   if (devices.front().is_remote()) unmark_contents(prepared.fused.graph);
   WHET_TRY(prepared.tasks, extract_tasks(prepared.fused, place.target));
   keep_contents(prepared.files, prepared.tasks);
+  prepared.footprint = network_footprint(prepared.fused, prepared.tasks, settings.rounding.exact);
   return prepared;
 }
 
@@ -128,6 +169,24 @@ Status choose(const std::string& only, Prepared& prepared) {
 Error of_option(Error error) {
   error.kind = ErrorKind::wrong_use;
   return error;
+}
+
+/// The sums of each size, over those of its tasks that were tuned.
+std::vector<TunedSize> tuned_sizes(const Prepared& prepared, const TuneProgress& progress) {
+  std::vector<const TaskProgress*> by_number(prepared.tasks.size(), nullptr);
+  for (std::size_t i = 0; i < progress.tasks.size(); ++i)
+    by_number[static_cast<std::size_t>(prepared.ids[i])] = &progress.tasks[i];
+  std::vector<TunedSize> sizes;
+  for (const PreparedSize& own : prepared.at) {
+    TuneProgress alone;
+    for (const auto& [number, weight] : own.tasks) {
+      if (by_number[number] == nullptr) continue;
+      alone.tasks.push_back(*by_number[number]);
+      alone.tasks.back().weight = weight;
+    }
+    sizes.push_back({own.size, alone.compared()});
+  }
+  return sizes;
 }
 
 /// Options that only certain devices take.
@@ -162,8 +221,7 @@ MeasureOptions measure_options(const TuneSettings& settings, const Prepared& pre
   options.policy.number = static_cast<std::uint32_t>(std::max(1, settings.number));
   options.policy.min_repeat_seconds = settings.min_repeat_ms / 1e3;
   options.policy.cache = *parse_cache_mode(settings.cache);
-  options.policy.network_bytes =
-      laid_out(footprint_of(prepared, settings.rounding.exact), prepared.place.target);
+  options.policy.network_bytes = laid_out(prepared.footprint, prepared.place.target);
   options.interrupted = settings.where.interrupted;
   const std::vector<int>& cpus = prepared.place.cores.cpus;
   if (has_placement(settings, prepared))
@@ -241,7 +299,7 @@ Result<RecordFile> open_records(const TuneSettings& settings, const Prepared& pr
 
 std::vector<std::string> record_notes(const Prepared& prepared, const RecordFile& file) {
   std::vector<std::string> notes = file.notes();
-  if (file.records().size() == 0 || !prepared.networks.empty()) return notes;
+  if (file.records().size() == 0 || !prepared.networks.empty() || !prepared.at.empty()) return notes;  // records of others are none of a stranger
   std::ranges::copy(strangers_of(file.path(), file.records(), prepared.fused, prepared.place.target, TargetUse::exact),
                     std::back_inserter(notes));
   return notes;
@@ -275,7 +333,7 @@ Result<Tuned> tune_model(const TuneSettings& settings, const Prepared& prepared,
   WHET_RETURN_IF_ERROR(calibrate(settings, prepared, measurer));
   RunEnd end(settings, prepared, alternatives, listener);
   const bool leaves_out = alternatives.forms.empty() || !alternatives.covers;
-  if (settings.alternatives && leaves_out && prepared.place.target.is_cpu())
+  if (settings.alternatives && leaves_out && prepared.place.target.is_cpu() && prepared.at.empty())
     WHET_RETURN_IF_ERROR(end_earlier_plan(settings, prepared, alternatives, file));
   TuneOptions options = end.tasks();
   options.own_sketches = templates.by_task();
@@ -300,6 +358,8 @@ Result<Tuned> tune_model(const TuneSettings& settings, const Prepared& prepared,
                               : end_together(settings, prepared, measurer, devices, file, listener, tuned);
     tuned.progress.interrupted = interrupted(settings);
   }
+  for (const WantedSize& size : prepared.sizes) tuned.size_names.push_back(size.name);
+  tuned.sizes = tuned_sizes(prepared, tuned.progress);
   tuned.size = end.size();
   if (!is_remote(prepared)) tuned.stolen = stolen.share();
   listener.finished(tuned);

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "alternatives/alternatives.h"
@@ -22,6 +23,7 @@
 #include "workflow/options.h"
 #include "workflow/rounding.h"
 #include "workflow/time_budget.h"
+#include "workflow/tuning_sizes.h"
 
 namespace whet {
 
@@ -38,6 +40,7 @@ struct TuneSettings {
   ModelOptions model;            ///< of several the first
   std::vector<ModelRuns> together;  ///< all models that share tasks and time, two or more; empty: there is one
   Objective objective = Objective::sum;  ///< of several
+  TuningSizeOptions tuning_sizes;  ///< of a model with sizes
   MeasuringOptions where;
   std::string records;  ///< the file to append to
   int trials = 0, round = 32, early_stop = 0;
@@ -59,6 +62,12 @@ struct TuneSettings {
 
 /// What the options of measuring cannot be together.
 Status check_repeat(const TuneSettings&, const std::string& command);
+/// A model at one of the sizes at which it is tuned.
+struct PreparedSize {
+  TuningSize size;
+  /// Numbers of its tasks, and how often an inference of this size runs each.
+  std::vector<std::pair<std::size_t, int>> tasks;
+};
 
 /// A model, cut into tasks for the devices that measure them.
 struct Prepared {
@@ -66,8 +75,11 @@ struct Prepared {
   std::vector<DeviceName> devices;  ///< at least one
   bool emulated = false;            ///< its times mean nothing
   InputFiles files;
-  FusedGraph fused;
-  std::vector<Task> tasks;   ///< of the whole network
+  FusedGraph fused;         ///< of several sizes the network at the largest
+  std::vector<Task> tasks;  ///< of the whole network; of several sizes those of all, as often as all requests together run each
+  std::vector<WantedSize> sizes;  ///< of a model that is tuned for several
+  std::vector<PreparedSize> at;   ///< the same: ascending
+  std::int64_t footprint = 0;     ///< bytes that an inference touches, of several sizes the largest (network_footprint)
   std::vector<Task> chosen;  ///< those that are tuned
   std::vector<int> ids;      ///< their numbers
   std::string where;         ///< the remote devices; "" for this machine
@@ -96,9 +108,17 @@ Result<RecordFile> open_records(const TuneSettings&, const Prepared&, const Devi
 /// What is wrong or strange about it, a sentence each.
 std::vector<std::string> record_notes(const Prepared&, const RecordFile&);
 
+/// What became of a size: sums over its tasks that have both times, of one inference.
+struct TunedSize {
+  TuningSize size;
+  ComparedSums sums;
+};
+
 /// What became of a run.
 struct Tuned {
   TuneProgress progress;
+  std::vector<std::string> size_names;  ///< of a model that was tuned for several sizes
+  std::vector<TunedSize> sizes;         ///< those
   NetworkTruth truth;
   std::vector<NetworkTruth> truths;  ///< in place of `truth`, of several models
   std::optional<PlanSearch> plans;  ///< nothing where layouts were not searched
