@@ -609,6 +609,7 @@ Json tasks_json(const std::vector<Task>& tasks) {
 
 Result<std::unique_ptr<ServedTasks>> ServedTasks::start(const TuneSettings& settings, Zygote& zygote) {
   std::unique_ptr<ServedTasks> served(new ServedTasks);
+  served->settings_ = settings;
   WHET_TRY(served->work_, make_workplace(settings, zygote));
   const Prepared& prepared = served->work_.prepared;
   if (!prepared.files.unnamed.empty()) return unnamed_value();
@@ -622,8 +623,8 @@ Result<std::unique_ptr<ServedTasks>> ServedTasks::start(const TuneSettings& sett
   WHET_RETURN_IF_ERROR(calibrate(settings, prepared, *served->measurer_));
   ServeOptions serving{.interrupted = settings.where.interrupted, .compile = {}};
   if (!settings.model.model.empty())
-    serving.compile = [settings, tasks = served.get()](const std::string& to) {
-      return compiled(settings, tasks->work_.prepared, *tasks->file_, to);
+    serving.compile = [tasks = served.get()](const std::string& to) {
+      return compiled(tasks->settings_, tasks->work_.prepared, *tasks->file_, to);
     };
   served->server_.emplace(prepared.tasks, prepared.place.target, settings.rounding.schedules(), settings.model.seed,
                           *served->measurer_, *served->file_, prepared.base, std::move(serving));
@@ -632,6 +633,7 @@ Result<std::unique_ptr<ServedTasks>> ServedTasks::start(const TuneSettings& sett
 
 Status ServedTasks::read_records(const TuneSettings& settings) {
   WHET_TRY(*file_, open_records(settings, work_.prepared, work_.devices));
+  settings_ = settings;
   return ok_status();
 }
 

@@ -114,6 +114,7 @@ class ServedTasks {
  private:
   ServedTasks() = default;
 
+  TuneSettings settings_;
   Workplace work_;
   std::optional<RecordFile> file_;
   std::optional<BuilderPool> builders_;
