@@ -17,7 +17,7 @@ namespace whet {
 namespace {
 
 /// A square convolution of stride 1 that keeps its size, with bias and relu.
-ComputeDag convolution(int rows, int columns, int in, int out, int kernel) {
+ComputeDag pair_convolution(int rows, int columns, int in, int out, int kernel) {
   const int around = kernel / 2;
   const std::string axes = fmt::format("n in 1, oh in {}, ow in {}, oc in {}", rows, columns, out);
   std::string text = fmt::format(
@@ -100,8 +100,8 @@ int count(const std::string& text, const std::string& part) {
 }
 
 TEST(ProductsOfPairs, AreRightInConvolutions) {
-  expect_right(convolution(9, 8, 16, 48, 1), 6);
-  expect_right(convolution(7, 9, 10, 40, 3), 6);
+  expect_right(pair_convolution(9, 8, 16, 48, 1), 6);
+  expect_right(pair_convolution(7, 9, 10, 40, 3), 6);
 }
 TEST(ProductsOfPairs, AreRightInMatrixProducts) {
   expect_right(product(11, 36, 56), 6);
@@ -121,13 +121,13 @@ TEST(ProductsOfPairs, OfI16AreExact) {
   EXPECT_GE(count(loops_of(dense(128, 256, 512), "haswell"), "vpmaddwd"), 8);
 }
 TEST(ProductsOfPairs, AreRightWhereNoInstructionFits) {
-  expect_right(convolution(5, 6, 5, 24, 3), 4);
+  expect_right(pair_convolution(5, 6, 5, 24, 3), 4);
   expect_right(product(3, 8, 12), 4);
 }
 
 TEST(ProductsOfPairs, TakeTheProcessorsInstructionAndNoOtherWork) {
   for (const ComputeDag& task :
-       {convolution(28, 28, 64, 64, 3), convolution(14, 14, 128, 256, 1), product(128, 256, 512)})
+       {pair_convolution(28, 28, 64, 64, 3), pair_convolution(14, 14, 128, 256, 1), product(128, 256, 512)})
     for (const char* processor : {"znver4", "sapphirerapids"}) {
       const std::string text = loops_of(task, processor);
       EXPECT_GE(count(text, "vdpbf16ps"), 12) << text;
