@@ -108,6 +108,14 @@ bool share_an_atom(const Affine& a, const Affine& b) {
   return std::any_of(a.terms.begin(), a.terms.end(), [&](const auto& t) { return b.coefficient(t.first) != 0; });
 }
 
+/// An atom of `b` is one of `a`, or of what is divided in it: the columns of a stride are tiles of quotients of a size.
+bool leads_to_an_atom(const Affine& a, const Affine& b) {
+  return share_an_atom(a, b) || std::any_of(a.terms.begin(), a.terms.end(), [&](const auto& term) {
+           const Binary* n = as_binary(term.first, BinaryOp::floordiv);
+           return n && as_int(n->b) && leads_to_an_atom(to_affine(n->a), b);
+         });
+}
+
 }  // namespace
 
 Expr lane_of(const Expr& e) {
@@ -404,7 +412,8 @@ Bound Facts::upper(const Affine& a, Search& search, int depth) const {
     if (!divisor || *divisor <= 0) continue;
     Affine x = to_affine(n->a);
     const Affine rest = without(a, i);
-    if (!share_an_atom(x, rest) && !facts_speak_of(x)) continue;
+    const bool leads = is_sized(x) ? leads_to_an_atom(x, rest) : share_an_atom(x, rest);
+    if (!leads && !facts_speak_of(x)) continue;
     if (coefficient < 0) x.constant -= *divisor - 1;
     const std::int64_t common = std::gcd(*divisor, coefficient);
     const std::int64_t m = *divisor / common;

@@ -127,6 +127,16 @@ TEST(SizedProgram, ProvesTheDigitsOfALoopOverAProductWithSizes) {
     EXPECT_TRUE(adds_one_everywhere(*ran));
   }
 }
+TEST(Facts, FollowTilesOfTheColumnsOfAStride) {
+  const Expr whole = var(VarId(0), "whole"), o = var(VarId(1), "o"), i = var(VarId(2), "i");
+  const Expr columns = floordiv(n - 2, 2) + 1;
+  Facts facts(size_ranges({{"n", 2, 512}}));
+  facts.bind(VarId(0), floordiv(columns, 4), floordiv(columns, 4));
+  facts.bind(VarId(1), int_const(0), whole - 1);
+  facts.bind(VarId(2), Interval{0, 3});
+  EXPECT_TRUE(facts.proves((o * 4 + i) * 2 + 1 < n));
+  EXPECT_FALSE(facts.proves((o * 4 + i) * 2 + 2 < n));
+}
 TEST(Facts, KnowTheDigitsOfAProductOfSizes) {
   const Expr f = var(VarId(0), "f"), g = var(VarId(1), "g");
   Facts facts(size_ranges({{"n", 1, 512}, {"m", 1, 64}}));
