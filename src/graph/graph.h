@@ -130,7 +130,7 @@ struct ConvOperator {
   std::int64_t groups = 1;
   Layout layout = Layout::channels_first;
   std::int64_t block = 0;  ///< channels in a block of the result, where the layout is channels_blocked
-  bool wide = false;       ///< x and w are f16, bias and result f32
+  bool wide = false;       ///< x and w are of 16 bits, or w is f32; bias and result f32
   friend bool operator==(const ConvOperator&, const ConvOperator&) = default;
 };
 /// (a, b): the last two dimensions are matrices, the others broadcast. Import reshapes 1-D operands to matrices as

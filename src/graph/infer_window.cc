@@ -143,7 +143,8 @@ Result<TensorType> infer(const InferSite& site, const ConvOperator& op) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2, 3));
   const bool bytes = is_product_of_bytes(site);
   if (!bytes) WHET_RETURN_IF_ERROR(expect_float_or_i32(site));
-  if (!bytes) WHET_RETURN_IF_ERROR(site.expect_same_dtype(0, 1));
+  const bool has_wide_weights = op.wide && site.in(1).dtype == DType::f32;
+  if (!bytes && !has_wide_weights) WHET_RETURN_IF_ERROR(site.expect_same_dtype(0, 1));
   WHET_RETURN_IF_ERROR(expect_activation(site, op.layout));
   WHET_TRY(const DType sum, dtype_of_sums(site, op.wide));
   const Shape& x = site.in(0).shape;

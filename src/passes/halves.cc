@@ -263,9 +263,12 @@ class Halving {
 
  private:
   Status product(const Node& node) {
+    // On a CPU a depthwise convolution multiplies f32: its weights stay so.
+    const auto* depthwise = std::get_if<ConvOperator>(&node.op);
+    const std::size_t halves = to_ == DType::bf16 && depthwise && depthwise->groups > 1 ? 1 : 2;
     std::vector<ValueId> inputs;
     for (std::size_t k = 0; k < node.inputs.size(); ++k) {
-      WHET_TRY(const ValueId input, k < 2 ? half(node.inputs[k]) : wide(node.inputs[k]));
+      WHET_TRY(const ValueId input, k < halves ? half(node.inputs[k]) : wide(node.inputs[k]));
       inputs.push_back(input);
     }
     Operator op = node.op;
