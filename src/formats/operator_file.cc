@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "compute/dag.h"
 #include "import/define.h"
 
 namespace whet {
