@@ -82,9 +82,9 @@ using Definitions = AFolder;
 
 void write(const std::string& path, const std::string& text) { ASSERT_TRUE(write_file(path, text).ok()); }
 constexpr const char* kSymbol =
-    R"({"nodes": [{"op": "null", "name": "data", "attrs": {"__shape__": "(2, 3)"}, "inputs": []},
+    R"json({"nodes": [{"op": "null", "name": "data", "attrs": {"__shape__": "(2, 3)"}, "inputs": []},
                   {"op": "Own", "name": "y", "attrs": {"alpha": "2"}, "inputs": [[0, 0, 0]]}],
-        "arg_nodes": [0], "heads": [[1, 0, 0]]})";
+        "arg_nodes": [0], "heads": [[1, 0, 0]]})json";
 
 TEST_F(Definitions, AreReadFromTheirFilesAndRepeated) {
   write("net-symbol.json", kSymbol);
