@@ -14,7 +14,10 @@ namespace whet::ptx {
 /// The buffers of a launch, each in the middle of a window of addresses.
 class GlobalMemory {
  public:
-  explicit GlobalMemory(const std::vector<GlobalBuffer>& buffers) : buffers_(buffers), used_(buffers.size()) {}
+  explicit GlobalMemory(const std::vector<GlobalBuffer>& buffers) : buffers_(buffers) {
+    for (const GlobalBuffer& buffer : buffers)
+      used_.emplace_back(static_cast<std::size_t>(buffer.bytes / kLineBytes + 1));
+  }
 
   static std::uint64_t address_of(std::size_t buffer) {
     return kGlobalWindow + buffer * kBufferWindow + kBufferWindow / 2;
@@ -22,17 +25,18 @@ class GlobalMemory {
   static bool holds(std::uint64_t address) { return address >= kGlobalWindow; }
   /// Null where the bytes are not inside of one buffer; then `why` says where they are.
   std::byte* at(std::uint64_t address, std::int64_t bytes, std::string& why) const;
-  /// A read past the coherent caches needs memory that the launch does not change. False where it does.
+  /// A read past the coherent caches needs memory that the launch does not change. False where it does. Of one aligned access.
   bool note(std::uint64_t address, bool stores, bool read_only);
   const std::string& name_at(std::uint64_t address) const { return buffers_[index_of(address)].name; }
 
  private:
+  static constexpr std::int64_t kLineBytes = 16;
   struct Used {
     bool stored = false, read_only = false;
   };
   static std::size_t index_of(std::uint64_t address) { return (address - kGlobalWindow) / kBufferWindow; }
   std::vector<GlobalBuffer> buffers_;
-  std::vector<Used> used_;
+  std::vector<std::vector<Used>> used_;  ///< by buffer and line
 };
 
 /// An asynchronous copy of one lane.

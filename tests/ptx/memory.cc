@@ -46,7 +46,8 @@ std::byte* GlobalMemory::at(std::uint64_t address, std::int64_t bytes, std::stri
 }
 
 bool GlobalMemory::note(std::uint64_t address, bool stores, bool read_only) {
-  Used& used = used_[index_of(address)];
+  const std::size_t buffer = index_of(address);
+  Used& used = used_[buffer][(address - address_of(buffer)) / kLineBytes];
   used.stored |= stores, used.read_only |= read_only;
   return !(used.stored && used.read_only);
 }
