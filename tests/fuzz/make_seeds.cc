@@ -382,6 +382,8 @@ int main(int argc, char** argv) {
     seeds.add("plan", read(source / "src/artifact/testdata" / plan));
   }
   for (const char* request : kRequests) seeds.add("serve", request);
+  for (const auto& file : fs::directory_iterator(source / "src/codegen/gpu/testdata/hooks"))
+    seeds.add("ptx", ".extern .shared .align 128 .b8 block_memory[];\n" + read(file.path()));
   add_plan(seeds);
   add_schedules(seeds);
   add_fleet(seeds);
