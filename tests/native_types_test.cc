@@ -16,7 +16,7 @@ namespace {
 
 /// A network of the zoo with weights and values of bf16, as a file.
 std::string file_of(const std::string& network) {
-  Graph graph = zoo_model(network, {1, 32}).value();
+  Graph graph = zoo_model(network).value();
   for (Value& value : graph.values) {
     if (value.type.dtype != DType::f32) continue;
     value.type.dtype = DType::bf16;

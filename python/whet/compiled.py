@@ -281,7 +281,7 @@ class _Library:
 
 def _held(tensor: Tensor) -> Any:
     """The type of its arrays: numpy has no bfloat16, of which they hold the bits."""
-    return np.dtype(np.uint16 if tensor.dtype == "bfloat16" else tensor.dtype)
+    return np.dtype("uint16" if tensor.dtype == "bfloat16" else tensor.dtype)
 
 
 def _bits(array: Array) -> Array:

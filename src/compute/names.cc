@@ -16,10 +16,9 @@ constexpr std::array<std::string_view, 12> kFamilies = {"other",  "elementwise",
                                                         "conv",   "depthwise",   "matmul",    "pool",
                                                         "reduce", "softmax",     "resize",    "unfold"};
 constexpr std::array<std::string_view, 4> kReducerSigns = {"+=", "*=", "max=", "min="};
-constexpr std::array<std::string_view, 16> kReserved = {"return", "for",   "in",   "PLACEHOLDER", "true",
-                                                        "false",  "where", "inff", "infd",        "infh",
-                                                        "infb",   "nanf",  "nand", "nanh",        "nanb",
-                                                        "const"};
+constexpr std::array<std::string_view, 16> kReserved = {"return", "for",  "in",   "PLACEHOLDER", "true", "false",
+                                                        "where",  "inff", "infd", "infh",        "infb", "nanf",
+                                                        "nand",   "nanh", "nanb", "const"};
 
 template <typename T, std::size_t N>
 std::optional<T> find(const std::array<std::string_view, N>& names, std::string_view name) {
