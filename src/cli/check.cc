@@ -372,9 +372,10 @@ CommandAction make_check(Arguments& arguments) {
       "Of a library for several sizes: where it is checked, like n=all, n=1..64 or x.0={1,8} (default: all that "
       "are listed, of a range both ends and 16 others by --seed); may be repeated");
   arguments.flag("--inner", command->inner, "Also compare the results of every kernel");
-  arguments.add("--tolerance", command->tolerance, 0, 1e9,
-                "Largest difference, as a part of the largest magnitude (default: 2e-5, of f16 4e-3, of bf16 3e-2; with "
-                "--precision what that may change)");
+  arguments.add(
+      "--tolerance", command->tolerance, 0, 1e9,
+      "Largest difference, as a part of the largest magnitude (default: 2e-5, of f16 4e-3, of bf16 3e-2; with "
+      "--precision what that may change)");
   arguments.flag("--json", command->json, "Print JSON");
   arguments.flag("-v,--verbose", command->verbose, "Print every value, not only the worst");
   return [command] { return run(*command); };

@@ -16,6 +16,9 @@ bool names_a_place(const Expr& condition) {
   return false;
 }
 
+/// Instructions add up several products of these.
+bool goes_by_words(DType dtype) { return size_of(dtype) == 1 || dtype == DType::bf16 || dtype == DType::i16; }
+
 }  // namespace
 
 Expr take_padding(const Expr& body, Reducer reducer, std::vector<Expr>& conditions) {
@@ -25,9 +28,9 @@ Expr take_padding(const Expr& body, Reducer reducer, std::vector<Expr>& conditio
     conditions.push_back(s->condition);
     return take_padding(s->if_true, reducer, conditions);
   }
-  // 0 of bytes is 0 of the sums that they are widened to.
+  // 0 of bytes, bf16 or i16 is 0 of the sums that they are widened to.
   if (const Cast* wide = std::get_if<Cast>(&body->kind);
-      reducer == Reducer::sum && wide && size_of(wide->a->dtype) == 1)
+      reducer == Reducer::sum && wide && goes_by_words(wide->a->dtype))
     return cast(body->dtype, take_padding(wide->a, reducer, conditions));
   const Binary* product = std::get_if<Binary>(&body->kind);
   if (reducer == Reducer::sum && product && product->op == BinaryOp::mul) {
