@@ -27,12 +27,12 @@ struct Question {
   FleetOptions fleet;
   std::string records;
   TuningSizeOptions tuning_sizes;  ///< for which kernels of ranges are chosen
-  BaseOptions base;          ///< of transfers to a task
-  RoundingOptions rounding;  ///< records that it leaves out do not count
-  bool code = false;         ///< the innermost loops of the machine code as well
-  bool passes = false;       ///< the lines that each lowering pass changed as well
-  std::string pass;          ///< the Program behind this pass and nothing else
-  bool json = false;         ///< instead of text
+  BaseOptions base;                ///< of transfers to a task
+  RoundingOptions rounding;        ///< records that it leaves out do not count
+  bool code = false;               ///< the innermost loops of the machine code as well
+  bool passes = false;             ///< the lines that each lowering pass changed as well
+  std::string pass;                ///< the Program behind this pass and nothing else
+  bool json = false;               ///< instead of text
 
   bool of_covers() const { return topic == "cover"; }
 };

@@ -206,9 +206,10 @@ class LibraryMaker {
     for (const SizedTask& task : variant.tasks) tasks.push_back(task.task);
     for (const SizeBox& box : piece.boxes) library_.boxes.push_back({number, box.low, box.high});
     at_[number] = variant.at;
-    return add_network(variant.fused, tasks, piece.schedules, number, [&](const std::vector<int>& task_of, const auto& packed) {
-      return assemble(variant, sizes, task_of, tasks_, compiled_, packed, library_.weights);
-    });
+    return add_network(variant.fused, tasks, piece.schedules, number,
+                       [&](const std::vector<int>& task_of, const auto& packed) {
+                         return assemble(variant, sizes, task_of, tasks_, compiled_, packed, library_.weights);
+                       });
   }
 
   Result<CompileReport> write(const std::vector<ModelSize>& sizes, std::size_t usual, const std::string& output,
@@ -391,11 +392,11 @@ class LibraryMaker {
   const Target& target_;
   const CompileOptions& options_;
   const double begin_ = seconds_now();
-  VariantSizes at_;                         ///< of the networks that were added
-  std::vector<Task> tasks_;                 ///< of all networks, one a kernel
+  VariantSizes at_;                          ///< of the networks that were added
+  std::vector<Task> tasks_;                  ///< of all networks, one a kernel
   std::vector<MeasuredSchedules> measured_;  ///< of `tasks_`
-  std::multimap<std::string, int> by_key_;  ///< more than one where different tasks share a key
-  std::vector<CompiledTask> compiled_;      ///< of `tasks_`
+  std::multimap<std::string, int> by_key_;   ///< more than one where different tasks share a key
+  std::vector<CompiledTask> compiled_;       ///< of `tasks_`
   StoredConstants stored_;
   std::map<std::uint64_t, int> task_of_constants_;  ///< the first one that has them, by key_of_constants
   AssembledLibrary library_;

@@ -24,9 +24,9 @@ class PackedConstants;
 
 /// A schedule that a measurement speaks for.
 struct RecordedSchedule {
-  std::string steps;                  ///< text of schedule/steps.h
-  double seconds = 0;                 ///< measured; 0 where it says nothing about this target; of a range those expected
-  std::string reason;                 ///< what differs from what was asked for; "" for a record of exactly this target
+  std::string steps;   ///< text of schedule/steps.h
+  double seconds = 0;  ///< measured; 0 where it says nothing about this target; of a range those expected
+  std::string reason;  ///< what differs from what was asked for; "" for a record of exactly this target
   ProcessorPlacement placement = {};  ///< in which it was measured
   Candidate candidate = {};           ///< whose schedule it is; no sketch where that is not known
   SizeValues at = {};                 ///< of a task with sizes: those at which it was measured
@@ -63,7 +63,7 @@ struct CompileOptions {
   bool made_weights = false;
   /// For a CPU: the output is a static archive that exports whet_NAME_v1 for this name of C. "": a shared library.
   std::string archive;
-  std::string header;  ///< of an archive: also a C header at this path; "": none
+  std::string header;                 ///< of an archive: also a C header at this path; "": none
   PackedConstants* packed = nullptr;  ///< of other compiles of the same graph (compiler/packing.h); null: none
   std::string name;                   ///< the model's, for people; "": the graph's
   std::string compiler = "whet " + version();
@@ -78,7 +78,8 @@ struct TaskReport {
   TaskLabel label = {};
   int weight = 0;
   Source source = Source::default_schedule;
-  SizeValues at = {};  ///< of a range: the task's sizes at which its schedule was measured; empty: its largest ones, or none
+  SizeValues at =
+      {};  ///< of a range: the task's sizes at which its schedule was measured; empty: its largest ones, or none
   std::string note;  ///< why it is not an exact record; "" where it is, or where there is none
   std::optional<TransferredSchedule> transfer;  ///< what was good for similar tasks, where that was asked
   Precision precision =

@@ -266,7 +266,7 @@ TEST_F(CompileFamily, RunsRandomNetworks) {
   EXPECT_GE(compiled, cases / 2);
 }
 
-/// One size more than the other piece's kernels are tuned for, both on the same weights.
+/// Two kernels of one task, each where it is best.
 TEST_F(CompileFamily, RunsPiecesByKernelsOfTheirOwn) {
   const Build build = [](const SizeValues& at) -> Result<Graph> {
     ModelBuilder b(7);
@@ -278,21 +278,21 @@ TEST_F(CompileFamily, RunsPiecesByKernelsOfTheirOwn) {
   ASSERT_EQ(family_.variants.size(), 1u);
   ASSERT_EQ(family_.variants[0].tasks.size(), 1u);
   const ComputeDag& dag = family_.variants[0].tasks[0].task.dag;
-  // Schedules of the task's space at n rows that a range can run by, on constants as they are.
-  const auto schedules = [&](std::int64_t n) {
+  // The first schedule of the space at n rows that a range can run by.
+  const auto schedules_at = [&](std::int64_t n) {
     const DesignSpace space = source_.space(dag_at(dag, {n}));
+    Rng rng(1);
     std::vector<RecordedSchedule> found;
-    for (const Candidate& candidate : space.seeds()) {
+    for (int tries = 0; tries < 200 && found.empty(); ++tries) {
+      const Candidate candidate = space.sample(rng);
       const Result<Steps> steps = space.steps(candidate);
-      if (steps.ok() && to_text(*steps).find("pack") == std::string::npos && steps_for_sizes(moved_to(dag, {n}), *steps).ok())
+      if (steps.ok() && steps_for_sizes(moved_to(dag, {n}), *steps).ok())
         found.push_back({to_text(*steps), 1e-6, "", {}, candidate, {n}});
     }
     return found;
   };
-  std::vector<RecordedSchedule> small = schedules(6), large = schedules(40);
+  const std::vector<RecordedSchedule> small = schedules_at(6), large = schedules_at(40);
   ASSERT_FALSE(small.empty() || large.empty());
-  small = {small.front()};
-  large = {large.back()};
   const SizeBox below{{2}, {6}}, above{{7}, {40}};
   const VariantPiece first{{below}, {small}}, second{{above}, {large}};
   const FamilyPieces pieces = {{first, second}};
@@ -306,7 +306,6 @@ TEST_F(CompileFamily, RunsPiecesByKernelsOfTheirOwn) {
   EXPECT_EQ(report->tasks[0].at, SizeValues{40});
   EXPECT_EQ(report->tasks[1].at, SizeValues{6});
   EXPECT_EQ(report->tasks[1].source, TaskReport::Source::record);
-  EXPECT_EQ(report->weights_bytes, 24 * 40 * 4);
   expect_right(build, all_of(2, 40));
 }
 

@@ -28,7 +28,7 @@ std::vector<Task> at_their_sizes(std::vector<Task> tasks) {
 
 Attempt attempt(const RecordedSchedule& recorded) {
   const Source kind = recorded.reason.empty() ? Source::record : Source::near_record;
-  return {parse_steps(recorded.steps), kind,          recorded.seconds, recorded.reason, recorded.placement,
+  return {parse_steps(recorded.steps), kind,       recorded.seconds, recorded.reason, recorded.placement,
           recorded.candidate,          recorded.at};
 }
 

@@ -41,8 +41,9 @@ using MeasuredSchedules = std::vector<RecordedSchedule>;
 /// that takes little time (share_constants.h); the kernels' symbols differ, also from those of its kernels. In the report,
 /// every task's share of schedule_seconds and kernel_seconds is added.
 ///   measured  one a task
-Result<std::vector<CompiledTask>> compile_tasks(const std::vector<Task>&, const std::vector<MeasuredSchedules>& measured,
-                                                const LibrarySoFar&, const ScheduleSource&, const Target&,
-                                                const CompileOptions&, CompileReport& report);
+Result<std::vector<CompiledTask>> compile_tasks(const std::vector<Task>&,
+                                                const std::vector<MeasuredSchedules>& measured, const LibrarySoFar&,
+                                                const ScheduleSource&, const Target&, const CompileOptions&,
+                                                CompileReport& report);
 
 }  // namespace whet

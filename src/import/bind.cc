@@ -71,7 +71,7 @@ Status check_names(const FileModel& model, const ImportOptions& options) {
   return ok_status();
 }
 
-/// Open dimensions are no smaller and no larger than the file says, and multiples of what it says.
+/// Open dimensions are no smaller and no larger than the file says, and multiples of its step.
 Status check_ranges(const FileInput& input, const Shape& given) {
   for (std::size_t i = 0; i < given.size(); ++i) {
     const FileDimension& d = (*input.dimensions)[i];

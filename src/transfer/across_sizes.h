@@ -23,8 +23,8 @@ struct SizedPoint {
 struct SizedSchedule {
   std::string steps;  ///< text of schedule/steps.h
   Candidate candidate;
-  std::string packing;          ///< how it has the task's constants, as text: schedules of one packing read the same weights
-  SizeValues from;              ///< where it was fastest of all, or nearly so
+  std::string packing;  ///< how it has the task's constants, as text: schedules of one packing read the same weights
+  SizeValues from;      ///< where it was fastest of all, or nearly so
   std::vector<double> seconds;  ///< one a point
   std::vector<bool> measured;   ///< the same: else it is an estimate
   double expected = 0;          ///< the sum of uses x seconds

@@ -43,7 +43,8 @@ std::vector<Schedule> schedules_of(std::int64_t n, std::size_t count) {
 }
 
 void add(Records& records, std::int64_t n, const Schedule& schedule, double seconds) {
-  Record record = testing_records::timed(workload_key(dag_at(kDense, {n})), schedule.steps, seconds, to_string(kTarget));
+  Record record =
+      testing_records::timed(workload_key(dag_at(kDense, {n})), schedule.steps, seconds, to_string(kTarget));
   record.candidate = schedule.candidate;
   records.add(std::move(record));
 }
@@ -111,7 +112,8 @@ TEST(AcrossSizes, AreEstimatedAtSizesThatNobodyTimed) {
 }
 
 /// The least seconds of all ways to cut points, and of all schedules in each piece.
-double least_by_trying(const std::vector<ExpectedSeconds>& tasks, std::size_t points, std::size_t from, std::size_t most) {
+double least_by_trying(const std::vector<ExpectedSeconds>& tasks, std::size_t points, std::size_t from,
+                       std::size_t most) {
   if (from == points) return 0;
   if (most == 0) return kInfinity;
   double least = kInfinity;

@@ -90,8 +90,9 @@ Result<std::vector<RequestCount>> parse_lengths(std::string_view text, const std
     if (line.empty() || line.starts_with('#')) continue;
     const auto request = parse_line(line, sizes.size());
     if (!request)
-      return Error{fmt::format("{}, line {}: \"{}\" is no request; expected a size and perhaps how many had it, like {}",
-                               file, number, line.substr(0, kShown), examples(sizes.size()))};
+      return Error{
+          fmt::format("{}, line {}: \"{}\" is no request; expected a size and perhaps how many had it, like {}", file,
+                      number, line.substr(0, kShown), examples(sizes.size()))};
     if (const Status fits = check_has(sizes, request->at); !fits.ok())
       return Error{fmt::format("{}, line {}: {}", file, number, fits.error().message)};
     counts[request->at] += request->count;

@@ -25,9 +25,9 @@ struct RecordOptions {
   std::string file;  ///< written by `whet tune`; "": none
   BaseOptions base;  ///< for tasks without records
   RoundingOptions rounding;
-  bool emulated = false;    ///< records of the emulated device count too
-  bool any_inputs = false;  ///< records that were measured with other inputs count too
-  std::string gpu;        ///< as Records::prefer_device has it
+  bool emulated = false;           ///< records of the emulated device count too
+  bool any_inputs = false;         ///< records that were measured with other inputs count too
+  std::string gpu;                 ///< as Records::prefer_device has it
   TuningSizeOptions tuning_sizes;  ///< of ranges: for which sizes schedules are chosen
   Tell tell;
 };

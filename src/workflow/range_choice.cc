@@ -14,7 +14,7 @@
 namespace whet {
 namespace {
 
-/// Schedules of so many sizes are weighed, each at each.
+/// Schedules of this number of sizes at most are weighed, each at each.
 constexpr std::size_t kMostPoints = 8;
 
 /// A task, and the variant that it is of.
@@ -71,7 +71,7 @@ std::vector<SizeValues> known_sizes(const std::vector<SizeValues>& asked, const 
   return all;
 }
 
-/// At most so many of them, as evenly as that goes.
+/// At most kMostPoints of them, as evenly as that goes.
 std::vector<SizeValues> thinned(const std::vector<SizeValues>& all) {
   if (all.size() <= kMostPoints) return all;
   std::vector<SizeValues> some;
@@ -232,8 +232,7 @@ Result<RangeChoice> choose_for_ranges(const Family& family, const std::vector<Wa
   parallel_for(static_cast<int>(tasks.size()), 0, [&](int i) {
     const PlacedTask& placed = tasks[static_cast<std::size_t>(i)];
     placed.out->points = points_of(placed, choice.at);
-    placed.out->schedules =
-        across_sizes(placed.task->task.dag, placed.out->points, records, target, schedules);
+    placed.out->schedules = across_sizes(placed.task->task.dag, placed.out->points, records, target, schedules);
   });
   for (std::size_t v = 0; v < family.variants.size(); ++v)
     choice.pieces.push_back(Cutting(family.variants[v], choice.tasks[v], family.sizes, choice.at).pieces());

@@ -20,7 +20,7 @@ struct TaskAcrossSizes {
   std::vector<SizedSchedule> schedules;  ///< the best for all points first
 };
 
-/// What records say of kernels that take their sizes when they run.
+/// The kernels that records promise most of, where they take their sizes when they run.
 struct RangeChoice {
   std::vector<TuningSize> at;  ///< the sizes that count, of the network; none: there are no records of any
   std::vector<std::vector<TaskAcrossSizes>> tasks;  ///< of each variant

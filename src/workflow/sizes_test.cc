@@ -111,8 +111,7 @@ TEST(SizedModel, AsksForOtherOpenDimensions) {
   ASSERT_TRUE(sized.ok()) << sized.error().message;
   const auto at = sized->at({64});
   ASSERT_FALSE(at.ok());
-  EXPECT_EQ(at.error().message,
-            "x.0 is open too; give it a range or a value: --sizes x.0=1..32 or --sizes x.0=1");
+  EXPECT_EQ(at.error().message, "x.0 is open too; give it a range or a value: --sizes x.0=1..32 or --sizes x.0=1");
 }
 
 /// "data.0 mask.0; data.2 data.3"

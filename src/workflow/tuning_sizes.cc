@@ -35,7 +35,8 @@ std::int64_t nearest_in(const SizeRange& range, double x) {
 std::vector<std::int64_t> even_values(const WantedSize& size, int count) {
   if (!size.listed.empty()) return size.listed;
   std::vector<std::int64_t> values;
-  const double low = std::log(static_cast<double>(size.range.min)), high = std::log(static_cast<double>(size.range.max));
+  const double low = std::log(static_cast<double>(size.range.min)),
+               high = std::log(static_cast<double>(size.range.max));
   for (int i = 0; i < count; ++i)
     values.push_back(nearest_in(size.range, std::exp(low + (high - low) * i / (count - 1))));
   return values;

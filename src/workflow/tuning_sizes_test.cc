@@ -47,7 +47,7 @@ TEST(TuningSizes, FollowTheRequests) {
   // As many as take their time at the size that stands for them.
   std::ofstream(file) << "10 8\n40 2\n";
   EXPECT_EQ(tuned({"n=1..512"}, {.listed = {"16"}, .lengths = file}), "10 requests: 10 at n=16");
-  EXPECT_EQ(tuned({"n=1..512"}, {.lengths = scratch.path() + "/none.txt"}).find(scratch.path()), 0u);
+  EXPECT_NE(tuned({"n=1..512"}, {.lengths = scratch.path() + "/none.txt"}).find("none.txt"), std::string::npos);
 }
 
 /// Any histogram: sizes that it has, ascending, each with a request, 100 or hardly more in all.
