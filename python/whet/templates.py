@@ -141,7 +141,11 @@ def _there(candidates: Iterable[Optional[Candidate]]) -> List[Candidate]:
 def _plain(option: Any) -> Any:
     """An option as JSON has it."""
     try:
-        return int(operator.index(option)) if hasattr(option, "__index__") else [int(operator.index(each)) for each in option]
+        return int(operator.index(option))
+    except TypeError:
+        pass
+    try:
+        return [int(operator.index(each)) for each in option]
     except TypeError:
         raise UsageError(f"the option {option!r} is neither an integer nor a list of integers") from None
 

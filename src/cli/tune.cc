@@ -228,7 +228,7 @@ Status read_models(TuneCommand& command, const std::function<bool(const std::str
   settings.model.model = command.models.front();
   if (command.models.size() == 1)
     return refuse_given(given, {"--objective"}, "tune", "chooses between networks; give several models");
-  std::vector<std::string> of_one = {"--input",   "--sizes",  "--tuning-sizes", "--lengths", "--tasks",
+  std::vector<std::string> of_one = {"--input",     "--sizes",   "--tuning-sizes", "--lengths", "--tasks",
                                      "--templates", "--layouts", "--covers",       "--report"};
   for (const std::string& option : shape_options())
     if (option != "--seed") of_one.push_back(option);
@@ -247,8 +247,7 @@ Status read_models(TuneCommand& command, const std::function<bool(const std::str
   }
   settings.model.model = files.front();
   settings.objective = *parse_objective(command.objective);
-  const bool repeats =
-      std::ranges::any_of(settings.together, [](const ModelRuns& asked) { return asked.runs > 1; });
+  const bool repeats = std::ranges::any_of(settings.together, [](const ModelRuns& asked) { return asked.runs > 1; });
   if (repeats && settings.objective == Objective::worst)
     return Error{"tune: --objective worst looks at each network's gain; leave out how often one runs",
                  ErrorKind::wrong_use};
@@ -303,8 +302,9 @@ Result<int> run(TuneCommand& command, const std::function<bool(const std::string
 CommandAction make_tune(Arguments& arguments) {
   auto command = std::make_shared<TuneCommand>();
   TuneSettings& settings = command->settings;
-  arguments.require("MODEL", command->models,
-                    "A model file, or zoo:NAME; several are tuned together, and of these FILE:3 runs three times as often");
+  arguments.require(
+      "MODEL", command->models,
+      "A model file, or zoo:NAME; several are tuned together, and of these FILE:3 runs three times as often");
   arguments.offers("MODEL", built_in_networks());
   arguments.reads(command->models);
   add_shapes(arguments, settings.model);
@@ -333,15 +333,17 @@ CommandAction make_tune(Arguments& arguments) {
   for (const std::string& name : known_strategies())
     strategies += (strategies.empty() ? ": " : "; ") + name + ", " + what_is_strategy(name);
   arguments.choice("--strategy", settings.strategy, known_strategies(), "How candidates are proposed" + strategies);
-  arguments.add("--templates", settings.templates,
-                "Also search templates of your own: a file of requests `template` of whet serve (docs/formats/serve.md)");
+  arguments.add(
+      "--templates", settings.templates,
+      "Also search templates of your own: a file of requests `template` of whet serve (docs/formats/serve.md)");
   arguments.reads(settings.templates);
   arguments.choice(
       "--scheduler", settings.scheduler, {"gradient", "round-robin"},
       "Which task is next: the one that promises to save most latency for a second of tuning, or one after the other");
-  arguments.choice("--objective", command->objective, known_objectives(),
-                   "What is made small of several models: the sum of their latencies, each as often as it runs, their geometric "
-                   "mean, or the one that gained least");
+  arguments.choice(
+      "--objective", command->objective, known_objectives(),
+      "What is made small of several models: the sum of their latencies, each as often as it runs, their geometric "
+      "mean, or the one that gained least");
   arguments.flag("--per-task", settings.per_task,
                  "Tune one task after the other, each with an equal part of the trials");
   arguments.add("--tasks", settings.only,

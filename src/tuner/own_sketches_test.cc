@@ -37,8 +37,7 @@ TEST_F(OwnSketchesTest, AreSearchedAloneBehindTheDefaultSchedule) {
   EXPECT_EQ(read.records.all().front().steps, to_text(*default_steps(tasks_[1].dag, target_)));
   EXPECT_EQ(read.records.all().front().candidate, make_space(tasks_[1].dag, target_).default_candidate())
       << "it keeps its own name";
-  for (std::size_t i = 1; i < read.records.size(); ++i)
-    EXPECT_EQ(read.records.all()[i].candidate.sketch, "own-tiles");
+  for (std::size_t i = 1; i < read.records.size(); ++i) EXPECT_EQ(read.records.all()[i].candidate.sketch, "own-tiles");
 }
 TEST_F(OwnSketchesTest, AreSearchedBesideTheTasksOwn) {
   FormulaMeasurer measurer = FormulaMeasurer::timing([](const std::string& steps) {

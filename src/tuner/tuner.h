@@ -36,12 +36,12 @@ struct TuneOptions {
   int early_stop = 0;  ///< a task ends after this many trials without a better candidate; 0: never
   bool seeds = true;   ///< false: neither the default schedule nor seeds, to measure the search alone
   std::uint64_t seed = 0;
-  int hopeless_after = 32;               ///< a task whose first trials all fail is given up
-  std::vector<int> ids;                  ///< numbers of the tasks in the network; empty: 0, 1, ...
-  BudgetNetworks networks;               ///< of a run for several
+  int hopeless_after = 32;                ///< a task whose first trials all fail is given up
+  std::vector<int> ids;                   ///< numbers of the tasks in the network; empty: 0, 1, ...
+  BudgetNetworks networks;                ///< of a run for several
   std::vector<std::vector<double>> uses;  ///< how often one run of each of them runs each task: [task][network]
-  bool exact = false;                    ///< no algorithm that rounds otherwise than the direct one
-  Precision precision = Precision::f32;  ///< what products may round their operands to
+  bool exact = false;                     ///< no algorithm that rounds otherwise than the direct one
+  Precision precision = Precision::f32;   ///< what products may round their operands to
   bool confirm = true;  ///< measure the fastest again, alternately with each other and the schedule to beat
   /// What was best for similar tasks of other networks: tried first, for all tasks (tuner/quick_round.h), and the seeds of the search.
   /// Null: as if it were empty.

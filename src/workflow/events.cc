@@ -100,8 +100,7 @@ Json started_event(const TuneSettings& settings, const Prepared& prepared, const
     for (const WantedSize& size : prepared.sizes) names.push_back(size.name);
     Json sizes = Json::array();
     for (const PreparedSize& each : prepared.at)
-      sizes.add(
-          Json::object().set("sizes", values_json(names, each.size.at)).set("requests", each.size.requests));
+      sizes.add(Json::object().set("sizes", values_json(names, each.size.at)).set("requests", each.size.requests));
     out.set("sizes", std::move(sizes));
   }
   return out.set("whet", version())

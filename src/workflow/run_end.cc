@@ -286,9 +286,9 @@ void RunEnd::run(DeviceMeasurer& measurer, const Devices& devices, RecordFile& f
       [&] { return compare_again(measurer, file, tuned.progress.placements); },
       [&] { return settle(measurer, device, file); });
   if (!truth.ok())
-    return tell(settings_.where.tell, fmt::format("The network{} cannot be timed: {}",
-                                                  settings_.together.empty() ? "" : " " + prepared_.name,
-                                                  truth.error().message));
+    return tell(settings_.where.tell,
+                fmt::format("The network{} cannot be timed: {}", settings_.together.empty() ? "" : " " + prepared_.name,
+                            truth.error().message));
   if (truth->needed_seconds > 0)
     leave_out(tuned, ends().network, "the network, whose comparison takes", truth->needed_seconds,
               "it is not compared (--no-network says so on purpose)");

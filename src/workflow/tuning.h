@@ -37,10 +37,10 @@ ModelRuns parse_runs(const std::string& text);
 
 /// The settings of a run of the tuner. `where` holds the interrupt callback and the sink for warnings.
 struct TuneSettings {
-  ModelOptions model;            ///< of several the first
-  std::vector<ModelRuns> together;  ///< all models that share tasks and time, two or more; empty: there is one
+  ModelOptions model;                    ///< of several the first
+  std::vector<ModelRuns> together;       ///< all models that share tasks and time, two or more; empty: there is one
   Objective objective = Objective::sum;  ///< of several
-  TuningSizeOptions tuning_sizes;  ///< of a model with sizes
+  TuningSizeOptions tuning_sizes;        ///< of a model with sizes
   MeasuringOptions where;
   std::string records;  ///< the file to append to
   int trials = 0, round = 32, early_stop = 0;
@@ -75,15 +75,16 @@ struct Prepared {
   std::vector<DeviceName> devices;  ///< at least one
   bool emulated = false;            ///< its times mean nothing
   InputFiles files;
-  FusedGraph fused;         ///< of several sizes the network at the largest
-  std::vector<Task> tasks;  ///< of the whole network; of several sizes those of all, as often as all requests together run each
+  FusedGraph fused;  ///< of several sizes the network at the largest
+  std::vector<Task>
+      tasks;  ///< of the whole network; of several sizes those of all, as often as all requests together run each
   std::vector<WantedSize> sizes;  ///< of a model that is tuned for several
   std::vector<PreparedSize> at;   ///< the same: ascending
   std::int64_t footprint = 0;     ///< bytes that an inference touches, of several sizes the largest (network_footprint)
-  std::vector<Task> chosen;  ///< those that are tuned
-  std::vector<int> ids;      ///< their numbers
-  std::string where;         ///< the remote devices; "" for this machine
-  std::string name;          ///< of the model, for people: of several "a + 3 b"
+  std::vector<Task> chosen;       ///< those that are tuned
+  std::vector<int> ids;           ///< their numbers
+  std::string where;              ///< the remote devices; "" for this machine
+  std::string name;               ///< of the model, for people: of several "a + 3 b"
   /// Several models, each with its tasks. Then the tasks above are those of all, each once, and `fused` is the model that touches most.
   std::vector<Prepared> networks = {};
   std::vector<std::vector<double>> uses = {};  ///< how often one run of each of them runs each task: [task][network]
@@ -121,7 +122,7 @@ struct Tuned {
   std::vector<TunedSize> sizes;         ///< those
   NetworkTruth truth;
   std::vector<NetworkTruth> truths;  ///< in place of `truth`, of several models
-  std::optional<PlanSearch> plans;  ///< nothing where layouts were not searched
+  std::optional<PlanSearch> plans;   ///< nothing where layouts were not searched
   MachineRates rates;
   std::vector<std::vector<Limit>> limits;  ///< one list a task
   std::vector<UnitReport> units;           ///< the devices
