@@ -262,7 +262,8 @@ TEST_F(Serving, SaysWhatIsWrongWithASearch) {
   EXPECT_EQ(file_->records().size(), 0u);
 }
 TEST_F(Serving, TellsTheFeaturesOfCandidates) {
-  const Json answer = ask(R"({"do": "features", "task": 0, "candidates": [{"steps": ""}, {"steps": "parallel l0"}]})");
+  const Json answer = ask(
+      R"({"do": "features", "task": 0, "candidates": [{"steps": ""}, {"steps": "split l1 8 guard; reorder l3 l2 l4; vectorize l4"}]})");
   ASSERT_EQ(answer["features"].items().size(), 2u) << dump(answer);
   EXPECT_EQ(answer["features"].items()[0].items().size(), answer["names"].items().size());
   EXPECT_NE(answer["features"].items()[0], answer["features"].items()[1]);
