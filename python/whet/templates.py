@@ -281,7 +281,7 @@ def rule(function: Any = None, *, alone: bool = False) -> Any:
     ... def sums(op):
     ...     return whet.Template({}, lambda choice: "") if any(axis.reduced for axis in op.axes) else None
     >>> [len(sums.templates(each)) for each in whet.load("zoo:mlp").tasks()[0].ops]
-    [0, 0, 0, 1, 0]
+    [0, 0, 0, 1, 0, 0]
     """
     return Rule(function, alone) if function is not None else lambda later: Rule(later, alone)
 
