@@ -141,7 +141,11 @@ def _there(candidates: Iterable[Optional[Candidate]]) -> List[Candidate]:
 def _plain(option: Any) -> Any:
     """An option as JSON has it."""
     try:
-        return int(operator.index(option)) if hasattr(option, "__index__") else [int(operator.index(each)) for each in option]
+        return int(operator.index(option))
+    except TypeError:
+        pass
+    try:
+        return [int(operator.index(each)) for each in option]
     except TypeError:
         raise UsageError(f"the option {option!r} is neither an integer nor a list of integers") from None
 
@@ -277,7 +281,7 @@ def rule(function: Any = None, *, alone: bool = False) -> Any:
     ... def sums(op):
     ...     return whet.Template({}, lambda choice: "") if any(axis.reduced for axis in op.axes) else None
     >>> [len(sums.templates(each)) for each in whet.load("zoo:mlp").tasks()[0].ops]
-    [0, 0, 0, 1, 0]
+    [0, 0, 0, 1, 0, 0]
     """
     return Rule(function, alone) if function is not None else lambda later: Rule(later, alone)
 

@@ -70,7 +70,8 @@ double Budget::network_seconds() const {
 std::vector<double> Budget::latencies(double (TaskState::*seconds)() const) const {
   std::vector<double> sums(networks_.runs.size(), 0);
   for (const TaskState& task : tasks_)
-    for (std::size_t n = 0; n < sums.size() && !task.rounds.empty(); ++n) sums[n] += task.part.uses[n] * (task.*seconds)();
+    for (std::size_t n = 0; n < sums.size() && !task.rounds.empty(); ++n)
+      sums[n] += task.part.uses[n] * (task.*seconds)();
   return sums;
 }
 
@@ -104,8 +105,8 @@ double Budget::gain(const TaskState& task, const std::vector<double>& slopes) co
   if (best_rate > 0 && task.part.flops > 0) reachable = std::min(reachable, kBeta * task.part.flops / best_rate);
   const double forward = reachable - g;
   const double seconds = std::max(1e-6, task.tuning_seconds / c);
-  const double weight = slopes.empty() ? task.part.weight
-                                       : std::inner_product(slopes.begin(), slopes.end(), task.part.uses.begin(), 0.0);
+  const double weight =
+      slopes.empty() ? task.part.weight : std::inner_product(slopes.begin(), slopes.end(), task.part.uses.begin(), 0.0);
   return weight * -(kAlpha * back + (1 - kAlpha) * forward) / seconds;
 }
 
@@ -167,7 +168,8 @@ double Budget::remaining_share(int task) const {
   const std::vector<double> now = latencies(&TaskState::best);
   double most = 0;
   for (std::size_t n = 0; n < now.size(); ++n)
-    if (state.part.uses[n] > 0) most = std::max(most, state.part.uses[n] / state.part.weight * remaining_gain(task) / now[n]);
+    if (state.part.uses[n] > 0)
+      most = std::max(most, state.part.uses[n] / state.part.weight * remaining_gain(task) / now[n]);
   return most;
 }
 

@@ -45,8 +45,8 @@ class Budget {
     double weight = 1;           ///< how often the network runs the task
     double guessed_seconds = 1;  ///< an estimate of its latency before anything is measured; only ratios count
     double flops = 0;
-    std::string similar;  ///< tasks with the same text may reach the same rate
-    double expected = 1;  ///< how many times as fast it is likely to become; 1: nobody knows
+    std::string similar;            ///< tasks with the same text may reach the same rate
+    double expected = 1;            ///< how many times as fast it is likely to become; 1: nobody knows
     std::vector<double> uses = {};  ///< how often one run of each of several networks runs it
   };
   /// One part a task.

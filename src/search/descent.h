@@ -37,9 +37,9 @@ class DescentStrategy : public Strategy {
   Rng rng_;
   std::optional<History::Timed> stand_;
   Next next_ = Next::single;
-  std::vector<Candidate> wave_;          ///< still to be proposed
-  std::map<Candidate, Moves> moves_;     ///< from the stand, of the candidates of the last wave
-  std::set<Candidate> waited_for_;       ///< proposed and not observed
+  std::vector<Candidate> wave_;       ///< still to be proposed
+  std::map<Candidate, Moves> moves_;  ///< from the stand, of the candidates of the last wave
+  std::set<Candidate> waited_for_;    ///< proposed and not observed
 };
 
 }  // namespace whet

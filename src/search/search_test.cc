@@ -324,7 +324,8 @@ TEST(Grid, GoesThroughThePointsInOrder) {
 }
 TEST(MakeStrategy, NamesTheNearestStrategy) {
   EXPECT_EQ(make_strategy("randon", grid(2), 1).error().message,
-            "strategy is \"randon\"; expected one of: evolutionary, xgb, ga, random, grid, descent; did you mean \"random\"?");
+            "strategy is \"randon\"; expected one of: evolutionary, xgb, ga, random, grid, descent; did you mean "
+            "\"random\"?");
 }
 
 /// Runs `rounds` rounds of 10 trials and a second each over tasks whose latency never changes; the trials each got.
@@ -436,8 +437,9 @@ TEST(BudgetOfSeveralNetworks, OfTheWorstGoesToTheNetworkThatGainedLeast) {
 }
 TEST(BudgetOfSeveralNetworks, OfOneIsAsWithoutNetworks) {
   const std::vector<double> seconds = {1e-3, 1e-3, 2e-3};
-  Budget one({{1}, {2}, {4}}), same({{.weight = 1, .uses = {1}}, {.weight = 2, .uses = {2}}, {.weight = 4, .uses = {4}}},
-                                    BudgetPolicy::gradient, {{1}, Objective::sum});
+  Budget one({{1}, {2}, {4}}),
+      same({{.weight = 1, .uses = {1}}, {.weight = 2, .uses = {2}}, {.weight = 4, .uses = {4}}}, BudgetPolicy::gradient,
+           {{1}, Objective::sum});
   EXPECT_EQ(spend_rounds(one, seconds, 50), spend_rounds(same, seconds, 50));
   EXPECT_DOUBLE_EQ(one.remaining_share(2), same.remaining_share(2));
 }

@@ -25,7 +25,7 @@ struct SearchSpace {
   std::function<std::vector<Candidate>(const Candidate&)> neighbours;  ///< all candidates that differ in one decision
   /// Decisions moved by numbers of options in their order; without moves the point itself. Nothing where there is no such point.
   std::function<std::optional<Candidate>(const Candidate&, const std::map<std::string, int>& moves)> shift;
-  std::function<std::optional<Candidate>(std::int64_t)> at;            ///< point `number` of a grid of `grid_size`
+  std::function<std::optional<Candidate>(std::int64_t)> at;  ///< point `number` of a grid of `grid_size`
   std::int64_t grid_size = 0;
   double count = 0;  ///< how many points there are (an estimate is enough); 0: only `first`
   /// One figure for each candidate, as a model expects it: higher is faster. It may change with every call of

@@ -40,7 +40,7 @@ class ScheduleTable {
   std::string name_;
   std::vector<Decision> decisions_;
   std::vector<std::map<Choice, std::int32_t>> numbers_;  ///< of the options, by decision
-  std::map<Point, std::string> rows_;  ///< the text of schedules
+  std::map<Point, std::string> rows_;                    ///< the text of schedules
 };
 
 /// The same names, options and extents, in the same order.

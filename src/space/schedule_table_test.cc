@@ -113,8 +113,7 @@ TEST(ScheduleTable, SaysWhatIsWrongWithItsDecisionsAndChoices) {
   EXPECT_EQ(error("", {}), "a template has no name; records know its schedules by it");
   EXPECT_EQ(error("own", {{"i", "", {}}}), "template own: decision i has no option");
   EXPECT_EQ(error("own", {{"i", "", single({1, 1})}}), "template own: decision i has an option twice");
-  EXPECT_EQ(error("own", {{"i", "", single({1})}, {"i", "", single({1})}}),
-            "template own: two decisions are called i");
+  EXPECT_EQ(error("own", {{"i", "", single({1})}, {"i", "", single({1})}}), "template own: two decisions are called i");
   EXPECT_EQ(error("own", {{"sketch", "", single({1})}}), "template own: a decision cannot be called \"sketch\"");
   EXPECT_EQ(table().point({{3}, {8}}).error().message, "i is 3, which is none of its 3 options");
   EXPECT_EQ(table().point({{1}}).error().message, "1 choices; the decisions are 2");

@@ -119,7 +119,7 @@ class TaskTuning {
   std::uint64_t seed_ = 0;
   std::shared_ptr<const DesignSpace> space_;
   Candidate default_candidate_;  ///< of the task's own space, also where that is not searched
-  SpaceOptions schedules_;  ///< that are permitted
+  SpaceOptions schedules_;       ///< that are permitted
   bool seeds_;
   int round_ = 0, round_trials_;
   std::shared_ptr<Ranker> ranker_;

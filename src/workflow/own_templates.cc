@@ -103,9 +103,10 @@ Result<Json> OwnTemplates::add(const Json& request, const Task& task, const Desi
   const Json &name = request["name"], &key = request["key"];
   if (!name.is_string()) return Error{"name is " + dump(name) + "; expected the template's name"};
   if (!key.is_null() && key != Json(task.key))
-    return Error{fmt::format("template {} is for a task whose key is {}, and that of {} is {}: it was made for another "
-                             "model, or at other sizes",
-                             name.string(), dump(key), task.name, task.key)};
+    return Error{
+        fmt::format("template {} is for a task whose key is {}, and that of {} is {}: it was made for another "
+                    "model, or at other sizes",
+                    name.string(), dump(key), task.name, task.key)};
   WHET_TRY(std::vector<Decision> decisions, decisions_of(request));
   const auto is_named = [&](const auto& each) { return each.name == name.string(); };
   if (std::ranges::any_of(usual.sketches(), is_named))
@@ -113,14 +114,13 @@ Result<Json> OwnTemplates::add(const Json& request, const Task& task, const Desi
                              name.string(), task.name)};
   const auto known = tasks_.find(task.key);
   OfTask of = known == tasks_.end() ? OfTask() : known->second;
-  auto table =
-      std::ranges::find_if(of.tables, [&](const ScheduleTable& each) { return each.name() == name.string(); });
+  auto table = std::ranges::find_if(of.tables, [&](const ScheduleTable& each) { return each.name() == name.string(); });
   if (table == of.tables.end()) {
     WHET_TRY(ScheduleTable made, ScheduleTable::make(name.string(), std::move(decisions)));
     table = of.tables.insert(of.tables.end(), std::move(made));
   } else if (!same_decisions(table->decisions(), decisions)) {
-    return Error{fmt::format("template {} has other decisions than before; further rows have the same ones",
-                             name.string())};
+    return Error{
+        fmt::format("template {} has other decisions than before; further rows have the same ones", name.string())};
   }
   WHET_TRY(const std::vector<ReadRow> rows, read_rows(*table, request));
   std::int64_t all = std::ssize(rows), left_out = 0;
@@ -194,8 +194,7 @@ Result<OwnTemplates> read_templates(const std::string& path, const std::vector<T
       return Error{fmt::format("{}: task is {}; the tasks are 0 to {}", place, dump(number), std::ssize(tasks) - 1)};
     const Task& task = tasks[static_cast<std::size_t>(number.integer())];
     auto space = spaces.find(number.integer());
-    if (space == spaces.end())
-      space = spaces.emplace(number.integer(), make_space(task.dag, target, options)).first;
+    if (space == spaces.end()) space = spaces.emplace(number.integer(), make_space(task.dag, target, options)).first;
     const Result<Json> added = templates.add(*request, task, space->second, options);
     if (!added.ok()) return added.error().at(place);
     if (const std::string why = (*added)["why"].string_or(""); !why.empty()) tell(user, why);

@@ -11,7 +11,8 @@
 namespace whet::own_templates_test {
 namespace {
 
-const char* const kRow = R"({"do": "template", "task": 0, "name": "own", "decisions": [{"name": "j", "options": [4, 8]}], )";
+const char* const kRow =
+    R"({"do": "template", "task": 0, "name": "own", "decisions": [{"name": "j", "options": [4, 8]}], )";
 
 class TemplateFile : public ::testing::Test {
  protected:

@@ -182,8 +182,7 @@ TEST_F(Serving, TakesATemplateRowByRow) {
   EXPECT_GT(sketches.size(), 1u) << "the task's own stay";
   EXPECT_EQ(sketches.back()["sketch"].string(), "own-dense");
   EXPECT_EQ(sketches.back()["decisions"].items()[0]["extent"].integer(), 32);
-  const Json steps =
-      ask(R"({"do": "steps", "task": 0, "candidates": [{"sketch": "own-dense", "choices": {"j": 8}}]})");
+  const Json steps = ask(R"({"do": "steps", "task": 0, "candidates": [{"sketch": "own-dense", "choices": {"j": 8}}]})");
   EXPECT_EQ(steps["steps"].items().at(0).string(), "split l1 8 guard; reorder l3 l2 l4; vectorize l4");
   EXPECT_EQ(error(R"({"do": "steps", "task": 0, "candidates": [{"sketch": "own-dense", "choices": {"j": 16}}]})"),
             "sketch own-dense has no row for these choices");
@@ -224,9 +223,9 @@ TEST_F(Serving, SearchesByItsStrategiesAndTellsRounds) {
   std::string alone(kTemplate);
   alone.replace(1, 0, R"("alone": true, )");
   ask(alone);
-  const Json done = parse_json(server_->answer(
-                                   R"({"id": 7, "do": "tune", "task": 0, "trials": 10, "strategy": "random"})", listen))
-                        .value();
+  const Json done =
+      parse_json(server_->answer(R"({"id": 7, "do": "tune", "task": 0, "trials": 10, "strategy": "random"})", listen))
+          .value();
   ASSERT_TRUE(done["done"].bool_or(false)) << dump(done);
   EXPECT_EQ(done["id"].integer(), 7);
   EXPECT_EQ(done["trials"].integer(), 3) << "the default schedule and both rows";
@@ -263,7 +262,8 @@ TEST_F(Serving, SaysWhatIsWrongWithASearch) {
   EXPECT_EQ(file_->records().size(), 0u);
 }
 TEST_F(Serving, TellsTheFeaturesOfCandidates) {
-  const Json answer = ask(R"({"do": "features", "task": 0, "candidates": [{"steps": ""}, {"steps": "parallel l0"}]})");
+  const Json answer = ask(
+      R"({"do": "features", "task": 0, "candidates": [{"steps": ""}, {"steps": "split l1 8 guard; reorder l3 l2 l4; vectorize l4"}]})");
   ASSERT_EQ(answer["features"].items().size(), 2u) << dump(answer);
   EXPECT_EQ(answer["features"].items()[0].items().size(), answer["names"].items().size());
   EXPECT_NE(answer["features"].items()[0], answer["features"].items()[1]);

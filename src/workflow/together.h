@@ -16,6 +16,7 @@ Result<Prepared> prepare_together(const TuneSettings&, Prepared place);
 std::vector<double> runs_of(const TuneSettings&);
 
 /// Times each network when the tasks have been tuned; they share the time that is left. What cannot be timed is told with its name.
-void end_together(const TuneSettings&, const Prepared&, DeviceMeasurer&, const Devices&, RecordFile&, TuneListener&, Tuned&);
+void end_together(const TuneSettings&, const Prepared&, DeviceMeasurer&, const Devices&, RecordFile&, TuneListener&,
+                  Tuned&);
 
 }  // namespace whet
