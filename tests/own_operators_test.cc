@@ -85,8 +85,9 @@ TEST(OwnOperators, AreRefusedWithASentence) {
 // ---- Operators of one's own inside of a network.
 
 std::vector<std::string> keys_of(const Graph& graph) {
+  const std::vector<Task> tasks = extract_tasks(optimize(graph, {}).value(), Target{}).value();
   std::vector<std::string> keys;
-  for (const Task& task : extract_tasks(optimize(graph, {}).value(), Target{}).value()) keys.push_back(task.key);
+  for (const Task& task : tasks) keys.push_back(task.key);
   return keys;
 }
 
