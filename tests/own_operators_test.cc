@@ -103,8 +103,7 @@ TEST(OwnOperators, OfAMobileNetworkAreTheTasksThatItsOwnWouldBe) {
   const auto x = op::input("x", {});
   ImportOptions options;
   options.definitions["com.acme.Swish"] = {
-      "swish.dag",
-      op::text({op::compute("swish", {}, x() * op::minimum(op::maximum(x() * 0.16666667 + 0.5, 0), 1))})};
+      "swish.dag", op::text({op::compute("swish", {}, x() * op::minimum(op::maximum(x() * 0.16666667 + 0.5, 0), 1))})};
   EXPECT_EQ(keys_of(import_onnx(std::move(file), options).value()), keys_of(built_in));
 }
 

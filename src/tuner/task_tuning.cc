@@ -78,8 +78,8 @@ Result<TaskTuning> TaskTuning::start(const Task& task, int id, const Target& tar
 
 bool TaskTuning::applies(const Record& record) const {
   return record.within == measure_task_.within && record.inputs == measure_task_.inputs.hash &&
-         record.target == target_text_ && record.codegen == codegen_ &&
-         record.outcome.cache == setting_.cache && permits(schedules_, record.numerics);
+         record.target == target_text_ && record.codegen == codegen_ && record.outcome.cache == setting_.cache &&
+         permits(schedules_, record.numerics);
 }
 
 void TaskTuning::resume(const Records& records) {

@@ -14,9 +14,9 @@
 
 #include "artifact/code_format.h"
 #include "artifact/kernel.h"
-#include "base/parallel.h"
 #include "base/last_words.h"
 #include "base/nearest.h"
+#include "base/parallel.h"
 #include "base/version.h"
 #include "cost/features.h"
 #include "records/record_line.h"
@@ -166,11 +166,13 @@ struct TaskServer::Verb {
 
 const std::vector<TaskServer::Verb>& TaskServer::verbs() {
   static const std::vector<Verb> verbs = {
-      {"tasks", &TaskServer::tasks},     {"define", &TaskServer::define},       {"space", &TaskServer::space},
-      {"seeds", &TaskServer::seeds},     {"transfers", &TaskServer::transfers}, {"sample", &TaskServer::sample},
-      {"steps", &TaskServer::steps},     {"best", &TaskServer::best},           {"neighbours", &TaskServer::neighbours},
-      {"measure", &TaskServer::measure}, {"template", &TaskServer::add_template}, {"tune", &TaskServer::search},
-      {"compile", &TaskServer::compile}, {"features", &TaskServer::features_of},
+      {"tasks", &TaskServer::tasks},           {"define", &TaskServer::define},
+      {"space", &TaskServer::space},           {"seeds", &TaskServer::seeds},
+      {"transfers", &TaskServer::transfers},   {"sample", &TaskServer::sample},
+      {"steps", &TaskServer::steps},           {"best", &TaskServer::best},
+      {"neighbours", &TaskServer::neighbours}, {"measure", &TaskServer::measure},
+      {"template", &TaskServer::add_template}, {"tune", &TaskServer::search},
+      {"compile", &TaskServer::compile},       {"features", &TaskServer::features_of},
   };
   return verbs;
 }
@@ -454,8 +456,7 @@ Result<TuneOptions> TaskServer::search_options(const Json& request, const std::v
   WHET_TRY(options.early_stop, whole_number(request, "early_stop", 0, kMostTrials, 0));
   WHET_TRY(const double seconds, seconds_of(request));
   const Json& strategy = request["strategy"];
-  if (!strategy.is_null() && !strategy.is_string())
-    return Error{"strategy is " + dump(strategy) + "; expected a text"};
+  if (!strategy.is_null() && !strategy.is_string()) return Error{"strategy is " + dump(strategy) + "; expected a text"};
   options.strategy = strategy.string_or(options.strategy);
   if (seconds > 0) options.deadline = seconds_now() + seconds;
   if (options.trials == 0 && seconds == 0) options.trials = kTrialsPerTask * std::ssize(ids);
@@ -485,8 +486,7 @@ Result<Json> TaskServer::search(const Json& request) {
   };
   WHET_TRY(const TuneProgress done, tune(tasks, target_, measurer_, file_, options, tell_round));
   Json list = Json::array();
-  for (std::size_t i = 0; i < done.tasks.size(); ++i)
-    list.add(to_json(done.tasks[i]).set("best", best_of(tasks[i])));
+  for (std::size_t i = 0; i < done.tasks.size(); ++i) list.add(to_json(done.tasks[i]).set("best", best_of(tasks[i])));
   return Json::object()
       .set("done", true)
       .set("trials", done.trials)

@@ -285,8 +285,8 @@ Status calibrate(const TuneSettings& settings, const Prepared& prepared, DeviceM
   const Target& target = prepared.place.target;
   const Result<Steps> steps =
       default_steps(task.dag, target, {settings.rounding.exact, settings.rounding.schedules().precision});
-  return measurer.calibrate({task.key, task.name, task.dag, target, task.within, task.inputs}, steps.ok() ? to_text(*steps) : "",
-                            settings.where.deciding);
+  return measurer.calibrate({task.key, task.name, task.dag, target, task.within, task.inputs},
+                            steps.ok() ? to_text(*steps) : "", settings.where.deciding);
 }
 
 Result<RecordFile> open_records(const TuneSettings& settings, const Prepared& prepared, const Devices& devices) {
@@ -299,7 +299,8 @@ Result<RecordFile> open_records(const TuneSettings& settings, const Prepared& pr
 
 std::vector<std::string> record_notes(const Prepared& prepared, const RecordFile& file) {
   std::vector<std::string> notes = file.notes();
-  if (file.records().size() == 0 || !prepared.networks.empty() || !prepared.at.empty()) return notes;  // records of others are none of a stranger
+  if (file.records().size() == 0 || !prepared.networks.empty() || !prepared.at.empty())
+    return notes;  // records of others are none of a stranger
   std::ranges::copy(strangers_of(file.path(), file.records(), prepared.fused, prepared.place.target, TargetUse::exact),
                     std::back_inserter(notes));
   return notes;
