@@ -100,6 +100,7 @@ class OwnOperators(InAFolder):
         np.testing.assert_array_equal(self.answer(op.compute("taken", (i, j), table[rows[i], j]), x, which), x[which])
 
     def test_of_bfloat16_take_floats_or_bits_and_give_floats(self):
+        op = whet.op
         x, i = op.input("x", 4, dtype="bf16"), op.axis("i", 4)
         exe = whet.load(op.compute("y", i, x[i] + 1)).compile()
         self.assertEqual([exe.inputs[0].dtype, exe.outputs[0].type], ["bfloat16", "bfloat16[4]"])
