@@ -85,8 +85,9 @@ TEST(OwnOperators, AreRefusedWithASentence) {
 // ---- Operators of one's own inside of a network.
 
 std::vector<std::string> keys_of(const Graph& graph) {
+  const std::vector<Task> tasks = extract_tasks(optimize(graph, {}).value(), Target{}).value();
   std::vector<std::string> keys;
-  for (const Task& task : extract_tasks(optimize(graph, {}).value(), Target{}).value()) keys.push_back(task.key);
+  for (const Task& task : tasks) keys.push_back(task.key);
   return keys;
 }
 
@@ -102,8 +103,7 @@ TEST(OwnOperators, OfAMobileNetworkAreTheTasksThatItsOwnWouldBe) {
   const auto x = op::input("x", {});
   ImportOptions options;
   options.definitions["com.acme.Swish"] = {
-      "swish.dag",
-      op::text({op::compute("swish", {}, x() * op::minimum(op::maximum(x() * 0.16666667 + 0.5, 0), 1))})};
+      "swish.dag", op::text({op::compute("swish", {}, x() * op::minimum(op::maximum(x() * 0.16666667 + 0.5, 0), 1))})};
   EXPECT_EQ(keys_of(import_onnx(std::move(file), options).value()), keys_of(built_in));
 }
 

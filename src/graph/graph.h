@@ -298,7 +298,7 @@ struct Value {
   std::string name;  ///< unique; the file's name where it has one
   TensorType type;
   std::optional<Tensor> constant;  ///< weights and folded values
-  std::uint64_t contents = 0;      ///< number of a user's tensor that kernels which read it are measured with; 0: made up
+  std::uint64_t contents = 0;  ///< number of a user's tensor that kernels which read it are measured with; 0: made up
 };
 struct Node {
   std::string name;  ///< unique; the file's name, or "Conv_12"

@@ -140,8 +140,8 @@ class Definition {
       WHET_RETURN_IF_ERROR(bind_extents(tokens, input++, declared));
     }
     if (input != operands_.size())
-      return fault(" defines " + op_ + " of " + counted(static_cast<std::int64_t>(input), "input") +
-                   "; the node has " + std::to_string(operands_.size()));
+      return fault(" defines " + op_ + " of " + counted(static_cast<std::int64_t>(input), "input") + "; the node has " +
+                   std::to_string(operands_.size()));
     std::string numbers;
     for (const auto& [line, tokens] : lines) numbers += with_numbers(line, tokens) + "\n";
     return numbers;
@@ -157,9 +157,8 @@ class Definition {
     const Shape& shape = site_.shape(operands_[input]);
     const std::vector<std::vector<DagToken>> extents = extents_of(tokens);
     if (!extents.empty() && extents.size() != shape.size())
-      return fault(" defines " + op_ + " of " + tokens[0].text + " with " +
-                   counted(std::ssize(extents), "dimension") + "; the node gives " +
-                   to_string(site_.type(operands_[input])));
+      return fault(" defines " + op_ + " of " + tokens[0].text + " with " + counted(std::ssize(extents), "dimension") +
+                   "; the node gives " + to_string(site_.type(operands_[input])));
     for (std::size_t d = 0; d < extents.size(); ++d) {
       const bool is_name = extents[d].size() == 1 && extents[d][0].kind == DagToken::Kind::word;
       if (!is_name || declared.contains(extents[d][0].text)) continue;

@@ -294,8 +294,9 @@ TEST(MxNet, EveryOperatorWithoutAttributesIsAGraphOrASentence) {
       }
 }
 TEST(MxNet, WhatIsNotReadIsNamed) {
-  EXPECT_EQ(error_of("_contrib_Proposal", {1, 2}, {}).find("this operator is not supported: _contrib_Proposal; --define"),
-            0u);
+  EXPECT_EQ(
+      error_of("_contrib_Proposal", {1, 2}, {}).find("this operator is not supported: _contrib_Proposal; --define"),
+      0u);
   EXPECT_EQ(error_of("Activation", {1, 2}, {{"act_type", "swash"}}),
             "y (Activation): attribute \"act_type\" is \"swash\"; expected relu, sigmoid, tanh, softrelu, softsign, "
             "silu or mish");

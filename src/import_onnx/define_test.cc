@@ -55,8 +55,7 @@ TEST(Define, SizesByNameAreThoseOfTheNodesInputs) {
       "a = PLACEHOLDER [N, K]\nb = PLACEHOLDER [K, M]\n"
       "y(i, j) += (a[i, k]*b[k, j]) for i in N, j in M, k in K\nreturn y\n";
   EXPECT_EQ(values_of({f32({2, 2}), f32({2, 3})}, product), "f32[2x3] {3, 4, 5, 9, 14, 19}");
-  EXPECT_EQ(text_of({f32({2, 2}), f32({3, 2})}, product),
-            "n: own.dag: K is 2, and 3 in b; a size has one value");
+  EXPECT_EQ(text_of({f32({2, 2}), f32({3, 2})}, product), "n: own.dag: K is 2, and 3 in b; a size has one value");
   EXPECT_EQ(text_of({f32({2, 2}), f32({3})}, product),
             "n: own.dag defines com.acme.Own of b with 2 dimensions; the node gives f32[3]");
 }
@@ -66,8 +65,7 @@ TEST(Define, ASizeLineHasTheValuesThatTheNodeMayHave) {
   EXPECT_EQ(text_of({f32({8})}, doubled).find("n: own.dag: "), 0u) << text_of({f32({8})}, doubled);
 }
 TEST(Define, AttributesAreNumbersInBraces) {
-  const char* clipped =
-      "x = PLACEHOLDER []  # {is no attribute}\ny() = min((x[]*{alpha}f), {limits[1]}f)\nreturn y\n";
+  const char* clipped = "x = PLACEHOLDER []  # {is no attribute}\ny() = min((x[]*{alpha}f), {limits[1]}f)\nreturn y\n";
   EXPECT_EQ(values_of({f32({3})}, clipped, {set("alpha", 0.5), set("limits", Ints{0, 3})}), "f32[3] {0, 0.500000, 1}");
   EXPECT_EQ(values_of({f32({3})}, clipped, {set("alpha", 4), set("limits", Ints{0, 3})}), "f32[3] {0, 3, 3}");
   EXPECT_EQ(text_of({f32({3})}, clipped, {set("beta", 4)}),
@@ -93,10 +91,11 @@ TEST(Define, WhatGoesElementByElementIsKnownToDoSo) {
   EXPECT_TRUE(is_of_elements({f32({2, 3}), f32({3})}, of("max(x[i, j], s[j])")));
   EXPECT_FALSE(is_of_elements({f32({2, 3}), f32({3})}, of("(x[i, j] + (s[j]*f32(i)))"))) << "depends on the place";
   EXPECT_FALSE(is_of_elements({f32({2, 3}), f32({3})}, of("x[i, 0]"))) << "reads another element";
-  EXPECT_TRUE(is_of_elements({f32({2, 3, 1, 1}), f32({3})},
-                             "x = PLACEHOLDER [N, C, H, W]\ns = PLACEHOLDER [C]\nt(n, c, h, w) = (x[n, c, h, w]*s[c]) for "
-                             "n in N, c in C, h in H, w in W\ny(n, c, h, w) = (t[n, c, h, w] + 1f) for n in N, c in C, h in "
-                             "H, w in W\nreturn y\n"))
+  EXPECT_TRUE(
+      is_of_elements({f32({2, 3, 1, 1}), f32({3})},
+                     "x = PLACEHOLDER [N, C, H, W]\ns = PLACEHOLDER [C]\nt(n, c, h, w) = (x[n, c, h, w]*s[c]) for "
+                     "n in N, c in C, h in H, w in W\ny(n, c, h, w) = (t[n, c, h, w] + 1f) for n in N, c in C, h in "
+                     "H, w in W\nreturn y\n"))
       << "one number a channel";
 }
 TEST(Define, OneNumberAChannelBroadcasts) {
@@ -110,8 +109,7 @@ TEST(Define, OutputsComeInOrder) {
   const std::string text = text_of({f32({3})}, both, {}, 2);
   EXPECT_NE(text.find("y: f32[scalar] = com.acme.Own(a)"), std::string::npos) << text;
   EXPECT_NE(text.find("y1: f32[scalar] = com.acme.Own(a)"), std::string::npos) << text;
-  EXPECT_EQ(text_of({f32({3})}, both, {}, 3),
-            "n: own.dag defines com.acme.Own with 2 outputs; the node has 3");
+  EXPECT_EQ(text_of({f32({3})}, both, {}, 3), "n: own.dag defines com.acme.Own with 2 outputs; the node has 3");
 }
 TEST(Define, WhatTheNodeGivesHasToFit) {
   EXPECT_EQ(text_of({f32({2}), f32({2})}, kTwice), "n: own.dag defines com.acme.Own of 1 input; the node has 2");
@@ -163,9 +161,10 @@ TEST(Define, NodesOfBranchesAndFunctionsHaveItToo) {
   calling.functions[{"local", "F", ""}] = function;
   const Result<Graph> called = imported(calling, "x = PLACEHOLDER []\ny() = (x[]*{alpha}f)\nreturn y\n");
   ASSERT_TRUE(called.ok()) << called.error().message;
-  EXPECT_EQ(values_text(evaluate_graph(*called, {Tensor::of<double>(DType::f32, {2}, {1, 2})})
-                            .value()[called->outputs[0].index()]),
-            "f32[2] {5, 10}");
+  EXPECT_EQ(
+      values_text(
+          evaluate_graph(*called, {Tensor::of<double>(DType::f32, {2}, {1, 2})}).value()[called->outputs[0].index()]),
+      "f32[2] {5, 10}");
 }
 
 }  // namespace

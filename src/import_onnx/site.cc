@@ -57,8 +57,8 @@ AttributeNumbers OnnxSite::attribute_numbers() const {
 Status OnnxSite::import_standard() {
   const OnnxRow* importer = find_importer(node_.domain, node_.op, opset());
   if (importer == nullptr) {
-    return error("this operator is not supported in operator set " + std::to_string(opset()) + ": " +
-                 full_name(node_) + how_to_define(full_name(node_)));
+    return error("this operator is not supported in operator set " + std::to_string(opset()) + ": " + full_name(node_) +
+                 how_to_define(full_name(node_)));
   }
   WHET_RETURN_IF_ERROR(bind(importer->takes));
   const bool is_standard = node_.domain.empty();

@@ -84,9 +84,10 @@ TEST(Until, NothingMoreIsReadOfANetworkThatHasGrownTooLarge) {
 }
 TEST(Until, NothingIsSaidWhereNothingComesBefore) {
   OnnxModel model = one_node("mylib.Choose", 13, {f32({1, 4}), f32({1, 4})}, {});
-  EXPECT_EQ(import_onnx(model, {}).error().message,
-            "this operator is not supported in operator set 13: mylib.Choose; --define mylib.Choose=FILE.dag defines it "
-            "(docs/operators/own.md)");
+  EXPECT_EQ(
+      import_onnx(model, {}).error().message,
+      "this operator is not supported in operator set 13: mylib.Choose; --define mylib.Choose=FILE.dag defines it "
+      "(docs/operators/own.md)");
 }
 
 }  // namespace

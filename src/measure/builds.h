@@ -53,7 +53,8 @@ class Builds {
   const std::function<bool()> interrupted_;
   mutable std::mutex mutex_;  ///< of all below
   std::unordered_map<std::string, std::shared_ptr<const BuildResult>> results_;
-  std::unordered_map<std::string, std::vector<std::string>> packed_;  ///< by the packing's text and the hash of the inputs
+  std::unordered_map<std::string, std::vector<std::string>>
+      packed_;  ///< by the packing's text and the hash of the inputs
   std::size_t bytes_ = 0;
   double seconds_ = 0;
 };

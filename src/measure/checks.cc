@@ -114,9 +114,8 @@ Checks::Checks(Builds& builds, Units& units, const MeasureOptions& options)
 
 Outcome Checks::check(const MeasureTask& task, const BuildResult& built, Precision precision) {
   if (built.code != OutcomeCode::ok) return {built.code, built.message};
-  const auto known =
-      references_.add(task.key + '\n' + std::to_string(task.dag_hash) + '\n' + task.inputs.hash,
-                      std::make_shared<TaskReference>());
+  const auto known = references_.add(task.key + '\n' + std::to_string(task.dag_hash) + '\n' + task.inputs.hash,
+                                     std::make_shared<TaskReference>());
   const std::lock_guard<std::mutex> lock(known->checking);
   if (!known->reference) {
     Result<Reference> made = Reference::make(task.dag, seed_of(task, options_), task.inputs);

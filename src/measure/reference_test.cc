@@ -50,8 +50,9 @@ TEST(Reference, NamesTheLargestDifference) {
   EXPECT_NE(text.find("1 of 64 elements are wrong"), std::string::npos) << text;
 }
 TEST(Reference, IsOfTheInputsThatAreGiven) {
-  const ComputeDag d = dag("x = PLACEHOLDER [4]\nr = PLACEHOLDER [2] i32 < 4\n"
-                           "y(i) = x[max(min(i64(r[i]), 3), 0)] for i in 2\nreturn y\n");
+  const ComputeDag d =
+      dag("x = PLACEHOLDER [4]\nr = PLACEHOLDER [2] i32 < 4\n"
+          "y(i) = x[max(min(i64(r[i]), 3), 0)] for i in 2\nreturn y\n");
   const std::vector<float> x = {5, 6, 7, 8};
   const std::vector<std::int32_t> rows = {3, 1};
   const std::vector<float> right = {8, 6};

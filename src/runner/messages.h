@@ -27,7 +27,8 @@ struct ArgumentSpec {
   DType dtype = DType::f32;
   std::int64_t bytes = 0;
   std::uint64_t seed = 0;
-  std::int64_t index_bound = 0;  ///< > 0: integers 0 .. index_bound-1; kGiven: `seed` is the number of contents that are given
+  std::int64_t index_bound =
+      0;  ///< > 0: integers 0 .. index_bound-1; kGiven: `seed` is the number of contents that are given
   double low = -1, high = 1;     ///< floats, non-zero; other integers
 
   static constexpr std::int64_t kGiven = -1;

@@ -260,10 +260,10 @@ TEST(ExtractTasks, AFunctionOfElementsOfOnesOwnIsFusedAsThoseOfTheGraphAre) {
 }
 
 TEST(ExtractTasks, OfAnOperatorThatReadsWhereIntegersSayHaveTheUsersTensors) {
-  const auto taken = std::make_shared<const ComputeDag>(
-      parse_dag("x = PLACEHOLDER [8]\nr = PLACEHOLDER [3] i32 < 8\n"
-                "y(i) = x[max(min(i64(r[i]), 7), 0)] for i in 3\nreturn y\n")
-          .value());
+  const auto taken =
+      std::make_shared<const ComputeDag>(parse_dag("x = PLACEHOLDER [8]\nr = PLACEHOLDER [3] i32 < 8\n"
+                                                   "y(i) = x[max(min(i64(r[i]), 7), 0)] for i in 3\nreturn y\n")
+                                             .value());
   GraphBuilder build;
   const ValueId x = build.input("x", {8}), r = build.input("r", {3}, DType::i32);
   FusedGraph fused = optimized(build.finish({build.add("y", CustomOperator{"taken", taken}, {x, r})}));

@@ -8,8 +8,9 @@ namespace whet {
 
 /// A user's tensors that a task is measured with, where values decide what a kernel reads.
 struct TaskInputs {
-  std::vector<std::uint64_t> contents;  ///< by placeholder: the number of its contents (runner/given.h); 0: they are made from a seed
-  std::string hash;                     ///< of all, hexadecimal, which records keep; "": all are made from seeds
+  std::vector<std::uint64_t>
+      contents;      ///< by placeholder: the number of its contents (runner/given.h); 0: they are made from a seed
+  std::string hash;  ///< of all, hexadecimal, which records keep; "": all are made from seeds
   friend bool operator==(const TaskInputs&, const TaskInputs&) = default;
 
   std::uint64_t number(std::size_t placeholder) const {

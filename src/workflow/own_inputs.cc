@@ -14,7 +14,7 @@ std::string_view bytes_of(const Tensor& tensor) {
   return {static_cast<const char*>(tensor.data()), static_cast<std::size_t>(tensor.bytes())};
 }
 
-/// Whether any node could read what its inputs say.
+/// Whether a node may read where elements of its inputs point to.
 bool has_own_operator(const Graph& graph) {
   return std::ranges::any_of(graph.nodes, [](const Node& node) {
     const auto* own = std::get_if<CustomOperator>(&node.op);

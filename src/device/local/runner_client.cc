@@ -166,8 +166,8 @@ void RunnerClient::recycle_if_large(const KernelJob& job) {
 }
 
 MeasureReply RunnerClient::measure(const MeasureRequest& request) {
-  Exchange e = ask({FrameType::measure, FrameType::measured, encode(request), most_answer_bytes(request), request.job,
-                    nullptr});
+  Exchange e =
+      ask({FrameType::measure, FrameType::measured, encode(request), most_answer_bytes(request), request.job, nullptr});
   auto decoded = e.code == OutcomeCode::ok ? decode<MeasureReply>(e.payload) : std::nullopt;
   if (!decoded && e.code == OutcomeCode::ok) e = broken(kNoSense);
   if (!decoded) return {e.code, std::move(e.message)};

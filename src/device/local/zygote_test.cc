@@ -145,8 +145,9 @@ TEST_F(Runners, ThatAKernelCrashesAreReplaced) {
 TEST_F(Runners, AreGivenTheContentsOfAUsersTensors) {
   const std::vector<float> threes(testing_kernels::kCount, 3);
   KernelJob job = testing_kernels::job(WHET_TEST_KERNELS, "add_one");
-  job.arguments[0] = given_spec(
-      job.arguments[0], keep_given({reinterpret_cast<const char*>(threes.data()), std::size_t{testing_kernels::kBytes}}));
+  job.arguments[0] =
+      given_spec(job.arguments[0],
+                 keep_given({reinterpret_cast<const char*>(threes.data()), std::size_t{testing_kernels::kBytes}}));
   RunnerClient runner(zygote_, 20, std::int64_t{4} << 30);
   const auto answer = [&]() -> float {
     const CheckReply reply = runner.check({job, {}, {}, {}});

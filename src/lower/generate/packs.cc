@@ -87,14 +87,17 @@ class Packer {
   }
 
  private:
-  /// With loads of the packing's ops: constants may say where others are read.
+  /// With loads of the packing's ops: constants may say where others are read. In what a guard leaves out they say anything, from inside of
+  /// their tensors.
   Expr in_packing(const Expr& e) {
     return rewrite(e, [&](const Expr& part) -> Expr {
       const Load* read = std::get_if<Load>(&part->kind);
       if (!read) return {};
       std::vector<Expr> index;
-      for (const Expr& each : read->index) index.push_back(in_packing(each));
-      return load(packing_, packing_id(OpId(read->source.value)), std::move(index));
+      const OpId from = packing_id(OpId(read->source.value));
+      for (std::size_t k = 0; k < read->index.size(); ++k)
+        index.push_back(max(min(in_packing(read->index[k]), int_const(packing_.op(from).shape[k] - 1)), int_const(0)));
+      return load(packing_, from, std::move(index));
     });
   }
 
