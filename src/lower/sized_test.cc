@@ -110,11 +110,11 @@ TEST(Remainders, OfSeveralVectorsAreACopyForEachNumberOfVectors) {
   for i.0 in 0 .. i.0.whole
     vector i.1 in 0 .. 32
       y[((i.0*32) + i.1)] = (x[((i.0*32) + i.1)] + 1f)
-  if ((n >= ((i.0.whole*32) + 1)) && (n <= ((i.0.whole*32) + 16)))
+  if (n > (i.0.whole*32)) && (n <= ((i.0.whole*32) + 16))
     vector i.1 in 0 .. 16
       if (((i.0.whole*32) + i.1) < n)
         y[((i.0.whole*32) + i.1)] = (x[((i.0.whole*32) + i.1)] + 1f)
-  if (n >= ((i.0.whole*32) + 17))
+  if (n > ((i.0.whole*32) + 16))
     vector i.1 in 0 .. 32
       if (((i.0.whole*32) + i.1) < n)
         y[((i.0.whole*32) + i.1)] = (x[((i.0.whole*32) + i.1)] + 1f)
