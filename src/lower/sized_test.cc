@@ -181,6 +181,13 @@ TEST(Interiors, TestNothingBetweenThePaddings) {
 )");
 }
 
+TEST(Interiors, BeginWherePaddingEndsThoughNoTileMayBeWhole) {
+  std::string padded = kPadded;
+  padded.replace(padded.find("4..512"), 6, "1..512");
+  const std::string program = after("verify", padded.c_str(), "split l0 4 guard; reorder l2 l1 l3; unroll l3");
+  EXPECT_NE(program.find("  for i.0 in 1 .. i.0.end\n"), std::string::npos) << program;
+}
+
 std::int64_t stores_in(const Program& program) {
   std::int64_t count = 0;
   for_each(
