@@ -78,7 +78,9 @@ class InteriorPass {
     const Stmt middle = visit(interior->body), edge = visit_edge(n.index, n.body);
     if (parallel) return with_body(n, chosen(*interior, n.index, n.name, middle, edge));
     const Expr first = var(program_.fresh_var(), n.name + ".first"), end = var(program_.fresh_var(), n.name + ".end");
-    const Expr begin = interior->first.defined() ? min(max(interior->first, int_const(0)), n.extent) : int_const(0);
+    // The middle begins where padding ends, wherever the loop does: that proves its accesses.
+    const Expr inside = interior->first.defined() ? max(interior->first, int_const(0)) : int_const(0);
+    const Expr begin = interior->first.defined() ? min(inside, n.extent) : inside;
     const auto part = [&](const Expr& from, const Expr& to, const Stmt& body) {
       Loop made = n;
       made.min = from, made.extent = to - from, made.body = body;
@@ -87,7 +89,7 @@ class InteriorPass {
     const Expr last = interior->end.defined() ? min(interior->end, n.extent) : n.extent;
     std::vector<Stmt> parts;
     if (interior->first.defined()) parts.push_back(part(int_const(0), first, edge));
-    parts.push_back(part(first, end, middle));
+    parts.push_back(part(inside, end, middle));
     if (interior->end.defined()) parts.push_back(part(max(first, end), n.extent, edge));
     return named(first, begin, named(end, last, block(std::move(parts))));
   }

@@ -275,15 +275,11 @@ class RemainderPass {
           std::holds_alternative<Var>(guard_.place->kind) && vectors * kMaskedFloats == guard_.tiling.factor;
       if (!whole || vectors < 2 || !pass_.has_room(unrolled_stores(body_) * (vectors - 1) / 2))
         return guarded_rest(left);
-      return make_stmt(If{left >= int_const(1), masked_tiles(left, 1, vectors), Stmt()});
-    }
-
-    /// Of what `least` to `most` vectors have.
-    Stmt masked_tiles(const Expr& left, std::int64_t least, std::int64_t most) const {
-      if (least == most) return last_tile(of_lanes(least * kMaskedFloats), left);
-      const std::int64_t half = least + (most - least) / 2;
-      return make_stmt(If{left <= int_const(half * kMaskedFloats), masked_tiles(left, least, half),
-                          masked_tiles(left, half + 1, most)});
+      std::vector<Stmt> copies;  // without else: what guards all of them can be moved outwards
+      for (std::int64_t v = 1; v <= vectors; ++v)
+        copies.push_back(make_stmt(If{left > int_const((v - 1) * kMaskedFloats) && left <= int_const(v * kMaskedFloats),
+                                      last_tile(of_lanes(v * kMaskedFloats), left), Stmt()}));
+      return block(std::move(copies));
     }
 
     /// The body whose vectors along the tile are of as many lanes: the others would do nothing.

@@ -110,15 +110,14 @@ TEST(Remainders, OfSeveralVectorsAreACopyForEachNumberOfVectors) {
   for i.0 in 0 .. i.0.whole
     vector i.1 in 0 .. 32
       y[((i.0*32) + i.1)] = (x[((i.0*32) + i.1)] + 1f)
-  if (n >= ((i.0.whole*32) + 1))
-    if ((n - (i.0.whole*32)) <= 16)
-      vector i.1 in 0 .. 16
-        if (((i.0.whole*32) + i.1) < n)
-          y[((i.0.whole*32) + i.1)] = (x[((i.0.whole*32) + i.1)] + 1f)
-    else
-      vector i.1 in 0 .. 32
-        if (((i.0.whole*32) + i.1) < n)
-          y[((i.0.whole*32) + i.1)] = (x[((i.0.whole*32) + i.1)] + 1f)
+  if (n > (i.0.whole*32)) && (n <= ((i.0.whole*32) + 16))
+    vector i.1 in 0 .. 16
+      if (((i.0.whole*32) + i.1) < n)
+        y[((i.0.whole*32) + i.1)] = (x[((i.0.whole*32) + i.1)] + 1f)
+  if (n > ((i.0.whole*32) + 16))
+    vector i.1 in 0 .. 32
+      if (((i.0.whole*32) + i.1) < n)
+        y[((i.0.whole*32) + i.1)] = (x[((i.0.whole*32) + i.1)] + 1f)
 )");
 }
 TEST(Remainders, AreNoneWhereTheFactorDividesAtAllSizes) {
@@ -180,6 +179,13 @@ TEST(Interiors, TestNothingBetweenThePaddings) {
       unroll i.1 in 0 .. 4
         y[((i.0*4) + i.1)] = (y[((i.0*4) + i.1)] + x[((((i.0*4) + r) + i.1) - 1)])
 )");
+}
+
+TEST(Interiors, BeginWherePaddingEndsThoughNoTileMayBeWhole) {
+  std::string padded = kPadded;
+  padded.replace(padded.find("4..512"), 6, "1..512");
+  const std::string program = after("verify", padded.c_str(), "split l0 4 guard; reorder l2 l1 l3; unroll l3");
+  EXPECT_NE(program.find("  for i.0 in 1 .. i.0.end\n"), std::string::npos) << program;
 }
 
 std::int64_t stores_in(const Program& program) {
