@@ -175,11 +175,11 @@ using IfNumber = std::enable_if_t<std::is_arithmetic_v<T>, int>;
   inline Expr operator sign(const Expr& a, const Expr& b) { return form(a, b); } \
   template <typename T, detail::IfNumber<T> = 0>                                 \
   Expr operator sign(const Expr& a, T b) {                                       \
-    return form(a, detail::number(b, a.dtype));                   \
+    return form(a, detail::number(b, a.dtype));                                  \
   }                                                                              \
   template <typename T, detail::IfNumber<T> = 0>                                 \
   Expr operator sign(T a, const Expr& b) {                                       \
-    return form(detail::number(a, b.dtype), b);                   \
+    return form(detail::number(a, b.dtype), b);                                  \
   }
 #define WHET_OP_FORM(name, body)                                  \
   namespace detail {                                              \

@@ -412,8 +412,7 @@ Bound Facts::upper(const Affine& a, Search& search, int depth) const {
     if (!divisor || *divisor <= 0) continue;
     Affine x = to_affine(n->a);
     const Affine rest = without(a, i);
-    const bool leads =
-        is_sized(x) ? leads_to_an_atom(x, rest) || leads_to_an_atom(rest, x) : share_an_atom(x, rest);
+    const bool leads = is_sized(x) ? leads_to_an_atom(x, rest) || leads_to_an_atom(rest, x) : share_an_atom(x, rest);
     if (!leads && !facts_speak_of(x)) continue;
     if (coefficient < 0) x.constant -= *divisor - 1;
     const std::int64_t common = std::gcd(*divisor, coefficient);

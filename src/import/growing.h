@@ -43,7 +43,7 @@ class GrowingGraph {
 
   // ---- Operators that the user defines.
   void set_definitions(const OperatorDefinitions& definitions) { definitions_ = &definitions; }
-  /// What the user says that the operator computes, or null.
+  /// What the operator computes by the definition of the user, or null.
   const OperatorDefinition* definition_of(const std::string& op);
   /// The first operator that is defined and that no node had; "": there is none.
   std::string unused_definition() const;

@@ -190,8 +190,7 @@ TEST(Interiors, BeginWherePaddingEndsThoughNoTileMayBeWhole) {
 
 std::int64_t stores_in(const Program& program) {
   std::int64_t count = 0;
-  for_each(
-      program.body, [&](const Stmt& s) { count += std::holds_alternative<Store>(s->kind); }, nullptr);
+  for_each(program.body, [&](const Stmt& s) { count += std::holds_alternative<Store>(s->kind); }, nullptr);
   return count;
 }
 

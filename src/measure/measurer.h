@@ -21,7 +21,7 @@ struct MeasureTask {
   std::string name;  ///< for messages
   ComputeDag dag;
   Target target;
-  Shape within = {};  ///< of the tensor that the only output is a part of; empty: the output is whole itself
+  Shape within = {};       ///< of the tensor that the only output is a part of; empty: the output is whole itself
   TaskInputs inputs = {};  ///< a user's tensors, which no device elsewhere has
   /// Printed once: every candidate's builder gets it. The DAG does not change afterwards.
   std::string dag_text = to_text(dag);

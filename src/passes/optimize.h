@@ -21,8 +21,8 @@ struct Pass {
   std::string_view name;
   Result<Graph> (*run)(const Graph&);
   bool (*concerns)(const Graph&) =
-      nullptr;                          ///< false: it would change nothing, and is passed over; null: it always runs
-  bool PassOptions::*option = nullptr;  ///< without it the pass is left out; null: there is none
+      nullptr;                           ///< false: it would change nothing, and is passed over; null: it always runs
+  bool PassOptions::* option = nullptr;  ///< without it the pass is left out; null: there is none
 };
 
 /// The passes that run before fusion, in order; some run more than once.

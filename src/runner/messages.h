@@ -29,7 +29,7 @@ struct ArgumentSpec {
   std::uint64_t seed = 0;
   std::int64_t index_bound =
       0;  ///< > 0: integers 0 .. index_bound-1; kGiven: `seed` is the number of contents that are given
-  double low = -1, high = 1;     ///< floats, non-zero; other integers
+  double low = -1, high = 1;  ///< floats, non-zero; other integers
 
   static constexpr std::int64_t kGiven = -1;
   bool is_given() const { return index_bound == kGiven; }  ///< runner/given.h

@@ -11,13 +11,13 @@ namespace whet {
 /// out are 0; elements that overlapping tiles share are stored twice. P belongs to the task's packing.
 ///   tensor  a constant placeholder, or an op that depends on constants alone, read once in the body of `reader`, at a place that
 ///           axes and constants say
-///   errors  no such op; not constant; read twice or not at all, or where other data say; packed already
+///   errors  no such op; not constant; read twice or not at all, or where other data decide; packed already
 struct Pack {
   OpId tensor, reader;
 };
 Status apply(LoopTree&, const Pack&);
 
-/// Whether `reader` reads the tensor at a place that is not known while compiling: elements of what is no constant say it.
+/// Whether `reader` reads the tensor at a place that is not known while compiling: elements of a tensor that is no constant decide it.
 bool is_read_where_data_say(const ComputeDag&, OpId tensor, OpId reader);
 
 }  // namespace whet

@@ -23,7 +23,7 @@ struct Task {
   Shape within = {};        ///< of the tensor that its only output is a part of; empty: the output is whole itself
   /// Key of a usual task that this one computes on other layouts, or beside others; "": there is none.
   std::string twin = {};
-  TaskLabel label = {};  ///< the name where there is little room
+  TaskLabel label = {};    ///< the name where there is little room
   TaskInputs inputs = {};  ///< a user's tensors that it is measured with
 };
 

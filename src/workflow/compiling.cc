@@ -106,10 +106,9 @@ void take_bounds(CompileSettings& settings, const Target& target, const InputFil
     if (target.is_cpu()) settings.model.sizes.push_back(example_of(size));
   }
   tell(settings.records.tell,
-       target.is_cpu()
-           ? fmt::format("The library is for all sizes that the file allows, {}; for one:{}", ranges, one)
-           : fmt::format("The file allows {}; {} has no sized kernels, and the library is for one size", ranges,
-                         target.kind()));
+       target.is_cpu() ? fmt::format("The library is for all sizes that the file allows, {}; for one:{}", ranges, one)
+                       : fmt::format("The file allows {}; {} has no sized kernels, and the library is for one size",
+                                     ranges, target.kind()));
 }
 
 /// Sizes that count for nothing here.

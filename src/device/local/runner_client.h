@@ -73,7 +73,7 @@ class RunnerClient {
   std::function<bool()> interrupted_;
   WorkerProcess process_;
   std::set<std::uint64_t> given_;  ///< contents that the process has
-  int threads_at_start_ = 0;  ///< of the process; 0: unknown
+  int threads_at_start_ = 0;       ///< of the process; 0: unknown
 };
 
 }  // namespace whet

@@ -139,7 +139,7 @@ std::optional<TakenMessage> JobQueues::take(double seconds) {
 /// A device in the fleet.
 class ServedUnit {
  public:
-  ServedUnit(NatsConnection& nats, const ServeOptions& options, const DeviceName& device, UnitNames& names,
+  ServedUnit(NatsConnection& nats, const FleetUnitOptions& options, const DeviceName& device, UnitNames& names,
              const std::atomic<bool>& ends, JobQueues queues)
       : nats_(nats),
         options_(options),
@@ -188,7 +188,7 @@ class ServedUnit {
   bool store(TakenMessage&, const JobName&, const FleetAnswer&);
 
   NatsConnection& nats_;
-  const ServeOptions& options_;
+  const FleetUnitOptions& options_;
   std::string address_;
   std::vector<std::string> argv_;
   UnitNames& names_;
@@ -397,7 +397,7 @@ bool ServedUnit::store(TakenMessage& message, const JobName& job, const FleetAns
 
 }  // namespace
 
-Status serve_fleet(const ServeOptions& options, const std::atomic<bool>& ends) {
+Status serve_fleet(const FleetUnitOptions& options, const std::atomic<bool>& ends) {
   WHET_TRY(const std::unique_ptr<NatsConnection> nats, NatsConnection::open(options.access));
   UnitNames names;
   std::vector<std::unique_ptr<ServedUnit>> units;
