@@ -75,7 +75,9 @@ void tell_model(CommandLine& line, const ModelOptions& model) {
   line.option("shape", model.shapes);
   line.option("input", model.inputs);
   line.option("until", model.until);
+  line.option("define", model.define);
   line.option("entry", model.entry);
+  line.flag("native-types", model.native_types);
   line.number("seed", model.seed);
   line.number("batch", static_cast<std::uint64_t>(model.batch));
   line.number("image", static_cast<std::uint64_t>(model.image));

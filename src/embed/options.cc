@@ -20,7 +20,9 @@ void add_model(OptionTable& table, ModelOptions& model) {
   table.texts("shape", model.shapes);
   table.texts("input", model.inputs);
   table.texts("until", model.until);
+  table.texts("define", model.define);
   table.text("entry", model.entry);
+  table.flag("native-types", model.native_types);
   table.seed("seed", model.seed);
   table.integer("batch", model.batch, 1, 65536);
   table.integer("image", model.image, 1, 65536);
@@ -31,6 +33,12 @@ void add_target(OptionTable& table, TargetOptions& place) {
   table.text("target", place.target);
   table.integer("threads", place.threads, 1, kMaxThreads);
   table.text("cores", place.cores);
+}
+
+void add_sizes(OptionTable& table, ModelOptions& model, TuningSizeOptions& tuning) {
+  table.texts("sizes", model.sizes);
+  table.texts("tuning-sizes", tuning.listed);
+  table.text("lengths", tuning.lengths);
 }
 
 void add_rounding(OptionTable& table, RoundingOptions& rounding) {
@@ -168,6 +176,7 @@ OptionTable load_options(TuneSettings& settings) {
 OptionTable tune_options(TuneRequest& request) {
   TuneSettings& settings = request.settings;
   OptionTable table = load_options(settings);
+  add_sizes(table, settings.model, settings.tuning_sizes);
   table.integer("trials", settings.trials, 1, 1000000000);
   table.number("seconds", request.seconds, 0, 1e8);
   table.number("minutes", request.minutes, 0, 1e6);
@@ -182,6 +191,7 @@ OptionTable tune_options(TuneRequest& request) {
   table.flag("no-network", settings.no_network);
   table.text("layouts", request.layouts);
   table.choice("covers", request.covers, {"search", "off"});
+  table.text("templates", settings.templates);
   table.text("report", request.report);
   table.text("events", request.events);
   return table;
@@ -191,9 +201,10 @@ OptionTable compile_options(CompileRequest& request) {
   CompileSettings& settings = request.settings;
   OptionTable table;
   add_model(table, settings.model);
-  table.texts("sizes", settings.model.sizes);
+  add_sizes(table, settings.model, settings.records.tuning_sizes);
   add_target(table, settings.where.place);
   table.text("records", settings.records.file);
+  table.flag("any-inputs", settings.records.any_inputs);
   add_base(table, settings.records.base);
   add_rounding(table, settings.records.rounding);
   table.number_or_true("quick", settings.quick, 2, 0.01, 86400);

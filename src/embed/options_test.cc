@@ -34,13 +34,13 @@ Names names_of(const OptionTable& table) {
   return {names.begin(), names.end()};
 }
 
-/// How a command prints.
-const Names kOfScreens = {"help", "json", "quiet", "verbose"};
+/// How a command prints, and what chooses between several models, of which a problem is one.
+const Names kOfCommandsAlone = {"help", "json", "quiet", "verbose", "objective"};
 
 void expect_same(const std::string& command, const OptionTable& table) {
   Names of_command = options_of_command(command);
   EXPECT_GT(of_command.size(), 10u) << "the help of " << command << " was found";
-  for (const std::string& name : kOfScreens) of_command.erase(name);
+  for (const std::string& name : kOfCommandsAlone) of_command.erase(name);
   EXPECT_EQ(names_of(table), of_command) << command;
 }
 

@@ -77,6 +77,11 @@ Status check_tune(const TuneRequest& request) {
     return Error{"tune: seconds and minutes are both given; give one of the two", ErrorKind::wrong_use};
   if (settings.per_task && settings.scheduler != "gradient")
     return Error{"tune: scheduler counts only without per-task", ErrorKind::wrong_use};
+  const bool has_tuning_sizes = !settings.tuning_sizes.listed.empty() || !settings.tuning_sizes.lengths.empty();
+  if (settings.model.sizes.empty() && has_tuning_sizes)
+    return Error{"tune: tuning-sizes and lengths count only for a model with sizes", ErrorKind::wrong_use};
+  if (!settings.model.sizes.empty() && !request.report.empty())
+    return Error{"tune: report shows a network of one size; leave sizes out", ErrorKind::wrong_use};
   WHET_RETURN_IF_ERROR(check_repeat(settings, "tune"));
   std::vector<std::string> inputs = settings.base.files;
   inputs.push_back(settings.model.model);
@@ -201,11 +206,13 @@ Result<std::string> Problem::tune(const Tune& tune, const TakeEvent& take) {
   WHET_RETURN_IF_ERROR(check_tune(request));
   settings.time = budget_of(request, begun);
   settings.has_page = !request.report.empty();
+  // As the command: kernels of ranges take their sizes when they run, and are not those that are timed here.
+  if (!settings.model.sizes.empty()) settings.no_network = true;
   settings.alternatives = [layouts = request.layouts, covers = request.covers](const Target& target) {
     return parse_alternatives(layouts, covers, target);
   };
   WHET_TRY(Zygote* const zygote, shop_->zygote());
-  settings_.records = settings.records;
+  settings_.records = settings.records, settings_.tuning_sizes = settings.tuning_sizes;
   Result<std::string> report = run_beside(take, [&](LineQueue& queue, const std::atomic<bool>& stopped) {
     return run_tuner(request, *zygote, queue, stopped);
   });
@@ -220,6 +227,7 @@ Result<std::string> Problem::compile(const Compile& compile) {
   settings.where = settings_.where;
   settings.records.base = settings_.base;
   settings.records.rounding = settings_.rounding;
+  settings.records.tuning_sizes = settings_.tuning_sizes;
   settings.records.tell = settings_.where.tell;
   if (has_records()) settings.records.file = settings_.records;
   // The device's own target, where one elsewhere was measured on.

@@ -58,7 +58,7 @@ TEST_F(Problems, SayWhatIsMissing) {
   EXPECT_EQ(mlp()->ask(R"({"do": "tasks"})").error().message, missing);
   EXPECT_EQ(mlp()->explain("metrics", "").error().message, missing);
   EXPECT_EQ(mlp()->compile({}).error().message, "compile: output is missing; give the path of the library to write");
-  EXPECT_EQ(load({.path = "nowhere.onnx"}).error().message.substr(0, 12), "nowhere.onnx");
+  EXPECT_NE(load({.path = "nowhere.onnx"}).error().message.find("nowhere.onnx"), std::string::npos);
 }
 
 TEST_F(Problems, RefuseWhatDoesNotGoTogether) {
