@@ -35,6 +35,8 @@
 
 #ifdef __cplusplus
 extern "C" {
+#else
+extern long syscall(long number, ...); /* which unistd.h has for _DEFAULT_SOURCE alone */
 #endif
 
 /** Raised when a function of the table changes its meaning. Functions added at the end leave it. */

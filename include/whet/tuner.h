@@ -42,7 +42,8 @@ typedef struct whet_tuner whet_tuner;
 /** A model or an operator, with its tasks. */
 typedef struct whet_problem whet_problem;
 
-/** A text of the library's, with a zero behind it. It lives until the next call on the object that gave it. */
+/** A text of the library's, with a zero behind it. It lives until the next call on the problem that gave it, of records_read until the
+ *  thread's next call of that. */
 typedef struct whet_text {
   const char* data;
   size_t size;

@@ -66,6 +66,7 @@ struct CompileProblem {
 };
 
 /// Gets an event as a line of JSON; false ends the run.
+/// It throws nothing: the program would end.
 using OnEvent = std::function<bool(std::string_view json)>;
 
 /// A model or an operator with its tasks. One call at a time; an empty one (a default, or moved from) may only be assigned to.
@@ -116,7 +117,7 @@ class Problem {
   explicit Problem(whet_problem* problem) : problem_(problem) {}
   static const whet_tuner_api& api() { return *whet_tuner_v1(); }
   static const char* or_null(const std::string& text) { return text.empty() ? nullptr : text.c_str(); }
-  static int call(void* on_event, const char* json, size_t size) {
+  static int call(void* on_event, const char* json, size_t size) noexcept {
     return (*static_cast<const OnEvent*>(on_event))(std::string_view(json, size)) ? 0 : 1;
   }
   template <typename Call>

@@ -20,11 +20,11 @@ struct whet_tuner {
   std::shared_ptr<whet::Workshop> shop;
   whet_on_note on_note = nullptr;
   void* user = nullptr;
-  std::string text;  ///< of records_read
 };
 
 struct whet_problem {
   whet_tuner* tuner = nullptr;
+  const std::shared_ptr<whet::Notes> notes = std::make_shared<whet::Notes>();
   std::unique_ptr<whet::Problem> problem;
   std::atomic<bool> at_work = false;
   std::string text;
@@ -57,8 +57,8 @@ Status check_owner(const whet_tuner* tuner) {
 }
 
 /// Hands over what there is to tell, in the thread that called.
-void hand_over_notes(const whet_tuner& tuner) {
-  for (const std::string& note : tuner.shop->take_notes())
+void hand_over_notes(const whet_tuner& tuner, whet::Notes& notes) {
+  for (const std::string& note : notes.take())
     if (tuner.on_note != nullptr) tuner.on_note(tuner.user, note.c_str());
 }
 
@@ -72,7 +72,7 @@ int call(whet_problem* problem, whet_text* to, whet_error* error, const Call& ca
     return whet_fail(error,
                      "the problem is at work in another call; one call at a time, and none from its own callback");
   Result<std::string> text = guarded([&]() -> Result<std::string> { return call(*problem->problem); });
-  hand_over_notes(*problem->tuner);
+  hand_over_notes(*problem->tuner, *problem->notes);
   if (text.ok()) problem->text = std::move(*text);
   if (text.ok() && to != nullptr) *to = {problem->text.c_str(), problem->text.size()};
   problem->at_work = false;
@@ -81,6 +81,7 @@ int call(whet_problem* problem, whet_text* to, whet_error* error, const Call& ca
 
 int create_tuner(const whet_tuner_options* given, whet_tuner** tuner, whet_error* error) noexcept {
   const Status created = guarded([&]() -> Status {
+    if (tuner == nullptr) return Error{"tuner_create: the place for the tuner is null"};
     WHET_TRY(const whet_tuner_options options, read_struct(given, sizeof(whet_tuner_options), "whet_tuner_options"));
     auto made = std::make_unique<whet_tuner>();
     made->shop = std::make_shared<Workshop>(text_of(options.program));
@@ -98,18 +99,23 @@ void destroy_tuner(whet_tuner* tuner) noexcept {
 
 int load(whet_tuner* tuner, Problem::Load what, const whet_load_options* given, whet_problem** problem,
          whet_error* error) {
+  std::unique_ptr<whet_problem> made;
   const Status loaded = guarded([&]() -> Status {
     WHET_RETURN_IF_ERROR(check_owner(tuner));
+    if (problem == nullptr) return Error{"problem_load: the place for the problem is null"};
+    if (what.bytes && what.bytes->data() == nullptr && !what.bytes->empty())
+      return Error{fmt::format("problem_load_bytes: the bytes are null, and their size is {}", what.bytes->size())};
     WHET_TRY(const whet_load_options options, read_struct(given, sizeof(whet_load_options), "whet_load_options"));
     what.name = text_of(options.name), what.records = text_of(options.records), what.options = text_of(options.options);
-    auto made = std::make_unique<whet_problem>();
+    made = std::make_unique<whet_problem>();
     made->tuner = tuner;
-    WHET_TRY(made->problem, Problem::load(tuner->shop, what));
-    *problem = made.release();
+    WHET_TRY(made->problem, Problem::load(tuner->shop, made->notes, what));
     return ok_status();
   });
-  if (tuner != nullptr && tuner->owner == getpid()) hand_over_notes(*tuner);
-  return loaded.ok() ? 0 : failed(error, loaded.error());
+  if (made) hand_over_notes(*tuner, *made->notes);
+  if (!loaded.ok()) return failed(error, loaded.error());
+  *problem = made.release();
+  return 0;
 }
 
 int load_problem(whet_tuner* tuner, const char* path, const whet_load_options* options, whet_problem** problem,
@@ -161,15 +167,20 @@ int explain_problem(whet_problem* problem, const char* topic, const char* option
 
 int ask_problem(whet_problem* problem, const char* request, std::size_t size, whet_text* answer,
                 whet_error* error) noexcept {
-  return call(problem, answer, error, [&](Problem& of) { return of.ask(std::string_view(request, size)); });
+  return call(problem, answer, error, [&](Problem& of) -> Result<std::string> {
+    if (request == nullptr) return Error{"problem_ask: the request is null"};
+    return of.ask(std::string_view(request, size));
+  });
 }
 
 int read_records_file(whet_tuner* tuner, const char* path, const char* query, whet_text* text,
                       whet_error* error) noexcept {
+  static thread_local std::string last;  // a tuner may be used by several threads
   const Status read = guarded([&]() -> Status {
     WHET_RETURN_IF_ERROR(check_owner(tuner));
-    WHET_TRY(tuner->text, read_records_as_text(*tuner->shop, text_of(path), text_of(query)));
-    *text = {tuner->text.c_str(), tuner->text.size()};
+    if (text == nullptr) return Error{"records_read: the place for the text is null"};
+    WHET_TRY(last, read_records_as_text(*tuner->shop, text_of(path), text_of(query)));
+    *text = {last.c_str(), last.size()};
     return ok_status();
   });
   return read.ok() ? 0 : failed(error, read.error());

@@ -133,25 +133,26 @@ Result<Zygote*> Workshop::zygote() {
   return &*zygote_;
 }
 
-void Workshop::note(const std::string& sentence) {
+void Notes::add(const std::string& sentence) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  notes_.push_back(sentence);
+  sentences_.push_back(sentence);
 }
 
-std::vector<std::string> Workshop::take_notes() {
+std::vector<std::string> Notes::take() {
   const std::lock_guard<std::mutex> lock(mutex_);
-  return std::exchange(notes_, {});
+  return std::exchange(sentences_, {});
 }
 
-Result<std::unique_ptr<Problem>> Problem::load(std::shared_ptr<Workshop> shop, const Load& load) {
+Result<std::unique_ptr<Problem>> Problem::load(std::shared_ptr<Workshop> shop, std::shared_ptr<Notes> notes,
+                                               const Load& load) {
   WHET_TRY(ScratchDirectory scratch, ScratchDirectory::make());
-  std::unique_ptr<Problem> problem(new Problem(std::move(shop), std::move(scratch)));
+  std::unique_ptr<Problem> problem(new Problem(std::move(shop), std::move(notes), std::move(scratch)));
   WHET_RETURN_IF_ERROR(problem->read(load));
   return problem;
 }
 
 Status Problem::read(const Load& load) {
-  settings_.where.tell = [shop = shop_.get()](const std::string& note) { shop->note(note); };
+  settings_.where.tell = [notes = notes_](const std::string& note) { notes->add(note); };
   OptionTable options = load_options(settings_);
   options.texts("sizes", settings_.model.sizes);
   WHET_RETURN_IF_ERROR(options.read(load.options, "load"));
@@ -201,6 +202,8 @@ Result<std::string> Problem::tune(const Tune& tune, const TakeEvent& take) {
   WHET_RETURN_IF_ERROR(tune_options(request).read(tune.options, "tune"));
   TuneSettings& settings = request.settings;
   if (tune.trials > 0) settings.trials = tune.trials;
+  if (!(tune.seconds >= 0))
+    return Error{fmt::format("tune: seconds is {}; expected 0 or more", tune.seconds), ErrorKind::wrong_use};
   if (tune.seconds > 0) request.seconds = tune.seconds;
   if (!tune.records.empty()) settings.records = tune.records;
   WHET_RETURN_IF_ERROR(check_tune(request));

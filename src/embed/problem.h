@@ -27,15 +27,22 @@ class Workshop {
   /// Started when it is first asked for, from whichever thread.
   Result<Zygote*> zygote();
 
-  void note(const std::string& sentence);
-  /// Those since it was last asked.
-  std::vector<std::string> take_notes();
-
  private:
   const std::string program_;
   std::mutex mutex_;
   std::optional<Zygote> zygote_;
-  std::vector<std::string> notes_;
+};
+
+/// What there is to tell of a problem. Any thread.
+class Notes {
+ public:
+  void add(const std::string& sentence);
+  /// Those since it was last asked.
+  std::vector<std::string> take();
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::string> sentences_;
 };
 
 /// Takes an event as a line of JSON; false ends the run.
@@ -60,7 +67,7 @@ class Problem {
     std::string output, records, options;
   };
 
-  static Result<std::unique_ptr<Problem>> load(std::shared_ptr<Workshop>, const Load&);
+  static Result<std::unique_ptr<Problem>> load(std::shared_ptr<Workshop>, std::shared_ptr<Notes>, const Load&);
 
   Result<std::string> tasks();
   /// Runs the tuner in another thread, and `take`, which may be empty, in this one.
@@ -72,14 +79,15 @@ class Problem {
   Result<std::string> ask(std::string_view request);
 
  private:
-  Problem(std::shared_ptr<Workshop> shop, ScratchDirectory scratch)
-      : shop_(std::move(shop)), scratch_(std::move(scratch)) {}
+  Problem(std::shared_ptr<Workshop> shop, std::shared_ptr<Notes> notes, ScratchDirectory scratch)
+      : shop_(std::move(shop)), notes_(std::move(notes)), scratch_(std::move(scratch)) {}
   Status read(const Load&);
   /// Devices, builders and the server of requests, made once.
   Result<ServedTasks*> served();
   bool has_records() const;
 
   std::shared_ptr<Workshop> shop_;
+  std::shared_ptr<Notes> notes_;
   ScratchDirectory scratch_;  ///< a model from memory, and records that nobody named
   TuneSettings settings_;     ///< as it was loaded, with the record file of now
   std::vector<Task> tasks_;   ///< of this machine; where devices were named the server has them

@@ -15,7 +15,9 @@ constexpr const char* kDouble = "x = PLACEHOLDER [1, 8]\ny(i, j) = (x[i, j] + x[
 /// Of a program whose whet is nowhere.
 class Problems : public ::testing::Test {
  protected:
-  Result<std::unique_ptr<Problem>> load(const Problem::Load& load) { return Problem::load(shop_, load); }
+  Result<std::unique_ptr<Problem>> load(const Problem::Load& load) {
+    return Problem::load(shop_, std::make_shared<Notes>(), load);
+  }
   std::unique_ptr<Problem> mlp() { return std::move(*load({.path = "zoo:mlp"})); }
 
   std::shared_ptr<Workshop> shop_ = std::make_shared<Workshop>("/nowhere/whet");

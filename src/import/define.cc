@@ -101,9 +101,10 @@ class Definition {
     const std::string name(written.substr(0, bracket));
     std::size_t place = 0;
     if (bracket < written.size()) {
-      const char* const last = written.data() + written.size() - 1;
-      const auto [end, code] = std::from_chars(written.data() + bracket + 1, last, place);
-      if (code != std::errc() || end != last || *last != ']')
+      const char* const first = written.data() + bracket + 1;
+      const char* const last = std::max(first, written.data() + written.size() - 1);
+      const auto [end, code] = std::from_chars(first, last, place);
+      if (code != std::errc() || end != last || !written.ends_with(']'))
         return fault(": {" + std::string(written) + "} is no attribute; expected {name} or {name[0]}");
     }
     const auto found = attributes_.find(name);

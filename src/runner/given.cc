@@ -60,6 +60,13 @@ bool take_given(std::string_view message) {
   const auto number = u.get<std::uint64_t>();
   if (!u.ok()) return false;
   message.remove_prefix(sizeof(std::uint64_t));
+  constexpr std::size_t kMostBytes = std::size_t{8} << 30;  // of all, as far as a machine has them
+  std::size_t kept = message.size();
+  {
+    const std::lock_guard<std::mutex> lock(given().mutex);
+    for (const auto& [other, contents] : given().contents) kept += contents->size();
+  }
+  if (kept > kMostBytes) return false;
   return keep_given(std::string(message)) == number;
 }
 

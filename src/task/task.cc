@@ -86,6 +86,7 @@ Result<PlacedTasks> place_tasks(const FusedGraph& fused, const Target&) {
     const auto [at, is_new] = numbers.try_emplace({dag_of[g], within}, placed.tasks.size());
     if (is_new) placed.tasks.push_back(task_of(fused, fused.groups[g], distinct[dag_of[g]], within));
     Task& task = placed.tasks[at->second];
+    if (task.inputs.hash.empty()) task.inputs = inputs_of(fused, fused.groups[g]);
     ++task.weight;
     task.groups.push_back(static_cast<int>(g));
   }

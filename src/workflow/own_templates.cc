@@ -123,8 +123,9 @@ Result<Json> OwnTemplates::add(const Json& request, const Task& task, const Desi
         fmt::format("template {} has other decisions than before; further rows have the same ones", name.string())};
   }
   WHET_TRY(const std::vector<ReadRow> rows, read_rows(*table, request));
-  std::int64_t all = std::ssize(rows), left_out = 0;
+  std::int64_t all = 0, left_out = 0;
   for (const ScheduleTable& each : of.tables) all += each.size();
+  for (const auto& [point, steps] : rows) all += table->steps(point) == nullptr ? 1 : 0;
   if (all > ScheduleTable::kMostRows)
     return Error{fmt::format("template {}: {} would have {} rows; expected {} at most", name.string(), task.name, all,
                              ScheduleTable::kMostRows)};
@@ -138,12 +139,14 @@ Result<Json> OwnTemplates::add(const Json& request, const Task& task, const Desi
       if (*before == *steps) continue;
       return Error{at() + ": there is a row of these choices with other steps"};
     }
-    of.bytes += steps->size();
-    if (of.bytes > kMostText)
+    if (of.bytes + steps->size() > kMostText)
       return Error{fmt::format("template {}: the schedules of {} have more than {} MiB of text", name.string(),
                                task.name, kMostText >> 20)};
     const Status added = table->add(task.dag, options, point, *steps);
-    if (added.ok()) continue;
+    if (added.ok()) {
+      of.bytes += steps->size();
+      continue;
+    }
     if (++left_out == 1) why = added.error().at(at()).message;
   }
   if (left_out > 0)

@@ -575,6 +575,9 @@ namespace {
 /// The session's model with the records that it has until now.
 Result<Json> compiled(const TuneSettings& settings, const Prepared& prepared, const RecordFile& file,
                       const std::string& output) {
+  if (output.ends_with(".a"))
+    return Error{
+        fmt::format("output is \"{}\"; a session compiles libraries, .so: `whet compile` makes archives", output)};
   std::vector<std::string> inputs = {settings.records};
   if (!settings.model.is_built_in()) inputs.push_back(settings.model.model);
   WHET_RETURN_IF_ERROR(check_outputs({{"output", output, FileKind::model}}, inputs));

@@ -114,7 +114,9 @@ Status prepare_sizes(const TuneSettings& settings, const Target& target, Prepare
   for (const TuningSize& size : sizes) {
     WHET_TRY(const ModelOptions at, model.at(size.at));
     WHET_TRY(prepared.fused, load_fused(at, prepared.files, settings.rounding.passes(target)));
+    if (is_remote(prepared)) unmark_contents(prepared.fused.graph);
     WHET_TRY(std::vector<Task> tasks, extract_tasks(prepared.fused, target));
+    keep_contents(prepared.files, tasks);
     prepared.footprint =
         std::max(prepared.footprint, network_footprint(prepared.fused, tasks, settings.rounding.exact));
     PreparedSize& own = prepared.at.emplace_back(PreparedSize{size, {}});

@@ -76,8 +76,9 @@ std::string in_comment(std::string text) {
 
 const char* c_type(std::uint32_t dtype) {
   constexpr std::pair<DType, const char*> kTypes[] = {
-      {DType::f32, "float"},  {DType::f64, "double"},  {DType::f16, "uint16_t"}, {DType::i8, "int8_t"},
-      {DType::u8, "uint8_t"}, {DType::i32, "int32_t"}, {DType::i64, "int64_t"},  {DType::boolean, "uint8_t"}};
+      {DType::f32, "float"},     {DType::f64, "double"},  {DType::f16, "uint16_t"}, {DType::i8, "int8_t"},
+      {DType::u8, "uint8_t"},    {DType::i32, "int32_t"}, {DType::i64, "int64_t"},  {DType::boolean, "uint8_t"},
+      {DType::bf16, "uint16_t"}, {DType::i16, "int16_t"}};
   for (const auto& [known, type] : kTypes)
     if (static_cast<std::uint32_t>(known) == dtype) return type;
   return "void";

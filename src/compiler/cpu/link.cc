@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <mutex>
 
 #include "base/check.h"
 #include "base/new_file.h"
@@ -195,6 +196,9 @@ Status append_rest(const LinkedFile& file, const WeightTable& weights) {
 Status run_linker(const std::vector<std::string>& command, int library, const std::string& output) {
   std::vector<const char*> arguments;
   for (const std::string& word : command) arguments.push_back(word.c_str());
+  // Of a program with threads, one at a time: the child of another link would hold this one's pipe open.
+  static std::mutex one_at_a_time;
+  const std::lock_guard<std::mutex> lock(one_at_a_time);
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return Error{std::string("cannot start the linker: ") + std::strerror(errno)};
   const pid_t child = fork();
