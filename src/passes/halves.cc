@@ -41,7 +41,8 @@ bool pays_rounding(const Graph& graph, const Node& node, DType to) {
       to == DType::bf16 && graph.value(node.inputs[1]).constant ? &*graph.value(node.inputs[1]).constant : nullptr;
   if (weights == nullptr) return false;
   const TensorType &x = graph.value(node.inputs[0]).type, &y = graph.value(node.output).type;
-  const std::int64_t of_result = weights->size() / y.shape.back();  // terms of one
+  const bool is_matmul = std::holds_alternative<MatMulOperator>(node.op);
+  const std::int64_t of_result = is_matmul ? x.shape.back() : weights->size() / y.shape.back();  // terms of one
   const std::int64_t products = num_elements(y.shape) * of_result;
   return products >= kFewest && products >= kOfEach * num_elements(x.shape) &&
          !(std::holds_alternative<ConvOperator>(node.op) && std::get<ConvOperator>(node.op).groups > 1);

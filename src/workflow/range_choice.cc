@@ -35,12 +35,14 @@ bool has_point(const Variant& variant, const SizeValues& at) {
   return std::ranges::any_of(variant.boxes, [&](const SizeBox& box) { return contains(box, at); });
 }
 
-/// The sizes that were read, and those at which a model is tuned where nobody says otherwise.
-Result<std::vector<SizeValues>> sizes_to_ask(const Family& family, const std::vector<WantedSize>& sizes) {
+/// The sizes that were read, and those at which a model is tuned by these options and by none, as far as these are sizes to tune at.
+std::vector<SizeValues> sizes_to_ask(const Family& family, const std::vector<WantedSize>& sizes,
+                                     const TuningSizeOptions& options) {
   std::set<SizeValues> all;
   for (SizeValues& at : sizes_to_read(family.sizes)) all.insert(std::move(at));
-  WHET_TRY(std::vector<TuningSize> usual, tuning_sizes(sizes, {}));
-  for (TuningSize& size : usual) all.insert(std::move(size.at));
+  for (const TuningSizeOptions& asked : {TuningSizeOptions(), options})
+    if (Result<std::vector<TuningSize>> tuned = tuning_sizes(sizes, asked); tuned.ok())
+      for (TuningSize& size : *tuned) all.insert(std::move(size.at));
   return std::vector<SizeValues>(all.begin(), all.end());
 }
 
@@ -223,7 +225,7 @@ Result<RangeChoice> choose_for_ranges(const Family& family, const std::vector<Wa
     if (!options.lengths.empty()) {
       WHET_TRY(requests, read_lengths(options.lengths, sizes));
     }
-    WHET_TRY(const std::vector<SizeValues> asked, sizes_to_ask(family, sizes));
+    const std::vector<SizeValues> asked = sizes_to_ask(family, sizes, options);
     const std::vector<SizeValues> known = known_sizes(asked, tasks, records, target);
     if (!known.empty()) choice.at = shared_out(requests, thinned(known));
   } else if (records.size() > 0) {

@@ -94,7 +94,8 @@ std::vector<std::int64_t> usual_values(const WantedSize& size, std::size_t count
 }
 
 std::vector<SizeValues> usual_sizes(const std::vector<WantedSize>& sizes) {
-  const auto open = std::ranges::count_if(sizes, [](const WantedSize& size) { return count_of(size.range) > 1; });
+  const auto open = std::ranges::count_if(
+      sizes, [](const WantedSize& size) { return size.listed.empty() && count_of(size.range) > 1; });
   std::vector<std::vector<std::int64_t>> values;
   for (const WantedSize& size : sizes) values.push_back(usual_values(size, open > 1 ? kTypical / 2 : kTypical));
   return combinations_of(values);

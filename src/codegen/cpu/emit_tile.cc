@@ -132,7 +132,7 @@ void Emitter::dot2(const IntrinsicTile& tile) {
   const TileOperand& y = tile.operands[0];
   const auto [factors, weights] = words_of(tile);
   Value* sum = load_row(y, 0, kDotSums);
-  if (features_.bf16_products) {
+  if (features_.bf16_products && target_.cpu().bf16_products) {
     sum = architecture_.bf16_product(b_, features_, sum, factors, weights);
   } else {
     llvm::Type* const f32 = value_type(DType::f32, kDotSums);
