@@ -1,6 +1,7 @@
 // The definition of an operator at a node of a model: it is refused by a sentence, or passes all the way to tasks.
 
 #include "import/define.h"
+#include "import/file_model.h"
 #include "imported.h"
 
 using namespace whet;
