@@ -120,6 +120,8 @@ Result<ValueIds> import_program(TorchSite& site, const Program& body, const Valu
 Result<ValueIds> import_autocast(TorchSite& site, std::optional<DType> dtype, bool enabled, const Program& body,
                                  const ValueIds& operands) {
   if (!enabled || dtype == DType::f32) return site.inlined(*body, operands);
+  if (dtype == DType::bf16)
+    return site.error("computes in bfloat16 where torch chooses to; without --native-types it is computed as f32");
   return site.error("computes in a type that torch chooses; in Python: export the model outside of torch.autocast");
 }
 

@@ -83,10 +83,16 @@ Result<ValueId> import_int_mm(TorchSite& site, ValueId a, ValueId b) {
   return matmul(site, a, b);
 }
 /// x wᵀ by weights of i8 with a scale for each row.
+/// Torch adds up and scales in f32, and rounds once to the type of x.
 Status import_int8pack_mm(TorchSite& site, ValueId x, ValueId w, ValueId scales) {
-  WHET_TRY(w, site.cast("weights", w, site.dtype(x)));
+  const DType given = site.dtype(x);
+  WHET_TRY(x, site.cast("x", x, DType::f32));
+  WHET_TRY(w, site.cast("weights", w, DType::f32));
+  WHET_TRY(scales, site.cast("scales", scales, DType::f32));
   WHET_TRY(const ValueId product, site.add("product", MatMulOperator{.transpose_b = true}, {x, w}));
-  return site.give(BinaryOperator{BinaryKind::mul}, {product, scales});
+  WHET_TRY(const ValueId scaled, site.add("scaled", BinaryOperator{BinaryKind::mul}, {product, scales}));
+  WHET_TRY(const ValueId rounded, site.cast("rounded", scaled, given));
+  return site.give(rounded);
 }
 
 /// How numbers of torch's types lie in memory.
