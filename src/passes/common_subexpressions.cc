@@ -43,7 +43,7 @@ class Sharing {
       return ok_status();
     }
     seen_.emplace(hash, rewriter_.graph().nodes.size());
-    return rewriter_.copy_as(node, node.op, std::move(inputs));
+    return rewriter_.copy_over(node, std::move(inputs));
   }
 
   Graph finish() && { return std::move(rewriter_).finish(); }
