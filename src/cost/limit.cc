@@ -37,13 +37,22 @@ std::string bytes_text(double count) {
 
 std::int64_t bytes_of(const Op& op) { return num_elements(op.shape) * size_of(op.dtype); }
 
+/// Of a constant: what is read of it.
+std::int64_t constant_bytes(const ComputeDag& dag, std::size_t i) {
+  return elements_read(dag, OpId(static_cast<std::int64_t>(i))) * size_of(dag.ops[i].dtype);
+}
+
 }  // namespace
 
 std::vector<Limit> limits_of(const ComputeDag& dag, const MachineRates& rates, std::int64_t network_bytes) {
   std::int64_t activations = 0, constants = 0;
-  for (const Op& op : dag.ops) {
+  for (std::size_t i = 0; i < dag.ops.size(); ++i) {
+    const Op& op = dag.ops[i];
     if (!op.is_placeholder()) continue;
-    (std::get<Placeholder>(op.def).constant ? constants : activations) += bytes_of(op);
+    if (std::get<Placeholder>(op.def).constant)
+      constants += constant_bytes(dag, i);
+    else
+      activations += bytes_of(op);
   }
   for (OpId id : dag.outputs) activations += bytes_of(dag.op(id));
   std::vector<Limit> limits;

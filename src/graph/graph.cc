@@ -1,5 +1,6 @@
 #include "graph/graph.h"
 
+#include <string_view>
 #include <unordered_set>
 
 namespace whet {
@@ -19,15 +20,17 @@ bool exists(const Graph& graph, ValueId id) { return id.valid() && id.index() < 
 
 std::vector<TensorType> types_of(const Graph& graph, const std::vector<ValueId>& ids) {
   std::vector<TensorType> types;
+  types.reserve(ids.size());
   for (ValueId id : ids) types.push_back(graph.value(id).type);
   return types;
 }
 
 Status verify_values(const Graph& graph) {
-  std::unordered_set<std::string> names;
+  std::unordered_set<std::string_view> names;
+  names.reserve(graph.values.size());
   for (const Value& value : graph.values) {
     if (!names.insert(value.name).second) return Error{"two values are called \"" + value.name + "\""};
-    WHET_RETURN_IF_ERROR(check_shape("value \"" + value.name + "\"", value.type.shape));
+    if (!is_sane(value.type.shape)) return check_shape("value \"" + value.name + "\"", value.type.shape);
     if (value.constant && value.constant->type() != value.type) {
       return Error{"the constant \"" + value.name + "\" is " + to_string(value.constant->type()) + "; its value says " +
                    to_string(value.type)};
@@ -74,6 +77,14 @@ Result<ValueId> Graph::add_node(std::string node_name, Operator op, std::vector<
   return output;
 }
 
+ValueId Graph::add_known_node(std::string node_name, Operator op, std::vector<ValueId> node_inputs,
+                              std::string value_name, TensorType type) {
+  for (ValueId id : node_inputs) WHET_CHECK(exists(*this, id), node_name.c_str());
+  const ValueId output = add_value(std::move(value_name), std::move(type));
+  nodes.push_back({std::move(node_name), std::move(op), std::move(node_inputs), output});
+  return output;
+}
+
 Status verify(const Graph& graph) {
   WHET_RETURN_IF_ERROR(verify_values(graph));
   std::vector<bool> defined(graph.values.size(), false);
@@ -83,7 +94,8 @@ Status verify(const Graph& graph) {
     if (defined[id.index()]) return Error{"the input \"" + graph.value(id).name + "\" is a constant or listed twice"};
     defined[id.index()] = true;
   }
-  std::unordered_set<std::string> names;
+  std::unordered_set<std::string_view> names;
+  names.reserve(graph.nodes.size());
   for (const Node& node : graph.nodes) {
     if (!names.insert(node.name).second) return Error{"two nodes are called \"" + node.name + "\""};
     WHET_RETURN_IF_ERROR(verify_node(graph, node, defined));

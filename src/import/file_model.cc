@@ -224,6 +224,7 @@ Result<Graph> build(const Model& model, const ImportOptions& options, const std:
   GrowingGraph out;
   out.graph.name = model.file.name;
   out.native_types = options.native_types;
+  out.limits = options.limits;
   out.set_definitions(options.definitions);
   reserve_names(model, out);
   add_given(model, options, folded, out);

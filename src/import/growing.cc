@@ -61,15 +61,15 @@ Status GrowingGraph::check_growth(const std::string& label) const {
 }
 
 Status GrowingGraph::count_inlined(const std::string& label, std::size_t values) {
-  constexpr std::int64_t kMostNodes = std::int64_t{1} << 17;
   constexpr std::size_t kValuesOfANode = 16;  // as many names are looked up as fast as a node is imported
   inlined_nodes_ += 1 + static_cast<std::int64_t>(values / kValuesOfANode);
-  if (inlined_nodes_ <= kMostNodes) return ok_status();
-  return Error{label + ": functions, branches and loops become more than " + std::to_string(kMostNodes) + " nodes"};
+  if (inlined_nodes_ <= limits.inlined_nodes) return ok_status();
+  return Error{label + ": functions, branches and loops become more than " + std::to_string(limits.inlined_nodes) +
+               " nodes"};
 }
 
 bool GrowingGraph::folding_ended() const {
-  return folded_bytes_ >= kMaxFoldedBytes || folding_work_ >= kMaxFoldingWork;
+  return folded_bytes_ >= kMaxFoldedBytes || folding_work_ >= limits.folding_work;
 }
 
 const Node* GrowingGraph::maker(ValueId id) const {

@@ -52,6 +52,7 @@ class GrowingGraph {
   std::unordered_map<std::int32_t, std::int64_t> held_types;
   /// bf16 and i16 are not held in wider types: ImportOptions.
   bool native_types = false;
+  ImportLimits limits;
 
   /// An optional value that is not there.
   ValueId add_absent(const std::string& name);

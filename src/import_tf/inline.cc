@@ -147,7 +147,7 @@ class Inliner {
     std::string name = wanted == renamed.end() ? own : wanted->second;
     if (!taken_.insert(name).second) {
       if (!scope.around.empty()) name = scope.around + "/" + own;
-      for (int number = 1; !taken_.insert(name).second; ++number) name = own + "_" + std::to_string(number);
+      for (int& number = numbers_[own]; !taken_.insert(name).second;) name = own + "_" + std::to_string(++number);
     }
     scope.names[own] = name;
   }
@@ -358,6 +358,7 @@ class Inliner {
   const std::string& what_;
   std::vector<TfNode> nodes_;
   std::unordered_set<std::string> taken_;
+  std::unordered_map<std::string, int> numbers_;  ///< the last one behind a name: none below is free
   std::set<std::string> written_;
   std::size_t visited_ = 0;
 };

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -42,6 +43,8 @@ struct BuildResult {
   std::string tree_hash;
   std::string packing;  ///< to_text of the DAG that packs the constants; empty when nothing is packed
   double seconds = 0;   ///< wall time in the builder
+  /// Contents that specs of arguments name, which this keeps (runner/given.h); no part of what a builder sends.
+  std::vector<std::shared_ptr<const std::string>> given = {};
 };
 
 /// What a builder does with a request.

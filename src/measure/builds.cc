@@ -8,8 +8,12 @@
 namespace whet {
 namespace {
 
-/// Built kernels kept for checks, confirmations and repeats.
-constexpr std::size_t kKeptObjectBytes = std::size_t{32} << 20;
+/// Built kernels kept for checks, confirmations and repeats, and what they are called with.
+constexpr std::size_t kKeptBytes = std::size_t{32} << 20;
+
+std::string bytes_of(const Tensor& tensor) {
+  return {static_cast<const char*>(tensor.data()), static_cast<std::size_t>(tensor.bytes())};
+}
 
 }  // namespace
 
@@ -52,24 +56,26 @@ BuildResults Builds::of(const MeasureTask& task, const std::vector<std::string>&
 /// Arguments have the user's contents: inputs as they are, constants of integers as they are packed. What packed floats are no time
 /// depends on.
 void Builds::give_inputs(const MeasureTask& task, BuildResult& built) {
-  std::vector<std::string> packed;
+  std::vector<Contents> packed;
   for (BuiltArgument& argument : built.arguments) {
     const bool is_index = argument.kind == BuiltArgument::Kind::packed && !is_float(argument.spec.dtype);
     if (argument.kind == BuiltArgument::Kind::input && task.inputs.number(argument.index) != 0)
       argument.spec = given_spec(argument.spec, task.inputs.number(argument.index));
     if (!is_index) continue;
     if (packed.empty()) packed = packed_contents(task, built);
-    if (argument.index < packed.size()) argument.spec = given_spec(argument.spec, keep_given(packed[argument.index]));
+    if (argument.index >= packed.size()) continue;
+    argument.spec = given_spec(argument.spec, number_of_contents(*packed[argument.index]));
+    built.given.push_back(packed[argument.index]);
   }
 }
 
 /// What the packing makes of the constants, made from seeds where they are not given; nothing where it cannot be evaluated.
-std::vector<std::string> Builds::packed_contents(const MeasureTask& task, const BuildResult& built) {
+std::vector<Builds::Contents> Builds::packed_contents(const MeasureTask& task, const BuildResult& built) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (const auto known = packed_.find(built.packing + task.inputs.hash); known != packed_.end()) return known->second;
   }
-  std::vector<std::string> contents;
+  std::vector<Contents> contents;
   if (const Result<ComputeDag> packing = parse_dag(built.packing); packing.ok()) {
     std::vector<std::uint64_t> numbers;
     std::size_t placeholder = 0;
@@ -84,10 +90,12 @@ std::vector<std::string> Builds::packed_contents(const MeasureTask& task, const 
         constants.push_back(make_tensor(spec_of(op, constants.size(), numbers[constants.size()]), op.shape));
     if (const Result<std::vector<Tensor>> outputs = evaluate(*packing, constants); outputs.ok())
       for (const Tensor& output : *outputs)
-        contents.emplace_back(static_cast<const char*>(output.data()), static_cast<std::size_t>(output.bytes()));
+        contents.push_back(is_float(output.dtype()) ? nullptr : lend_given(bytes_of(output)));
   }
   const std::lock_guard<std::mutex> lock(mutex_);
-  return packed_[built.packing + task.inputs.hash] = std::move(contents);
+  const auto [entry, is_new] = packed_.try_emplace(built.packing + task.inputs.hash, std::move(contents));
+  for (const Contents& each : entry->second) bytes_ += is_new && each ? each->size() : 0;
+  return entry->second;
 }
 
 BuildResult Builds::naive(const MeasureTask& task) {
@@ -106,7 +114,7 @@ std::shared_ptr<const BuildResult> Builds::find(const std::string& key) const {
 
 /// Drops all at once.
 void Builds::trim() {
-  if (bytes_ <= kKeptObjectBytes) return;
+  if (bytes_ <= kKeptBytes) return;
   results_.clear();
   packed_.clear();
   bytes_ = 0;

@@ -45,7 +45,8 @@ class Builds {
   std::shared_ptr<const BuildResult> find(const std::string& key) const;
   void trim();
   void give_inputs(const MeasureTask&, BuildResult&);
-  std::vector<std::string> packed_contents(const MeasureTask&, const BuildResult&);
+  using Contents = std::shared_ptr<const std::string>;  ///< of a packed constant of integers; else null
+  std::vector<Contents> packed_contents(const MeasureTask&, const BuildResult&);
 
   BuilderPool& builders_;
   const bool emulated_;
@@ -53,9 +54,9 @@ class Builds {
   const std::function<bool()> interrupted_;
   mutable std::mutex mutex_;  ///< of all below
   std::unordered_map<std::string, std::shared_ptr<const BuildResult>> results_;
-  std::unordered_map<std::string, std::vector<std::string>>
-      packed_;  ///< by the packing's text and the hash of the inputs
-  std::size_t bytes_ = 0;
+  std::unordered_map<std::string, std::vector<Contents>>
+      packed_;             ///< by the packing's text and the hash of the inputs
+  std::size_t bytes_ = 0;  ///< of code and of contents
   double seconds_ = 0;
 };
 

@@ -1,6 +1,6 @@
 #include "passes/common_subexpressions.h"
 
-#include <map>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -18,30 +18,32 @@ std::string key_of(const Tensor& tensor) {
          std::string(static_cast<const char*>(tensor.data()), static_cast<std::size_t>(tensor.bytes()));
 }
 
-/// What tells most nodes of equal inputs apart. A loop takes one slice after another of the same value.
-std::vector<std::int64_t> kind_of(const Operator& op) {
-  std::vector<std::int64_t> kind = {static_cast<std::int64_t>(op.index())};
+/// Of what tells most nodes apart. A loop takes one slice after another of the same value.
+std::uint64_t hash_of(const Operator& op, const std::vector<ValueId>& inputs) {
+  std::uint64_t hash = hash_combine(kHashSeed, op.index());
+  for (const ValueId id : inputs) hash = hash_combine(hash, id.index());
   if (const auto* slice = std::get_if<SliceOperator>(&op))
-    kind.insert(kind.end(), slice->starts.begin(), slice->starts.end());
-  return kind;
+    for (const std::int64_t start : slice->starts) hash = hash_combine(hash, static_cast<std::uint64_t>(start));
+  return hash;
 }
 
 class Sharing {
  public:
-  explicit Sharing(const Graph& from) : rewriter_(from) {}
+  explicit Sharing(const Graph& from) : rewriter_(from) { seen_.reserve(from.nodes.size()); }
 
   Status visit(const Node& node) {
     std::vector<ValueId> inputs;
+    inputs.reserve(node.inputs.size());
     for (ValueId id : node.inputs) inputs.push_back(shared(id));
-    std::vector<std::size_t>& candidates = seen_[{inputs, kind_of(node.op)}];
-    for (std::size_t k : candidates) {
-      const Node& other = rewriter_.graph().nodes[k];
-      if (other.op != node.op) continue;
+    const std::uint64_t hash = hash_of(node.op, inputs);
+    for (auto [seen, end] = seen_.equal_range(hash); seen != end; ++seen) {
+      const Node& other = rewriter_.graph().nodes[seen->second];
+      if (other.inputs != inputs || other.op != node.op) continue;
       rewriter_.replace(node.output, other.output);
       return ok_status();
     }
-    candidates.push_back(rewriter_.graph().nodes.size());
-    return rewriter_.copy_as(node, node.op, inputs);
+    seen_.emplace(hash, rewriter_.graph().nodes.size());
+    return rewriter_.copy_over(node, std::move(inputs));
   }
 
   Graph finish() && { return std::move(rewriter_).finish(); }
@@ -56,8 +58,8 @@ class Sharing {
   }
 
   Rewriter rewriter_;
-  std::map<std::pair<std::vector<ValueId>, std::vector<std::int64_t>>, std::vector<std::size_t>> seen_;  ///< nodes
-  std::map<std::string, ValueId> constants_;
+  std::unordered_multimap<std::uint64_t, std::size_t> seen_;  ///< numbers of nodes, by hash_of
+  std::unordered_map<std::string, ValueId> constants_;
 };
 
 }  // namespace

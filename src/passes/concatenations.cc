@@ -266,10 +266,18 @@ Result<Graph> join_written_parts(const Graph& from) {
 }
 
 Result<Graph> split_long_concats(const Graph& from) {
+  const auto is_long = [](const Node& node) {
+    return std::holds_alternative<ConcatOperator>(node.op) && node.inputs.size() > kMostParts;
+  };
+  if (std::none_of(from.nodes.begin(), from.nodes.end(), is_long)) return from;
   Rewriter rewriter(from);
   for (const Node& node : from.nodes) {
+    if (!is_long(node)) {
+      WHET_RETURN_IF_ERROR(rewriter.copy(node));
+      continue;
+    }
     std::vector<ValueId> parts = rewriter.now(node.inputs);
-    while (std::holds_alternative<ConcatOperator>(node.op) && parts.size() > kMostParts) {
+    while (parts.size() > kMostParts) {
       const std::size_t kernels = (parts.size() + kMostParts - 1) / kMostParts;
       const std::size_t each = (parts.size() + kernels - 1) / kernels;  // as equal as can be: they are one task
       std::vector<ValueId> joined;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <set>
 #include <unordered_set>
 #include <utility>
 
@@ -120,8 +119,8 @@ class NodeFacts {
       classes_.push_back(is_look_up(graph, node) ? OperatorClass::elementwise : class_of(node.op));
       widens_.push_back(is_on_the_way_from_a_byte(node));
       producers_[node.output.index()] = &node;
-      const std::set<ValueId> inputs(node.inputs.begin(), node.inputs.end());
-      for (ValueId input : inputs) ++readers_[input.index()];
+      for (auto input = node.inputs.begin(); input != node.inputs.end(); ++input)
+        if (std::find(node.inputs.begin(), input, *input) == input) ++readers_[input->index()];
     }
   }
 
@@ -269,10 +268,12 @@ class Fusion : NodeFacts {
         for (NodeId n : nodes) unite(nodes.back().index(), n.index());
       }
     }
-    sweep([&](Index n, const auto& readers) { return widens(n) && joins_epilogue(n, readers); });
-    sweep([&](Index n, const auto& readers) { return summary(n).anchor && joins_epilogue(n, readers); });
-    sweep([&](Index n, const auto& readers) { return joins_epilogue(n, readers) || joins_rows(n, readers); });
-    sweep([&](Index n, const auto& readers) {
+    const auto is_any = [](Index) { return true; };
+    const auto is_epilogue = [&](Index n, const auto& readers) { return joins_epilogue(n, readers); };
+    sweep([&](Index n) { return widens(n); }, is_epilogue);
+    sweep([&](Index n) { return summary(n).anchor; }, is_epilogue);
+    sweep(is_any, [&](Index n, const auto& readers) { return joins_epilogue(n, readers) || joins_rows(n, readers); });
+    sweep(is_any, [&](Index n, const auto& readers) {
       return joins_epilogue(n, readers) || joins_rows(n, readers) || joins_chain(n, readers) ||
              joins_consumer(n, readers);
     });
@@ -315,15 +316,16 @@ class Fusion : NodeFacts {
   }
 
   /// Unites nodes with all that reads them up to the node that every such path passes, where a rule allows it. No rule
-  /// allows convolutions, products or windows on the way: h of a recurrence is read by all that follows.
-  template <typename Rule>
-  void sweep(const Rule& rule) {
+  /// allows convolutions, products or windows on the way: h of a recurrence is read by all that follows. `begins` says of which nodes
+  /// it asks the rule.
+  template <typename Begins, typename Rule>
+  void sweep(const Begins& begins, const Rule& rule) {
     for (bool changed = true; changed;) {
       changed = false;
       for (Index n = graph_.nodes.size(); n-- > 0;) {
         ++steps_;
         const Index end = dominance_.next(n);
-        if (end == dominance_.sink() || root(n) == root(end)) continue;
+        if (end == dominance_.sink() || !begins(n) || root(n) == root(end)) continue;
         const auto readers = dominance_.between(
             n, end, kMostOperands, [&](Index k) { return only_moves_or_maps(k) || rows_of(k).has_value(); });
         if (!readers || ends_in_bytes(n) || !rule(n, *readers) || !fits_one_kernel(n, *readers)) continue;
@@ -358,24 +360,28 @@ class Fusion : NodeFacts {
   /// most.
   bool joins_epilogue(Index n, const std::vector<Index>& readers) const {
     if (classes_[n] == OperatorClass::injective && !summary(n).pads_only) return false;
-    std::set<Index> groups = {root(n)};
-    for (Index k : readers) {
+    for (Index k : readers)
       if (!is_elementwise(k) || shape(k) != shape(n)) return false;
-      groups.insert(root(k));
-    }
-    return fit_together(groups);
+    return fit_together(groups_of(n, readers));
+  }
+
+  /// Of a node and of what reads it, each once.
+  std::vector<Index> groups_of(Index n, const std::vector<Index>& readers) const {
+    std::vector<Index> groups = {root(n)};
+    for (Index k : readers) groups.push_back(root(k));
+    std::sort(groups.begin(), groups.end());
+    groups.erase(std::unique(groups.begin(), groups.end()), groups.end());
+    return groups;
   }
 
   bool fits_one_kernel(Index n, const std::vector<Index>& readers) const {
-    std::set<Index> groups = {root(n)};
-    for (Index k : readers) groups.insert(root(k));
     std::size_t operands = 0, mapped = 0;
-    for (Index g : groups) operands += summaries_[g].operands, mapped += summaries_[g].mapped;
+    for (Index g : groups_of(n, readers)) operands += summaries_[g].operands, mapped += summaries_[g].mapped;
     return operands <= kMostOperands && mapped <= kMostMapped;
   }
 
   /// One heavy member, or one kind of reduction, at the most; a group of reductions takes nothing heavy.
-  bool fit_together(const std::set<Index>& groups) const {
+  bool fit_together(const std::vector<Index>& groups) const {
     int heavy = 0, reducing = 0;
     for (Index g : groups) {
       heavy += summaries_[g].heavy;
@@ -387,33 +393,29 @@ class Fusion : NodeFacts {
   /// n and all that reads it works along the same rows: elementwise over whole rows or over one value a
   /// row, or a reduction of rows.
   bool joins_rows(Index n, const std::vector<Index>& readers) const {
-    std::vector<Index> members = readers;
-    members.push_back(n);
-    std::optional<Rows> rows;
-    for (Index k : members) {
+    const Rows* rows = nullptr;
+    const auto may_join = [&](Index k) {
       const Summary& s = summary(k);
-      if (s.heavy > 0 || s.other_reduction) return false;
-      if (s.rows && rows && *s.rows != *rows) return false;
-      if (s.rows) rows = s.rows;
-    }
-    if (!rows) return false;
-    return std::all_of(members.begin(), members.end(), [&](Index k) {
+      if (s.heavy > 0 || s.other_reduction || (s.rows && rows && *s.rows != *rows)) return false;
+      if (s.rows) rows = &*s.rows;
+      return true;
+    };
+    if (!std::all_of(readers.begin(), readers.end(), may_join) || !may_join(n) || rows == nullptr) return false;
+    const auto works_along = [&](Index k) {
       if (rows_of(k)) return true;
       return is_elementwise(k) && (shape(k) == rows->shape || shape(k) == rows->reduced());
-    });
+    };
+    return works_along(n) && std::all_of(readers.begin(), readers.end(), works_along);
   }
 
   /// n is cheap to compute where it is read: elementwise and injective operators, none of which asks for an
   /// element of n at more places than n has.
   bool joins_chain(Index n, const std::vector<Index>& readers) const {
     if (!only_moves_or_maps(n) || !summary(n).alone() || spreads_a_few(n, readers)) return false;
-    std::set<Index> groups = {root(n)};
-    for (Index k : readers) {
+    return std::all_of(readers.begin(), readers.end(), [&](Index k) {
       if (!only_moves_or_maps(k) || !summary(k).alone()) return false;
-      if (summary(n).arithmetic && (repeats(k, n) || is_crowded(k))) return false;
-      groups.insert(root(k));
-    }
-    return true;
+      return !summary(n).arithmetic || (!repeats(k, n) && !is_crowded(k));
+    });
   }
 
   /// n is computed inside its only consumer, which reduces it: each element once, or as padding.

@@ -51,6 +51,15 @@ bool has_constant_results(const Graph& graph) {
   });
 }
 
+bool has_concat_of(const Graph& graph, std::size_t operands) {
+  return std::ranges::any_of(graph.nodes, [&](const Node& node) {
+    return std::holds_alternative<ConcatOperator>(node.op) && node.inputs.size() >= operands;
+  });
+}
+bool has_written_parts(const Graph& graph) { return has<SliceOperator>(graph) && has<ConcatOperator>(graph); }
+bool has_rounds(const Graph& graph) { return has_concat_of(graph, kFewestRounds); }
+bool has_long_concat(const Graph& graph) { return has_concat_of(graph, kMostParts + 1); }
+
 /// A long graph is copied by each pass that runs: those that concern few graphs say which.
 constexpr Pass kPasses[] = {
     {"dead code", remove_dead_code, has_dead_code},
@@ -64,8 +73,8 @@ constexpr Pass kPasses[] = {
     {"fold constants", fold_constants, has_constant_results},
     {"simplify", simplify_graph},
     {"common subexpressions", share_common_subexpressions},
-    {"written parts", join_written_parts},
-    {"rolled loops", roll_loops},
+    {"written parts", join_written_parts, has_written_parts},
+    {"rolled loops", roll_loops, has_rounds},
     {"channel groups", spread_channel_groups, has<ReshapeOperator>},
     {"channels last", convert_to_channels_last, nullptr, &PassOptions::channels_last},
     {"simplify", simplify_graph},
@@ -81,7 +90,7 @@ constexpr Pass kPasses[] = {
     {"dead code", remove_dead_code, has_dead_code},
     {"dequantize at readers", dequantize_at_readers, has_bytes},
     {"numbers apart", give_numbers_apart, has_bytes},
-    {"long concatenations", split_long_concats, has<ConcatOperator>},
+    {"long concatenations", split_long_concats, has_long_concat},
     {"dead code", remove_dead_code},  // which also gives constants the order in which they are read
     {"halves", store_halves, nullptr, &PassOptions::halves},
     {"bf16", store_bf16, nullptr, &PassOptions::bf16},

@@ -36,6 +36,7 @@ ValueId Rewriter::now(ValueId old) {
 
 std::vector<ValueId> Rewriter::now(const std::vector<ValueId>& old) {
   std::vector<ValueId> ids;
+  ids.reserve(old.size());
   for (ValueId id : old) ids.push_back(now(id));
   return ids;
 }
@@ -50,7 +51,17 @@ ValueId Rewriter::constant(const std::string& name, Tensor tensor) {
   return to_.add_constant(unique(name), std::move(tensor));
 }
 
-Status Rewriter::copy(const Node& node) { return copy_as(node, node.op, now(node.inputs)); }
+Status Rewriter::copy(const Node& node) { return copy_over(node, now(node.inputs)); }
+
+Status Rewriter::copy_over(const Node& node, std::vector<ValueId> inputs) {
+  for (std::size_t k = 0; k < inputs.size(); ++k)
+    if (type(inputs[k]) != from_.value(node.inputs[k]).type) return copy_as(node, node.op, std::move(inputs));
+  const Value& result = from_.value(node.output);  // the same operator of the same types: nothing is inferred anew
+  const ValueId value = to_.add_known_node(node.name, node.op, std::move(inputs), result.name, result.type);
+  note_producer(value);
+  replace(node.output, value);
+  return ok_status();
+}
 
 Status Rewriter::copy_as(const Node& node, Operator op, std::vector<ValueId> inputs) {
   WHET_TRY(const ValueId value, to_.add_node(node.name, std::move(op), std::move(inputs)));

@@ -33,6 +33,8 @@ class Rewriter {
   ValueId constant(const std::string& name, Tensor tensor);
   /// Copies the old node over the new values of its inputs. The result keeps its name.
   Status copy(const Node& node);
+  /// Copies it over other (new) inputs, as many.
+  Status copy_over(const Node& node, std::vector<ValueId> inputs);
   /// Copies the node with another operator or other (new) inputs.
   Status copy_as(const Node& node, Operator op, std::vector<ValueId> inputs);
 

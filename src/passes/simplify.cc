@@ -387,11 +387,12 @@ Result<MaybeValue> simplified(const Site& site) {
 Result<Graph> simplify_graph(const Graph& from) {
   Rewriter rewriter(from);
   for (const Node& node : from.nodes) {
-    WHET_TRY(const MaybeValue value, simplified({rewriter, node, rewriter.now(node.inputs)}));
+    Site site{rewriter, node, rewriter.now(node.inputs)};
+    WHET_TRY(const MaybeValue value, simplified(site));
     if (value) {
       rewriter.replace(node.output, *value);
     } else {
-      WHET_RETURN_IF_ERROR(rewriter.copy(node));
+      WHET_RETURN_IF_ERROR(rewriter.copy_over(node, std::move(site.inputs)));
     }
   }
   return std::move(rewriter).finish();

@@ -55,6 +55,18 @@ TEST(FillArgument, KnowsWhatIsGiven) {
   EXPECT_FALSE(take_given("short")) << "no number";
   EXPECT_FALSE(take_given(given_message(number) + "more")) << "the number of other contents";
 }
+TEST(FillArgument, KnowsWhatIsLentAsLongAsSomebodyHoldsIt) {
+  const std::uint64_t number = number_of_contents("lent");
+  std::shared_ptr<const std::string> one = lend_given("lent"), other = lend_given("lent");
+  EXPECT_EQ(one, other);
+  one = nullptr;
+  EXPECT_EQ(given_contents(number), other);
+  other = nullptr;
+  EXPECT_EQ(given_contents(number), nullptr);
+  EXPECT_EQ(keep_given("lent"), number);
+  (void)lend_given("lent");
+  EXPECT_NE(given_contents(number), nullptr) << "it is kept";
+}
 TEST(FillArgument, MakesBooleansOfZeroAndOne) {
   for (auto value : filled<std::uint8_t>({.dtype = DType::boolean, .seed = 1})) EXPECT_LE(value, 1);
 }

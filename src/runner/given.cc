@@ -11,9 +11,19 @@
 namespace whet {
 namespace {
 
+using Contents = std::shared_ptr<const std::string>;
+
 struct Given {
   std::mutex mutex;
-  std::map<std::uint64_t, std::shared_ptr<const std::string>> contents;
+  std::map<std::uint64_t, Contents> kept;
+  std::map<std::uint64_t, std::weak_ptr<const std::string>> lent;
+
+  /// Null where there are none of that number.
+  Contents find(std::uint64_t number) const {
+    if (const auto found = kept.find(number); found != kept.end()) return found->second;
+    const auto found = lent.find(number);
+    return found == lent.end() ? nullptr : found->second.lock();
+  }
 };
 Given& given() {
   static Given all;
@@ -30,14 +40,23 @@ std::uint64_t number_of_contents(std::string_view bytes) {
 std::uint64_t keep_given(std::string bytes) {
   const std::uint64_t number = number_of_contents(bytes);
   const std::lock_guard<std::mutex> lock(given().mutex);
-  given().contents.try_emplace(number, std::make_shared<const std::string>(std::move(bytes)));
+  given().kept.try_emplace(number, std::make_shared<const std::string>(std::move(bytes)));
   return number;
+}
+
+std::shared_ptr<const std::string> lend_given(std::string bytes) {
+  const std::uint64_t number = number_of_contents(bytes);
+  const std::lock_guard<std::mutex> lock(given().mutex);
+  std::erase_if(given().lent, [](const auto& entry) { return entry.second.expired(); });
+  if (Contents there = given().find(number)) return there;
+  Contents contents = std::make_shared<const std::string>(std::move(bytes));
+  given().lent[number] = contents;
+  return contents;
 }
 
 std::shared_ptr<const std::string> given_contents(std::uint64_t number) {
   const std::lock_guard<std::mutex> lock(given().mutex);
-  const auto found = given().contents.find(number);
-  return found == given().contents.end() ? nullptr : found->second;
+  return given().find(number);
 }
 
 ArgumentSpec given_spec(ArgumentSpec spec, std::uint64_t number) {
@@ -64,7 +83,7 @@ bool take_given(std::string_view message) {
   std::size_t kept = message.size();
   {
     const std::lock_guard<std::mutex> lock(given().mutex);
-    for (const auto& [other, contents] : given().contents) kept += contents->size();
+    for (const auto& [other, contents] : given().kept) kept += contents->size();
   }
   if (kept > kMostBytes) return false;
   return keep_given(std::string(message)) == number;

@@ -13,8 +13,10 @@ std::size_t round_up(std::size_t bytes, std::size_t unit) { return (bytes + unit
 Pages allocate_pages(std::size_t bytes) {
   Pages pages;
   const bool huge = bytes >= kHugePage;
-  // The last huge page is left to small ones where most of it would lie empty.
-  const std::size_t size = round_up(bytes == 0 ? 1 : bytes, page_bytes());
+  // The last huge page is left to small ones where most of it would lie empty. Else it is whole: what lies at the end is often a
+  // classifier's weights, which are streamed.
+  const bool fills_last = huge && bytes % kHugePage >= kHugePage / 2;
+  const std::size_t size = round_up(bytes == 0 ? 1 : bytes, fills_last ? kHugePage : page_bytes());
   const std::size_t asked = huge ? size + kHugePage : size;
   if (size < bytes || asked < size) return pages;
   void* mapped = mmap(nullptr, asked, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -103,7 +103,7 @@ Status apply(LoopTree& tree, const Pack& step) {
         fmt::format("is read {} times by {}; exactly one read can be packed", reads, tree.dag.op(step.reader).name));
   if (is_read_where_data_say(tree.dag, step.tensor, step.reader))
     return refuse(tree, step.tensor,
-                  fmt::format("is read by {} where data say; what is packed is read at places that are known before",
+                  fmt::format("is read by {} at places that data decide; only what is read at known places is packed",
                               tree.dag.op(step.reader).name));
   for (const PackedRead& packed : tree.packs)
     if (packed.tensor == step.tensor && packed.reader == step.reader)

@@ -292,7 +292,7 @@ TEST(Pack, NeedsPlacesThatAreKnownBefore) {
                              "y(i) += (t[max(min(i64(r[i]), 7), 0), k]*x[k]) for i in 3, k in 4\nreturn y\n";
     return after(text.c_str(), step);
   };
-  EXPECT_NE(taken("", "pack o0 o3").find("op t (o0) is read by y where data say"), std::string::npos);
+  EXPECT_NE(taken("", "pack o0 o3").find("op t (o0) is read by y at places that data decide"), std::string::npos);
   EXPECT_NE(taken(" const", "pack o0 o3").find("y  # t packed"), std::string::npos) << taken(" const", "pack o0 o3");
   EXPECT_NE(taken(" const", "pack o1 o3").find("y  # r packed"), std::string::npos);
 }

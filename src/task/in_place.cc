@@ -15,8 +15,9 @@ class Finder {
     for (const Node& node : graph.nodes)
       for (ValueId input : node.inputs) ++readers_[input.index()];
     for (ValueId output : graph.outputs) ++readers_[output.index()], is_output_[output.index()] = true;
+    writers_.resize(graph.values.size());
     for (std::size_t g = 0; g < groups.size(); ++g)
-      writers_[groups[g].outputs.front()] = {layouts[g], groups[g].outputs.size() == 1};
+      writers_[groups[g].outputs.front().index()] = {&layouts[g], groups[g].outputs.size() == 1};
   }
 
   InPlace run() {
@@ -32,7 +33,7 @@ class Finder {
       if (!parts) continue;
       for (std::size_t i = 0; i < parts->size(); ++i) found.parts[node.inputs[i]] = (*parts)[i];
       found.done[g] = true;
-      writers_.erase(node.output);  // no kernel writes it whole: it is copied into another concatenation
+      writers_[node.output.index()].layout = nullptr;  // no kernel writes it whole: it is copied into another concatenation
     }
     return found;
   }
@@ -51,9 +52,9 @@ class Finder {
     std::vector<PartOf> parts;
     std::uint64_t offset = 0;
     for (ValueId input : concat.inputs) {
-      const auto writer = writers_.find(input);
-      if (writer == writers_.end() || writer->second.layout != graph_.value(input).type.shape) return std::nullopt;
-      if (!contiguous && !writer->second.alone) return std::nullopt;
+      const Written& writer = writers_[input.index()];
+      if (writer.layout == nullptr || *writer.layout != graph_.value(input).type.shape) return std::nullopt;
+      if (!contiguous && !writer.alone) return std::nullopt;
       if (readers_[input.index()] != 1 || offset % kCacheLine != 0) return std::nullopt;
       parts.push_back({concat.output, contiguous ? Shape() : whole.shape, offset});
       offset += line * static_cast<std::uint64_t>(graph_.value(input).type.shape[axis]);
@@ -63,15 +64,15 @@ class Finder {
 
   /// A value that a kernel writes.
   struct Written {
-    Shape layout;  ///< as the kernel sees it
-    bool alone;    ///< it is the kernel's only output
+    const Shape* layout = nullptr;  ///< as the kernel sees it; null: no kernel writes the value
+    bool alone = false;             ///< it is the kernel's only output
   };
 
   const Graph& graph_;
   const std::vector<Group>& groups_;
   std::vector<int> readers_;     ///< by value: nodes' operands and outputs of the graph
   std::vector<bool> is_output_;  ///< by value
-  std::map<ValueId, Written> writers_;
+  std::vector<Written> writers_;  ///< by value
 };
 
 }  // namespace

@@ -34,7 +34,8 @@ struct PlacedTasks {
 };
 
 /// The distinct kernels of a model, in the order in which the model first needs them. Two groups are one task exactly
-/// when their DAGs and what their output is a part of are equal. Concatenations in place are no tasks. (The target
+/// when their DAGs and what their output is a part of are equal; where a user's tensors (Task::inputs) differ between them, the task
+/// has those of most groups, under a hash of all. Concatenations in place are no tasks. (The target
 /// decides nothing yet: it names what later chooses between algorithms.)
 Result<std::vector<Task>> extract_tasks(const FusedGraph&, const Target&);
 /// The same, with the concatenations that are in place.

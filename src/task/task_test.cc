@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <map>
+
 #include "base/testing/random_cases.h"
 #include "ops/evaluate_graph.h"
 #include "passes/optimize.h"
@@ -276,6 +279,67 @@ TEST(ExtractTasks, OfAnOperatorThatReadsWhereIntegersSayHaveTheUsersTensors) {
   EXPECT_EQ(inputs(5, 6).contents, (std::vector<std::uint64_t>{5, 6}));
   EXPECT_EQ(inputs(0, 6).hash.size(), 16u);
   EXPECT_NE(inputs(0, 6).hash, inputs(0, 7).hash);
+}
+
+TEST(ExtractTasks, OfGroupsWithOtherTensorsAreOneTaskWithThoseOfMost) {
+  const auto taken =
+      std::make_shared<const ComputeDag>(parse_dag("x = PLACEHOLDER [8]\nr = PLACEHOLDER [3] i32 < 8\n"
+                                                   "y(i) = x[max(min(i64(r[i]), 7), 0)] for i in 3\nreturn y\n")
+                                             .value());
+  GraphBuilder build;
+  const ValueId x = build.input("x", {8});
+  std::vector<ValueId> results;
+  for (const char* name : {"a", "b", "c"})
+    results.push_back(build.add(std::string("y") + name, CustomOperator{"taken", taken},
+                                {x, build.input(name, {3}, DType::i32)}));
+  FusedGraph fused = optimized(build.finish(results));
+  const auto inputs = [&](std::map<std::string, std::uint64_t> contents) {
+    for (Value& value : fused.graph.values) value.contents = contents[value.name];
+    const std::vector<Task> tasks = extract_tasks(fused, Target{}).value();
+    EXPECT_EQ(tasks.size(), 1u);
+    EXPECT_EQ(tasks.at(0).weight, 3);
+    return tasks.at(0).inputs;
+  };
+  const TaskInputs alike = inputs({{"a", 5}, {"b", 5}, {"c", 5}}), first = inputs({{"a", 5}, {"b", 6}, {"c", 7}});
+  EXPECT_EQ(inputs({{"a", 5}}), alike) << "the others have none";
+  EXPECT_EQ(first.contents, alike.contents);
+  EXPECT_NE(first.hash, alike.hash);
+  EXPECT_NE(first.hash, inputs({{"a", 5}, {"b", 6}, {"c", 8}}).hash) << "one of them has other tensors";
+  EXPECT_EQ(inputs({{"a", 6}, {"b", 5}, {"c", 5}}).contents, alike.contents);
+}
+
+TEST(ExtractTasks, OfEqualGroupsAreOneTaskAndOfGroupsThatDifferInAnythingTwo) {
+  const auto count = [](const std::function<ValueId(GraphBuilder&, ValueId, int)>& part) {
+    GraphBuilder build;
+    std::vector<ValueId> results;
+    for (int i = 0; i < 2; ++i) results.push_back(part(build, build.input("x" + std::to_string(i), {4, 6}), i));
+    return tasks_of(build.finish(results)).size();
+  };
+  const auto named = [](const char* name, int i) { return name + std::to_string(i); };
+  const auto times = [&](const std::vector<double>& factors) {
+    return count([&](GraphBuilder& build, ValueId x, int i) {
+      const ValueId factor = build.constant(named("f", i), {1}, {factors[static_cast<std::size_t>(i)]});
+      return build.binary(named("y", i), BinaryKind::mul, x, factor);
+    });
+  };
+  EXPECT_EQ(times({2, 2}), 1u);
+  EXPECT_EQ(times({2, 3}), 2u) << "another literal";
+  EXPECT_EQ(count([&](GraphBuilder& build, ValueId x, int i) {
+              return build.add(named("y", i), ReduceOperator{ReduceKind::sum, {i}}, {x});
+            }),
+            2u)
+      << "another axis";
+  EXPECT_EQ(count([&](GraphBuilder& build, ValueId x, int i) {
+              const ValueId other = build.input(named("o", i), {4, 6});
+              return build.binary(named("y", i), BinaryKind::sub, i == 0 ? x : other, i == 0 ? other : x);
+            }),
+            1u)
+      << "inputs have no names";
+  EXPECT_EQ(count([&](GraphBuilder& build, ValueId x, int i) {
+              return build.binary(named("y", i), BinaryKind::sub, x, i == 0 ? x : build.input("o", {4, 6}));
+            }),
+            2u)
+      << "one reads its input twice";
 }
 
 TEST(GroupDag, MultipliesAScaleWithTheWeights) {

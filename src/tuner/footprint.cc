@@ -14,7 +14,8 @@ std::int64_t constant_bytes(const ComputeDag& dag, bool exact) {
   for (std::size_t i = 0; i < dag.ops.size(); ++i) {
     const Op& op = dag.ops[i];
     if (op.is_placeholder()) {
-      if (std::get<Placeholder>(op.def).constant) bytes += num_elements(op.shape) * size_of(op.dtype);
+      if (std::get<Placeholder>(op.def).constant)
+        bytes += elements_read(dag, OpId(static_cast<std::int64_t>(i))) * size_of(op.dtype);
     } else if (const auto fast = winograd(dag, OpId(static_cast<std::int64_t>(i)), 4); fast.ok() && !exact) {
       bytes += num_elements(fast->dag.op(fast->ops.weights).shape) * size_of(op.dtype);
     }

@@ -314,6 +314,20 @@ TEST_F(TuneTest, WithAnEmptyBaseProposesWhatItProposesWithout) {
   };
   EXPECT_EQ(proposed(&base), proposed(nullptr));
 }
+TEST(Footprint, HasOfATableTheRowsThatAreReadAndOfWeightsAll) {
+  const auto bytes = [](const char* text) {
+    FusedGraph fused;
+    fused.graph.add_value("y", {DType::f32, {3, 16}});
+    return network_footprint(fused, {Task{.key = "k", .name = "n", .dag = parse_dag(text).value(), .weight = 2}}, true);
+  };
+  constexpr std::int64_t kActivations = 2 * 3 * 16 * 4;
+  EXPECT_EQ(bytes("w = PLACEHOLDER [1000, 16] const\nr = PLACEHOLDER [3] i64 < 1000\n"
+                  "y(i, j) = w[r[i], j] for i in 3, j in 16\nreturn y\n"),
+            kActivations + 2 * 3 * 16 * 4);
+  EXPECT_EQ(bytes("x = PLACEHOLDER [3, 8]\nw = PLACEHOLDER [8, 16] const\n"
+                  "y(i, j) += (x[i, k]*w[k, j]) for i in 3, j in 16, k in 8\nreturn y\n"),
+            kActivations + 2 * 8 * 16 * 4);
+}
 TEST(Footprint, IsLaidOutAsFarAsCachesReach) {
   Target target;
   target.cpu().l3_bytes = 40 << 20;

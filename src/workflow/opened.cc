@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <utility>
 
 #include "artifact/sized_plan.h"
@@ -141,8 +142,7 @@ namespace {
 
 /// Lets the records of the tasks' inputs count, and those of the emulated device where that is allowed. It is an error where they are all that there is of
 /// some task, and it is not.
-Status count_for(const FusedGraph& fused, const Target& target, const RecordOptions& options, Records& records) {
-  WHET_TRY(const std::vector<Task> tasks, extract_tasks(fused, target));
+Status count_for(const std::vector<Task>& tasks, const RecordOptions& options, Records& records) {
   if (const std::string others = count_inputs(records, tasks, options.any_inputs); !others.empty())
     tell(options.tell, options.file + ": " + others);
   std::vector<bool> has(tasks.size());
@@ -163,14 +163,20 @@ std::string plan_source(const PlannedNetwork& network) {
                      network.usual_seconds * 1e3);
 }
 
-/// The records of a file, as they count for the target.
-Result<RecordsRead> records_of(const FusedGraph& fused, const RecordOptions& options, const Target& target) {
+/// The records of a file, as they count for these tasks.
+Result<RecordsRead> records_of(const std::vector<Task>& tasks, const RecordOptions& options) {
   if (options.file.empty()) return RecordsRead();
   WHET_TRY(RecordsRead read, read_records(options.file));
-  WHET_RETURN_IF_ERROR(count_for(fused, target, options, read.records));
+  WHET_RETURN_IF_ERROR(count_for(tasks, options, read.records));
   read.records.prefer_device(options.gpu);
   for (const std::string& note : read.notes) tell(options.tell, note);
   return read;
+}
+
+Result<RecordsRead> records_of(const FusedGraph& fused, const RecordOptions& options, const Target& target) {
+  if (options.file.empty()) return RecordsRead();
+  WHET_TRY(const std::vector<Task> tasks, extract_tasks(fused, target));
+  return records_of(tasks, options);
 }
 
 /// The network's kernels, and what decided which: "" where these are the usual ones.
@@ -259,7 +265,12 @@ Result<CompileReport> compile_ranges(const SizedModel& model, const std::vector<
                    counted(std::ssize(family.variants), "variant"), family.checked, family.points, reading));
   RecordsRead known;
   if (!records.file.empty()) {
-    WHET_TRY(known, records_of(family.variants.back().fused, records, target));
+    std::vector<Task> tasks;  // a user's tensors are of one size: another variant than the last may have them
+    for (const Variant& variant : family.variants) {
+      WHET_TRY(std::vector<Task> own, extract_tasks(variant.fused, target));
+      std::ranges::move(own, std::back_inserter(tasks));
+    }
+    WHET_TRY(known, records_of(tasks, records));
   }
   const SpaceOptions schedules = records.rounding.schedules();
   WHET_TRY(const RangeChoice choice,
@@ -291,8 +302,13 @@ Result<CompileReport> compile_sizes_with_records(const ModelOptions& options, co
   const std::shared_ptr<const RecordBase> base = choose_base(records.base, target, records.tell);
   RecordsRead read;
   if (!records.file.empty()) {
-    WHET_TRY(const FusedGraph usual, load(0));
-    WHET_TRY(read, records_of(usual, records, target));
+    std::vector<Task> tasks;  // without tensors of the user's those at one size say which records count
+    for (std::size_t choice = 0; choice < (files.named.empty() ? 1 : variant_count(sizes)); ++choice) {
+      WHET_TRY(const FusedGraph fused, load(choice));
+      WHET_TRY(std::vector<Task> own, extract_tasks(fused, target));
+      std::ranges::move(own, std::back_inserter(tasks));
+    }
+    WHET_TRY(read, records_of(tasks, records));
   }
   const SizedNetwork network{sizes, 0,
                              [&](std::size_t choice) -> Result<FusedGraph> {

@@ -95,8 +95,10 @@ void find_limits(const TuneSettings& settings, const Prepared& prepared, const D
 /// The number of a task among those that are known, to which it is added where it is not.
 std::size_t number_of(const Task& task, std::multimap<std::string, std::size_t>& by_key, std::vector<Task>& known) {
   for (auto [entry, end] = by_key.equal_range(task.key); entry != end; ++entry)
-    if (known[entry->second].within == task.within && same_dag(known[entry->second].dag, task.dag))
+    if (known[entry->second].within == task.within && same_dag(known[entry->second].dag, task.dag)) {
+      if (known[entry->second].inputs.hash.empty()) known[entry->second].inputs = task.inputs;
       return entry->second;
+    }
   by_key.emplace(task.key, known.size());
   known.push_back(task);
   known.back().weight = 0;

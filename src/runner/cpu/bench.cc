@@ -6,10 +6,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <chrono>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <string_view>
 
 #include "artifact/cpu/object_loader.h"
@@ -43,7 +45,28 @@ Failure no_memory(const std::string& what, std::int64_t bytes) {
   return {OutcomeCode::out_of_memory, "no memory for " + what + " (" + std::to_string(bytes) + " bytes)"};
 }
 
-bool pooled(const ArgumentSpec& a) { return a.role == ArgumentRole::constant && a.dtype == DType::f32; }
+/// The types of numbers of pools. Bytes without a sign are in that of i8.
+constexpr std::array kPooledTypes = {DType::f32, DType::i8, DType::bf16, DType::f16};
+
+/// Constants that kernels read all of; which indices a constant has decides what is read.
+std::optional<DType> type_of_pool(const ArgumentSpec& a) {
+  if (a.role != ArgumentRole::constant || a.index_bound != 0) return std::nullopt;
+  const DType type = a.dtype == DType::u8 ? DType::i8 : a.dtype;
+  return std::ranges::find(kPooledTypes, type) != kPooledTypes.end() ? std::optional(type) : std::nullopt;
+}
+bool pooled(const ArgumentSpec& a) { return type_of_pool(a).has_value(); }
+
+/// A pool, and the constants of the request at hand that are taken from it.
+struct PooledConstants {
+  ConstantPool pool = {};
+  std::vector<std::size_t> sizes = {}, arguments = {};  ///< `arguments`: their numbers
+  std::vector<const std::byte*> places = {};            ///< of the next run
+
+  void place(KernelCall& call) const {
+    for (std::size_t k = 0; k < places.size(); ++k) call.buffers[arguments[k]] = const_cast<std::byte*>(places[k]);
+  }
+};
+using Pools = std::array<PooledConstants, kPooledTypes.size()>;
 
 /// The signals that a misbehaving kernel raises in the thread that runs it; pool workers start with all blocked.
 void unblock_faults() {
@@ -86,15 +109,11 @@ struct TimedLoop {
   CacheMode cache;
   std::vector<MemoryRange> activations;  // rewritten before each run (network)
   std::vector<MemoryRange> everything;   // flushed before each run (cold)
-  ConstantPool& pool;
-  std::vector<std::size_t> constants;    // sizes of the pooled ones
-  std::vector<std::size_t> constant_at;  // and their argument numbers
-  std::vector<const std::byte*> places;
+  Pools& pools;
   Clock::time_point start{};
   bool skipped = false, stop = false;
 
   void run() {
-    places.resize(constants.size());
     call.team().run([](void* self, std::uint32_t worker) { static_cast<TimedLoop*>(self)->work(worker); }, this);
   }
 
@@ -116,8 +135,10 @@ struct TimedLoop {
     if (cache == CacheMode::network) {
       for (const MemoryRange& s : activations) rewrite(share_of(s, worker, workers));
       if (worker != 0 || stop) return;
-      pool.next(constants, places.data());
-      for (std::size_t i = 0; i < places.size(); ++i) call.buffers[constant_at[i]] = const_cast<std::byte*>(places[i]);
+      for (PooledConstants& constants : pools) {
+        constants.pool.next(constants.sizes, constants.places.data());
+        constants.place(call);
+      }
     } else if (cache == CacheMode::cold) {
       for (const MemoryRange& s : everything) flush(share_of(s, worker, workers));
     }
@@ -159,7 +180,8 @@ class CpuBench final : public KernelBench {
       for (const GuardedBuffer& buffer : *list)
         if (const std::size_t n = buffer.describe(address, text, capacity)) return n;
     static constexpr char kPool[] = "in or near the constants";
-    if (!pool_.contains(address) || capacity < sizeof kPool) return 0;
+    const auto holds = [&](const PooledConstants& constants) { return constants.pool.contains(address); };
+    if (std::ranges::none_of(pools_, holds) || capacity < sizeof kPool) return 0;
     std::memcpy(text, kPool, sizeof kPool - 1);
     return sizeof kPool - 1;
   }
@@ -285,25 +307,37 @@ class CpuBench final : public KernelBench {
   }
 
   Failure reserve_pool(const KernelJob& job, const TimingPolicy& policy) {
-    pool_sizes_.clear();
-    pool_arguments_.clear();
-    std::size_t need = 0;
-    for (std::size_t i = 0; i < job.arguments.size(); ++i) {
-      if (!pooled(job.arguments[i])) continue;
-      pool_arguments_.push_back(i);
-      pool_sizes_.push_back(static_cast<std::size_t>(job.arguments[i].bytes));
-      need += round_up(pool_sizes_.back(), kLine);
+    for (std::size_t p = 0; p < pools_.size(); ++p) {
+      PooledConstants& constants = pools_[p];
+      constants.sizes.clear();
+      constants.arguments.clear();
+      std::size_t need = 0;
+      for (std::size_t i = 0; i < job.arguments.size(); ++i) {
+        if (type_of_pool(job.arguments[i]) != kPooledTypes[p]) continue;
+        constants.arguments.push_back(i);
+        constants.sizes.push_back(static_cast<std::size_t>(job.arguments[i].bytes));
+        need += round_up(constants.sizes.back(), kLine);
+      }
+      constants.places.resize(constants.sizes.size());
+      if (constants.sizes.empty()) continue;
+      if (policy.cache == CacheMode::network) need = bytes_of_pool(need, static_cast<std::size_t>(policy.network_bytes));
+      if (!constants.pool.reserve(need, kPooledTypes[p]))
+        return no_memory("the pool of constants", static_cast<std::int64_t>(need));
     }
-    if (pool_sizes_.empty()) return {};
-    if (policy.cache == CacheMode::network) need = std::max(need, static_cast<std::size_t>(policy.network_bytes));
-    if (!pool_.reserve(need)) return no_memory("the pool of constants", static_cast<std::int64_t>(need));
     return {};
   }
 
+  /// Puts constants of pools at their ends, or at their starts.
+  void place_pooled(KernelCall& call, bool at_end) {
+    for (PooledConstants& constants : pools_) {
+      if (constants.sizes.empty()) continue;
+      constants.places = at_end ? constants.pool.at_end(constants.sizes) : constants.pool.at_start(constants.sizes);
+      constants.place(call);
+    }
+  }
+
   Failure place_guarded(const KernelJob& job, KernelCall& call) {
-    const auto places = pool_.at_end(pool_sizes_);
-    for (std::size_t k = 0; k < places.size(); ++k)
-      call.buffers[pool_arguments_[k]] = const_cast<std::byte*>(places[k]);
+    place_pooled(call, true);
     for (std::size_t i = 0; i < job.arguments.size(); ++i) {
       if (pooled(job.arguments[i])) continue;
       if (job.arguments[i].role == ArgumentRole::output) guarded_[i].poison();
@@ -379,9 +413,7 @@ class CpuBench final : public KernelBench {
       }
       arena_specs_ = job.arguments;
     }
-    const auto places = pool_.at_start(pool_sizes_);
-    for (std::size_t k = 0; k < places.size(); ++k)
-      call.buffers[pool_arguments_[k]] = const_cast<std::byte*>(places[k]);
+    place_pooled(call, false);
     for (std::size_t i = 0; i < timed_.size(); ++i)
       if (timed_[i]) call.buffers[i] = timed_[i];
     if (!timed_workspaces_.reserve(job.kernel, team_.workers()))
@@ -391,7 +423,7 @@ class CpuBench final : public KernelBench {
   }
 
   void run_timed(const KernelJob& job, const TimingPolicy& policy, KernelCall& call, RunPlan& plan) {
-    TimedLoop loop{call, plan, policy.cache, {}, {}, pool_, pool_sizes_, pool_arguments_};
+    TimedLoop loop{call, plan, policy.cache, {}, {}, pools_};
     for (std::size_t i = 0; i < job.arguments.size(); ++i) {
       const MemoryRange slice{static_cast<std::byte*>(call.buffers[i]),
                               static_cast<std::size_t>(job.arguments[i].bytes)};
@@ -403,9 +435,8 @@ class CpuBench final : public KernelBench {
 
  private:
   Team team_;
-  ConstantPool pool_;
-  std::vector<std::size_t> pool_sizes_, pool_arguments_;  ///< of the request at hand
-  std::vector<ArgumentSpec> specs_;                       ///< what `guarded_` holds
+  Pools pools_;                      ///< by kPooledTypes
+  std::vector<ArgumentSpec> specs_;  ///< what `guarded_` holds
   std::vector<GuardedBuffer> guarded_, workspaces_, contents_;
   std::vector<ArgumentSpec> arena_specs_;  ///< what `arena_` holds
   std::vector<std::byte*> timed_;

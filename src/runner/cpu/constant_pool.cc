@@ -24,7 +24,11 @@ std::size_t total(const std::vector<std::size_t>& sizes) {
 
 }  // namespace
 
-bool ConstantPool::reserve(std::size_t bytes) {
+std::size_t bytes_of_pool(std::size_t own, std::size_t network) {
+  return own == 0 ? network : std::max(own, round_up(network, own));
+}
+
+bool ConstantPool::reserve(std::size_t bytes, DType dtype) {
   if (bytes <= bytes_) return true;
   release();
   const std::size_t size = round_up(bytes, bytes >= kHugePage / 2 ? kHugePage : page_bytes());
@@ -39,7 +43,7 @@ bool ConstantPool::reserve(std::size_t bytes) {
   if (mprotect(data_, size, PROT_READ | PROT_WRITE) != 0) return release(), false;
   bytes_ = size;
   const std::size_t block = std::min(kBlock, size);
-  fill_argument({ArgumentRole::constant, DType::f32, static_cast<std::int64_t>(block), 1}, data_);
+  fill_argument({ArgumentRole::constant, dtype, static_cast<std::int64_t>(block), 1}, data_);
   for (std::size_t at = block; at < size; at += block) std::memcpy(data_ + at, data_, std::min(block, size - at));
   mprotect(data_, size, PROT_READ);
   return true;

@@ -4,9 +4,15 @@
 #include <cstdint>
 #include <vector>
 
+#include "tensor/dtype.h"
+
 namespace whet {
 
-/// Random floats in one long read-only stretch of huge pages, which stand for the weights of a whole network: each
+/// How long a pool is for a kernel with `own` bytes of constants, of a network that touches `network` bytes: a place is read again when as
+/// many bytes have been read since its last time. (A pool of 1.9 times `own` has one place, which stays in the cache.)
+std::size_t bytes_of_pool(std::size_t own, std::size_t network);
+
+/// Random numbers in one long read-only stretch of huge pages, which stand for the weights of a whole network: each
 /// timed run takes its constants from the next place, so that they lie where the rest of the network would have left
 /// them.
 class ConstantPool {
@@ -15,8 +21,9 @@ class ConstantPool {
   ConstantPool(const ConstantPool&) = delete;
   ~ConstantPool() { release(); }
 
-  /// Makes it `bytes` long at least; keeps what is there when it suffices. False when there is no memory.
-  bool reserve(std::size_t bytes);
+  /// Makes it `bytes` long at least; keeps what is there when it suffices. False when there is no memory. The numbers are as those of a
+  /// constant of `dtype`, which is the same in all calls.
+  bool reserve(std::size_t bytes, DType dtype = DType::f32);
   std::size_t bytes() const { return bytes_; }
   bool contains(std::uintptr_t address) const;
 

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdlib>
+
 namespace whet {
 namespace {
 
@@ -24,6 +27,24 @@ TEST(ConstantPool, EndsAtAPageThatMayNotBeRead) {
   const auto place = reinterpret_cast<const volatile std::byte*>(pool.at_end({128})[0]);
   EXPECT_NE(static_cast<int>(place[127]), 0);
   EXPECT_DEATH((void)static_cast<int>(place[128]), "");
+}
+TEST(ConstantPool, IsLongEnoughThatAPlaceIsReadAgainBehindAsMuchAsTheNetworkTouches) {
+  for (const std::size_t own : {64u, 4096u, 5120000u})
+    for (const std::size_t network : {0u, 100000u, 9000000u, 24000000u}) {
+      const std::size_t places = bytes_of_pool(own, network) / own;
+      EXPECT_GE(places * own, network);
+      EXPECT_GE(places, 1u);
+      EXPECT_LT((places - 1) * own, std::max<std::size_t>(network, 1)) << "and no longer";
+    }
+}
+TEST(ConstantPool, HoldsNumbersOfItsType) {
+  ConstantPool pool;
+  ASSERT_TRUE(pool.reserve(4096, DType::i8));
+  const std::byte* start = pool.at_start({4096})[0];
+  for (int i = 0; i < 4096; ++i) {
+    const int number = static_cast<std::int8_t>(start[i]);
+    ASSERT_TRUE(number != 0 && std::abs(number) <= 8) << i;
+  }
 }
 TEST(ConstantPool, GrowsWhenMoreIsAskedFor) {
   ConstantPool pool;

@@ -289,10 +289,10 @@ class CudaBench final : public KernelBench {
     std::size_t needed = 0;
     for (const ArgumentSpec& a : request.job.arguments)
       if (pooled_on_gpu(a)) needed += round_up(static_cast<std::size_t>(a.bytes), kConstantAlignment);
-    const std::size_t wanted = pool_bytes(request.policy);
+    const std::size_t network = pool_bytes(request.policy);
     places.assign(static_cast<std::size_t>(copies), first);
-    if (needed == 0 || wanted <= needed || emulated()) return {};
-    if (GpuFailure f = fill_pool(wanted); f.failed()) return f;
+    if (needed == 0 || network <= needed || emulated()) return {};
+    if (GpuFailure f = fill_pool(bytes_of_pool(needed, network)); f.failed()) return f;
     std::size_t cursor = 0;
     for (Addresses& place : places) {
       if (cursor + needed > pool_.bytes()) cursor = 0;
