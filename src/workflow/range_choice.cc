@@ -1,21 +1,23 @@
 #include "workflow/range_choice.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <numeric>
 #include <optional>
 #include <set>
 #include <utility>
 
-#include "base/arithmetic.h"
 #include "base/parallel.h"
+#include "workflow/cut_sizes.h"
+#include "workflow/untuned_pieces.h"
 
 namespace whet {
 namespace {
 
 /// Schedules of this number of sizes at most are weighed, each at each.
 constexpr std::size_t kMostPoints = 8;
+/// Sizes that are looked for in records at most, besides those at which a model is tuned: the key of each task is computed at each.
+constexpr std::size_t kMostAsked = 1024;
 
 /// A task, and the variant that it is of.
 struct PlacedTask {
@@ -31,15 +33,22 @@ SizeValues own_sizes(const SizedTask& task, const SizeValues& at) {
   return own;
 }
 
-bool has_point(const Variant& variant, const SizeValues& at) {
-  return std::ranges::any_of(variant.boxes, [&](const SizeBox& box) { return contains(box, at); });
+/// At most `count` of them, as evenly as that goes.
+std::vector<SizeValues> thinned(const std::vector<SizeValues>& all, std::size_t count) {
+  if (all.size() <= count) return all;
+  std::vector<SizeValues> some;
+  for (std::size_t i = 0; i < count; ++i) some.push_back(all[i * (all.size() - 1) / (count - 1)]);
+  return some;
 }
 
-/// The sizes that were read, and those at which a model is tuned by these options and by none, as far as these are sizes to tune at.
+/// The sizes that were read, of many as evenly as that goes, and those at which a model is tuned by these options and by none, as far as
+/// these are sizes to tune at.
 std::vector<SizeValues> sizes_to_ask(const Family& family, const std::vector<WantedSize>& sizes,
                                      const TuningSizeOptions& options) {
-  std::set<SizeValues> all;
-  for (SizeValues& at : sizes_to_read(family.sizes)) all.insert(std::move(at));
+  std::vector<SizeValues> read = sizes_to_read(family.sizes);
+  std::ranges::sort(read);
+  read = thinned(read, kMostAsked);
+  std::set<SizeValues> all(read.begin(), read.end());
   for (const TuningSizeOptions& asked : {TuningSizeOptions(), options})
     if (Result<std::vector<TuningSize>> tuned = tuning_sizes(sizes, asked); tuned.ok())
       for (TuningSize& size : *tuned) all.insert(std::move(size.at));
@@ -73,14 +82,6 @@ std::vector<SizeValues> known_sizes(const std::vector<SizeValues>& asked, const 
   return all;
 }
 
-/// At most kMostPoints of them, as evenly as that goes.
-std::vector<SizeValues> thinned(const std::vector<SizeValues>& all) {
-  if (all.size() <= kMostPoints) return all;
-  std::vector<SizeValues> some;
-  for (std::size_t i = 0; i < kMostPoints; ++i) some.push_back(all[i * (all.size() - 1) / (kMostPoints - 1)]);
-  return some;
-}
-
 /// Where the network's sizes are, in those of a task.
 std::vector<SizedPoint> points_of(const PlacedTask& placed, const std::vector<TuningSize>& at) {
   std::map<SizeValues, double> uses;
@@ -104,7 +105,7 @@ class Cutting {
   }
 
   std::vector<VariantPiece> pieces() const {
-    const std::optional<std::size_t> ranged = ranged_size();
+    const std::optional<std::size_t> ranged = only_range(variant_, sizes_.size());
     std::vector<std::size_t> begins = {0};
     if (ranged && at_.size() > 1) begins = cut_points(expected(), at_.size(), kMostPieces, kWorth);
     std::vector<VariantPiece> pieces;
@@ -112,9 +113,10 @@ class Cutting {
       const std::size_t end = k + 1 < begins.size() ? begins[k + 1] : at_.size();
       VariantPiece& piece = pieces.emplace_back(VariantPiece{variant_.boxes, schedules(begins[k], end)});
       if (!ranged) continue;
-      const std::int64_t low = k > 0 ? bound(*ranged, begins[k]) + 1 : 0;
-      const std::int64_t high = end < at_.size() ? bound(*ranged, end) : kLargestSize;
-      piece.boxes = clipped(*ranged, low, high);
+      const auto value = [&](std::size_t point) { return at_[point]->at[*ranged]; };
+      const std::int64_t low = k > 0 ? last_before(value(begins[k] - 1), value(begins[k])) + 1 : 0;
+      const std::int64_t high = end < at_.size() ? last_before(value(end - 1), value(end)) : kLargestSize;
+      piece.boxes = clipped(variant_, *ranged, sizes_[*ranged], low, high);
     }
     return pieces;
   }
@@ -122,19 +124,6 @@ class Cutting {
  private:
   static constexpr std::size_t kMostPieces = 3;
   static constexpr double kWorth = 0.03;
-
-  /// The only size of the variant that has several values, where its points differ in no other.
-  std::optional<std::size_t> ranged_size() const {
-    std::optional<std::size_t> ranged;
-    for (std::size_t k = 0; k < sizes_.size(); ++k) {
-      const bool changes = std::ranges::any_of(variant_.boxes, [&](const SizeBox& box) {
-        return box.low[k] != box.high[k] || box.low[k] != variant_.boxes.front().low[k];
-      });
-      if (changes && ranged) return std::nullopt;
-      if (changes) ranged = k;
-    }
-    return ranged;
-  }
 
   bool packs_as_the_best(std::size_t t, std::size_t k) const {
     return tasks_[t].schedules[k].packing == tasks_[t].schedules.front().packing;
@@ -184,24 +173,6 @@ class Cutting {
     return all;
   }
 
-  /// The largest value before the piece that begins with this point: in the middle between two points, by the logarithm.
-  std::int64_t bound(std::size_t k, std::size_t point) const {
-    const auto low = static_cast<double>(at_[point - 1]->at[k]), high = static_cast<double>(at_[point]->at[k]);
-    return static_cast<std::int64_t>(std::sqrt(low * high));
-  }
-
-  /// The values low .. high of a size in the variant's boxes.
-  std::vector<SizeBox> clipped(std::size_t k, std::int64_t low, std::int64_t high) const {
-    std::vector<SizeBox> boxes;
-    const SizeRange& size = sizes_[k];
-    for (SizeBox box : variant_.boxes) {
-      if (low > box.low[k]) box.low[k] = size.min + round_up(low - size.min, size.step);
-      if (high < box.high[k]) box.high[k] = size.min + (high - size.min) / size.step * size.step;
-      if (box.low[k] <= box.high[k]) boxes.push_back(std::move(box));
-    }
-    return boxes;
-  }
-
   const Variant& variant_;
   const std::vector<TaskAcrossSizes>& tasks_;
   const std::vector<SizeRange>& sizes_;
@@ -227,7 +198,7 @@ Result<RangeChoice> choose_for_ranges(const Family& family, const std::vector<Wa
     }
     const std::vector<SizeValues> asked = sizes_to_ask(family, sizes, options);
     const std::vector<SizeValues> known = known_sizes(asked, tasks, records, target);
-    if (!known.empty()) choice.at = shared_out(requests, thinned(known));
+    if (!known.empty()) choice.at = shared_out(requests, thinned(known, kMostPoints));
   } else if (records.size() > 0) {
     WHET_TRY(choice.at, tuning_sizes(sizes, options));
   }
@@ -236,8 +207,17 @@ Result<RangeChoice> choose_for_ranges(const Family& family, const std::vector<Wa
     placed.out->points = points_of(placed, choice.at);
     placed.out->schedules = across_sizes(placed.task->task.dag, placed.out->points, records, target, schedules);
   });
-  for (std::size_t v = 0; v < family.variants.size(); ++v)
-    choice.pieces.push_back(Cutting(family.variants[v], choice.tasks[v], family.sizes, choice.at).pieces());
+  std::vector<TuningSize> untuned;  // where nothing was measured; none: they are no sizes to tune at
+  if (Result<std::vector<TuningSize>> usual = tuning_sizes(sizes, options); usual.ok())
+    untuned = std::move(usual).value();
+  for (std::size_t v = 0; v < family.variants.size(); ++v) {
+    const Variant& variant = family.variants[v];
+    const bool measured =
+        std::ranges::any_of(choice.at, [&](const TuningSize& size) { return has_point(variant, size.at); });
+    choice.pieces.push_back(
+        measured ? Cutting(variant, choice.tasks[v], family.sizes, choice.at).pieces()
+                 : untuned_pieces(variant, family.sizes, untuned, !options.lengths.empty(), target, schedules));
+  }
   return choice;
 }
 

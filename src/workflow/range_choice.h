@@ -26,10 +26,12 @@ struct RangeChoice {
   std::vector<std::vector<TaskAcrossSizes>> tasks;  ///< of each variant
   /// Of each variant: where one size is a range, at most three pieces of it, each with kernels of its own where that saves 3% of the
   /// expected seconds. They read the same weights: the kernels of a task pack its constants as the best one for all points does.
+  /// Of a variant whose sizes have no records, pieces by the estimate (untuned_pieces.h).
   FamilyPieces pieces;
 };
 
 /// Chooses by expected seconds over the sizes that are listed, or, where none are, over those of which there are records, eight at most.
+/// Of more sizes than 1,024 some are looked for, evenly chosen, and those at which a model is tuned.
 /// Requests are those of --lengths, or uniform in the logarithm of each size.
 /// Errors: of tuning_sizes.
 Result<RangeChoice> choose_for_ranges(const Family&, const std::vector<WantedSize>&, const TuningSizeOptions&,
