@@ -223,13 +223,10 @@ std::vector<const RangedRecord*> Records::ranged_of(std::string_view range, cons
   const auto first = std::ranges::min_element(found, {}, figure);
   if (first == found.end()) return found;
   std::erase_if(found, [&, best = figure(*first)](const RangedRecord* r) { return figure(r) != best; });
-  const ProcessorPlacement at_hand = found.back()->record.outcome.placement;
-  std::set<std::string_view> wrong;
+  ProcessorPlacement at_hand;
   for (const RangedRecord* each : found)
-    if (each->record.outcome.code == OutcomeCode::wrong_answer) wrong.insert(each->record.steps);
-  std::erase_if(found, [&](const RangedRecord* r) {
-    return wrong.contains(r->record.steps) || differ(r->record.outcome.placement, at_hand);
-  });
+    if (each->record.outcome.placement.is_known()) at_hand = each->record.outcome.placement;
+  std::erase_if(found, [&](const RangedRecord* r) { return differ(r->record.outcome.placement, at_hand); });
   std::set<std::tuple<std::string_view, std::vector<std::int64_t>, std::vector<std::int64_t>>> later;
   std::vector<const RangedRecord*> last;
   for (const RangedRecord* each : found | std::views::reverse)

@@ -64,7 +64,7 @@ class Records {
   const std::deque<NetworkAtSizes>& networks() const { return networks_; }
   /// The figures of a task for all its sizes (range_id) on exactly this target that compare with each other: of the newest code
   /// generator, of one cache mode (network before warm before cold) and of the placement of the last line, each schedule at each size
-  /// with its last line, which may be a failure. None of a schedule that gave wrong answers at any size.
+  /// with its last line. Failures are among them.
   std::vector<const RangedRecord*> ranged_of(std::string_view range, const Target& target) const;
   /// The last times of a network (its hash) with these ranges for exactly this target; null where there are none.
   const NetworkAtSizes* network_at_sizes(std::string_view graph, std::string_view ranges,
