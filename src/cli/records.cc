@@ -36,6 +36,7 @@ struct RecordsCommand {
 Json stats_json(const RecordStats& stats) {
   Json out = Json::object();
   out.set("trials", stats.trials)
+      .set("ranged", stats.ranged)
       .set("compared", stats.compared)
       .set("tasks", stats.tasks)
       .set("truncated", stats.truncated);
@@ -78,16 +79,20 @@ std::string left_out(std::int64_t lines) { return lines == 0 ? "" : "; " + count
 
 /// The records as lines, to `-o` or to standard output.
 Result<int> write(const RecordsCommand& command, RecordFiles& files, const std::vector<Record>& records,
-                  const std::vector<Plan>& plans) {
+                  const std::vector<Plan>& plans, const std::vector<std::string>& ranged) {
   if (!files.output) {
     for (const Record& record : records) fmt::print("{}\n", to_line(record));
     for (const Plan& plan : plans) fmt::print("{}\n", to_line(plan));
+    for (const std::string& line : ranged) fmt::print("{}\n", line);
     for (const std::string& line : files.kept) fmt::print("{}\n", line);
     return kDone;
   }
-  WHET_TRY(const std::int64_t lost, files.output->replace(records, plans, files.kept));
-  fmt::print("{}: {}{}{}{}\n", command.output, counted(std::ssize(records), "record"),
+  std::vector<std::string> others = ranged;
+  others.insert(others.end(), files.kept.begin(), files.kept.end());
+  WHET_TRY(const std::int64_t lost, files.output->replace(records, plans, others));
+  fmt::print("{}: {}{}{}{}{}\n", command.output, counted(std::ssize(records), "record"),
              plans.empty() ? "" : ", " + counted(std::ssize(plans), "plan"),
+             ranged.empty() ? "" : ", " + counted(std::ssize(ranged), "line") + " of ranges of sizes",
              files.base_lines == 0 ? "" : ", " + counted(files.base_lines, "line") + " of record bases",
              left_out(lost));
   return kDone;
@@ -120,6 +125,8 @@ void print_plans(const Records& records, bool json) {
 }
 
 void print_best(const RecordsCommand& command, const Records& records) {
+  if (command.json)
+    for (const std::string& line : distill_ranged(records)) fmt::print("{}\n", line);
   for (const Record& record : distill(records)) {
     if (command.json) {
       fmt::print("{}\n", to_line(record));
@@ -152,8 +159,8 @@ Status read_one(const std::string& path, RecordFiles& files) {
   RecordsRead& file = *files.all.back();
   file.records.count(EmulatedRecords::too);
   for (const std::string& note : file.notes) fmt::print(stderr, "{}\n", note);
-  if (file.records.size() == 0 && distill_plans(file.records).empty() && file.newer_lines.empty() &&
-      file.base_lines.empty())
+  if (file.records.size() == 0 && distill_plans(file.records).empty() && file.records.ranged().empty() &&
+      file.records.networks().empty() && file.newer_lines.empty() && file.base_lines.empty())
     fmt::print(stderr, "{}: holds no records\n", path);
   for (const std::string& line : file.newer_lines)
     if (std::ranges::find(files.kept, line) == files.kept.end()) files.kept.push_back(line);
@@ -200,12 +207,13 @@ Result<int> run(RecordsCommand& command, const std::function<bool(const std::str
   WHET_RETURN_IF_ERROR(read_all(command, files));
   std::vector<const Records*> all;
   for (const RecordsRead* one : files.all) all.push_back(&one->records);
-  if (command.action == "merge") return write(command, files, merge(all), merge_plans(all));
+  if (command.action == "merge") return write(command, files, merge(all), merge_plans(all), merge_ranged(all));
   if (all.size() > 1)
     return wrong_use(
         {"records " + command.action + ": one file is expected; `whet records merge` makes one of several"});
   const Records& records = *all.front();
-  if (command.action == "distill") return write(command, files, distill(records), distill_plans(records));
+  if (command.action == "distill")
+    return write(command, files, distill(records), distill_plans(records), distill_ranged(records));
   const bool has_base = !files.all.front()->base_lines.empty(), has_records = records.size() > 0 || !has_base;
   if (command.action == "stats") {
     const RecordStats totals = stats(records);
@@ -217,6 +225,7 @@ Result<int> run(RecordsCommand& command, const std::function<bool(const std::str
   else if (has_records)
     fmt::print("{}", show_text(records));
   print_plans(records, command.json);
+  if (!command.json) fmt::print("{}{}", command.action == "best" ? ranged_text(records) : "", networks_text(records));
   if (has_base) WHET_RETURN_IF_ERROR(print_base(command));
   return kDone;
 }

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <map>
+#include <set>
+
 #include "base/counted.h"
 #include "base/shown.h"
 #include "cli/table.h"
@@ -15,13 +18,64 @@ std::string show_text(const Records& records) {
     table.add({first->task.empty() ? first->key : first->task, first->target, best ? best->candidate.sketch : "-",
                best ? exact_milliseconds(best->outcome.best_seconds()) : "-", std::to_string(trials),
                std::to_string(failed), best ? best->at : "-"});
+  return table.to_plain_text() + ranged_text(records);
+}
+
+namespace {
+
+/// "2x128"
+std::string values_text(const std::vector<std::int64_t>& values) { return fmt::format("{}", fmt::join(values, "x")); }
+
+/// The fastest figures of each task for ranges, with their target, in order of first appearance.
+std::vector<const RangedRecord*> fastest_ranged(const Records& records) {
+  std::vector<const RangedRecord*> all;
+  std::set<std::pair<std::string, std::string>> seen;
+  for (const RangedRecord& record : records.ranged()) {
+    const auto target = parse_target(record.record.target);
+    if (!target.ok() || !seen.insert({record.range, record.record.target.text()}).second) continue;
+    std::map<std::vector<std::int64_t>, const RangedRecord*> fastest;
+    for (const RangedRecord* each : records.ranged_of(record.range, *target)) {
+      if (!each->record.outcome.ok()) continue;
+      const RangedRecord*& best = fastest[each->at];
+      if (best == nullptr || each->record.outcome.best_seconds() < best->record.outcome.best_seconds()) best = each;
+    }
+    for (const auto& [at, each] : fastest) all.push_back(each);
+  }
+  return all;
+}
+
+}  // namespace
+
+std::string ranged_text(const Records& records) {
+  const std::vector<const RangedRecord*> fastest = fastest_ranged(records);
+  if (fastest.empty()) return "";
+  Table table({{"Task of ranges", false}, {"Sizes", false}, {"At"}, {"Fastest (ms)"}, {"Schedule of"}, {"Target", false}});
+  for (const RangedRecord* each : fastest)
+    table.add({shown(each->record.task), shown(each->sizes), values_text(each->at),
+               exact_milliseconds(each->record.outcome.best_seconds()), values_text(each->from),
+               shown(each->record.target)});
   return table.to_plain_text();
+}
+
+std::string networks_text(const Records& records) {
+  std::string text;
+  for (const NetworkAtSizes& each : records.networks()) {
+    if (records.network_at_sizes(each.graph, each.ranges, each.target) != &each) continue;
+    text += fmt::format("{} at {} [{}]\n", shown(each.name), shown(each.ranges), shown(each.target));
+    for (const TimedAtSizes& point : each.points)
+      text += fmt::format("{:10.4f} ms  at {}{}{}{}\n", point.ranged * 1e3, values_text(point.at),
+                          point.untuned > 0 ? fmt::format("; untuned {:.4f}", point.untuned * 1e3) : "",
+                          point.exact > 0 ? fmt::format("; a library for it alone {:.4f}", point.exact * 1e3) : "",
+                          point.hot ? "; it has kernels of its own" : "");
+  }
+  return text;
 }
 
 std::string stats_text(const RecordStats& s) {
   std::string out =
       fmt::format("{} of {}: build {:.1f} s, run {:.1f} s, {} ended early as clearly slower\n",
                   counted(s.trials, "trial"), counted(s.tasks, "task"), s.build_seconds, s.run_seconds, s.truncated);
+  if (s.ranged > 0) out += fmt::format("times of kernels for ranges of sizes: {}\n", s.ranged);
   if (s.compared > 0) out += fmt::format("measured again: {}\n", s.compared);
   for (std::size_t code = 0; code < s.outcomes.size(); ++code)
     if (s.outcomes[code] > 0)

@@ -8,6 +8,10 @@ namespace whet {
 
 /// A table with a row for each task and target: trials, failures, best time, when.
 std::string show_text(const Records&);
+/// A table with the fastest kernels for ranges of each task at each size; "" where there are none.
+std::string ranged_text(const Records&);
+/// What networks take at sizes of their ranges, the last figures of each; "" where there are none.
+std::string networks_text(const Records&);
 /// Where the time of the trials went, their outcomes, the quality of the model's ranking and the failures.
 std::string stats_text(const RecordStats&);
 

@@ -6,7 +6,7 @@
 namespace whet {
 
 template <>
-constexpr auto kLast<BuiltArgument::Kind> = BuiltArgument::Kind::output;
+constexpr auto kLast<BuiltArgument::Kind> = BuiltArgument::Kind::sizes;
 template <>
 constexpr auto kRow<BuiltArgument> = row<&BuiltArgument::kind, &BuiltArgument::index>;
 

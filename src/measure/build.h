@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "artifact/kernel.h"
+#include "compute/dag.h"
 #include "device/local/zygote.h"
 #include "runner/messages.h"
 #include "tensor/shape.h"
@@ -28,10 +29,11 @@ struct BuildRequest {
 
 /// An argument of the kernel, with what it stands for in the task.
 struct BuiltArgument {
-  enum class Kind : std::uint8_t { input = 0, packed = 1, output = 2 };
+  enum class Kind : std::uint8_t { input = 0, packed = 1, output = 2, sizes = 3 };
   Kind kind = Kind::input;
   std::uint32_t index = 0;  ///< of the placeholder, of the packing's output, of the task's output
-  ArgumentSpec spec;        ///< without a seed; an output that is a part has the bytes of its whole
+  /// Without a seed; an output that is a part has the bytes of its whole; of a kernel for ranges it is that at the sizes of the DAG.
+  ArgumentSpec spec;
 };
 
 struct BuildResult {
@@ -50,8 +52,12 @@ struct BuildResult {
 /// What a builder does with a request.
 using BuildFunction = std::function<BuildResult(const BuildRequest&)>;
 
-/// Parse, replay, lower, compile. A refusal is an outcome: instantiation, compile_host or rejected.
+/// Parse, replay, lower, compile. A refusal is an outcome: instantiation, compile_host or rejected. A DAG with sizes becomes one kernel
+/// for all of them, or is refused.
 BuildResult build_candidate(const BuildRequest&);
+
+/// A kernel for ranges as it is called at sizes of its DAG, whose DAG there is `at` (dag_at).
+BuildResult at_sizes(const BuildResult&, const ComputeDag& at, const SizeValues&);
 
 extern template struct Codec<BuildRequest>;
 extern template struct Codec<BuildResult>;

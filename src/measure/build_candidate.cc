@@ -45,6 +45,9 @@ std::vector<BuiltArgument> built_arguments(const ComputeDag& dag, const std::vec
     built.index = static_cast<std::uint32_t>(a.index);
     if (a.kind == KernelArgument::Kind::input) {
       built.spec = spec_of(dag.op(inputs[built.index]), 0);
+    } else if (a.kind == KernelArgument::Kind::sizes) {
+      built.kind = BuiltArgument::Kind::sizes;
+      built.spec = sizes_spec(dag.at);
     } else {
       built.kind = a.kind == KernelArgument::Kind::packed ? BuiltArgument::Kind::packed : BuiltArgument::Kind::output;
       built.spec.role = a.kind == KernelArgument::Kind::packed ? ArgumentRole::constant : ArgumentRole::output;
@@ -90,7 +93,8 @@ BuildResult build_request(const BuildRequest& request) {
   if (!target.ok()) return refused(OutcomeCode::instantiation, target.error().message);
   auto steps = parse_steps(request.steps);
   if (!steps.ok()) return refused(OutcomeCode::instantiation, steps.error().message);
-  if (is_sized(**dag)) return refused(OutcomeCode::instantiation, "the task has sizes; a candidate is of one size");
+  if (is_sized(**dag) && (!request.within.empty() || (*dag)->sizes.size() > kMostSizesOfAKernel))
+    return refused(OutcomeCode::instantiation, "a task with sizes is a whole tensor and has three of them at most");
   if (!request.within.empty() && !is_part(**dag, request.within))
     return refused(OutcomeCode::instantiation, "the task's output is no part of " + to_string(request.within));
   BuildOptions options{.within = request.within};
@@ -98,6 +102,8 @@ BuildResult build_request(const BuildRequest& request) {
     options.emulated_seconds = [](const LoopTree& tree, const Target& t) { return estimate_launches(tree, t); };
   BuildProgress reached;
   auto built = build(**dag, *steps, *target, options, &reached);
+  if (built.ok() && built->lowered.program.sizes != (*dag)->sizes)
+    return refused(OutcomeCode::instantiation, "the schedule is not for all sizes");
   BuildResult result;
   if (reached.part > BuildPart::replay) result.tree_hash = digits_of(reached.tree_hash);
   if (!built.ok()) return refused(code_of(reached.part, built.error()), built.error().message, result);
@@ -117,6 +123,19 @@ BuildResult build_request(const BuildRequest& request) {
 }
 
 }  // namespace
+
+BuildResult at_sizes(const BuildResult& built, const ComputeDag& at, const SizeValues& values) {
+  BuildResult result = built;
+  const std::vector<OpId> inputs = placeholders(at);
+  for (BuiltArgument& argument : result.arguments) {
+    if (argument.kind == BuiltArgument::Kind::sizes) argument.spec = sizes_spec(values);
+    if (argument.kind == BuiltArgument::Kind::input) argument.spec = spec_of(at.op(inputs.at(argument.index)), 0);
+    if (argument.kind != BuiltArgument::Kind::output) continue;
+    const Op& op = at.op(at.outputs.at(argument.index));
+    argument.spec.bytes = num_elements(op.shape) * size_of(op.dtype);
+  }
+  return result;
+}
 
 BuildResult build_candidate(const BuildRequest& request) {
   const auto start = std::chrono::steady_clock::now();

@@ -8,6 +8,7 @@
 #include "base/parallel.h"
 #include "measure/jobs.h"
 #include "measure/kernel_job.h"
+#include "schedule/steps.h"
 
 namespace whet {
 namespace {
@@ -99,6 +100,74 @@ std::vector<Measured> DeviceMeasurer::glance(const MeasureTask& task, const std:
   std::vector<Outcome> outcomes = compare(task, built, {kGlanceBursts, kGlanceSeconds, true});
   std::vector<Measured> out;
   for (std::size_t i = 0; i < steps.size(); ++i) out.push_back({std::move(outcomes[i]), built[i]->tree_hash});
+  return out;
+}
+
+namespace {
+
+/// The task at one of its sizes.
+MeasureTask task_at(const MeasureTask& ranged, const SizeValues& values) {
+  ComputeDag dag = dag_at(ranged.dag, values);
+  std::string key = workload_key(dag);
+  return {std::move(key), ranged.name, std::move(dag), ranged.target};
+}
+
+/// "n=5, b=2"
+std::string text_of(const std::vector<SizeRange>& sizes, const SizeValues& values) {
+  std::string text;
+  for (std::size_t k = 0; k < sizes.size(); ++k)
+    text += (k > 0 ? ", " : "") + sizes[k].name + "=" + std::to_string(values[k]);
+  return text;
+}
+
+/// Constants that change with the sizes are parts of the largest, which only a whole model has.
+bool has_sized_constant(const ComputeDag& dag) {
+  return std::ranges::any_of(dag.ops, [](const Op& op) {
+    return op.is_placeholder() && std::get<Placeholder>(op.def).constant &&
+           std::ranges::any_of(op.sizes, [](const Expr& size) { return size.defined(); });
+  });
+}
+
+}  // namespace
+
+/// The first that is not right, or ok.
+Outcome DeviceMeasurer::check_at(const RangedTask& ranged, const BuildResult& built, const std::string& steps) {
+  const Precision precision = numerics_of(steps).precision;
+  for (const SizeValues& values : ranged.checked) {
+    if (options_.is_interrupted()) return {OutcomeCode::device_lost, "interrupted before it was checked"};
+    const MeasureTask task = task_at(ranged.task, values);
+    Outcome outcome = checks_.check(task, at_sizes(built, task.dag, values), precision);
+    if (outcome.ok()) continue;
+    if (outcome.code == OutcomeCode::wrong_answer)
+      outcome.message = "at " + text_of(ranged.task.dag.sizes, values) + ": " + outcome.message;
+    return outcome;
+  }
+  return {OutcomeCode::ok, ""};
+}
+
+std::vector<std::vector<Outcome>> DeviceMeasurer::ladder(const RangedTask& ranged,
+                                                         const std::vector<std::string>& steps) {
+  std::vector<std::vector<Outcome>> out(steps.size());
+  const BuildResults built = builds_.of(ranged.task, steps);
+  std::vector<BuildResult> kernels;
+  for (std::size_t k = 0; k < steps.size(); ++k) {
+    kernels.push_back(*built[k]);
+    if (built[k]->code != OutcomeCode::ok) continue;
+    const Outcome checked = has_sized_constant(ranged.task.dag)
+                                ? Outcome{OutcomeCode::rejected, "a constant of the task changes with the sizes"}
+                                : check_at(ranged, *built[k], steps[k]);
+    kernels.back().code = checked.code;
+    kernels.back().message = checked.message;
+  }
+  for (const SizeValues& values : ranged.timed) {
+    const MeasureTask task = task_at(ranged.task, values);
+    BuildResults here;
+    for (const BuildResult& kernel : kernels)
+      here.push_back(std::make_shared<const BuildResult>(
+          kernel.code == OutcomeCode::ok ? at_sizes(kernel, task.dag, values) : kernel));
+    const std::vector<Outcome> outcomes = compare(task, here, {kGlanceBursts, kGlanceSeconds, true});
+    for (std::size_t k = 0; k < steps.size(); ++k) out[k].push_back(outcomes[k]);
+  }
   return out;
 }
 

@@ -39,6 +39,7 @@ class DeviceMeasurer : public Measurer {
   Outcome check(const MeasureTask&, const std::string& steps, Precision = Precision::f32) override;
   std::vector<Outcome> compare(const MeasureTask&, const std::vector<std::string>& steps, int bursts = 2) override;
   std::vector<Measured> glance(const MeasureTask&, const std::vector<std::string>& steps) override;
+  std::vector<std::vector<Outcome>> ladder(const RangedTask&, const std::vector<std::string>& steps) override;
 
   /// Before anything is measured: times a schedule on every device, and lets the one in the middle decide, or the one of
   /// this name. An error: no device has it.
@@ -54,6 +55,7 @@ class DeviceMeasurer : public Measurer {
   Outcome run(const MeasureTask&, const BuildResult&, const Incumbent&);
   std::vector<Outcome> compare(const MeasureTask&, const BuildResults&, const BurstPlan&);
   void run_in_jobs(const MeasureTask&, const BuildResults&, const Incumbent&, std::vector<Measured>& out);
+  Outcome check_at(const RangedTask&, const BuildResult&, const std::string& steps);
   void stamp(Outcome&) const;
 
   const MeasureOptions options_;

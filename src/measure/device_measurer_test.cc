@@ -117,6 +117,29 @@ TEST_F(DeviceMeasurerTest, DoesNotHoldAKillFromOutsideAgainstTheCode) {
   EXPECT_EQ(measurer->measure(add_one_task(), {"slow kernel hang"}, 0)[0].outcome.code, OutcomeCode::run_timeout);
   EXPECT_EQ(measurer->counters().measured_once, 0);
 }
+/// Products of any number of rows, whose kernel is built once.
+MeasureTask product_of_rows() {
+  return task_of(
+      "n = SIZE 1..64 at 64\nx = PLACEHOLDER [n, 32]\nw = PLACEHOLDER [32, 24] const\n"
+      "dense(i, j) += (x[i, k]*w[k, j]) for i in n, j in 24, k in 32  # matmul i:row j:out_channel k:in_channel\n"
+      "return dense\n");
+}
+TEST_F(DeviceMeasurerTest, TimesOneBuildAtAllSizes) {
+  Local measurer(zygote_, options());
+  const RangedTask ranged{product_of_rows(), {{1}, {7}, {64}}, {{1}, {5}, {64}}};
+  const auto times = measurer->ladder(ranged, {"", "split l0 8 guard", "split l0 9 overlap", "split l99 2"});
+  ASSERT_EQ(times.size(), 4u);
+  for (const std::vector<Outcome>& each : times) ASSERT_EQ(each.size(), 3u);
+  for (std::size_t k = 0; k < 2; ++k)
+    for (const Outcome& outcome : times[k]) {
+      EXPECT_EQ(text(outcome), "0");
+      EXPECT_TRUE(std::isfinite(outcome.best_seconds()));
+      EXPECT_EQ(outcome.cache, "network");
+    }
+  EXPECT_GT(times[0][2].best_seconds(), times[0][0].best_seconds()) << "64 rows take longer than one";
+  for (const Outcome& outcome : times[2]) EXPECT_EQ(text(outcome), "1 the schedule is not for all sizes");
+  for (const Outcome& outcome : times[3]) EXPECT_EQ(outcome.code, OutcomeCode::instantiation);
+}
 TEST_F(DeviceMeasurerTest, FindsWrongAnswers) {
   Local measurer(zygote_, options());
   EXPECT_EQ(text(measurer->check(add_one_task(), "kernel add_one")), "0");

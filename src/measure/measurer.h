@@ -34,6 +34,13 @@ struct Measured {
   std::string tree_hash;  ///< hexadecimal; empty when the steps could not be replayed
 };
 
+/// A task for all sizes of ranges, whose kernels take their sizes when they run.
+struct RangedTask {
+  MeasureTask task;                ///< its DAG has sizes
+  std::vector<SizeValues> timed;   ///< the sizes at which kernels are timed
+  std::vector<SizeValues> checked; ///< those at which their answers are compared before
+};
+
 /// How a measurer measures, which all its outcomes carry.
 struct MeasureSetting {
   std::string device;          ///< the name of the device that decides
@@ -85,6 +92,14 @@ class Measurer {
   /// The same in two bursts so short that they only tell apart what differs by some percent. Those that are clearly slower than one
   /// before them have one burst, which ends early, and are `truncated`.
   virtual std::vector<Measured> glance(const MeasureTask&, const std::vector<std::string>& steps) = 0;
+
+  /// Builds each schedule once, for all sizes of the task, and times it at some of them, as `glance` does: a kernel that is clearly
+  /// slower than another one there is `truncated`. One list a schedule, with an outcome for each of the timed sizes. Kernels that were not
+  /// built, or whose answers are wrong at one of the sizes, have that outcome at all. What was not tried is device_lost.
+  virtual std::vector<std::vector<Outcome>> ladder(const RangedTask& task, const std::vector<std::string>& steps) {
+    const Outcome refused{OutcomeCode::rejected, "this measurer has no kernels for ranges"};
+    return std::vector(steps.size(), std::vector(task.timed.size(), refused));
+  }
 };
 
 }  // namespace whet

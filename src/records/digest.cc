@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/counted.h"
+#include "records/ranged_line.h"
 #include "records/record_line.h"
 
 namespace whet {
@@ -277,6 +278,7 @@ RecordStats stats(const Records& records) {
   }
   out.compared = static_cast<std::int64_t>(records.size()) - out.trials;
   out.tasks = static_cast<std::int64_t>(tasks.size());
+  out.ranged = std::ssize(records.ranged());
   out.failures = failures(failed);
   out.ranking = ranking_of(trials);
   return out;
@@ -296,6 +298,67 @@ std::vector<Plan> merge_plans(const std::vector<const Records*>& all) {
       if (std::find(plans.begin(), plans.end(), plan) == plans.end()) plans.push_back(plan);
   std::stable_sort(plans.begin(), plans.end(), [](const Plan& a, const Plan& b) { return a.at < b.at; });
   return plans;
+}
+
+namespace {
+
+/// Of a schedule of one task: its kernel for all sizes.
+using KernelKey = std::pair<std::string_view, std::vector<std::int64_t>>;
+KernelKey kernel_of(const RangedRecord& r) { return {r.record.steps, r.from}; }
+
+/// The kernels that are the fastest at some size, and the one with the least sum over those that have most sizes.
+std::set<KernelKey> worth_keeping(const std::vector<const RangedRecord*>& figures) {
+  std::map<std::vector<std::int64_t>, const RangedRecord*> fastest;
+  std::map<KernelKey, std::pair<int, double>> sums;
+  for (const RangedRecord* each : figures) {
+    if (!each->record.outcome.ok()) continue;
+    const double seconds = each->record.outcome.best_seconds();
+    const RangedRecord*& best = fastest[each->at];
+    if (best == nullptr || seconds < best->record.outcome.best_seconds()) best = each;
+    auto& [points, sum] = sums[kernel_of(*each)];
+    --points, sum += seconds;
+  }
+  std::set<KernelKey> kept;
+  for (const auto& [at, record] : fastest) kept.insert(kernel_of(*record));
+  const auto least = std::ranges::min_element(sums, {}, [](const auto& each) { return each.second; });
+  if (least != sums.end()) kept.insert(least->first);
+  return kept;
+}
+
+}  // namespace
+
+std::vector<std::string> distill_ranged(const Records& records) {
+  std::vector<std::string> lines;
+  std::set<std::pair<std::string, std::string>> seen;
+  for (const RangedRecord& record : records.ranged()) {
+    const auto target = parse_target(record.record.target);
+    if (!target.ok() || !seen.insert({record.range, record.record.target.text()}).second) continue;
+    const std::vector<const RangedRecord*> figures = records.ranged_of(record.range, *target);
+    const std::set<KernelKey> kept = worth_keeping(figures);
+    for (const RangedRecord* each : figures)
+      if (kept.contains(kernel_of(*each))) lines.push_back(to_line(*each));
+  }
+  for (const NetworkAtSizes& each : records.networks())
+    if (records.network_at_sizes(each.graph, each.ranges, each.target) == &each) lines.push_back(to_line(each));
+  return lines;
+}
+
+std::vector<std::string> merge_ranged(const std::vector<const Records*>& all) {
+  std::vector<std::pair<std::string, std::string>> ranged, networks;  // by their times
+  std::set<std::string> seen;
+  for (const Records* records : all) {
+    for (const RangedRecord& each : records->ranged())
+      if (std::string line = to_line(each); seen.insert(line).second)
+        ranged.emplace_back(each.record.at.text(), std::move(line));
+    for (const NetworkAtSizes& each : records->networks())
+      if (std::string line = to_line(each); seen.insert(line).second) networks.emplace_back(each.at, std::move(line));
+  }
+  std::vector<std::string> lines;
+  for (auto* list : {&ranged, &networks}) {
+    std::ranges::stable_sort(*list, {}, [](const auto& each) { return each.first; });
+    for (auto& [at, line] : *list) lines.push_back(std::move(line));
+  }
+  return lines;
 }
 
 }  // namespace whet

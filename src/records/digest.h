@@ -16,6 +16,11 @@ std::vector<Record> distill(const Records&);
 std::vector<Plan> distill_plans(const Records&);
 /// All plans of all files, each once, in order of time.
 std::vector<Plan> merge_plans(const std::vector<const Records*>&);
+/// Lines of times for ranges of sizes, as they are written. Of kernels, of each schedule that is the fastest of its task at some size, or
+/// over all sizes that have one, its last figures; of networks the last of each network, ranges and target.
+std::vector<std::string> distill_ranged(const Records&);
+/// All lines of all files, each once: times of kernels in order of time, then those of networks.
+std::vector<std::string> merge_ranged(const std::vector<const Records*>&);
 /// All records of all files, each once (equal lines are one), in order of time between files. Within a file records
 /// keep their order, which decides where a schedule was measured again: the clock may have jumped.
 std::vector<Record> merge(const std::vector<const Records*>&);
@@ -59,6 +64,7 @@ std::vector<RankingQuality> ranking(const Records&);
 /// Where the time of a file's trials went, and their outcomes.
 struct RecordStats {
   std::int64_t trials = 0, tasks = 0, truncated = 0;
+  std::int64_t ranged = 0;    ///< times of kernels for ranges of sizes, which count nowhere else here
   std::int64_t compared = 0;  ///< lines about schedules that an earlier line has: they were measured again
   double build_seconds = 0, run_seconds = 0;
   std::array<std::int64_t, kOutcomeCodes> outcomes{};

@@ -23,6 +23,7 @@
 #include "base/write_place.h"
 #include "records/line_blocks.h"
 #include "records/plan_line.h"
+#include "records/ranged_line.h"
 #include "records/record_line.h"
 
 namespace whet {
@@ -149,6 +150,10 @@ class Collector {
       out_.records.add(std::move(*record));
     } else if (auto* plan = std::get_if<Plan>(&parsed)) {
       out_.records.add(std::move(*plan));
+    } else if (auto* ranged = std::get_if<RangedRecord>(&parsed)) {
+      out_.records.add(std::move(*ranged));
+    } else if (auto* network = std::get_if<NetworkAtSizes>(&parsed)) {
+      out_.records.add(std::move(*network));
     } else if (std::holds_alternative<BaseLine>(parsed)) {
       out_.base_lines.emplace_back(text);
     } else if (std::holds_alternative<NewerRecord>(parsed)) {
@@ -162,8 +167,9 @@ class Collector {
   }
   /// Someone gave the model's name instead of the record file's, say: such a file must not be appended to.
   bool is_of_another_kind() const {
-    const bool nothing =
-        out_.records.size() == 0 && out_.records.plans().empty() && out_.newer_lines.empty() && out_.base_lines.empty();
+    const Records& records = out_.records;
+    const bool nothing = records.size() == 0 && records.plans().empty() && records.ranged().empty() &&
+                         records.networks().empty() && out_.newer_lines.empty() && out_.base_lines.empty();
     return nothing && out_.lines > 0 && !is_ours_;
   }
   void finish() {
@@ -239,6 +245,8 @@ std::int64_t lines_among(const RecordsRead& file, std::unordered_set<std::string
   std::size_t found = 0;
   for (const Record& record : file.records.all()) found += lines.erase(to_line(record));
   for (const Plan& plan : file.records.plans()) found += lines.erase(to_line(plan));
+  for (const RangedRecord& record : file.records.ranged()) found += lines.erase(to_line(record));
+  for (const NetworkAtSizes& network : file.records.networks()) found += lines.erase(to_line(network));
   for (const std::string& line : file.newer_lines) found += lines.erase(line);
   for (const std::string& line : file.base_lines) found += lines.erase(line);
   return static_cast<std::int64_t>(found);
@@ -432,6 +440,18 @@ Status RecordFile::append(const Record& record) {
 Status RecordFile::append_plan(const Plan& plan) {
   WHET_RETURN_IF_ERROR(append_line(to_line(plan)));
   read_.records.add(plan);
+  return sync_soon();
+}
+
+Status RecordFile::append(const RangedRecord& record) {
+  WHET_RETURN_IF_ERROR(append_line(to_line(record)));
+  read_.records.add(record);
+  return sync_soon();
+}
+
+Status RecordFile::append(const NetworkAtSizes& network) {
+  WHET_RETURN_IF_ERROR(append_line(to_line(network)));
+  read_.records.add(network);
   return sync_soon();
 }
 

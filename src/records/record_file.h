@@ -75,6 +75,8 @@ class RecordFile {
   /// power cut. On an error (a full disk) the file and `records()` are unchanged.
   Status append(const Record&);
   Status append_plan(const Plan&);
+  Status append(const RangedRecord&);
+  Status append(const NetworkAtSizes&);
   /// Waits until all appended lines are on the disk.
   Status sync();
 

@@ -13,6 +13,7 @@
 #include "records/base_line.h"
 #include "records/cpu/conditions.h"
 #include "records/plan_line.h"
+#include "records/ranged_line.h"
 #include "schedule/steps.h"
 
 namespace whet {
@@ -232,9 +233,7 @@ class Reader {
   SharedTexts& texts_;
 };
 
-}  // namespace
-
-std::string to_line(const Record& r) {
+Json json_of(const Record& r) {
   Json out = Json::object();
   out.set("v", r.version);
   Json task = Json::object().set("key", key_json(r.key)).set("name", r.task.text());
@@ -258,8 +257,24 @@ std::string to_line(const Record& r) {
   if (r.ranks_as != 0) out.set("ranks_as", r.ranks_as);
   if (!r.outcome.conditions.unit.empty()) out.set("device", to_json(r.outcome.conditions));
   out.set("whet", r.whet.text()).set("host", r.outcome.device).set("at", r.at.text());
-  return dump(out);
+  return out;
 }
+
+/// A time of a kernel for ranges, or the reason why it is none.
+ParsedLine ranged_of(JsonView json, SharedTexts& texts) {
+  ParsedLine parsed(std::in_place_type<RangedRecord>);
+  RangedRecord& ranged = std::get<RangedRecord>(parsed);
+  Reader reader(json, texts);
+  if (!reader.read(ranged.record)) return BadLine{std::move(reader.why)};
+  if (std::string why = read_range(json, ranged); !why.empty()) return BadLine{std::move(why)};
+  return parsed;
+}
+
+}  // namespace
+
+std::string to_line(const Record& r) { return dump(json_of(r)); }
+
+std::string to_line(const RangedRecord& r) { return dump(json_of(r.record).set("range", range_json(r))); }
 
 ParsedLine parse_line(std::string_view line, LineRoom& room) {
   if (line.starts_with("\xef\xbb\xbf")) line.remove_prefix(3);  // of a file that an editor wrote
@@ -275,6 +290,12 @@ ParsedLine parse_line(std::string_view line, LineRoom& room) {
     if (auto* why = std::get_if<std::string>(&plan)) return BadLine{std::move(*why)};
     return std::get<Plan>(std::move(plan));
   }
+  if (json.has("network")) {
+    auto network = network_of(json);
+    if (auto* why = std::get_if<std::string>(&network)) return BadLine{std::move(*why)};
+    return std::get<NetworkAtSizes>(std::move(network));
+  }
+  if (json.has("range")) return ranged_of(json, room.texts);  // never an exact time, whatever else it holds
   ParsedLine parsed(std::in_place_type<Record>);
   Reader reader(json, room.texts);
   if (!reader.read(std::get<Record>(parsed))) return BadLine{std::move(reader.why)};

@@ -8,12 +8,13 @@
 #include "json/document.h"
 #include "trial/outcome.h"
 #include "trial/plan.h"
+#include "trial/ranged.h"
 
 namespace whet {
 
 /// The newest version that this program reads, and every one before. Measurements are lines of version 1, plans of version 2, those of
-/// a record base of version 3.
-constexpr int kRecordVersion = 3;
+/// a record base of version 3, times of kernels and networks for ranges of sizes of version 4.
+constexpr int kRecordVersion = 4;
 
 /// One line of a record file without its newline (docs/formats/record.md).
 std::string to_line(const Record&);
@@ -28,7 +29,7 @@ struct NewerRecord {
 struct BadLine {
   std::string why;
 };
-using ParsedLine = std::variant<Record, Plan, BaseLine, NewerRecord, BadLine>;
+using ParsedLine = std::variant<Record, Plan, RangedRecord, NetworkAtSizes, BaseLine, NewerRecord, BadLine>;
 ParsedLine parse_line(std::string_view line);
 
 /// What many lines, parsed one after the other, have in common: a file may have 100,000.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 #include <set>
 #include <tuple>
 #include <unordered_set>
@@ -206,6 +207,39 @@ std::optional<RecordChoice> Records::best(std::string_view key, const Shape& wit
 const Plan* Records::plan_for(std::string_view graph, std::string_view target) const {
   for (auto plan = plans_.rbegin(); plan != plans_.rend(); ++plan)
     if (plan->graph == graph && plan->target == target) return &*plan;
+  return nullptr;
+}
+
+std::vector<const RangedRecord*> Records::ranged_of(std::string_view range, const Target& target) const {
+  std::vector<const RangedRecord*> found;
+  const std::string text = to_string(target);
+  const bool alone = emulated_ == EmulatedRecords::alone;
+  for (const RangedRecord& each : ranged_)
+    if (each.range == range && each.record.target == text &&
+        (emulated_ == EmulatedRecords::too || each.record.outcome.emulated() == alone))
+      found.push_back(&each);
+  const auto figure = [](const RangedRecord* r) {
+    return std::pair(-r->record.codegen, cache_rank(r->record.outcome.cache));
+  };
+  const auto first = std::ranges::min_element(found, {}, figure);
+  if (first == found.end()) return found;
+  std::erase_if(found, [&, best = figure(*first)](const RangedRecord* r) { return figure(r) != best; });
+  ProcessorPlacement at_hand;
+  for (const RangedRecord* each : found)
+    if (each->record.outcome.placement.is_known()) at_hand = each->record.outcome.placement;
+  std::erase_if(found, [&](const RangedRecord* r) { return differ(r->record.outcome.placement, at_hand); });
+  std::set<std::tuple<std::string_view, std::vector<std::int64_t>, std::vector<std::int64_t>>> later;
+  std::vector<const RangedRecord*> last;
+  for (const RangedRecord* each : found | std::views::reverse)
+    if (later.insert({each->record.steps, each->from, each->at}).second) last.push_back(each);
+  std::ranges::reverse(last);
+  return last;
+}
+
+const NetworkAtSizes* Records::network_at_sizes(std::string_view graph, std::string_view ranges,
+                                                std::string_view target) const {
+  for (const NetworkAtSizes& each : networks_ | std::views::reverse)
+    if (each.graph == graph && each.ranges == ranges && each.target == target) return &each;
   return nullptr;
 }
 

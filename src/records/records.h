@@ -17,6 +17,7 @@
 #include "tensor/shape.h"
 #include "trial/outcome.h"
 #include "trial/plan.h"
+#include "trial/ranged.h"
 
 namespace whet {
 
@@ -55,6 +56,20 @@ class Records {
   const std::vector<Plan>& plans() const { return plans_; }
   /// The last plan of a fused graph (its hash) for exactly this target; null where there is none.
   const Plan* plan_for(std::string_view graph, std::string_view target) const;
+  /// Times of kernels for ranges of sizes, which `of`, `best` and `ranking` never see.
+  /// References to earlier ones stay valid.
+  void add(RangedRecord record) { ranged_.push_back(std::move(record)); }
+  void add(NetworkAtSizes network) { networks_.push_back(std::move(network)); }
+  /// In the order of their lines.
+  const std::deque<RangedRecord>& ranged() const { return ranged_; }
+  const std::deque<NetworkAtSizes>& networks() const { return networks_; }
+  /// The figures of a task for all its sizes (range_id) on exactly this target that compare with each other: of the newest code
+  /// generator, of one cache mode (network before warm before cold) and of the placement of the last line, each schedule at each size
+  /// with its last line. Failures are among them.
+  std::vector<const RangedRecord*> ranged_of(std::string_view range, const Target& target) const;
+  /// The last times of a network (its hash) with these ranges for exactly this target; null where there are none.
+  const NetworkAtSizes* network_at_sizes(std::string_view graph, std::string_view ranges,
+                                         std::string_view target) const;
   /// From now on `of`, `best` and `ranking` see these. At first the emulated device's are left out.
   void count(EmulatedRecords which) { emulated_ = which, found_->usable.clear(); }
   /// From now on `of`, `best` and `ranking` see, of a task that has hashes here, the records with one of these alone, and of other tasks those
@@ -119,6 +134,8 @@ class Records {
   };
   std::unique_ptr<Kept> kept_ = std::make_unique<Kept>();
   std::vector<Plan> plans_;
+  std::deque<RangedRecord> ranged_;
+  std::deque<NetworkAtSizes> networks_;
   /// Texts are found without a copy of them.
   struct HashOfText {
     using is_transparent = void;

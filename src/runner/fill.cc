@@ -44,6 +44,11 @@ void fill_argument(const ArgumentSpec& spec, std::byte* data) {
     std::memcpy(data, contents->data(), contents->size());
     return;
   }
+  if (spec.is_sizes()) {
+    const std::vector<std::int64_t> values = sizes_in(spec);
+    std::memcpy(data, values.data(), values.size() * sizeof(std::int64_t));
+    return;
+  }
   switch (spec.dtype) {
     case DType::f32:
       return fill<float>(spec, data, nonzero);

@@ -41,6 +41,13 @@ TEST(FillArgument, WritesContentsThatAreGiven) {
   EXPECT_EQ(number, number_of_contents(bytes));
   EXPECT_EQ(filled<std::int32_t>(given_spec({.dtype = DType::i32}, number), 3), (std::vector<std::int32_t>{3, 1, 2}));
 }
+TEST(FillArgument, WritesTheSizesOfAKernelForRanges) {
+  for (const std::vector<std::int64_t>& values : {std::vector<std::int64_t>{1}, {17, 2147483647}, {8, 1, 640}}) {
+    const ArgumentSpec spec = sizes_spec(values);
+    EXPECT_EQ(sizes_in(spec), values);
+    EXPECT_EQ(filled<std::int64_t>(spec, values.size()), values);
+  }
+}
 TEST(FillArgument, KnowsWhatIsGiven) {
   const auto has = [](std::uint64_t number, std::int64_t bytes) {
     KernelJob job;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/check.h"
 #include "runner/timing.h"
 #include "runner/wire.h"
 
@@ -12,6 +13,19 @@ namespace {
 constexpr std::uint32_t kMaxThreads = 1024;
 /// Of a kernel: as each takes more memory than it has bytes, a stranger may name no more.
 constexpr std::size_t kMostArguments = 4096, kMostLaunches = 4096;
+
+/// Sizes are numbers of 31 bits: two are the halves of `seed`, the third is `high`.
+constexpr int kSizeBits = 32;
+constexpr std::int64_t kLargestSizeOfAKernel = (std::int64_t{1} << 31) - 1;
+
+bool sane_sizes(const ArgumentSpec& spec) {
+  constexpr std::int64_t kMostBytes = kMostSizesOfAKernel * sizeof(std::int64_t);
+  if (spec.dtype != DType::i64 || spec.bytes < std::int64_t{sizeof(std::int64_t)} || spec.bytes > kMostBytes ||
+      !(spec.high >= 0 && spec.high <= static_cast<double>(kLargestSizeOfAKernel)))
+    return false;
+  return std::ranges::all_of(sizes_in(spec),
+                             [](std::int64_t size) { return size >= 1 && size <= kLargestSizeOfAKernel; });
+}
 
 /// Numbers that the runner may rely on.
 bool sane_job(const KernelJob& job) {
@@ -23,7 +37,7 @@ bool sane_job(const KernelJob& job) {
   for (const Launch& launch : job.kernel.launches)
     if (!size(launch.block_memory)) return false;
   for (const auto& a : job.arguments) {
-    const bool has_bound = a.index_bound >= 0 || a.is_given();
+    const bool has_bound = a.index_bound >= 0 || a.is_given() || (a.is_sizes() && sane_sizes(a));
     if (!size(a.bytes) || !has_bound || !std::isfinite(a.low) || !std::isfinite(a.high) || a.low >= a.high ||
         a.bytes % size_of(a.dtype) != 0)
       return false;
@@ -106,6 +120,23 @@ template struct Codec<MeasureRequest>;
 template struct Codec<MeasureReply>;
 template struct Codec<CheckRequest>;
 template struct Codec<CheckReply>;
+
+ArgumentSpec sizes_spec(const std::vector<std::int64_t>& values) {
+  WHET_CHECK(!values.empty() && values.size() <= kMostSizesOfAKernel, "sizes of a kernel");
+  ArgumentSpec spec{ArgumentRole::activation, DType::i64, std::ssize(values) * std::int64_t{sizeof(std::int64_t)}};
+  spec.index_bound = ArgumentSpec::kSizes;
+  spec.seed = static_cast<std::uint64_t>(values[0]);
+  if (values.size() > 1) spec.seed |= static_cast<std::uint64_t>(values[1]) << kSizeBits;
+  if (values.size() > 2) spec.high = static_cast<double>(values[2]);
+  return spec;
+}
+
+std::vector<std::int64_t> sizes_in(const ArgumentSpec& spec) {
+  const std::int64_t all[] = {static_cast<std::int64_t>(spec.seed & 0xffffffffu),
+                              static_cast<std::int64_t>(spec.seed >> kSizeBits), static_cast<std::int64_t>(spec.high)};
+  const auto count = static_cast<std::size_t>(spec.bytes) / sizeof(std::int64_t);
+  return {all, all + std::min(count, kMostSizesOfAKernel)};
+}
 
 const char* name_of(CacheMode mode) {
   return mode == CacheMode::warm ? "warm" : mode == CacheMode::cold ? "cold" : "network";

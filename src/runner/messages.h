@@ -28,13 +28,21 @@ struct ArgumentSpec {
   std::int64_t bytes = 0;
   std::uint64_t seed = 0;
   std::int64_t index_bound =
-      0;  ///< > 0: integers 0 .. index_bound-1; kGiven: `seed` is the number of contents that are given
+      0;  ///< > 0: integers 0 .. index_bound-1; kGiven: `seed` is the number of contents that are given; kSizes: sizes_spec
   double low = -1, high = 1;  ///< floats, non-zero; other integers
 
-  static constexpr std::int64_t kGiven = -1;
+  static constexpr std::int64_t kGiven = -1, kSizes = -2;
   bool is_given() const { return index_bound == kGiven; }  ///< runner/given.h
+  bool is_sizes() const { return index_bound == kSizes; }
   friend bool operator==(const ArgumentSpec&, const ArgumentSpec&) = default;
 };
+
+/// A kernel for ranges has at most this number of sizes, each from 1 to 2^31 - 1.
+constexpr std::size_t kMostSizesOfAKernel = 3;
+/// The argument that tells such a kernel its sizes, in i64: 1 to kMostSizesOfAKernel of them.
+ArgumentSpec sizes_spec(const std::vector<std::int64_t>& values);
+/// The values that such a spec has.
+std::vector<std::int64_t> sizes_in(const ArgumentSpec&);
 
 /// Where the constants of a timed run are (measurement.md).
 enum class CacheMode : std::uint8_t { warm = 0, cold = 1, network = 2 };

@@ -79,6 +79,11 @@ TEST(Messages, ThatMakeNoSenseAreRefused) {
   EXPECT_TRUE(refused([](auto& r) { r.job.arguments[0].bytes = -1; }));
   EXPECT_TRUE(refused([](auto& r) { r.job.arguments[0].bytes = 15; }));  // i32
   EXPECT_TRUE(refused([](auto& r) { r.job.arguments[1].low = 2; }));
+  EXPECT_FALSE(refused([](auto& r) { r.job.arguments[1] = sizes_spec({17, 3, 640}); }));
+  EXPECT_TRUE(refused([](auto& r) { r.job.arguments[1] = sizes_spec({17, 0}); }));
+  EXPECT_TRUE(refused([](auto& r) { (r.job.arguments[1] = sizes_spec({17})).bytes = 32; }));
+  EXPECT_TRUE(refused([](auto& r) { (r.job.arguments[1] = sizes_spec({17})).seed = 0xffffffff; }));
+  EXPECT_TRUE(refused([](auto& r) { (r.job.arguments[1] = sizes_spec({17})).high = 1e300; }));
   EXPECT_TRUE(refused([](auto& r) { r.job.kernel.format = static_cast<CodeFormat>(99); }));
   EXPECT_TRUE(refused([](auto& r) { r.job.arguments.resize(5000, r.job.arguments.front()); }));
   EXPECT_TRUE(refused([](auto& r) { r.job.kernel.argument_bytes.resize(5000, 4); }));

@@ -11,7 +11,7 @@
 namespace whet {
 
 /// Version of every frame; both ends must have the same (docs/formats/wire.md).
-constexpr std::uint16_t kWireVersion = 5;
+constexpr std::uint16_t kWireVersion = 6;
 /// A longer payload is taken for garbage, whoever sends it.
 constexpr std::uint64_t kMaxFrameBytes = std::uint64_t{4} << 30;
 

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <map>
 
 #include "base/arithmetic.h"
@@ -169,6 +171,111 @@ TEST(CutPoints, CutsWhereThatIsWorthIt) {
   EXPECT_EQ(cut_points(tasks, 4, 1, 0.03), (std::vector<std::size_t>{0}));
   EXPECT_EQ(cut_points(tasks, 4, 3, 0.2), (std::vector<std::size_t>{0})) << "it saves 2 of 24";
   EXPECT_EQ(cut_points({}, 3, 3, 0.03), (std::vector<std::size_t>{0}));
+}
+
+/// A time of the schedule of `from` as a kernel for all sizes.
+void add_ranged(Records& records, std::int64_t n, std::int64_t from, const Schedule& schedule, double seconds,
+                OutcomeCode code = OutcomeCode::ok) {
+  RangedRecord ranged;
+  ranged.record = testing_records::timed(workload_key(dag_at(kDense, {n})), schedule.steps, seconds, to_string(kTarget));
+  ranged.record.candidate = schedule.candidate;
+  ranged.record.outcome.code = code;
+  if (code != OutcomeCode::ok) ranged.record.outcome.seconds.clear();
+  ranged.range = range_id(kDense), ranged.sizes = "n=1..512", ranged.at = {n}, ranged.from = {from};
+  records.add(std::move(ranged));
+}
+
+/// A kernel for all sizes that was timed goes before what that of one size took, and that becomes an estimate.
+TEST(AcrossSizes, TimesOfKernelsForAllSizesDecide) {
+  const std::vector<Schedule> all = schedules_of(64, 3);
+  Records records;
+  for (const Schedule& schedule : all) add(records, 64, schedule, 10e-6);
+  add_ranged(records, 64, 64, all[0], 20e-6);
+  add_ranged(records, 512, 64, all[0], 100e-6);
+  add_ranged(records, 64, 64, all[1], 15e-6);
+  add_ranged(records, 512, 64, all[1], 150e-6);
+  const std::vector<SizedSchedule> found = found_in(records, {{{64}, 1}, {{512}, 1}});
+  ASSERT_EQ(found.size(), 3u);
+  const auto of = [&](std::size_t k) { return *std::ranges::find(found, all[k].steps, &SizedSchedule::steps); };
+  EXPECT_EQ(found.front().steps, all[0].steps);
+  EXPECT_EQ(of(0).seconds, (std::vector<double>{20e-6, 100e-6}));
+  EXPECT_EQ(of(1).ranged, (std::vector<bool>{true, true}));
+  EXPECT_EQ(of(2).measured, (std::vector<bool>{false, false})) << "it was timed as that of one size alone";
+  EXPECT_DOUBLE_EQ(of(2).seconds[0], 10e-6 * std::sqrt(2.0 * 1.5)) << "longer, as the others";
+  EXPECT_GE(of(2).seconds[1], 100e-6);
+}
+
+/// A size that has no record of its own is known by the kernels for all sizes, and a schedule that failed as one is never chosen.
+TEST(AcrossSizes, KernelsForAllSizesSpeakForThemselves) {
+  const std::vector<Schedule> all = schedules_of(64, 2);
+  Records records;
+  add_ranged(records, 16, 64, all[0], 5e-6);
+  EXPECT_EQ(known_at(kDense, {{16}, {64}}, records, kTarget), (std::vector<bool>{true, false}));
+  EXPECT_TRUE(records.ranking(workload_key(dag_at(kDense, {16})), {}, kTarget).empty()) << "no time of that size alone";
+  EXPECT_FALSE(records.best(workload_key(dag_at(kDense, {16})), {}, kTarget).has_value());
+  ASSERT_EQ(found_in(records, {{{16}, 1}}).size(), 1u);
+  EXPECT_EQ(found_in(records, {{{16}, 1}})[0].from, (SizeValues{64}));
+  add(records, 16, all[1], 1e-6);
+  add_ranged(records, 16, 16, all[1], 0, OutcomeCode::wrong_answer);
+  const std::vector<SizedSchedule> found = found_in(records, {{{16}, 1}});
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].steps, all[0].steps);
+}
+
+TEST(AcrossSizes, ATaskIsNamedByItsRangesWhateverTheyAreCalled) {
+  const std::string dense = to_text(kDense);
+  const auto with = [&](const std::string& head) {
+    std::string text = dense;
+    text.replace(0, text.find('\n'), head);
+    return range_id(parse_dag(text).value());
+  };
+  EXPECT_EQ(with("n = SIZE 1..512 at 64"), range_id(kDense)) << "wherever its numbers are";
+  EXPECT_NE(with("n = SIZE 1..256 at 64"), range_id(kDense));
+  EXPECT_NE(with("n = SIZE 2..512:2 at 64"), range_id(kDense));
+}
+
+/// The least sum of all subsets of `most` schedules, by all numbers of `seconds.size()` bits.
+double least_of_subsets(const ExpectedSeconds& seconds, std::size_t most) {
+  double least = kInfinity;
+  for (std::uint32_t bits = 1; bits < (1u << seconds.size()); ++bits) {
+    if (static_cast<std::size_t>(std::popcount(bits)) > most) continue;
+    double sum = 0;
+    for (std::size_t p = 0; p < seconds[0].size(); ++p) {
+      double at = kInfinity;
+      for (std::size_t k = 0; k < seconds.size(); ++k)
+        if (bits >> k & 1) at = std::min(at, seconds[k][p]);
+      sum += at;
+    }
+    least = std::min(least, sum);
+  }
+  return least;
+}
+
+TEST(ChooseKernels, TakesTheLeastTimeOfAllSubsets) {
+  Rng rng(13);
+  for (int round = 0; round < 300; ++round) {
+    ExpectedSeconds seconds(static_cast<std::size_t>(rng.between(1, 9)));
+    const auto points = static_cast<std::size_t>(rng.between(1, 8));
+    for (std::vector<double>& schedule : seconds)
+      for (std::size_t p = 0; p < points; ++p) schedule.push_back(static_cast<double>(rng.between(1, 1000)));
+    const KernelChoice chosen = choose_kernels(seconds, 3, 0);
+    ASSERT_GE(chosen.kernels.size(), 1u);
+    ASSERT_LE(chosen.kernels.size(), 3u);
+    ASSERT_TRUE(std::ranges::is_sorted(chosen.kernels));
+    EXPECT_DOUBLE_EQ(chosen.seconds, least_of_subsets(seconds, 3));
+    EXPECT_DOUBLE_EQ(chosen.bound, least_of_subsets(seconds, seconds.size()));
+    ExpectedSeconds taken;
+    for (const std::size_t k : chosen.kernels) taken.push_back(seconds[k]);
+    EXPECT_DOUBLE_EQ(chosen.seconds, least_of_subsets(taken, 3));
+  }
+}
+
+TEST(ChooseKernels, TakesOneMoreWhereThatIsWorthIt) {
+  const ExpectedSeconds seconds = {{1, 20}, {2, 10}, {1.5, 15}};
+  EXPECT_EQ(choose_kernels(seconds, 3, 0.03).kernels, (std::vector<std::size_t>{0, 1}));
+  EXPECT_EQ(choose_kernels(seconds, 3, 0.2).kernels, (std::vector<std::size_t>{1})) << "it saves 1 of 12";
+  EXPECT_EQ(choose_kernels(seconds, 1, 0).kernels, (std::vector<std::size_t>{1}));
+  EXPECT_DOUBLE_EQ(choose_kernels(seconds, 1, 0).bound, 11);
 }
 
 TEST(AcrossSizes, LeaveOutWhatNoRangeRunsBy) {

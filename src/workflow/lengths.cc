@@ -82,6 +82,7 @@ Status check_has(const std::vector<WantedSize>& sizes, const SizeValues& values)
 
 Result<std::vector<RequestCount>> parse_lengths(std::string_view text, const std::string& file,
                                                 const std::vector<WantedSize>& sizes) {
+  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // of a file that an editor wrote
   std::map<SizeValues, std::int64_t> counts;
   for (std::int64_t number = 1; !text.empty(); ++number) {
     const std::size_t end = std::min(text.find('\n'), text.size());

@@ -22,6 +22,7 @@ std::string counted_in(const std::string& text, const std::vector<std::string>& 
 
 TEST(Lengths, CountsRequests) {
   EXPECT_EQ(counted_in("24\n24 3\n\n# nights\n 7\t2 \r\n512"), "7 2, 24 4, 512 1");
+  EXPECT_EQ(counted_in("\xef\xbb\xbf# of an editor\r\n24\r\n"), "24 1");
   EXPECT_EQ(counted_in("2x128 7\n1x128\n2x128", {"b=1..4", "n=64..960:32"}), "1x128 1, 2x128 8");
 }
 

@@ -1,5 +1,7 @@
 #include "workflow/pack.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <deque>
@@ -162,6 +164,9 @@ Result<RecordBase> pack_base(const PackOptions& options, const Tell& user) {
   for (const std::string& file : options.files) {
     WHET_TRY(RecordsRead records, read_records(file));
     for (const std::string& note : records.notes) tell(user, note);
+    if (const std::int64_t ranged = std::ssize(records.records.ranged()); ranged > 0)
+      tell(user, fmt::format("{}: {} of kernels for ranges of sizes {} a base nothing", file, counted(ranged, "time"),
+                             for_count(ranged, "teaches", "teach")));
     if (!records.base_lines.empty()) {
       WHET_TRY(RecordBase base, read_base(file));
       for (const std::string& note : base.notes()) tell(user, note);

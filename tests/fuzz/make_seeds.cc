@@ -375,13 +375,16 @@ int main(int argc, char** argv) {
             "n = SIZE 2..40:2 at 8\nx = PLACEHOLDER [(n + 1), 4]\ni = PLACEHOLDER [n] i64 < (n + 1)\n"
             "m(a, b) = (x[i[a], b]*(1f/f32(n))) for a in n, b in 4\nreturn m\n");
   std::istringstream lines(read(source / "src/records/testdata/v1.jsonl") +
-                           read(source / "src/records/testdata/v2.jsonl"));
+                           read(source / "src/records/testdata/v2.jsonl") +
+                           read(source / "src/records/testdata/v4.jsonl"));
   for (std::string line; std::getline(lines, line);) seeds.add("record", line);
   seeds.add("base", read(source / "src/records/testdata/v3.jsonl"));
   for (const char* plan : {"plan_v1.bin", "plan_v2.bin", "plan_v2_device.bin", "plan_v3.bin"}) {
     seeds.add("plan", read(source / "src/artifact/testdata" / plan));
   }
   for (const char* request : kRequests) seeds.add("serve", request);
+  for (const char* requests : {"24 310\n31\n", "\xef\xbb\xbf# of a day\r\n512 1000000000\r\n\r\n", "2x128\t7\n1x64"})
+    seeds.add("lengths", requests);
   for (const auto& file : fs::directory_iterator(source / "src/codegen/gpu/testdata/hooks"))
     seeds.add("ptx", ".extern .shared .align 128 .b8 block_memory[];\n" + read(file.path()));
   add_plan(seeds);

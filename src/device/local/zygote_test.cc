@@ -257,7 +257,7 @@ constexpr Life kAnswersLate{"late", [](int fd) {
 constexpr Life kAnswersSlowly{"slowly", [](int fd) {
                                 send_hello(fd);
                                 const ReceiveResult got = receive_frame(fd);
-                                const char head[] = "WHET\5\0\2\0\x40\0\0\0\0\0\0\0";
+                                const char head[] = "WHET\6\0\2\0\x40\0\0\0\0\0\0\0";
                                 if (!got.ok || write(fd, head, sizeof head - 1) < 0) return 1;
                                 while (write(fd, "x", 1) == 1) usleep(50000);
                                 return 0;

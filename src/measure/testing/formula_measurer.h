@@ -67,8 +67,25 @@ class FormulaMeasurer : public Measurer {
     return out;
   }
 
+  /// Of a task with sizes the formula gets the task at each size.
+  std::vector<std::vector<Outcome>> ladder(const RangedTask& ranged, const std::vector<std::string>& steps) override {
+    ++ladders;
+    std::vector<std::vector<Outcome>> out;
+    for (const std::string& s : steps) {
+      std::vector<Outcome>& own = out.emplace_back();
+      for (const SizeValues& at : ranged.timed) {
+        ComputeDag dag = dag_at(ranged.task.dag, at);
+        std::string key = workload_key(dag);
+        own.push_back(outcome_({std::move(key), ranged.task.name, std::move(dag), ranged.task.target}, s));
+        if (wrong_ && wrong_(s)) own.back() = {OutcomeCode::wrong_answer, "wrong by formula"};
+        stamp(own.back());
+      }
+    }
+    return out;
+  }
+
   std::map<std::string, int> measured;  ///< how often each candidate was asked for
-  int checks = 0, comparisons = 0, glances = 0, forgotten = 0;
+  int checks = 0, comparisons = 0, glances = 0, ladders = 0, forgotten = 0;
   ProcessorPlacement placement;  ///< of the processors, now
 
  private:

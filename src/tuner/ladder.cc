@@ -1,0 +1,166 @@
+#include "tuner/ladder.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include "artifact/code_format.h"
+#include "base/parallel.h"
+#include "base/rng.h"
+#include "base/version.h"
+#include "records/record_line.h"
+#include "schedule/steps_for_sizes.h"
+
+namespace whet {
+namespace {
+
+/// A task below this share of the requests' time is not worth its builds.
+constexpr double kWorthItsBuilds = 0.002;
+/// Between both ends.
+constexpr int kSeededSizes = 3;
+
+/// "n=2..512, b=1..8"
+std::string sizes_text(const std::vector<SizeRange>& sizes) {
+  std::string text;
+  for (const SizeRange& size : sizes) text += (text.empty() ? "" : ", ") + size.name + "=" + to_text(size);
+  return text;
+}
+
+/// Both ends of all ranges, and seeded values.
+std::vector<SizeValues> sizes_to_check(const std::vector<SizeRange>& sizes, std::uint64_t seed) {
+  Rng rng(seed);
+  std::set<SizeValues> all;
+  SizeValues low, high;
+  for (const SizeRange& size : sizes) low.push_back(size.min), high.push_back(size.max);
+  all.insert(low), all.insert(high);
+  for (int i = 0; i < kSeededSizes; ++i) {
+    SizeValues values;
+    for (const SizeRange& size : sizes) values.push_back(size.min + rng.below(count_of(size)) * size.step);
+    all.insert(std::move(values));
+  }
+  return {all.begin(), all.end()};
+}
+
+class Ladder {
+ public:
+  Ladder(const Target& target, Measurer& measurer, RecordFile& file, const LadderOptions& options)
+      : target_(target), measurer_(measurer), file_(file), options_(options), begun_(now()) {}
+
+  Result<LadderProgress> run(const std::vector<LadderTask>& tasks) {
+    std::vector<Rungs> all;
+    for (const LadderTask& task : tasks) all.push_back(rungs_of(task));
+    double expected = 0;
+    for (const Rungs& each : all) expected += each.expected();
+    std::erase_if(all, [&](const Rungs& each) { return each.expected() < kWorthItsBuilds * expected; });
+    std::ranges::stable_sort(all, std::ranges::greater(), &Rungs::expected);
+    progress_.tasks = std::ssize(all);
+    double longest = 0;
+    for (const Rungs& each : all) {
+      const double begin = now();
+      if (interrupted()) break;
+      progress_.out_of_time = begin + longest > options_.deadline;
+      if (progress_.out_of_time) break;
+      WHET_RETURN_IF_ERROR(climb(each));
+      if (interrupted()) break;
+      ++progress_.done;
+      longest = std::max(longest, now() - begin);
+      progress_.task = each.task->name;
+      progress_.seconds = now() - begun_;
+      if (options_.on_task) options_.on_task(progress_);
+    }
+    progress_.interrupted = interrupted();
+    progress_.seconds = now() - begun_;
+    WHET_RETURN_IF_ERROR(file_.sync());
+    return progress_;
+  }
+
+ private:
+  /// A task and the schedules that are worth a kernel.
+  struct Rungs {
+    const LadderTask* task;
+    std::vector<SizedSchedule> schedules;  ///< the best first
+
+    double expected() const { return schedules.empty() ? 0 : schedules.front().expected; }
+  };
+
+  double now() const { return options_.clock ? options_.clock() : seconds_now(); }
+  bool interrupted() const { return options_.interrupted && options_.interrupted(); }
+
+  Rungs rungs_of(const LadderTask& task) const {
+    Rungs rungs{&task, across_sizes(task.dag, task.points, file_.records(), target_, options_.schedules)};
+    if (rungs.schedules.empty()) return rungs;
+    const std::string packing = rungs.schedules.front().packing;
+    std::erase_if(rungs.schedules, [&](const SizedSchedule& each) { return each.packing != packing; });
+    if (rungs.schedules.size() > options_.most) rungs.schedules.resize(options_.most);
+    return rungs;
+  }
+
+  Status climb(const Rungs& rungs) {
+    const LadderTask& task = *rungs.task;
+    const auto is_timed = [](const SizedSchedule& each) {
+      return std::ranges::all_of(each.ranged, [](bool ranged) { return ranged; });
+    };
+    if (std::ranges::all_of(rungs.schedules, is_timed)) return ok_status();
+    RangedTask ranged{{workload_key(task.dag), task.name, task.dag, target_}, {}, {}};
+    for (const SizedPoint& point : task.points) ranged.timed.push_back(point.at);
+    ranged.checked = sizes_to_check(task.dag.sizes, options_.seed);
+    std::vector<std::string> steps;
+    for (const SizedSchedule& each : rungs.schedules) steps.push_back(for_all_sizes(task.dag, each));
+    const std::vector<std::vector<Outcome>> outcomes = measurer_.ladder(ranged, steps);
+    progress_.kernels += std::ssize(steps);
+    for (std::size_t k = 0; k < outcomes.size(); ++k)
+      for (std::size_t p = 0; p < outcomes[k].size(); ++p)
+        WHET_RETURN_IF_ERROR(remember(task, rungs.schedules[k], task.points[p].at, outcomes[k][p]));
+    return ok_status();
+  }
+
+  /// The schedule, of one size, of all; who weighed it knows that there is one.
+  static std::string for_all_sizes(const ComputeDag& dag, const SizedSchedule& schedule) {
+    const Result<Steps> own = parse_steps(schedule.steps);
+    if (!own.ok()) return schedule.steps;
+    const Result<Steps> all = steps_for_sizes(moved_to(dag, schedule.from), *own);
+    return all.ok() ? to_text(*all) : schedule.steps;
+  }
+
+  Status remember(const LadderTask& task, const SizedSchedule& schedule, const SizeValues& at, const Outcome& outcome) {
+    if (outcome.code == OutcomeCode::device_lost) return ok_status();
+    ++(outcome.ok() ? progress_.times : progress_.failed);
+    RangedRecord line;
+    Record& record = line.record;
+    record.version = 4;
+    record.key = workload_key(dag_at(task.dag, at));
+    record.task = task.name;
+    record.target = to_string(target_);
+    record.candidate = schedule.candidate;
+    record.steps = schedule.steps;
+    record.numerics = numerics_of(schedule.steps);
+    record.codegen = codegen_version(code_format(target_));
+    record.outcome = outcome;
+    record.outcome.device = without_number(outcome.device);
+    record.seed = options_.seed;
+    record.whet = version();
+    record.at = utc_now();
+    line.range = range_id(task.dag);
+    line.sizes = sizes_text(task.dag.sizes);
+    line.at = at;
+    line.from = schedule.from;
+    return file_.append(line);
+  }
+
+  const Target& target_;
+  Measurer& measurer_;
+  RecordFile& file_;
+  const LadderOptions& options_;
+  const double begun_;
+  LadderProgress progress_;
+};
+
+}  // namespace
+
+Result<LadderProgress> climb_ladder(const std::vector<LadderTask>& tasks, const Target& target, Measurer& measurer,
+                                    RecordFile& file, const LadderOptions& options) {
+  return Ladder(target, measurer, file, options).run(tasks);
+}
+
+}  // namespace whet

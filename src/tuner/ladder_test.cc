@@ -1,0 +1,119 @@
+#include "tuner/ladder.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "base/rng.h"
+#include "measure/testing/formula_measurer.h"
+#include "records/testing/sample.h"
+#include "schedule/steps_for_sizes.h"
+
+namespace whet::ladder_test {
+namespace {
+
+const Target kTarget = *parse_target("cpu -mcpu=skylake-avx512 -threads=2");
+const ComputeDag kDense = parse_dag(R"(n = SIZE 1..512 at 512
+x = PLACEHOLDER [n, 64]
+w = PLACEHOLDER [64, 96] const
+dense(i, j) += (x[i, k]*w[k, j]) for i in n, j in 96, k in 64  # matmul i:row j:out_channel k:in_channel
+return dense
+)")
+                              .value();
+
+class LadderTest : public ::testing::Test {
+ protected:
+  void SetUp() override { std::remove(path_.c_str()); }
+  void TearDown() override { std::remove(path_.c_str()); }
+
+  /// Records of some schedules at both sizes, as a search leaves them.
+  void search(RecordFile& file) {
+    for (const std::int64_t n : {16, 256}) {
+      const DesignSpace space = make_space(dag_at(kDense, {n}), kTarget);
+      Rng rng(static_cast<std::uint64_t>(n));
+      int found = 0;
+      for (int tries = 0; tries < 300 && found < 3; ++tries) {
+        const Candidate candidate = space.sample(rng);
+        const Result<Steps> steps = space.steps(candidate);
+        if (!steps.ok() || !steps_for_sizes(moved_to(kDense, {n}), *steps).ok()) continue;
+        Record record = testing_records::timed(workload_key(dag_at(kDense, {n})), to_text(*steps), 1e-6 * ++found,
+                                               to_string(kTarget));
+        record.candidate = candidate;
+        ASSERT_TRUE(file.append(record).ok());
+      }
+      ASSERT_EQ(found, 3);
+    }
+  }
+  static std::vector<LadderTask> tasks() { return {{"dense", kDense, {{{16}, 10}, {{256}, 1}}}}; }
+  LadderProgress climb(Measurer& measurer, LadderOptions options = {}) {
+    RecordFile file = RecordFile::open(path_).value();
+    if (file.records().size() == 0) search(file);
+    const Result<LadderProgress> progress = climb_ladder(tasks(), kTarget, measurer, file, options);
+    EXPECT_TRUE(progress.ok());
+    return progress.ok() ? *progress : LadderProgress();
+  }
+
+  const std::string path_ = ::testing::TempDir() + "ladder_test.jsonl";
+};
+
+/// The formula: the more rows, the longer, and each schedule differs.
+Outcome by_rows(const MeasureTask& task, const std::string& steps) {
+  const auto rows = static_cast<double>(task.dag.ops[0].shape[0]);
+  return {OutcomeCode::ok, "", {rows * (1e-6 + 1e-9 * static_cast<double>(std::hash<std::string>()(steps) % 1000))}};
+}
+
+TEST_F(LadderTest, TimesEachKernelAtAllSizesAndWritesItDownAsTimesOfRanges) {
+  FormulaMeasurer measurer(by_rows);
+  const LadderProgress progress = climb(measurer);
+  EXPECT_EQ(progress.tasks, 1);
+  EXPECT_EQ(progress.done, 1);
+  EXPECT_GE(progress.kernels, 1);
+  EXPECT_EQ(progress.times, 2 * progress.kernels);
+  EXPECT_EQ(measurer.ladders, 1) << "no build between sizes";
+  const RecordsRead read = read_records(path_).value();
+  EXPECT_EQ(std::ssize(read.records.ranged()), progress.times);
+  EXPECT_EQ(read.records.size(), 6u) << "those of one size stay as they were";
+  for (const RangedRecord& each : read.records.ranged()) {
+    EXPECT_EQ(each.range, range_id(kDense));
+    EXPECT_EQ(each.record.key, workload_key(dag_at(kDense, each.at)));
+    EXPECT_EQ(each.sizes, "n=1..512");
+  }
+  const std::vector<SizedSchedule> known = across_sizes(kDense, tasks()[0].points, read.records, kTarget, {});
+  ASSERT_FALSE(known.empty());
+  EXPECT_EQ(known.front().ranged, (std::vector<bool>{true, true}));
+}
+
+TEST_F(LadderTest, GoesOnWhereItWasEnded) {
+  FormulaMeasurer first(by_rows), second(by_rows);
+  const LadderProgress none = climb(first, {.interrupted = [] { return true; }});
+  EXPECT_TRUE(none.interrupted);
+  EXPECT_EQ(none.times, 0);
+  EXPECT_GT(climb(second).times, 0);
+  FormulaMeasurer third(by_rows);
+  EXPECT_EQ(climb(third).times, 0) << "what is known is not measured again";
+  EXPECT_EQ(third.ladders, 0);
+}
+
+TEST_F(LadderTest, BeginsNothingBehindItsDeadline) {
+  FormulaMeasurer measurer(by_rows);
+  const LadderProgress progress = climb(measurer, {.deadline = 1, .clock = [] { return 2.0; }});
+  EXPECT_TRUE(progress.out_of_time);
+  EXPECT_EQ(measurer.ladders, 0);
+}
+
+TEST_F(LadderTest, AKernelWithWrongAnswersIsNoneOfTheRange) {
+  RecordFile file = RecordFile::open(path_).value();
+  search(file);
+  const std::vector<SizedSchedule> before = across_sizes(kDense, tasks()[0].points, file.records(), kTarget, {});
+  const Result<Steps> steps = parse_steps(before.front().steps);
+  const std::string wrong = to_text(*steps_for_sizes(moved_to(kDense, before.front().from), *steps));
+  FormulaMeasurer measurer(by_rows, [&](const std::string& each) { return each == wrong; });
+  const LadderProgress progress = climb_ladder(tasks(), kTarget, measurer, file, {}).value();
+  EXPECT_GT(progress.failed, 0);
+  for (const SizedSchedule& each : across_sizes(kDense, tasks()[0].points, file.records(), kTarget, {}))
+    EXPECT_NE(each.steps, before.front().steps);
+}
+
+}  // namespace
+}  // namespace whet::ladder_test
