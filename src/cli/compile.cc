@@ -127,7 +127,7 @@ void print_text(const CompileCommand& command, const CompiledModel& compiled) {
     fmt::print(
         "not measured; whet compile {0} --quick times two candidates a task (about 2 s); whet tune {0} --seconds 10 "
         "searches\n",
-        command.settings.model.text());
+        command.settings.model.text() + command.settings.records.rounding.text());
   if (!symbol.empty())
     fmt::print("next: link it with a program that calls {} (whet/model.h)\n", symbol);
   else if (is_foreign(target))
