@@ -321,10 +321,17 @@ case_tensor_cores() {
 case_bf16() {
   local there=(--target "cpu -mcpu=znver4 -threads=2") network=(zoo:mlp --precision bf16)
   expect 0 "bf16 const" "$whet" tasks "${network[@]}" "${there[@]}" --dag
-  expect 0 "begin with default schedules" "$whet" compile "${network[@]}" "${there[@]}" -o bf16.so
+  expect 0 "with default schedules" "$whet" compile "${network[@]}" "${there[@]}" -o bf16.so
   "$whet" compile "${network[@]}" "${there[@]}" --exact -o exact.so > out
   ! grep -q "bf16: " out || die "--exact left products in bf16"
   refuse 2 "cpu znver3 has no products of bf16" "$whet" compile "${network[@]}" --target "cpu -mcpu=znver3" -o bf16.so
+  # Weights of few rows, on any processor that widens them.
+  expect 0 "f16 const" "$whet" tasks zoo:mlp --precision f16 --target "cpu -mcpu=haswell -threads=2" --dag
+  refuse 2 "does not widen f16 by an instruction" "$whet" tasks zoo:mlp --precision f16 --target "cpu -mcpu=x86-64"
+  if grep -qw f16c /proc/cpuinfo; then
+    "$whet" compile zoo:mlp --precision f16 -o f16.so > out
+    expect 0 "rounded to f16 may change 0.0039" "$whet" check f16.so --against zoo:mlp --fill random
+  fi
   if ! grep -qw avx512_bf16 /proc/cpuinfo; then echo "no products of bf16 here"; return; fi
   expect 0 "of bf16 in pairs" "$whet" target
   expect 0 "may change 0.03125 of the largest magnitude" "$whet" check "${network[@]}" --inner

@@ -120,6 +120,12 @@ TEST(ProductsOfPairs, OfI16AreExact) {
   EXPECT_GE(count(loops_of(dense(128, 256, 512), "znver4"), "vpdpwssd"), 12);
   const std::string haswell = to_text(*default_steps(dense(128, 256, 512), pair_target("haswell")));
   EXPECT_NE(haswell.find("dot2_i16"), std::string::npos) << haswell;
+  // A product and a sum of 8 pairs each, where f32 takes two instructions for as many terms; none of them spills.
+  for (const char* processor : {"haswell", "znver3"}) {
+    const std::string loops = loops_of(dense(128, 256, 512), processor);
+    EXPECT_GE(count(loops, "vpmaddwd"), 8) << loops;
+    EXPECT_EQ(count(loops, "vpaddd"), count(loops, "vpmaddwd")) << loops;
+  }
 }
 TEST(ProductsOfPairs, AreRightWhereNoInstructionFits) {
   expect_right(pair_convolution(5, 6, 5, 24, 3), 4);
@@ -136,6 +142,34 @@ TEST(ProductsOfPairs, TakeTheProcessorsInstructionAndNoOtherWork) {
       EXPECT_EQ(count(text, "vfmadd"), 0) << text;
     }
   EXPECT_EQ(count(loops_of(product(128, 256, 512), "icelake-server"), "vdpbf16ps"), 0);
+}
+
+/// A product of f32 by weights that lie in memory in 16 bits.
+ComputeDag by_half_weights(int rows, int depth, int columns, const char* type) {
+  return parse_dag(fmt::format("a = PLACEHOLDER [{0}, {1}]\nb = PLACEHOLDER [{1}, {2}] {3} const\nbias = PLACEHOLDER [{2}] "
+                               "const\nsum(m, n) += (a[m, k]*f32(b[k, n])) for m in {0}, n in {2}, k in {1}  # matmul "
+                               "m:row n:out_channel k:in_channel\n"
+                               "y(m, n) = (sum[m, n] + bias[n]) for m in {0}, n in {2}  # elementwise\nreturn y\n",
+                               rows, depth, columns, type))
+      .value();
+}
+
+TEST(WeightsOf16Bits, AreWidenedExactly) {
+  for (const char* type : {"f16", "bf16"}) {
+    expect_right(by_half_weights(1, 96, 80, type), 6);
+    expect_right(by_half_weights(5, 33, 40, type), 6);
+  }
+}
+/// One instruction of f16, two of bf16, for each vector of weights; no other work and nothing on the stack.
+TEST(WeightsOf16Bits, AreWidenedInRegisters) {
+  for (const char* processor : {"haswell", "znver3", "znver4", "sapphirerapids"}) {
+    const std::string f16 = loops_of(by_half_weights(1, 1024, 1024, "f16"), processor),
+                      bf16 = loops_of(by_half_weights(1, 1024, 1024, "bf16"), processor);
+    EXPECT_GE(count(f16, "vcvtph2ps"), 3) << f16;
+    EXPECT_EQ(count(f16, "vcvtph2ps"), count(f16, "vfmadd")) << f16;
+    EXPECT_GE(count(bf16, "vpmovzxwd"), 3) << bf16;
+    EXPECT_EQ(count(bf16, "vpslld"), count(bf16, "vfmadd")) << bf16;
+  }
 }
 
 /// Convolutions with a residual sum and a depthwise one between, and a classifier. The first one reads the picture, which is f32.
