@@ -9,6 +9,7 @@
 #include "lower/testing/verify_passes.h"
 #include "passes/optimize.h"
 #include "passes/testing/graph_builder.h"
+#include "space/cpu/winograd.h"
 #include "space/space.h"
 #include "task/task.h"
 
@@ -142,6 +143,43 @@ TEST(ProductsOfPairs, TakeTheProcessorsInstructionAndNoOtherWork) {
       EXPECT_EQ(count(text, "vfmadd"), 0) << text;
     }
   EXPECT_EQ(count(loops_of(product(128, 256, 512), "icelake-server"), "vdpbf16ps"), 0);
+}
+
+/// Winograd's algorithm with tiles of bf16 errs as its DAG does; with tiles of f32 as one of f32.
+TEST(ProductsOfPairs, OfWinogradsTilesAreRight) {
+  const ComputeDag task = pair_convolution(8, 10, 16, 32, 3);
+  const Evaluated want = *evaluated(task, 7);
+  for (const Target& target : targets()) {
+    std::vector<Sketch> sketches;
+    if (auto sketch = winograd_sketch(task, target)) sketches.push_back(*sketch);
+    if (auto sketch = winograd_pairs_sketch(task, target, Precision::bf16)) sketches.push_back(*sketch);
+    for (const Sketch& sketch : sketches) {
+      const DesignSpace space(task, {sketch});
+      Rng rng(5);
+      for (int i = 0; i < 5; ++i) {
+        const Candidate candidate = i == 0 ? space.default_candidate() : space.sample(rng);
+        SCOPED_TRACE(to_json(candidate) + " for " + to_string(target));
+        const Result<Steps> steps = space.steps(candidate);
+        ASSERT_TRUE(steps.ok()) << steps.error().message;
+        const Result<Lowered> lowered = lower(*replay(task, *steps), target, {}, testing::verify_pass);
+        ASSERT_TRUE(lowered.ok()) << lowered.error().message;
+        const Result<double> error = error_of(task, *lowered, target, want);
+        ASSERT_TRUE(error.ok()) << error.error().message;
+        EXPECT_LE(*error, sketch.name == "winograd" ? 0x1p-7 : 0x1p-7 + tolerance_of(Precision::bf16));
+      }
+    }
+  }
+}
+TEST(ProductsOfPairs, OfWinogradsTilesTakeTheProcessorsInstruction) {
+  const ComputeDag task = pair_convolution(28, 28, 64, 64, 3);
+  const Target target = pair_target("znver4");
+  const DesignSpace space(task, {*winograd_pairs_sketch(task, target, Precision::bf16)});
+  const LoopTree tree = *replay(task, *space.steps(space.default_candidate()));
+  const Kernel kernel = *compile_kernel(lower(tree, target)->program, target);
+  std::string text;
+  for (const MachineLoop& loop : *innermost_loops(kernel, target)) text += loop.text;
+  EXPECT_GE(count(text, "vdpbf16ps"), 12) << text;
+  EXPECT_GE(count(text, "vcvtneps2bf16"), 1) << text;
 }
 
 /// A product of f32 by weights that lie in memory in 16 bits.
