@@ -13,6 +13,7 @@
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/table.h"
+#include "compiler/summary.h"
 #include "formats/load_tensors.h"
 #include "json/json.h"
 #include "ops/evaluate_graph.h"
@@ -41,6 +42,7 @@ struct CheckCommand {
   std::vector<std::string> sizes;
   double tolerance = -1;  ///< unset: what each value's type asks for
   bool inner = false, json = false, verbose = false;
+  Precision library = Precision::f32;  ///< of the products of a compiled model, as its own summary names it
 };
 
 /// One tensor compared: an output, or an inner value.
@@ -53,11 +55,15 @@ struct ValueFinding {
   bool is_right() const { return difference.relative <= tolerance; }
 };
 
-/// What rounded operands of products may change; 0 where none are.
-double rounded_by(const CheckCommand& command) {
+/// What operands of products are rounded to: a model that is compiled first is asked for it, and a library names it.
+Precision precision_of(const CheckCommand& command) {
   const RoundingOptions& rounding = command.runnable.records.rounding;
-  return rounding.exact ? 0 : tolerance_of(rounding.schedules().precision);
+  if (command.runnable.model.is_compiled()) return command.library;
+  return rounding.exact ? Precision::f32 : rounding.schedules().precision;
 }
+
+/// What rounded operands of products may change; 0 where none are.
+double rounded_by(const CheckCommand& command) { return tolerance_of(precision_of(command)); }
 
 /// Several roundings of the type, or of the operands of products.
 double tolerance_for(const CheckCommand& command, DType dtype) {
@@ -236,11 +242,12 @@ Result<std::vector<ValueFinding>> compare_sizes(OpenedModel& model, const CheckC
   return findings;
 }
 
-Result<std::vector<ValueFinding>> compare_outputs(const CheckCommand& command, const InputFiles& files) {
+Result<std::vector<ValueFinding>> compare_outputs(CheckCommand& command, const InputFiles& files) {
   RunnableOptions options = command.runnable;
   if (options.model.is_compiled() && !command.against.empty() && !command.against.ends_with(".so"))
     options.model = as_compiled(options.model);  // they are for the other
   WHET_TRY(Runnable runnable, open_runnable(options, files));
+  command.library = precision_in(runnable.model.info().records);
   if (!runnable.model.sizes().empty()) return compare_sizes(runnable.model, command, files);
   if (!command.sizes.empty())
     return Error{"check: " + command.runnable.model.model + " is for one size; --sizes is for libraries for several",
@@ -348,7 +355,7 @@ Result<int> run(CheckCommand& command) {
     fmt::print("{}: compared with {}; operands of products rounded to {} may change {:g} of the largest magnitude\n",
                command.runnable.model.model,
                command.expect.empty() ? command.against + " without rounding" : std::string("--expect"),
-               command.runnable.records.rounding.precision, rounded_by(command));
+               name_of(precision_of(command)), rounded_by(command));
   if (!command.json)
     fmt::print("{}: within {} of the largest magnitude: {}\n", command.runnable.model.model, tolerances(findings),
                same ? "yes" : "no");
@@ -375,7 +382,7 @@ CommandAction make_check(Arguments& arguments) {
   arguments.add(
       "--tolerance", command->tolerance, 0, 1e9,
       "Largest difference, as a part of the largest magnitude (default: 2e-5, of f16 4e-3, of bf16 3e-2; with "
-      "--precision what that may change)");
+      "--precision, and of a library compiled with it, what that may change)");
   arguments.flag("--json", command->json, "Print JSON");
   arguments.flag("-v,--verbose", command->verbose, "Print every value, not only the worst");
   return [command] { return run(*command); };

@@ -108,11 +108,14 @@ void print_text(const CompileCommand& command, const CompiledModel& compiled) {
   if (command.settings.weights == "seed")
     fmt::print("  its large weights are made up: it takes the model's time, and its answers are wrong\n");
   command.verbose ? print_tasks(report) : print_notes(report);
-  const auto untuned = std::ranges::count_if(report.tasks, [](const TaskReport& task) {
-    return task.precision == Precision::bf16 && task.source == TaskReport::Source::default_schedule;
-  });
-  if (untuned > 0 && target.is_cpu())
-    fmt::print("  no record base has tasks of bf16: {} begin with default schedules\n", counted(untuned, "task"));
+  for (const Precision half : {Precision::f16, Precision::bf16}) {
+    const auto untuned = std::ranges::count_if(report.tasks, [&](const TaskReport& task) {
+      return task.precision == half && task.source == TaskReport::Source::default_schedule;
+    });
+    if (untuned > 0 && target.is_cpu())
+      fmt::print("  no record base has tasks of {}: {} begin{} with default schedules\n", name_of(half),
+                 counted(untuned, "task"), for_count(untuned, "s", ""));
+  }
   fmt::print(
       "{:.2f} MB; weights {:.2f} MB, activations {}; compiled in {:.2f} s (choosing {:.2f}, kernels "
       "{:.2f}, packing {:.2f}, linking {:.2f})\n",
@@ -127,7 +130,7 @@ void print_text(const CompileCommand& command, const CompiledModel& compiled) {
     fmt::print(
         "not measured; whet compile {0} --quick times two candidates a task (about 2 s); whet tune {0} --seconds 10 "
         "searches\n",
-        command.settings.model.text());
+        command.settings.model.text() + command.settings.records.rounding.text());
   if (!symbol.empty())
     fmt::print("next: link it with a program that calls {} (whet/model.h)\n", symbol);
   else if (is_foreign(target))

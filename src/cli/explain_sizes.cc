@@ -149,8 +149,8 @@ Result<int> explain_sizes(const Question& question) {
   fmt::print("{} · {} · {}, checked at {} of {}\n", question.model.name(), to_text(family.sizes),
              counted(std::ssize(family.variants), "variant"), family.checked, counted(family.points, "size"));
   if (choice && choice->at.empty())
-    fmt::print("{} has no records of any of these sizes: whet tune {} -o {}\n", question.records, question.model.text(),
-               question.records);
+    fmt::print("{} has no records of any of these sizes: whet tune {} -o {}{}\n", question.records,
+               question.model.text(), question.records, question.rounding.text());
   for (std::size_t v = 0; v < family.variants.size(); ++v) {
     print_variant(family, family.variants[v], v + 1);
     if (choice && !choice->at.empty()) print_choice(family, v, *choice);

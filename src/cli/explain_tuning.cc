@@ -188,8 +188,9 @@ int print_task(const Opened& opened, const Question& question) {
   const std::string wanted = question.device.empty() ? question.place.target : to_string(target);
   print(table);
   print_transfers(transfers);
-  fmt::print("Next: whet explain candidate {} --model {} --records {}{}\n", list.front()->tree_hash,
-             question.model.model, question.records, wanted.empty() ? "" : " --target \"" + wanted + "\"");
+  fmt::print("Next: whet explain candidate {} --model {} --records {}{}{}\n", list.front()->tree_hash,
+             question.model.model, question.records, wanted.empty() ? "" : " --target \"" + wanted + "\"",
+             question.rounding.text());
   return kDone;
 }
 

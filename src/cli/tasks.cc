@@ -250,7 +250,7 @@ Result<int> run(const TasksCommand& command, const std::function<bool(const std:
              with_unit(work, "FLOP"));
   print_table(shown, total);
   if (command.dag) print_dags(shown);
-  if (!command.operators.empty()) fmt::print("Next: whet tune MODEL --tasks {}\n", ids);
+  if (!command.operators.empty()) fmt::print("Next: whet tune MODEL --tasks {}{}\n", ids, command.rounding.text());
   return kDone;
 }
 

@@ -12,6 +12,7 @@
 #include "compiler/packing.h"
 #include "compiler/scratch.h"
 #include "compiler/stored_constants.h"
+#include "compiler/summary.h"
 #include "tensor_files/file.h"
 
 namespace whet {
@@ -439,6 +440,30 @@ std::vector<TasksOfPlacement> tasks_by_placement(const CompileReport& report) {
   return list;
 }
 
+namespace {
+
+constexpr Precision kRounded[] = {Precision::tf32, Precision::f16, Precision::bf16};
+
+/// "; products of 9 tasks in tf32"
+std::string products_in(Precision precision, std::int64_t tasks) {
+  return "; products of " + counted(tasks, "task") + " in " + std::string(name_of(precision));
+}
+
+}  // namespace
+
+Precision precision_in(std::string_view summary) {
+  Precision least = Precision::f32;
+  constexpr std::string_view kProducts = "; products of ", kIn = " in ";
+  for (std::size_t at = summary.find(kProducts); at != std::string_view::npos; at = summary.find(kProducts, at + 1)) {
+    const std::size_t in = summary.find(kIn, at + kProducts.size());
+    if (in == std::string_view::npos) break;
+    const std::string_view rest = summary.substr(in + kIn.size());
+    const auto found = parse_precision(rest.substr(0, rest.find_first_of("; ,")));
+    if (found && tolerance_of(*found) > tolerance_of(least)) least = *found;
+  }
+  return least;
+}
+
 std::string summary(const CompileReport& report) {
   using Source = TaskReport::Source;
   const auto count = [&](Source source) {
@@ -452,11 +477,9 @@ std::string summary(const CompileReport& report) {
     text += count(Source::transferred) + " transferred, ";
   }
   text += count(Source::default_schedule) + " by default schedules";
-  for (const Precision precision : {Precision::tf32, Precision::f16, Precision::bf16}) {
+  for (const Precision precision : kRounded) {
     const auto rounded = std::ranges::count(report.tasks, precision, &TaskReport::precision);
-    if (rounded == 0) continue;
-    text += "; products of " + counted(rounded, "task") + " in ";
-    text += name_of(precision);
+    if (rounded > 0) text += products_in(precision, rounded);
   }
   const std::vector<TasksOfPlacement> placements = tasks_by_placement(report);
   for (const TasksOfPlacement& each : placements) {

@@ -83,7 +83,7 @@ struct TaskReport {
   std::string note;  ///< why it is not an exact record; "" where it is, or where there is none
   std::optional<TransferredSchedule> transfer;  ///< what was good for similar tasks, where that was asked
   Precision precision =
-      Precision::f32;            ///< of its products' operands, of f16 and bf16 tensors too; f32 where any stay so
+      Precision::f32;            ///< of its products' operands, of f16 and bf16 tensors and weights too; f32 where none
   double predicted_seconds = 0;  ///< of one run; 0 where nothing was measured
   ProcessorPlacement placement;  ///< of the processors in that measurement
   double lower_seconds = 0, codegen_seconds = 0;

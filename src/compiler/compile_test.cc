@@ -15,6 +15,7 @@
 #include "compiler/choose.h"
 #include "compiler/packing.h"
 #include "compiler/scratch.h"
+#include "compiler/summary.h"
 #include "compiler/testing/model_builder.h"
 #include "device/cpu/opened_model.h"
 #include "ops/evaluate_graph.h"
@@ -488,6 +489,21 @@ TEST(Summary, CountsTheTasksWhoseProductsAreRounded) {
   EXPECT_EQ(
       summary(report),
       "0 of 4 tasks from records, 4 by default schedules; products of 2 tasks in tf32; products of 1 task in bf16");
+}
+TEST(Summary, IsReadForTheLeastPreciseProducts) {
+  CompileReport report;
+  report.base = "cpu-512 2026.12";
+  const auto read = [&](const std::vector<Precision>& products) {
+    report.tasks.clear();
+    for (const Precision precision : products) report.tasks.push_back({.name = "dense", .precision = precision});
+    return precision_in(summary(report));
+  };
+  EXPECT_EQ(read({Precision::f32}), Precision::f32);
+  EXPECT_EQ(read({Precision::f32, Precision::bf16}), Precision::bf16);
+  EXPECT_EQ(read({Precision::bf16, Precision::tf32}), Precision::bf16);
+  EXPECT_EQ(read({Precision::f16, Precision::tf32}), Precision::tf32) << "of the same tolerance, the first";
+  for (const char* other : {"", "; products of ", "; products of 2 tasks in i4", "; products of in bf16"})
+    EXPECT_EQ(precision_in(other), Precision::f32) << other;
 }
 
 TEST_F(Compile, RefusesAnOutputThatCannotBeWritten) {

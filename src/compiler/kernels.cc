@@ -121,9 +121,10 @@ Status compile_first(const Task& task, const std::vector<Attempt>& list, const s
       out.report.source = attempt.source;
       out.report.predicted_seconds = is_sized(task.dag) ? 0 : attempt.seconds;  // of another kernel
       out.report.placement = attempt.placement;
-      out.report.precision = multiplies_halves(task.dag)                ? Precision::f16
-                             : multiplies_halves(task.dag, DType::bf16) ? Precision::bf16
-                                                                        : numerics_of(attempt.steps.value()).precision;
+      const auto has = [&](DType half) { return multiplies_halves(task.dag, half) || widens_weights(task.dag, half); };
+      out.report.precision = has(DType::f16)    ? Precision::f16
+                             : has(DType::bf16) ? Precision::bf16
+                                                : numerics_of(attempt.steps.value()).precision;
       out.report.note = attempt.reason + failed;
       return ok_status();
     }

@@ -9,6 +9,7 @@
 #include "lower/testing/verify_passes.h"
 #include "passes/optimize.h"
 #include "passes/testing/graph_builder.h"
+#include "space/cpu/winograd.h"
 #include "space/space.h"
 #include "task/task.h"
 
@@ -120,6 +121,12 @@ TEST(ProductsOfPairs, OfI16AreExact) {
   EXPECT_GE(count(loops_of(dense(128, 256, 512), "znver4"), "vpdpwssd"), 12);
   const std::string haswell = to_text(*default_steps(dense(128, 256, 512), pair_target("haswell")));
   EXPECT_NE(haswell.find("dot2_i16"), std::string::npos) << haswell;
+  // A product and a sum of 8 pairs each, where f32 takes two instructions for as many terms; none of them spills.
+  for (const char* processor : {"haswell", "znver3"}) {
+    const std::string loops = loops_of(dense(128, 256, 512), processor);
+    EXPECT_GE(count(loops, "vpmaddwd"), 8) << loops;
+    EXPECT_EQ(count(loops, "vpaddd"), count(loops, "vpmaddwd")) << loops;
+  }
 }
 TEST(ProductsOfPairs, AreRightWhereNoInstructionFits) {
   expect_right(pair_convolution(5, 6, 5, 24, 3), 4);
@@ -136,6 +143,71 @@ TEST(ProductsOfPairs, TakeTheProcessorsInstructionAndNoOtherWork) {
       EXPECT_EQ(count(text, "vfmadd"), 0) << text;
     }
   EXPECT_EQ(count(loops_of(product(128, 256, 512), "icelake-server"), "vdpbf16ps"), 0);
+}
+
+/// Winograd's algorithm with tiles of bf16 errs as its DAG does; with tiles of f32 as one of f32.
+TEST(ProductsOfPairs, OfWinogradsTilesAreRight) {
+  const ComputeDag task = pair_convolution(8, 10, 16, 32, 3);
+  const Evaluated want = *evaluated(task, 7);
+  for (const Target& target : targets()) {
+    std::vector<Sketch> sketches;
+    if (auto sketch = winograd_sketch(task, target)) sketches.push_back(*sketch);
+    if (auto sketch = winograd_pairs_sketch(task, target, Precision::bf16)) sketches.push_back(*sketch);
+    for (const Sketch& sketch : sketches) {
+      const DesignSpace space(task, {sketch});
+      Rng rng(5);
+      for (int i = 0; i < 5; ++i) {
+        const Candidate candidate = i == 0 ? space.default_candidate() : space.sample(rng);
+        SCOPED_TRACE(to_json(candidate) + " for " + to_string(target));
+        const Result<Steps> steps = space.steps(candidate);
+        ASSERT_TRUE(steps.ok()) << steps.error().message;
+        const Result<Lowered> lowered = lower(*replay(task, *steps), target, {}, testing::verify_pass);
+        ASSERT_TRUE(lowered.ok()) << lowered.error().message;
+        const Result<double> error = error_of(task, *lowered, target, want);
+        ASSERT_TRUE(error.ok()) << error.error().message;
+        EXPECT_LE(*error, sketch.name == "winograd" ? 0x1p-7 : 0x1p-7 + tolerance_of(Precision::bf16));
+      }
+    }
+  }
+}
+TEST(ProductsOfPairs, OfWinogradsTilesTakeTheProcessorsInstruction) {
+  const ComputeDag task = pair_convolution(28, 28, 64, 64, 3);
+  const Target target = pair_target("znver4");
+  const DesignSpace space(task, {*winograd_pairs_sketch(task, target, Precision::bf16)});
+  const LoopTree tree = *replay(task, *space.steps(space.default_candidate()));
+  const Kernel kernel = *compile_kernel(lower(tree, target)->program, target);
+  std::string text;
+  for (const MachineLoop& loop : *innermost_loops(kernel, target)) text += loop.text;
+  EXPECT_GE(count(text, "vdpbf16ps"), 12) << text;
+  EXPECT_GE(count(text, "vcvtneps2bf16"), 1) << text;
+}
+
+/// A product of f32 by weights that lie in memory in 16 bits.
+ComputeDag by_half_weights(int rows, int depth, int columns, const char* type) {
+  return parse_dag(fmt::format("a = PLACEHOLDER [{0}, {1}]\nb = PLACEHOLDER [{1}, {2}] {3} const\nbias = PLACEHOLDER [{2}] "
+                               "const\nsum(m, n) += (a[m, k]*f32(b[k, n])) for m in {0}, n in {2}, k in {1}  # matmul "
+                               "m:row n:out_channel k:in_channel\n"
+                               "y(m, n) = (sum[m, n] + bias[n]) for m in {0}, n in {2}  # elementwise\nreturn y\n",
+                               rows, depth, columns, type))
+      .value();
+}
+
+TEST(WeightsOf16Bits, AreWidenedExactly) {
+  for (const char* type : {"f16", "bf16"}) {
+    expect_right(by_half_weights(1, 96, 80, type), 6);
+    expect_right(by_half_weights(5, 33, 40, type), 6);
+  }
+}
+/// One instruction of f16, two of bf16, for each vector of weights; no other work and nothing on the stack.
+TEST(WeightsOf16Bits, AreWidenedInRegisters) {
+  for (const char* processor : {"haswell", "znver3", "znver4", "sapphirerapids"}) {
+    const std::string f16 = loops_of(by_half_weights(1, 1024, 1024, "f16"), processor),
+                      bf16 = loops_of(by_half_weights(1, 1024, 1024, "bf16"), processor);
+    EXPECT_GE(count(f16, "vcvtph2ps"), 3) << f16;
+    EXPECT_EQ(count(f16, "vcvtph2ps"), count(f16, "vfmadd")) << f16;
+    EXPECT_GE(count(bf16, "vpmovzxwd"), 3) << bf16;
+    EXPECT_EQ(count(bf16, "vpslld"), count(bf16, "vfmadd")) << bf16;
+  }
 }
 
 /// Convolutions with a residual sum and a depthwise one between, and a classifier. The first one reads the picture, which is f32.

@@ -53,6 +53,22 @@ bool is_rounded(const ComputeDag& dag, OpId id, MathFn rounding) {
   return choice ? holds(choice->if_true) && holds(choice->if_false) : holds(body);
 }
 
+bool widens_weights(const ComputeDag& dag, DType half) {
+  return std::ranges::any_of(dag.ops, [&](const Op& op) {
+    if (op.is_placeholder() || op.element().reducer != Reducer::sum || op.dtype != DType::f32) return false;
+    bool weights = false, singles = false, others = false;
+    for_each(op.element().body, [&](const Expr& part) {
+      const auto* read = std::get_if<Load>(&part->kind);
+      if (read == nullptr) return;
+      if (part->dtype == half && is_constant(dag, OpId(read->source.value)))
+        weights = true;
+      else
+        (part->dtype == DType::f32 ? singles : others) = true;
+    });
+    return weights && singles && !others;
+  });
+}
+
 bool multiplies_halves(const ComputeDag& dag, DType half) {
   bool halves = false, others = false;
   for (const Op& op : dag.ops) {

@@ -13,6 +13,9 @@ Result<ComputeDag> round_elements(const ComputeDag&, OpId op, MathFn rounding);
 /// Whether rounding the elements of `op` again changes nothing: they are rounded, or copied from what is, or zeros beside it.
 bool is_rounded(const ComputeDag&, OpId op, MathFn rounding);
 
+/// Whether an op multiplies f32 by constants of f16, or of bf16, and adds up in f32 (passes/half_weights.h).
+bool widens_weights(const ComputeDag&, DType half);
+
 /// Whether an op sums up products of f16, or of bf16, in f32. No other op does so of f32.
 bool multiplies_halves(const ComputeDag&, DType half = DType::f16);
 

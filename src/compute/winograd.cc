@@ -103,6 +103,7 @@ Expr transformed(Transform transform, const Exprs& x, const Expr& row, std::int6
 struct Convolution {
   OpId input, weights;
   std::int64_t row = 0, column = 0, dilation = 1;
+  bool widens = false;                       ///< both are of bf16, and multiplied as f32
   Axis n, oh, ow, oc, ic;                    ///< of whole channels
   std::int64_t in_blocks = 0, in_block = 0;  ///< of the input; 0: it is channels last
   std::int64_t out_block = 0;                ///< of the result; 0: it is channels last
@@ -117,6 +118,12 @@ Exprs at_channel(const Exprs& n_row_column, const Expr& channel, std::int64_t bl
 }
 
 const Load* as_load(const Expr& e) { return std::get_if<Load>(&e->kind); }
+
+/// The x of f32(x), where that is of bf16; else nothing.
+Expr widened_from(const Expr& e) {
+  const auto* wide = std::get_if<Cast>(&e->kind);
+  return wide && e->dtype == DType::f32 && wide->a->dtype == DType::bf16 ? wide->a : Expr();
+}
 
 /// Both are the same number wherever the axes are: those of one step are 0, however they occur.
 bool equal_at(const Element& element, const Expr& a, const Expr& b) {
@@ -163,7 +170,11 @@ std::optional<Convolution> find_convolution(const ComputeDag& dag, OpId id) {
   if (!found || conv.reducer != Reducer::sum || dag.op(id).dtype != DType::f32) return std::nullopt;
   const Binary* product = std::get_if<Binary>(&conv.body->kind);
   if (!product || product->op != BinaryOp::mul) return std::nullopt;
-  const Load *input = as_load(product->a), *weights = as_load(product->b);
+  const Expr half_input = widened_from(product->a), half_weights = widened_from(product->b);
+  if (half_input.defined() != half_weights.defined()) return std::nullopt;
+  found->widens = half_input.defined();
+  const Load* const input = as_load(found->widens ? half_input : product->a);
+  const Load* const weights = as_load(found->widens ? half_weights : product->b);
   if (!input || !weights || input->index.size() != conv.axes.size()) return std::nullopt;
   const auto axis = [&](std::size_t k) { return axis_var(conv, static_cast<std::int64_t>(k)); };
   const bool blocked = found->out_block > 0;
@@ -183,10 +194,11 @@ std::optional<Convolution> find_convolution(const ComputeDag& dag, OpId id) {
   return found;
 }
 
-/// An element op without reduction whose body is made from its axis variables.
-Op element_op(std::string name, std::vector<Axis> axes, const std::function<Expr(const Exprs&)>& body) {
+/// An element op without reduction whose body, of f32, is made from its axis variables.
+Op element_op(std::string name, std::vector<Axis> axes, const std::function<Expr(const Exprs&)>& body,
+              DType dtype = DType::f32) {
   Op op{.name = std::move(name),
-        .dtype = DType::f32,
+        .dtype = dtype,
         .def = Element{.axes = std::move(axes), .family = OpFamily::injective}};
   Element& element = op.element();
   Exprs vars;
@@ -194,13 +206,13 @@ Op element_op(std::string name, std::vector<Axis> axes, const std::function<Expr
     vars.push_back(axis_var(element, static_cast<std::int64_t>(k)));
     op.shape.push_back(element.axes[k].extent);
   }
-  element.body = body(vars);
+  element.body = cast(dtype, body(vars));
   return op;
 }
 
 }  // namespace
 
-Result<WinogradDag> winograd(const ComputeDag& dag, OpId id, std::int64_t m) {
+Result<WinogradDag> winograd(const ComputeDag& dag, OpId id, std::int64_t m, WinogradTiles tiles) {
   if (m != 2 && m != 4) {
     const std::string size = std::to_string(m);
     return Error{"F(" + size + " x " + size + ", 3 x 3) is not known; expected 2 or 4"};
@@ -208,6 +220,10 @@ Result<WinogradDag> winograd(const ComputeDag& dag, OpId id, std::int64_t m) {
   const std::optional<Convolution> found = find_convolution(dag, id);
   if (!found)
     return Error{"is no 3x3 convolution of stride 1 with constant weights, which Winograd's algorithm is for"};
+  const bool rounds = tiles == WinogradTiles::bf16;
+  if (rounds && !found->widens) return Error{"does not multiply bf16, so that its tiles stay f32"};
+  if (rounds && m != 2) return Error{"would err eight times as much in bf16 with tiles of 4 as without; expected 2"};
+  const DType stored = rounds ? DType::bf16 : DType::f32;
   const std::int64_t a = m + 2;
   const Transform to_input = m == 2 ? input_of_2 : input_of_4, to_weights = m == 2 ? weights_of_2 : weights_of_4,
                   to_output = m == 2 ? output_of_2 : output_of_4;
@@ -230,15 +246,16 @@ Result<WinogradDag> winograd(const ComputeDag& dag, OpId id, std::int64_t m) {
     return list;
   };
 
+  const auto wide = [](const Expr& e) { return cast(DType::f32, e); };
   const OpId half = to.add(element_op(name("g"), {small("x", a), small("s", 3), ic, oc}, [&](const Exprs& i) {
     const Exprs g =
-        along(3, [&](std::int64_t r) { return load(to, found->weights, {int_const(r), i[1], i[2], i[3]}); });
+        along(3, [&](std::int64_t r) { return wide(load(to, found->weights, {int_const(r), i[1], i[2], i[3]})); });
     return transformed(to_weights, g, i[0], a);
   }));
   out.ops.weights = to.add(element_op(name("w"), {small("x", a), small("y", a), ic, oc}, [&](const Exprs& i) {
     const Exprs g = along(3, [&](std::int64_t s) { return load(to, half, {i[0], int_const(s), i[2], i[3]}); });
     return transformed(to_weights, g, i[1], a);
-  }));
+  }, stored));
 
   const Shape& shape = to.op(found->input).shape;
   const std::size_t first = found->in_block > 0 ? 2 : 1;  // of the input's rows and columns
@@ -248,7 +265,7 @@ Result<WinogradDag> winograd(const ComputeDag& dag, OpId id, std::int64_t m) {
                  column = first_of(i[2]) + i[4] * dilation + found->column;
       const Expr inside = (row < int_const(shape[first])) && (column < int_const(shape[first + 1]));
       const Expr read =
-          load(to, found->input, at_channel({i[0], row, column}, i[5], found->in_blocks, found->in_block));
+          wide(load(to, found->input, at_channel({i[0], row, column}, i[5], found->in_blocks, found->in_block)));
       const bool whole = th.extent * m == oh.extent && tw.extent * m == ow.extent;
       return whole ? read : select(inside, read, constant_like(read, 0));
     });
@@ -258,7 +275,7 @@ Result<WinogradDag> winograd(const ComputeDag& dag, OpId id, std::int64_t m) {
     const Exprs d =
         along(a, [&](std::int64_t j) { return load(to, out.ops.rows, {i[2], i[3], i[4], i[0], int_const(j), i[5]}); });
     return transformed(to_input, d, i[1], a);
-  }));
+  }, stored));
 
   Op products{.name = name("m"),
               .dtype = DType::f32,
@@ -269,8 +286,8 @@ Result<WinogradDag> winograd(const ComputeDag& dag, OpId id, std::int64_t m) {
   {
     Element& element = products.element();
     const auto v = [&](std::int64_t k) { return axis_var(element, k); };
-    element.body = load(to, out.ops.input, {v(0), v(1), v(2), v(3), v(4), v(6)}) *
-                   load(to, out.ops.weights, {v(0), v(1), v(6), v(5)});
+    element.body = wide(load(to, out.ops.input, {v(0), v(1), v(2), v(3), v(4), v(6)})) *
+                   wide(load(to, out.ops.weights, {v(0), v(1), v(6), v(5)}));
     products.shape = {a, a, n.extent, th.extent, tw.extent, oc.extent};
   }
   out.ops.products = to.add(std::move(products));

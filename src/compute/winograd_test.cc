@@ -145,5 +145,47 @@ TEST(Winograd, RefusesWhatItIsNotFor) {
   EXPECT_EQ(winograd(strided, named(direct, "conv"), 4).error().message, no);
 }
 
+/// The same convolution of bf16, with an even number of channels.
+ComputeDag of_bf16() {
+  return *parse_dag(R"(x = PLACEHOLDER [1, 9, 8, 6] bf16
+w = PLACEHOLDER [3, 3, 6, 5] bf16 const
+pad(n, y, x_, c): bf16 = select((y >= 1) && (y < 10) && (x_ >= 1) && (x_ < 9), x[n, (y - 1), (x_ - 1), c], 0b) for n in 1, y in 11, x_ in 10, c in 6
+conv(n, h, w_, k) += (f32(pad[n, (h + rh), (w_ + rw), rc])*f32(w[rh, rw, rc, k])) for n in 1, h in 9, w_ in 8, k in 5, rh in 3, rw in 3, rc in 6
+return conv
+)");
+}
+
+TEST(Winograd, WidensAConvolutionOfBf16) {
+  const ComputeDag direct = of_bf16();
+  for (const std::int64_t m : {2, 4}) {
+    const Result<WinogradDag> fast = winograd(direct, named(direct, "conv"), m);
+    ASSERT_TRUE(fast.ok()) << fast.error().message;
+    ASSERT_TRUE(verify(fast->dag).ok()) << verify(fast->dag).error().message;
+    EXPECT_EQ(fast->dag.op(fast->ops.input).dtype, DType::f32);
+    const std::vector<Tensor> inputs = random_inputs(direct);
+    EXPECT_LT(compare((*evaluate(fast->dag, inputs))[0], (*evaluate(direct, inputs))[0]).relative, 1e-5) << m;
+  }
+}
+
+/// What is transformed is rounded: outputs err by roundings of 2^-9 in the mean, of which a sum has 54 and a tile adds up some.
+TEST(Winograd, RoundsTilesToBf16WhereThatIsAskedFor) {
+  const ComputeDag direct = of_bf16();
+  const Result<WinogradDag> fast = winograd(direct, named(direct, "conv"), 2, WinogradTiles::bf16);
+  ASSERT_TRUE(fast.ok()) << fast.error().message;
+  ASSERT_TRUE(verify(fast->dag).ok()) << verify(fast->dag).error().message;
+  EXPECT_EQ(fast->dag.op(fast->ops.input).dtype, DType::bf16);
+  EXPECT_EQ(fast->dag.op(fast->ops.weights).dtype, DType::bf16);
+  EXPECT_EQ(fast->dag.op(fast->ops.products).dtype, DType::f32);
+  const std::vector<Tensor> inputs = random_inputs(direct);
+  const double error = compare((*evaluate(fast->dag, inputs))[0], (*evaluate(direct, inputs))[0]).relative;
+  EXPECT_GT(error, 1e-4);
+  EXPECT_LT(error, 1e-2);
+  EXPECT_EQ(winograd(direct, named(direct, "conv"), 4, WinogradTiles::bf16).error().message,
+            "would err eight times as much in bf16 with tiles of 4 as without; expected 2");
+  const ComputeDag single = padded(8, 8);
+  EXPECT_EQ(winograd(single, named(single, "conv"), 2, WinogradTiles::bf16).error().message,
+            "does not multiply bf16, so that its tiles stay f32");
+}
+
 }  // namespace
 }  // namespace whet

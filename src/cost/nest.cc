@@ -169,11 +169,12 @@ struct NestMaker {
   }
 
  private:
-  /// The loops of a tile of sums of products are a vector of them, and the products that one instruction adds up.
+  /// The loops of a tile of sums of pairs are a vector of them, and the products that one instruction adds up. Tiles of bytes keep
+  /// the features that base and records were learned from: they count loop by loop there.
   void join(const std::vector<LoopId>& path, Nest& nest) const {
     for (const TensorTile& tile : tree.tiles) {
       const auto first = std::find(path.begin(), path.end(), tile.loop);
-      if (!is_dot(tile.intrinsic) || first == path.end()) continue;
+      if (!is_dot(tile.intrinsic) || tile.intrinsic == Intrinsic::dot4 || first == path.end()) continue;
       for (auto k = static_cast<std::size_t>(first - path.begin()); k < path.size(); ++k) {
         nest.loops[k].joined = nest.loops[k].reduce;
         nest.loops[k].kind = nest.loops[k].reduce ? LoopKind::unrolled : LoopKind::vectorized;

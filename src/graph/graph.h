@@ -137,7 +137,7 @@ struct ConvOperator {
 /// numpy does. transpose_b: b is [..., N, K]. Of u8 times i8 the sums are i32.
 struct MatMulOperator {
   bool transpose_a = false, transpose_b = false;
-  bool wide = false;  ///< a and b are f16, the result is f32
+  bool wide = false;  ///< b is of 16 bits, and a like it or f32; the result is f32
   friend bool operator==(const MatMulOperator&, const MatMulOperator&) = default;
 };
 struct PoolOperator {

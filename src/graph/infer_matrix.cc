@@ -8,8 +8,9 @@ Result<TensorType> infer(const InferSite& site, const MatMulOperator& op) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2));
   WHET_RETURN_IF_ERROR(site.expect_number(0));
   const bool bytes = is_product_of_bytes(site);
-  if (!bytes) WHET_RETURN_IF_ERROR(site.expect_same_dtype(0, 1));
-  WHET_TRY(const DType sum, dtype_of_sums(site, op.wide));
+  const bool narrow_weights = op.wide && site.in(0).dtype == DType::f32 && is_half(site.in(1).dtype);
+  if (!bytes && !narrow_weights) WHET_RETURN_IF_ERROR(site.expect_same_dtype(0, 1));
+  WHET_TRY(const DType sum, narrow_weights ? DType::f32 : dtype_of_sums(site, op.wide));
   WHET_RETURN_IF_ERROR(site.expect_rank_at_least(0, 2));
   WHET_RETURN_IF_ERROR(site.expect_rank_at_least(1, 2));
   const Shape &a = site.in(0).shape, &b = site.in(1).shape;

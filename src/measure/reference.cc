@@ -37,6 +37,17 @@ double rounding(DType dtype) {
   }
 }
 
+/// Whether a number of bf16 is computed in the body; others are copied.
+bool rounds_to_bf16(const Expr& body) {
+  bool rounds = false;
+  for_each(body, [&](const Expr& part) {
+    if (part->dtype != DType::bf16) return;
+    const auto* cast = std::get_if<Cast>(&part->kind);
+    rounds |= cast != nullptr || std::holds_alternative<Binary>(part->kind) || std::holds_alternative<Call>(part->kind);
+  });
+  return rounds;
+}
+
 /// Whether sums are over sums, as in kernels of several layers: each element then needs whole rows of the inner ones.
 bool has_sums_of_sums(const ComputeDag& dag) {
   std::vector<bool> has_sum(dag.ops.size());
@@ -143,16 +154,20 @@ Tensor make_tensor(const ArgumentSpec& spec, const Shape& shape) {
 double tolerance_of(const ComputeDag& dag, DType output) {
   if (!is_float(output)) return 0;
   // A sum of K random terms errs by about sqrt(K) roundings; the factor leaves room for any order of summing and for
-  // the polynomials of exp, erf and the like.
-  double growth = 128, worst = rounding(output);
+  // the polynomials of exp, erf and the like. Numbers of bf16 are computed in f32 and rounded as the definition rounds them, so that a
+  // difference of the sums moves few of them, by one step of bf16, which is two of its roundings; the double is left for what is
+  // computed of them.
+  constexpr double kStep = 4;
+  double growth = 128, worst = output == DType::bf16 ? rounding(DType::f32) : rounding(output), steps = 0;
   for (const Op& op : dag.ops) {
-    if (is_float(op.dtype)) worst = std::max(worst, rounding(op.dtype));
+    if (is_float(op.dtype) && op.dtype != DType::bf16) worst = std::max(worst, rounding(op.dtype));
     if (op.is_placeholder()) continue;
+    if (rounds_to_bf16(op.element().body)) steps += kStep * rounding(DType::bf16);
     double length = 1;
     for (const Axis& axis : op.element().reduce_axes) length *= static_cast<double>(axis.extent);
     if (length > 1) growth += 8 * std::sqrt(length);
   }
-  return growth * worst;
+  return growth * worst + steps;
 }
 
 namespace {

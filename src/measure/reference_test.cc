@@ -194,6 +194,19 @@ TEST(Tolerance, GrowsWithReductionsAndIsZeroForIntegers) {
   EXPECT_EQ(tolerance_of(dag(kSmall), DType::i32), 0);
 }
 
+/// Operands that are bf16 are exact, and sums are f32: only a result that is rounded may fall on the other side.
+TEST(Tolerance, OfBf16IsThatOfF32SumsAndOfEachRounding) {
+  const auto of = [](const char* result) {
+    const std::string name = *result == '\0' ? "sum" : "y";
+    const ComputeDag task = dag("a = PLACEHOLDER [8, 256] bf16\nb = PLACEHOLDER [256, 32] bf16 const\n"
+                                "sum(i, j) += (f32(a[i, k])*f32(b[k, j])) for i in 8, j in 32, k in 256\n" +
+                                std::string(result) + "return " + name + "\n");
+    return tolerance_of(task, task.op(task.outputs[0]).dtype);
+  };
+  EXPECT_LT(of(""), 1e-4);
+  EXPECT_NEAR(of("y(i, j): bf16 = bf16(max(sum[i, j], 0f)) for i in 8, j in 32\n"), 0x1p-6, 1e-4);
+}
+
 constexpr Precision kRounded[] = {Precision::tf32, Precision::f16, Precision::bf16};
 
 /// The product of [64, terms] and [terms, 32]: the first `summed` terms, of operands rounded to `precision`.

@@ -5,6 +5,7 @@
 
 #include "passes/attention.h"
 #include "passes/fuse.h"
+#include "passes/host_tensor.h"
 #include "passes/operator_class.h"
 #include "passes/rewriter.h"
 #include "passes/squeeze_excite.h"
@@ -61,14 +62,6 @@ bool moves(const Operator& op, DType to) {
   return std::holds_alternative<ReshapeOperator>(op) || std::holds_alternative<TransposeOperator>(op) ||
          std::holds_alternative<SliceOperator>(op) || std::holds_alternative<ConcatOperator>(op) ||
          (pool && pool->kind == PoolKind::max) || (pad && fits(pad->value, to));
-}
-
-Tensor rounded(const Tensor& wide, DType to) {
-  return Tensor::later({to, wide.shape()}, [wide, to] {
-    Tensor half(to, wide.shape());
-    for (std::int64_t i = 0; i < wide.size(); ++i) half.set(i, wide.get(i));
-    return half;
-  });
 }
 
 /// An attention. Its products may be of f16, not of bf16. Then both read f16, and the softmax rounds its weights.
@@ -290,7 +283,7 @@ class Halving {
     if (found != halves_.end()) return found->second;
     const Value& value = from_.value(id);
     const std::string name = value.name + "_half";
-    if (value.constant) return halves_[id] = rewriter_.constant(name, rounded(*value.constant, to_));
+    if (value.constant) return halves_[id] = rewriter_.constant(name, stored_as(*value.constant, to_));
     WHET_TRY(halves_[id], rewriter_.emit(name, CastOperator{to_}, {rewriter_.now(id)}));
     return halves_[id];
   }

@@ -114,6 +114,55 @@ TEST(Bf16, OfAnInputIsMadeForProductsThatGainMore) {
   EXPECT_EQ(kernels(4096, 16).find("bf16"), std::string::npos) << "too few for each number";
 }
 
+/// A head of a classifier for one picture, or for many.
+TEST(HalfWeights, AreStoredOfLargeProductsOfFewRows) {
+  const auto weights = [](const PassOptions& options, Shape rows, std::int64_t columns) {
+    GraphBuilder build;
+    rows.push_back(512);
+    const ValueId x = build.input("x", rows), w = build.constant("w", {512, columns});
+    const ValueId y = build.relu("y", build.add("product", MatMulOperator{}, {x, w}));
+    const FusedGraph fused = *optimize(build.finish({y}), options);
+    const std::string text = to_text(fused);
+    EXPECT_EQ(text.find("cast"), std::string::npos) << "activations stay f32\n" << text;
+    for (const Value& value : fused.graph.values)
+      if (value.constant && value.type.shape == Shape{512, columns}) return std::string(name_of(value.type.dtype));
+    return std::string("none");
+  };
+  const PassOptions f16{.f16_weights = true}, bf16{.bf16_weights = true};
+  EXPECT_EQ(weights(f16, {1}, 256), "f16");
+  EXPECT_EQ(weights(f16, {2, 4}, 256), "f16");
+  EXPECT_EQ(weights(bf16, {1}, 256), "bf16");
+  EXPECT_EQ(weights({}, {1}, 256), "f32");
+  EXPECT_EQ(weights(f16, {9}, 256), "f32") << "too many rows";
+  EXPECT_EQ(weights(f16, {1}, 64), "f32") << "small";
+}
+
+TEST(HalfWeights, HaveTheAnswersOfRoundedWeights) {
+  GraphBuilder build;
+  const ValueId x = build.input("x", {3, 256}), w = build.constant("w", {256, 300});
+  const Graph graph = build.finish({build.add("y", MatMulOperator{}, {x, w})});
+  Rng rng(3);
+  const Tensor in = Tensor::random({DType::f32, {3, 256}}, rng, -1, 1);
+  const auto answer = [&](const Graph& of) { return (*evaluate_graph(of, {in}))[of.outputs[0].index()]; };
+  const Tensor want = answer(graph);
+  for (const auto& [options, most] :
+       {std::pair(PassOptions{.f16_weights = true}, 0x1p-11), std::pair(PassOptions{.bf16_weights = true}, 0x1p-8)}) {
+    const Difference difference = compare(answer(optimize(graph, options)->graph), want);
+    EXPECT_LT(difference.relative, most);
+    EXPECT_GT(difference.relative, most / 64) << "weights were rounded";
+  }
+}
+
+TEST(HalfWeights, BeyondTheLargestF16StayF32) {
+  GraphBuilder build;
+  const ValueId x = build.input("x", {1, 256});
+  Tensor large(DType::f32, {256, 256});
+  large.set(7, 70000);
+  const ValueId w = build.graph.add_constant("w", large);
+  const Graph graph = build.finish({build.add("y", MatMulOperator{}, {x, w})});
+  EXPECT_EQ(to_text(*optimize(graph, {.f16_weights = true})), to_text(*optimize(graph, {})));
+}
+
 /// They are of the same operators but casts, read what is stored as f16, and round their weights and, where a product reads it, their
 /// result.
 TEST(Halves, AreReadByAttentions) {

@@ -106,6 +106,14 @@ Tensor extended(const Tensor& x, const Shape& shape) {
   return result;
 }
 
+Tensor stored_as(const Tensor& x, DType to) {
+  return Tensor::later({to, x.shape()}, [x, to] {
+    Tensor stored(to, x.shape());
+    for (std::int64_t i = 0; i < x.size(); ++i) stored.set(i, x.get(i));
+    return stored;
+  });
+}
+
 std::optional<double> uniform_value(const Tensor& x) {
   if (x.size() == 0) return std::nullopt;
   const double first = x.get(0);

@@ -9,6 +9,7 @@
 #include "passes/concatenations.h"
 #include "passes/dead_code.h"
 #include "passes/fold_constants.h"
+#include "passes/half_weights.h"
 #include "passes/halves.h"
 #include "passes/integer_products.h"
 #include "passes/layout.h"
@@ -94,6 +95,8 @@ constexpr Pass kPasses[] = {
     {"dead code", remove_dead_code},  // which also gives constants the order in which they are read
     {"halves", store_halves, nullptr, &PassOptions::halves},
     {"bf16", store_bf16, nullptr, &PassOptions::bf16},
+    {"f16 weights", store_f16_weights, has<MatMulOperator>, &PassOptions::f16_weights},
+    {"bf16 weights", store_bf16_weights, has<MatMulOperator>, &PassOptions::bf16_weights},
 };
 
 }  // namespace

@@ -492,6 +492,8 @@ TEST(Winograd, IsChosenBeforeEverythingElse) {
 TEST(Winograd, IsNotExact) {
   EXPECT_TRUE(numerics_of("split l2 4 overlap").exact);
   EXPECT_FALSE(numerics_of("winograd o2 4; inline o8").exact);
+  EXPECT_EQ(numerics_of("winograd o2 4").precision, Precision::f32);
+  EXPECT_EQ(numerics_of("winograd o2 2 bf16; inline o8").precision, Precision::bf16);
   EXPECT_FALSE(numerics_of("round o2 tf32").exact);
   EXPECT_EQ(numerics_of("round o2 tf32; tensorize l4 mma_f16").precision, Precision::f16);
   EXPECT_EQ(numerics_of("round o2 tf32").precision, Precision::tf32);

@@ -61,6 +61,9 @@ struct Writer {
   void add(UnfoldWhat what) {
     if (what == UnfoldWhat::factor) word("factor");
   }
+  void add(WinogradTiles tiles) {
+    if (tiles == WinogradTiles::bf16) word("bf16");
+  }
   void add(StoredIn stored_in) {
     if (stored_in != StoredIn::memory) word(stored_in == StoredIn::block ? "block" : "registers");
   }
@@ -148,6 +151,12 @@ struct Reader {
     if (const std::string_view w = take(); w != "factor" && error.empty())
       error = fmt::format("has \"{}\" where turned or factor was expected", w);
   }
+  void get(WinogradTiles& tiles) {
+    tiles = more() ? WinogradTiles::bf16 : WinogradTiles::f32;
+    if (!more()) return;
+    if (const std::string_view w = take(); w != "bf16" && error.empty())
+      error = fmt::format("has \"{}\" where bf16 was expected", w);
+  }
   void get(StoredIn& stored_in) {
     stored_in = StoredIn::memory;
     if (!more()) return;
@@ -226,7 +235,7 @@ constexpr std::array kPrimitives = {
     primitive<Round, &Round::op, &Round::to>("round"),
     primitive<SplitSum, &SplitSum::op, &SplitSum::axis, &SplitSum::parts>("split_sum"),
     primitive<SplitSoftmax, &SplitSoftmax::op, &SplitSoftmax::terms>("split_softmax"),
-    primitive<Winograd, &Winograd::op, &Winograd::tile>("winograd"),
+    primitive<Winograd, &Winograd::op, &Winograd::tile, &Winograd::tiles>("winograd"),
 };
 
 /// "split, fuse, ... or winograd"
@@ -311,6 +320,8 @@ namespace {
 
 Precision precision_of(const Step& step) {
   if (const auto* tile = std::get_if<Tensorize>(&step)) return precision_of(tile->intrinsic);
+  if (const auto* fast = std::get_if<Winograd>(&step))
+    return fast->tiles == WinogradTiles::bf16 ? Precision::bf16 : Precision::f32;
   const auto* rounded = std::get_if<Round>(&step);
   return rounded ? rounded->to : Precision::f32;
 }
@@ -414,9 +425,9 @@ SplitSoftmaxOps Scheduler::split_softmax(OpId product, std::int64_t terms) {
   return run(SplitSoftmax{product, terms}) ? changed->ops : SplitSoftmaxOps();
 }
 
-WinogradOps Scheduler::winograd(OpId op, std::int64_t tile) {
-  const Result<WinogradDag> changed = whet::winograd(tree_.dag, op, tile);
-  return run(Winograd{op, tile}) ? changed->ops : WinogradOps();
+WinogradOps Scheduler::winograd(OpId op, std::int64_t tile, WinogradTiles tiles) {
+  const Result<WinogradDag> changed = whet::winograd(tree_.dag, op, tile, tiles);
+  return run(Winograd{op, tile, tiles}) ? changed->ops : WinogradOps();
 }
 
 Result<Steps> Scheduler::finish() const {

@@ -112,7 +112,7 @@ class Scheduler {
   OpId split_sum(OpId op, std::int64_t axis, std::int64_t parts);
   /// Gives the ops of the new DAG.
   SplitSoftmaxOps split_softmax(OpId product, std::int64_t terms);
-  WinogradOps winograd(OpId op, std::int64_t tile);
+  WinogradOps winograd(OpId op, std::int64_t tile, WinogradTiles tiles = WinogradTiles::f32);
 
   std::vector<LoopId> loops(OpId op) const { return own_loops(tree_, op); }
   const LoopTree& tree() const { return tree_; }

@@ -129,6 +129,43 @@ TEST(WinogradSpace, IsLeftOutWhereExactSchedulesAreWanted) {
   for (const Sketch& sketch : space.sketches()) EXPECT_EQ(sketch.name.find("winograd"), std::string::npos);
 }
 
+/// As `convolution` has it, of bf16.
+std::string convolution_of_bf16(int side, int channels) {
+  return fmt::format(R"(
+x = PLACEHOLDER [1, {0}, {0}, {2}] bf16
+w = PLACEHOLDER [3, 3, {2}, {2}] bf16 const
+conv(n, oh, ow, oc) += (f32(x[n, (oh + rh), (ow + rw), rc])*f32(w[rh, rw, rc, oc])) for n in 1, oh in {1}, ow in {1}, oc in {2}, rh in 3, rw in 3, rc in {2}  # conv n:batch oh:row ow:column oc:out_channel rh:tap rw:tap rc:in_channel
+return conv
+)",
+                     side + 2, side, channels);
+}
+/// A convolution of bf16 has both tile sizes in f32; with tiles of bf16 F(2x2) alone, where bf16 is asked for and multiplied.
+TEST(WinogradSpace, HasTilesOfBf16WhereTheyAreAskedFor) {
+  const ComputeDag conv = dag(convolution_of_bf16(14, 64).c_str());
+  const auto names = [&](const char* processor, const SpaceOptions& options) {
+    std::string all;
+    const Target target = *parse_target(fmt::format("cpu -mcpu={} -threads=2", processor));
+    for (const Sketch& sketch : make_space(conv, target, options).sketches())
+      if (sketch.name.starts_with("winograd")) all += sketch.name + " ";
+    return all.substr(0, all.find("winograd2"));
+  };
+  const SpaceOptions bf16{.precision = Precision::bf16};
+  EXPECT_TRUE(names("znver4", bf16).starts_with("winograd winograd+pairs ")) << names("znver4", bf16);
+  EXPECT_EQ(names("znver4", {}).find("pairs"), std::string::npos);
+  EXPECT_EQ(names("icelake-server", bf16).find("pairs"), std::string::npos);
+  EXPECT_EQ(names("znver4", {.exact = true, .precision = Precision::bf16}), "");
+  const DesignSpace space(conv, {*winograd_pairs_sketch(conv, *parse_target("cpu -mcpu=znver4"), Precision::bf16)});
+  Rng rng(4);
+  for (int i = 0; i < 30; ++i) {
+    const Result<Steps> steps = space.steps(space.sample(rng));
+    ASSERT_TRUE(steps.ok()) << steps.error().message;
+    const std::string text = to_text(*steps);
+    EXPECT_TRUE(text.starts_with("winograd o2 2 bf16; ")) << text;
+    EXPECT_NE(text.find(" dot2"), std::string::npos) << text;
+    EXPECT_EQ(numerics_of(text).precision, Precision::bf16);
+  }
+}
+
 /// Every kind of task is vectorized and parallel untuned.
 void expect_vectorized_and_parallel(const char* text) {
   const ComputeDag d = dag(text);

@@ -38,7 +38,7 @@ std::int64_t to_integer(DType, double value);
 /// Conversion between IEEE half and single precision, rounding to nearest even.
 float half_to_float(std::uint16_t half);
 std::uint16_t float_to_half(float value);
-/// The same of bf16. Subnormal numbers are kept; a NaN keeps its sign and the bits that fit, and is quiet.
+/// The same of bf16: a NaN keeps its sign and the bits that fit, and is quiet. Subnormals are kept here; compiled code may give 0.
 float bf16_to_float(std::uint16_t bits);
 std::uint16_t float_to_bf16(float value);
 

@@ -151,7 +151,7 @@ Result<ReportData> describe_for_report(const ReportSubject& subject, const Recor
   data.model = subject.model, data.records = subject.records;
   data.machine = !subject.where.empty() ? subject.where : subject.place.target.is_cpu() ? read_processor().brand : "";
   data.whet = "whet " + version(), data.written_at = utc_now();
-  const std::string target = "\"" + to_string(subject.place.target) + "\"";
+  const std::string target = "\"" + to_string(subject.place.target) + "\"" + subject.rounding.text();
   data.commands = {fmt::format("whet tune {} -o {} --target {}", subject.model, subject.records, target),
                    fmt::format("whet report {} --records {} --target {}", subject.model, subject.records, target)};
   return data;

@@ -15,10 +15,14 @@ struct RoundingOptions {
   std::string precision = "f32";
 
   SpaceOptions schedules() const;
-  /// f16 changes the graph, and so does bf16 for a CPU (passes/halves.h), unless --exact is given too.
-  PassOptions passes(const Target& = {}) const;
+  /// Either of 16 bits changes the graph (passes/halves.h, passes/half_weights.h), unless --exact is given too; bf16 does so for a
+  /// CPU alone. Where no target is known, f16 is that of GPUs.
+  PassOptions passes(const Target&) const;
+  PassOptions passes() const;
   /// An error where the target has no products of that precision.
   Status check(const Target&) const;
+  /// The options that were given, as a command that follows this one takes them: " --precision bf16"; "" where none was.
+  std::string text() const;
 };
 
 }  // namespace whet

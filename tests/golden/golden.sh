@@ -135,7 +135,7 @@ page_mistakes() {
   show repro records.jsonl
   show repro nowhere.jsonl --model zoo:mlp "${target[@]}"
   show repro records.jsonl --model zoo:mlp "${target[@]}"
-  show compile zoo:mlp --target "cpu -mcpu=haswell -threads=1" --precision f16 -o m.so
+  show compile zoo:mlp --target "cpu -mcpu=haswell -threads=1" --precision tf32 -o m.so
   show tasks zoo:mlp --target "cpu -mcpu=znver3 -threads=1" --precision bf16
   show compile zoo:mlp --quick=soon -o m.so
   show compile zoo:mlp --quick --no-base -o m.so

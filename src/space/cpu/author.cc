@@ -14,7 +14,8 @@ std::optional<Sketch> always_rows(const ComputeDag& dag, const Target& target) {
 
 constexpr Template kCpuTemplates[] = {
     {attention_sketch}, {squeeze_excite_sketch},  {row_chain_sketch},
-    {tile_sketch},      {winograd_sketch, false}, {always_rows, true, true},
+    {tile_sketch},      {winograd_sketch, false}, {.make = nullptr, .exact = false, .make_rounded = winograd_pairs_sketch},
+    {always_rows, true, true},
 };
 
 }  // namespace

@@ -22,15 +22,35 @@ struct Variant {
 struct WinogradProblem {
   Anatomy anatomy;
   std::int64_t images = 1, dilation = 1, in_channels = 1, lanes = 16, cache_bytes = 0;
+  WinogradTiles tiles = WinogradTiles::f32;
   std::map<std::int64_t, Variant> variants;  ///< by m
+
+  bool by_pairs() const { return tiles == WinogradTiles::bf16; }
+  std::int64_t word() const { return by_pairs() ? 2 : 1; }  ///< terms of the sum that one instruction multiplies
+  std::int64_t tile_bytes() const { return by_pairs() ? size_of(DType::bf16) : size_of(DType::f32); }
+  /// Of the largest tiles.
+  const Variant& largest() const { return variants.rbegin()->second; }
+  std::int64_t weight_bytes() const {
+    return positions(largest()) * in_channels * largest().tiling.oc * tile_bytes();
+  }
+  static std::int64_t positions(const Variant& v) { return (v.m + 2) * (v.m + 2); }
 };
 
-std::optional<WinogradProblem> find_winograd_problem(const ComputeDag& dag, const Target& target) {
+/// Side by side in a tile of Intrinsic::dot2.
+constexpr std::int64_t kPairSums = 16;
+
+std::optional<WinogradProblem> find_winograd_problem(const ComputeDag& dag, const Target& target, WinogradTiles tiles) {
   const std::optional<Anatomy> anatomy = find_anatomy(dag);
   if (!anatomy) return std::nullopt;
-  WinogradProblem p{.anatomy = *anatomy, .lanes = target.cpu().lanes(4), .cache_bytes = target.cpu().l2_bytes};
+  WinogradProblem p{.anatomy = *anatomy,
+                    .lanes = target.cpu().lanes(4),
+                    .cache_bytes = target.cpu().l2_bytes,
+                    .tiles = tiles};
+  std::int64_t registers = target.cpu().vector_registers;
+  if (p.by_pairs()) registers = registers * p.lanes / kPairSums, p.lanes = kPairSums;
   for (const std::int64_t m : {4, 2}) {
-    const Result<WinogradDag> changed = winograd(dag, anatomy->anchor, m);
+    if (m == 4 && p.by_pairs()) continue;
+    const Result<WinogradDag> changed = winograd(dag, anatomy->anchor, m, tiles);
     if (!changed.ok()) return std::nullopt;
     const Shape& products = changed->dag.op(changed->ops.products).shape;  // [x, y, n, th, tw, oc]
     p.images = products[2];
@@ -44,11 +64,12 @@ std::optional<WinogradProblem> find_winograd_problem(const ComputeDag& dag, cons
                                 .oh = products[3],
                                 .ow = products[4],
                                 .lanes = p.lanes,
-                                .registers = target.cpu().vector_registers,
-                                .pipes = target.cpu().pipes}};
+                                .registers = registers,
+                                .pipes = target.cpu().pipes,
+                                .whole_vectors = p.by_pairs()}};
   }
   // Fewer channels than vectors leave nothing to multiply.
-  if (p.in_channels < p.lanes || p.variants[4].tiling.oc < p.lanes) return std::nullopt;
+  if (p.in_channels < p.lanes || p.largest().tiling.oc < p.lanes || p.in_channels % p.word() != 0) return std::nullopt;
   return p;
 }
 
@@ -78,7 +99,7 @@ class WinogradBuilder {
   /// Gives the loop over blocks; none in phases.
   LoopId transforms() {
     const Anatomy& a = p_.anatomy;
-    ops_ = s_.winograd(a.anchor, m_);
+    ops_ = s_.winograd(a.anchor, m_, p_.tiles);
     const std::int64_t moved = ops_.conv.value - a.anchor.value;
     const auto now = [&](OpId op) { return OpId(op > a.anchor ? op.value + moved : op.value); };
     for (std::size_t i = a.before.size(); i-- > 0;) s_.inline_op(a.before[i]);
@@ -160,25 +181,32 @@ class WinogradBuilder {
 };
 
 /// Cuts the products into register tiles and packs their weights.
-void tile_products(Scheduler& s, const Transformed& t, const Choices& choices) {
+void tile_products(Scheduler& s, const Transformed& t, const Choices& choices, bool by_pairs) {
   const auto chosen = [&](const char* name) { return choices.at(name).front(); };
   const std::vector<LoopId>& loops = t.products;  // x, y, n, th, tw, oc, ic
   const Scheduler::Pair th = s.split(loops[3], chosen("oh"), Tail::overlap),
                         tw = s.split(loops[4], chosen("ow"), Tail::overlap),
                         oc = s.split(loops[5], chosen("oc"), Tail::overlap);
-  Scheduler::Pair ic{loops[6], LoopId()};
-  if (chosen("ic") > 1) ic = s.split(loops[6], chosen("ic"), Tail::guard);
+  Scheduler::Pair ic{loops[6], LoopId()}, vectors{LoopId(), oc.inner};
+  LoopId factors;  // of one instruction
+  if (by_pairs) {
+    if (chosen("oc") > kPairSums) vectors = s.split(oc.inner, kPairSums, Tail::guard);
+    const Scheduler::Pair pairs = s.split(loops[6], 2, Tail::guard);
+    ic.outer = pairs.outer, factors = pairs.inner;
+  }
+  if (chosen("ic") > 1) ic = s.split(ic.outer, chosen("ic"), Tail::guard);
   std::vector<LoopId> order{loops[0], loops[1], oc.outer, loops[2], th.outer, tw.outer, ic.outer};
-  if (ic.inner.valid()) order.push_back(ic.inner);
-  order.insert(order.end(), {th.inner, tw.inner, oc.inner});
+  for (LoopId loop : {ic.inner, th.inner, tw.inner, vectors.outer, vectors.inner, factors})
+    if (loop.valid()) order.push_back(loop);
   s.reorder(order);
-  for (LoopId loop : {ic.inner, th.inner, tw.inner})
+  for (LoopId loop : {ic.inner, th.inner, tw.inner, vectors.outer})
     if (loop.valid()) s.annotate(loop, LoopKind::unrolled);
-  s.annotate(oc.inner, LoopKind::vectorized);
+  if (!by_pairs) s.annotate(oc.inner, LoopKind::vectorized);
   LoopId shared = t.block;
   if (!shared.valid()) shared = s.fuse({loops[0], loops[1], oc.outer});
   s.cache_write(t.ops.products, tw.outer);
   s.pack(t.ops.weights, t.ops.products);
+  if (by_pairs) s.tensorize(vectors.inner, Intrinsic::dot2);
   if (const auto ahead = choices.find("ahead"); ahead != choices.end() && ahead->second.front() > 0)
     s.prefetch(t.ops.weights, t.ops.products, ic.outer,
                std::max<std::int64_t>(ahead->second.front() / chosen("ic"), 1));
@@ -243,9 +271,8 @@ std::vector<Constraint> winograd_constraints(const WinogradProblem& p) {
                   }});
   list.push_back({{"m", "rows"}, [variant, p](const Choices& c) -> std::optional<std::string> {
                     const Variant v = variant(c);
-                    const std::int64_t positions = (v.m + 2) * (v.m + 2);
-                    const std::int64_t block_bytes =
-                        positions * c.at("rows").front() * v.columns * (p.in_channels + v.tiling.oc) * 4;
+                    const std::int64_t block_bytes = p.positions(v) * c.at("rows").front() * v.columns *
+                                                     (p.in_channels * p.tile_bytes() + v.tiling.oc * 4);
                     if (block_bytes <= p.cache_bytes) return std::nullopt;
                     return "the transformed block overflows a core's cache";
                   }});
@@ -258,7 +285,7 @@ std::vector<Constraint> winograd_constraints(const WinogradProblem& p) {
                     if (c.at("ow").front() <= variant(c).columns) return std::nullopt;
                     return "a register tile is larger than the block";
                   }});
-  const Tiling tiling = p.variants.at(4).tiling;  // lanes and registers, which are those of every tile size
+  const Tiling tiling = p.largest().tiling;  // lanes and registers, which are those of every tile size
   list.push_back({{"oc", "oh", "ow"}, [tiling](const Choices& c) -> std::optional<std::string> {
                     const Tile t = winograd_tile(c);
                     if (tiling.fits(t)) return std::nullopt;
@@ -277,9 +304,10 @@ std::vector<Constraint> winograd_constraints(const WinogradProblem& p) {
 /// least three times as large as the weights). The smallest block that fills a register tile a few times, else the
 /// largest that fits. Phases elsewhere: they read the weights once.
 std::int64_t best_rows(const WinogradProblem& p, const Sketch& sketch) {
-  const Variant& v = p.variants.at(4);
-  const std::int64_t weights = 36 * 4 * p.in_channels * v.tiling.oc;
-  const std::int64_t tiles = 36 * 4 * p.images * v.rows * v.columns * (p.in_channels + v.tiling.oc);
+  const Variant& v = p.largest();
+  const std::int64_t weights = p.weight_bytes();
+  const std::int64_t tiles =
+      p.positions(v) * p.images * v.rows * v.columns * (p.in_channels * p.tile_bytes() + v.tiling.oc * 4);
   if (weights > p.cache_bytes / 2 && tiles < 3 * weights) return 0;
   std::int64_t largest = 0;
   for (std::int64_t rows : winograd_blocks(v)) {
@@ -300,34 +328,36 @@ WinogradOps winograd_phases(Scheduler& s, const Anatomy& anatomy, std::int64_t m
   return WinogradBuilder(p, s, m, 0).transform().ops;
 }
 
-std::optional<Sketch> winograd_sketch(const ComputeDag& dag, const Target& target) {
-  const std::optional<WinogradProblem> problem = find_winograd_problem(dag, target);
+namespace {
+
+std::optional<Sketch> sketch_with(WinogradTiles tiles, const ComputeDag& dag, const Target& target) {
+  const std::optional<WinogradProblem> problem = find_winograd_problem(dag, target, tiles);
   if (!problem) return std::nullopt;
   const WinogradProblem p = *problem;
   Sketch sketch;
-  sketch.name = "winograd";
-  std::vector<std::int64_t> unroll{1};
+  sketch.name = p.by_pairs() ? "winograd+pairs" : "winograd";
+  std::vector<std::int64_t> unroll{1}, sizes;
   for (std::int64_t n : {2, 4})
-    if (p.in_channels % n == 0) unroll.push_back(n);
+    if (p.in_channels % (n * p.word()) == 0) unroll.push_back(n);
+  for (const auto& [m, variant] : p.variants) sizes.push_back(m);
   sketch.decisions = {
-      {"m", "outputs of a tile along each axis: F(m x m, 3 x 3)", single({2, 4}), 0},
+      {"m", "outputs of a tile along each axis: F(m x m, 3 x 3)", single(sizes), 0},
       {"rows", "rows of tiles in a block that stays in a core's cache; 0: all, in three phases",
        winograd_options(p, winograd_blocks), 0},
-      {"oc", "output channels in a register tile of the products", single(p.variants.at(4).tiling.oc_options()),
-       p.variants.at(4).tiling.oc},
+      {"oc", "output channels in a register tile of the products", single(p.largest().tiling.oc_options()),
+       p.largest().tiling.oc},
       {"oh", "rows of tiles in a register tile",
        winograd_options(p, [](const Variant& v) { return v.tiling.oh_options(); }), 0},
       {"ow", "columns of tiles in a register tile",
        winograd_options(p, [](const Variant& v) { return v.tiling.ow_options(); }), 0},
       {"ic", "reduction steps unrolled", single(unroll), 0},
   };
-  const Variant& v = p.variants.at(4);
+  const Variant& v = p.largest();
   const Tile tile = v.tiling.best();
-  sketch.preferred = {{"m", {4}},        {"rows", {0}},     {"oc", {tile.oc}},
+  sketch.preferred = {{"m", {v.m}},        {"rows", {0}},     {"oc", {tile.oc}},
                       {"oh", {tile.oh}}, {"ow", {tile.ow}}, {"ic", {unroll.back()}}};
   // F(4 x 4) has 36 weights for each of the convolution's 9.
-  const std::int64_t weights = 36 * p.in_channels * p.variants.at(4).tiling.oc * size_of(DType::f32);
-  if (4 * weights > 3 * target.cpu().l2_bytes) {
+  if (4 * p.weight_bytes() > 3 * target.cpu().l2_bytes) {
     sketch.decisions.push_back(
         {"ahead", "reduction steps by which weights are prefetched ahead (0: no prefetch)", single({0, 16}), 0});
     sketch.preferred["ahead"] = {16};
@@ -336,15 +366,27 @@ std::optional<Sketch> winograd_sketch(const ComputeDag& dag, const Target& targe
   for (; unroll.size() > 1 && !is_within(sketch, sketch.preferred); unroll.pop_back())
     sketch.preferred["ic"] = {unroll[unroll.size() - 2]};
   sketch.preferred["rows"] = {best_rows(p, sketch)};
-  sketch.build = [transforms = std::make_shared<Transforms>(p)](Scheduler& s, const Choices& c) {
+  sketch.build = [transforms = std::make_shared<Transforms>(p), by_pairs = p.by_pairs()](Scheduler& s,
+                                                                                         const Choices& c) {
     const std::shared_ptr<const Transformed> t = transforms->of(s, c.at("m").front(), c.at("rows").front());
     s = t->scheduler;
-    tile_products(s, *t, c);
+    tile_products(s, *t, c, by_pairs);
   };
   Scheduler trial(dag);
   sketch.build(trial, sketch.preferred);
   if (!trial.finish().ok()) return std::nullopt;
   return sketch;
+}
+
+}  // namespace
+
+std::optional<Sketch> winograd_sketch(const ComputeDag& dag, const Target& target) {
+  return sketch_with(WinogradTiles::f32, dag, target);
+}
+
+std::optional<Sketch> winograd_pairs_sketch(const ComputeDag& dag, const Target& target, Precision precision) {
+  if (precision != Precision::bf16 || !target.cpu().bf16_products) return std::nullopt;
+  return sketch_with(WinogradTiles::bf16, dag, target);
 }
 
 }  // namespace whet

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "compute/round.h"
 #include "space/anatomy.h"
 #include "space/gpu/levels.h"
 #include "space/gpu/preferred.h"
@@ -105,7 +106,7 @@ void launch_transform(Scheduler& s, OpId op, OpId half, const TileTransform& t) 
 
 std::optional<Sketch> gpu_winograd_sketch(const ComputeDag& dag, const Target& target) {
   const std::optional<Anatomy> anatomy = find_anatomy(dag);
-  if (!anatomy) return std::nullopt;
+  if (!anatomy || multiplies_halves(dag, DType::bf16)) return std::nullopt;
   const Result<WinogradDag> changed = winograd(dag, anatomy->anchor, 2);
   if (!changed.ok() || changed->dilation > 1) return std::nullopt;
   const auto variants = std::make_shared<std::map<std::int64_t, GpuWinograd>>();

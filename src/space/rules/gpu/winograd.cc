@@ -1,6 +1,7 @@
 // Special treatment for Winograd: a 3x3 convolution of stride 1 becomes transforms (transform.cc) and products of matrices,
 // which the other rules go on with.
 
+#include "compute/round.h"
 #include "space/anatomy.h"
 #include "space/rules/rule.h"
 
@@ -26,6 +27,7 @@ std::optional<std::string> why_not_winograd_on_gpu(const Derivation& d, OpId op)
   if (!d.name().empty()) return "";
   const std::optional<Anatomy> anatomy = find_anatomy(d.dag());
   if (!anatomy || anatomy->anchor != op) return "it is not the only reduction of the task";
+  if (multiplies_halves(d.dag(), DType::bf16)) return "it multiplies bf16";
   const Result<WinogradDag> changed = winograd(d.dag(), op, 2);
   if (!changed.ok()) return changed.error().message;
   if (changed->dilation > 1) return "its taps are apart";
