@@ -1,13 +1,18 @@
 // Times the exact choice among all alternatives of networks. Nobody has measured a kernel: prices are made up from estimates.
 //   whet_plans MODEL...     MODEL: a file, zoo:NAME, or densenet121, which is built here; a JSON object a line and a kind of prices
+//   whet_plans --budget LAYERS LAYOUTS [BUDGETS]    a made-up network of precisions under a budget of squared errors; a JSON object a seed
 
 #include <fmt/format.h>
 
+#include <charconv>
+#include <cmath>
 #include <ctime>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/rng.h"
+#include "choice/choice.h"
 #include "formats/import_model.h"
 #include "machine/cores.h"
 #include "machine/detect.h"
@@ -104,8 +109,92 @@ Status time_choices(const std::string& name, const Target& target) {
   return ok_status();
 }
 
+// ---- budgets ----
+
+/// A network of layers one behind the other, each on several layouts and, channels last, in four precisions: f32, i16, bf16 and bytes.
+/// Layouts differ by 15%, lowered kernels by what their instructions give; conversions take what the bytes take. Errors as five trained
+/// networks had them: five layers of a hundred have most of the squares, bf16 errs by a quarter of bytes, i16 by a twelfth.
+ChoiceProblem precision_problem(int layers, int layouts, int budgets, std::uint64_t seed) {
+  Rng rng(seed);
+  constexpr int kPrecisions = 4;
+  const int forms = layouts + kPrecisions - 1;  // the first layout in four precisions
+  const std::vector<double> time = {1, 0.52, 0.51, 0.27}, bytes = {1, 0.5, 0.5, 0.25};
+  const std::vector<double> error = {0, 1.0 / 12, 0.25, 1};
+  ChoiceProblem problem;
+  problem.values = (layers + 1) * forms;
+  problem.given = {0}, problem.wanted = {layers * forms};
+  for (int value = 0; value < problem.values; ++value) problem.tensors.push_back(value / forms);
+  const auto stored = [&](int tensor, int form) { return tensor * forms + form; };
+  const auto precision_of = [&](int form) { return form < layouts ? 0 : form - layouts + 1; };
+  for (int tensor = 0; tensor <= layers; ++tensor) {
+    const double copy = std::pow(10.0, rng.uniform(-6, -4.5));
+    for (int from = 0; from < forms; ++from)
+      for (int to = 0; to < forms; ++to)
+        if (from != to && (from == 0 || to == 0))
+          problem.items.push_back({{stored(tensor, from)},
+                                   {stored(tensor, to)},
+                                   copy * (bytes[precision_of(from)] + bytes[precision_of(to)]) / 2});
+    if (tensor == layers) break;
+    const double seconds = std::pow(10.0, rng.uniform(-5, -3));
+    for (int in = 0; in < forms; ++in)
+      for (int out = 0; out < forms; ++out) {
+        const int precision = precision_of(in);
+        const bool blocked = (in > 0 && in < layouts) || (out > 0 && out < layouts);
+        if (blocked && (precision > 0 || precision_of(out) > 0)) continue;
+        ChoiceItem item{{stored(tensor, in)}, {stored(tensor + 1, out)}, seconds * time[precision] * rng.uniform(0.9, 1.1)};
+        for (int b = 0; b < budgets; ++b) {
+          const double alone = std::pow(10.0, rng.uniform(-4, -1.5)) * error[precision];
+          item.uses.push_back(alone * alone);
+        }
+        problem.items.push_back(std::move(item));
+      }
+  }
+  problem.budgets.assign(static_cast<std::size_t>(budgets), 1e-4);  // 1%
+  return problem;
+}
+
+int time_budgets(int layers, int layouts, int budgets) {
+  constexpr std::uint64_t kSeeds = 3;
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    const ChoiceProblem problem = precision_problem(layers, layouts, budgets, seed);
+    ChoiceOptions exact;
+    for (std::size_t i = 0; i < problem.items.size(); ++i) {
+      const ChoiceItem& item = problem.items[i];
+      for (double use : item.uses)
+        if (use > 0) exact.forbidden.push_back(static_cast<int>(i));
+    }
+    ChoiceOptions options{.seconds_limit = 20, .gap = 1e-3};
+    const double start = processor_seconds();
+    const Result<ChosenPlans> plans = choose_plans(problem, options);
+    const double seconds = processor_seconds() - start;
+    const Result<ChosenPlans> without = choose_plans(problem, exact);
+    if (!plans.ok() || !without.ok()) return fail((plans.ok() ? without : plans).error().message);
+    fmt::print(
+        "{{\"layers\": {}, \"layouts\": {}, \"budgets\": {}, \"seed\": {}, \"items\": {}, \"solved_s\": {:.3f}, "
+        "\"optimal\": {}, \"gap\": {:.6f}, \"plan_of_exact\": {:.4f}}}\n",
+        layers, layouts, budgets, seed, problem.items.size(), seconds, plans->optimal, plans->gap,
+        plans->plans.front().seconds / without->plans.front().seconds);
+    std::fflush(stdout);
+  }
+  return 0;
+}
+
+/// A whole number of 1 to 1000; 0 for anything else.
+int number_in(std::string_view text) {
+  int number = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+  return read.ec == std::errc() && read.ptr == text.data() + text.size() && number > 0 && number <= 1000 ? number : 0;
+}
+
 int run(int argc, char** argv) {
   if (argc < 2) return fail("usage: whet_plans MODEL...");
+  if (std::string_view(argv[1]) == "--budget") {
+    const int layers = argc > 2 ? number_in(argv[2]) : 0, layouts = argc > 3 ? number_in(argv[3]) : 0;
+    const int budgets = argc > 4 ? number_in(argv[4]) : 1;
+    if (layers == 0 || layouts == 0 || budgets == 0 || argc > 5)
+      return fail("usage: whet_plans --budget LAYERS LAYOUTS [BUDGETS], each a whole number of 1 to 1000");
+    return time_budgets(layers, layouts, budgets);
+  }
   const Result<Cores> cores = choose_cores("", 0);
   if (!cores.ok()) return fail(cores.error().message);
   Target target = detect_target();

@@ -34,6 +34,20 @@ Status check_items(const std::string& what, const std::vector<int>& items, const
   return ok_status();
 }
 
+bool is_amount(double number) { return std::isfinite(number) && number >= 0; }
+
+Status check_uses(std::size_t item, const std::vector<double>& uses, const ChoiceProblem& problem) {
+  if (!uses.empty() && uses.size() != problem.budgets.size()) {
+    return Error{fmt::format("item {} uses {} budgets; it has to be all {} of the problem or none", item, uses.size(),
+                             problem.budgets.size())};
+  }
+  for (double use : uses) {
+    if (!is_amount(use))
+      return Error{fmt::format("item {} uses {} of a budget; it has to be finite and 0 or more", item, use)};
+  }
+  return ok_status();
+}
+
 Status check_numbers(const ChoiceProblem& problem, const ChoiceOptions& options) {
   if (problem.values < 0)
     return Error{fmt::format("the number of values is {}; it has to be 0 or more", problem.values)};
@@ -50,6 +64,10 @@ Status check_numbers(const ChoiceProblem& problem, const ChoiceOptions& options)
     if (!std::isfinite(it.seconds) || it.seconds < 0) {
       return Error{fmt::format("item {} takes {} seconds; they have to be finite and 0 or more", item, it.seconds)};
     }
+    WHET_RETURN_IF_ERROR(check_uses(item, it.uses, problem));
+  }
+  for (double budget : problem.budgets) {
+    if (!is_amount(budget)) return Error{fmt::format("a budget is {}; it has to be finite and 0 or more", budget)};
   }
   WHET_RETURN_IF_ERROR(check_items("required is", options.required, problem));
   WHET_RETURN_IF_ERROR(check_items("forbidden is", options.forbidden, problem));
@@ -59,6 +77,8 @@ Status check_numbers(const ChoiceProblem& problem, const ChoiceOptions& options)
   if (!(options.seconds_limit > 0)) {
     return Error{fmt::format("the solver's limit is {} seconds; it has to be more than 0", options.seconds_limit)};
   }
+  if (!(options.gap >= 0 && options.gap < 1))
+    return Error{fmt::format("the gap is {}; it has to be 0 or more, and less than 1", options.gap)};
   return ok_status();
 }
 

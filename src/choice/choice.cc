@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "choice/budgets.h"
 #include "choice/check_problem.h"
 #include "choice/formulate.h"
 #include "choice/integer_program.h"
@@ -15,10 +16,11 @@ namespace {
 /// Finds one plan after the other; the rows that exclude circles for one hold for all.
 class PlanSearch {
  public:
-  PlanSearch(ChoiceProblem problem, const ChoiceOptions& options)
+  PlanSearch(ChoiceProblem problem, const ChoiceOptions& options, const PricedPlan& known)
       : problem_(std::move(problem)),
         options_(options),
-        formulation_(problem_, options_),
+        known_bound_(known.bound),
+        formulation_(problem_, options_, known.items),
         linear_solver_(formulation_.program()) {}
 
   Result<ChosenPlans> all() {
@@ -26,7 +28,8 @@ class PlanSearch {
     found_.cuts = formulation_.circles();
     found_.optimal = !limit_reached_;
     const double best = found_.plans[0].seconds;
-    found_.bound = first_is_best_ ? best : std::min(best, found_.bound);
+    const bool is_least = first_is_best_ && options_.gap == 0;
+    found_.bound = is_least ? best : std::min(best, std::max(known_bound_, found_.bound));
     found_.gap = best > 0 ? (best - found_.bound) / best : 0;
     return std::move(found_);
   }
@@ -59,7 +62,8 @@ class PlanSearch {
     std::vector<double> extra_costs(problem_.items.size(), 0);
     if (linear.feasible)
       extra_costs = least_extra_costs(problem_, options_.required, formulation_.allowed(), linear.reduced);
-    return solve_narrowly(formulation_.program(), linear.cost, extra_costs, columns_of_start(), options_.seconds_limit);
+    return solve_narrowly(formulation_.program(), linear.cost, extra_costs, columns_of_start(), options_.seconds_limit,
+                          options_.gap);
   }
 
   /// With rows of all sets that its solution would break, or as many as this many rounds find.
@@ -77,7 +81,7 @@ class PlanSearch {
 
   /// The columns of the plan that is known, which the first search starts with.
   std::vector<double> columns_of_start() const {
-    if (!found_.plans.empty()) return {};
+    if (!found_.plans.empty() || !formulation_.has_start()) return {};
     std::vector<double> columns(problem_.items.size(), 0);
     for (int item : formulation_.start()) columns[item] = 1;
     return columns;
@@ -95,13 +99,17 @@ class PlanSearch {
   Status end() {
     over_ = true;
     if (!found_.plans.empty()) return ok_status();
+    if (!formulation_.has_start())
+      return limit_reached_ ? Error{"no plan within the budgets was found before the limit", ErrorKind::limit}
+                            : Error{"no plan keeps the budgets"};
     limit_reached_ = true;
     first_is_best_ = false;
     return take(formulation_.start());
   }
 
   bool start_is_better_than(const std::vector<int>& items) const {
-    return found_.plans.empty() && seconds_of_items(formulation_.start()) < seconds_of_items(items);
+    return found_.plans.empty() && formulation_.has_start() &&
+           seconds_of_items(formulation_.start()) < seconds_of_items(items);
   }
 
   double seconds_of_items(const std::vector<int>& items) const {
@@ -121,6 +129,7 @@ class PlanSearch {
 
   const ChoiceProblem problem_;
   const ChoiceOptions& options_;
+  const double known_bound_;
   Formulation formulation_;
   LinearSolver linear_solver_;
   ChosenPlans found_;
@@ -142,7 +151,10 @@ ChoiceProblem without_repeated_values(ChoiceProblem problem) {
 
 Result<ChosenPlans> choose_plans(const ChoiceProblem& problem, const ChoiceOptions& options) {
   WHET_RETURN_IF_ERROR(check_choice_problem(problem, options));
-  return PlanSearch(without_repeated_values(problem), options).all();
+  if (problem.budgets.empty()) return PlanSearch(without_repeated_values(problem), options, {}).all();
+  WHET_TRY(const ChoiceOptions within, within_budgets(problem, options));
+  WHET_TRY(const PricedPlan known, plan_by_multipliers(problem, within));
+  return PlanSearch(without_repeated_values(problem), within, known).all();
 }
 
 }  // namespace whet

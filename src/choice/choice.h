@@ -11,6 +11,8 @@ namespace whet {
 struct ChoiceItem {
   std::vector<int> reads, writes;
   double seconds = 0;  ///< finite, not negative
+  /// How much of each of the problem's budgets it uses: finite, not negative. Empty: nothing.
+  std::vector<double> uses = {};
 };
 
 struct ChoiceProblem {
@@ -21,6 +23,8 @@ struct ChoiceProblem {
   /// The tensor of each value: values of one tensor are its forms. The plans do not depend on it, but it makes the search faster.
   /// Empty: two values are of one tensor where items that read and write one value each lead from one to the other and back.
   std::vector<int> tensors = {};
+  /// The sum of what a plan's items use of each is at most this, to 1e-6 of it. Finite, not negative.
+  std::vector<double> budgets = {};
 };
 
 struct ChoiceOptions {
@@ -32,6 +36,9 @@ struct ChoiceOptions {
   /// Each plan leaves out at least one item of each better plan. If `distinct` is not empty, that item is one of these.
   std::vector<int> distinct;
   double seconds_limit = 10;  ///< of one run of a solver; the search ends with the first run that reaches it
+  /// A plan is good enough where no other takes less than (1 - gap) of its seconds. A budget makes the linear program fractional, and the
+  /// last thousandth of a proof takes longer than all before it.
+  double gap = 0;
 };
 
 /// A plan without an item that could be left out.
@@ -42,18 +49,19 @@ struct ChosenPlan {
 
 struct ChosenPlans {
   std::vector<ChosenPlan> plans;  ///< the best first; fewer than asked for where no more differ
-  double bound = 0;               ///< no plan takes less, to 1e-7 of it [s]
+  double bound = 0;               ///< no plan within the budgets takes less, to 1e-7 of it [s]
   double gap = 0;                 ///< (the best plan's seconds - bound) / these seconds: 0 .. 1
   int cuts = 0;                   ///< sets of values that were excluded because they were written from each other alone
-  bool optimal = false;           ///< each plan was proven to be the best one that differs from those before it
+  bool optimal = false;  ///< each plan was proven to be the best one that differs from those before it, to `ChoiceOptions::gap`
 };
 
-/// The best plans: sets of items with the least sum of seconds that write every wanted value, and that have an order in which each
-/// item runs behind items that write the values that it reads. Several items of a plan may write the same value. The same
-/// arguments give the same plans, unless the limit is reached.
-/// Errors: invalid_input for numbers out of range; a list of tensors whose length is not the number of values; seconds that are
-/// negative or not finite; an item that is required and forbidden; a wanted value or a required item that cannot be computed
-/// from the given values.
+/// The best plans: sets of items with the least sum of seconds that write every wanted value, that have an order in which each
+/// item runs behind items that write the values that it reads, and that use no more than the budgets. Several items of a plan may write
+/// the same value. The same arguments give the same plans, unless the limit is reached.
+/// Errors: invalid_input for numbers out of range; a list of tensors whose length is not the number of values; seconds, uses or budgets
+/// that are negative or not finite; uses of another number of budgets; an item that is required and forbidden; a wanted value or a
+/// required item that cannot be computed from the given values, or not within the budgets. limit: no plan within the budgets was
+/// found before the limit.
 Result<ChosenPlans> choose_plans(const ChoiceProblem&, const ChoiceOptions&);
 
 }  // namespace whet

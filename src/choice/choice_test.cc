@@ -190,6 +190,135 @@ TEST(Choice, IsTheOneOfAllSubsetsThatTakesLeast) {
   EXPECT_LT(solvable, cases * 9 / 10);
 }
 
+// ---- budgets ----
+
+/// What the items of a plan use of a budget.
+double use_of_plan(const ChoiceProblem& problem, std::uint32_t items, std::size_t budget) {
+  double used = 0;
+  for (std::size_t item = 0; item < problem.items.size(); ++item)
+    if ((items >> item & 1) != 0 && !problem.items[item].uses.empty()) used += problem.items[item].uses[budget];
+  return used;
+}
+
+bool naively_keeps(const ChoiceProblem& problem, std::uint32_t items) {
+  for (std::size_t b = 0; b < problem.budgets.size(); ++b)
+    if (use_of_plan(problem, items, b) > problem.budgets[b]) return false;
+  return true;
+}
+
+/// Items that are faster and use more; some use nothing.
+void add_budgets(ChoiceProblem& problem, Rng& rng) {
+  const auto count = static_cast<std::size_t>(rng.between(1, 2));
+  const double unit = std::pow(10.0, rng.uniform(-6, 2));
+  const std::size_t before = problem.items.size();
+  for (std::size_t i = 0; i < before && problem.items.size() < 14; ++i) {
+    if (!rng.chance(0.5)) continue;
+    problem.items.push_back(problem.items[i]);
+    problem.items.back().seconds *= rng.uniform(0.3, 1);
+    for (std::size_t b = 0; b < count; ++b) problem.items.back().uses.push_back(rng.uniform(0, 1) * unit);
+  }
+  for (std::size_t b = 0; b < count; ++b) problem.budgets.push_back(rng.chance(0.1) ? 0 : rng.uniform(0.1, 2) * unit);
+}
+
+TEST(Budget, EqualsEnumerationOnSmallNetworks) {
+  Rng rng(56);
+  const int cases = testing::random_cases(500);
+  int binding = 0;
+  for (int i = 0; i < cases; ++i) {
+    ChoiceProblem problem = random_problem(rng);
+    add_budgets(problem, rng);
+    ChoiceOptions options = random_options(rng, static_cast<int>(problem.items.size()));
+    SCOPED_TRACE("problem " + std::to_string(i));
+    std::vector<NaivePlan> expected = naive_plans(problem, options);
+    std::erase_if(expected, [&](const NaivePlan& plan) { return !naively_keeps(problem, plan.items); });
+    const Result<ChosenPlans> found = choose_plans(problem, options);
+    ASSERT_EQ(found.ok(), !expected.empty()) << (found.ok() ? "" : found.error().message);
+    if (!found.ok()) continue;
+    ASSERT_EQ(found->plans.size(), std::min<std::size_t>(expected.size(), options.plans));
+    for (std::size_t p = 0; p < found->plans.size(); ++p) {
+      const ChosenPlan& plan = found->plans[p];
+      EXPECT_TRUE(runs(problem, plan.items));
+      ASSERT_NEAR(plan.seconds, expected[p].seconds, 1e-6 * expected[0].seconds + 1e-15) << "plan " << p;
+    }
+    EXPECT_LE(found->bound, found->plans[0].seconds);
+    ChoiceProblem free = problem;
+    free.budgets.clear();
+    for (ChoiceItem& item : free.items) item.uses.clear();
+    const Result<ChosenPlans> without = choose_plans(free, options);
+    binding += without.ok() && without->plans[0].seconds < found->plans[0].seconds * (1 - 1e-6);
+  }
+  EXPECT_GT(binding, cases / 20);
+}
+
+/// `layers` one behind the other, each exactly, or in two ways that are faster and use some of the budget.
+ChoiceProblem chain_with_budget(int layers, std::uint64_t seed, double budget) {
+  Rng rng(seed);
+  ChoiceProblem problem;
+  problem.values = layers + 1, problem.given = {0}, problem.wanted = {layers};
+  for (int layer = 0; layer < layers; ++layer) {
+    const double seconds = std::pow(10.0, rng.uniform(-5, -3)), error = std::pow(10.0, rng.uniform(-6, -3));
+    problem.items.push_back({{layer}, {layer + 1}, seconds});
+    problem.items.push_back({{layer}, {layer + 1}, 0.51 * seconds, {0.06 * error}});
+    problem.items.push_back({{layer}, {layer + 1}, 0.27 * seconds, {error}});
+  }
+  problem.budgets = {budget};
+  return problem;
+}
+
+TEST(Budget, NoPlanUsesMore) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    const ChoiceProblem problem = chain_with_budget(40, seed, 1e-4);
+    ChoiceOptions options;
+    options.gap = 1e-3;
+    const ChosenPlans plans = chosen(problem, options);
+    double used = 0;
+    for (int item : plans.plans[0].items)
+      if (!problem.items[item].uses.empty()) used += problem.items[item].uses[0];
+    EXPECT_LE(used, 1e-4 * (1 + 1e-6));
+    EXPECT_TRUE(runs(problem, plans.plans[0].items));
+    EXPECT_TRUE(plans.optimal);
+    EXPECT_LE(plans.gap, 1e-3);
+    EXPECT_LE(plans.bound, plans.plans[0].seconds);
+  }
+}
+
+TEST(Budget, OfNothingLeavesItemsThatUseNothing) {
+  ChoiceProblem problem = chain_with_budget(10, 3, 0);
+  for (int item : chosen(problem).plans[0].items) EXPECT_EQ(item % 3, 0);
+  problem.budgets = {1e9};
+  for (int item : chosen(problem).plans[0].items) EXPECT_EQ(item % 3, 2);
+}
+
+TEST(Budget, IsKeptWhereTimeIsUp) {
+  const ChoiceProblem problem = chain_with_budget(40, 1, 1e-4);
+  ChoiceOptions options;
+  options.seconds_limit = 1e-9;
+  const ChosenPlans plans = chosen(problem, options);
+  double used = 0;
+  for (int item : plans.plans[0].items)
+    if (!problem.items[item].uses.empty()) used += problem.items[item].uses[0];
+  EXPECT_LE(used, 1e-4 * (1 + 1e-6));
+  EXPECT_TRUE(runs(problem, plans.plans[0].items));
+}
+
+TEST(Budget, ThatNoPlanKeepsIsASentence) {
+  ChoiceProblem problem = {2, {0}, {1}, {{{0}, {1}, 1e-6, {2}}}, {}, {1}};
+  EXPECT_EQ(error_of(problem), "no plan keeps the budgets: value 1 is wanted, and all items that write it are forbidden");
+  ChoiceOptions options;
+  options.required = {0};
+  EXPECT_EQ(error_of(problem, options), "item 0 is required and uses more than a budget alone");
+  problem = {3, {0}, {2}, {{{0}, {1}, 1e-6, {0.6}}, {{1}, {2}, 1e-6, {0.6}}}, {}, {1}};
+  EXPECT_EQ(error_of(problem), "no plan keeps the budgets");
+  problem.items[1].uses = {0.1, 0.1};
+  EXPECT_EQ(error_of(problem), "item 1 uses 2 budgets; it has to be all 1 of the problem or none");
+  problem.items[1].uses = {-1};
+  EXPECT_EQ(error_of(problem), "item 1 uses -1 of a budget; it has to be finite and 0 or more");
+  problem.items[1].uses = {}, problem.budgets = {-1};
+  EXPECT_EQ(error_of(problem), "a budget is -1; it has to be finite and 0 or more");
+  problem.budgets = {1}, options = {}, options.gap = 1;
+  EXPECT_EQ(error_of(problem, options), "the gap is 1; it has to be 0 or more, and less than 1");
+}
+
 /// A wanted value that two plans of one item each write in 1 s, and one in 2 s.
 ChoiceProblem three_ways(double first = 1, double second = 1) {
   return {2, {0}, {1}, {{{0}, {1}, first * 1e-6}, {{0}, {1}, second * 1e-6}, {{0}, {1}, 2e-6}}};

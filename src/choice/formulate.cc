@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "choice/budgets.h"
 #include "choice/order.h"
 #include "choice/separate.h"
 
@@ -26,9 +27,15 @@ double sum_of_seconds(const ChoiceProblem& problem, const std::vector<int>& item
   return seconds;
 }
 
+bool uses_no_more(const ChoiceItem& one, const ChoiceItem& other) {
+  for (std::size_t b = 0; b < one.uses.size(); ++b)
+    if (one.uses[b] > (other.uses.empty() ? 0 : other.uses[b])) return false;
+  return true;
+}
+
 }  // namespace
 
-Formulation::Formulation(const ChoiceProblem& problem, const ChoiceOptions& options)
+Formulation::Formulation(const ChoiceProblem& problem, const ChoiceOptions& options, const std::vector<int>& known)
     : problem_(problem),
       options_(options),
       given_(marks(problem.values, problem.given)),
@@ -43,9 +50,10 @@ Formulation::Formulation(const ChoiceProblem& problem, const ChoiceOptions& opti
     writers.erase(std::remove_if(writers.begin(), writers.end(), [&](int item) { return !allowed_[item]; }),
                   writers.end());
   }
-  find_start();
+  find_start(known);
   add_columns();
   add_item_rows();
+  add_budget_rows();
   tensors_.emplace(problem_, allowed_, writers_);
   add_tensor_rows();
   add_needs();
@@ -81,38 +89,62 @@ void Formulation::allow_useful_items() {
   }
 }
 
-/// Of items that read and write the same, the best one replaces the others in every plan.
+/// Of items that read and write the same, the best one replaces the others in every plan, except those that use less of a budget.
 void Formulation::forbid_dominated_items() {
-  std::map<std::pair<std::vector<int>, std::vector<int>>, int> best;
+  std::map<std::pair<std::vector<int>, std::vector<int>>, std::vector<int>> alike;
   const auto rank = [&](int item) {
     return std::tuple(!required_[item], problem_.items[item].seconds, !usual_[item], item);
   };
-  for (int item = 0; item < static_cast<int>(problem_.items.size()); ++item) {
-    if (!allowed_[item]) continue;
-    const auto [same, is_new] = best.try_emplace({problem_.items[item].reads, problem_.items[item].writes}, item);
-    if (is_new) continue;
-    int worse = item;
-    if (rank(item) < rank(same->second)) std::swap(worse, same->second);
-    allowed_[worse] = required_[worse];
+  for (int item = 0; item < static_cast<int>(problem_.items.size()); ++item)
+    if (allowed_[item]) alike[{problem_.items[item].reads, problem_.items[item].writes}].push_back(item);
+  for (auto& [same, items] : alike) {
+    std::sort(items.begin(), items.end(), [&](int a, int b) { return rank(a) < rank(b); });
+    for (std::size_t worse = 1; worse < items.size(); ++worse) {
+      const bool is_dominated =
+          std::any_of(items.begin(), items.begin() + static_cast<std::ptrdiff_t>(worse),
+                      [&](int better) { return uses_no_more(problem_.items[better], problem_.items[items[worse]]); });
+      if (is_dominated) allowed_[items[worse]] = required_[items[worse]];
+    }
   }
 }
 
-void Formulation::find_start() {
+void Formulation::find_start(const std::vector<int>& known) {
   start_ = without_spare_items(problem_, greedy_plan(problem_, allowed_, options_.required), options_);
   const std::vector<char> forbidden = marks(problem_.items.size(), options_.forbidden);
   std::vector<int> usual;
   for (int item = 0; item < static_cast<int>(usual_.size()); ++item) {
     if (usual_[item] && !forbidden[item]) usual.push_back(item);
   }
-  if (is_whole_plan(problem_, usual, options_)) {
+  const bool is_plan = is_whole_plan(problem_, usual, options_);
+  if (is_plan) {
     usual = without_spare_items(problem_, usual, options_);
     if (sum_of_seconds(problem_, usual) <= sum_of_seconds(problem_, start_)) start_ = usual;
   }
   double cost = sum_of_seconds(problem_, start_);
+  if (!problem_.budgets.empty()) find_start_within_budgets(known, is_plan ? usual : std::vector<int>());
+  if (!problem_.budgets.empty() && has_start_) cost = sum_of_seconds(problem_, start_);
   if (cost == 0) {
     for (const ChoiceItem& item : problem_.items) cost = std::max(cost, item.seconds);
   }
   scale_ = cost > 0 ? kPlanCost / cost : 1;
+}
+
+/// The fastest of the plans that are known, which are: `known`, the usual one, the greedy one and that of items that use nothing.
+void Formulation::find_start_within_budgets(const std::vector<int>& known, const std::vector<int>& usual) {
+  std::vector<char> free = allowed_;
+  for (std::size_t item = 0; item < problem_.items.size(); ++item) {
+    const std::vector<double>& uses = problem_.items[item].uses;
+    if (std::any_of(uses.begin(), uses.end(), [](double use) { return use > 0; })) free[item] = required_[item];
+  }
+  const std::vector<int> greedy = start_;
+  const std::vector<int> frugal =
+      without_spare_items(problem_, greedy_plan(problem_, free, options_.required), options_);
+  start_.clear(), has_start_ = false;
+  for (const std::vector<int>& plan : {usual, known, greedy, frugal}) {
+    if (!is_whole_plan(problem_, plan, options_) || !keeps_budgets(problem_, plan)) continue;
+    if (has_start_ && sum_of_seconds(problem_, plan) >= sum_of_seconds(problem_, start_)) continue;
+    start_ = plan, has_start_ = true;
+  }
 }
 
 void Formulation::add_columns() {
@@ -136,6 +168,19 @@ void Formulation::add_item_rows() {
   }
   for (int value = 0; value < problem_.values; ++value) {
     if (!given_[value]) add_set({value}, {column_of(value)});
+  }
+}
+
+void Formulation::add_budget_rows() {
+  for (std::size_t b = 0; b < problem_.budgets.size(); ++b) {
+    IntegerProgram::Row row;
+    row.least = -1;
+    for (int item = 0; item < static_cast<int>(problem_.items.size()); ++item) {
+      const std::vector<double>& uses = problem_.items[item].uses;
+      if (allowed_[item] && !uses.empty() && uses[b] > 0 && problem_.budgets[b] > 0)
+        row.add(item, -uses[b] / problem_.budgets[b]);
+    }
+    if (!row.columns.empty()) program_.rows.push_back(std::move(row));
   }
 }
 

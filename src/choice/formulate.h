@@ -18,6 +18,7 @@ namespace whet {
 ///     is the first that writes a value of the set, so these rows exclude no plan. Without them transforms could make a tensor
 ///     from itself in a circle. The sets of tensors.h are there from the start; others become rows when a solution has such a
 ///     circle;
+///   a row for each budget: what the items use is at most the budget;
 ///   rows of the tensors that each tensor needs (tensors.h), and of the sets that a solution of the linear program breaks
 ///     (separate.h). With them the linear program's solution is mostly whole, or within a thousandth of the best plan.
 ///
@@ -26,10 +27,13 @@ namespace whet {
 class Formulation {
  public:
   /// `problem` has passed check_choice_problem; no value is twice among an item's.
-  Formulation(const ChoiceProblem& problem, const ChoiceOptions& options);
+  ///   known  a plan within the budgets, where there are budgets and one is known; else empty
+  Formulation(const ChoiceProblem& problem, const ChoiceOptions& options, const std::vector<int>& known = {});
 
-  /// A plan that is known: the usual one, where it is a plan and not slower than the greedy one.
+  /// A plan that is known: the usual one, where it is a plan and not slower than the greedy one. With budgets: the fastest of these and
+  /// `known` that keeps them.
   const std::vector<int>& start() const { return start_; }
+  bool has_start() const { return has_start_; }  ///< false: with budgets, no plan is known that keeps them
 
   const std::vector<char>& allowed() const { return allowed_; }  ///< for each item: some plan may choose it
   const IntegerProgram& program() const { return program_; }
@@ -52,9 +56,11 @@ class Formulation {
  private:
   void allow_useful_items();
   void forbid_dominated_items();
-  void find_start();
+  void find_start(const std::vector<int>& known);
+  void find_start_within_budgets(const std::vector<int>& known, const std::vector<int>& usual);
   void add_columns();
   void add_item_rows();
+  void add_budget_rows();
   void add_tensor_rows();
   void add_needs();
   IntegerProgram::Row row_of_set(const std::vector<int>& values) const;
@@ -68,6 +74,7 @@ class Formulation {
   std::vector<char> allowed_;
   std::vector<std::vector<int>> writers_;  // for each value the allowed items that write it
   std::vector<int> start_;
+  bool has_start_ = true;
   double scale_ = 1;  // [1/s]
   double perturbation_ = 0;
   IntegerProgram program_;

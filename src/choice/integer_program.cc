@@ -116,7 +116,8 @@ LinearSolution LinearSolver::solve(const IntegerProgram& program) {
   return solution;
 }
 
-IntegerSolution solve_integer_program(const IntegerProgram& program, const std::vector<double>& start, double seconds) {
+IntegerSolution solve_integer_program(const IntegerProgram& program, const std::vector<double>& start, double seconds,
+                                      double gap) {
   static std::mutex one_at_a_time;  // CBC has variables that all models share
   const std::lock_guard<std::mutex> lock(one_at_a_time);
   const ColumnMatrix matrix = by_columns(program);
@@ -129,7 +130,7 @@ IntegerSolution solve_integer_program(const IntegerProgram& program, const std::
   }
   Cbc_setLogLevel(model.get(), 0);
   Cbc_setAllowableGap(model.get(), 0);
-  // Measured on programs of networks (docs/decisions/choice-solver.md): these take longer than they spare.
+  if (gap > 0) Cbc_setAllowableFractionGap(model.get(), gap);
   // Measured on programs of networks (docs/decisions/choice-solver.md): these take longer than they spare.
   for (const char* without : {"gomoryCuts", "probingCuts", "heuristicsOnOff"})
     Cbc_setParameter(model.get(), without, "off");

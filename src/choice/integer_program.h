@@ -62,8 +62,10 @@ class LinearSolver {
   bool started_ = false;
 };
 
-/// Solves by CBC. `start` has the first columns of a known solution, or is empty.
+/// Solves by CBC. `start` has the first columns of a known solution, or is empty. With a gap, a solution is good enough whose cost is at
+/// most the least one divided by (1 - gap).
 /// Both solvers run in one thread, without output; a run that ends before its limit gives the same answer each time.
-IntegerSolution solve_integer_program(const IntegerProgram&, const std::vector<double>& start, double seconds);
+IntegerSolution solve_integer_program(const IntegerProgram&, const std::vector<double>& start, double seconds,
+                                      double gap = 0);
 
 }  // namespace whet

@@ -55,9 +55,9 @@ std::vector<double> start_of(const PartOfProgram& part, const std::vector<char>&
 }
 
 IntegerSolution solve_part(const IntegerProgram& whole, const std::vector<char>& keep, const std::vector<double>& start,
-                           double seconds) {
+                           double seconds, double gap) {
   const PartOfProgram part = part_of(whole, keep);
-  IntegerSolution solution = solve_integer_program(part.program, start_of(part, keep, start), seconds);
+  IntegerSolution solution = solve_integer_program(part.program, start_of(part, keep, start), seconds, gap);
   std::vector<double> columns(solution.columns.empty() ? 0 : whole.columns.size(), 0);
   for (std::size_t i = 0; i < solution.columns.size(); ++i) columns[part.columns[i]] = solution.columns[i];
   solution.columns = std::move(columns);
@@ -73,6 +73,8 @@ double cost_of(const IntegerProgram& program, const std::vector<double>& columns
 
 constexpr double kFirstMargin = 0.0005;  // of the linear program's cost
 constexpr double kNextMargin = 8;        // where the first one leaves no solution
+/// More than enough for rounding.
+double margin_of(double cost, double linear_cost) { return std::max(0.0, cost - linear_cost) * (1 + 1e-9) + 1; }
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 /// Reduced costs along chains of items and values, found as Dijkstra's algorithm does. A chain has no column twice.
@@ -174,9 +176,11 @@ std::vector<double> least_extra_costs(const ChoiceProblem& problem, const std::v
 
 IntegerSolution solve_narrowly(const IntegerProgram& program, double linear_cost,
                                const std::vector<double>& extra_costs, const std::vector<double>& start,
-                               double seconds) {
+                               double seconds, double gap) {
   std::vector<double> known = start;
-  for (double margin = kFirstMargin * linear_cost + 1;;) {
+  // A budget's plans are far from the linear program's cost: what may be better than the start is looked at once.
+  const bool from_start = gap > 0 && !start.empty();
+  for (double margin = from_start ? margin_of(cost_of(program, start), linear_cost) : kFirstMargin * linear_cost + 1;;) {
     std::vector<char> keep(program.columns.size(), 1);
     bool all = true;
     for (std::size_t item = 0; item < extra_costs.size(); ++item) {
@@ -184,13 +188,13 @@ IntegerSolution solve_narrowly(const IntegerProgram& program, double linear_cost
       keep[item] = column.most > 0 && (column.least > 0 || extra_costs[item] <= margin);
       all &= keep[item] || column.most == 0;
     }
-    IntegerSolution solution = solve_part(program, keep, known, seconds);
+    IntegerSolution solution = solve_part(program, keep, known, seconds, gap);
     const double within = linear_cost + margin, cost = cost_of(program, solution.columns);
     if (!all) solution.bound = std::min(solution.bound, within);
     solution.bound = std::max(solution.bound, linear_cost);
     if (all || !solution.finished || (!solution.columns.empty() && cost <= within)) return solution;
     if (!solution.columns.empty()) known = solution.columns;
-    margin = solution.columns.empty() ? kNextMargin * margin : (cost - linear_cost) * (1 + 1e-9) + 1;
+    margin = solution.columns.empty() ? kNextMargin * margin : margin_of(cost, linear_cost);
   }
 }
 

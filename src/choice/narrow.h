@@ -16,9 +16,9 @@ std::vector<double> least_extra_costs(const ChoiceProblem&, const std::vector<in
 /// Solves an integer program on the columns that the best solution may have: items whose extra cost is above a margin are left out. If
 /// the cost of the solution is within the margin, it is the best of all. If not, that cost is a margin that is enough, and it solves again.
 /// `linear_cost` is the linear program's; the first columns are those of the items, of which `extra_costs` are. `start` has their
-/// columns of a known solution, or is empty.
+/// columns of a known solution, or is empty. With a gap, as solve_integer_program has it.
 IntegerSolution solve_narrowly(const IntegerProgram& program, double linear_cost,
                                const std::vector<double>& extra_costs, const std::vector<double>& start,
-                               double seconds);
+                               double seconds, double gap = 0);
 
 }  // namespace whet

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -10,6 +11,7 @@
 
 #include "base/counted.h"
 #include "cli/add_options.h"
+#include "cli/check_samples.h"
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/table.h"
@@ -40,6 +42,9 @@ struct CheckCommand {
   std::string against;
   std::vector<std::string> expect;
   std::vector<std::string> sizes;
+  std::string samples;
+  std::vector<std::string> max_error;
+  std::function<bool(const std::string&)> given;
   double tolerance = -1;  ///< unset: what each value's type asks for
   bool inner = false, json = false, verbose = false;
   Precision library = Precision::f32;  ///< of the products of a compiled model, as its own summary names it
@@ -324,7 +329,24 @@ std::string tolerances(const std::vector<ValueFinding>& findings) {
   return fmt::format("{:g} ({}: {:g})", least->tolerance, name_of(most->dtype), most->tolerance);
 }
 
+/// On a user's data, by the limits that the user has.
+Result<int> run_samples(const CheckCommand& command) {
+  if (command.max_error.empty() == (command.tolerance < 0))
+    return wrong_use({"check: --samples needs to know what is right enough: give --max-error or --tolerance, not both"});
+  WHET_RETURN_IF_ERROR(refuse_given(command.given, {"--expect", "--input", "--fill", "--sizes", "--inner"}, "check",
+                                    "has other inputs or answers than --samples; give one of them"));
+  SampleCheck check{command.runnable, command.against, command.samples, {}, command.json};
+  if (check.against.empty()) check.against = command.runnable.model.model;
+  const Result<Accuracy> accuracy = parse_accuracy(command.max_error);
+  if (!accuracy.ok()) return wrong_use({"check: --max-error: " + accuracy.error().message});
+  check.accuracy = *accuracy;
+  if (command.tolerance >= 0) check.accuracy.allowed.push_back({"", Measure::largest, command.tolerance});
+  return check_samples(check);
+}
+
 Result<int> run(CheckCommand& command) {
+  if (command.samples.empty() && !command.max_error.empty())
+    return wrong_use({"check: --max-error is of answers on samples; give --samples too"});
   if (command.against.empty() && command.expect.empty() && command.runnable.model.is_compiled())
     return wrong_use(
         {"check: " + command.runnable.model.model +
@@ -335,6 +357,7 @@ Result<int> run(CheckCommand& command) {
     if (command.against.empty()) command.against = command.runnable.model.model;
     if (command.runnable.model.fill.empty()) command.runnable.model.fill = "random";
   }
+  if (!command.samples.empty()) return run_samples(command);
   if (command.inner && command.runnable.model.is_compiled())
     return wrong_use({"check: a compiled model keeps no inner values; give the model itself for --inner"});
   WHET_TRY(const InputFiles files, read_inputs(command.runnable.model));
@@ -383,8 +406,16 @@ CommandAction make_check(Arguments& arguments) {
       "--tolerance", command->tolerance, 0, 1e9,
       "Largest difference, as a part of the largest magnitude (default: 2e-5, of f16 4e-3, of bf16 3e-2; with "
       "--precision, and of a library compiled with it, what that may change)");
+  arguments.add("--samples", command->samples,
+                "Your data: a folder with an .npz or .npy file for each sample, or one such file with samples along a new "
+                "first dimension; answers are compared with those of --against in f32, by --max-error or --tolerance");
+  arguments.reads(command->samples);
+  arguments.add("--max-error", command->max_error,
+                "What each sample may err by: 1% (relative L2 of each output), boxes:abs<=2, max<=1e-3, cos>=0.999, "
+                "psnr>=40, or scores:top1>=99% over all; may be repeated");
   arguments.flag("--json", command->json, "Print JSON");
   arguments.flag("-v,--verbose", command->verbose, "Print every value, not only the worst");
+  command->given = arguments.given();
   return [command] { return run(*command); };
 }
 
