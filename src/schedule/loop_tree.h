@@ -102,6 +102,13 @@ struct Pipelined {
   std::int64_t stages = 1;
 };
 
+/// A softmax and a product with it that are computed in one pass over their terms (online.h).
+struct OnlineSum {
+  OpId mix = {}, top = {}, exp = {}, sum = {};  ///< the product; the largest score, the exponentials and their sum
+  LoopId loop = {};                             ///< over steps of terms
+  std::vector<std::int64_t> row = {};           ///< the axes of `mix` that are those of `top`, in their order
+};
+
 /// `loop` and the loops inside it are a tile of the intrinsic.
 struct TensorTile {
   LoopId loop;
@@ -123,6 +130,7 @@ struct LoopTree {
   std::vector<Rfactored> rfactors;
   std::vector<PrefetchedRead> prefetches;
   std::vector<Pipelined> pipelines;
+  std::vector<OnlineSum> onlines;
   std::vector<TensorTile> tiles;
 
   const Digit& digit(DigitId id) const { return digits[id.index()]; }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "schedule/check.h"
+#include "schedule/online.h"
 
 namespace whet {
 namespace {
@@ -60,7 +61,10 @@ Status apply(LoopTree& tree, const Pipeline& step) {
     return refuse(tree, step.loop, fmt::format("cannot have {} stages; expected 2 to {}", step.stages, kMaxStages));
   if (is_in_tile(tree, step.loop)) return refuse(tree, step.loop, "belongs to the tile of an intrinsic");
   if (stages_of(tree, step.loop) > 1) return refuse(tree, step.loop, "is a pipeline already");
-  const std::vector<OpId> moved = computed_at(tree, step.loop);
+  std::vector<OpId> moved = computed_at(tree, step.loop);
+  // What an online sum computes of a step's terms is not moved.
+  if (online_at(tree, step.loop) != nullptr)
+    std::erase_if(moved, [&](OpId op) { return tree.place(op).stored_in == StoredIn::registers; });
   if (moved.empty()) return refuse(tree, step.loop, "has nothing computed at it that could be computed ahead");
   for (OpId op : moved)
     if (tree.place(op).rolled.valid()) return refuse(tree, op, "is rolled, and its window is where it is");

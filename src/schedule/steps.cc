@@ -235,6 +235,8 @@ constexpr std::array kPrimitives = {
     primitive<Round, &Round::op, &Round::to>("round"),
     primitive<SplitSum, &SplitSum::op, &SplitSum::axis, &SplitSum::parts>("split_sum"),
     primitive<SplitSoftmax, &SplitSoftmax::op, &SplitSoftmax::terms>("split_softmax"),
+    primitive<OnlineSoftmax, &OnlineSoftmax::op, &OnlineSoftmax::terms>("online_softmax"),
+    primitive<Online, &Online::op, &Online::loop>("online"),
     primitive<Winograd, &Winograd::op, &Winograd::tile, &Winograd::tiles>("winograd"),
 };
 
@@ -424,6 +426,13 @@ SplitSoftmaxOps Scheduler::split_softmax(OpId product, std::int64_t terms) {
   const Result<SplitSoftmaxDag> changed = whet::split_softmax(tree_.dag, product, terms);
   return run(SplitSoftmax{product, terms}) ? changed->ops : SplitSoftmaxOps();
 }
+
+OnlineSoftmaxOps Scheduler::online_softmax(OpId product, std::int64_t terms) {
+  const Result<OnlineSoftmaxDag> changed = whet::online_softmax(tree_.dag, product, terms);
+  return run(OnlineSoftmax{product, terms}) ? changed->ops : OnlineSoftmaxOps();
+}
+
+void Scheduler::online(OpId mix, LoopId loop) { run(Online{mix, loop}); }
 
 WinogradOps Scheduler::winograd(OpId op, std::int64_t tile, WinogradTiles tiles) {
   const Result<WinogradDag> changed = whet::winograd(tree_.dag, op, tile, tiles);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "compute/online_softmax.h"
 #include "compute/split_softmax.h"
 #include "compute/winograd.h"
 #include "schedule/annotate.h"
@@ -21,6 +22,8 @@
 #include "schedule/loop_tree.h"
 #include "schedule/merge.h"
 #include "schedule/min_blocks.h"
+#include "schedule/online.h"
+#include "schedule/online_softmax.h"
 #include "schedule/pack.h"
 #include "schedule/pad_storage.h"
 #include "schedule/pipeline.h"
@@ -45,7 +48,8 @@ namespace whet {
 /// A type of its own, so that its copies and its end are compiled once, in steps.cc.
 struct Step : std::variant<Split, Fuse, Reorder, Annotate, Bind, ComputeAt, ReverseComputeAt, ComputeRoot, Inline,
                            CacheRead, Unfold, CacheWrite, Rfactor, Pack, PadStorage, PrefetchRead, Pipeline, Roll,
-                           Tensorize, MinBlocks, Merge, Round, SplitSum, SplitSoftmax, Winograd> {
+                           Tensorize, MinBlocks, Merge, Round, SplitSum, SplitSoftmax, OnlineSoftmax, Online,
+                           Winograd> {
   using variant::variant;
   Step() = default;
   Step(const Step&);
@@ -112,6 +116,9 @@ class Scheduler {
   OpId split_sum(OpId op, std::int64_t axis, std::int64_t parts);
   /// Gives the ops of the new DAG.
   SplitSoftmaxOps split_softmax(OpId product, std::int64_t terms);
+  /// The same.
+  OnlineSoftmaxOps online_softmax(OpId product, std::int64_t terms);
+  void online(OpId mix, LoopId loop);
   WinogradOps winograd(OpId op, std::int64_t tile, WinogradTiles tiles = WinogradTiles::f32);
 
   std::vector<LoopId> loops(OpId op) const { return own_loops(tree_, op); }

@@ -6,6 +6,7 @@
 
 #include "compute/round.h"
 #include "schedule/check.h"
+#include "schedule/online.h"
 #include "schedule/regions.h"
 
 namespace whet {
@@ -114,13 +115,17 @@ Status check_warp_wide(const LoopTree& tree, const Tensorize& step, const std::v
   const auto name = name_of(step.intrinsic);
   if (warps == around.rend())
     return refuse(tree, step.loop, fmt::format("is under no loop of warps, which {} is computed by", name));
-  for (auto at = around.rbegin(); at != warps; ++at)
+  const Placement& place = tree.place(op);
+  // Of a step of an online sum's terms: other sums of the same warps are around it.
+  const auto outermost = place.kind == PlaceKind::at && online_at(tree, place.at)
+                             ? std::find(around.rbegin(), around.rend(), place.at)
+                             : warps;
+  for (auto at = around.rbegin(); at != outermost; ++at)
     if (!runs_in_order(tree, *at) || tree.loop(*at).op != op)
       return refuse(tree, *at,
                     fmt::format("is between the warps and a tile of {}; only plain loops of {} may be", name,
                                 tree.dag.op(op).name));
-  const Placement& place = tree.place(op);
-  const bool held = place.stored_in == StoredIn::registers && place.at == *warps;
+  const bool held = place.stored_in == StoredIn::registers && place.at == *outermost;
   const bool cached = std::any_of(tree.caches.begin(), tree.caches.end(),
                                   [&](const RegisterCache& cache) { return cache.op == op && cache.loop == *warps; });
   if (!held && !cached)

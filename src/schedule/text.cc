@@ -63,6 +63,8 @@ void print(const LoopTree& tree, const Item& item, int depth, std::string& text)
     if (cache.loop == item.loop) text += fmt::format("{}  cache {} @registers\n", indent, tree.dag.op(cache.op).name);
   for (const Pipelined& p : tree.pipelines)
     if (p.loop == item.loop) text += fmt::format("{}  pipeline {} stages\n", indent, p.stages);
+  for (const OnlineSum& online : tree.onlines)
+    if (online.loop == item.loop) text += fmt::format("{}  online {}\n", indent, tree.dag.op(online.mix).name);
   for (const PrefetchedRead& p : tree.prefetches)
     if (p.loop == item.loop)
       text += fmt::format("{}  prefetch {} of {} {} ahead\n", indent, tree.dag.op(p.tensor).name,
