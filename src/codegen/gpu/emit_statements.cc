@@ -179,12 +179,18 @@ void GpuEmitter::do_while(const Loop& n, Value* min, Value* end) {
   index->addIncoming(min, preheader);
   push_level().preheader = preheader;
   bind(n.index, resize(index, is_narrow(table_.keep(var(n.index, n.name)))));
-  stmt(n.body);
+  const std::optional<StepLoop> ahead = step_loop(n.body);
+  const KeptOperands kept = ahead ? make_kept(ahead->steps.back()) : KeptOperands();
+  if (ahead)
+    steps(*ahead, kept, b_.CreateICmpNE(index, min));
+  else
+    stmt(n.body);
   pop_level();
   Value* const next = b_.CreateAdd(index, llvm::ConstantInt::get(index->getType(), 1));
   index->addIncoming(next, b_.GetInsertBlock());
   hooks_.keep_loop(b_.CreateCondBr(b_.CreateICmpSLT(next, end), header, exit));
   b_.SetInsertPoint(exit);
+  if (ahead) multiply_step(ahead->steps.back(), kept_operands(kept));
 }
 
 // ---- Stores

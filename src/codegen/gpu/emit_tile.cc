@@ -27,16 +27,25 @@ Expr at(const Load& load, VarId across, const Expr& place, const Loop& depth, co
 void GpuEmitter::tile(const WarpTile& t) {
   const Frame frame(*this);
   const GpuHooks::Words left = fragment(t, true), right = fragment(t, false);
-  GpuHooks::Words sums;
+  multiply(t, {left, {right[0], right[1]}});
+}
+
+std::array<SlotPlace, 4> GpuEmitter::places_of_sums(const WarpTile& t) {
   std::array<SlotPlace, 4> places;
   for (std::int64_t r = 0; r < 4; ++r) {
     const std::pair<VarId, Expr> own[] = {{t.rows->index, int_const(r / 2)}, {t.columns->index, int_const(r % 2)}};
-    const auto k = static_cast<std::size_t>(r);
-    places[k] =
+    places[static_cast<std::size_t>(r)] =
         analysis_.slots().place(t.store->buffer, table_[table_.keep(substitute(t.store->index[0], own))].linear, 1);
-    sums[k] = load_slot(places[k], program_.buffer(t.store->buffer).dtype, 1);
   }
-  sums = hooks_.multiply(b_, t.intrinsic, left, {right[0], right[1]}, sums);
+  return places;
+}
+
+void GpuEmitter::multiply(const WarpTile& t, const TileOperands& operands) {
+  const std::array<SlotPlace, 4> places = places_of_sums(t);
+  GpuHooks::Words sums;
+  for (std::size_t k = 0; k < sums.size(); ++k)
+    sums[k] = load_slot(places[k], program_.buffer(t.store->buffer).dtype, 1);
+  sums = hooks_.multiply(b_, t.intrinsic, operands.left, operands.right, sums);
   for (std::size_t k = 0; k < sums.size(); ++k) store_slot(places[k], sums[k], nullptr);
 }
 

@@ -68,8 +68,34 @@ class GpuEmitter final : StructuredEmitter<GpuLevel> {
   void when(Value* condition, llvm::function_ref<void()> body);
   void changed_by(const Stmt&);
 
+  // emit_ahead.cc
+  struct TileOperands {
+    GpuHooks::Words left;
+    std::array<Value*, 2> right;
+  };
+  /// The body of a loop that waits for a slab in block memory, copies a later one and multiplies the slab step by step.
+  struct StepLoop {
+    std::vector<const Let*> lets;       ///< around it all
+    std::vector<Stmt> before, copies;   ///< the wait and a barrier; up to the commit
+    std::vector<std::vector<WarpTile>> steps;
+    std::vector<Stmt> behind;
+  };
+  /// Nothing where the body has another form, or registers do not hold the operands of two steps.
+  std::optional<StepLoop> step_loop(const Stmt& body);
+  /// Stack slots of a step's operands, by tile: of the left one, of the right one.
+  using KeptOperands = std::vector<std::pair<std::vector<Value*>, std::vector<Value*>>>;
+  KeptOperands make_kept(const std::vector<WarpTile>&);
+  void keep(const KeptOperands&, const std::vector<TileOperands>&);
+  std::vector<TileOperands> kept_operands(const KeptOperands&);
+  std::vector<TileOperands> load_step(const std::vector<WarpTile>&);
+  void multiply_step(const std::vector<WarpTile>&, const std::vector<TileOperands>&);
+  /// `later`, an i1: it is not the first iteration, so that products of the one before are left.
+  void steps(const StepLoop&, const KeptOperands&, Value* later);
+
   // emit_tile.cc
   void tile(const WarpTile&);
+  std::array<SlotPlace, 4> places_of_sums(const WarpTile&);
+  void multiply(const WarpTile&, const TileOperands&);
   /// Notes the right operands of the tiles of a block of statements: two neighbours are loaded together.
   void expect_tiles(const Block&);
   FragmentPlace place_of(const Load&, VarId across, const Loop& depth);
