@@ -132,6 +132,8 @@ class HalfTensors {
       if (of_halves_[n]) store(graph.nodes[n].inputs[0]), store(graph.nodes[n].inputs[1]);
     for (const HalfAttention& attention : attentions_)
       if (attention.of_halves) store(attention);
+    for (const Node& node : graph.nodes)
+      if (to == DType::f16 && is_passing_sum(node)) store(node.output);
   }
 
   bool is_of_halves(const Node& node) const { return of_halves_[index_of(node)]; }
@@ -199,6 +201,39 @@ class HalfTensors {
       default:
         return false;
     }
+  }
+
+  /// A sum of two activations that several element operators read, behind which products of halves follow.
+  bool is_passing_sum(const Node& node) const {
+    const auto* sum = std::get_if<BinaryOperator>(&node.op);
+    if (sum == nullptr || sum->kind != BinaryKind::add || closed_[index_of(node)]) return false;
+    const Shape& shape = graph_.value(node.output).type.shape;
+    const auto is_activation = [&](ValueId id) {
+      const Value& value = graph_.value(id);
+      return !value.constant && value.type.shape == shape;
+    };
+    const auto passes_on = [&](std::size_t n) {
+      return of_halves_[n] || moves(graph_.nodes[n]) || class_of(graph_.nodes[n].op) == OperatorClass::elementwise;
+    };
+    const std::vector<std::size_t>& readers = readers_[node.output.index()];
+    return std::all_of(node.inputs.begin(), node.inputs.end(), is_activation) && readers.size() > 1 &&
+           std::all_of(readers.begin(), readers.end(), passes_on) && feeds_product(node.output);
+  }
+
+  /// A product of halves is behind the value, with element operators alone between.
+  bool feeds_product(ValueId id) const {
+    constexpr int kMostBetween = 4;
+    std::vector<ValueId> found = {id};
+    for (int k = 0; k <= kMostBetween; ++k) {
+      std::vector<ValueId> next;
+      for (ValueId value : found)
+        for (std::size_t n : readers_[value.index()]) {
+          if (of_halves_[n]) return true;
+          if (class_of(graph_.nodes[n].op) == OperatorClass::elementwise) next.push_back(graph_.nodes[n].output);
+        }
+      found = std::move(next);
+    }
+    return false;
   }
 
   /// With all that the value is moved from and to.

@@ -50,6 +50,32 @@ TEST(Halves, AreReadByWhatElseReadsThem) {
             "conv -> y f32\n");
 }
 
+/// A block that scales and rectifies what it reads, as ResNet's second version has them: no product reads the sum itself.
+TEST(Halves, AreSumsThatElementOperatorsRead) {
+  GraphBuilder build;
+  ValueId sum = build.conv("c0", build.input("x", {1, 4, 6, 6}), 8, 3);
+  for (const std::string k : {"1", "2"}) {
+    const ValueId scaled = build.binary("scaled" + k, BinaryKind::mul, sum, build.constant("s" + k, {8, 1, 1}));
+    const ValueId inside = build.conv("c" + k, build.relu("r" + k, scaled), 8, 3, 1, 1);
+    sum = build.plus("sum" + k, inside, sum);
+  }
+  const ValueId scaled = build.binary("scaled", BinaryKind::mul, sum, build.constant("s", {8, 1, 1}));
+  const ValueId y = build.conv("y", build.relu("r", scaled), 8, 1);
+  const std::string kernels = kernels_of(build.finish({y}));
+  EXPECT_NE(kernels.find(" -> sum1_half f16\n"), std::string::npos) << kernels;
+  EXPECT_EQ(kernels.find(" -> sum2 "), std::string::npos) << "nothing else reads it:\n" << kernels;
+}
+
+/// The rows of a norm are f32.
+TEST(Halves, AreNoSumsThatANormReads) {
+  GraphBuilder build;
+  const ValueId x = build.conv("c0", build.input("x", {1, 4, 6, 6}), 8, 3);
+  const ValueId sum = build.plus("sum", build.conv("c1", x, 8, 3, 1, 1), x);
+  const ValueId mean = build.add("mean", ReduceOperator{ReduceKind::mean, {1}, true}, {sum});
+  const ValueId y = build.conv("y", build.binary("d", BinaryKind::sub, sum, mean), 8, 1);
+  EXPECT_NE(kernels_of(build.finish({y})).find(" -> sum f32\n"), std::string::npos);
+}
+
 TEST(Halves, AreMovedAsSuch) {
   GraphBuilder build;
   const ValueId a = build.relu("a", build.conv("c1", build.input("x", {1, 4, 12, 12}), 8, 3));

@@ -435,10 +435,11 @@ std::uint32_t bf16_bits(std::uint64_t bits) {
   if (std::isnan(value_of<float>(bits))) return 0x7fff;
   return (word + 0x7fff + (word >> 16 & 1)) >> 16;
 }
-/// To the nearest, ties away from zero; the bits that tf32 has not are 0.
-std::uint32_t tf32_bits(std::uint64_t bits) {
+/// To the nearest, ties to even or away from zero; the bits that tf32 has not are 0.
+std::uint32_t tf32_bits(std::uint64_t bits, bool to_even) {
   const auto word = static_cast<std::uint32_t>(bits);
-  return std::isfinite(value_of<float>(bits)) ? (word + 0x1000) & ~0x1fffu : word;
+  const std::uint32_t half = to_even ? 0xfff + (word >> 13 & 1) : 0x1000;
+  return std::isfinite(value_of<float>(bits)) ? (word + half) & ~0x1fffu : word;
 }
 
 void move_parts(Warp& warp, const Instruction& in, std::uint32_t lanes) {
@@ -479,7 +480,9 @@ bool Block::compute(Warp& warp, const Instruction& in, std::uint32_t lanes) {
     case Op::convert_bf16x2:
       return l.each([&](int i) { return std::uint64_t{bf16_bits(l.a[i]) << 16 | bf16_bits(l.b[i])}; }), true;
     case Op::convert_tf32:
-      return l.each([&](int i) { return std::uint64_t{tf32_bits(l.a[i])}; }), true;
+      return l.each([&](int i) { return std::uint64_t{tf32_bits(l.a[i], false)}; }), true;
+    case Op::convert_tf32_to_even:
+      return l.each([&](int i) { return std::uint64_t{tf32_bits(l.a[i], true)}; }), true;
     case Op::dp4a:
     case Op::permute:
     case Op::funnel_left:

@@ -119,6 +119,8 @@ TEST(PtxMachine, ComputesFloats) {
       << "the first one is in the upper half";
   EXPECT_EQ(result("cvt.rn.bf16x2.f32 %r3, %f1, %f2;", bits(1 + 0x1p-8f), bits(1 + 3 * 0x1p-8f)), 0x3f803f82u);
   EXPECT_EQ(result("cvt.rna.tf32.f32 %r3, %f1;", bits(1 + 0x1p-11f)), bits(1 + 0x1p-10f)) << "ties go away from zero";
+  EXPECT_EQ(result("cvt.rn.tf32.f32 %r3, %f1;", bits(1 + 0x1p-11f)), bits(1)) << "ties go to even";
+  EXPECT_EQ(result("cvt.rn.tf32.f32 %r3, %f1;", bits(1 + 3 * 0x1p-11f)), bits(1 + 0x1p-9f));
   EXPECT_EQ(result("cvt.rn.f16.f32 %h1, %f1; cvt.f32.f16 %f3, %h1;", bits(2049)), bits(2048));
 }
 

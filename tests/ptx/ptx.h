@@ -30,6 +30,7 @@ enum class Op : std::uint8_t {
   convert_bf16x2,
   convert_f16x2,
   convert_tf32,
+  convert_tf32_to_even,
   copysign,
   divide,
   dp4a,

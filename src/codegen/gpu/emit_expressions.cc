@@ -1,5 +1,7 @@
 #include <llvm/IR/Intrinsics.h>
 
+#include <cmath>
+
 #include "codegen/gpu/emitter.h"
 
 namespace whet {
@@ -42,7 +44,10 @@ GpuEmitter::Value* GpuEmitter::resize(Value* value, bool narrow) {
 
 GpuEmitter::Value* GpuEmitter::binary(ExprRef ref, const ExprInfo& info, const Binary& n) {
   Value *a = emit(info.children[0]), *b = emit(info.children[1]);
-  if (is_float(n.a->dtype)) return float_binary(n.op, a, b);
+  if (is_float(n.a->dtype)) {
+    Value* const one = extreme(n, a, b);
+    return one != nullptr ? one : float_binary(n.op, a, b);
+  }
   if (n.a->dtype == DType::boolean)
     if (Value* bits = bits_binary(n.op, a, b)) return bits;
   const bool indices = n.a->dtype == DType::i64, gives_index = info.expr->dtype == DType::i64;
@@ -61,6 +66,15 @@ GpuEmitter::Value* GpuEmitter::binary(ExprRef ref, const ExprInfo& info, const B
                        : n.op == BinaryOp::floormod ? b_.CreateURem(a, b)
                                                     : b_.CreateUDiv(a, b);
   return sized(ref, value);
+}
+
+/// max(x, number) is x where x is a NaN: so is one instruction that gives a NaN where either is one.
+GpuEmitter::Value* GpuEmitter::extreme(const Binary& n, Value* a, Value* b) {
+  if ((n.op != BinaryOp::max && n.op != BinaryOp::min) || !a->getType()->getScalarType()->isFloatTy()) return nullptr;
+  const Broadcast* const same = std::get_if<Broadcast>(&n.b->kind);
+  const auto* const number = std::get_if<FloatConst>(same != nullptr ? &same->a->kind : &n.b->kind);
+  if (number == nullptr || std::isnan(number->value)) return nullptr;
+  return hooks_.extreme(b_, n.op == BinaryOp::max, a, b);
 }
 
 /// As logic: NVPTX has no comparisons of bits. Null for other operations.
@@ -116,7 +130,7 @@ GpuEmitter::Value* GpuEmitter::call(const ExprInfo& info, const Call& n) {
   const int lanes = info.expr->lanes;
   if (n.fn == MathFn::exp) return by_lane(a, lanes, [&](Value* x) { return exp(x); });
   if (n.fn == MathFn::rsqrt) return by_lane(a, lanes, [&](Value* x) { return hooks_.rsqrt(b_, x); });
-  if (n.fn == MathFn::round_tf32)
+  if (n.fn == MathFn::round_tf32)  // as tensor cores read it: they are what rounds
     return by_lane(a, lanes, [&](Value* x) { return b_.CreateBitCast(hooks_.tf32_bits(b_, x), x->getType()); });
   return plain_call(n.fn, info.expr->dtype, lanes, a);
 }

@@ -45,6 +45,7 @@ void GpuEmitter::launch(const GpuLaunch& launch, const std::string& entry) {
   bases_.assign(program_.buffers.size(), nullptr);
   versions_.assign(program_.buffers.size(), ++last_version_);
   slots_.clear();
+  expected_.clear();
   for (const Slot& slot : analysis_.slots().all())
     slots_.push_back(b_.CreateAlloca(value_type(slot.dtype, slot.lanes), b_.getInt32(1)));
   bind(launch.nest.blocks->index, hooks_.block(b_));
@@ -85,6 +86,7 @@ void GpuEmitter::stmt(const Stmt& s) {
                    changed_by(s);
                  },
                  [&](const Block& n) {
+                   expect_tiles(n);
                    for (const Stmt& inner : n.body) stmt(inner);
                  },
                  [&](const Barrier&) {
@@ -177,12 +179,18 @@ void GpuEmitter::do_while(const Loop& n, Value* min, Value* end) {
   index->addIncoming(min, preheader);
   push_level().preheader = preheader;
   bind(n.index, resize(index, is_narrow(table_.keep(var(n.index, n.name)))));
-  stmt(n.body);
+  const std::optional<StepLoop> ahead = step_loop(n.body);
+  const KeptOperands kept = ahead ? make_kept(ahead->steps.back()) : KeptOperands();
+  if (ahead)
+    steps(*ahead, kept, b_.CreateICmpNE(index, min));
+  else
+    stmt(n.body);
   pop_level();
   Value* const next = b_.CreateAdd(index, llvm::ConstantInt::get(index->getType(), 1));
   index->addIncoming(next, b_.GetInsertBlock());
   hooks_.keep_loop(b_.CreateCondBr(b_.CreateICmpSLT(next, end), header, exit));
   b_.SetInsertPoint(exit);
+  if (ahead) multiply_step(ahead->steps.back(), kept_operands(kept));
 }
 
 // ---- Stores
@@ -266,10 +274,8 @@ bool GpuEmitter::copy(const Store& n) {
   if (width * bytes < 4) return false;
   Linear target = here, origin = there;
   for (int first = 0; first < lanes; first += width) {
-    Value* const to_pointer = address(n.buffer, target);
-    Value* from_pointer = address(source, origin);
-    Value* const is_valid = mask_of(valid, first, 1);
-    if (is_valid != nullptr) from_pointer = b_.CreateSelect(is_valid, from_pointer, base_pointer(source));
+    Value *const to_pointer = address(n.buffer, target), *const from_pointer = address(source, origin);
+    Value* const is_valid = mask_of(valid, first, 1);  // where it is not, nothing is read: the address may be any
     when(mask_of(stored, first, 1),
          [&] { hooks_.copy(b_, to_pointer, from_pointer, static_cast<int>(width * bytes), is_valid); });
     target.constant += width * here.lane_stride, origin.constant += width * there.lane_stride;

@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::int64_t kColumns = 4, kRows = kWarp / kColumns;  ///< of lanes: lane = 4 * row + column
 constexpr std::int64_t kRowBytes = 16, kWordBytes = 4;  ///< of a matrix that ldmatrix loads; of what a lane gets
+constexpr std::int64_t kTileColumns = 8;
 
 /// Elements along the depth in a word of an operand: a tile has 16 bytes of them, twice.
 int in_word(const WarpTile& tile) {
@@ -26,25 +27,49 @@ Expr at(const Load& load, VarId across, const Expr& place, const Loop& depth, co
 void GpuEmitter::tile(const WarpTile& t) {
   const Frame frame(*this);
   const GpuHooks::Words left = fragment(t, true), right = fragment(t, false);
-  GpuHooks::Words sums;
+  multiply(t, {left, {right[0], right[1]}});
+}
+
+std::array<SlotPlace, 4> GpuEmitter::places_of_sums(const WarpTile& t) {
   std::array<SlotPlace, 4> places;
   for (std::int64_t r = 0; r < 4; ++r) {
     const std::pair<VarId, Expr> own[] = {{t.rows->index, int_const(r / 2)}, {t.columns->index, int_const(r % 2)}};
-    const auto k = static_cast<std::size_t>(r);
-    places[k] =
+    places[static_cast<std::size_t>(r)] =
         analysis_.slots().place(t.store->buffer, table_[table_.keep(substitute(t.store->index[0], own))].linear, 1);
-    sums[k] = load_slot(places[k], program_.buffer(t.store->buffer).dtype, 1);
   }
-  sums = hooks_.multiply(b_, t.intrinsic, left, {right[0], right[1]}, sums);
+  return places;
+}
+
+void GpuEmitter::multiply(const WarpTile& t, const TileOperands& operands) {
+  const std::array<SlotPlace, 4> places = places_of_sums(t);
+  GpuHooks::Words sums;
+  for (std::size_t k = 0; k < sums.size(); ++k)
+    sums[k] = load_slot(places[k], program_.buffer(t.store->buffer).dtype, 1);
+  sums = hooks_.multiply(b_, t.intrinsic, operands.left, operands.right, sums);
   for (std::size_t k = 0; k < sums.size(); ++k) store_slot(places[k], sums[k], nullptr);
+}
+
+void GpuEmitter::expect_tiles(const Block& block) {
+  for (const Stmt& s : block.body) {
+    if (const Block* inner = std::get_if<Block>(&s->kind)) expect_tiles(*inner);
+    const Loop* loop = std::get_if<Loop>(&s->kind);
+    if (loop == nullptr || !is_warp_wide(loop->intrinsic)) continue;
+    if (const std::optional<WarpTile> tile = warp_tile(*loop))
+      expected_.insert(place_of(*tile->right, tile->columns->index, *tile->depth));
+  }
+}
+
+FragmentPlace GpuEmitter::place_of(const Load& load, VarId across, const Loop& depth) {
+  const ExprRef first = table_.keep(at(load, across, int_const(0), depth, int_const(0)));
+  const ExprInfo& index = table_[first];
+  const auto buffer = static_cast<std::int32_t>(load.source.value);
+  if (!index.is_linear) return {buffer, {{first, 1}}, 0};
+  return {buffer, index.linear.terms, index.linear.constant};
 }
 
 GpuHooks::Words GpuEmitter::fragment(const WarpTile& t, bool left) {
   const Load& load = left ? *t.left : *t.right;
-  const ExprRef first =
-      table_.keep(at(load, left ? t.rows->index : t.columns->index, int_const(0), *t.depth, int_const(0)));
-  const std::pair<std::int32_t, std::int32_t> key(static_cast<std::int32_t>(load.source.value),
-                                                  static_cast<std::int32_t>(first.index()));
+  const FragmentPlace key = place_of(load, left ? t.rows->index : t.columns->index, *t.depth);
   const std::int64_t version = versions_[load.source.index()];
   for (std::size_t d = depth_ + 1; d-- > 0;) {
     const auto found = levels_[d]->fragments.find(key);
@@ -60,7 +85,7 @@ GpuHooks::Words GpuEmitter::fragment(const WarpTile& t, bool left) {
 /// and 2q + 1.
 GpuHooks::Words GpuEmitter::load_fragment(const WarpTile& t, bool left) {
   GpuHooks::Words words = {};
-  if (left ? load_matrices(t, words) : load_turned(t, words)) return words;
+  if (left ? load_left(t, words) : load_right(t, words)) return words;
   const Load& load = left ? *t.left : *t.right;
   const DType dtype = program_.buffer(BufferId(load.source.value)).dtype;
   const int each = in_word(t);
@@ -101,7 +126,7 @@ GpuEmitter::Value* GpuEmitter::load_word(const Load& load, const Expr& index, st
   return load_at(buffer, b_.getInt32Ty(), address(buffer, place.linear), align, nullptr);
 }
 
-bool GpuEmitter::load_matrices(const WarpTile& t, GpuHooks::Words& words) {
+bool GpuEmitter::load_left(const WarpTile& t, GpuHooks::Words& words) {
   const BufferId buffer(t.left->source.value);
   const std::int64_t bytes = element_bytes(buffer), each = in_word(t);
   if (bytes * each != kWordBytes) return false;  // elements are rounded to narrower ones
@@ -121,16 +146,36 @@ bool GpuEmitter::load_matrices(const WarpTile& t, GpuHooks::Words& words) {
   return true;
 }
 
-bool GpuEmitter::load_turned(const WarpTile& t, GpuHooks::Words& words) {
-  const BufferId buffer(t.right->source.value);
-  if (program_.buffer(buffer).dtype != DType::f16 || factor_of(*t.right, t.columns->index) != 1) return false;
-  // Thread 8m + r gives row r of the first or second half of the depth.
+bool GpuEmitter::load_right(const WarpTile& t, GpuHooks::Words& words) {
+  const Load& load = *t.right;
+  const BufferId buffer(load.source.value);
+  const std::int64_t bytes = element_bytes(buffer);
+  if (bytes * in_word(t) != kWordBytes) return false;
+  const std::int64_t across = factor_of(load, t.columns->index), along = factor_of(load, t.depth->index);
+  const bool turned = across == 1 && program_.buffer(buffer).dtype == DType::f16;
+  if (!turned && (along != 1 || across == 0)) return false;
+  // Thread 8m + r gives row r of the matrix m: of the first or second half of the depth, then of the next tile. Rows are terms or, as
+  // they lie along the depth, columns; the lane's own columns are 2q and 2q + 1.
   const Expr thread = var(launch_->nest.threads->index, "t");
-  const Expr first = floormod(thread, kColumns) * -2, step = floormod(thread, 2 * kRows);
-  const ExprInfo& place = table_[table_.keep(at(*t.right, t.columns->index, first, *t.depth, step))];
+  const Expr own = floormod(thread, kColumns) * 2;
+  const Expr step = turned ? floormod(thread, 2 * kRows)
+                           : floordiv(floormod(thread, 2 * kRows), kRows) * (kRowBytes / bytes);
+  Expr column = turned ? own * -1 : floormod(thread, kRows) - own;
+  FragmentPlace next = place_of(load, t.columns->index, *t.depth);
+  std::get<2>(next) += kTileColumns * across;
+  const bool both = expected_.contains(next);
+  if (both) column = column + floordiv(floormod(thread, kWarp), 2 * kRows) * kTileColumns;
+  const ExprInfo& place = table_[table_.keep(at(load, t.columns->index, column, *t.depth, step))];
   if (!place.is_linear || alignment(buffer, place.linear) < kRowBytes) return false;
-  const std::array<Value*, 2> halves = hooks_.load_turned_rows(b_, address(buffer, place.linear));
-  words[0] = halves[0], words[1] = halves[1];
+  Value* const row = address(buffer, place.linear);
+  GpuHooks::Words loaded = turned ? both ? hooks_.load_turned_rows(b_, row) : hooks_.load_two_turned_rows(b_, row)
+                           : both ? hooks_.load_rows(b_, row)
+                                  : hooks_.load_two_rows(b_, row);
+  for (Value*& word : loaded)
+    if (word != nullptr && t.intrinsic == Intrinsic::mma_tf32 && t.rounds_right)
+      word = hooks_.tf32_bits(b_, b_.CreateBitCast(word, b_.getFloatTy()));
+  words = {loaded[0], loaded[1], nullptr, nullptr};
+  if (both) current().fragments[next] = {{loaded[2], loaded[3], nullptr, nullptr}, versions_[buffer.index()]};
   return true;
 }
 

@@ -7,7 +7,9 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -19,6 +21,9 @@
 #include "program/warp_tile.h"
 
 namespace whet {
+
+/// The first element of a tile's operand: its buffer, the part of its index that varies, and the constant.
+using FragmentPlace = std::tuple<std::int32_t, Linear::Terms, std::int64_t>;
 
 /// Values are kept where they were computed, and hold for what follows in that level.
 struct GpuLevel : EmittedLevel {
@@ -32,8 +37,7 @@ struct GpuLevel : EmittedLevel {
     GpuHooks::Words words;
     std::int64_t version;
   };
-  /// Of operands of tiles, by buffer and the index of the tile's first element.
-  std::map<std::pair<std::int32_t, std::int32_t>, Fragment> fragments;
+  std::map<FragmentPlace, Fragment> fragments;  ///< of operands of tiles
 };
 
 /// Turns the launches of a Program into functions of one LLVM module. What is not plain IR comes from the hooks, so that a
@@ -64,8 +68,37 @@ class GpuEmitter final : StructuredEmitter<GpuLevel> {
   void when(Value* condition, llvm::function_ref<void()> body);
   void changed_by(const Stmt&);
 
+  // emit_ahead.cc
+  struct TileOperands {
+    GpuHooks::Words left;
+    std::array<Value*, 2> right;
+  };
+  /// The body of a loop that waits for a slab in block memory, copies a later one and multiplies the slab step by step.
+  struct StepLoop {
+    std::vector<const Let*> lets;       ///< around it all
+    std::vector<Stmt> before, copies;   ///< the wait and a barrier; up to the commit
+    std::vector<std::vector<WarpTile>> steps;
+    std::vector<Stmt> behind;
+  };
+  /// Nothing where the body has another form, or registers do not hold the operands of two steps.
+  std::optional<StepLoop> step_loop(const Stmt& body);
+  /// Stack slots of a step's operands, by tile: of the left one, of the right one.
+  using KeptOperands = std::vector<std::pair<std::vector<Value*>, std::vector<Value*>>>;
+  KeptOperands make_kept(const std::vector<WarpTile>&);
+  void keep(const KeptOperands&, const std::vector<TileOperands>&);
+  std::vector<TileOperands> kept_operands(const KeptOperands&);
+  std::vector<TileOperands> load_step(const std::vector<WarpTile>&);
+  void multiply_step(const std::vector<WarpTile>&, const std::vector<TileOperands>&);
+  /// `later`, an i1: it is not the first iteration, so that products of the one before are left.
+  void steps(const StepLoop&, const KeptOperands&, Value* later);
+
   // emit_tile.cc
   void tile(const WarpTile&);
+  std::array<SlotPlace, 4> places_of_sums(const WarpTile&);
+  void multiply(const WarpTile&, const TileOperands&);
+  /// Notes the right operands of the tiles of a block of statements: two neighbours are loaded together.
+  void expect_tiles(const Block&);
+  FragmentPlace place_of(const Load&, VarId across, const Loop& depth);
   /// False where words of an operand are not aligned: the loop is still to be emitted.
   bool dot(const ThreadDot&);
   /// The words of an operand, from where they were loaded before or from block memory.
@@ -74,9 +107,10 @@ class GpuEmitter final : StructuredEmitter<GpuLevel> {
   /// By how much the loop moves the load's place.
   std::int64_t factor_of(const Load&, VarId);
   /// By ldmatrix; false where rows are not aligned, or hold other elements than the tile takes.
-  bool load_matrices(const WarpTile&, GpuHooks::Words&);
-  /// The same of the right operand, of f16 with rows across the depth.
-  bool load_turned(const WarpTile&, GpuHooks::Words&);
+  bool load_left(const WarpTile&, GpuHooks::Words&);
+  /// The same of the right operand, whose rows lie along the depth, or across it if they are of f16. The next tile's operand is loaded
+  /// with it where that is expected.
+  bool load_right(const WarpTile&, GpuHooks::Words&);
   /// A word of neighbours along the depth that the tile takes as they are; null where they are none.
   Value* load_word(const Load&, const Expr& index, std::int64_t step, int each);
   /// Elements of an operand of that dtype as the tile takes them.
@@ -93,6 +127,8 @@ class GpuEmitter final : StructuredEmitter<GpuLevel> {
   Value* select(ExprRef, const ExprInfo&) override;
   Value* call(const ExprInfo&, const Call&) override;
   Value* exp(Value*);
+  /// Of a value and a number; null where no instruction is as `float_binary`.
+  Value* extreme(const Binary&, Value* a, Value* b);
   /// Each lane alone.
   Value* by_lane(Value*, int lanes, llvm::function_ref<Value*(Value*)> one);
 
@@ -142,6 +178,7 @@ class GpuEmitter final : StructuredEmitter<GpuLevel> {
   const GpuLaunch* launch_ = nullptr;
   std::vector<Value*> slots_;  // stack slots, by slot
   std::vector<Value*> bases_;  // by buffer
+  std::set<FragmentPlace> expected_;  // right operands of tiles that come
 };
 
 }  // namespace whet

@@ -125,13 +125,14 @@ Program bits() {
   });
 }
 
-/// One tile of one warp, its operands and its sums. `rounded`: operands are so when they are copied.
-Program warp_tile(Intrinsic intrinsic, bool rounded = false) {
+/// One tile of one warp, its operands and its sums, or two that are neighbours. `rounded`: operands are so when they are copied.
+/// `along`: the right one's rows lie along the depth.
+Program warp_tile(Intrinsic intrinsic, bool rounded = false, std::int64_t columns = 8, bool along = false) {
   const std::int64_t depth = op_of(intrinsic).element().reduce_axes.front().extent;
   const testing::WarpProduct product{.rows = 16,
-                                     .columns = 8,
+                                     .columns = columns,
                                      .warp_rows = 16,
-                                     .warp_columns = 8,
+                                     .warp_columns = columns,
                                      .depth = depth,
                                      .stages = 1,
                                      .pad = multiplies_bytes(intrinsic)                   ? 16
@@ -140,8 +141,9 @@ Program warp_tile(Intrinsic intrinsic, bool rounded = false) {
                                      .intrinsic = intrinsic,
                                      .rounds_left = rounded,
                                      .rounds_right = rounded,
+                                     .right_along_depth = along,
                                      .epilogue = false};
-  const ComputeDag dag = testing::product_dag(product, 16, 8, depth);
+  const ComputeDag dag = testing::product_dag(product, 16, columns, depth);
   return lower(*replay(dag, testing::product_steps(dag, product)), *parse_target("cuda -arch=sm_80"))->program;
 }
 
@@ -196,7 +198,10 @@ std::vector<Row> rows() {
           {"mma_f16_rounded", warp_tile(Intrinsic::mma_f16, true), 80},
           {"mma_s8", warp_tile(Intrinsic::mma_s8)},
           {"mma_u8", warp_tile(Intrinsic::mma_u8)},
-          {"mma_half", warp_tile(Intrinsic::mma_half), 80}};
+          {"mma_half", warp_tile(Intrinsic::mma_half), 80},
+          {"mma_half_pair", warp_tile(Intrinsic::mma_half, false, 16), 80},
+          {"mma_half_along", warp_tile(Intrinsic::mma_half, false, 8, true), 80},
+          {"mma_tf32_along", warp_tile(Intrinsic::mma_tf32, false, 16, true), 80}};
 }
 
 TEST(Hooks, BecomeThesePtxInstructions) {
@@ -215,6 +220,26 @@ TEST(Hooks, OfTilesOfBytesOnSm75BecomeItsSmallerInstruction) {
     ASSERT_TRUE(kernel.ok()) << kernel.error().message;
     expect_golden("codegen/gpu/testdata/hooks/" + std::string(name_of(intrinsic)) + "_sm_75.ptx",
                   kernel->code.substr(kernel->code.find(".visible")));
+  }
+}
+
+TEST(Hooks, RoundToTf32OnSm90ByOneInstruction) {
+  const Result<Kernel> kernel = compile_kernel(warp_tile(Intrinsic::mma_tf32), *parse_target("cuda -arch=sm_90"));
+  ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+  expect_golden("codegen/gpu/testdata/hooks/mma_tf32_sm_90.ptx", kernel->code.substr(kernel->code.find(".visible")));
+}
+
+/// A NaN stays one: max(x, number) is x where x is none.
+TEST(Hooks, OfALargerNumberBecomeOneInstructionFromSm80On) {
+  Sketch k;
+  const Program program = k.run([&](Expr t) -> std::vector<Stmt> {
+    return {k.put(k.y, t, min(max(k.at(k.x, t), f32(0)), f32(6)))};
+  });
+  for (const int arch : {75, 80, 90}) {
+    const Result<Kernel> kernel = compile_kernel(program, *parse_target("cuda -arch=sm_" + std::to_string(arch)));
+    ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+    EXPECT_EQ(kernel->code.find("NaN") != std::string::npos, arch >= 80) << kernel->code;
+    EXPECT_EQ(kernel->code.find("selp") == std::string::npos, arch >= 80) << kernel->code;
   }
 }
 

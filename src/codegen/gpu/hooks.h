@@ -57,6 +57,8 @@ class GpuHooks {
   // f32, to 2 units in the last place.
   virtual Value* exp2(Builder&, Value*) = 0;
   virtual Value* rsqrt(Builder&, Value*) = 0;
+  /// The larger of two f32, or the smaller; a NaN where one of them is. Null: no instruction does so.
+  virtual Value* extreme(Builder&, bool larger, Value* a, Value* b) = 0;
 
   /// sum + Σ left[k] · right[k] over the four bytes of two words. Words and sums are i32. Bytes have a sign, but the left ones of
   /// dp4a_u8 have none.
@@ -67,13 +69,17 @@ class GpuHooks {
   /// Four matrices of 8 rows of 16 bytes: thread 8m + r gives the 16-byte aligned address of row r of matrix m, in block memory,
   /// and gets word t % 4 of row t / 4 of each.
   virtual Words load_rows(Builder&, Value* row) = 0;
-  /// Two matrices of 8 rows of eight f16: thread 8m + r gives the 16-byte aligned address of row r of matrix m % 2, in block
-  /// memory, and gets of each matrix the elements of column t / 4 in rows 2 (t % 4), in the low half, and 2 (t % 4) + 1.
-  virtual std::array<Value*, 2> load_turned_rows(Builder&, Value* row) = 0;
+  /// The same of the first two, which threads 0 to 15 give the rows of; the other words are null.
+  virtual Words load_two_rows(Builder&, Value* row) = 0;
+  /// As load_rows and load_two_rows, of matrices of 8 rows of eight f16: thread t gets of each the elements of column t / 4 in
+  /// rows 2 (t % 4), in the low half, and 2 (t % 4) + 1.
+  virtual Words load_turned_rows(Builder&, Value* row) = 0;
+  virtual Words load_two_turned_rows(Builder&, Value* row) = 0;
   /// sums + left · right of a warp-wide intrinsic; two words of the right operand, four sums of f32 or i32.
   virtual Words multiply(Builder&, Intrinsic, const Words& left, const std::array<Value*, 2>& right,
                          const Words& sums) = 0;
-  virtual Value* tf32_bits(Builder&, Value*) = 0;  ///< an f32 rounded to tf32, as an i32
+  /// An f32 rounded to tf32, as an i32. Its low 13 bits may be any: tensor cores do not read them.
+  virtual Value* tf32_bits(Builder&, Value*) = 0;
   /// Two f32 rounded to what mma_f16 or mma_bf16 reads, as an i32, the first in its low half. Null: no instruction does so.
   virtual Value* pair_bits(Builder&, Intrinsic, Value* first, Value* second) = 0;
 

@@ -75,17 +75,14 @@ class HostHooks : public GpuHooks {
     return b.CreateFDiv(llvm::ConstantFP::get(b.getFloatTy(), 1), b.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, x));
   }
 
-  Words load_rows(Builder& b, Value* row) override {
-    Value* const words = place(b, 2);
-    call(b, b.getVoidTy(), offsetof(whet_block, load_rows), {row, words});
-    return words_at(b, words, b.getInt32Ty());
+  Value* extreme(Builder&, bool, Value*, Value*) override { return nullptr; }
+
+  Words load_rows(Builder& b, Value* row) override { return matrices(b, offsetof(whet_block, load_rows), row); }
+  Words load_two_rows(Builder& b, Value* row) override { return two_of(load_rows(b, row)); }
+  Words load_turned_rows(Builder& b, Value* row) override {
+    return matrices(b, offsetof(whet_block, load_turned_rows), row);
   }
-  std::array<Value*, 2> load_turned_rows(Builder& b, Value* row) override {
-    Value* const words = place(b, 2);
-    call(b, b.getVoidTy(), offsetof(whet_block, load_turned_rows), {row, words});
-    const Words loaded = words_at(b, words, b.getInt32Ty());
-    return {loaded[0], loaded[1]};
-  }
+  Words load_two_turned_rows(Builder& b, Value* row) override { return two_of(load_turned_rows(b, row)); }
   Value* dot(Builder& b, Intrinsic intrinsic, Value* left, Value* right, Value* sum) override {
     const auto byte = [&](Value* word, unsigned k, bool is_signed) {
       Value* const top = b.CreateShl(word, 24 - 8 * k);
@@ -132,6 +129,13 @@ class HostHooks : public GpuHooks {
     Value* const rounded = b.CreateAdd(bits, b.CreateAdd(odd, b.getInt32(0x7fff)));
     return b.CreateLShr(b.CreateSelect(is_finite(b, x), rounded, bits), 16);
   }
+
+  Words matrices(Builder& b, std::size_t offset, Value* row) {
+    Value* const words = place(b, 2);
+    call(b, b.getVoidTy(), offset, {row, words});
+    return words_at(b, words, b.getInt32Ty());
+  }
+  static Words two_of(const Words& words) { return {words[0], words[1], nullptr, nullptr}; }
 
   /// Four words of this thread: what it gives as left and right operand, and what it gets.
   Value* place(Builder& b, std::size_t which) {

@@ -29,7 +29,8 @@ void mark_kernel(llvm::Function& function, std::int64_t threads, std::int64_t mi
 
 class NvptxHooks : public GpuHooks {
  public:
-  NvptxHooks(const GpuLimits& limits, bool starts_early) : from_sm_80_(limits.mma), starts_early_(starts_early) {}
+  NvptxHooks(const GpuLimits& limits, bool starts_early)
+      : from_sm_80_(limits.mma), from_sm_90_(limits.arch >= 90), starts_early_(starts_early) {}
   bool has_half() const override { return true; }
   bool starts_early() const override { return starts_early_; }
 
@@ -102,15 +103,22 @@ class NvptxHooks : public GpuHooks {
     return b.CreateIntrinsic(llvm::Intrinsic::nvvm_rsqrt_approx_ftz_f, {}, {x});
   }
 
-  Words load_rows(Builder& b, Value* row) override {
-    Value* const loaded =
-        b.CreateIntrinsic(llvm::Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x4_b16, {b.getPtrTy(kShared)}, {row});
-    return parts_of(b, loaded);
+  Value* extreme(Builder& b, bool larger, Value* x, Value* y) override {
+    if (!from_sm_80_) return nullptr;
+    return b.CreateBinaryIntrinsic(larger ? llvm::Intrinsic::maximum : llvm::Intrinsic::minimum, x, y);
   }
-  std::array<Value*, 2> load_turned_rows(Builder& b, Value* row) override {
-    Value* const loaded =
-        b.CreateIntrinsic(llvm::Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x2_trans_b16, {b.getPtrTy(kShared)}, {row});
-    return {b.CreateExtractValue(loaded, 0), b.CreateExtractValue(loaded, 1)};
+
+  Words load_rows(Builder& b, Value* row) override {
+    return matrices(b, llvm::Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x4_b16, row, 4);
+  }
+  Words load_two_rows(Builder& b, Value* row) override {
+    return matrices(b, llvm::Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x2_b16, row, 2);
+  }
+  Words load_turned_rows(Builder& b, Value* row) override {
+    return matrices(b, llvm::Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x4_trans_b16, row, 4);
+  }
+  Words load_two_turned_rows(Builder& b, Value* row) override {
+    return matrices(b, llvm::Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x2_trans_b16, row, 2);
   }
   Value* dot(Builder& b, Intrinsic intrinsic, Value* left, Value* right, Value* sum) override {
     auto* const type = llvm::FunctionType::get(b.getInt32Ty(), {b.getInt32Ty(), b.getInt32Ty(), b.getInt32Ty()}, false);
@@ -149,8 +157,22 @@ class NvptxHooks : public GpuHooks {
     operands.insert(operands.end(), sums.begin(), sums.end());
     return parts_of(b, b.CreateIntrinsic(id, {}, operands));
   }
+  /// From sm_90 on one instruction, which rounds halves to even. Before, cvt.rna becomes four: its two do the same to a number that is
+  /// not below the least normal one. x with half a unit of its own exponent added has, without the bits that tf32 lacks, the rounded
+  /// bits, and so have infinity and NaN.
   Value* tf32_bits(Builder& b, Value* x) override {
-    return b.CreateIntrinsic(llvm::Intrinsic::nvvm_f2tf32_rna, {}, {x});
+    if (from_sm_90_) {
+      auto* const type = llvm::FunctionType::get(b.getInt32Ty(), {b.getFloatTy()}, false);
+      llvm::CallInst* const rounded =
+          b.CreateCall(llvm::InlineAsm::get(type, "cvt.rn.tf32.f32 $0, $1;", "=r,f", false), {x});
+      rounded->setDoesNotAccessMemory(), rounded->setDoesNotThrow();
+      rounded->addFnAttr(llvm::Attribute::WillReturn);
+      return rounded;
+    }
+    constexpr std::uint32_t kSignAndExponent = 0xff800000;
+    Value* const bits = b.CreateBitCast(x, b.getInt32Ty());
+    Value* const power = b.CreateBitCast(b.CreateAnd(bits, b.getInt32(kSignAndExponent)), b.getFloatTy());
+    return b.CreateBitCast(fma(b, power, llvm::ConstantFP::get(b.getFloatTy(), 0x1p-11), x), b.getInt32Ty());
   }
   Value* pair_bits(Builder& b, Intrinsic intrinsic, Value* first, Value* second) override {
     if (!from_sm_80_) return nullptr;
@@ -197,6 +219,13 @@ class NvptxHooks : public GpuHooks {
     return sums;
   }
 
+  static Words matrices(Builder& b, llvm::Intrinsic::ID id, Value* row, unsigned count) {
+    Value* const loaded = b.CreateIntrinsic(id, {b.getPtrTy(kShared)}, {row});
+    Words words = {};
+    for (unsigned i = 0; i < count; ++i) words[i] = b.CreateExtractValue(loaded, i);
+    return words;
+  }
+
   static Words parts_of(Builder& b, Value* all) {
     Words parts;
     for (unsigned i = 0; i < parts.size(); ++i) parts[i] = b.CreateExtractValue(all, i);
@@ -212,6 +241,7 @@ class NvptxHooks : public GpuHooks {
   }
 
   bool from_sm_80_;  ///< it rounds pairs, and has tiles of bytes of 16 x 8 sums of 32 products; older ones 8 x 8 of 16
+  bool from_sm_90_;  ///< it rounds to tf32 by one instruction
   bool starts_early_;
   GpuLaunchShape shape_;
   llvm::Function* function_ = nullptr;

@@ -33,8 +33,13 @@ struct BlockWork {
   double code = 0;           ///< instructions that are in the code
 };
 
-double slots_of(const OpWork& nest, const GpuCalibration& c) {
-  double slots = nest.multiply_adds + nest.tiles + nest.conversions * c.conversion_slots +
+/// A rounding to tf32 by what four instructions took, of which the calibration has the slots: two before sm_90, and one from there on
+/// (codegen/gpu/nvptx_hooks.cc; SASS of ptxas 13).
+constexpr double tf32_rounding(int arch) { return arch >= 90 ? 0.25 : 0.5; }
+
+double slots_of(const OpWork& nest, int arch, const GpuCalibration& c) {
+  const double conversions = nest.conversions - nest.to_tf32 * (1 - tf32_rounding(arch));
+  double slots = nest.multiply_adds + nest.tiles + conversions * c.conversion_slots +
                  nest.functions * c.function_slots + nest.trips * c.trip_slots + nest.exchanges * c.exchange_slots;
   for (const LaunchAccess& access : nest.accesses) {
     if (access.memory == Memory::registers) continue;
@@ -77,7 +82,7 @@ double tensor_cycles(const OpWork& nest, int arch) {
 BlockWork work_of(const LaunchWork& launch, int arch, double far, const GpuCalibration& c) {
   BlockWork work;
   for (const OpWork& nest : launch.nests) {
-    PhaseWork phase{nest.warps * slots_of(nest, c), 0, waits_of(nest, far, launch.stages == 1, c),
+    PhaseWork phase{nest.warps * slots_of(nest, arch, c), 0, waits_of(nest, far, launch.stages == 1, c),
                     std::clamp(nest.sums / 4, 1.0, 4.0), nest.copies || nest.held > 0};
     for (const LaunchAccess& access : nest.accesses) phase.passes += nest.warps * access.requests * access.passes;
     work.slots += phase.slots;
@@ -85,7 +90,7 @@ BlockWork work_of(const LaunchWork& launch, int arch, double far, const GpuCalib
     work.multiply_adds += nest.warps * nest.multiply_adds;
     work.tensor += nest.warps * tensor_cycles(nest, arch);
     work.waits += phase.waits;
-    work.code += slots_of(nest, c) / std::max(1.0, nest.trips);
+    work.code += slots_of(nest, arch, c) / std::max(1.0, nest.trips);
     work.phases.push_back(phase);
   }
   work.slots += launch.slabs * c.slab_slots * launch.threads / kWarp;

@@ -128,15 +128,22 @@ Lanes in_words(Lanes at, double element_bytes) {
   return at;
 }
 
-/// ptxas makes three instructions of a rounding to tf32, and one of that of two elements to f16 or bf16.
+/// cvt.rna of tf32 was three instructions and a half, as one of two elements to f16 or bf16 is one.
 constexpr double kPairRounding = 1.0 / 3;
 
-/// Roundings of an element of the op, which becomes an operand of tensor cores.
-double roundings_of(const Op& op) {
+double roundings_to_tf32(const Op& op) {
   double all = 0;
   for_each(op.element().body, [&](const Expr& e) {
     const Call* call = std::get_if<Call>(&e->kind);
     if (call && call->fn == MathFn::round_tf32) all += 1;
+  });
+  return all;
+}
+
+/// Roundings of an element of the op, which becomes an operand of tensor cores.
+double roundings_of(const Op& op) {
+  double all = roundings_to_tf32(op);
+  for_each(op.element().body, [&](const Expr& e) {
     if (std::holds_alternative<Cast>(e->kind) && e->dtype == DType::f16) all += kPairRounding / 2;
   });
   return all;
@@ -204,6 +211,7 @@ class NestReader {
     nest.rounds = in_block && operations == 0 && roundings > 0;
     nest.copies = in_block && from.flops == 0 && from.calls == 0 && roundings == 0;
     nest.conversions = runs * roundings;
+    nest.to_tf32 = runs * roundings_to_tf32(tree_.dag.op(from.op));
     nest.functions = nest.rounds ? 0 : runs * from.calls;
     nest.exchanges = exchanges();
     nest.sums = sums();
@@ -290,7 +298,7 @@ class NestReader {
                                       [&](const Path::Member& m) { return m.loop == tile.loop; });
     // The innermost loop of a tile is that over its terms.
     const std::size_t of_terms = path_->members.back().position;
-    nest.intrinsic = tile.intrinsic, nest.multiply_adds = nest.functions = nest.conversions = 0;
+    nest.intrinsic = tile.intrinsic, nest.multiply_adds = nest.functions = nest.conversions = nest.to_tf32 = 0;
     nest.tiles = nest.trips * nest.body / (rows * columns * depth);
     nest.body = nest.tiles / nest.trips;
     for (std::size_t k = 0; k < nest.accesses.size(); ++k) {
@@ -305,13 +313,18 @@ class NestReader {
       const double words = left ? 4 : 2, fragments = nest.trips * steps * across;
       const bool whole_words = in_word * from.element_bytes == kWordBytes;
       const bool along_terms = from.spans.back()[of_terms] > 0;
-      const bool matrices = whole_words && (left || (from.element_bytes == 2 && !along_terms));
-      access.width = 1, access.least_passes = matrices ? words : 1;
-      access.requests = fragments * (matrices ? 1 : whole_words ? words : words * static_cast<double>(in_word));
+      const bool matrices = whole_words && (left || from.element_bytes == 2 || along_terms);
+      // One request has the operands of two neighbouring tiles on the right.
+      const double together = matrices && !left ? across / std::ceil(across / 2) : 1;
+      access.width = 1, access.least_passes = matrices ? words * together : 1;
+      access.requests =
+          fragments * (matrices ? 1 / together : whole_words ? words : words * static_cast<double>(in_word));
       access.passes = access.least_passes * fragment_passes(from.tensor, along_terms, matrices, in_word);
       const std::optional<MathFn> rounding = rounding_of(tile.intrinsic);
-      if (rounding && from.element_bytes == kWordBytes && !is_rounded(tree_.dag, from.tensor, *rounding))
+      if (rounding && from.element_bytes == kWordBytes && !is_rounded(tree_.dag, from.tensor, *rounding)) {
         nest.conversions += fragments * words * (in_word > 1 ? kPairRounding : 1);
+        nest.to_tf32 += in_word > 1 ? 0 : fragments * words;
+      }
       nest.operands += across * words;
     }
   }

@@ -34,6 +34,7 @@ struct OpWork {
   Intrinsic intrinsic = Intrinsic::none;  ///< warp-wide, of its tiles
   double tiles = 0;                       ///< of the intrinsic, that a warp computes
   double conversions = 0;                 ///< roundings of an operand to tf32; a pair of f16 or bf16 is a third of one
+  double to_tf32 = 0;                     ///< of these to tf32
   double operands = 0;                    ///< registers that hold operands of a step of tiles
   double functions = 0;                   ///< calls of exp and the like
   double sums = 0;                        ///< registers that hold its elements

@@ -10,6 +10,7 @@ namespace {
 /// Products of bytes: rows of the right operand lie along the depth, and there is no epilogue.
 bool is_of_bytes(const WarpProduct& p) { return multiplies_bytes(p.intrinsic); }
 bool is_of_halves(const WarpProduct& p) { return p.intrinsic == Intrinsic::mma_half; }
+bool is_along_depth(const WarpProduct& p) { return p.right_along_depth || is_of_bytes(p); }
 
 class Builder {
  public:
@@ -73,7 +74,7 @@ class Builder {
   void copy(OpId op, bool left) {
     const std::vector<LoopId> loops = s_.compute_at(op, depth_, StoredIn::block);
     const std::int64_t threads = p_.rows / p_.warp_rows * (p_.columns / p_.warp_columns) * 32;
-    const bool along_depth = left || is_of_bytes(p_);
+    const bool along_depth = left || is_along_depth(p_);
     const std::int64_t across = (along_depth ? p_.depth : p_.columns) / 4;
     const auto vector = s_.split(loops[1], 4, Tail::guard);
     const std::int64_t rows = std::clamp<std::int64_t>(threads / across, 1,
@@ -101,9 +102,12 @@ ComputeDag product_dag(const WarpProduct& p, std::int64_t m, std::int64_t n, std
                            m, n, k, p.intrinsic == Intrinsic::mma_u8 ? "u8" : "i8"))
         .value();
   const std::string_view of = is_of_halves(p) ? " f16" : "";
-  std::string text = fmt::format("a = PLACEHOLDER [{0}, {2}]{3}\nb = PLACEHOLDER [{2}, {1}]{3}\n", m, n, k, of);
+  const bool along = is_along_depth(p);
+  std::string text =
+      fmt::format("a = PLACEHOLDER [{0}, {1}]{4}\nb = PLACEHOLDER [{2}, {3}]{4}\n", m, k, along ? n : k, along ? k : n, of);
   if (p.epilogue) text += fmt::format("bias = PLACEHOLDER [{}] const\n", n);
-  const std::string_view product = is_of_halves(p) ? "f32(a[i, r])*f32(b[r, j])" : "a[i, r]*b[r, j]";
+  const std::string_view right = along ? "b[j, r]" : "b[r, j]";
+  const std::string product = is_of_halves(p) ? fmt::format("f32(a[i, r])*f32({})", right) : fmt::format("a[i, r]*{}", right);
   text += fmt::format("c(i, j) += ({}) for i in {}, j in {}, r in {}\n", product, m, n, k);
   if (p.epilogue) text += fmt::format("out(i, j) = max((c[i, j] + bias[j]), 0f) for i in {}, j in {}\n", m, n);
   return parse_dag(text + (p.epilogue ? "return out\n" : "return c\n")).value();
@@ -118,6 +122,7 @@ RandomWarpProduct random_warp_product(Rng& rng) {
   p.stages = rng.between(1, 4);
   const bool rounds = p.intrinsic == Intrinsic::mma_tf32 || p.intrinsic == Intrinsic::mma_f16;
   p.rounds_left = rounds && rng.chance(0.5), p.rounds_right = rounds && rng.chance(0.5);
+  p.right_along_depth = rng.chance(0.4);
   p.depth = (is_of_bytes(p) ? 32 : 16) * rng.between(1, 2);
   p.pad = (is_of_bytes(p)                     ? 16
            : p.rounds_left || is_of_halves(p) ? 8

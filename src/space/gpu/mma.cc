@@ -8,6 +8,7 @@
 #include "space/gpu/mma_tile.h"
 #include "space/gpu/preferred.h"
 #include "space/gpu/product_choices.h"
+#include "target/gpu_rates.h"
 
 namespace whet {
 namespace {
@@ -22,6 +23,7 @@ MmaTile mma_tile_of(Intrinsic intrinsic, const Choices& c) {
   take("depth", 0, tile.depth), take("stages", 0, tile.stages);
   take("pad", 0, tile.left_pad), take("pad", 1, tile.right_pad);
   take("split", 0, tile.parts), take("min_blocks", 0, tile.min_blocks);
+  take("raster", 0, tile.raster);
   return tile;
 }
 
@@ -64,7 +66,17 @@ Objection held_copies_fit(const ProductForm& p, const MmaTile& tile, const GpuLi
                        tile.min_blocks);
 }
 
-std::vector<Constraint> constraints_of(const MmaForms& forms, Intrinsic intrinsic, const GpuLimits& limits) {
+/// As of other products (product_choices.cc): blocks run one after the other, and L2 does not hold both operands.
+Objection raster_means(const ProductForm& p, const MmaTile& tile, const GpuTarget& gpu) {
+  if (tile.raster == 0) return std::nullopt;
+  const auto up = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
+  const std::int64_t bytes = (p.rows * p.left_bytes + p.columns * p.right_bytes) * p.depth;
+  return raster_worth(tile.raster, up(p.rows, tile.rows()), up(p.columns, tile.columns()), gpu.sms, bytes,
+                      data_sheet_rates(gpu).l2_bytes);
+}
+
+std::vector<Constraint> constraints_of(const MmaForms& forms, Intrinsic intrinsic, const GpuTarget& gpu) {
+  const GpuLimits limits = limits_of(gpu);
   const auto tile = [intrinsic](const Choices& c) { return mma_tile_of(intrinsic, c); };
   const ProductForm& p = *forms.at_use;
   return {
@@ -86,6 +98,7 @@ std::vector<Constraint> constraints_of(const MmaForms& forms, Intrinsic intrinsi
        [forms, limits, tile](const Choices& c) { return memory_fits(bytes_of(forms.of(c), tile(c)), limits); }},
       {{"depth", "split"},
        [depth = p.depth](const Choices& c) { return split_fits(depth, c.at("split")[0], c.at("depth")[0]); }},
+      {{"rows", "columns", "raster"}, [p, gpu, tile](const Choices& c) { return raster_means(p, tile(c), gpu); }},
   };
 }
 
@@ -112,7 +125,8 @@ std::vector<Choices> tiles_of(const Sketch& sketch, const ProductForm& form, Int
                     {"pad", sketch.decisions[4].options.front()},
                     {"split", {1}},
                     {"min_blocks", {0}},
-                    {"round", sketch.decisions[7].options.front()}};
+                    {"round", sketch.decisions[7].options.front()},
+                    {"raster", {0}}};
     tiles.push_back(choices);
     const MmaTile tile = mma_tile_of(intrinsic, choices);
     choices["split"] = parts_for(form, tile.rows(), tile.columns(), tile.depth, sketch.decisions[5].options, sms);
@@ -129,9 +143,11 @@ std::vector<std::int64_t> mma_depths(std::int64_t depth, Intrinsic intrinsic) {
   return options;
 }
 
-/// Free of bank conflicts first: neighbouring lanes read rows of the left operand, and terms of the right one.
-std::vector<Choice> pads(Intrinsic intrinsic) {
-  if (intrinsic == Intrinsic::mma_tf32) return {{4, 8}, {0, 0}, {4, 0}};
+/// Free of bank conflicts first: neighbouring lanes read rows of the left operand, and terms or rows of the right one.
+std::vector<Choice> pads(Intrinsic intrinsic, bool right_along_depth) {
+  if (intrinsic == Intrinsic::mma_tf32)
+    return right_along_depth ? std::vector<Choice>{{4, 4}, {0, 0}, {4, 0}}
+                             : std::vector<Choice>{{4, 8}, {0, 0}, {4, 0}};
   if (multiplies_bytes(intrinsic)) return {{16, 16}, {0, 0}};
   if (multiplies_halves(intrinsic)) return {{8, 8}, {0, 0}, {8, 0}};
   return {{8, 4}, {0, 0}, {8, 0}};
@@ -155,18 +171,20 @@ std::optional<Sketch> mma_sketch_of(const MmaForms& forms, Intrinsic intrinsic, 
       {"columns", "columns of a tile: warps, and columns of each", mma_cuts(form->columns, {8, 16, 32, 64}), 0},
       {"depth", "steps of the sum that are copied together", single(mma_depths(form->depth, intrinsic)), 0},
       {"stages", "copies under way at once, and the one that is read", single({1, 2, 3, 4}), 0},
-      {"pad", "elements between rows in block memory: of the left operand, of the right one", pads(intrinsic), 0},
+      {"pad", "elements between rows in block memory: of the left operand, of the right one", pads(intrinsic, form->right_along_depth), 0},
       {"split", "parts of the sum, added up by a second launch", single(parts_of_sum(form->depth)), 0},
       {"min_blocks", "blocks that an SM is to hold; 0: as many as fit", single({0, 2, 3, 4}), 0},
       {"round", "where operands that are not constant are rounded: 0 where warps read them, 1 when they are copied",
        roundings(forms, intrinsic), 0},
+      {"raster", "which blocks are neighbours: 0 those of a row, 1 of a column, n in groups of n rows",
+       single({0, 1, 4, 8}), 0},
   };
-  sketch.constraints = constraints_of(forms, intrinsic, limits_of(target.gpu()));
+  sketch.constraints = constraints_of(forms, intrinsic, target.gpu());
   sketch.build = [forms, i = intrinsic](Scheduler& s, const Choices& choices) {
     build_mma(s, forms.of(choices), mma_tile_of(i, choices));
   };
   sketch.preferred = preferred_choices(sketch, dag, target, tiles_of(sketch, *form, intrinsic, target.gpu().sms),
-                                       {"split", "depth", "stages", "pad", "round"});
+                                       {"split", "depth", "stages", "pad", "round", "raster"});
   if (sketch.preferred.empty()) return std::nullopt;
   return sketch;
 }

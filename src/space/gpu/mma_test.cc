@@ -144,10 +144,11 @@ TEST(Mma, IsCountedByTiles) {
                      {"columns", {2, 32}},
                      {"depth", {16}},
                      {"stages", {3}},
-                     {"pad", {4, 8}},
+                     {"pad", {4, 4}},
                      {"split", {1}},
                      {"min_blocks", {0}},
-                     {"round", {0}}}};
+                     {"round", {0}},
+                     {"raster", {0}}}};
   const Result<Scheduled> scheduled = make_space(task, sm_80(), {.precision = Precision::tf32}).schedule(c);
   ASSERT_TRUE(scheduled.ok()) << scheduled.error().message;
   const std::vector<LaunchWork> launches = gpu_launches(scheduled->tree);

@@ -16,7 +16,7 @@ class MmaBuilder {
     s_ = p_.start(tile_.parts);
     const LoopId depth = tile_.parts > 1 || !p_.output ? sums_alone() : epilogue();
     copy(p_.left, depth, left_copy(p_, tile_), p_.has_lead);
-    copy(p_.right, depth, right_copy(p_, tile_), p_.has_outer && !p_.of_bytes);
+    copy(p_.right, depth, right_copy(p_, tile_), p_.right_along_depth ? p_.batched : p_.has_outer);
     if (tile_.left_pad > 0) s_.pad_storage(p_.left, tile_.left_pad);
     if (tile_.right_pad > 0) s_.pad_storage(p_.right, tile_.right_pad);
     if (tile_.stages > 1) s_.pipeline(depth, tile_.stages);
@@ -40,15 +40,14 @@ class MmaBuilder {
     std::vector<LoopId> leads(loops.begin(), loops.end() - std::ssize(reduce_loops(s_, op)) - 2);
     const Levels rows = cut(loops[leads.size()], tile_.rows(), tile_.warp_rows),
                  columns = cut(loops[leads.size() + 1], tile_.columns(), tile_.warp_columns);
+    const std::vector<LoopId> blocks = order_of_blocks(s_, rows.block, columns.block, tile_.raster);
     std::vector<LoopId> order = leads;
-    for (LoopId loop : {rows.block, columns.block, rows.warp, columns.warp}) order.push_back(loop);
+    order.insert(order.end(), blocks.begin(), blocks.end());
+    order.push_back(rows.warp), order.push_back(columns.warp);
     order.insert(order.end(), between.begin(), between.end());
     order.push_back(rows.inside), order.push_back(columns.inside);
     s_.reorder(order);
-    if (leads.size() > 1) leads = {s_.fuse(leads)};
-    leads.push_back(rows.block), leads.push_back(columns.block);
-    for (LoopId loop : leads) s_.bind(loop, LoopKind::block);
-    if (tile_.min_blocks > 0) s_.min_blocks(leads.front(), tile_.min_blocks);
+    bind_blocks(s_, std::move(leads), blocks, tile_.min_blocks);
     s_.bind(rows.warp, LoopKind::warp), s_.bind(columns.warp, LoopKind::warp);
     return {rows, columns};
   }
@@ -120,7 +119,8 @@ LoopId sum_by_warps(Scheduler& s, const WarpSum& sum, std::vector<LoopId> loops,
 std::int64_t bytes_of(const ProductForm& form, const MmaTile& tile) {
   const std::int64_t left = tile.rows() * (tile.depth + tile.left_pad);
   const std::int64_t right =
-      form.of_bytes ? tile.columns() * (tile.depth + tile.right_pad) : tile.depth * (tile.columns() + tile.right_pad);
+      form.right_along_depth ? tile.columns() * (tile.depth + tile.right_pad)
+                             : tile.depth * (tile.columns() + tile.right_pad);
   return tile.stages * (left * form.left_bytes + right * form.right_bytes);
 }
 
@@ -128,7 +128,8 @@ TileCopy left_copy(const ProductForm& form, const MmaTile& tile) {
   return tile_copy(tile.rows(), tile.depth, std::gcd(form.depth, form.left_run), tile.threads());
 }
 TileCopy right_copy(const ProductForm& form, const MmaTile& tile) {
-  if (form.of_bytes) return tile_copy(tile.columns(), tile.depth, std::gcd(form.depth, form.right_run), tile.threads());
+  if (form.right_along_depth)
+    return tile_copy(tile.columns(), tile.depth, std::gcd(form.depth, form.right_run), tile.threads());
   return tile_copy(tile.depth, tile.columns(), std::gcd(form.columns, form.right_run), tile.threads());
 }
 

@@ -20,6 +20,7 @@ struct MmaTile {
   std::int64_t left_pad = 0, right_pad = 0;  ///< elements between rows of the copies
   std::int64_t parts = 1;                    ///< of the sum
   std::int64_t min_blocks = 0;               ///< that an SM is to hold; 0: as many as fit
+  std::int64_t raster = 0;                   ///< as in ProductTile
 
   std::int64_t rows() const { return row_warps * warp_rows; }
   std::int64_t columns() const { return column_warps * warp_columns; }

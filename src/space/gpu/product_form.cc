@@ -172,6 +172,10 @@ void compute_ahead(Scheduler& s, UnfoldedSum& unfolded, OpId copy, UnfoldOrder o
   unfolded.sum = OpId(fresh.value + 1);
 }
 
+UnfoldOrder order_of_right(const UnfoldedSum& unfolded) {
+  return unfolded.right_along_depth ? UnfoldOrder::spatial_first : UnfoldOrder::turned;
+}
+
 void round_operands(Scheduler& s, UnfoldedSum& unfolded, const OperandRounding& rounding) {
   if (rounding.to != Precision::tf32 && rounding.to != Precision::f16) return;
   const auto round = [&](OpId copy, UnfoldOrder order) {
@@ -181,7 +185,27 @@ void round_operands(Scheduler& s, UnfoldedSum& unfolded, const OperandRounding& 
     if (constant) compute_ahead(s, unfolded, copy, order);
   };
   round(unfolded.left, UnfoldOrder::spatial_first);
-  round(unfolded.right, UnfoldOrder::turned);
+  round(unfolded.right, order_of_right(unfolded));
+}
+
+/// The last axis of the sum moves through neighbours of the factor's one tensor, and no other axis does.
+bool lies_along_depth(const Element& element, const Factor& factor) {
+  if (factor.tensors.size() > 1) return false;
+  const VarId depth(std::ssize(element.axes) + std::ssize(element.reduce_axes) - 1);
+  bool along = false;
+  for_each(factor.value, [&](const Expr& e) {
+    const Load* load = std::get_if<Load>(&e->kind);
+    const Var* last = load && !load->index.empty() ? std::get_if<Var>(&load->index.back()->kind) : nullptr;
+    along = along || (last && last->id == depth);
+  });
+  return along;
+}
+
+bool right_lies_along_depth(const ComputeDag& dag, const Element& element, const Factor& right,
+                            const OperandRounding& rounding) {
+  if (rounding.to != Precision::tf32 && rounding.to != Precision::f16) return false;
+  const bool packed = right.tensors.size() == 1 && is_constant(dag, right.tensors.front());
+  return lies_along_depth(element, right) || (packed && rounding.to == Precision::tf32);
 }
 
 std::optional<UnfoldedSum> unfold_factors(Scheduler& s, OpId anchor, bool of_bytes,
@@ -209,12 +233,12 @@ std::optional<UnfoldedSum> unfold_factors(Scheduler& s, OpId anchor, bool of_byt
       .has_outer = std::find(parts->begin(), parts->end(), AxisPart::outer) != parts->end(),
       .of_bytes = of_bytes,
       .has_sign = s.tree().dag.op(left.tensors.front()).dtype == DType::i8,
+      .right_along_depth = of_bytes || right_lies_along_depth(s.tree().dag, element, right, rounding),
       .ahead = {},
   };
   // No op in front of the sum changes its number.
   s.unfold(left.tensors.front(), unfolded.left, UnfoldOrder::spatial_first, left.what());
-  s.unfold(right.tensors.front(), unfolded.right, of_bytes ? UnfoldOrder::spatial_first : UnfoldOrder::turned,
-           right.what());
+  s.unfold(right.tensors.front(), unfolded.right, order_of_right(unfolded), right.what());
   if (!s.finish().ok()) return std::nullopt;
   merge_axes(s, unfolded.sum, *parts);
   if (of_bytes) compute_ahead(s, unfolded, unfolded.right, UnfoldOrder::spatial_first);
@@ -233,6 +257,7 @@ ProductForm form_of(const LoopTree& tree, const UnfoldedSum& unfolded) {
   ProductForm form{.left = unfolded.left, .right = unfolded.right, .sum = unfolded.sum};
   form.batched = unfolded.batched, form.has_lead = unfolded.has_lead, form.has_outer = unfolded.has_outer;
   form.of_bytes = unfolded.of_bytes, form.has_sign = unfolded.has_sign, form.ahead = unfolded.ahead;
+  form.right_along_depth = unfolded.right_along_depth;
   form.leads = form.has_lead ? sum.shape[sum.shape.size() - 3] : 1;
   form.rows = sum.shape[sum.shape.size() - 2], form.columns = sum.shape.back();
   form.depth = sum.element().reduce_axes.back().extent;

@@ -24,6 +24,7 @@ struct ProductForm {
   bool has_outer = false;
   /// A product of bytes, with sums in i32: both copies are contiguous along the depth, so that a word has four factors.
   bool of_bytes = false, has_sign = false;  ///< of the left factor; the right one always has one
+  bool right_along_depth = false;           ///< rows of the right copy are columns; else they are terms
   std::vector<ComputedAhead> ahead;         ///< what the copies of constants read
   std::int64_t left_run = 1,
                right_run = 1;  ///< neighbours along the copies' rows that are neighbours in memory: 1, 2, 4 .. 16 bytes
@@ -45,7 +46,7 @@ struct ProductForm {
 struct UnfoldedSum {
   OpId left, right, sum;
   bool batched = false, has_lead = false, has_outer = false;
-  bool of_bytes = false, has_sign = false;  ///< as in ProductForm
+  bool of_bytes = false, has_sign = false, right_along_depth = false;  ///< as in ProductForm
   std::vector<ComputedAhead> ahead;
 };
 /// Makes one of a sum of products of two tensors. Nothing where `sum` has another form; the schedule is of no use then.
@@ -56,7 +57,8 @@ std::optional<UnfoldedSum> unfold_sum_of_bytes(Scheduler&, OpId sum);
 ProductForm form_of(const LoopTree&, const UnfoldedSum&);
 
 /// How the operands of tensor cores are rounded before they are read. Constants are rounded ahead of time; other operands when they
-/// are copied, if `copies`.
+/// are copied, if `copies`. The right copy's rows lie along the depth where the tensor's do and, of tf32, where it is a constant, which
+/// is packed so: matrices of two-byte elements alone are turned as they are loaded.
 struct OperandRounding {
   Precision to = Precision::f32;
   bool copies = false;

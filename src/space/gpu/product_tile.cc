@@ -34,6 +34,23 @@ void copy_tile(Scheduler& s, LoopId rows, LoopId columns, const TileCopy& copy, 
   s.annotate(vector.inner, LoopKind::vectorized);
 }
 
+std::vector<LoopId> order_of_blocks(Scheduler& s, LoopId rows, LoopId columns, std::int64_t raster) {
+  if (raster == 0) return {rows, columns};
+  if (raster == 1) return {columns, rows};
+  const auto [groups, inside] = s.split(rows, raster, Tail::guard);
+  return {groups, columns, inside};
+}
+
+void bind_blocks(Scheduler& s, std::vector<LoopId> leads, const std::vector<LoopId>& blocks, std::int64_t min_blocks) {
+  // Blocks have three loops at most.
+  std::size_t first = 0;
+  if (blocks.size() > 2 && !leads.empty()) leads.push_back(blocks[first++]);
+  if (leads.size() > 1) leads = {s.fuse(leads)};
+  leads.insert(leads.end(), blocks.begin() + static_cast<std::ptrdiff_t>(first), blocks.end());
+  for (LoopId loop : leads) s.bind(loop, LoopKind::block);
+  if (min_blocks > 0) s.min_blocks(leads.front(), min_blocks);
+}
+
 void add_parts(Scheduler& s, const ProductForm& p) {
   constexpr std::int64_t kThreads = 128;
   const OpId sum(p.sum.value + 1);
@@ -100,20 +117,12 @@ class ProductBuilder {
     return {rolled, steps, LoopId()};
   }
 
-  /// The order of blocks, which is that of the loops: blocks that run at the same time share operands in L2.
-  std::vector<LoopId> blocks_of(LoopId rows, LoopId columns) {
-    if (tile_.raster == 0) return {rows, columns};
-    if (tile_.raster == 1) return {columns, rows};
-    const auto [groups, inside] = s_.split(rows, tile_.raster, Tail::guard);
-    return {groups, columns, inside};
-  }
-
   /// The result's loops: blocks, virtual threads, threads. Gives the levels of rows and columns.
   std::pair<Levels, Levels> nest(OpId op, const std::vector<LoopId>& reduce, LoopId innermost = LoopId()) {
     std::vector<LoopId> loops = s_.loops(op);
     std::vector<LoopId> leads(loops.begin(), loops.end() - std::ssize(reduce_loops(s_, op)) - 2);
     const Levels rows = cut(loops[leads.size()], tile_.rows), columns = cut(loops[leads.size() + 1], tile_.columns);
-    const std::vector<LoopId> blocks = blocks_of(rows.block, columns.block);
+    const std::vector<LoopId> blocks = order_of_blocks(s_, rows.block, columns.block, tile_.raster);
     std::vector<LoopId> order = leads;
     order.insert(order.end(), blocks.begin(), blocks.end());
     for (LoopId loop : {rows.apart, columns.apart, rows.thread, columns.thread}) order.push_back(loop);
@@ -121,13 +130,7 @@ class ProductBuilder {
     order.push_back(rows.strip), order.push_back(columns.strip);
     if (innermost.valid()) order.push_back(innermost);
     s_.reorder(order);
-    // Blocks have three loops at most.
-    std::size_t first = 0;
-    if (blocks.size() > 2 && !leads.empty()) leads.push_back(blocks[first++]);
-    if (leads.size() > 1) leads = {s_.fuse(leads)};
-    leads.insert(leads.end(), blocks.begin() + static_cast<std::ptrdiff_t>(first), blocks.end());
-    for (LoopId loop : leads) s_.bind(loop, LoopKind::block);
-    if (tile_.min_blocks > 0) s_.min_blocks(leads.front(), tile_.min_blocks);
+    bind_blocks(s_, std::move(leads), blocks, tile_.min_blocks);
     s_.bind(rows.apart, LoopKind::virtual_thread), s_.bind(columns.apart, LoopKind::virtual_thread);
     s_.bind(rows.thread, LoopKind::thread), s_.bind(columns.thread, LoopKind::thread);
     return {rows, columns};

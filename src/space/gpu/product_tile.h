@@ -40,6 +40,11 @@ TileCopy tile_copy(std::int64_t rows, std::int64_t columns, std::int64_t most_la
 ///   trip   rows of a thread that are unrolled together; 0: all of them
 void copy_tile(Scheduler&, LoopId rows, LoopId columns, const TileCopy&, std::int64_t trip = 0);
 
+/// The order of blocks by `raster` of a tile, which is that of the loops: blocks that run at the same time share operands in L2.
+std::vector<LoopId> order_of_blocks(Scheduler&, LoopId rows, LoopId columns, std::int64_t raster);
+/// Binds `leads` and the loops over blocks, of which there may be three.
+void bind_blocks(Scheduler&, std::vector<LoopId> leads, const std::vector<LoopId>& blocks, std::int64_t min_blocks);
+
 /// The launch that adds up the parts of the sum: neighbouring threads have neighbouring columns.
 void add_parts(Scheduler&, const ProductForm&);
 
