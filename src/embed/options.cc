@@ -212,6 +212,9 @@ OptionTable compile_options(CompileRequest& request) {
   table.text("fleet", settings.where.fleet.folder);
   table.text("output", settings.output);
   table.choice("weights", settings.weights, {"model", "seed"});
+  table.text("weights-file", settings.weights_file);
+  table.flag("weights-only", settings.weights_only);
+  table.text("like", settings.like);
   table.text("name", settings.name);
   table.text("header", settings.header);
   table.text("ptx", settings.ptx);
