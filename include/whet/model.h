@@ -13,7 +13,8 @@
  *   whet->session_run(session, &error);
  *   const float* answer = (const float*)whet->session_output(session, 0);
  *
- * whet_library_open_memory opens a library that the program holds as bytes.
+ * whet_library_open_memory opens a library that the program holds as bytes. A library whose weights are in a file of their own
+ * (whet compile --weights-file) is opened with that file by model_open_from; model_open gives a sentence there.
  *
  * Errors: functions that can fail give 0 for success and -1 with a sentence in `error`, which may be null.
  * Threads: a model may be used from many threads. A session, with its inputs and outputs, belongs to one thread at a
@@ -98,6 +99,15 @@ typedef struct whet_model_info {
 typedef struct whet_open_options {
   uint32_t map_weights; /**< 1: weights stay in the file's mapping (shared between processes) instead of huge pages */
 } whet_open_options;
+
+/** The weights of a library that has none: either a file or bytes. Zero is the default of every field but the first. */
+typedef struct whet_open_source {
+  uint32_t struct_bytes; /**< sizeof(whet_open_source) of the program: fields behind it are not read */
+  uint32_t flags;        /**< WHET_SKIP_CHECKSUM: look at the header alone */
+  const char* weights_path;
+  const void* weights;    /**< a whole weights file in memory; with map_weights it stays as it is until the model is closed */
+  uint64_t weights_bytes; /**< of `weights` */
+} whet_open_source;
 
 /** Zero is the default of every field. */
 typedef struct whet_pool_options {
@@ -283,6 +293,15 @@ typedef struct whet_api {
   /** Input or output `i` at the shapes that are set; valid until they change. Null outside 0 .. count-1. */
   const whet_tensor_info* (*session_input_info)(const whet_session* session, uint32_t i);
   const whet_tensor_info* (*session_output_info)(const whet_session* session, uint32_t i);
+
+  /* Libraries whose weights are in a file of their own have what follows: ask WHET_HAS(api, model_open_from). Such a library has all
+   * functions before, too, also where it is for one size. */
+
+  /** model_open with weights that whet compile wrote beside this library, or later for it (--weights-only). They are read into
+   *  memory, unless the options map them: a mapped file must stay as it is (whet compile replaces files, and changes none); where
+   *  it was cut, the next run gives a sentence. `options` may be null. */
+  int (*model_open_from)(const whet_open_options* options, const whet_open_source* source, whet_model** model,
+                         whet_error* error);
 } whet_api;
 
 /** Whether the library's table goes as far as `member`. Every library has the functions up to session_profile; ask

@@ -45,6 +45,15 @@ class Model {
                            std::uint32_t flags = 0) {
     return Model(std::make_shared<Library>(bytes, size, flags), options);
   }
+  /// A library whose weights are in a file of their own: see model_open_from.
+  static Model with_weights(const std::string& path, const std::string& weights, const whet_open_options& options = {},
+                            std::uint32_t flags = 0) {
+    whet_open_source source{};
+    source.struct_bytes = sizeof source;
+    source.flags = flags;
+    source.weights_path = weights.c_str();
+    return Model(std::make_shared<Library>(path, flags), options, source);
+  }
   /// On a device, for which the model must be compiled; `struct_bytes` is filled in.
   Model(const std::string& path, whet_device_options device, std::uint32_t flags = 0)
       : library_(std::make_shared<Library>(path, flags)) {
@@ -98,6 +107,15 @@ class Model {
     whet_error error;
     whet_model* model = nullptr;
     check(api().model_open(&options, &model, &error), error);
+    own(model);
+  }
+  Model(std::shared_ptr<Library> library, const whet_open_options& options, const whet_open_source& source)
+      : library_(std::move(library)) {
+    whet_error error;
+    whet_model* model = nullptr;
+    if (!WHET_HAS(&api(), model_open_from) || api().model_open_from == nullptr)
+      throw Error("the library has its weights inside; whet compile --weights-file makes one that takes others");
+    check(api().model_open_from(&options, &source, &model, &error), error);
     own(model);
   }
   void own(whet_model* model) {

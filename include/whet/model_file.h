@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,10 @@ extern "C" {
 /** Version of the file: the trailer, and what the table of functions means. The plan inside is read by the model's own
  *  runtime and has a version of its own. */
 #define WHET_MODEL_FORMAT_VERSION 1
+/** Version of a weights file, which holds the weights of a model whose library has none. */
+#define WHET_WEIGHTS_FORMAT_VERSION 1
+/** Where the weights begin in such a file: behind its header, and zeros, page aligned. */
+#define WHET_WEIGHTS_BEGIN 4096
 
 /** What went wrong, as one sentence. Functions that fail fill it when it is given, and never need it. */
 typedef struct whet_error {
@@ -34,8 +39,22 @@ typedef struct whet_file_trailer {
   uint32_t machine;    /**< ELF machine: 62 x86-64, 183 AArch64 */
   uint64_t file_bytes; /**< the whole file, trailer included */
   uint64_t checksum;   /**< whet_checksum of everything before the trailer */
-  uint64_t reserved[4];
+  uint64_t weights_key; /**< 0: the weights are in the library; else in a file of their own, which has this number */
+  uint64_t reserved[3];
 } whet_file_trailer;
+
+/** The first 64 bytes of a weights file. Little-endian. */
+typedef struct whet_weights_header {
+  char magic[8];            /**< "whet.wts" */
+  uint32_t version;         /**< WHET_WEIGHTS_FORMAT_VERSION */
+  uint32_t begin;           /**< WHET_WEIGHTS_BEGIN */
+  uint64_t file_bytes;      /**< the whole file */
+  uint64_t weights_bytes;   /**< from `begin` to its end: a multiple of 64 */
+  uint64_t key;             /**< of the compile that lays weights out so: that of the library's trailer, never 0 */
+  uint64_t checksum;        /**< whet_checksum of everything behind this header */
+  uint64_t reserved;        /**< 0 */
+  uint64_t header_checksum; /**< whet_checksum of the header before this */
+} whet_weights_header;
 
 /** A running checksum: four lanes, so that a model is checked as fast as it is read. */
 typedef struct whet_checksum_state {
@@ -194,6 +213,35 @@ static inline int whet_check_open_file(int file, const char* path, int contents,
                      whet_machine_name(whet_this_machine()));
   }
   return contents ? whet_check_contents(file, path, &trailer, error) : 0;
+}
+
+/** Judges the header of a weights file of so many bytes, before any of it is used; what it belongs to is compared by others.
+ *  Gives 0, or -1 and a sentence. */
+static inline int whet_check_weights_header(const whet_weights_header* header, uint64_t file_bytes, const char* path,
+                                            whet_error* error) {
+  if (file_bytes < sizeof *header || memcmp(header->magic, "whet.wts", 8) != 0) {
+    return whet_fail(error,
+                     "%s: does not begin as a weights file of whet does; expected one that whet compile wrote with "
+                     "--weights-file",
+                     path);
+  }
+  if (header->version != WHET_WEIGHTS_FORMAT_VERSION) {
+    return whet_fail(error, "%s: has version %u of a weights file; this program reads version %d (compile it again)",
+                     path, header->version, WHET_WEIGHTS_FORMAT_VERSION);
+  }
+  if (header->header_checksum != whet_checksum(header, offsetof(whet_weights_header, header_checksum))) {
+    return whet_fail(error, "%s: its header does not have the checksum that was written with it (is it damaged?)",
+                     path);
+  }
+  if (header->file_bytes != file_bytes) {
+    return whet_fail(error, "%s: has %llu bytes; its header says %llu (it may be truncated)", path,
+                     (unsigned long long)file_bytes, (unsigned long long)header->file_bytes);
+  }
+  if (header->begin != WHET_WEIGHTS_BEGIN || file_bytes < WHET_WEIGHTS_BEGIN ||
+      header->weights_bytes != file_bytes - WHET_WEIGHTS_BEGIN || header->weights_bytes % 64 != 0 || header->key == 0) {
+    return whet_fail(error, "%s: its header contradicts itself; expected a file as whet compile wrote it", path);
+  }
+  return 0;
 }
 
 /** Says whether `path` is a whole compiled model for this kind of processor, without mapping or running any of it.

@@ -305,7 +305,7 @@ class Options(InAFolder):
                 "serve": whet.LabOptions}
     ELSEWHERE = {"help", "json", "quiet", "verbose", "events",  # Python has them as values, bars and callbacks
                  "quick", "shape", "sizes", "tuning_sizes", "lengths", "target", "minutes", "seconds", "trials", "device", "records", "output", "model",
-                 "origin", "name", "header", "templates", "objective"}  # parameters of the functions
+                 "origin", "name", "header", "templates", "objective", "weights_only", "like"}  # parameters of the functions
 
     @staticmethod
     def of_help(command):
@@ -348,6 +348,7 @@ class Options(InAFolder):
                                                "progress", "objective"}),
                 (whet.Model.compile, whet.CompileOptions, {"output", "records", "target", "quick", "devices", "sizes", "tuning_sizes", "lengths"}),
                 (whet.Model.archive, whet.CompileOptions, {"output", "name", "header", "records", "target"}),
+                (whet.Model.write_weights, whet.CompileOptions, {"output", "like", "records", "target"}),
                 (whet.Model.report, whet.ReportOptions, {"output", "records", "target"}),
                 (whet.Model.lab, whet.LabOptions, {"records", "target"}),
                 (whet.Model.repro, whet.ReproOptions, {"records", "target", "devices", "seconds"}),

@@ -126,6 +126,18 @@ class _SizedApi(Structure):
     ]
 
 
+class _OpenSource(Structure):
+    _fields_ = [("struct_bytes", c_uint32), ("flags", c_uint32), ("weights_path", c_char_p), ("weights", c_void_p),
+                ("weights_bytes", c_uint64)]
+
+
+class _ApiOfOwnWeights(Structure):
+    """The table of a library whose weights are in a file of their own."""
+
+    _fields_ = [("sized", _SizedApi),
+                ("model_open_from", CFUNCTYPE(c_int, c_void_p, POINTER(_OpenSource), POINTER(c_void_p), _Error))]
+
+
 @dataclass(frozen=True)
 class Tensor:
     """An input or output of a model."""
@@ -238,7 +250,7 @@ def _close(library: ctypes.CDLL, model: c_void_p) -> None:
 class _Library:
     """An open library and its model. It is closed when nobody has it: sessions keep it until they are destroyed."""
 
-    def __init__(self, path: str, folder: Optional[Folder]) -> None:
+    def __init__(self, path: str, folder: Optional[Folder], weights: Optional[str]) -> None:
         _check_file(path)
         self._folder = folder  # a temporary one is there as long as the library
         self.model = c_void_p()
@@ -255,7 +267,14 @@ class _Library:
                         f"bytes); this package needs version {_API_VERSION}")
         has_sizes = self.api.struct_bytes >= ctypes.sizeof(_SizedApi)
         self.sized = _SizedApi.from_address(ctypes.addressof(self.api)) if has_sizes else None
-        self.check(self.api.model_open, None, byref(self.model))
+        if weights is None:
+            self.check(self.api.model_open, None, byref(self.model))
+        elif self.api.struct_bytes < ctypes.sizeof(_ApiOfOwnWeights):
+            raise Error(f"{path}: has its weights inside; `compile(weights_file=...)` makes a library that takes others")
+        else:
+            source = _OpenSource(ctypes.sizeof(_OpenSource), 0, os.fsencode(weights), None, 0)
+            table = _ApiOfOwnWeights.from_address(ctypes.addressof(self.api))
+            self.check(table.model_open_from, None, byref(source), byref(self.model))
         self.name = _text(self.api.model_info(self.model).contents.name)
 
     def check(self, function: Any, *arguments: Any) -> None:
@@ -680,9 +699,9 @@ class Compiled:
     whet.errors.UsageError: input data: float32[1, 783] was given; the model takes float32[1, 784]
     """
 
-    def __init__(self, path: PathLike, _folder: Optional[Folder] = None) -> None:
+    def __init__(self, path: PathLike, weights: Optional[PathLike] = None, _folder: Optional[Folder] = None) -> None:
         self.path = file(path, "the library")
-        self._library = _Library(self.path, _folder)
+        self._library = _Library(self.path, _folder, None if weights is None else file(weights, "the weights"))
         api, model = self._library.api, self._library.model
         info = api.model_info(model).contents
         self.name, self.target, self.compiler = self._library.name, _text(info.target), _text(info.compiler)
@@ -724,11 +743,13 @@ class Compiled:
         return self._session().profile(*values, runs=runs, **named)
 
 
-def open_compiled(path: PathLike) -> Compiled:
+def open_compiled(path: PathLike, weights: Optional[PathLike] = None) -> Compiled:
     """Opens a compiled model. Raises `Error` for another file, and where this processor cannot run it.
+
+    weights  the file of `compile(weights_file=...)` or `Model.write_weights`, of a library that has none
 
     >>> exe = whet.load("zoo:mlp").compile("opened.so", no_base=True)
     >>> whet.open("opened.so").kernels_from
     '0 of 4 tasks from records, 4 by default schedules'
     """
-    return Compiled(path)
+    return Compiled(path, weights)

@@ -324,7 +324,7 @@ class Lab:
         folder = program.Folder() if output is None else None
         library = str(folder.path / "model.so") if folder else program.file(output, "the library")
         self.ask({"do": "compile", "output": os.path.abspath(library)})
-        return Compiled(library, folder)
+        return Compiled(library, None, folder)
 
     def ask(self, request: Mapping[str, Any], on_event: Optional[Callable[[Dict[str, Any]], None]] = None) -> Any:
         """Sends a request, and returns the answer. Raises `Error` with its sentence.

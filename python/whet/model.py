@@ -306,7 +306,29 @@ class Model:
         named: Dict[str, object] = {"output": library, "records": of_tune, "device": devices, "sizes": _sizes(sizes),
                                     "tuning_sizes": _tuning_sizes(tuning_sizes), "lengths": _lengths(lengths, requests), **options}
         program.run("compile", *self._words(target, named), *timed, "-q")
-        return Compiled(library, folder)
+        return Compiled(library, options.get("weights_file"), folder)
+
+    @shown(CompileOptions)
+    def write_weights(self, output: PathLike, like: PathLike, records: Optional[PathLike] = None, target: Optional[str] = None,
+                      **options: Unpack[CompileOptions]) -> Path:
+        """Writes this model's weights for a library of a model that differs in them alone, and returns their path. The library, which
+        `compile(weights_file=...)` made, stays as it is.
+
+        like     the library
+        records  those that it was compiled with; options likewise
+
+        >>> exe = whet.load("zoo:mlp").compile("swapped.so", weights_file="swapped.weights")
+        >>> other = whet.load("zoo:mlp", seed=7)
+        >>> x = np.ones((1, 784), np.float32)
+        >>> swapped = whet.open("swapped.so", weights=other.write_weights("other.weights", like="swapped.so"))
+        >>> bool(np.allclose(swapped(x), other.compile()(x))), bool(np.allclose(swapped(x), exe(x)))
+        (True, False)
+        """
+        weights = program.file(output, "the weights")
+        named: Dict[str, object] = {"output": weights, "like": program.file(like, "the library"), "weights_only": True,
+                                    "records": None if records is None else program.file(records, "records"), **options}
+        program.run("compile", *self._words(target, named), "-q")
+        return Path(weights)
 
     @shown(CompileOptions)
     def archive(self, output: PathLike, name: Optional[str] = None, header: Optional[PathLike] = None,

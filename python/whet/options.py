@@ -60,6 +60,7 @@ class TuneOptions(_Measuring, total=False):
     seed: int  #: of the search
     report: PathLike  #: a page about the run
     early_stop: int  #: trials without a better candidate that end a task
+    until_ms: Union[float, Words]  #: milliseconds of all tasks together that end the run; of several models "a.onnx=4.0"
     least_gain: float  #: percent of the latency: a task that promises less rests
     round: int  #: trials of a task before the next one is chosen
     strategy: Literal["evolutionary", "xgb", "ga", "random", "grid", "descent"]
@@ -79,6 +80,7 @@ class CompileOptions(_Everywhere, total=False):
 
     threads: int
     weights: Literal["model", "seed"]  #: "seed": large ones are made up, to be timed only
+    weights_file: PathLike  #: a file for the weights, which the library then has not
     base: Words  #: record bases of other networks, for tasks without records, instead of the one that whet carries
     no_base: bool  #: default schedules for tasks without records
     fleet: PathLike  #: with `quick`: folder that lets you into a fleet

@@ -191,6 +191,9 @@ void add_options(Arguments& arguments, RunnableOptions& options) {
       "How a GPU's kernels are started: graph (default); no-early: on sm_90 too, none before those in front have "
       "ended; chain: one after another; single: without a graph");
   arguments.flag("--no-pin", options.no_pin, "Do not pin threads to cores");
+  arguments.add("--weights-file", options.weights_file,
+                "The weights of a library that whet compile --weights-file made");
+  arguments.reads(options.weights_file);
   arguments.flag("--map-weights", options.map_weights, "Use the weights in the mapped file, which processes share");
 }
 

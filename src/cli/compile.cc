@@ -116,6 +116,12 @@ void print_text(const CompileCommand& command, const CompiledModel& compiled) {
       fmt::print("  no record base has tasks of {}: {} begin{} with default schedules\n", name_of(half),
                  counted(untuned, "task"), for_count(untuned, "s", ""));
   }
+  if (command.settings.weights_only) {
+    fmt::print("{:.2f} MB of weights for {} in {:.2f} s; its code is as it was\n",
+               static_cast<double>(report.file_bytes) / 1e6, command.settings.like, report.total_seconds);
+    fmt::print("next: whet bench {} --weights-file {}\n", command.settings.like, command.settings.output);
+    return;
+  }
   fmt::print(
       "{:.2f} MB; weights {:.2f} MB, activations {}; compiled in {:.2f} s (choosing {:.2f}, kernels "
       "{:.2f}, packing {:.2f}, linking {:.2f})\n",
@@ -136,7 +142,8 @@ void print_text(const CompileCommand& command, const CompiledModel& compiled) {
   else if (is_foreign(target))
     fmt::print("next: run it on a machine with such a processor (whet/model.h)\n");
   else
-    fmt::print("next: whet bench {}\n", command.settings.output);
+    fmt::print("next: whet bench {}{}\n", command.settings.output,
+               command.settings.weights_file.empty() ? "" : " --weights-file " + command.settings.weights_file);
 }
 
 /// On a terminal: how far the compilation is. The line is gone when all kernels are made.
@@ -216,7 +223,17 @@ CommandAction make_compile(Arguments& arguments) {
   arguments.add("-o,--output", command->settings.output,
                 "The library to write, or libNAME.a, a static archive (default: the model's name with .so, here)");
   arguments.writes("--output", command->settings.output, FileKind::model,
-                   [&model = command->settings.model] { return model.name() + ".so"; });
+                   [&model = command->settings.model, &only = command->settings.weights_only] {
+                     return model.name() + (only ? ".weights" : ".so");
+                   });
+  arguments.add("--weights-file", command->settings.weights_file,
+                "Write the weights to this file, which the library is opened with; they may change without another "
+                "library");
+  arguments.writes("--weights-file", command->settings.weights_file, FileKind::weights);
+  arguments.flag("--weights-only", command->settings.weights_only,
+                 "Write nothing but the weights, to --output, for the library that --like names, whose kernels stay");
+  arguments.add("--like", command->settings.like, "With --weights-only: a library that was compiled with --weights-file");
+  arguments.reads(command->settings.like);
   arguments.add("--name", command->settings.name,
                 "Of an archive: its name in C, which exports whet_NAME_v1 (default: that of libNAME.a)");
   arguments.add("--header", command->settings.header, "Of an archive: also write a C header to this file");

@@ -325,6 +325,9 @@ CommandAction make_tune(Arguments& arguments) {
     arguments.add("--minutes", command->minutes, 0, 1e6, "The same in minutes", 0);
     arguments.add("--early-stop", settings.early_stop, 0, 1000000000,
                   "End a task after this number of trials without a better candidate (0: never)");
+    arguments.add("--until-ms", settings.until_ms,
+                  "End when the tasks take this together [ms]; of several models NAME=MS, which ends the tasks that only "
+                  "this one has; may be repeated");
     arguments.add("--least-gain", settings.least_gain, 0, 100,
                   "A task rests when as many trials again promise less than this share of the network's latency [%]");
   }

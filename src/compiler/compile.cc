@@ -198,6 +198,8 @@ class LibraryMaker {
     library_.variants.resize(variants);
     report_.variants.resize(variants);
     at_.resize(variants);
+    // Of several networks equal weights are different memory, and are stored once all the same.
+    if (!options.weights_file.empty() && variants == 1) library_.weights.keep_equal_apart();
   }
 
   /// At these values of the sizes.

@@ -64,6 +64,10 @@ struct CompileOptions {
   /// For a CPU: the output is a static archive that exports whet_NAME_v1 for this name of C. "": a shared library.
   std::string archive;
   std::string header;                 ///< of an archive: also a C header at this path; "": none
+  /// For a CPU: the weights are written to this file, and the library has none; "": they are in it.
+  std::string weights_file;
+  /// With `weights_file`: nothing else is written, and the weights are for this library, which has none; "": a library is written.
+  std::string like;
   PackedConstants* packed = nullptr;  ///< of other compiles of the same graph (compiler/packing.h); null: none
   std::string name;                   ///< the model's, for people; "": the graph's
   std::string compiler = "whet " + version();

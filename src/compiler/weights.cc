@@ -19,9 +19,9 @@ std::uint64_t WeightTable::add(const Tensor& tensor) {
   const auto [first, last] = by_hash_.equal_range(hash);
   for (auto it = first; it != last; ++it) {
     const Stored& other = stored_[it->second];
-    if (other.tensor.bytes() == tensor.bytes() && std::memcmp(other.tensor.data(), tensor.data(), size) == 0) {
-      return other.offset;
-    }
+    if (other.tensor.bytes() != tensor.bytes()) continue;
+    const bool same = other.tensor.data() == tensor.data();
+    if (same || (!apart_ && std::memcmp(other.tensor.data(), tensor.data(), size) == 0)) return other.offset;
   }
   // Large tensors begin at different places of a page, so that two that are read together do not share cache sets.
   std::uint64_t offset = (bytes_ + kWeightLine - 1) / kWeightLine * kWeightLine;

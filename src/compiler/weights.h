@@ -19,6 +19,8 @@ struct WeightPiece {
 /// once.
 class WeightTable {
  public:
+  /// From now on tensors are one where they are the same memory: places do not depend on values.
+  void keep_equal_apart() { apart_ = true; }
   /// Position of the tensor; its bytes are kept.
   std::uint64_t add(const Tensor&);
 
@@ -37,6 +39,7 @@ class WeightTable {
   std::vector<Stored> stored_;
   std::unordered_multimap<std::uint64_t, std::size_t> by_hash_;
   std::uint64_t bytes_ = 0;
+  bool apart_ = false;
 };
 
 }  // namespace whet

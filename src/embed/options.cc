@@ -93,6 +93,16 @@ void OptionTable::texts(const std::string& name, std::vector<std::string>& value
   });
 }
 
+void OptionTable::words(const std::string& name, std::vector<std::string>& values) {
+  add(name, "a text, a number or a list of them", [&values](const Json& json) {
+    const Json::Array list = json.is_array() ? json.items() : Json::Array{json};
+    if (!std::ranges::all_of(list, [](const Json& item) { return item.is_string() || item.is_number(); })) return false;
+    values.clear();
+    for (const Json& item : list) values.push_back(item.is_string() ? item.string() : dump(item));
+    return true;
+  });
+}
+
 void OptionTable::integer(const std::string& name, int& value, int low, int high) {
   add(name, fmt::format("an integer from {} to {}", low, high), [&value, low, high](const Json& json) {
     if (!json.is_integer() || !is_within(json, low, high)) return false;
@@ -181,6 +191,7 @@ OptionTable tune_options(TuneRequest& request) {
   table.number("seconds", request.seconds, 0, 1e8);
   table.number("minutes", request.minutes, 0, 1e6);
   table.integer("early-stop", settings.early_stop, 0, 1000000000);
+  table.words("until-ms", settings.until_ms);
   table.number("least-gain", settings.least_gain, 0, 100);
   table.integer("round", settings.round, 1, 100000);
   table.choice("strategy", settings.strategy, known_strategies());
@@ -212,6 +223,9 @@ OptionTable compile_options(CompileRequest& request) {
   table.text("fleet", settings.where.fleet.folder);
   table.text("output", settings.output);
   table.choice("weights", settings.weights, {"model", "seed"});
+  table.text("weights-file", settings.weights_file);
+  table.flag("weights-only", settings.weights_only);
+  table.text("like", settings.like);
   table.text("name", settings.name);
   table.text("header", settings.header);
   table.text("ptx", settings.ptx);

@@ -21,6 +21,8 @@ class OptionTable {
   void text(const std::string& name, std::string& value);
   /// Takes a text or a list of them.
   void texts(const std::string& name, std::vector<std::string>& values);
+  /// Takes a text, a number or a list of them.
+  void words(const std::string& name, std::vector<std::string>& values);
   void integer(const std::string& name, int& value, int low, int high);
   void seed(const std::string& name, std::uint64_t& value);
   void number(const std::string& name, double& value, double low, double high);

@@ -1,6 +1,7 @@
 #include "lower/cases.h"
 
 #include "compute/affine.h"
+#include "lower/guards.h"
 
 namespace whet {
 namespace {
@@ -16,28 +17,63 @@ bool names_a_place(const Expr& condition) {
   return false;
 }
 
+/// Whether what is read is of inputs, and the same for all iterations of the reduction.
+bool is_fixed(const ComputeDag& dag, const Element& reduction, const Expr& e) {
+  bool fixed = true;
+  for_each(e, [&](const Expr& part) {
+    if (const Load* load = std::get_if<Load>(&part->kind))
+      fixed = fixed && dag.op(OpId(load->source.value)).is_placeholder();
+    const Var* v = std::get_if<Var>(&part->kind);
+    if (v && v->id.valid()) fixed = fixed && v->id.index() < reduction.axes.size();
+  });
+  return fixed;
+}
+
+/// begin[j] + e < end[j]: a sum in which a reduce axis counts, and no data depends on one.
+bool bounds_the_reduction(const ComputeDag& dag, const Element& reduction, const Expr& condition) {
+  for (const Expr& part : conjuncts_of(condition)) {
+    const std::optional<Affine> sum = nonnegative_sum(part);
+    if (!sum) return false;
+    bool counts = false;
+    for (const auto& [atom, factor] : sum->terms) {
+      const Var* v = std::get_if<Var>(&atom->kind);
+      const bool reduced = v && v->id.index() >= reduction.axes.size() &&
+                           v->id.index() < reduction.axes.size() + reduction.reduce_axes.size();
+      if (!reduced && !v && !is_fixed(dag, reduction, atom)) return false;
+      counts = counts || reduced;
+    }
+    if (!counts) return false;
+  }
+  return true;
+}
+
 /// Instructions add up several products of these.
 bool goes_by_words(DType dtype) { return size_of(dtype) == 1 || dtype == DType::bf16 || dtype == DType::i16; }
 
-}  // namespace
-
-Expr take_padding(const Expr& body, Reducer reducer, std::vector<Expr>& conditions) {
+Expr take_padding(const ComputeDag& dag, const Element& reduction, const Expr& body, std::vector<Expr>& conditions) {
+  const Reducer reducer = *reduction.reducer;
   const Select* s = std::get_if<Select>(&body->kind);
   if (s && same(s->if_false, identity_of(reducer, body->dtype)) &&
-      (!reads_data(s->condition) || names_a_place(s->condition))) {
+      (!reads_data(s->condition) || names_a_place(s->condition) || bounds_the_reduction(dag, reduction, s->condition))) {
     conditions.push_back(s->condition);
-    return take_padding(s->if_true, reducer, conditions);
+    return take_padding(dag, reduction, s->if_true, conditions);
   }
   // 0 of bytes, bf16 or i16 is 0 of the sums that they are widened to.
   if (const Cast* wide = std::get_if<Cast>(&body->kind);
       reducer == Reducer::sum && wide && goes_by_words(wide->a->dtype))
-    return cast(body->dtype, take_padding(wide->a, reducer, conditions));
+    return cast(body->dtype, take_padding(dag, reduction, wide->a, conditions));
   const Binary* product = std::get_if<Binary>(&body->kind);
   if (reducer == Reducer::sum && product && product->op == BinaryOp::mul) {
-    const Expr a = take_padding(product->a, reducer, conditions), b = take_padding(product->b, reducer, conditions);
-    return a * b;
+    const Expr a = take_padding(dag, reduction, product->a, conditions);
+    return a * take_padding(dag, reduction, product->b, conditions);
   }
   return body;
+}
+
+}  // namespace
+
+Expr take_padding(const ComputeDag& dag, const Element& reduction, std::vector<Expr>& conditions) {
+  return take_padding(dag, reduction, reduction.body, conditions);
 }
 
 namespace {

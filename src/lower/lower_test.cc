@@ -390,6 +390,51 @@ return n
   EXPECT_EQ(text.find("if"), std::string::npos) << text;
   EXPECT_NE(text.find("select((x[i, r] > 1f), 1i32, 0i32)"), std::string::npos) << text;
 }
+constexpr const char* kRowsOfASparseMatrix = R"(
+x = PLACEHOLDER [8, 32]
+data = PLACEHOLDER [20]
+col = PLACEHOLDER [20] i32 < 8
+begin = PLACEHOLDER [6] i32 < 20
+y(i, j) += select((i64(begin[i]) + e < i64(begin[(i + 1)])), (data[min(i64(begin[i]) + e, 19)]*x[i64(col[min(i64(begin[i]) + e, 19)]), j]), 0f) for i in 5, j in 32, e in 7
+return y
+)";
+
+TEST(Padding, EndsALoopWhereInputsSay) {
+  EXPECT_EQ(after("simplify", kRowsOfASparseMatrix, "reorder l2 l1; vectorize l1"), R"(  for i in 0 .. 5
+    vectorize j in 0 .. 32
+      y[i, j] = 0f
+    for e in 0 .. min((i64(begin[(i + 1)]) - i64(begin[i])), 7)
+      vectorize j in 0 .. 32
+        y[i, j] = (y[i, j] + (data[min((e + i64(begin[i])), 19)]*x[i64(col[min((e + i64(begin[i])), 19)]), j]))
+)");
+}
+TEST(Padding, OfRowsThatInputsEndMeansTheSameInEverySchedule) {
+  const ComputeDag dag = *parse_dag(kRowsOfASparseMatrix);
+  int lowered = 0;
+  const int cases = testing::random_cases(60);
+  for (int seed = 0; seed < cases; ++seed) {
+    Rng rng(static_cast<std::uint64_t>(seed));
+    const Steps steps = testing::random_steps(dag, rng, 30);
+    const Result<double> error =
+        error_of(*replay(dag, steps), dag, avx512(), "share_reciprocals", 2, static_cast<std::uint64_t>(seed));
+    if (!error.ok() && is_refusal(error.error())) continue;
+    ASSERT_TRUE(error.ok()) << error.error().message << "\n" << to_text(steps);
+    ASSERT_LT(*error, 1e-4) << "seed " << seed << ": " << to_text(steps);
+    ++lowered;
+  }
+  EXPECT_GE(lowered, cases / 2);
+}
+TEST(Padding, LeavesRowsWhoseEndIsComputed) {
+  const std::string text = after("simplify", R"(
+n = PLACEHOLDER [4] i64 < 9
+x = PLACEHOLDER [4, 8]
+half(i): i64 = (n[i]//2) for i in 4
+y(i) += select((k < half[i]), x[i, k], 0f) for i in 4, k in 8
+return y
+)",
+                                 "");
+  EXPECT_NE(text.find("select("), std::string::npos) << text;
+}
 TEST(Padding, NarrowsTheTapsWhereNoTileStandsBetween) {
   EXPECT_EQ(after("simplify", kPadded, "inline o1"), R"(  for i in 0 .. 12
     y[i] = 0f

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <new>
 
@@ -16,8 +17,29 @@ namespace {
 /// Weights smaller than this stay where they are: no huge page would be filled.
 constexpr std::uint64_t kCopyFrom = kHugePage;
 
-int place_weights(whet_model& model, bool map, whet_error* error) {
+/// Those of a file of their own.
+int place_own_weights(whet_model& model, const whet_open_source& source, bool map, whet_error* error) {
   const ModelImage& image = model.image;
+  if (source.weights_path == nullptr && source.weights == nullptr) {
+    return whet_fail(error,
+                     "model %s: its weights are in a file of their own; open it with that file (--weights-file, or "
+                     "model_open_from of whet/model.h)",
+                     model.info.name);
+  }
+  if (open_weights({model.info.name, image.weights_key, image.weights_bytes}, source, map, &model.own_weights, error))
+    return -1;
+  model.weights = model.own_weights.data;
+  return 0;
+}
+
+int place_weights(whet_model& model, const whet_open_source& source, bool map, whet_error* error) {
+  const ModelImage& image = model.image;
+  if (image.weights_key != 0) return place_own_weights(model, source, map, error);
+  if (source.weights_path != nullptr || source.weights != nullptr) {
+    return whet_fail(error, "model %s: its weights are in the library, which takes no others; whet compile "
+                            "--weights-file makes a library that does",
+                     model.info.name);
+  }
   model.weights = static_cast<const char*>(image.weights);
   if (map || image.weights_bytes < kCopyFrom) return 0;
   const char* copy = take_weights_copy(image);
@@ -109,21 +131,33 @@ int describe(whet_model& model, whet_error* error) {
   return 0;
 }
 
-int fill(whet_model& model, const whet_open_options& options, whet_error* error) {
+int fill(whet_model& model, const whet_open_options& options, const whet_open_source& source, whet_error* error) {
   if (parse_plans(model, error) != 0 || describe(model, error) != 0) return -1;
-  return place_weights(model, options.map_weights != 0, error);
+  return place_weights(model, source, options.map_weights != 0, error);
+}
+
+/// As much of it as the program has.
+whet_open_source source_of(const whet_open_source* given) {
+  whet_open_source source{};
+  if (given != nullptr) memcpy(&source, given, given->struct_bytes < sizeof source ? given->struct_bytes : sizeof source);
+  return source;
 }
 
 }  // namespace
 
-int model_open(const ModelImage& image, const whet_open_options* given, whet_model** out, whet_error* error) {
+int model_open(const ModelImage& image, const whet_open_options* options, whet_model** model, whet_error* error) {
+  return model_open_from(image, options, nullptr, model, error);
+}
+
+int model_open_from(const ModelImage& image, const whet_open_options* given, const whet_open_source* source,
+                    whet_model** out, whet_error* error) {
   const whet_open_options options = given != nullptr ? *given : whet_open_options{};
   *out = nullptr;
   void* memory = calloc(1, sizeof(whet_model));
   if (memory == nullptr) return whet_fail(error, "no memory to open the model");
   whet_model* model = new (memory) whet_model();
   model->image = image;
-  if (fill(*model, options, error) != 0) {
+  if (fill(*model, options, source_of(source), error) != 0) {
     model_close(model);
     return -1;
   }
@@ -134,7 +168,10 @@ int model_open(const ModelImage& image, const whet_open_options* given, whet_mod
 void model_close(whet_model* model) {
   if (model == nullptr) return;
   pool_destroy(model->own_pool);
-  if (model->weights != model->image.weights && model->weights != nullptr) return_weights_copy(model->weights);
+  if (model->image.weights_key != 0)
+    close_weights(&model->own_weights);
+  else if (model->weights != model->image.weights && model->weights != nullptr)
+    return_weights_copy(model->weights);
   for (std::uint32_t v = 0; model->variants != nullptr && v < model->plans.variant_count(); ++v) {
     free(model->variants[v].inputs);
     free(model->variants[v].outputs);

@@ -7,6 +7,7 @@
 #include "runtime/memory.h"
 #include "runtime/process.h"
 #include "runtime/shapes.h"
+#include "runtime/weights_file.h"
 #include "whet/model.h"
 
 namespace whet {
@@ -20,10 +21,14 @@ struct ModelImage {
   const void* weights;          ///< 64-byte aligned
   std::uint64_t weights_bytes;  ///< as many as the plan says
   std::uint64_t file_backed;    ///< 1: the weights are unchanged pages of a file and may be dropped once copied
+  /// Not 0: `weights` is null, and they are in a file of their own, whose header has this number.
+  std::uint64_t weights_key = 0;
 };
 
 /// See whet_api. `image` outlives the model.
 int model_open(const ModelImage& image, const whet_open_options* options, whet_model** model, whet_error* error);
+int model_open_from(const ModelImage& image, const whet_open_options* options, const whet_open_source* source,
+                    whet_model** model, whet_error* error);
 void model_close(whet_model* model);
 const whet_model_info* model_info(const whet_model* model);
 const whet_tensor_info* model_input(const whet_model* model, std::uint32_t i);
@@ -67,7 +72,8 @@ struct whet_model {
   std::uint64_t variant_at_bytes;  // memory of a VariantAt; 0: no plan changes with the sizes
   whet::VariantAt usual_at;        // where that of the usual variant does
   whet_size_info* sizes;           // [plans.size_count()]
-  const char* weights;             // the image's, or a copy
+  const char* weights;             // the image's, a copy, or those of `own_weights`
+  whet::OwnWeights own_weights;    // of an image that has none
   whet_model_info info;            // at the usual sizes
 
   const whet::ModelVariant& usual() const {

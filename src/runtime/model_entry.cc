@@ -12,6 +12,11 @@ int open_embedded(const whet_open_options* options, whet_model** model, whet_err
   return model_open(whet_image, options, model, error);
 }
 
+int open_embedded_from(const whet_open_options* options, const whet_open_source* source, whet_model** model,
+                       whet_error* error) {
+  return model_open_from(whet_image, options, source, model, error);
+}
+
 int create_pool(const whet_pool_options* options, whet_pool** pool, whet_error* error) {
   return pool_create(options, 0, pool, error);
 }
@@ -71,16 +76,20 @@ constexpr whet_api table_of(std::uint32_t bytes) {
       session_reserve,
       session_input_info,
       session_output_info,
+      open_embedded_from,
   };
 }
 
 /// A library for one size ends before the part of devices, as it always did.
 constexpr whet_api kApi = table_of(offsetof(whet_api, device_count));
-constexpr whet_api kSizedApi = table_of(sizeof(whet_api));
+/// One with its weights before what opens it with others.
+constexpr whet_api kSizedApi = table_of(offsetof(whet_api, model_open_from));
+constexpr whet_api kApiOfOwnWeights = table_of(sizeof(whet_api));
 
 }  // namespace
 }  // namespace whet
 
 extern "C" __attribute__((visibility("default"))) const whet_api* whet_model_v1(void) {
+  if (whet_image.weights_key != 0) return &whet::kApiOfOwnWeights;
   return whet::is_sized_plan(whet_image.plan, whet_image.plan_bytes) ? &whet::kSizedApi : &whet::kApi;
 }

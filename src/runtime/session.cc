@@ -220,7 +220,7 @@ void remember_times(whet_session& s, std::uint64_t whole, std::uint64_t copies) 
 }
 
 int run(whet_session& s, whet_error* error) {
-  if (prepare(s, error) != 0) return -1;
+  if (prepare(s, error) != 0 || check_weights(s.model->own_weights, error) != 0) return -1;
   const std::uint64_t begin = s.profiling ? now_ns() : 0;
   std::uint64_t copies = copy_inputs(s);
   if (const int failure = walk_plan(s.walk, s.profiling); failure != 0) {

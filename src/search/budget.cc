@@ -110,11 +110,38 @@ double Budget::gain(const TaskState& task, const std::vector<double>& slopes) co
   return weight * -(kAlpha * back + (1 - kAlpha) * forward) / seconds;
 }
 
-std::optional<int> Budget::next_untried() const {
+bool Budget::reached(std::size_t network) const {
+  if (network >= networks_.until.size() || networks_.until[network] <= 0) return false;
+  double sum = 0;
+  for (const TaskState& task : tasks_) {
+    const double runs = uses(task, network);
+    if (runs > 0 && task.rounds.empty()) return false;
+    if (runs > 0) sum += runs * task.best();
+  }
+  return sum <= networks_.until[network];
+}
+
+bool Budget::reached() const {
+  for (std::size_t n = 0; n < std::max<std::size_t>(1, networks_.runs.size()); ++n)
+    if (!reached(n)) return false;
+  return true;
+}
+
+std::vector<bool> Budget::wanted() const {
+  std::vector<bool> wanted(tasks_.size(), networks_.until.empty());
+  for (std::size_t n = 0; n < std::max<std::size_t>(1, networks_.runs.size()); ++n) {
+    if (networks_.until.empty() || reached(n)) continue;
+    for (std::size_t i = 0; i < tasks_.size(); ++i)
+      if (uses(tasks_[i], n) > 0) wanted[i] = true;
+  }
+  return wanted;
+}
+
+std::optional<int> Budget::next_untried(const std::vector<bool>& wanted) const {
   std::optional<int> best;
   for (std::size_t i = 0; i < tasks_.size(); ++i) {
     const TaskState& task = tasks_[i];
-    if (!task.open || task.runs || task.trials > 0) continue;
+    if (!task.open || task.runs || task.trials > 0 || !wanted[i]) continue;
     const auto cost = [&](const TaskState& t) { return t.part.weight * t.part.guessed_seconds * t.part.expected; };
     if (!best || cost(task) > cost(tasks_[static_cast<std::size_t>(*best)])) best = static_cast<int>(i);
   }
@@ -122,13 +149,14 @@ std::optional<int> Budget::next_untried() const {
 }
 
 std::optional<int> Budget::next() const {
+  const std::vector<bool> wanted = this->wanted();
   if (policy_ != BudgetPolicy::per_task)
-    if (const auto untried = next_untried()) return untried;
+    if (const auto untried = next_untried(wanted)) return untried;
   std::optional<int> best;
   double most = 0;
   const std::vector<double> slopes = this->slopes();
   for (std::size_t i = 0; i < tasks_.size(); ++i) {
-    if (!tasks_[i].open || tasks_[i].runs) continue;
+    if (!tasks_[i].open || tasks_[i].runs || !wanted[i]) continue;
     const double worth = policy_ == BudgetPolicy::gradient      ? gain(tasks_[i], slopes)
                          : policy_ == BudgetPolicy::round_robin ? -tasks_[i].count
                                                                 : -static_cast<double>(i);

@@ -28,6 +28,9 @@ std::optional<Objective> parse_objective(const std::string& name);
 struct BudgetNetworks {
   std::vector<double> runs = {};  ///< how often each runs; empty: there is one network
   Objective objective = Objective::sum;
+  /// Seconds: a network whose sum is no longer needs no more rounds. One a network, 0 where there is no such limit; of one network one,
+  /// or none.
+  std::vector<double> until = {};
 };
 
 /// Divides trials among the tasks of a network: first one round for each, the tasks that seem to cost and to gain most first, then
@@ -38,7 +41,8 @@ struct BudgetNetworks {
 ///     gain   = weight · -(α·back + (1-α)·fwd) / seconds a round
 ///
 /// with g the best latency after c rounds, α 0.2, β 2, W 3. Of several networks `weight` is the objective's slope along the task's
-/// latency: Σ uses · ∂objective/∂L. Budget is deterministic.
+/// latency: Σ uses · ∂objective/∂L. Tasks that only networks have which reached what was asked get no more rounds. Budget is
+/// deterministic.
 class Budget {
  public:
   struct Part {
@@ -70,6 +74,10 @@ class Budget {
   double remaining_gain(int task) const;
   /// The same as a share of the network's latency; of several networks of that in which it is the largest.
   double remaining_share(int task) const;
+  /// Whether all of its tasks have a latency, and their sum is what was asked at most.
+  bool reached(std::size_t network) const;
+  /// Whether all networks did.
+  bool reached() const;
   /// Sum of weight x latency [s] over the tasks that have a latency.
   double network_seconds() const;
 
@@ -91,8 +99,14 @@ class Budget {
   std::vector<double> latencies(double (TaskState::*seconds)() const) const;
   /// ∂objective/∂L of each of several networks; empty of one.
   std::vector<double> slopes() const;
+  /// How often one run of a network runs the task.
+  double uses(const TaskState& task, std::size_t network) const {
+    return networks_.runs.empty() ? task.part.weight : task.part.uses[network];
+  }
+  /// The tasks that some network still wants faster.
+  std::vector<bool> wanted() const;
   double gain(const TaskState&, const std::vector<double>& slopes) const;
-  std::optional<int> next_untried() const;
+  std::optional<int> next_untried(const std::vector<bool>& wanted) const;
 
   BudgetPolicy policy_;
   BudgetNetworks networks_;

@@ -363,6 +363,31 @@ TEST(Budget, SharesInProportionToWeightTimesLatencyWhileNothingGains) {
   EXPECT_EQ(trials, (std::vector<int>{100, 200, 800}));
   EXPECT_DOUBLE_EQ(budget.network_seconds(), 11e-3);
 }
+TEST(Budget, EndsWhereTheTasksTakeWhatWasAsked) {
+  Budget budget({{1}, {2}}, BudgetPolicy::gradient, {.until = {5e-3}});
+  budget.spend(0, 10, 1, 1e-3);
+  EXPECT_FALSE(budget.reached()) << "the other task has no latency yet";
+  EXPECT_EQ(budget.next(), 1);
+  budget.spend(1, 10, 1, 3e-3);
+  EXPECT_TRUE(budget.next().has_value()) << "7 ms are more than 5";
+  budget.spend(1, 10, 1, 2e-3);
+  EXPECT_TRUE(budget.reached());
+  EXPECT_EQ(budget.next(), std::nullopt);
+}
+TEST(Budget, OfSeveralNetworksGoesOnWithTheTasksOfThoseThatAreNotThereYet) {
+  const BudgetNetworks two{{1, 1}, Objective::sum, {2e-3, 0}};
+  Budget budget({{.weight = 1, .uses = {1, 0}}, {.weight = 2, .uses = {1, 1}}, {.weight = 1, .uses = {0, 1}}},
+                BudgetPolicy::round_robin, two);
+  for (const int task : {0, 1, 2}) budget.spend(task, 10, 1, 1e-3);
+  EXPECT_TRUE(budget.reached(0));
+  EXPECT_FALSE(budget.reached()) << "the second network has no limit";
+  std::set<int> given;
+  for (int round = 0; round < 8; ++round) {
+    given.insert(*budget.next());
+    budget.spend(*budget.next(), 10, 1, 1e-3);
+  }
+  EXPECT_EQ(given, (std::set<int>{1, 2})) << "task 0 is of the first network alone";
+}
 TEST(Budget, PrefersWhatGainedLately) {
   Budget budget({{1}, {1}});
   for (int i = 0; i < 5; ++i) {

@@ -317,6 +317,7 @@ class Tuner {
     progress_.seconds = log_.now() - start_;
     progress_.round_best_seconds = round_best_;
     progress_.interrupted = log_.interrupted();
+    progress_.reached = budget_.reached();
     progress_.failures = log_.failures();
     progress_.slowdown = judge_.slowdown();
     progress_.placements = log_.placements();

@@ -38,7 +38,7 @@ struct TuneOptions {
   std::uint64_t seed = 0;
   int hopeless_after = 32;                ///< a task whose first trials all fail is given up
   std::vector<int> ids;                   ///< numbers of the tasks in the network; empty: 0, 1, ...
-  BudgetNetworks networks;                ///< of a run for several
+  BudgetNetworks networks;                ///< of a run for several, and the latencies that end it
   std::vector<std::vector<double>> uses;  ///< how often one run of each of them runs each task: [task][network]
   bool exact = false;                     ///< no algorithm that rounds otherwise than the direct one
   Precision precision = Precision::f32;   ///< what products may round their operands to
@@ -118,6 +118,7 @@ struct TuneProgress {
   double round_best_seconds = 0;                ///< the best of the round; infinity where nothing ran
   std::optional<QuickRound> quick;              ///< when it has ended; nothing where there was none
   bool interrupted = false;
+  bool reached = false;       ///< the sums of all networks are what was asked at most (BudgetNetworks::until)
   double remaining_gain = 0;  ///< time that as many trials again may save in the network [s]
   /// The control schedule, one schedule that is measured now and then, against its first time: 1.2 is a machine that has become
   /// 20% slower; 0: not measured again yet.

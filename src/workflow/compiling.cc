@@ -73,6 +73,7 @@ bool makes_archive(const CompileSettings& settings) { return settings.output.end
 
 /// Names the archive where that is left open.
 Status choose_name(CompileSettings& settings) {
+  if (settings.weights_only) return ok_status();  // what is given beside it is refused later
   if (!makes_archive(settings)) {
     if (settings.name.empty() && settings.header.empty()) return ok_status();
     return wrong_option(
@@ -84,11 +85,36 @@ Status choose_name(CompileSettings& settings) {
       "--name is \"{}\"; expected a name of C, of letters, digits and _, which calls it whet_NAME_v1", settings.name)});
 }
 
+/// Weights apart from the library.
+Status check_weights_options(CompileSettings& settings) {
+  if (!settings.weights_only)
+    return settings.like.empty() ? ok_status()
+                                 : wrong_option({"--like is for --weights-only, which writes weights for that library"});
+  if (settings.like.empty())
+    return wrong_option({"--weights-only needs --like LIBRARY, whose weights they are to be"});
+  if (!settings.weights_file.empty())
+    return wrong_option({"--weights-only writes the weights to --output; --weights-file is for a library and its weights"});
+  for (const auto& [option, given] :
+       {std::pair("--name", !settings.name.empty()), std::pair("--header", !settings.header.empty()),
+        std::pair("--quick", settings.quick > 0)})
+    if (given) return wrong_option({fmt::format("{} and --weights-only exclude each other: no library is written", option)});
+  // Which kernels round was decided by the errors that the weights of then gave.
+  if (settings.records.rounding.precision != RoundingOptions().precision)
+    return wrong_option({fmt::format("--weights-only keeps the kernels, and those of --precision {} were chosen with the "
+                                     "weights of then: compile the model anew, and check it",
+                                     settings.records.rounding.precision)});
+  settings.weights_file = settings.output;
+  return ok_status();
+}
+
 Status check_gpu_options(const CompileSettings& settings, const Target& target) {
   for (const auto& [option, asked] : {std::pair("--ptx", !settings.ptx.empty()), std::pair("--cubin", settings.cubin)})
     if (asked && !target.is_gpu())
       return Error{fmt::format("{} is for GPU targets; the target is \"{}\"", option, to_string(target)),
                    ErrorKind::wrong_use};
+  if (!settings.weights_file.empty() && !target.is_cpu())
+    return wrong_option({fmt::format("{} is for processors; the target is \"{}\"",
+                                     settings.weights_only ? "--weights-only" : "--weights-file", to_string(target))});
   if (makes_archive(settings) && !target.is_cpu())
     return wrong_option({fmt::format("static archives are for processors; the target is \"{}\": give an output .so",
                                      to_string(target))});
@@ -134,6 +160,8 @@ CompileOptions options_of(CompileSettings& settings, const TargetOnCores& place,
   options.emulated = settings.where.allow_emulated && place.target.is_gpu();
   options.archive = settings.name;
   options.header = settings.header;
+  options.weights_file = settings.weights_file;
+  options.like = settings.like;
   options.on_kernel = watch.kernel;
   return options;
 }
@@ -166,6 +194,7 @@ Result<CompiledModel> compile_quickly(CompileSettings& settings, Zygote& zygote,
 
 Result<CompiledModel> compile_as_asked(CompileSettings settings, Zygote* zygote, const CompileWatch& watch) {
   WHET_RETURN_IF_ERROR(choose_name(settings));
+  WHET_RETURN_IF_ERROR(check_weights_options(settings));
   if (settings.quick > 0) {
     WHET_RETURN_IF_ERROR(check_tuning_sizes(settings));
     return compile_quickly(settings, *zygote, watch);

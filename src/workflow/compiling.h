@@ -25,6 +25,10 @@ struct CompileSettings {
   bool cubin = false;
   /// Of an output "libNAME.a", a static archive: its name in C, which is NAME where none is given, and a header; "": none.
   std::string name, header;
+  /// The weights in a file of their own; "": in the library. With `weights_only` the output is that file, for the library `like`, and
+  /// nothing else is written.
+  std::string weights_file, like;
+  bool weights_only = false;
 };
 
 /// Hears how far a compile is; both may be empty.

@@ -48,6 +48,7 @@ Result<OpenModelOptions> common_options(const RunnableOptions& options) {
   OpenModelOptions open;
   open.pin = !options.no_pin;
   open.map_weights = options.map_weights;
+  open.weights_file = options.weights_file;
   open.times_alone = options.times_alone;
   WHET_TRY(open.device_flags, launch_flags(options.launches));
   return open;
@@ -112,6 +113,9 @@ Result<Runnable> open_library(const RunnableOptions& options, const InputFiles& 
   WHET_RETURN_IF_ERROR(check_fleet(options.fleet, place.device.kind == DeviceName::Kind::fleet));
   // Where nothing is said of threads and cores it is what the library was tuned for.
   if (place.device.is_remote()) {
+    if (!options.weights_file.empty())
+      return Error{"--weights-file is for this machine; a device elsewhere runs libraries with their weights inside",
+                   ErrorKind::wrong_use};
     WHET_TRY(place, connect_place(options, place.device));
     WHET_TRY(const Cores cores, choose_cores_there(options.place, place.elsewhere->description()));
     use_cores(open, cores);
@@ -509,6 +513,10 @@ Result<OpenedModel> open_in(const RunPlace& place, const std::string& library, O
 
 Result<Runnable> open_runnable(const RunnableOptions& options, const InputFiles& files) {
   if (options.model.is_compiled()) return open_library(options, files);
+  if (!options.weights_file.empty())
+    return Error{options.model.model + ": is compiled now, with its weights; --weights-file is for a library, model.so, "
+                                       "that was compiled with it",
+                 ErrorKind::wrong_use};
   WHET_TRY(const RunPlace place, choose_place(options));
   if (!place.on.note.empty()) tell(options.tell, place.on.note);
   if (!place.elsewhere) WHET_RETURN_IF_ERROR(can_run(place.on.target));

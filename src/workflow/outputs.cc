@@ -32,8 +32,9 @@ struct KindOfFile {
   bool (*is)(const FileEnds&);  ///< null: the room that opens it tells
 };
 
+bool is_weights(const FileEnds& file) { return file.first.starts_with("whet.wts"); }
 bool is_model(const FileEnds& file) {
-  return file.last.starts_with("whet.so\n") ||
+  return file.last.starts_with("whet.so\n") || is_weights(file) ||
          (file.first.starts_with("!<arch>\n") && file.first.find("whet.o/ ") != std::string::npos);
 }
 bool is_page(const FileEnds& file) {
@@ -62,7 +63,7 @@ constexpr KindOfFile kKinds[] = {
     {FileKind::page, "report of whet", is_page},     {FileKind::events, "file of whet's events", is_events},
     {FileKind::trace, "trace of whet", is_trace},    {FileKind::tensors, ".npy or .npz file", is_tensors},
     {FileKind::onnx, "ONNX file of whet", is_onnx},  {FileKind::ptx, "PTX file", is_ptx},
-    {FileKind::header, "header of whet", is_header},
+    {FileKind::header, "header of whet", is_header}, {FileKind::weights, "weights file of whet", is_weights},
 };
 
 /// Up to `most` bytes from `at`.

@@ -10,7 +10,7 @@ namespace whet {
 
 /// What commands write.
 enum class FileKind : std::uint8_t {
-  model,    ///< a compiled model, a static archive of one too
+  model,    ///< a compiled model, a static archive of one, its weights
   records,  ///< measurements, which are appended or written anew
   page,     ///< a report
   events,
@@ -18,7 +18,8 @@ enum class FileKind : std::uint8_t {
   tensors,  ///< .npy or .npz
   onnx,     ///< a network of the zoo
   ptx,
-  header,  ///< of C, for an archive
+  header,   ///< of C, for an archive
+  weights,  ///< of a compiled model, in a file of their own
 };
 
 /// A file that a command will write.

@@ -297,7 +297,7 @@ void RunEnd::run(DeviceMeasurer& measurer, const Devices& devices, RecordFile& f
   if (truth->tuned.seconds > 0) size_.inference_seconds = truth->tuned.seconds;
   tuned.truth = std::move(*truth);
   if (tuned.truth.needed_seconds == 0) listener_.network(tuned.truth);
-  if (interrupted() || share_ == 0 || !has_time_for_layouts(tuned)) return;
+  if (interrupted() || share_ == 0 || tuned.progress.reached || !has_time_for_layouts(tuned)) return;
   Result<PlanSearch> plans = search_layouts(tuned, measurer, device, file);
   if (!plans.ok()) return tell(settings_.where.tell, "The layouts cannot be compared: " + plans.error().message);
   tuned.plans = std::move(*plans);

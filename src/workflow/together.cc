@@ -74,6 +74,41 @@ std::vector<double> runs_of(const TuneSettings& settings) {
   return runs;
 }
 
+Result<std::vector<double>> until_of(const TuneSettings& settings) {
+  const auto wrong = [](std::string sentence) { return Error{std::move(sentence), ErrorKind::wrong_use}; };
+  if (settings.until_ms.empty()) return std::vector<double>();
+  if (!settings.only.empty()) return wrong("--until-ms is the sum of all tasks; leave --tasks out");
+  if (!settings.model.sizes.empty()) return wrong("--until-ms is of a network of one size; leave --sizes out");
+  std::vector<ModelOptions> models = {settings.model};
+  if (!settings.together.empty()) models.clear();
+  for (const ModelRuns& asked : settings.together) models.push_back(asked.model);
+  std::vector<double> until(models.size(), 0);
+  for (const std::string& entry : settings.until_ms) {
+    const std::size_t equals = entry.rfind('=');
+    const std::string name = equals == std::string::npos ? "" : entry.substr(0, equals);
+    const std::string number = entry.substr(equals == std::string::npos ? 0 : equals + 1);
+    double ms = 0;
+    const auto [end, failed] = std::from_chars(number.data(), number.data() + number.size(), ms);
+    if (failed != std::errc() || end != number.data() + number.size() || !(ms > 0 && ms < 1e9))
+      return wrong("--until-ms is \"" + entry + "\"; expected milliseconds, like 4.0, or of several models a.onnx=4.0");
+    if (name.empty() && models.size() > 1)
+      return wrong("--until-ms " + entry + " names no model, and there are several; expected " + models[0].model + "=" +
+                   number);
+    const auto model = std::ranges::find_if(models, [&](const ModelOptions& each) {
+      return name.empty() || each.model == name || each.name() == name;
+    });
+    if (model == models.end()) {
+      std::string all;
+      for (const ModelOptions& each : models) all += (all.empty() ? "" : ", ") + each.model;
+      return wrong("--until-ms " + entry + ": no model is called so; there is " + all);
+    }
+    double& seconds = until[static_cast<std::size_t>(model - models.begin())];
+    if (seconds != 0) return wrong("--until-ms " + entry + ": " + model->model + " has a latency already");
+    seconds = ms / 1e3;
+  }
+  return until;
+}
+
 Result<Prepared> prepare_together(const TuneSettings& settings, Prepared place) {
   Prepared all = place;
   for (const ModelRuns& asked : settings.together) {

@@ -15,6 +15,9 @@ Result<Prepared> prepare_together(const TuneSettings&, Prepared place);
 /// How often each runs.
 std::vector<double> runs_of(const TuneSettings&);
 
+/// The latencies that end the tuning of each model [s], 0 where there is none; empty: none has one. Errors are those of wrong use.
+Result<std::vector<double>> until_of(const TuneSettings&);
+
 /// Times each network when the tasks have been tuned; they share the time that is left. What cannot be timed is told with its name.
 void end_together(const TuneSettings&, const Prepared&, DeviceMeasurer&, const Devices&, RecordFile&, TuneListener&,
                   Tuned&);

@@ -57,6 +57,35 @@ TEST(Together, KernelsOfOneModelCountInThatOne) {
   EXPECT_EQ(both.uses.back()[0], 0);
   EXPECT_EQ(both.footprint, both.networks[1].footprint) << "squeezenet touches more";
 }
+TEST(UntilMs, IsOfTheModelThatItNames) {
+  TuneSettings settings = settings_of({"a.onnx", "zoo:mlp"});
+  settings.until_ms = {"mlp=2", "a.onnx=0.5"};
+  EXPECT_EQ(until_of(settings).value(), (std::vector<double>{0.5e-3, 2e-3}));
+  settings.until_ms = {"a.onnx=0.5"};
+  EXPECT_EQ(until_of(settings).value(), (std::vector<double>{0.5e-3, 0}));
+  settings.until_ms = {};
+  EXPECT_TRUE(until_of(settings)->empty());
+  TuneSettings one;
+  one.model.model = "a.onnx";
+  one.until_ms = {"4.0"};
+  EXPECT_EQ(until_of(one).value(), std::vector<double>{4e-3});
+}
+TEST(UntilMs, IsRefusedWithASentence) {
+  TuneSettings settings = settings_of({"a.onnx", "b.onnx"});
+  const auto refusal = [&](const std::vector<std::string>& until) {
+    settings.until_ms = until;
+    const Result<std::vector<double>> read = until_of(settings);
+    return read.ok() ? "" : read.error().message;
+  };
+  EXPECT_EQ(refusal({"a.onnx=fast"}),
+            "--until-ms is \"a.onnx=fast\"; expected milliseconds, like 4.0, or of several models a.onnx=4.0");
+  EXPECT_EQ(refusal({"-1"}), "--until-ms is \"-1\"; expected milliseconds, like 4.0, or of several models a.onnx=4.0");
+  EXPECT_EQ(refusal({"4"}), "--until-ms 4 names no model, and there are several; expected a.onnx=4");
+  EXPECT_EQ(refusal({"c=4"}), "--until-ms c=4: no model is called so; there is a.onnx, b.onnx");
+  EXPECT_EQ(refusal({"a=4", "a.onnx=5"}), "--until-ms a.onnx=5: a.onnx has a latency already");
+  settings.only = "0,1";
+  EXPECT_EQ(refusal({"a=4"}), "--until-ms is the sum of all tasks; leave --tasks out");
+}
 TEST(Together, ModelsThatCannotBeReadAreNamed) {
   Prepared place;
   place.place.target = parse_target("cpu -mcpu=haswell -threads=1").value();

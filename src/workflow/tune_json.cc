@@ -211,6 +211,7 @@ Json to_json(const Tuned& tuned, const std::string& records) {
   for (const NetworkTruth& truth : tuned.truths) networks.add(to_json(truth));
   if (!tuned.truths.empty()) out.set("networks", std::move(networks));
   out.set("records", records).set("trials", progress.trials).set("seconds", progress.seconds);
+  if (progress.reached) out.set("reached", true);
   out.set("interrupted", progress.interrupted).set("default_ms", ms(progress.default_network_seconds()));
   return out.set("tuned_ms", ms(progress.network_seconds()))
       .set("compared", compared_json(progress))

@@ -249,6 +249,7 @@ std::string place_text(const Prepared& prepared) {
 
 Result<Workplace> make_workplace(const TuneSettings& settings, Zygote& zygote) {
   WHET_RETURN_IF_ERROR(settings.base.check());
+  if (const auto until = until_of(settings); !until.ok()) return until.error();
   const Result<std::vector<DeviceName>> names = parse_devices(settings.where.devices);
   if (!names.ok()) return of_option(names.error());
   WHET_RETURN_IF_ERROR(check_devices(settings.where, *names));
@@ -344,6 +345,7 @@ Result<Tuned> tune_model(const TuneSettings& settings, const Prepared& prepared,
   options.own_sketches = templates.by_task();
   options.uses = prepared.uses;
   if (!prepared.networks.empty()) options.networks = {runs_of(settings), settings.objective};
+  WHET_TRY(options.networks.until, until_of(settings));
   bool has_moved = false;
   WHET_TRY(tuned.progress,
            tune(prepared.chosen, prepared.place.target, measurer, file, options, [&](const TuneProgress& progress) {
@@ -356,6 +358,10 @@ Result<Tuned> tune_model(const TuneSettings& settings, const Prepared& prepared,
       options.deadline <= seconds_now())
     tuned.left_out.push_back(settings.time.option() + " was used up before the first trial");
   for (const std::string& sentence : tuned.left_out) tell(settings.where.tell, sentence);
+  if (tuned.progress.reached && !tuned.progress.interrupted)
+    tell(settings.where.tell, fmt::format("The tasks take {:.3f} ms together, which --until-ms asks for: their search, and "
+                                          "that of layouts and covers, ends here",
+                                          tuned.progress.network_seconds() * 1e3));
   tuned.units = measurer.units();
   find_limits(settings, prepared, devices, tuned);
   if (!settings.no_network && !tuned.progress.interrupted && !prepared.tasks.empty()) {

@@ -40,6 +40,7 @@ struct TuneSettings {
   ModelOptions model;                    ///< of several the first
   std::vector<ModelRuns> together;       ///< all models that share tasks and time, two or more; empty: there is one
   Objective objective = Objective::sum;  ///< of several
+  std::vector<std::string> until_ms;     ///< "4.0", of several "a.onnx=4.0": sums at which tuning them ends; empty: none
   TuningSizeOptions tuning_sizes;        ///< of a model with sizes
   MeasuringOptions where;
   std::string records;  ///< the file to append to

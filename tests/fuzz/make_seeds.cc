@@ -25,6 +25,7 @@
 #include "records/record_line.h"
 #include "runner/messages.h"
 #include "runner/wire.h"
+#include "runtime/testing/weights_bytes.h"
 #include "schedules.h"
 #include "space/space.h"
 
@@ -387,6 +388,7 @@ int main(int argc, char** argv) {
     seeds.add("lengths", requests);
   for (const auto& file : fs::directory_iterator(source / "src/codegen/gpu/testdata/hooks"))
     seeds.add("ptx", ".extern .shared .align 128 .b8 block_memory[];\n" + read(file.path()));
+  for (const std::size_t size : {0, 64, 1024}) seeds.add("weights", weights_bytes(7, std::string(size, 'w')));
   add_plan(seeds);
   add_schedules(seeds);
   add_fleet(seeds);

@@ -116,7 +116,7 @@ Status write_archive(std::string_view runtime, const std::vector<std::string>& o
   return write_file(output, archive_of(object, table_of(name)));
 }
 
-std::string c_header(const std::string& name, const ModelPlan& plan, bool several_sizes) {
+std::string c_header(const std::string& name, const ModelPlan& plan, bool several_sizes, bool own_weights) {
   const std::string guard = "WHET_HEADER_OF_" + name;
   std::string text = "/* " + in_comment(plan.name) + " for \"" + in_comment(plan.target) + "\", by " +
                      in_comment(plan.compiler) + ": link with its archive.\n" + list_of("in", plan.inputs) +
@@ -125,14 +125,17 @@ std::string c_header(const std::string& name, const ModelPlan& plan, bool severa
   text += " */\n#ifndef " + guard + "\n#define " + guard +
           "\n\n#include \"whet/model.h\"\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n" +
           "/** The model's table of functions. */\nconst whet_api* " + table_of(name) + "(void);\n\n" +
-          "/** Opens the model, and a session of it: 0, or -1 and a sentence. */\n"
-          "static inline int " +
-          name +
-          "_open(whet_model** model, whet_session** session, whet_error* error) {\n"
+          (own_weights ? "/** Opens the model with its weights file, and a session of it: 0, or -1 and a sentence. */\n"
+                       : "/** Opens the model, and a session of it: 0, or -1 and a sentence. */\n") +
+          "static inline int " + name + "_open(" + (own_weights ? "const char* weights, " : "") +
+          "whet_model** model, whet_session** session, whet_error* error) {\n"
           "  const whet_api* const whet = " +
-          table_of(name) +
-          "();\n"
-          "  if (whet->model_open(NULL, model, error) != 0) return -1;\n"
+          table_of(name) + "();\n" +
+          (own_weights ? "  whet_open_source source = {0};\n"
+                         "  source.struct_bytes = (uint32_t)sizeof source;\n"
+                         "  source.weights_path = weights;\n"
+                         "  if (whet->model_open_from(NULL, &source, model, error) != 0) return -1;\n"
+                       : "  if (whet->model_open(NULL, model, error) != 0) return -1;\n") +
           "  if (whet->session_create(*model, NULL, session, error) == 0) return 0;\n"
           "  whet->model_close(*model);\n"
           "  return -1;\n}\n";

@@ -18,6 +18,7 @@ Status write_archive(std::string_view runtime, const std::vector<std::string>& o
                      const std::string& output, const std::string& scratch, int threads);
 
 /// The C header of an archive: whet_NAME_v1, NAME_open, and for a model of one size NAME_run with its inputs and outputs.
-std::string c_header(const std::string& name, const ModelPlan&, bool several_sizes);
+///   own_weights  NAME_open takes the path of the weights file
+std::string c_header(const std::string& name, const ModelPlan&, bool several_sizes, bool own_weights = false);
 
 }  // namespace whet

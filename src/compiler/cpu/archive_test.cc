@@ -69,6 +69,20 @@ TEST(HeaderOfAnArchive, LeavesTheShapesOfSeveralSizesToTheSession) {
   EXPECT_NE(text.find("session_set_shapes"), std::string::npos);
 }
 
+TEST(HeaderOfAnArchive, OpensTheWeightsFileWhereThereIsOne) {
+  const std::string text = c_header("net", plan_of("a net"), false, true);
+  EXPECT_NE(text.find(R"(
+static inline int net_open(const char* weights, whet_model** model, whet_session** session, whet_error* error) {
+  const whet_api* const whet = whet_net_v1();
+  whet_open_source source = {0};
+  source.struct_bytes = (uint32_t)sizeof source;
+  source.weights_path = weights;
+  if (whet->model_open_from(NULL, &source, model, error) != 0) return -1;
+)"),
+            std::string::npos)
+      << text;
+}
+
 TEST(HeaderOfAnArchive, EndsItsCommentWhereItEnds) {
   const std::string text = c_header("net", plan_of("a */ int x;\n#error"), true);
   EXPECT_TRUE(text.starts_with("/* a *. int x;?#error for ")) << text;

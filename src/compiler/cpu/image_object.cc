@@ -193,12 +193,13 @@ ModelObject object_of_image(ModelImage image, std::string_view plan, const std::
 }  // namespace
 
 std::string image_object(std::uint16_t machine, std::string_view plan, const std::vector<std::string>& symbols,
-                         std::uint64_t weights_bytes) {
+                         std::uint64_t weights_bytes, std::uint64_t weights_key) {
   ModelImage image{};
   image.weights_bytes = weights_bytes;
-  image.file_backed = 1;
+  image.weights_key = weights_key;
+  image.file_backed = weights_key == 0 ? 1 : 0;
   ModelObject object = object_of_image(image, plan, symbols);
-  object.pointers.push_back({ImagePointer::To::weights, offsetof(ModelImage, weights)});
+  if (weights_key == 0) object.pointers.push_back({ImagePointer::To::weights, offsetof(ModelImage, weights)});
   return write_object(object, machine);
 }
 

@@ -39,8 +39,9 @@ std::string write_object(const ModelObject&, std::uint16_t machine);
 
 /// The object for models on the CPU: whet_image (runtime/model.h) over the stored plan, the kernels (undefined `symbols`,
 /// in the order of the plan's entries) and `weights_bytes` of weights.
+///   weights_key  not 0: they are in a file of their own, which has this number
 std::string image_object(std::uint16_t machine, std::string_view plan, const std::vector<std::string>& symbols,
-                         std::uint64_t weights_bytes);
+                         std::uint64_t weights_bytes, std::uint64_t weights_key = 0);
 /// The same with the weights in it.
 std::string image_object_with(std::uint16_t machine, std::string_view plan, const std::vector<std::string>& symbols,
                               std::string weights);

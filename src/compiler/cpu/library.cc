@@ -12,6 +12,7 @@
 #include "compiler/cpu/image_object.h"
 #include "compiler/cpu/link.h"
 #include "compiler/cpu/required_isa.h"
+#include "compiler/cpu/weights_file.h"
 #include "compiler/scratch.h"
 #include "runtime/cpu/embedded_aarch64.h"
 #include "runtime/embedded.h"
@@ -38,7 +39,7 @@ Result<std::string> weights_in_code(const WeightTable& weights) {
   constexpr std::uint64_t kMostBytes = 1'500'000'000;
   if (weights.bytes() > kMostBytes)
     return Error{fmt::format("the archive's weights are {:.1f} GB, and a program's code can address 1.5 GB of them; "
-                             "compile a library (.so)",
+                             "give --weights-file FILE, or compile a library (.so)",
                              static_cast<double>(weights.bytes()) / 1e9),
                  ErrorKind::limit};
   std::string bytes(weights.bytes(), '\0');
@@ -53,6 +54,12 @@ Status write_cpu_library(AssembledLibrary& library, const std::vector<CompiledTa
   WHET_TRY(const Machine machine, machine_of(target));
   WHET_TRY(const std::string needed, required_isa(target));
   for (AssembledModel& variant : library.variants) variant.plan.required_isa = needed;
+  const bool own_file = !options.weights_file.empty();
+  const std::uint64_t key = own_file ? weights_key(library, tasks) : 0;
+  if (!options.like.empty()) {
+    WHET_RETURN_IF_ERROR(check_like(options.like, library, key));
+    return write_weights_file(library.weights, key, options.weights_file);
+  }
   WHET_TRY(const ScratchDirectory scratch, ScratchDirectory::make());
   std::vector<std::string> objects, symbols;
   const auto write = [&](const std::string& name, const std::string& object) -> Status {
@@ -68,16 +75,23 @@ Status write_cpu_library(AssembledLibrary& library, const std::vector<CompiledTa
   }
   const std::string plan = stored_plan(library);
   const int threads = std::max(1, options.jobs);
+  // The weights first: a library has its own, or none that are newer.
+  if (own_file) WHET_RETURN_IF_ERROR(write_weights_file(library.weights, key, options.weights_file));
   if (options.archive.empty()) {
-    WHET_RETURN_IF_ERROR(write("image", image_object(machine.elf, plan, symbols, library.weights.bytes())));
-    return link_model(machine.runtime, objects, library.weights, output, scratch.path(), threads);
+    WHET_RETURN_IF_ERROR(write("image", image_object(machine.elf, plan, symbols, library.weights.bytes(), key)));
+    return link_model(machine.runtime, objects, own_file ? WeightTable() : library.weights, output, scratch.path(),
+                      threads, key);
   }
-  WHET_TRY(std::string weights, weights_in_code(library.weights));
-  WHET_RETURN_IF_ERROR(write("image", image_object_with(machine.elf, plan, symbols, std::move(weights))));
+  if (own_file) {
+    WHET_RETURN_IF_ERROR(write("image", image_object(machine.elf, plan, symbols, library.weights.bytes(), key)));
+  } else {
+    WHET_TRY(std::string weights, weights_in_code(library.weights));
+    WHET_RETURN_IF_ERROR(write("image", image_object_with(machine.elf, plan, symbols, std::move(weights))));
+  }
   WHET_RETURN_IF_ERROR(write_archive(machine.runtime, objects, options.archive, output, scratch.path(), threads));
   if (options.header.empty()) return ok_status();
   const AssembledModel& usual = library.variants[library.usual];
-  return write_file(options.header, c_header(options.archive, usual.plan, !library.sizes.empty()));
+  return write_file(options.header, c_header(options.archive, usual.plan, !library.sizes.empty(), own_file));
 }
 
 }  // namespace whet

@@ -164,7 +164,7 @@ Status append_weights(const LinkedFile& file, const WeightTable& weights) {
 }
 
 /// (whet_checksum_add takes whole pieces.)
-Status append_trailer(const LinkedFile& file) {
+Status append_trailer(const LinkedFile& file, std::uint64_t weights_key) {
   Elf64_Ehdr elf;
   WHET_RETURN_IF_ERROR(file.read(&elf, sizeof elf, 0));
   WHET_TRY(const std::uint64_t bytes, file.bytes());
@@ -182,13 +182,14 @@ Status append_trailer(const LinkedFile& file) {
   trailer.machine = elf.e_machine;
   trailer.file_bytes = bytes + sizeof trailer;
   trailer.checksum = whet_checksum_end(&state);
+  trailer.weights_key = weights_key;
   return file.write(&trailer, sizeof trailer, bytes);
 }
 
 /// Makes a model of a library.
-Status append_rest(const LinkedFile& file, const WeightTable& weights) {
+Status append_rest(const LinkedFile& file, const WeightTable& weights, std::uint64_t weights_key) {
   WHET_RETURN_IF_ERROR(append_weights(file, weights));
-  return append_trailer(file);
+  return append_trailer(file, weights_key);
 }
 
 }  // namespace
@@ -219,7 +220,7 @@ Status run_linker(const std::vector<std::string>& command, int library, const st
 }
 
 Status link_model(std::string_view runtime, const std::vector<std::string>& objects, const WeightTable& weights,
-                  const std::string& output, const std::string& scratch, int threads) {
+                  const std::string& output, const std::string& scratch, int threads, std::uint64_t weights_key) {
   const std::string first = scratch + "/runtime.o", exports = scratch + "/exports";
   WHET_RETURN_IF_ERROR(write_file(first, runtime));
   WHET_RETURN_IF_ERROR(write_file(exports, "{ global: whet_model_v1; local: *; };\n"));
@@ -244,7 +245,7 @@ Status link_model(std::string_view runtime, const std::vector<std::string>& obje
   constexpr mode_t kExecutable = 0777;
   WHET_TRY(NewFile library, NewFile::open(output, kExecutable));
   WHET_RETURN_IF_ERROR(run_linker(command, library.fd(), output));
-  WHET_RETURN_IF_ERROR(append_rest(LinkedFile(output, library.fd()), weights));
+  WHET_RETURN_IF_ERROR(append_rest(LinkedFile(output, library.fd()), weights, weights_key));
   return library.keep();
 }
 

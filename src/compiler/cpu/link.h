@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,8 +17,9 @@ namespace whet {
 ///   objects  their paths
 ///   scratch  a directory for the files in between
 ///   threads  that the linker may use
+///   weights_key  of the trailer: not 0 where the weights are in a file of their own, and `weights` is empty
 Status link_model(std::string_view runtime, const std::vector<std::string>& objects, const WeightTable& weights,
-                  const std::string& output, const std::string& scratch, int threads);
+                  const std::string& output, const std::string& scratch, int threads, std::uint64_t weights_key = 0);
 
 /// Runs LLD on its words, in a process of its own; what it makes goes into the open file `made`, which errors call `output`.
 Status run_linker(const std::vector<std::string>& command, int made, const std::string& output);

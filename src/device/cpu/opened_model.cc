@@ -58,6 +58,18 @@ int open_on_device(const whet_api& api, const whet_open_options& open, const Ope
   return api.model_open_device(&open, &device, model, error);
 }
 
+/// A model for the processor, with its own weights or those of a file.
+int open_here(const whet_api& api, const whet_open_options& open, const OpenModelOptions& options, whet_model** model,
+              whet_error* error) {
+  if (options.weights_file.empty()) return api.model_open(&open, model, error);
+  if (!WHET_HAS(&api, model_open_from) || api.model_open_from == nullptr)
+    return whet_fail(error, "has its weights inside; --weights-file is for a library that was compiled with it");
+  whet_open_source source{};
+  source.struct_bytes = sizeof source;
+  source.weights_path = options.weights_file.c_str();
+  return api.model_open_from(&open, &source, model, error);
+}
+
 /// A model in this process: everything that must be given back, in the order that the C API asks for.
 class LoadedModel : public OpenedModel::Body {
  public:
@@ -248,7 +260,7 @@ struct NamedDevice {
 template <>
 constexpr auto kRow<OpenModelOptions> =
     row<&OpenModelOptions::threads, &OpenModelOptions::cores, &OpenModelOptions::pin, &OpenModelOptions::map_weights,
-        NamedDevice{}, &OpenModelOptions::device_flags, &OpenModelOptions::times_alone>;
+        &OpenModelOptions::weights_file, NamedDevice{}, &OpenModelOptions::device_flags, &OpenModelOptions::times_alone>;
 template struct Codec<OpenModelOptions>;
 
 Result<OpenedModel> OpenedModel::open(const std::string& path, const OpenModelOptions& options) {
@@ -262,10 +274,12 @@ Result<OpenedModel> OpenedModel::open(const std::string& path, const OpenModelOp
   if (!for_device && options.device.kind != DeviceName::Kind::none)
     return Error{path + ": runs on the CPU; --device " + to_string(options.device) +
                  " is for models that run on a GPU"};
+  if (for_device && !options.weights_file.empty())
+    return Error{path + ": runs on a GPU, whose libraries have their weights inside; --weights-file is for the CPU"};
   if (!for_device && options.device_flags != 0)
     return Error{path + ": runs on the CPU; --launches is for models that run on a GPU"};
   if ((for_device ? open_on_device(api, open_options, options, &loaded->model, &error)
-                  : api.model_open(&open_options, &loaded->model, &error)) != 0)
+                  : open_here(api, open_options, options, &loaded->model, &error)) != 0)
     return Error{path + ": " + error.message};
   const whet_model_info& info = loaded->info();
   if (!for_device && wants_own_pool(options)) {

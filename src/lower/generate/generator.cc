@@ -114,7 +114,7 @@ Stmt Generator::leaf(OpId op) {
   const Element& element = tree_.dag.op(op).element();
   // Warps compute whole tiles, of zeros behind the end of an axis.
   std::vector<Expr> conditions = has_warp_tiles(tree_, op) ? std::vector<Expr>() : guards(op, true), padding;
-  const Expr body = element.reducer ? take_padding(element.body, *element.reducer, padding) : element.body;
+  const Expr body = element.reducer ? take_padding(tree_.dag, element, padding) : element.body;
   for (const Expr& condition : padding) {
     const Expr over = simplified(tree_, body_over_digits(tree_, storage_, op, condition));
     if (!is_const(over, 1)) conditions.push_back(over);

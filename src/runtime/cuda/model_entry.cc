@@ -151,12 +151,13 @@ constexpr whet_api table_of(std::uint32_t bytes) {
       reserve,
       input_now,
       output_now,
+      nullptr,
   };
 }
 
 /// A library for one size ends before the part of sizes, as it always did.
 constexpr whet_api kApi = table_of(offsetof(whet_api, model_size_count));
-constexpr whet_api kSizedApi = table_of(sizeof(whet_api));
+constexpr whet_api kSizedApi = table_of(offsetof(whet_api, model_open_from));
 
 }  // namespace
 }  // namespace whet
