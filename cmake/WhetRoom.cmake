@@ -48,13 +48,20 @@ add_library(whet_checkout STATIC ${CMAKE_SOURCE_DIR}/src/base/testing/checkout.c
 target_include_directories(whet_checkout PUBLIC ${CMAKE_SOURCE_DIR}/src)
 target_compile_definitions(whet_checkout PRIVATE WHET_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
 
+# whet_link_quickly(PROGRAM...): of programs that nobody installs.
+function(whet_link_quickly)
+  foreach(program IN LISTS ARGN)
+    if(WHET_GOLD)
+      target_link_options(${program} PRIVATE -fuse-ld=gold)
+    endif()
+  endforeach()
+endfunction()
+
 # A test runs once: what compiling it well takes is never earned back.
 function(whet_compile_as_test target)
   target_compile_options(${target} PRIVATE -O0)
   target_link_libraries(${target} PRIVATE whet_checkout)
-  if(WHET_GOLD)
-    target_link_options(${target} PRIVATE -fuse-ld=gold)
-  endif()
+  whet_link_quickly(${target})
   whet_reuse_precompiled(${target} whet_precompiled_tests)
 endfunction()
 

@@ -110,13 +110,21 @@ void print_text(const OpenedModel& model, const Profiled& profiled, bool emulato
   if (const std::string sizes = sizes_text(model); !sizes.empty()) fmt::print("at {}\n", sizes);
   if (model.is_emulated()) fmt::print("{}\n", kEstimates);
   if (emulator) fmt::print("{}\n", kEmulatorTimes);
-  Table table(
-      {{"Node", false}, {"Op", false}, {"Time (us)"}, {"Share"}, {"GFLOPS"}, {"% peak"}, {"Predicted (us)"}, {"Off"}});
+  Table table({{"Node", false},
+               {"Op", false},
+               {"Time (us)"},
+               {"Share"},
+               {"GFLOPS"},
+               {"% peak"},
+               {"Fastest (us)"},
+               {"Predicted (us)"},
+               {"Off"}});
   for (const whet_step_profile* step : profiled.steps) {
     const double ns = profiled.usual_ns(*step), gflops = step->flops / ns;
     const double predicted = step->predicted_seconds * 1e6;
     table.add({step->node, step->op, fmt::format("{:.1f}", ns / 1e3), percent(ns, profiled.steps_ns),
                fmt::format("{:.1f}", gflops), percent(gflops, profiled.peak_gflops),
+               step->min_ns > 0 ? fmt::format("{:.1f}", static_cast<double>(step->min_ns) / 1e3) : "–",
                predicted > 0 ? fmt::format("{:.1f}", predicted) : "–", off_of(profiled, *step)});
   }
   print(table);

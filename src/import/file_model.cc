@@ -150,6 +150,7 @@ void give_counts(GrowingGraph& out) {
 /// Keeps the file's names, and learns which ones something reads.
 void reserve_names(const Model& model, GrowingGraph& out) {
   const FileModel& file = model.file;
+  out.expect(file.inputs.size() + file.constants.size() + file.nodes.size());
   for (const FileInput& input : file.inputs) out.reserve({input.name});
   for (const NamedTensor& constant : file.constants) out.reserve({constant.name});
   for (const FileNode& node : file.nodes) out.reserve(node.writes);

@@ -116,6 +116,7 @@ Result<GrowingGraph::Step> GrowingGraph::add(const std::string& label, const std
                    (is_absent(id) ? "an optional value that is not there" : "a sequence")};
   }
   std::vector<TensorType> types;
+  types.reserve(inputs.size());
   for (ValueId id : inputs) types.push_back(graph.value(id).type);
   const auto empty = [&](ValueId id) { return num_elements(graph.value(id).type.shape) == 0; };
   const auto as_constant = [&](Tensor tensor) {
@@ -156,9 +157,8 @@ Result<GrowingGraph::Step> GrowingGraph::add(const std::string& label, const std
     }
   }
   std::optional<Bounds> bounds = bounds_of_result(op, inputs, type);
-  WHET_TRY(const ValueId id, graph.add_node(unique(node_name, node_names_), op, std::move(inputs)));
+  const ValueId id = graph.add_known_node(unique(node_name, node_names_), op, std::move(inputs), value_name, type);
   makers_.emplace(id.value, graph.nodes.size() - 1);
-  graph.value(id).name = value_name;
   if (bounds) bounds_.emplace(id.value, std::move(*bounds));
   set_counted(id, std::move(counted));
   return Step{id, node_name, graph.nodes.size() - 1};

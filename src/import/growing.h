@@ -24,6 +24,13 @@ class GrowingGraph {
   Graph graph;
 
   // ---- Names of the file.
+  /// Makes room for about as many values.
+  void expect(std::size_t values) {
+    graph.values.reserve(values);
+    for (Names* names : {&value_names_, &node_names_, &read_names_}) names->reserve(values);
+    values_.reserve(values);
+    makers_.reserve(values);
+  }
   /// Keeps names of the file's values for those, so that steps on the way are called otherwise.
   void reserve(const std::vector<std::string>& names) { value_names_.insert(names.begin(), names.end()); }
   /// Names that a node reads, or that are outputs.

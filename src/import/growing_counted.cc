@@ -80,14 +80,13 @@ Error GrowingGraph::would_mix(const std::string& label, const Operator& op, Valu
 
 Result<Counted> GrowingGraph::count_result(const std::string& label, const Operator& op, std::vector<ValueId>& inputs,
                                            const TensorType& result) {
+  if (std::all_of(inputs.begin(), inputs.end(), [&](ValueId id) { return counted(id).empty(); })) return Counted();
   std::vector<Counted> operands;
   std::vector<Shape> shapes;
   for (ValueId id : inputs) {
     operands.push_back(counted(id));
     shapes.push_back(graph.value(id).type.shape);
   }
-  const bool none = std::all_of(operands.begin(), operands.end(), [](const Counted& each) { return each.empty(); });
-  if (none) return Counted();
   const CountedResult found = counted_result(op, operands, shapes, result.shape);
   for (const std::size_t mixed : found.mixed) {
     const Value& operand = graph.value(inputs[mixed]);

@@ -8,6 +8,7 @@
 
 #include "base/testing/checkout.h"
 #include "base/testing/random_cases.h"
+#include "import/testing/limits.h"
 #include "import_onnx/export.h"
 #include "import_onnx/import_onnx.h"
 #include "import_onnx/rows.h"
@@ -149,8 +150,8 @@ OnnxModel calling(OnnxFunction function, std::vector<OnnxAttribute> attributes =
   model.functions[{"local", "F", ""}] = std::move(function);
   return model;
 }
-std::string text_of(const OnnxModel& model) {
-  const Result<Graph> graph = import_onnx(model, {});
+std::string text_of(const OnnxModel& model, const ImportOptions& options = {}) {
+  const Result<Graph> graph = import_onnx(model, options);
   return graph.ok() ? to_text(*graph) : graph.error().message;
 }
 
@@ -263,10 +264,10 @@ TEST(ImportFunction, RefusesWhatNeverEnds) {
       for (int k = 0; k < calls; ++k) f.body.nodes.push_back({"n", op, domain, {"Y"}, {"Y"}, {}});
       model.functions[{"local", name(i), ""}] = f;
     }
-    const std::string text = text_of(model);
+    const std::string text = text_of(model, testing::within_limits());
     return text.substr(text.rfind(": ") + 2);
   };
-  EXPECT_EQ(chain_of(40, 2), "functions, branches and loops become more than 131072 nodes");
+  EXPECT_EQ(chain_of(40, 2), testing::too_many_nodes());
   EXPECT_EQ(chain_of(100, 1), "is inside 64 bodies; no more are supported");
 }
 TEST(ImportOnnx, BindsOneSymbolEverywhere) {
@@ -426,17 +427,17 @@ std::shared_ptr<const OnnxSubgraph> loop_body(std::shared_ptr<const OnnxSubgraph
 }
 
 TEST(ImportOnnx, LoopsOfLoopsStayBounded) {
-  if (testing::kSanitized) GTEST_SKIP() << "a quarter of a million nodes";
+  const ImportOptions options = testing::within_limits();
   OnnxModel model = chain({{"Loop", {"n", "", "x"}}});
   Tensor rounds(DType::i64, {});
-  rounds.set_integer(0, 4000);
+  rounds.set_integer(0, 4000 / testing::kLimitsAreParts);
   model.initializers.push_back({"n", rounds});
   model.nodes[0].attributes.push_back({"body", loop_body(nullptr)});
-  EXPECT_EQ(signature(import_onnx(model, {}).value()), "x: f32[2]\n1 nodes\nv0: f32[2]\n");
+  EXPECT_EQ(signature(import_onnx(model, options).value()), "x: f32[2]\n1 nodes\nv0: f32[2]\n");
   model.nodes[0].attributes[0] = {"body", loop_body(loop_body(loop_body(nullptr)))};
   model.nodes[0].captured = {"n"};
-  const std::string message = failure(import_onnx(model, {}));
-  EXPECT_NE(message.find("functions, branches and loops become more than 131072 nodes"), std::string::npos) << message;
+  const std::string message = failure(import_onnx(model, options));
+  EXPECT_NE(message.find(testing::too_many_nodes()), std::string::npos) << message;
 }
 TEST(ImportOnnx, ALoopOfNoRoundsCollectsNothing) {
   auto body = std::make_shared<OnnxSubgraph>();

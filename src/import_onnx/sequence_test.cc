@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "import/testing/limits.h"
 #include "import_onnx/import_onnx.h"
 #include "import_onnx/testing/one_node.h"
 #include "ops/evaluate_graph.h"
@@ -30,7 +31,7 @@ std::string answers(const OnnxModel& model) {
   const Tensor first = Tensor::of<double>(DType::f32, {1, 2}, {1, 2}),
                second = Tensor::of<double>(DType::f32, {2, 2}, {3, 4, 5, 6}),
                x = Tensor::of<double>(DType::f32, {2}, {10, 20});
-  ImportOptions options;
+  ImportOptions options = testing::within_limits();
   options.shapes = {{"s.0", {1, 2}}, {"s.1", {2, 2}}};
   const Result<Graph> graph = import_onnx(model, options);
   if (!graph.ok()) return graph.error().message;
@@ -78,10 +79,10 @@ TEST(Sequences, OfManyElementsAreNotMappedWithoutEnd) {
   same.inputs = {"each"}, same.outputs = {"each"};
   std::vector<std::string> inputs = {"long"};
   for (int i = 0; i < 30; ++i) same.inputs.push_back("more" + std::to_string(i)), inputs.emplace_back("long");
-  const OnnxNode list = node({"long"}, "SequenceConstruct", std::vector<std::string>(40000, "x"));
+  const OnnxNode list = node({"long"}, "SequenceConstruct", std::vector<std::string>(static_cast<std::size_t>(40000 / testing::kLimitsAreParts), "x"));
   const OnnxNode map = node({"y"}, "SequenceMap", inputs, {set("body", std::make_shared<const OnnxSubgraph>(same))});
   EXPECT_EQ(answers(model_of({list, map, node({"n"}, "SequenceLength", {"y"})}, {"n"})),
-            "y: functions, branches and loops become more than 131072 nodes");
+            "y: " + testing::too_many_nodes());
 }
 TEST(Sequences, OfMoreThan65536PartsAreRefused) {
   const std::string said = import_onnx(one_node("SplitToSequence", 18, {f32({2000000000})}, {}), {}).error().message;

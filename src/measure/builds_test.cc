@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "measure/testing/fault_builds.h"
+#include "runner/given.h"
 
 namespace whet::builds_test {
 namespace {
@@ -36,6 +39,30 @@ TEST(Builds, AreAskedForAgainWhereNoBuilderWasThere) {
   EXPECT_EQ(builds.of(task, {"kernel add_one"})[0]->code, OutcomeCode::device_lost);
   stop = false;
   EXPECT_EQ(builds.of(task, {"kernel add_one"})[0]->code, OutcomeCode::ok);
+}
+
+TEST(Builds, HoldTheContentsOfPackedIndicesAsLongAsAKernelIsHeld) {
+  Zygote zygote = std::move(Zygote::start()).value();
+  BuilderPool builders(zygote, 1, {}, testing_builds::kFaultyBuilder);
+  MeasureTask task = task_of(
+      "x = PLACEHOLDER [8]\nr = PLACEHOLDER [3] i32 const < 8\n"
+      "y(i) = x[max(min(i64(r[i]), 7), 0)] for i in 3\nreturn y\n");
+  task.inputs = {{1, 0}, "given"};
+  BuildResults built;
+  std::uint64_t number = 0;
+  {
+    Builds builds(builders, DeviceInfo(), {});
+    built = builds.of(task, {"pack o1 o2"});
+    ASSERT_EQ(built[0]->code, OutcomeCode::ok) << built[0]->message;
+    const auto packed =
+        std::ranges::find(built[0]->arguments, BuiltArgument::Kind::packed, &BuiltArgument::kind);
+    ASSERT_NE(packed, built[0]->arguments.end());
+    EXPECT_TRUE(packed->spec.is_given());
+    number = packed->spec.seed;
+  }
+  EXPECT_NE(given_contents(number), nullptr);
+  built.clear();
+  EXPECT_EQ(given_contents(number), nullptr);
 }
 
 }  // namespace
