@@ -373,6 +373,32 @@ TEST(EverySizedSchedule, OfATileIsRightAtAllSizes) {
   }
 }
 
+/// A picture that is enlarged by two, its rows shared out together with the pictures.
+TEST(EverySizedSchedule, OfAnEnlargedPictureIsProven) {
+  constexpr const char* kEnlarged = R"(
+h = SIZE 4..64 at 64
+w = SIZE 4..64 at 64
+x = PLACEHOLDER [3, h, w, 8]
+y(b, i, j, c) = x[b, floordiv(i, 2), floordiv(j, 2), c] for b in 3, i in (h*2), j in (w*2), c in 8
+return y
+)";
+  const ComputeDag dag = *parse_dag(kEnlarged);
+  for (const char* steps : {"split l2 4 guard; reorder l0 l1 l4 l5 l3; unroll l5; vectorize l3; fuse l0 l1; parallel l6",
+                            "split l2 16 guard; fuse l0 l1 l4; unroll l5; parallel l6"}) {
+    const Result<LoopTree> tree = replay(dag, *parse_steps(steps));
+    ASSERT_TRUE(tree.ok()) << steps << ": " << tree.error().message;
+    const Result<Lowered> lowered = lower(*tree, wide(), {}, testing::verify_pass);
+    ASSERT_TRUE(lowered.ok()) << steps << ": " << lowered.error().message;
+    for (const SizeValues& values : {SizeValues{4, 4}, {5, 7}, {13, 9}}) {
+      Rng rng(1);
+      const ComputeDag exact = dag_at(dag, values);
+      const Result<Ran> ran = run_at(*lowered, exact, testing::random_inputs(exact, rng), values, 2);
+      ASSERT_TRUE(ran.ok()) << ran.error().message;
+      ASSERT_LT(ran->error, 1e-6);
+    }
+  }
+}
+
 TEST(Lower, OfSizesNeedsACpuAndATensorOfItsOwn) {
   const LoopTree tree = tree_after(kRow, "");
   EXPECT_EQ(lower(tree, *parse_target("cuda -arch=sm_86 -sms=7")).error().message,
