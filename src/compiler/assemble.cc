@@ -13,6 +13,7 @@
 #include "compute/affine.h"
 #include "compute/count.h"
 #include "compute/dag.h"
+#include "ranges/numbers.h"
 
 namespace whet {
 namespace {
@@ -156,6 +157,20 @@ class Changes {
   std::map<std::size_t, std::vector<Expr>> own_;  ///< by group
   std::map<ValueId, std::uint64_t> most_;
 };
+
+/// The concatenations that the variant has no task for.
+Result<InPlace> in_place_of(const Variant& variant) {
+  const FusedGraph& fused = variant.fused;
+  std::vector<bool> has_task(fused.groups.size(), false);
+  for (const SizedTask& task : variant.tasks)
+    for (const int group : task.task.groups) has_task[static_cast<std::size_t>(group)] = true;
+  if (std::ranges::find(has_task, false) == has_task.end())
+    return InPlace{{}, std::vector<bool>(fused.groups.size(), false)};
+  WHET_TRY(InPlace found, strided_parts(fused));
+  for (std::size_t g = 0; g < has_task.size(); ++g)
+    WHET_CHECK(has_task[g] != found.done[g], "a group has a task or is written in place");
+  return found;
+}
 
 /// An argument's offset and bytes as functions; undefined where they never change.
 struct ChangingArgument {
@@ -305,8 +320,21 @@ class Assembler {
   Status add_argument(ValueId value, ModelPlan::Step& step) {
     step.arguments.push_back(argument(value));
     if (changes_ == nullptr) return ok_status();
+    if (const auto part = in_place_.parts.find(value); part != in_place_.parts.end())
+      return add_changing_part(value, part->second);
     if (step.arguments.back().place == PlanPlace::weights) WHET_RETURN_IF_ERROR(changes_->check_constant(value, false));
     changing_.push_back({changing_offset_[value.index()], changes_->bytes(value)});
+    return ok_status();
+  }
+
+  /// A strided part begins at the same place at all sizes, and goes on to the end of the whole.
+  Status add_changing_part(ValueId value, const PartOf& part) {
+    if (changes_->offset(value).defined())
+      return Error{"value \"" + graph().value(value).name + "\" is written to another place at each size",
+                   ErrorKind::unsupported};
+    const Expr whole = changes_->bytes(part.whole), begin = changing_offset_[part.whole.index()];
+    const std::int64_t offset = static_cast<std::int64_t>(part.offset);
+    changing_.push_back({begin.defined() ? begin + offset : begin, whole.defined() ? whole - offset : whole});
     return ok_status();
   }
 
@@ -547,8 +575,8 @@ Result<AssembledModel> assemble(const Variant& variant, const std::vector<SizeRa
                                 const std::vector<CompiledTask>& compiled,
                                 const std::vector<std::vector<Tensor>>& packed, WeightTable& weights) {
   Changes changes(variant, sizes);
-  const InPlace nothing{{}, std::vector<bool>(variant.fused.groups.size(), false)};
-  return Assembler(variant.fused, nothing, task_of, tasks, compiled, packed, weights, &changes).run();
+  WHET_TRY(const InPlace in_place, in_place_of(variant));
+  return Assembler(variant.fused, in_place, task_of, tasks, compiled, packed, weights, &changes).run();
 }
 
 std::string stored_plan(const AssembledLibrary& library) {

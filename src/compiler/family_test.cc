@@ -110,7 +110,7 @@ class CompileFamily : public ::testing::Test {
 
   Result<CompileReport> compile(const std::vector<SizeRange>& ranges, const Build& build) {
     FamilyOptions how;
-    how.in_place = false;
+    how.in_place = InPlaceParts::strided;
     const auto read = [&](const SizeValues& at) -> Result<FusedGraph> {
       WHET_TRY(Graph graph, build(at));
       return optimize(std::move(graph), {});
@@ -201,6 +201,32 @@ TEST_F(CompileFamily, RunsConvolutionsOfEveryWidth) {
   const Result<CompileReport> report = compile({{"x.3", 12, 37}}, build);
   ASSERT_TRUE(report.ok()) << report.error().message;
   expect_right(build, all_of(12, 37));
+}
+
+/// Branches whose channels lie beside each other: no kernel copies them.
+TEST_F(CompileFamily, WritesConcatenationsInPlace) {
+  const Build build = [](const SizeValues& at) -> Result<Graph> {
+    ModelBuilder b(11);
+    const ValueId x = b.relu(b.conv(b.input("x", {at[0], 3, 9, at[1]}), 16, 3));
+    const ValueId left = b.relu(b.conv(x, 32, 3)), right = b.relu(b.conv(x, 16, 1));
+    const ValueId both = b.node(ConcatOperator{1}, {left, right});
+    b.graph.outputs = {b.relu(b.conv(both, 8, 1))};
+    return b.graph;
+  };
+  for (const char* processor : {"skylake-avx512", "x86-64-v2"}) {
+    SCOPED_TRACE(processor);
+    choose(processor);
+    if (!can_run(target_).ok() || (testing::kSanitized && target_.cpu().vector_bytes > 16)) continue;
+    const Result<CompileReport> report = compile({{"x.0", 1, 3}, {"x.3", 8, 37}}, build);
+    ASSERT_TRUE(report.ok()) << report.error().message;
+    expect_tiled(*report);
+    EXPECT_EQ(std::ranges::count_if(report->tasks,
+                                    [](const TaskReport& task) { return task.name.find(" in ") != std::string::npos; }),
+              2);
+    EXPECT_TRUE(std::ranges::none_of(
+        report->tasks, [](const TaskReport& task) { return task.name.find("concat") != std::string::npos; }));
+    expect_right(build, {{1, 8}, {1, 37}, {2, 21}, {3, 9}, {3, 37}});
+  }
 }
 
 TEST_F(CompileFamily, RunsEveryBatchAndWidth) {

@@ -104,6 +104,17 @@ bool is_sized(const Affine& a) {
   return std::any_of(a.terms.begin(), a.terms.end(), [](const auto& term) { return has_size(term.first); });
 }
 
+/// Some size occurs in both.
+bool share_a_size(const Affine& a, const Affine& b) {
+  return std::any_of(a.terms.begin(), a.terms.end(), [&](const auto& term) {
+    const std::vector<std::size_t> sizes = sizes_of(term.first);
+    return std::any_of(b.terms.begin(), b.terms.end(), [&](const auto& other) {
+      const std::vector<std::size_t> others = sizes_of(other.first);
+      return std::find_first_of(sizes.begin(), sizes.end(), others.begin(), others.end()) != sizes.end();
+    });
+  });
+}
+
 bool share_an_atom(const Affine& a, const Affine& b) {
   return std::any_of(a.terms.begin(), a.terms.end(), [&](const auto& t) { return b.coefficient(t.first) != 0; });
 }
@@ -413,7 +424,15 @@ Bound Facts::upper(const Affine& a, Search& search, int depth) const {
     Affine x = to_affine(n->a);
     const Affine rest = without(a, i);
     const bool leads = is_sized(x) ? leads_to_an_atom(x, rest) || leads_to_an_atom(rest, x) : share_an_atom(x, rest);
-    if (!leads && !facts_speak_of(x)) continue;
+    // A digit of a fused loop is a name for a quotient or remainder by a size: where that is divided, its bound leads on.
+    const auto is_bound_by_size = [&](const auto& term) {
+      const auto* v = std::get_if<Var>(&term.first->kind);
+      const Binding* b = v ? find(v->id) : nullptr;
+      if (!b) return false;
+      const std::optional<Affine>& bound = (term.second > 0) == (coefficient > 0) ? b->max : b->min;
+      return bound && is_sized(*bound) && share_a_size(*bound, rest);
+    };
+    if (!leads && !facts_speak_of(x) && std::none_of(x.terms.begin(), x.terms.end(), is_bound_by_size)) continue;
     if (coefficient < 0) x.constant -= *divisor - 1;
     const std::int64_t common = std::gcd(*divisor, coefficient);
     const std::int64_t m = *divisor / common;

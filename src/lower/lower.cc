@@ -8,16 +8,14 @@
 namespace whet {
 namespace {
 
-Status check_sized(const Target& target, const Shape& within) {
-  if (!target.is_cpu())
-    return Error{std::string(target.kind()) + " has no sized kernels; name the sizes", ErrorKind::unsupported};
-  if (!within.empty()) return Error{"an output with sizes cannot be a part of a tensor yet", ErrorKind::unsupported};
-  return ok_status();
+Status check_sized(const Target& target) {
+  if (target.is_cpu()) return ok_status();
+  return Error{std::string(target.kind()) + " has no sized kernels; name the sizes", ErrorKind::unsupported};
 }
 
 Result<Lowered> run(const LoopTree& tree, const Target& target, const Shape& within,
                     std::span<const LoweringPass> passes, const PassObserver& observer) {
-  if (is_sized(tree.dag)) WHET_RETURN_IF_ERROR(check_sized(target, within));
+  if (is_sized(tree.dag)) WHET_RETURN_IF_ERROR(check_sized(target));
   WHET_TRY(Lowered lowered, generate(tree, within));
   if (observer) WHET_RETURN_IF_ERROR(observer("generate", lowered.program));
   WHET_TRY(lowered.program, run_passes(std::move(lowered.program), passes, target, observer));

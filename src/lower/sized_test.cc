@@ -373,11 +373,62 @@ TEST(EverySizedSchedule, OfATileIsRightAtAllSizes) {
   }
 }
 
-TEST(Lower, OfSizesNeedsACpuAndATensorOfItsOwn) {
+/// A picture that is enlarged by two, its rows shared out together with the pictures.
+TEST(EverySizedSchedule, OfAnEnlargedPictureIsProven) {
+  constexpr const char* kEnlarged = R"(
+h = SIZE 4..64 at 64
+w = SIZE 4..64 at 64
+x = PLACEHOLDER [3, h, w, 8]
+y(b, i, j, c) = x[b, floordiv(i, 2), floordiv(j, 2), c] for b in 3, i in (h*2), j in (w*2), c in 8
+return y
+)";
+  const ComputeDag dag = *parse_dag(kEnlarged);
+  for (const char* steps : {"split l2 4 guard; reorder l0 l1 l4 l5 l3; unroll l5; vectorize l3; fuse l0 l1; parallel l6",
+                            "split l2 16 guard; fuse l0 l1 l4; unroll l5; parallel l6"}) {
+    const Result<LoopTree> tree = replay(dag, *parse_steps(steps));
+    ASSERT_TRUE(tree.ok()) << steps << ": " << tree.error().message;
+    const Result<Lowered> lowered = lower(*tree, wide(), {}, testing::verify_pass);
+    ASSERT_TRUE(lowered.ok()) << steps << ": " << lowered.error().message;
+    for (const SizeValues& values : {SizeValues{4, 4}, {5, 7}, {13, 9}}) {
+      Rng rng(1);
+      const ComputeDag exact = dag_at(dag, values);
+      const Result<Ran> ran = run_at(*lowered, exact, testing::random_inputs(exact, rng), values, 2);
+      ASSERT_TRUE(ran.ok()) << ran.error().message;
+      ASSERT_LT(ran->error, 1e-6);
+    }
+  }
+}
+
+/// Rows of a longer tensor: what lies beside them stays.
+TEST(EverySizedSchedule, WritesAPartOfALongerTensor) {
+  const ComputeDag dag = *parse_dag(kProduct);
+  const Result<LoopTree> tree = replay(
+      dag, *parse_steps("split l3 8 guard; split l4 32 guard; reorder l5 l7 l6 l8; unroll l6; vectorize l8; parallel l5"));
+  ASSERT_TRUE(tree.ok()) << tree.error().message;
+  const Result<Lowered> lowered = lower(*tree, wide(), {512, 96}, testing::verify_pass);
+  ASSERT_TRUE(lowered.ok()) << lowered.error().message;
+  for (const std::int64_t n : {1, 8, 13, 512}) {
+    Rng rng(static_cast<std::uint64_t>(n));
+    const ComputeDag exact = dag_at(dag, {n});
+    const std::vector<Tensor> inputs = testing::random_inputs(exact, rng);
+    std::vector<Tensor> arguments = testing::arguments_of(*lowered, exact, inputs, {n}).value();
+    arguments.back() = Tensor(DType::f32, {n, 96});
+    for (std::int64_t k = 0; k < n * 96; ++k) arguments.back().set(k, -7);
+    const Status ran = interpret(lowered->program, arguments, {.workers = 2});
+    ASSERT_TRUE(ran.ok()) << ran.error().message;
+    const Tensor want = evaluate(exact, inputs).value().front();
+    for (std::int64_t i = 0; i < n; ++i)
+      for (std::int64_t j = 0; j < 96; ++j)
+        ASSERT_NEAR(arguments.back().get(i * 96 + j), j < 64 ? want.get(i * 64 + j) : -7, 1e-4) << i << ", " << j;
+  }
+}
+
+TEST(Lower, OfSizesNeedsACpu) {
   const LoopTree tree = tree_after(kRow, "");
   EXPECT_EQ(lower(tree, *parse_target("cuda -arch=sm_86 -sms=7")).error().message,
             "cuda has no sized kernels; name the sizes");
-  EXPECT_EQ(lower(tree, wide(), {1024}).error().message, "an output with sizes cannot be a part of a tensor yet");
+  EXPECT_EQ(lower(tree, wide(), {1024}).error().message,
+            "an output with sizes is a part of a tensor only along its last axis, which has one extent at all sizes");
   const Result<Lowered> lowered = lower(tree, wide());
   ASSERT_TRUE(lowered.ok());
   ASSERT_EQ(lowered->arguments.size(), 3u);

@@ -154,6 +154,23 @@ TEST(Facts, KnowTheDigitsOfAProductOfSizes) {
   EXPECT_FALSE(facts.proves(floordiv(g, 4) * 8 + 1 < n));
   EXPECT_FALSE(facts.proves(floordiv(g, 2) < floordiv(n + 7, 8)));
 }
+/// Each second row of a picture that is twice as high reads the same row: what an enlarged picture reads.
+TEST(Facts, KnowQuotientsOfDigits) {
+  Facts facts(size_ranges({{"n", 2, 20}, {"m", 1, 6}}));
+  const Expr f = var(VarId(0), "f"), row = var(VarId(1), "row"), column = var(VarId(2), "column");
+  facts.bind(VarId(0), int_const(0), m * (n * 2) - 1);
+  facts.bind(VarId(1), floormod(f, n * 2), floormod(f, n * 2));
+  EXPECT_TRUE(facts.proves(floordiv(row, 2) < n));
+  EXPECT_TRUE(facts.proves(floordiv(row, 2) >= int_const(0)));
+  EXPECT_TRUE(facts.proves(floordiv(row + 1, 2) <= n));
+  EXPECT_FALSE(facts.proves(floordiv(row + 1, 2) < n));
+  EXPECT_FALSE(facts.proves(floordiv(row, 2) < n - 1));
+  facts.bind(VarId(2), int_const(0), n * 3 - 1);
+  EXPECT_TRUE(facts.proves(floordiv(column, 3) < n));
+  EXPECT_TRUE(facts.proves(floordiv(column * 2 + 1, 6) < n));
+  EXPECT_FALSE(facts.proves(floordiv(column, 2) < n));
+}
+
 TEST(SizedProgram, NamesItsSizesAndExtents) {
   Sketch s;
   const Expr i = s.fresh("n"), j = s.fresh("j");

@@ -221,19 +221,40 @@ ComputeDag with_functions(const ComputeDag& dag, const std::vector<Expr>& functi
   return out;
 }
 
-Result<Reading> reading_of(FusedGraph fused, bool in_place) {
+InPlace parts_in_place(const FusedGraph& fused, const std::vector<ComputeDag>& dags, InPlaceParts which) {
+  if (which == InPlaceParts::none) return {{}, std::vector<bool>(fused.groups.size(), false)};
+  std::vector<Shape> layouts;
+  for (const ComputeDag& dag : dags) layouts.push_back(dag.op(dag.outputs.front()).shape);
+  InPlace found = find_in_place(fused.graph, fused.groups, layouts);
+  if (which == InPlaceParts::all) return found;
+  for (std::size_t g = 0; g < fused.groups.size(); ++g) {
+    if (!found.done[g]) continue;
+    const std::vector<ValueId>& parts = fused.graph.node(fused.groups[g].nodes.front()).inputs;
+    // Where a contiguous part begins on a cache line is a matter of the size.
+    found.done[g] = std::ranges::none_of(parts, [&](ValueId part) { return found.parts.at(part).shape.empty(); });
+    for (const ValueId part : parts)
+      if (!found.done[g]) found.parts.erase(part);
+  }
+  return found;
+}
+
+Result<InPlace> strided_parts(const FusedGraph& fused) {
+  std::vector<ComputeDag> dags;
+  for (const Group& group : fused.groups) {
+    WHET_TRY(ComputeDag dag, group_dag(fused, group));
+    dags.push_back(std::move(dag));
+  }
+  return parts_in_place(fused, dags, InPlaceParts::strided);
+}
+
+Result<Reading> reading_of(FusedGraph fused, InPlaceParts in_place) {
   Reading reading;
   reading.fused = std::move(fused);
-  std::vector<Shape> layouts;
   for (const Group& group : reading.fused.groups) {
     WHET_TRY(ComputeDag dag, group_dag(reading.fused, group));
-    layouts.push_back(dag.op(dag.outputs.front()).shape);
     reading.dags.push_back(std::move(dag));
   }
-  if (in_place)
-    reading.in_place = find_in_place(reading.fused.graph, reading.fused.groups, layouts);
-  else
-    reading.in_place.done.resize(reading.fused.groups.size(), false);
+  reading.in_place = parts_in_place(reading.fused, reading.dags, in_place);
   NetworkReader(reading).run();
   return reading;
 }

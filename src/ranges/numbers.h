@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "compute/dag.h"
 #include "passes/fuse.h"
+#include "ranges/ranges.h"
 #include "task/in_place.h"
 #include "tensor/tensor.h"
 
@@ -59,10 +60,13 @@ struct Reading {
   /// What number `i` belongs to: `the shape of "x"`.
   std::string label(std::size_t i) const;
 };
-///   in_place  concatenations are written in place where they can be; else each has a kernel, as libraries of ranges have it: a kernel
-///             with sizes writes no part of a tensor yet
 /// Errors: a group that is no DAG.
-Result<Reading> reading_of(FusedGraph, bool in_place = true);
+Result<Reading> reading_of(FusedGraph, InPlaceParts = InPlaceParts::all);
+/// The concatenations that are written in place.
+///   dags  of the groups
+InPlace parts_in_place(const FusedGraph&, const std::vector<ComputeDag>& dags, InPlaceParts);
+/// The same, of which kernels of ranges are made. Errors: of reading_of.
+Result<InPlace> strided_parts(const FusedGraph&);
 
 /// Where `part` lies in `whole`, which has its rank and dtype: at the beginning, at the end or in the middle of each dimension. Nothing:
 /// it is no window of it.

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
+#include <optional>
 #include <set>
+#include <string>
 #include <utility>
 
 #include "ranges/boxes.h"
@@ -358,10 +361,44 @@ class Finder {
   const FamilyOptions& options_;
 };
 
+/// Where a value that is written in place lies.
+struct Place {
+  std::string whole;
+  std::int64_t row = 0;  ///< elements of the whole's last axis
+  std::uint64_t offset = 0;
+  friend bool operator==(const Place&, const Place&) = default;
+};
+/// The parts that lie along a last axis, by name; nothing where the network cannot be read there.
+std::optional<std::map<std::string, Place>> strided_places(const ReadAtSizes& read, const SizeValues& at) {
+  const Result<FusedGraph> fused = read(at);
+  const Result<InPlace> found = fused.ok() ? strided_parts(*fused) : Result<InPlace>(fused.error());
+  if (!found.ok()) return std::nullopt;
+  std::map<std::string, Place> places;
+  for (const auto& [value, part] : found->parts)
+    places[fused->graph.value(value).name] = {fused->graph.value(part.whole).name, part.shape.back(), part.offset};
+  return places;
+}
+
+/// Whether rows of strided parts are as long, and begin at the same places, at the largest sizes and at those one step below.
+bool are_places_fixed(const std::vector<SizeRange>& sizes, const ReadAtSizes& read) {
+  SizeValues largest, below;
+  for (const SizeRange& size : sizes) {
+    largest.push_back(size.max);
+    below.push_back(std::max(size.min, size.max - size.step));
+  }
+  const auto places = strided_places(read, largest);
+  if (!places || places->empty() || largest == below) return true;
+  const auto others = strided_places(read, below);
+  return !others || *places == *others;
+}
+
 }  // namespace
 
 Result<Family> find_family(const std::vector<SizeRange>& sizes, const ReadAtSizes& read, const FamilyOptions& options) {
-  return Finder(sizes, read, options).run();
+  FamilyOptions how = options;
+  if (how.in_place == InPlaceParts::strided && verify(sizes).ok() && !are_places_fixed(sizes, read))
+    how.in_place = InPlaceParts::none;
+  return Finder(sizes, read, how).run();
 }
 
 std::vector<SizeValues> sizes_to_read(const std::vector<SizeRange>& sizes, const FamilyOptions& options) {

@@ -50,13 +50,20 @@ struct Family {
   std::int64_t checked = 0;       ///< those at which the network was read and compared
 };
 
+/// Which concatenations of a network at several sizes need no kernel, because those that compute the parts write them in place.
+enum class InPlaceParts : std::uint8_t {
+  none,
+  strided,  ///< whose parts lie along the last axis, which has one extent and the same parts at all sizes, as kernels of ranges write them
+  all,      ///< as a network of one size has them: also parts that are contiguous in the whole
+};
+
 struct FamilyOptions {
   /// Up to this number all combinations are read; else each axis, with the others at both ends, and `seeded` ones.
   std::int64_t most_points = 1024;
   std::int64_t seeded = 512;
   std::uint64_t seed = 0;
   std::size_t most_variants = 16;
-  bool in_place = true;  ///< as reading_of has it
+  InPlaceParts in_place = InPlaceParts::all;
   /// Is told how many sizes were read, of how many; an error ends the search.
   std::function<Status(std::int64_t read, std::int64_t all)> on_point = {};
 };

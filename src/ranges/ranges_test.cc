@@ -224,6 +224,48 @@ TEST(FindFamily, HasOffsetsOfPartsThatAreWrittenInPlace) {
   for (const auto& [id, offset] : family->variants[0].offsets) EXPECT_EQ(value_at(offset, {10}) % 64, 0);
 }
 
+/// How many kernels of the largest variant write a part of a larger tensor, and how many kernels it has.
+std::pair<int, std::size_t> parts_and_tasks(const ReadAtSizes& read, InPlaceParts in_place) {
+  FamilyOptions how;
+  how.in_place = in_place;
+  const auto family = find_family({{"n", 2, 20}}, read, how);
+  EXPECT_TRUE(family.ok()) << message(family);
+  if (!family.ok()) return {};
+  int parts = 0;
+  for (const SizedTask& task : family->variants.back().tasks) parts += !task.task.within.empty();
+  return {parts, family->variants.back().tasks.size()};
+}
+
+TEST(FindFamily, HasPartsAlongALastAxisThatIsTheSameAtAllSizes) {
+  const auto columns = network([](GraphBuilder& build, const SizeValues& s) {
+    const ValueId x = build.input("x", {s[0], 16});
+    const ValueId a = build.add("a", MatMulOperator{}, {x, build.constant("w", {16, 16})});
+    const ValueId b = build.add("b", MatMulOperator{}, {x, build.constant("v", {16, 32})});
+    const ValueId both = build.add("both", ConcatOperator{1}, {a, b});
+    return build.finish({build.add("c", MatMulOperator{}, {both, build.constant("u", {48, 8})})});
+  });
+  EXPECT_EQ(parts_and_tasks(columns, InPlaceParts::strided), std::pair(2, std::size_t{3}));
+  EXPECT_EQ(parts_and_tasks(columns, InPlaceParts::none), std::pair(0, std::size_t{4})) << "the concatenation is copied";
+
+  const auto rows = network([](GraphBuilder& build, const SizeValues& s) {
+    const ValueId x = build.input("x", {s[0], 16});
+    const ValueId a = build.add("a", MatMulOperator{}, {x, build.constant("w", {16, 16})});
+    const ValueId b = build.add("b", MatMulOperator{}, {x, build.constant("v", {16, 16})});
+    const ValueId both = build.add("both", ConcatOperator{0}, {a, b});
+    return build.finish({build.add("c", MatMulOperator{}, {both, build.constant("u", {16, 8})})});
+  });
+  EXPECT_EQ(parts_and_tasks(rows, InPlaceParts::strided), std::pair(0, std::size_t{4})) << "a contiguous part";
+
+  // 32 and 16 columns to a row at n = 20: the second part begins on a cache line there, and elsewhere at other sizes.
+  const auto longer = network([](GraphBuilder& build, const SizeValues& s) {
+    const ValueId a = build.add("a", MatMulOperator{}, {build.input("x", {4, 16}), build.constant("w", {16, 16})});
+    const ValueId y = build.input("y", {4, s[0] + 12});
+    const ValueId both = build.add("both", ConcatOperator{1}, {build.relu("b", y), a});
+    return build.finish({build.relu("z", both)});
+  });
+  EXPECT_EQ(parts_and_tasks(longer, InPlaceParts::strided).first, 0) << "rows are longer at larger sizes";
+}
+
 /// A network that has each kind of function: rows of two products one behind the other, the last rows of a table, and pictures whose
 /// channels are parts of wider ones.
 Graph with_all_functions(GraphBuilder& build, std::int64_t n) {

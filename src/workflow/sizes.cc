@@ -506,7 +506,7 @@ std::vector<std::vector<SizeRange>> ranges_of_choices(const std::vector<WantedSi
 Result<Family> family_of_ranges(const std::vector<WantedSize>& sizes, const ReadAtSizes& read) {
   WHET_RETURN_IF_ERROR(check_counts(sizes));
   FamilyOptions how;
-  how.in_place = false;
+  how.in_place = InPlaceParts::strided;
   Family family;
   for (const WantedSize& size : sizes) family.sizes.push_back(size.range);
   for (const std::vector<SizeRange>& choice : ranges_of_choices(sizes)) {

@@ -69,8 +69,8 @@ Error with_lists(Error, const std::vector<WantedSize>&);
 Status check_ranges(const std::vector<WantedSize>&, const Target&);
 /// Whether some size is a range.
 bool has_ranges(const std::vector<WantedSize>&);
-/// A model at all values of its sizes, as one library has it: variants of ranges for each choice of the values that are listed, without
-/// concatenations in place. Errors: of find_family; more values than are read.
+/// A model at all values of its sizes, as one library has it: variants of ranges for each choice of the values that are listed, with
+/// strided concatenations in place. Errors: of find_family; more values than are read.
 Result<Family> family_of_ranges(const std::vector<WantedSize>&, const ReadAtSizes& read);
 
 /// A model for all sizes that its options name. Sizes that the file bounds and nothing names have their whole range. A dimension that the
