@@ -44,6 +44,14 @@ std::vector<TuningSize> shared_out(const std::vector<RequestCount>&, const std::
 /// Ascending. Errors: a value that no size has; of read_lengths; more than 64.
 Result<std::vector<TuningSize>> tuning_sizes(const std::vector<WantedSize>&, const TuningSizeOptions&);
 
+/// The requests of --lengths, or even ones.
+Result<std::vector<RequestCount>> requests_of(const std::vector<WantedSize>&, const TuningSizeOptions&);
+
+/// The sizes at which kernels for ranges are timed, ascending, each with the requests that it stands for: those at which a model is
+/// tuned, and of ranges eight that are typical of the requests, and the largest.
+/// Errors: of tuning_sizes.
+Result<std::vector<TuningSize>> ladder_sizes(const std::vector<WantedSize>&, const TuningSizeOptions&);
+
 /// "3 requests: 1 at n=16, 1 at n=64, 1 at n=256"
 std::string requests_text(const std::vector<WantedSize>&, const std::vector<TuningSize>&);
 
