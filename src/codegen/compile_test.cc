@@ -7,6 +7,7 @@
 
 #include "codegen/testing/builder.h"
 #include "codegen/testing/native.h"
+#include "program/interpret.h"
 
 namespace whet {
 namespace {
@@ -105,6 +106,22 @@ TEST(Codegen, MasksTailsByVariableBounds) {
     return b.put(y, lane, b.masked(x, lane, inside) + f32(1, 8), inside);
   });
   expect(b, {iota(21), Tensor(DType::f32, {21})}, "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21");
+}
+
+TEST(Codegen, GivesZeroInLanesWithoutALoadAsTheInterpreterDoes) {
+  Builder b;
+  b.p.sizes = {{"n", 1, 8}};
+  b.input(1, DType::i64, "sizes");
+  const BufferId x = b.input(8), y = b.output(8);
+  const Expr lane = ramp(int_const(0), 1, 8), taken = lane < broadcast(size_expr(0, "n"), 8);
+  b.p.body = b.put(y, lane, b.masked(x, broadcast(int_const(5), 8), taken) + f32(1, 8));
+  Tensor three(DType::i64, {1});
+  three.set(0, 3);
+  std::vector<Tensor> arguments = {three, iota(8), Tensor(DType::f32, {8})};
+  expect(b, arguments, "6 6 6 1 1 1 1 1");
+  const Status interpreted = interpret(b.p, arguments);
+  ASSERT_TRUE(interpreted.ok()) << interpreted.error().message;
+  EXPECT_EQ(text(arguments.back()), "6 6 6 1 1 1 1 1");
 }
 
 TEST(Codegen, ReadsOnlyTheChosenSideOfASelect) {

@@ -176,6 +176,17 @@ bool begin_alike(const MeasuredSchedules& a, const MeasuredSchedules& b) {
   return a.front().steps == b.front().steps && a.front().at == b.front().at;
 }
 
+/// The task with its numbers at these sizes of the network.
+Task scheduled_at(const SizedTask& task, const SizeValues& at) {
+  Task moved = task.task;
+  if (at.empty() || task.sizes.empty()) return moved;
+  SizeValues own;
+  for (const Expr& size : task.sizes) own.push_back(value_at(size, at));
+  moved.dag = moved_to(task.task.dag, own);
+  moved.key = workload_key(moved.dag);
+  return moved;
+}
+
 /// A library in the making. Networks are added one after another: they share the kernels of equal tasks, and equal
 /// weights. How weights are packed is up to the network that comes first.
 class LibraryMaker {
@@ -194,19 +205,23 @@ class LibraryMaker {
     WHET_TRY(const PlacedTasks placed, place_tasks(fused, target_));
     report_.schedule_seconds += seconds_now() - begin;
     at_[number] = std::move(at);
-    return add_network(fused, placed.tasks, {}, number, [&](const std::vector<int>& task_of, const auto& packed) {
-      return assemble(fused, placed.in_place, task_of, tasks_, compiled_, packed, library_.weights);
-    });
+    return add_network(fused, placed.tasks, placed.tasks, {}, number,
+                       [&](const std::vector<int>& task_of, const auto& packed) {
+                         return assemble(fused, placed.in_place, task_of, tasks_, compiled_, packed, library_.weights);
+                       });
   }
 
   /// A piece of a variant of a family with these sizes. Its kernels are for all sizes of the variant, so that pieces share them.
   Status add(const Variant& variant, const VariantPiece& piece, std::size_t number,
              const std::vector<SizeRange>& sizes) {
-    std::vector<Task> tasks;
-    for (const SizedTask& task : variant.tasks) tasks.push_back(task.task);
+    std::vector<Task> tasks, scheduled;
+    for (const SizedTask& task : variant.tasks) {
+      tasks.push_back(task.task);
+      scheduled.push_back(scheduled_at(task, piece.at));
+    }
     for (const SizeBox& box : piece.boxes) library_.boxes.push_back({number, box.low, box.high});
     at_[number] = variant.at;
-    return add_network(variant.fused, tasks, piece.schedules, number,
+    return add_network(variant.fused, tasks, scheduled, piece.schedules, number,
                        [&](const std::vector<int>& task_of, const auto& packed) {
                          return assemble(variant, sizes, task_of, tasks_, compiled_, packed, library_.weights);
                        });
@@ -247,12 +262,13 @@ class LibraryMaker {
 
  private:
   /// Compiles what is new of the tasks of variant `variant`; `assembled` makes its plan of each group's task and packed weights.
-  ///   measured  one list a task, or none
+  ///   scheduled  the tasks at the sizes for which schedules are chosen
+  ///   measured   one list a task, or none
   template <typename Assembled>
-  Status add_network(const FusedGraph& fused, const std::vector<Task>& tasks,
+  Status add_network(const FusedGraph& fused, const std::vector<Task>& tasks, const std::vector<Task>& scheduled,
                      const std::vector<MeasuredSchedules>& measured, std::size_t variant, const Assembled& assembled) {
     const double begin = seconds_now();
-    const std::vector<int> numbers = number(tasks, measured);
+    const std::vector<int> numbers = number(tasks, scheduled, measured);
     report_.schedule_seconds += seconds_now() - begin;
     WHET_RETURN_IF_ERROR(compile_from(so_far(fused, compiled_.size())));
 
@@ -277,7 +293,8 @@ class LibraryMaker {
   }
 
   /// The number of each task among all, to which those are added that are not there, or that another schedule is best for.
-  std::vector<int> number(const std::vector<Task>& tasks, const std::vector<MeasuredSchedules>& measured) {
+  std::vector<int> number(const std::vector<Task>& tasks, const std::vector<Task>& scheduled,
+                          const std::vector<MeasuredSchedules>& measured) {
     std::vector<int> numbers;
     for (std::size_t t = 0; t < tasks.size(); ++t) {
       const Task& task = tasks[t];
@@ -286,12 +303,14 @@ class LibraryMaker {
       for (auto [entry, end] = by_key_.equal_range(task.key); entry != end && at < 0; ++entry) {
         const auto place = static_cast<std::size_t>(entry->second);
         const Task& known = tasks_[place];
-        if (known.within == task.within && same_dag(known.dag, task.dag) && begin_alike(measured_[place], own))
+        if (known.within == task.within && same_dag(known.dag, task.dag) && begin_alike(measured_[place], own) &&
+            scheduled_[place].key == scheduled[t].key)
           at = entry->second;
       }
       if (at < 0) {
         by_key_.emplace(task.key, at = static_cast<int>(tasks_.size()));
         tasks_.push_back(task);
+        scheduled_.push_back(scheduled[t]);
         measured_.push_back(own);
       } else {
         tasks_[static_cast<std::size_t>(at)].weight += task.weight;
@@ -311,7 +330,7 @@ class LibraryMaker {
       const auto known = key ? task_of_constants_.find(*key) : task_of_constants_.end();
       if (known == task_of_constants_.end()) continue;
       const auto other = static_cast<std::size_t>(known->second);
-      library.others[t - first] = {&tasks_[other].dag, &compiled_[other], std::move(constants)};
+      library.others[t - first] = {&scheduled_[other].dag, &compiled_[other], std::move(constants)};
     }
     return library;
   }
@@ -333,7 +352,7 @@ class LibraryMaker {
   }
 
   Status compile_from(const LibrarySoFar& library) {
-    const std::vector<Task> added(tasks_.begin() + library.kernels, tasks_.end());
+    const std::vector<Task> added(scheduled_.begin() + library.kernels, scheduled_.end());
     const std::vector<MeasuredSchedules> measured(measured_.begin() + library.kernels, measured_.end());
     WHET_TRY(std::vector<CompiledTask> compiled,
              compile_tasks(added, measured, library, source_, target_, options_, report_));
@@ -394,6 +413,7 @@ class LibraryMaker {
   const double begin_ = seconds_now();
   VariantSizes at_;                          ///< of the networks that were added
   std::vector<Task> tasks_;                  ///< of all networks, one a kernel
+  std::vector<Task> scheduled_;              ///< `tasks_` at the sizes for which schedules are chosen
   std::vector<MeasuredSchedules> measured_;  ///< of `tasks_`
   std::multimap<std::string, int> by_key_;   ///< more than one where different tasks share a key
   std::vector<CompiledTask> compiled_;       ///< of `tasks_`

@@ -163,6 +163,8 @@ struct VariantPiece {
   std::vector<SizeBox> boxes;  ///< parts of the variant's
   /// One list a task of the variant: what was measured at some of its sizes, the best for these first. Empty: there is none.
   std::vector<std::vector<RecordedSchedule>> schedules = {};
+  /// Of the network: tasks of which nothing was measured have the schedules for these; empty: for the variant's largest ones.
+  SizeValues at = {};
 };
 /// One list a variant of a family, by their sizes: together they have all of its boxes.
 using FamilyPieces = std::vector<std::vector<VariantPiece>>;
@@ -170,8 +172,8 @@ using FamilyPieces = std::vector<std::vector<VariantPiece>>;
 FamilyPieces whole_variants(const Family&);
 
 /// Compiles a network for all sizes of ranges into one library: each piece of a variant of the family becomes a plan, whose kernels take
-/// their sizes when they run. Schedules are those of the piece, else those of the task at the variant's largest sizes, made for all sizes
-/// of the variant (schedule/steps_for_sizes.h). Weights are in it once where plans read them alike. A session begins at the least sizes.
+/// their sizes when they run. Schedules are those of the piece, else those of the task at one of its sizes (VariantPiece::at), made for all
+/// sizes of the variant (schedule/steps_for_sizes.h). Weights are in it once where plans read them alike. A session begins at the least sizes.
 ///   family      read without concatenations in place (FamilyOptions::in_place)
 ///   sizes       those of the family, as users have them: ranges, or the values that are listed
 ///   dimensions  as SizedNetwork has them

@@ -309,6 +309,83 @@ TEST_F(CompileFamily, RunsPiecesByKernelsOfTheirOwn) {
   expect_right(build, all_of(2, 40));
 }
 
+/// Schedules of nobody's measurement, each piece's for a size of its own, and those of measurements, where one packs as the other does.
+TEST_F(CompileFamily, HasTheWeightsOfItsPiecesOnce) {
+  const Build build = [](const SizeValues& at) -> Result<Graph> {
+    ModelBuilder b(7);
+    const ValueId x = b.input("x", {at[0], 64});
+    const ValueId wide = b.relu(b.node(MatMulOperator{}, {x, b.constant({64, 96})}));
+    b.graph.outputs = {b.relu(b.node(MatMulOperator{}, {wide, b.constant({96, 64})}))};
+    return b.graph;
+  };
+  const Result<CompileReport> whole = compile({{"x.0", 2, 400}}, build);
+  ASSERT_TRUE(whole.ok()) << whole.error().message;
+  ASSERT_EQ(family_.variants.size(), 1u);
+  const std::vector<ModelSize> sizes = {{"x.0", 0, 0, {}, 2, 400, 1}};
+  const SizeBox below{{2}, {12}}, above{{13}, {400}};
+  const VariantPiece few{{below}, {}, {6}}, many{{above}, {}, {256}};
+  const FamilyPieces pieces = {{few, many}};
+  const Result<CompileReport> report = compile_family(family_, pieces, sizes, source_, target_, path());
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  ASSERT_EQ(report->variants.size(), 2u);
+  EXPECT_EQ(report->tasks.size(), 4u) << "each task has a kernel a piece";
+  const std::int64_t once = whole->weights_bytes + whole->weights_bytes / 2;  // with what tiles round up
+  EXPECT_LE(report->weights_bytes, once);
+  expect_tiled(*report);
+  expect_right(build, {{2}, {6}, {12}, {13}, {31}, {256}, {400}});
+
+  // Of measurements: the fastest schedule of the small piece packs by tiles of its own, another one as the large piece does.
+  std::vector<std::vector<RecordedSchedule>> of_few, of_many;
+  for (const SizedTask& task : family_.variants[0].tasks) {
+    const ComputeDag large = dag_at(task.task.dag, {256});
+    const std::string usual = to_text(source_.fallback(large).value());
+    const DesignSpace space = source_.space(large);
+    Rng rng(2);
+    std::string other;
+    for (int tries = 0; tries < 300 && other.empty(); ++tries) {
+      const Result<Steps> steps = space.steps(space.sample(rng));
+      if (!steps.ok() || to_text(*steps) == usual || to_text(*steps).find("pack ") == std::string::npos) continue;
+      if (steps_for_sizes(moved_to(task.task.dag, {256}), *steps).ok()) other = to_text(*steps);
+    }
+    ASSERT_FALSE(other.empty());
+    const auto recorded = [](const std::string& steps, double seconds) {
+      return RecordedSchedule{steps, seconds, "", {}, {}, {256}};
+    };
+    of_few.push_back({recorded(other, 1e-6), recorded(usual, 1.001e-6)});
+    of_many.push_back({recorded(usual, 1e-6)});
+  }
+  const VariantPiece first{{below}, of_few}, second{{above}, of_many};
+  const FamilyPieces known = {{first, second}};
+  const Result<CompileReport> measured = compile_family(family_, known, sizes, source_, target_, path());
+  ASSERT_TRUE(measured.ok()) << measured.error().message;
+  EXPECT_LE(measured->weights_bytes, once);
+  expect_right(build, {{2}, {12}, {13}, {400}});
+}
+
+/// A schedule for few rows that cannot be made for all sizes is no reason for plain loops: that of the largest sizes can.
+TEST_F(CompileFamily, FallsBackToTheSchedulesOfItsLargestSizes) {
+  const Build build = [](const SizeValues& at) -> Result<Graph> {
+    ModelBuilder b(7);
+    b.graph.outputs = {b.relu(b.node(MatMulOperator{}, {b.input("x", {at[0], 24}), b.constant({24, 40})}))};
+    return b.graph;
+  };
+  ASSERT_TRUE(compile({{"x.0", 2, 40}}, build).ok());
+  const std::function<Result<Steps>(const ComputeDag&)> usual = source_.fallback;
+  source_.fallback = [usual](const ComputeDag& dag) -> Result<Steps> {
+    if (dag.op(dag.outputs[0]).shape[0] < 40) return Error{"no schedule for few rows"};
+    return usual(dag);
+  };
+  const VariantPiece piece{family_.variants[0].boxes, {}, {6}};
+  const FamilyPieces pieces(1, {piece});
+  const std::vector<ModelSize> sizes = {{"x.0", 0, 0, {}, 2, 40, 1}};
+  const Result<CompileReport> report = compile_family(family_, pieces, sizes, source_, target_, path());
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  ASSERT_EQ(report->tasks.size(), 1u);
+  EXPECT_EQ(report->tasks[0].at, SizeValues{40});
+  EXPECT_EQ(report->tasks[0].note, "a default schedule cannot be compiled: no schedule for few rows");
+  expect_right(build, {{2}, {7}, {40}});
+}
+
 TEST_F(CompileFamily, IsForProcessorsAlone) {
   target_ = parse_target("cuda -arch=sm_86 -sms=7").value();
   const Build build = [](const SizeValues& at) -> Result<Graph> { return encoder(at[0]); };

@@ -63,6 +63,17 @@ std::vector<Attempts> attempts_of(const std::vector<Task>& tasks, std::vector<Me
   return all;
 }
 
+/// What is left where schedules cannot be made for all sizes of the task: the default one of its largest sizes, where those before are for
+/// others, and the DAG as it is, which is right at all sizes.
+void add_for_all_sizes(const ComputeDag& dag, const ScheduleSource& source, std::vector<Attempt>& list) {
+  SizeValues largest;
+  for (const SizeRange& size : dag.sizes) largest.push_back(size.max);
+  if (largest != dag.at)
+    list.insert(list.end() - 1,
+                Attempt{source.fallback(dag_at(dag, largest)), Source::default_schedule, 0, "", {}, {}, largest});
+  list.push_back({Steps(), Source::default_schedule, 0, ""});
+}
+
 std::string_view name_of(TaskReport::Source source) {
   switch (source) {
     case TaskReport::Source::record:
@@ -134,8 +145,8 @@ Result<std::vector<CompiledTask>> compile_tasks(const std::vector<Task>& tasks,
   const std::vector<Task> exact = at_their_sizes(tasks);
   std::vector<Attempts> choices = attempts_of(exact, measured, source, target, options.jobs);
   share_constants(exact, library, source, target, options.jobs, choices);
-  for (std::size_t t = 0; t < tasks.size(); ++t)  // at last as the DAG has it, which is right at all sizes
-    if (is_sized(tasks[t].dag)) choices[t].list.push_back({Steps(), Source::default_schedule, 0, ""});
+  for (std::size_t t = 0; t < tasks.size(); ++t)
+    if (is_sized(tasks[t].dag)) add_for_all_sizes(tasks[t].dag, source, choices[t].list);
   report.schedule_seconds += seconds_now() - begin;
 
   begin = seconds_now();

@@ -1,6 +1,7 @@
 #include "lower/remainders.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <span>
@@ -247,7 +248,7 @@ class RemainderPass {
       if (factor > kMostTried) return guarded_rest(left);
       const std::vector<std::int64_t> possible = possible_remainders(pass_.program_.sizes, guard_.tiling);
       if (possible.size() == 1) return {};
-      if (guard_.vector && pass_.free_masks_) return masked_rest(left);
+      if (guard_.vector && pass_.free_masks_) return masked_rest(left, possible);
       const auto copies = static_cast<std::int64_t>(possible.size() - 1);
       if (factor > kMostRemainders || !pass_.has_room(unrolled_stores(body_) * copies / 2)) return guarded_rest(left);
       return remainders(left, possible);
@@ -269,14 +270,18 @@ class RemainderPass {
     }
 
     /// A copy for each number of vectors that has a remainder. (A mask costs nothing, but a vector of nothing else does.)
-    Stmt masked_rest(const Expr& left) const {
+    Stmt masked_rest(const Expr& left, std::span<const std::int64_t> possible) const {
       const std::int64_t vectors = guard_.tiling.factor / kMaskedFloats;
       const bool whole =
           std::holds_alternative<Var>(guard_.place->kind) && vectors * kMaskedFloats == guard_.tiling.factor;
-      if (!whole || vectors < 2 || !pass_.has_room(unrolled_stores(body_) * (vectors - 1) / 2))
-        return guarded_rest(left);
+      std::set<std::int64_t> numbers;  // of vectors, the last one perhaps in part
+      for (const std::int64_t r : possible)
+        if (r > 0) numbers.insert((r + kMaskedFloats - 1) / kMaskedFloats);
+      const std::int64_t all = std::accumulate(numbers.begin(), numbers.end(), std::int64_t{0});
+      const std::int64_t more = std::max<std::int64_t>(all - vectors, 0);  // than those of one guarded copy
+      if (!whole || vectors < 2 || !pass_.has_room(unrolled_stores(body_) * more / vectors)) return guarded_rest(left);
       std::vector<Stmt> copies;  // without else: what guards all of them can be moved outwards
-      for (std::int64_t v = 1; v <= vectors; ++v)
+      for (const std::int64_t v : numbers)
         copies.push_back(make_stmt(If{left > int_const((v - 1) * kMaskedFloats) && left <= int_const(v * kMaskedFloats),
                                       last_tile(of_lanes(v * kMaskedFloats), left), Stmt()}));
       return block(std::move(copies));

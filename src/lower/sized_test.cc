@@ -120,6 +120,51 @@ TEST(Remainders, OfSeveralVectorsAreACopyForEachNumberOfVectors) {
         y[((i.0.whole*32) + i.1)] = (x[((i.0.whole*32) + i.1)] + 1f)
 )");
 }
+TEST(Remainders, OfSeveralVectorsHaveNoCopyThatNoSizeRuns) {
+  constexpr const char* kSteps = R"(
+n = SIZE 16..512:32 at 48
+x = PLACEHOLDER [n]
+y(i) = (x[i] + 1f) for i in n
+return y
+)";
+  const std::string program = after("remainders", kSteps, "split l0 64 guard; vectorize l2");
+  EXPECT_NE(program.find("vector i.1 in 0 .. 16\n"), std::string::npos) << "16 are left\n" << program;
+  EXPECT_EQ(program.find("vector i.1 in 0 .. 32\n"), std::string::npos) << "never 32\n" << program;
+  EXPECT_NE(program.find("vector i.1 in 0 .. 48\n"), std::string::npos) << "48 are left\n" << program;
+}
+
+/// Loads of a buffer with a mask, and without one.
+struct LoadCounts {
+  int masked = 0, whole = 0;
+};
+LoadCounts loads_of(const Program& program, std::string_view buffer) {
+  LoadCounts counts;
+  for_each(program.body, nullptr, [&](const Expr& e) {
+    for_each(e, [&](const Expr& part) {
+      const Load* load = std::get_if<Load>(&part->kind);
+      if (!load || program.buffer(BufferId(load->source.value)).name != buffer) return;
+      ++(load->mask.defined() ? counts.masked : counts.whole);
+    });
+  });
+  return counts;
+}
+
+TEST(Vectors, OfATailReadWithoutAMaskWhatAllLanesShareAndWhatIsWhole) {
+  constexpr const char* kOuter = R"(
+n = SIZE 1..512 at 64
+a = PLACEHOLDER [8]
+b = PLACEHOLDER [n]
+y(i, j) = (a[i]*b[j]) for i in 8, j in n
+return y
+)";
+  const Result<Lowered> lowered =
+      lower_until(tree_after(kOuter, "split l1 32 guard; vectorize l3"), wide(), "simplify_unrolled");
+  ASSERT_TRUE(lowered.ok()) << lowered.error().message;
+  const LoadCounts a = loads_of(lowered->program, "a"), b = loads_of(lowered->program, "b");
+  EXPECT_EQ(a.masked, 0) << to_text(lowered->program);
+  EXPECT_EQ(b.masked, 2) << "the last vector of a copy of one and of a copy of two\n" << to_text(lowered->program);
+  EXPECT_EQ(b.whole, 3) << "two of a whole tile, and the first of two\n" << to_text(lowered->program);
+}
 TEST(Remainders, AreNoneWhereTheFactorDividesAtAllSizes) {
   constexpr const char* kEven = R"(
 n = SIZE 1..64 at 3

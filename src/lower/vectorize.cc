@@ -9,6 +9,8 @@
 
 #include "compute/affine.h"
 #include "compute/scalar.h"
+#include "lower/guards.h"
+#include "program/context.h"
 
 namespace whet {
 namespace {
@@ -73,6 +75,8 @@ struct Vectorizer {
   bool chosen = false;                     // inside a side of a select that all lanes share
   Expr tail = {};                          // the lanes that there are, where they are fewer; undefined: all
   Expr legal = {};                         // `mask` without what selects by data: that makes no index legal
+  const Facts* facts = nullptr;            // at the loop, in a program with sizes; null: nothing is known
+  bool first_taken = true;                 // the mask has lane 0: what all lanes share is legal, because lane 0 does it
 
   /// What of a buffer is accessed: the lanes that a condition takes, of those that there are. Registers have room for
   /// the others.
@@ -108,9 +112,28 @@ struct Vectorizer {
     for_each(e, [&](const Expr& part) {
       const Var* x = std::get_if<Var>(&part->kind);
       found = found || (x && (x->id == v || vector_lets.count(x->id))) ||
-              (mask.defined() && std::holds_alternative<Load>(part->kind));
+              (mask.defined() && !first_taken && std::holds_alternative<Load>(part->kind));
     });
     return found;
+  }
+
+  /// Whether it is known that this lane takes the condition: comparisons of sums with the loop's index, as tails have them. What holds
+  /// in the first lane and in the last one holds in all.
+  bool is_taken_in(int lane, const Expr& condition) const {
+    const auto holds = [&](const Expr& part) {
+      const std::optional<Affine> sum = nonnegative_sum(part);
+      if (!sum) return false;
+      Affine there{{}, sum->constant};
+      for (const auto& [atom, factor] : sum->terms) {
+        const Var* x = std::get_if<Var>(&atom->kind);
+        const bool is_index = x && x->id == v;
+        if (!is_index && (varies(atom) || has_load(atom))) return false;
+        there = add(there, scale(to_affine(is_index ? base + lane : atom), factor));
+      }
+      return facts->proves_nonnegative(there);
+    };
+    const std::vector<Expr> parts = conjuncts_of(condition);
+    return facts != nullptr && std::all_of(parts.begin(), parts.end(), holds);
   }
 
   /// An affine integer expression in `v` alone becomes a ramp.
@@ -170,6 +193,7 @@ struct Vectorizer {
     const bool by_data = is_data_alone(s.condition);
     const Expr condition = named(as_lanes(expr(s.condition), lanes));
     const Expr outer = mask, outer_legal = legal;
+    const bool outer_first = std::exchange(first_taken, false);
     const auto side = [&](const Expr& value, const Expr& taken) {
       mask = outer.defined() ? outer && taken : taken;
       if (!by_data) legal = outer_legal.defined() ? outer_legal && taken : taken;
@@ -177,7 +201,7 @@ struct Vectorizer {
     };
     const Expr if_true = side(s.if_true, condition);
     const Expr if_false = side(s.if_false, unary(UnaryOp::logical_not, condition));
-    mask = outer, legal = outer_legal;
+    mask = outer, legal = outer_legal, first_taken = outer_first;
     return make_expr(e->dtype, lanes, Select{condition, if_true, if_false});
   }
 
@@ -214,18 +238,22 @@ struct Vectorizer {
   Stmt branch(const If& i) {
     if (!varies(i.condition))
       return make_stmt(If{i.condition, stmt(i.then_body), i.else_body.defined() ? stmt(i.else_body) : Stmt()});
+    const bool first = is_taken_in(0, i.condition);
+    if (first && is_taken_in(lanes - 1, i.condition)) return stmt(i.then_body);
     const Expr condition = named(as_lanes(expr(i.condition), lanes)), outer = mask, outer_legal = legal;
     const std::vector<Let> around = std::exchange(names, {});
     mask = outer.defined() ? outer && condition : condition;
     legal = outer_legal.defined() ? outer_legal && condition : condition;
+    const bool outer_first = std::exchange(first_taken, first_taken && first);
     std::vector<Stmt> parts{stmt(i.then_body)};
+    first_taken = false;
     if (i.else_body.defined()) {
       const Expr otherwise = unary(UnaryOp::logical_not, condition);
       mask = outer.defined() ? outer && otherwise : otherwise;
       legal = outer_legal.defined() ? outer_legal && otherwise : otherwise;
       parts.push_back(stmt(i.else_body));
     }
-    mask = outer, legal = outer_legal;
+    mask = outer, legal = outer_legal, first_taken = outer_first;
     names = around;
     return under_names(block(std::move(parts)));
   }
@@ -293,31 +321,80 @@ struct TailCheck {
   }
 };
 
-}  // namespace
+/// Replaces vectorized loops.
+class VectorPass {
+ public:
+  VectorPass(Program& program, VectorSupport vectors)
+      : program_(program), vectors_(vectors), facts_(size_ranges(program.sizes)) {}
 
-Result<Program> vectorize_loops(Program program, VectorSupport vectors) {
-  std::optional<Error> refused;
-  const auto replace = [&](const Stmt& s) -> Stmt {
+  Result<Stmt> run() {
+    Stmt body = program_.sizes.empty() ? rewrite(
+                                             program_.body, [&](const Stmt& s) { return replaced(s); }, nullptr)
+                                       : visit(program_.body);
+    if (refused_) return *refused_;
+    return body;
+  }
+
+ private:
+  /// With the facts that there are about tails of sizes. (Those of one size have none that masks depend on.)
+  Stmt visit(const Stmt& s) {
+    if (!s.defined()) return s;
+    const Facts::Mark mark = facts_.mark();
+    const Stmt out = std::visit(
+        Match{[&](const Loop& n) {
+                if (Stmt vectors = replaced(s); vectors.defined()) return vectors;
+                enter(facts_, n);
+                Loop made = n;
+                made.body = visit(n.body);
+                return made.body.defined() ? make_stmt(std::move(made)) : Stmt();
+              },
+              [&](const Let& n) {
+                enter(facts_, n);
+                const Stmt body = visit(n.body);
+                return body.defined() ? make_stmt(Let{n.var, n.name, n.value, body}) : Stmt();
+              },
+              [&](const If& n) {
+                enter_if(facts_, n.condition);
+                const Stmt then_body = visit(n.then_body);
+                facts_.rewind(mark);
+                enter_else(facts_, n.condition);
+                const Stmt else_body = visit(n.else_body);
+                if (then_body.defined()) return make_stmt(If{n.condition, then_body, else_body});
+                return else_body.defined() ? make_stmt(If{unary(UnaryOp::logical_not, n.condition), else_body, Stmt()})
+                                           : Stmt();
+              },
+              [&](const Block& n) {
+                std::vector<Stmt> body;
+                for (const Stmt& part : n.body) body.push_back(visit(part));
+                return block(std::move(body));
+              },
+              [&](const auto&) { return s; }},
+        s->kind);
+    facts_.rewind(mark);
+    return out;
+  }
+
+  /// Undefined: it is no vectorized loop.
+  Stmt replaced(const Stmt& s) {
     const Loop* loop = std::get_if<Loop>(&s->kind);
     if (!loop || loop->kind != LoopKind::vectorized) return Stmt();
     const std::int64_t *min = as_int(loop->min), *extent = as_int(loop->extent);
     if (!min || !extent || has_loop(loop->body)) {
-      refused = Error{fmt::format("loop {} cannot be vectorized: {}", loop->name,
-                                  has_loop(loop->body) ? "there is a loop inside it" : "its bounds are not constant"),
-                      ErrorKind::unsupported};
+      refused_ = Error{fmt::format("loop {} cannot be vectorized: {}", loop->name,
+                                   has_loop(loop->body) ? "there is a loop inside it" : "its bounds are not constant"),
+                       ErrorKind::unsupported};
       return s;
     }
     std::vector<Stmt> parts;
     std::int64_t done = 0;
-    for (int lanes = native_lanes(program, loop->body, vectors); done < *extent; lanes /= 2) {
+    for (int lanes = native_lanes(program_, loop->body, vectors_); done < *extent; lanes /= 2) {
       lanes = std::max(lanes, 1);
       const std::int64_t left = *extent - done;
       const int wide = static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(left)));
-      if (vectors.free_masks && left < lanes && std::popcount(static_cast<unsigned>(left)) > 1 &&
-          TailCheck{program, *loop, done, wide}.fits()) {
-        const Expr used = ramp(int_const(0), 1, wide) < broadcast(int_const(left), wide);
-        Vectorizer vectorizer{program, loop->index, int_const(*min + done), wide};
-        vectorizer.tail = used;
+      if (vectors_.free_masks && left < lanes && std::popcount(static_cast<unsigned>(left)) > 1 &&
+          TailCheck{program_, *loop, done, wide}.fits()) {
+        Vectorizer vectorizer = vectorizer_at(*loop, *min + done, wide);
+        vectorizer.tail = ramp(int_const(0), 1, wide) < broadcast(int_const(left), wide);
         parts.push_back(vectorizer.stmt(loop->body));
         break;
       }
@@ -328,13 +405,28 @@ Result<Program> vectorize_loops(Program program, VectorSupport vectors) {
             return substitute(e, [&](VarId v) { return v == loop->index ? base : Expr(); });
           }));
         else
-          parts.push_back(Vectorizer{program, loop->index, base, lanes}.stmt(loop->body));
+          parts.push_back(vectorizer_at(*loop, *min + done, lanes).stmt(loop->body));
       }
     }
     return block(std::move(parts));
-  };
-  program.body = rewrite(program.body, replace, nullptr);
-  if (refused) return *refused;
+  }
+
+  Vectorizer vectorizer_at(const Loop& loop, std::int64_t first, int lanes) {
+    Vectorizer vectorizer{program_, loop.index, int_const(first), lanes};
+    if (!program_.sizes.empty()) vectorizer.facts = &facts_;
+    return vectorizer;
+  }
+
+  Program& program_;
+  const VectorSupport vectors_;
+  Facts facts_;
+  std::optional<Error> refused_;
+};
+
+}  // namespace
+
+Result<Program> vectorize_loops(Program program, VectorSupport vectors) {
+  WHET_TRY(program.body, VectorPass(program, vectors).run());
   return program;
 }
 

@@ -1,7 +1,6 @@
 #include "workflow/range_choice.h"
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <map>
 #include <numeric>
@@ -12,6 +11,8 @@
 
 #include "base/arithmetic.h"
 #include "base/parallel.h"
+#include "workflow/cut_sizes.h"
+#include "workflow/untuned_pieces.h"
 
 namespace whet {
 namespace {
@@ -21,6 +22,8 @@ constexpr std::size_t kMostPoints = 16;
 /// Kernels of a task, and what one more has to save of the expected seconds.
 constexpr std::size_t kMostKernels = 3;
 constexpr double kWorth = 0.01;
+/// Sizes that are looked for in records at most, besides those at which a model is tuned: the key of each task is computed at each.
+constexpr std::size_t kMostAsked = 1024;
 
 /// A task, and the variant that it is of.
 struct PlacedTask {
@@ -36,16 +39,22 @@ SizeValues own_sizes(const SizedTask& task, const SizeValues& at) {
   return own;
 }
 
-bool has_point(const Variant& variant, const SizeValues& at) {
-  return std::ranges::any_of(variant.boxes, [&](const SizeBox& box) { return contains(box, at); });
+/// At most `count` of them, as evenly as that goes.
+std::vector<SizeValues> thinned(const std::vector<SizeValues>& all, std::size_t count) {
+  if (all.size() <= count) return all;
+  std::vector<SizeValues> some;
+  for (std::size_t i = 0; i < count; ++i) some.push_back(all[i * (all.size() - 1) / (count - 1)]);
+  return some;
 }
 
-/// The sizes that were read, and those at which a model is tuned and its kernels are timed by these options and by none, as far as these
-/// are sizes to tune at.
+/// The sizes that were read, of many as evenly as that goes, and those at which a model is tuned and its kernels are timed by these
+/// options and by none, as far as these are sizes to tune at.
 std::vector<SizeValues> sizes_to_ask(const Family& family, const std::vector<WantedSize>& sizes,
                                      const TuningSizeOptions& options) {
-  std::set<SizeValues> all;
-  for (SizeValues& at : sizes_to_read(family.sizes)) all.insert(std::move(at));
+  std::vector<SizeValues> read = sizes_to_read(family.sizes);
+  std::ranges::sort(read);
+  read = thinned(read, kMostAsked);
+  std::set<SizeValues> all(read.begin(), read.end());
   for (const TuningSizeOptions& asked : {TuningSizeOptions(), options})
     if (Result<std::vector<TuningSize>> tuned = ladder_sizes(sizes, asked); tuned.ok())
       for (TuningSize& size : *tuned) all.insert(std::move(size.at));
@@ -77,14 +86,6 @@ std::vector<SizeValues> known_sizes(const std::vector<SizeValues>& asked, const 
   for (const auto& [at, count] : counts)
     if (2 * count >= most) all.push_back(at);
   return all;
-}
-
-/// At most kMostPoints of them, as evenly as that goes.
-std::vector<SizeValues> thinned(const std::vector<SizeValues>& all) {
-  if (all.size() <= kMostPoints) return all;
-  std::vector<SizeValues> some;
-  for (std::size_t i = 0; i < kMostPoints; ++i) some.push_back(all[i * (all.size() - 1) / (kMostPoints - 1)]);
-  return some;
 }
 
 /// Where the network's sizes are, in those of a task.
@@ -144,9 +145,10 @@ class Cutting {
       };
       VariantPiece& piece = pieces.emplace_back(VariantPiece{variant_.boxes, schedules(is_inside)});
       if (cut.begins.size() == 1) continue;
-      const std::int64_t low = k > 0 ? bound(cut.values, first) + 1 : 0;
-      const std::int64_t high = end < cut.values.size() ? bound(cut.values, end) : kLargestSize;
-      piece.boxes = clipped(cut.size, low, high);
+      const std::int64_t low = k > 0 ? last_before(cut.values[first - 1], cut.values[first]) + 1 : 0;
+      const std::int64_t high =
+          end < cut.values.size() ? last_before(cut.values[end - 1], cut.values[end]) : kLargestSize;
+      piece.boxes = clipped(variant_, cut.size, sizes_[cut.size], low, high);
     }
     return pieces;
   }
@@ -243,24 +245,6 @@ class Cutting {
     return all;
   }
 
-  /// The largest value before the piece that begins with this one: in the middle between two, by the logarithm.
-  static std::int64_t bound(const std::vector<std::int64_t>& values, std::size_t begin) {
-    const auto low = static_cast<double>(values[begin - 1]), high = static_cast<double>(values[begin]);
-    return static_cast<std::int64_t>(std::sqrt(low * high));
-  }
-
-  /// The values low .. high of a size in the variant's boxes.
-  std::vector<SizeBox> clipped(std::size_t k, std::int64_t low, std::int64_t high) const {
-    std::vector<SizeBox> boxes;
-    const SizeRange& size = sizes_[k];
-    for (SizeBox box : variant_.boxes) {
-      if (low > box.low[k]) box.low[k] = size.min + round_up(low - size.min, size.step);
-      if (high < box.high[k]) box.high[k] = size.min + (high - size.min) / size.step * size.step;
-      if (box.low[k] <= box.high[k]) boxes.push_back(std::move(box));
-    }
-    return boxes;
-  }
-
   const Variant& variant_;
   const std::vector<TaskAcrossSizes>& tasks_;
   const std::vector<SizeRange>& sizes_;
@@ -290,15 +274,13 @@ Result<RangeChoice> choose_for_ranges(const Family& family, const std::vector<Wa
     for (std::size_t t = 0; t < choice.tasks[v].size(); ++t)
       if (!family.variants[v].tasks[t].sizes.empty())
         tasks.push_back({&family.variants[v], &family.variants[v].tasks[t], &choice.tasks[v][t]});
-  if (records.size() > 0 && options.listed.empty()) {
-    std::vector<RequestCount> requests = even_requests(sizes);
-    if (!options.lengths.empty()) {
-      WHET_TRY(requests, read_lengths(options.lengths, sizes));
-    }
+  const bool has_records = records.size() > 0 || !records.ranged().empty();
+  if (has_records && options.listed.empty()) {
+    WHET_TRY(const std::vector<RequestCount> requests, requests_of(sizes, options));
     const std::vector<SizeValues> asked = sizes_to_ask(family, sizes, options);
     const std::vector<SizeValues> known = known_sizes(asked, tasks, records, target);
-    if (!known.empty()) choice.at = shared_out(requests, thinned(known));
-  } else if (records.size() > 0) {
+    if (!known.empty()) choice.at = shared_out(requests, thinned(known, kMostPoints));
+  } else if (has_records) {
     WHET_TRY(choice.at, tuning_sizes(sizes, options));
   }
   parallel_for(static_cast<int>(tasks.size()), 0, [&](int i) {
@@ -307,8 +289,17 @@ Result<RangeChoice> choose_for_ranges(const Family& family, const std::vector<Wa
     placed.out->schedules = across_sizes(placed.task->task.dag, placed.out->points, records, target, schedules);
     placed.out->kernels = kernels_of(*placed.out);
   });
-  for (std::size_t v = 0; v < family.variants.size(); ++v)
-    choice.pieces.push_back(Cutting(family.variants[v], choice.tasks[v], family.sizes, choice.at).pieces());
+  std::vector<TuningSize> untuned;  // where nothing was measured; none: they are no sizes to tune at
+  if (Result<std::vector<TuningSize>> usual = tuning_sizes(sizes, options); usual.ok())
+    untuned = std::move(usual).value();
+  for (std::size_t v = 0; v < family.variants.size(); ++v) {
+    const Variant& variant = family.variants[v];
+    const bool measured =
+        std::ranges::any_of(choice.at, [&](const TuningSize& size) { return has_point(variant, size.at); });
+    choice.pieces.push_back(
+        measured ? Cutting(variant, choice.tasks[v], family.sizes, choice.at).pieces()
+                 : untuned_pieces(variant, family.sizes, untuned, !options.lengths.empty(), target, schedules));
+  }
   return choice;
 }
 

@@ -29,7 +29,7 @@ struct RangeChoice {
   std::vector<std::vector<TaskAcrossSizes>> tasks;  ///< of each variant
   /// Of each variant: where sizes are ranges, at most six pieces along one of them, at each of which every task has one of its kernels;
   /// one more where that saves 1% of the expected seconds. They read the same weights: the kernels of a task pack its constants as the
-  /// best one for all points does.
+  /// best one for all points does. Of a variant whose sizes have no records, pieces by the estimate (untuned_pieces.h).
   FamilyPieces pieces;
 };
 
@@ -37,6 +37,7 @@ struct RangeChoice {
 std::vector<LadderTask> ladder_tasks(const Family&, const std::vector<TuningSize>& at);
 
 /// Chooses by expected seconds over the sizes that are listed, or, where none are, over those of which there are records, sixteen at most.
+/// Of more sizes than 1,024 some are looked for, evenly chosen, and those at which a model is tuned.
 /// Requests are those of --lengths, or uniform in the logarithm of each size.
 /// Errors: of tuning_sizes.
 Result<RangeChoice> choose_for_ranges(const Family&, const std::vector<WantedSize>&, const TuningSizeOptions&,

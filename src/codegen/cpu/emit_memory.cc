@@ -75,10 +75,8 @@ Emitter::Value* Emitter::load_memory(const ExprInfo& info, const Load& n, const 
   Value* at = address(buffer, *index);
   if (lanes == 1) return load_one(buffer, at, mask);
   if (index->lane_stride == 1) return load_contiguous(buffer, at, lanes, mask);
-  // Tails of sizes are masked in the middle of products: what all lanes read is one element there.
-  const bool once = mask == nullptr || !program_.sizes.empty();
-  if (index->lane_stride == 0 && once) return splat(load_one(buffer, at, mask), lanes);
   if (mask != nullptr) return load_gather(buffer, info.children[0], lanes, mask);
+  if (index->lane_stride == 0) return splat(load_one(buffer, at, nullptr), lanes);
   if (index->lane_stride == 2 || (index->lane_stride > 2 && permutes(buffer, index->lane_stride, lanes)))
     return load_every(buffer, at, static_cast<int>(index->lane_stride), lanes);
   return load_lanes(buffer, at, index->lane_stride, lanes);
