@@ -11,10 +11,11 @@
 
 namespace whet {
 
-/// `--tuning-sizes`, `--lengths`: which sizes count, and how much.
+/// `--tuning-sizes`, `--lengths`, `--hot-sizes`: which sizes count, and how much.
 struct TuningSizeOptions {
   std::vector<std::string> listed;  ///< "16,64,256", "2x128"
   std::string lengths;              ///< a file of requests; "": none
+  std::string hot = "on";           ///< "off": no size has kernels of its own beside those for ranges
 
   bool empty() const { return listed.empty() && lengths.empty(); }
 };
