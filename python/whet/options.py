@@ -71,6 +71,7 @@ class TuneOptions(_Measuring, total=False):
     base: Words  #: record bases of other networks instead of the one that whet carries
     no_base: bool  #: know nothing of other networks
     no_network: bool  #: do not measure the network as a whole
+    hot_sizes: Literal["on", "off"]  #: kernels of their own for sizes of ranges with much of the time
     layouts: Words  #: of activations: "search", or a list
     covers: Literal["search", "off"]  #: whether several groups may be one kernel
 
@@ -87,6 +88,7 @@ class CompileOptions(_Everywhere, total=False):
     ptx: PathLike  #: a file for the PTX of all kernels
     cubin: bool  #: machine code too
     any_inputs: bool  #: records that were measured with other tensors of `input` too
+    hot_sizes: Literal["on", "off"]  #: "off": no size of a range has kernels of its own, whatever the records say
     allow_emulated: bool  #: records of emulated devices too
 
 

@@ -9,10 +9,12 @@
 #include "cli/command.h"
 #include "cli/explain.h"
 #include "cli/output.h"
+#include "cli/records_text.h"
 #include "cli/sizes_text.h"
 #include "cli/table.h"
 #include "compute/dag.h"
 #include "records/record_file.h"
+#include "workflow/exact_sizes.h"
 #include "workflow/range_choice.h"
 #include "workflow/sizes.h"
 
@@ -39,23 +41,33 @@ void print_variant(const Family& family, const Variant& variant, std::size_t num
 }
 
 /// Which schedules there are, and which of them a library runs by.
-Result<RangeChoice> choose(const Question& question, const Family& family, const Target& target) {
+struct Chosen {
+  RangeChoice kernels;
+  std::string networks;           ///< what the records know of networks at sizes, for people
+  std::vector<SizeValues> hot;    ///< sizes with kernels of their own
+};
+Result<Chosen> choose(const Question& question, const Family& family, const Target& target) {
   WHET_TRY(const InputFiles files, read_named_inputs(question.model));
   WHET_TRY(const SizedModel model, sized_model(question.model, files));
   WHET_TRY(const RecordsRead read, read_records(question.records));
-  return choose_for_ranges(family, model.sizes, question.tuning_sizes, read.records, target,
-                           question.rounding.schedules());
+  Chosen chosen;
+  WHET_TRY(chosen.kernels, choose_for_ranges(family, model.sizes, question.tuning_sizes, read.records, target,
+                                             question.rounding.schedules()));
+  chosen.networks = networks_text(read.records);
+  if (question.tuning_sizes.hot != "off") chosen.hot = hot_sizes(read.records, family, target);
+  return chosen;
 }
 
 /// "16", "2x128"
 std::string values_text(const SizeValues& values) { return fmt::format("{}", fmt::join(values, "x")); }
 
-/// "16: 0.0123, 64: ~0.0450": milliseconds at each point, estimates with a ~.
+/// "16: 0.0123, 64: ~0.0450, 256: 0.1200*": milliseconds at each point, estimates with a ~, times as that size's own kernel with a *.
 std::string times_text(const TaskAcrossSizes& known, const SizedSchedule& schedule) {
   std::string text;
   for (std::size_t p = 0; p < known.points.size(); ++p)
-    text += fmt::format("{}{}: {}{:.4f}", p > 0 ? ", " : "", values_text(known.points[p].at),
-                        schedule.measured[p] ? "" : "~", schedule.seconds[p] * 1e3);
+    text += fmt::format("{}{}: {}{:.4f}{}", p > 0 ? ", " : "", values_text(known.points[p].at),
+                        schedule.measured[p] ? "" : "~", schedule.seconds[p] * 1e3,
+                        schedule.measured[p] && !schedule.ranged[p] ? "*" : "");
   return text;
 }
 
@@ -73,7 +85,24 @@ void print_piece(const Variant& variant, const std::vector<TaskAcrossSizes>& tas
   print(table);
 }
 
+/// "2 of 9": with all of them the expected time would be 0.6% less.
+std::string kernels_text(const TaskAcrossSizes& known) {
+  const auto fit = std::ranges::count(known.schedules, known.schedules.front().packing, &SizedSchedule::packing);
+  return fmt::format("{} of {}", known.kernels.kernels.size(), fit);
+}
+
+/// The kernels of each task with records, and what all would bring.
+void print_kernels(const Variant& variant, const std::vector<TaskAcrossSizes>& tasks) {
+  Table table({{"Task"}, {"Kernels of schedules"}, {"Expected (ms)"}, {"With all (ms)"}});
+  for (std::size_t t = 0; t < variant.tasks.size(); ++t)
+    if (!tasks[t].schedules.empty())
+      table.add({std::to_string(t), kernels_text(tasks[t]), milliseconds_if_any(tasks[t].kernels.seconds),
+                 milliseconds_if_any(tasks[t].kernels.bound)});
+  print(table);
+}
+
 void print_choice(const Family& family, std::size_t v, const RangeChoice& choice) {
+  print_kernels(family.variants[v], choice.tasks[v]);
   for (const VariantPiece& piece : choice.pieces[v]) {
     fmt::print("Kernels at {}\n", boxes_text(family, piece.boxes));
     print_piece(family.variants[v], choice.tasks[v], piece);
@@ -101,15 +130,25 @@ Json choice_json(const TaskAcrossSizes& known) {
     points.add(Json::object().set("sizes", Json::array_of(point.at)).set("uses", point.uses));
   for (const SizedSchedule& each : known.schedules) {
     Json measured = Json::array();
+    Json ranged = Json::array();
     for (const bool is : each.measured) measured.add(is);
+    for (const bool is : each.ranged) ranged.add(is);
     schedules.add(Json::object()
                       .set("steps", each.steps)
                       .set("best_of", Json::array_of(each.from))
                       .set("expected_seconds", each.expected)
                       .set("seconds", Json::array_of(each.seconds))
-                      .set("measured", std::move(measured)));
+                      .set("measured", std::move(measured))
+                      .set("as_range", std::move(ranged)));
   }
-  return Json::object().set("points", std::move(points)).set("schedules", std::move(schedules));
+  Json kernels = Json::array();
+  for (const std::size_t k : known.kernels.kernels) kernels.add(static_cast<std::int64_t>(k));
+  return Json::object()
+      .set("points", std::move(points))
+      .set("schedules", std::move(schedules))
+      .set("kernels", std::move(kernels))
+      .set("expected_seconds", known.kernels.seconds)
+      .set("bound_seconds", known.kernels.bound);
 }
 
 }  // namespace
@@ -120,9 +159,12 @@ Result<int> explain_sizes(const Question& question) {
   how.in_place = InPlaceParts::strided;  // as libraries have it
   WHET_TRY(const Family family, load_family(question.model, question.rounding.passes(), how));
   std::optional<RangeChoice> choice;
+  std::string networks;
+  std::vector<SizeValues> hot;
   if (!question.records.empty()) {
     WHET_TRY(const TargetOnCores place, choose_target(question.place));
-    WHET_TRY(choice, choose(question, family, place.target));
+    WHET_TRY(Chosen chosen, choose(question, family, place.target));
+    choice = std::move(chosen.kernels), networks = std::move(chosen.networks), hot = std::move(chosen.hot);
   }
   if (question.json) {
     Json variants = Json::array();
@@ -144,7 +186,14 @@ Result<int> explain_sizes(const Question& question) {
       if (choice) row.set("pieces", pieces_json(family, choice->pieces[v]));
       variants.add(std::move(row));
     }
-    return print(Json::object().set("points", family.points).set("checked", family.checked).set("variants", variants));
+    Json out = Json::object();
+    out.set("points", family.points).set("checked", family.checked).set("variants", std::move(variants));
+    if (choice) {
+      Json of_their_own = Json::array();
+      for (const SizeValues& at : hot) of_their_own.add(Json::array_of(at));
+      out.set("hot_sizes", std::move(of_their_own));
+    }
+    return print(out);
   }
   fmt::print("{} · {} · {}, checked at {} of {}\n", question.model.name(), to_text(family.sizes),
              counted(std::ssize(family.variants), "variant"), family.checked, counted(family.points, "size"));
@@ -155,6 +204,7 @@ Result<int> explain_sizes(const Question& question) {
     print_variant(family, family.variants[v], v + 1);
     if (choice && !choice->at.empty()) print_choice(family, v, *choice);
   }
+  if (!networks.empty()) fmt::print("\n{}", networks);
   return kDone;
 }
 

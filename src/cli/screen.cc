@@ -344,4 +344,13 @@ void TuneScreen::show_compiling(int done, int all, double left) const {
   std::fflush(stdout);
 }
 
+void TuneScreen::show_ladder(const LadderProgress& progress, double left) const {
+  if (!terminal_) return;
+  command_terminal(stdout, "\r\x1b[K");
+  const std::string eta = std::isfinite(left) ? fmt::format("   ETA: {:.0f} s", left) : "";
+  if (progress.done < progress.tasks)
+    fmt::print("Kernels for ranges: {} of {} tasks, {} times{}", progress.done, progress.tasks, progress.times, eta);
+  std::fflush(stdout);
+}
+
 }  // namespace whet

@@ -5,6 +5,7 @@
 
 #include "cli/table.h"
 #include "cost/limit.h"
+#include "tuner/ladder.h"
 #include "tuner/network.h"
 #include "tuner/tuner.h"
 
@@ -22,6 +23,8 @@ class TuneScreen {
   /// On a terminal, how far the compilation of the network is; the line is gone when all kernels are made.
   ///   left  seconds of the whole command; infinity: not known
   void show_compiling(int done, int all, double left) const;
+  /// On a terminal, how far kernels for ranges are timed; the line is gone when all tasks are done.
+  void show_ladder(const LadderProgress&, double left) const;
 
  private:
   bool terminal_, per_task_;

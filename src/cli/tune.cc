@@ -87,6 +87,36 @@ void print_sizes(const Tuned& tuned) {
   print(table);
 }
 
+/// What kernels for ranges took, in a line.
+std::string ladder_text(const LadderProgress& progress) {
+  return fmt::format("Kernels for ranges: {} of {}, {} at the tuning sizes, {} failed, in {:.1f} s\n",
+                     counted(progress.kernels, "kernel"), counted(progress.done, "task"),
+                     counted(progress.times, "time"), progress.failed, progress.seconds);
+}
+
+/// The whole network at sizes of its ranges, a row each.
+void print_at_sizes(const Tuned& tuned) {
+  std::vector<Table::Column> columns;
+  for (const std::string& name : tuned.size_names) columns.push_back({name});
+  for (const char* title : {"Share of time", "Untuned (ms)", "Tuned (ms)", "Gain", "For it alone (ms)"})
+    columns.push_back({title});
+  columns.push_back({"Kernels of its own", false});
+  Table table(columns);
+  for (const TimedAtSizes& each : tuned.at_sizes->points) {
+    std::vector<std::string> row;
+    for (const std::int64_t value : each.at) row.push_back(std::to_string(value));
+    row.push_back(each.share > 0 ? fmt::format("{:.0f}%", 100 * each.share) : "–");
+    row.push_back(milliseconds_if_any(each.untuned));
+    row.push_back(milliseconds_if_any(each.ranged));
+    row.push_back(each.untuned > 0 && each.ranged > 0 ? fmt::format("{:.2f}", each.untuned / each.ranged) : "–");
+    row.push_back(milliseconds_if_any(each.exact));
+    row.push_back(each.hot ? "yes" : "");
+    table.add(std::move(row));
+  }
+  fmt::print("\nOne inference of the whole network, libraries for ranges alternately:\n");
+  print(table);
+}
+
 /// What `whet compile` must be told again, where it would not know it.
 std::string next_options(const TuneSettings& settings, const Prepared& prepared) {
   std::string options;
@@ -106,6 +136,8 @@ void print_text(const TuneSettings& settings, const Prepared& prepared, const Tu
              network_report(tuned.truth));
   for (const NetworkTruth& truth : tuned.truths) fmt::print("{}", network_report(truth));
   if (!tuned.sizes.empty()) print_sizes(tuned);
+  if (tuned.ladder) fmt::print("{}", ladder_text(*tuned.ladder));
+  if (tuned.at_sizes) print_at_sizes(tuned);
   if (tuned.plans) fmt::print("{}", plan_report(*tuned.plans));
   // Of a fleet the devices are no machines: shares_report has the units.
   if (!has_fleet(prepared.devices)) fmt::print("{}", units_report(tuned.units, tuned.progress.seconds));
@@ -128,6 +160,9 @@ class TuneTalk : public TuneListener {
   }
   void round(const TuneProgress& progress) override { screen_->show(progress); }
   void compiling(int done, int all) override { screen_->show_compiling(done, all, settings_.time.left(seconds_now())); }
+  void ladder(const LadderProgress& progress) override {
+    screen_->show_ladder(progress, settings_.time.left(seconds_now()));
+  }
   void planning(const PlanProgress& progress) override {
     const double left = settings_.time.left(seconds_now());
     fmt::print("layouts: a plan is hoped to take {:.4f} ms of the usual {:.4f}; {} of its tasks {} measured now{}\n",
@@ -154,7 +189,7 @@ Result<int> run_once(const TuneCommand& command, std::size_t counts, Zygote& zyg
   const TuneSettings& settings = command.settings;
   WHET_TRY(Workplace place, make_workplace(settings, zygote));
   const Prepared& prepared = place.prepared;
-  const bool chooses = !settings.no_network && prepared.chosen.size() == prepared.tasks.size() &&
+  const bool chooses = !settings.no_network && prepared.at.empty() && prepared.chosen.size() == prepared.tasks.size() &&
                        prepared.place.target.is_cpu() && !prepared.emulated;
   if (command.asks_for_layouts && !chooses)
     tell(settings.where.tell,
@@ -229,7 +264,7 @@ Status read_models(TuneCommand& command, const std::function<bool(const std::str
   settings.model.model = command.models.front();
   if (command.models.size() == 1)
     return refuse_given(given, {"--objective"}, "tune", "chooses between networks; give several models");
-  std::vector<std::string> of_one = {"--input",     "--sizes",   "--tuning-sizes", "--lengths", "--tasks",
+  std::vector<std::string> of_one = {"--input",     "--sizes",   "--tuning-sizes", "--lengths", "--hot-sizes", "--tasks",
                                      "--templates", "--layouts", "--covers",       "--report"};
   for (const std::string& option : shape_options())
     if (option != "--seed") of_one.push_back(option);
@@ -268,10 +303,9 @@ Result<int> run(TuneCommand& command, const std::function<bool(const std::string
     WHET_RETURN_IF_ERROR(refuse_given(given, {"--minutes"}, "tune", "is said by --seconds too; give one of the two"));
   if (settings.model.sizes.empty()) {
     WHET_RETURN_IF_ERROR(
-        refuse_given(given, {"--tuning-sizes", "--lengths"}, "tune", "counts only for a model with --sizes"));
+        refuse_given(given, {"--tuning-sizes", "--lengths", "--hot-sizes"}, "tune", "counts only for a model with --sizes"));
   } else {
     WHET_RETURN_IF_ERROR(refuse_given(given, {"--report"}, "tune", "shows a network of one size; leave --sizes out"));
-    settings.no_network = true;  // its kernels take their sizes when they run, and are not those that are timed here
   }
   settings.time = time_budget(command, begun);
   settings.has_page = !command.report.empty();

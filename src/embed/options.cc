@@ -39,6 +39,7 @@ void add_sizes(OptionTable& table, ModelOptions& model, TuningSizeOptions& tunin
   table.texts("sizes", model.sizes);
   table.texts("tuning-sizes", tuning.listed);
   table.text("lengths", tuning.lengths);
+  table.choice("hot-sizes", tuning.hot, {"on", "off"});
 }
 
 void add_rounding(OptionTable& table, RoundingOptions& rounding) {

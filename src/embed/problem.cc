@@ -210,7 +210,6 @@ Result<std::string> Problem::tune(const Tune& tune, const TakeEvent& take) {
   settings.time = budget_of(request, begun);
   settings.has_page = !request.report.empty();
   // As the command: kernels of ranges take their sizes when they run, and are not those that are timed here.
-  if (!settings.model.sizes.empty()) settings.no_network = true;
   settings.alternatives = [layouts = request.layouts, covers = request.covers](const Target& target) {
     return parse_alternatives(layouts, covers, target);
   };

@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
+#include <string>
 
 #include "base/rng.h"
 #include "measure/testing/formula_measurer.h"
@@ -54,7 +57,7 @@ class LadderTest : public ::testing::Test {
     return progress.ok() ? *progress : LadderProgress();
   }
 
-  const std::string path_ = ::testing::TempDir() + "ladder_test.jsonl";
+  const std::string path_ = ::testing::TempDir() + "whet_ladder_" + std::to_string(getpid()) + ".jsonl";
 };
 
 /// The formula: the more rows, the longer, and each schedule differs.

@@ -164,6 +164,8 @@ Json planning_event(const PlanProgress& progress, double left) {
 
 void TuneEvents::started(const Prepared& prepared, const RecordFile& file, const MachineRates& rates) {
   known_.clear();
+  size_names_.clear();
+  for (const WantedSize& size : prepared.sizes) size_names_.push_back(size.name);
   stream_.write("started", started_event(settings_, prepared, file, rates));
 }
 void TuneEvents::round(const TuneProgress& progress) { stream_.write("round", round_event(progress, known_)); }
@@ -171,6 +173,13 @@ void TuneEvents::compiling(int done, int all) {
   stream_.write("compiling", compiling_event(done, all, settings_.time.left(seconds_now())));
 }
 void TuneEvents::network(const NetworkTruth& truth) { stream_.write("network", to_json(truth)); }
+void TuneEvents::ladder(const LadderProgress& progress) {
+  Json event = to_json(progress);
+  stream_.write("ladder", event.set("task", progress.task).set("left_seconds", settings_.time.left(seconds_now())));
+}
+void TuneEvents::at_sizes(const NetworkAtSizes& network) {
+  stream_.write("at_sizes", Json::object().set("at_sizes", to_json(network, size_names_)));
+}
 void TuneEvents::planning(const PlanProgress& progress) {
   stream_.write("planning", planning_event(progress, settings_.time.left(seconds_now())));
 }

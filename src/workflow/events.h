@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "json/json.h"
@@ -63,6 +64,8 @@ class TuneEvents : public TuneListener {
   void round(const TuneProgress&) override;
   void compiling(int done, int all) override;
   void network(const NetworkTruth&) override;
+  void ladder(const LadderProgress&) override;
+  void at_sizes(const NetworkAtSizes&) override;
   void planning(const PlanProgress&) override;
   void plans(const PlanSearch&) override;
   void finished(const Tuned&) override;
@@ -71,6 +74,7 @@ class TuneEvents : public TuneListener {
   EventStream& stream_;
   const TuneSettings& settings_;
   std::map<int, Json> known_;
+  std::vector<std::string> size_names_;
 };
 
 }  // namespace whet

@@ -17,6 +17,7 @@
 #include "plan/plan.h"
 #include "records/record_file.h"
 #include "whet/model.h"
+#include "workflow/exact_sizes.h"
 #include "workflow/kernels_text.h"
 #include "workflow/own_inputs.h"
 #include "workflow/range_choice.h"
@@ -262,7 +263,7 @@ Result<CompileReport> compile_ranges(const SizedModel& model, const std::vector<
     WHET_TRY(const ModelOptions at, model.at(values));
     return load_fused(at, files, records.rounding.passes(target));
   };
-  WHET_TRY(const Family family, family_of_ranges(model.sizes, read));
+  WHET_TRY(Family family, family_of_ranges(model.sizes, read));
   const double reading = seconds_now() - begin;
   tell(records.tell,
        fmt::format("{}: {}; {} of {} sizes were read in {:.1f} s", to_text(family.sizes),
@@ -277,8 +278,11 @@ Result<CompileReport> compile_ranges(const SizedModel& model, const std::vector<
     WHET_TRY(known, records_of(tasks, records));
   }
   const SpaceOptions schedules = records.rounding.schedules();
-  WHET_TRY(const RangeChoice choice,
+  WHET_TRY(RangeChoice choice,
            choose_for_ranges(family, model.sizes, records.tuning_sizes, known.records, target, schedules));
+  if (records.tuning_sizes.hot != "off")
+    WHET_RETURN_IF_ERROR(
+        add_exact_sizes(hot_sizes(known.records, family, target), read, family, choice.pieces));
   if (!choice.at.empty()) tell(records.tell, "Schedules are chosen for " + requests_text(model.sizes, choice.at));
   Result<CompileReport> report =
       compile_family(family, choice.pieces, sizes, best_known(&known.records, *base, target, schedules), target, output,

@@ -1,12 +1,15 @@
 #include "workflow/range_choice.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 
+#include "base/arithmetic.h"
 #include "base/parallel.h"
 #include "workflow/cut_sizes.h"
 #include "workflow/untuned_pieces.h"
@@ -15,7 +18,10 @@ namespace whet {
 namespace {
 
 /// Schedules of this number of sizes at most are weighed, each at each.
-constexpr std::size_t kMostPoints = 8;
+constexpr std::size_t kMostPoints = 16;
+/// Kernels of a task, and what one more has to save of the expected seconds.
+constexpr std::size_t kMostKernels = 3;
+constexpr double kWorth = 0.01;
 /// Sizes that are looked for in records at most, besides those at which a model is tuned: the key of each task is computed at each.
 constexpr std::size_t kMostAsked = 1024;
 
@@ -41,8 +47,8 @@ std::vector<SizeValues> thinned(const std::vector<SizeValues>& all, std::size_t 
   return some;
 }
 
-/// The sizes that were read, of many as evenly as that goes, and those at which a model is tuned by these options and by none, as far as
-/// these are sizes to tune at.
+/// The sizes that were read, of many as evenly as that goes, and those at which a model is tuned and its kernels are timed by these
+/// options and by none, as far as these are sizes to tune at.
 std::vector<SizeValues> sizes_to_ask(const Family& family, const std::vector<WantedSize>& sizes,
                                      const TuningSizeOptions& options) {
   std::vector<SizeValues> read = sizes_to_read(family.sizes);
@@ -50,7 +56,7 @@ std::vector<SizeValues> sizes_to_ask(const Family& family, const std::vector<Wan
   read = thinned(read, kMostAsked);
   std::set<SizeValues> all(read.begin(), read.end());
   for (const TuningSizeOptions& asked : {TuningSizeOptions(), options})
-    if (Result<std::vector<TuningSize>> tuned = tuning_sizes(sizes, asked); tuned.ok())
+    if (Result<std::vector<TuningSize>> tuned = ladder_sizes(sizes, asked); tuned.ok())
       for (TuningSize& size : *tuned) all.insert(std::move(size.at));
   return std::vector<SizeValues>(all.begin(), all.end());
 }
@@ -94,7 +100,29 @@ std::vector<SizedPoint> points_of(const PlacedTask& placed, const std::vector<Tu
   return points;
 }
 
-/// Cuts a variant into pieces.
+/// Schedules whose kernels read the same weights as the best one's.
+bool packs_as_the_best(const TaskAcrossSizes& task, std::size_t k) {
+  return task.schedules[k].packing == task.schedules.front().packing;
+}
+
+/// The kernels of a task over all of its points.
+KernelChoice kernels_of(const TaskAcrossSizes& task) {
+  std::vector<std::size_t> numbers;
+  ExpectedSeconds seconds;
+  for (std::size_t k = 0; k < task.schedules.size(); ++k) {
+    if (!packs_as_the_best(task, k)) continue;
+    numbers.push_back(k);
+    std::vector<double>& own = seconds.emplace_back();
+    for (std::size_t p = 0; p < task.points.size(); ++p)
+      own.push_back(task.points[p].uses * task.schedules[k].seconds[p]);
+  }
+  if (seconds.empty()) return {};
+  KernelChoice choice = choose_kernels(seconds, kMostKernels, kWorth);
+  for (std::size_t& kernel : choice.kernels) kernel = numbers[kernel];
+  return choice;
+}
+
+/// Cuts a variant into pieces along one of its sizes.
 class Cutting {
  public:
   Cutting(const Variant& variant, const std::vector<TaskAcrossSizes>& tasks, const std::vector<SizeRange>& sizes,
@@ -105,69 +133,113 @@ class Cutting {
   }
 
   std::vector<VariantPiece> pieces() const {
-    const std::optional<std::size_t> ranged = only_range(variant_, sizes_.size());
-    std::vector<std::size_t> begins = {0};
-    if (ranged && at_.size() > 1) begins = cut_points(expected(), at_.size(), kMostPieces, kWorth);
+    const Cut cut = best_cut();
     std::vector<VariantPiece> pieces;
-    for (std::size_t k = 0; k < begins.size(); ++k) {
-      const std::size_t end = k + 1 < begins.size() ? begins[k + 1] : at_.size();
-      VariantPiece& piece = pieces.emplace_back(VariantPiece{variant_.boxes, schedules(begins[k], end)});
-      if (!ranged) continue;
-      const auto value = [&](std::size_t point) { return at_[point]->at[*ranged]; };
-      const std::int64_t low = k > 0 ? last_before(value(begins[k] - 1), value(begins[k])) + 1 : 0;
-      const std::int64_t high = end < at_.size() ? last_before(value(end - 1), value(end)) : kLargestSize;
-      piece.boxes = clipped(variant_, *ranged, sizes_[*ranged], low, high);
+    for (std::size_t k = 0; k < cut.begins.size(); ++k) {
+      const std::size_t first = cut.begins[k];
+      const std::size_t end = k + 1 < cut.begins.size() ? cut.begins[k + 1] : cut.values.size();
+      const auto is_inside = [&](const TuningSize& size) {
+        if (cut.values.empty()) return true;
+        const std::int64_t value = size.at[cut.size];
+        return value >= cut.values[first] && (end == cut.values.size() || value < cut.values[end]);
+      };
+      VariantPiece& piece = pieces.emplace_back(VariantPiece{variant_.boxes, schedules(is_inside)});
+      if (cut.begins.size() == 1) continue;
+      const std::int64_t low = k > 0 ? last_before(cut.values[first - 1], cut.values[first]) + 1 : 0;
+      const std::int64_t high =
+          end < cut.values.size() ? last_before(cut.values[end - 1], cut.values[end]) : kLargestSize;
+      piece.boxes = clipped(variant_, cut.size, sizes_[cut.size], low, high);
     }
     return pieces;
   }
 
  private:
-  static constexpr std::size_t kMostPieces = 3;
-  static constexpr double kWorth = 0.03;
+  static constexpr std::size_t kMostPieces = 6;
+  using Inside = std::function<bool(const TuningSize&)>;
 
-  bool packs_as_the_best(std::size_t t, std::size_t k) const {
-    return tasks_[t].schedules[k].packing == tasks_[t].schedules.front().packing;
+  /// Pieces along a size. Each begins with one of the values that the points have.
+  struct Cut {
+    std::size_t size = 0;
+    std::vector<std::int64_t> values;       ///< ascending
+    std::vector<std::size_t> begins = {0};  ///< their numbers
+    double seconds = kInfinity;
+  };
+
+  /// The one with the least seconds of those along each size that has several values.
+  Cut best_cut() const {
+    Cut best;
+    for (std::size_t k = 0; k < sizes_.size(); ++k) {
+      const bool changes = std::ranges::any_of(variant_.boxes, [&](const SizeBox& box) {
+        return box.low[k] != box.high[k] || box.low[k] != variant_.boxes.front().low[k];
+      });
+      if (!changes || at_.size() < 2) continue;
+      if (Cut cut = cut_along(k); cut.seconds < best.seconds) best = std::move(cut);
+    }
+    return best;
   }
 
-  /// Of tasks with schedules: the seconds of all requests by those that may be kernels of a piece.
-  std::vector<ExpectedSeconds> expected() const {
-    std::vector<ExpectedSeconds> all;
-    for (std::size_t t = 0; t < tasks_.size(); ++t) {
-      if (tasks_[t].schedules.empty()) continue;
-      const ExpectedSeconds seconds = expected_of(t, 0, at_.size());
-      ExpectedSeconds& own = all.emplace_back();
-      for (std::size_t k = 0; k < seconds.size(); ++k)
-        if (packs_as_the_best(t, k)) own.push_back(seconds[k]);
+  Cut cut_along(std::size_t k) const {
+    Cut cut;
+    cut.size = k;
+    for (const TuningSize* size : at_) cut.values.push_back(size->at[k]);
+    std::ranges::sort(cut.values);
+    cut.values.erase(std::ranges::unique(cut.values).begin(), cut.values.end());
+    std::vector<ExpectedSeconds> tasks;
+    for (std::size_t t = 0; t < tasks_.size(); ++t)
+      if (!tasks_[t].schedules.empty()) tasks.push_back(expected_along(k, cut.values, t));
+    cut.begins = cut_points(tasks, cut.values.size(), kMostPieces, kWorth);
+    cut.seconds = 0;
+    for (const ExpectedSeconds& task : tasks)
+      for (std::size_t b = 0; b < cut.begins.size(); ++b) {
+        const std::size_t end = b + 1 < cut.begins.size() ? cut.begins[b + 1] : cut.values.size();
+        double least = kInfinity;
+        for (const std::vector<double>& kernel : task)
+          least = std::min(least, std::accumulate(kernel.begin() + static_cast<std::ptrdiff_t>(cut.begins[b]),
+                                                  kernel.begin() + static_cast<std::ptrdiff_t>(end), 0.0));
+        cut.seconds += least;
+      }
+    return cut;
+  }
+
+  /// Of the task's kernels, the seconds of all requests by values of a size.
+  ExpectedSeconds expected_along(std::size_t k, const std::vector<std::int64_t>& values, std::size_t t) const {
+    ExpectedSeconds all;
+    for (const std::size_t kernel : tasks_[t].kernels.kernels) {
+      std::vector<double>& own = all.emplace_back();
+      for (const std::int64_t value : values)
+        own.push_back(expected(t, kernel, [&](const TuningSize& size) { return size.at[k] == value; }));
     }
     return all;
   }
-  /// Of points first .. end - 1, one list a schedule.
-  ExpectedSeconds expected_of(std::size_t t, std::size_t first, std::size_t end) const {
+
+  /// The seconds of requests at some points by one schedule of a task.
+  double expected(std::size_t t, std::size_t schedule, const Inside& is_inside) const {
     const SizedTask& task = variant_.tasks[t];
-    ExpectedSeconds seconds(tasks_[t].schedules.size());
-    for (std::size_t p = first; p < end; ++p) {
-      const auto point = std::ranges::find(tasks_[t].points, own_sizes(task, at_[p]->at), &SizedPoint::at);
+    double seconds = 0;
+    for (const TuningSize* size : at_) {
+      if (!is_inside(*size)) continue;
+      const auto point = std::ranges::find(tasks_[t].points, own_sizes(task, size->at), &SizedPoint::at);
       const auto place = static_cast<std::size_t>(point - tasks_[t].points.begin());
-      const double uses = static_cast<double>(at_[p]->requests) * task.task.weight;
-      for (std::size_t k = 0; k < seconds.size(); ++k)
-        seconds[k].push_back(uses * tasks_[t].schedules[k].seconds[place]);
+      seconds += static_cast<double>(size->requests) * task.task.weight * tasks_[t].schedules[schedule].seconds[place];
     }
     return seconds;
   }
 
-  /// Of each task, the best at these points first; those that pack otherwise come last.
-  std::vector<std::vector<RecordedSchedule>> schedules(std::size_t first, std::size_t end) const {
+  /// Of each task, the best at these points first: its kernels, then the others, and last those that pack otherwise.
+  std::vector<std::vector<RecordedSchedule>> schedules(const Inside& is_inside) const {
     std::vector<std::vector<RecordedSchedule>> all;
     for (std::size_t t = 0; t < tasks_.size(); ++t) {
-      const ExpectedSeconds seconds = expected_of(t, first, end);
-      std::vector<std::pair<std::pair<bool, double>, std::size_t>> order;
-      for (std::size_t k = 0; k < seconds.size(); ++k)
-        order.push_back({{!packs_as_the_best(t, k), std::accumulate(seconds[k].begin(), seconds[k].end(), 0.0)}, k});
+      const TaskAcrossSizes& task = tasks_[t];
+      std::vector<std::tuple<int, double, std::size_t>> order;
+      for (std::size_t k = 0; k < task.schedules.size(); ++k) {
+        const bool is_kernel = std::ranges::find(task.kernels.kernels, k) != task.kernels.kernels.end();
+        order.emplace_back(is_kernel ? 0 : packs_as_the_best(task, k) ? 1 : 2, expected(t, k, is_inside), k);
+      }
       std::ranges::sort(order);
       std::vector<RecordedSchedule>& own = all.emplace_back();
-      for (const auto& [rank, k] : order) {
-        const SizedSchedule& each = tasks_[t].schedules[k];
-        own.push_back({each.steps, rank.second, "", {}, each.candidate, each.from});
+      for (const auto& [rank, seconds, k] : order) {
+        const SizedSchedule& each = task.schedules[k];
+        own.push_back({each.steps, seconds, "", {}, each.candidate, each.from});
       }
     }
     return all;
@@ -181,6 +253,17 @@ class Cutting {
 
 }  // namespace
 
+std::vector<LadderTask> ladder_tasks(const Family& family, const std::vector<TuningSize>& at) {
+  std::vector<LadderTask> tasks;
+  for (const Variant& variant : family.variants)
+    for (const SizedTask& task : variant.tasks) {
+      if (task.sizes.empty()) continue;
+      std::vector<SizedPoint> points = points_of({&variant, &task, nullptr}, at);
+      if (!points.empty()) tasks.push_back({task.task.name, task.task.dag, std::move(points)});
+    }
+  return tasks;
+}
+
 Result<RangeChoice> choose_for_ranges(const Family& family, const std::vector<WantedSize>& sizes,
                                       const TuningSizeOptions& options, const Records& records, const Target& target,
                                       const SpaceOptions& schedules) {
@@ -191,21 +274,20 @@ Result<RangeChoice> choose_for_ranges(const Family& family, const std::vector<Wa
     for (std::size_t t = 0; t < choice.tasks[v].size(); ++t)
       if (!family.variants[v].tasks[t].sizes.empty())
         tasks.push_back({&family.variants[v], &family.variants[v].tasks[t], &choice.tasks[v][t]});
-  if (records.size() > 0 && options.listed.empty()) {
-    std::vector<RequestCount> requests = even_requests(sizes);
-    if (!options.lengths.empty()) {
-      WHET_TRY(requests, read_lengths(options.lengths, sizes));
-    }
+  const bool has_records = records.size() > 0 || !records.ranged().empty();
+  if (has_records && options.listed.empty()) {
+    WHET_TRY(const std::vector<RequestCount> requests, requests_of(sizes, options));
     const std::vector<SizeValues> asked = sizes_to_ask(family, sizes, options);
     const std::vector<SizeValues> known = known_sizes(asked, tasks, records, target);
     if (!known.empty()) choice.at = shared_out(requests, thinned(known, kMostPoints));
-  } else if (records.size() > 0) {
+  } else if (has_records) {
     WHET_TRY(choice.at, tuning_sizes(sizes, options));
   }
   parallel_for(static_cast<int>(tasks.size()), 0, [&](int i) {
     const PlacedTask& placed = tasks[static_cast<std::size_t>(i)];
     placed.out->points = points_of(placed, choice.at);
     placed.out->schedules = across_sizes(placed.task->task.dag, placed.out->points, records, target, schedules);
+    placed.out->kernels = kernels_of(*placed.out);
   });
   std::vector<TuningSize> untuned;  // where nothing was measured; none: they are no sizes to tune at
   if (Result<std::vector<TuningSize>> usual = tuning_sizes(sizes, options); usual.ok())

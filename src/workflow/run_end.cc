@@ -10,6 +10,7 @@
 #include "base/parallel.h"
 #include "tuner/placements.h"
 #include "workflow/opened.h"
+#include "workflow/ranges_end.h"
 #include "workflow/transferring.h"
 
 namespace whet {
@@ -42,7 +43,7 @@ Alternatives searched_alternatives(const TuneSettings& settings, const Prepared&
                                    const AlternativeOptions& options) {
   const bool whole = prepared.chosen.size() == prepared.tasks.size();
   if ((options.forms.empty() && !options.covers) || !prepared.place.target.is_cpu() || prepared.emulated ||
-      settings.no_network || !whole)
+      settings.no_network || !whole || !prepared.at.empty())
     return {};
   Result<Alternatives> found = find_alternatives(prepared.fused, prepared.place.target, options);
   return found.ok() ? std::move(*found) : Alternatives();
@@ -154,12 +155,13 @@ TuneProgress RunEnd::shown(TuneProgress progress) const {
 
 EndNeeds RunEnd::needs() const {
   EndNeeds needs;
-  const bool timed = !settings_.no_network && !prepared_.tasks.empty();
+  const bool timed = !settings_.no_network && !prepared_.tasks.empty() && prepared_.at.empty();
   if (timed) needs.network = network_need(size_);
   if (share_ > 0 && !most_untried_) needs.layouts = layouts_need(size_, find_seconds_);
   needs.layouts_share = share_;
   needs.known_chains = known_chains_ && !most_untried_;
   needs.rest = kExitSeconds + (knows_rates_ ? 0 : kRatesSeconds);
+  if (!prepared_.at.empty()) needs.rest += RangesEnd(settings_, prepared_, listener_).needs();
   if (settings_.has_page && timed) needs.page = profile_seconds(size_, true);
   return needs;
 }

@@ -503,10 +503,12 @@ std::vector<std::vector<SizeRange>> ranges_of_choices(const std::vector<WantedSi
 
 }  // namespace
 
-Result<Family> family_of_ranges(const std::vector<WantedSize>& sizes, const ReadAtSizes& read) {
+Result<Family> family_of_ranges(const std::vector<WantedSize>& sizes, const ReadAtSizes& read,
+                                const std::function<Status(std::int64_t read, std::int64_t all)>& on_point) {
   WHET_RETURN_IF_ERROR(check_counts(sizes));
   FamilyOptions how;
   how.in_place = InPlaceParts::strided;
+  how.on_point = on_point;
   Family family;
   for (const WantedSize& size : sizes) family.sizes.push_back(size.range);
   for (const std::vector<SizeRange>& choice : ranges_of_choices(sizes)) {

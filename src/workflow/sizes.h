@@ -71,7 +71,9 @@ Status check_ranges(const std::vector<WantedSize>&, const Target&);
 bool has_ranges(const std::vector<WantedSize>&);
 /// A model at all values of its sizes, as one library has it: variants of ranges for each choice of the values that are listed, with
 /// strided concatenations in place. Errors: of find_family; more values than are read.
-Result<Family> family_of_ranges(const std::vector<WantedSize>&, const ReadAtSizes& read);
+///   on_point  as FamilyOptions has it
+Result<Family> family_of_ranges(const std::vector<WantedSize>&, const ReadAtSizes& read,
+                                const std::function<Status(std::int64_t read, std::int64_t all)>& on_point = {});
 
 /// A model for all sizes that its options name. Sizes that the file bounds and nothing names have their whole range. A dimension that the
 /// file has fixed may be named too, where all nodes follow (ranges/follow.h); the first one stands for those of other inputs.

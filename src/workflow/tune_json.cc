@@ -179,6 +179,31 @@ Json to_json(const PlanSearch& search) {
       .set("tried", tried);
 }
 
+Json to_json(const LadderProgress& progress) {
+  return Json::object()
+      .set("tasks", progress.tasks)
+      .set("done", progress.done)
+      .set("kernels", progress.kernels)
+      .set("times", progress.times)
+      .set("failed", progress.failed)
+      .set("seconds", progress.seconds)
+      .set("out_of_time", progress.out_of_time);
+}
+
+Json to_json(const NetworkAtSizes& network, const std::vector<std::string>& names) {
+  const auto known = [](double seconds) { return seconds > 0 ? Json(seconds * 1e3) : Json(); };
+  Json points = Json::array();
+  for (const TimedAtSizes& each : network.points)
+    points.add(Json::object()
+                   .set("sizes", values_json(names, each.at))
+                   .set("share", each.share)
+                   .set("untuned_ms", known(each.untuned))
+                   .set("ranged_ms", known(each.ranged))
+                   .set("exact_ms", known(each.exact))
+                   .set("hot", each.hot));
+  return points;
+}
+
 Json values_json(const std::vector<std::string>& names, const SizeValues& values) {
   Json out = Json::object();
   for (std::size_t k = 0; k < names.size(); ++k) out.set(names[k], values[k]);
@@ -207,6 +232,8 @@ Json to_json(const Tuned& tuned, const std::string& records) {
                   .set("tuned_ms", ms(each.sums.best_seconds)));
   Json out = Json::object();
   if (!tuned.sizes.empty()) out.set("sizes", std::move(sizes));
+  if (tuned.ladder) out.set("ladder", to_json(*tuned.ladder));
+  if (tuned.at_sizes) out.set("at_sizes", to_json(*tuned.at_sizes, tuned.size_names));
   Json networks = Json::array();
   for (const NetworkTruth& truth : tuned.truths) networks.add(to_json(truth));
   if (!tuned.truths.empty()) out.set("networks", std::move(networks));

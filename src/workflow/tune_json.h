@@ -30,6 +30,10 @@ Json compared_json(const TuneProgress&);
 Json to_json(const std::vector<UnitReport>&);
 Json to_json(const NetworkTruth&);
 Json to_json(const PlanSearch&);
+/// How far kernels for ranges are timed.
+Json to_json(const LadderProgress&);
+/// The network at sizes: a list, with the values of the sizes by their names.
+Json to_json(const NetworkAtSizes&, const std::vector<std::string>& names);
 /// `{"n":16}`
 Json values_json(const std::vector<std::string>& names, const SizeValues&);
 ///   records  the record file

@@ -22,6 +22,7 @@
 #include "workflow/opened.h"
 #include "workflow/own_inputs.h"
 #include "workflow/own_templates.h"
+#include "workflow/ranges_end.h"
 #include "workflow/rates.h"
 #include "workflow/run_end.h"
 #include "workflow/together.h"
@@ -113,6 +114,7 @@ Status prepare_sizes(const TuneSettings& settings, const Target& target, Prepare
   WHET_TRY(const std::vector<TuningSize> sizes, tuning_sizes(model.sizes, settings.tuning_sizes));
   prepared.sizes = model.sizes;
   std::multimap<std::string, std::size_t> by_key;
+  const double begin = seconds_now();
   for (const TuningSize& size : sizes) {
     WHET_TRY(const ModelOptions at, model.at(size.at));
     WHET_TRY(prepared.fused, load_fused(at, prepared.files, settings.rounding.passes(target)));
@@ -129,6 +131,7 @@ Status prepare_sizes(const TuneSettings& settings, const Target& target, Prepare
       own.tasks.emplace_back(number, task.weight);
     }
   }
+  prepared.read_seconds = (seconds_now() - begin) / static_cast<double>(sizes.size());
   return ok_status();
 }
 
@@ -364,7 +367,10 @@ Result<Tuned> tune_model(const TuneSettings& settings, const Prepared& prepared,
                                           tuned.progress.network_seconds() * 1e3));
   tuned.units = measurer.units();
   find_limits(settings, prepared, devices, tuned);
-  if (!settings.no_network && !tuned.progress.interrupted && !prepared.tasks.empty()) {
+  if (!prepared.at.empty() && !tuned.progress.interrupted) {
+    RangesEnd(settings, prepared, listener).run(measurer, devices, file, tuned);
+    tuned.progress.interrupted = interrupted(settings);
+  } else if (!settings.no_network && !tuned.progress.interrupted && !prepared.tasks.empty()) {
     prepared.networks.empty() ? end.run(measurer, devices, file, tuned)
                               : end_together(settings, prepared, measurer, devices, file, listener, tuned);
     tuned.progress.interrupted = interrupted(settings);

@@ -14,6 +14,8 @@
 #include "passes/fuse.h"
 #include "records/record_file.h"
 #include "task/task.h"
+#include "trial/ranged.h"
+#include "tuner/ladder.h"
 #include "tuner/network.h"
 #include "tuner/plan_search.h"
 #include "tuner/tuner.h"
@@ -81,6 +83,7 @@ struct Prepared {
       tasks;  ///< of the whole network; of several sizes those of all, as often as all requests together run each
   std::vector<WantedSize> sizes;  ///< of a model that is tuned for several
   std::vector<PreparedSize> at;   ///< the same: ascending
+  double read_seconds = 0;        ///< the same: of reading the model at one of them
   std::int64_t footprint = 0;     ///< bytes that an inference touches, of several sizes the largest (network_footprint)
   std::vector<Task> chosen;       ///< those that are tuned
   std::vector<int> ids;           ///< their numbers
@@ -121,6 +124,8 @@ struct Tuned {
   TuneProgress progress;
   std::vector<std::string> size_names;  ///< of a model that was tuned for several sizes
   std::vector<TunedSize> sizes;         ///< those
+  std::optional<LadderProgress> ladder;    ///< kernels for ranges; nothing where none was timed
+  std::optional<NetworkAtSizes> at_sizes;  ///< the network at sizes of its ranges; nothing where it was not timed
   NetworkTruth truth;
   std::vector<NetworkTruth> truths;  ///< in place of `truth`, of several models
   std::optional<PlanSearch> plans;   ///< nothing where layouts were not searched
@@ -142,6 +147,9 @@ class TuneListener {
   /// The network is compiled for its last comparison: kernels made of all kernels.
   virtual void compiling(int /*done*/, int /*all*/) {}
   virtual void network(const NetworkTruth&) {}
+  /// Kernels for ranges of sizes: after each task, and at the end.
+  virtual void ladder(const LadderProgress&) {}
+  virtual void at_sizes(const NetworkAtSizes&) {}
   virtual void planning(const PlanProgress&) {}
   virtual void plans(const PlanSearch&) {}
   virtual void finished(const Tuned&) {}
@@ -162,6 +170,12 @@ class TuneListeners : public TuneListener {
   }
   void network(const NetworkTruth& truth) override {
     for (TuneListener* each : all) each->network(truth);
+  }
+  void ladder(const LadderProgress& progress) override {
+    for (TuneListener* each : all) each->ladder(progress);
+  }
+  void at_sizes(const NetworkAtSizes& times) override {
+    for (TuneListener* each : all) each->at_sizes(times);
   }
   void planning(const PlanProgress& progress) override {
     for (TuneListener* each : all) each->planning(progress);

@@ -179,6 +179,24 @@ Result<std::vector<TuningSize>> tuning_sizes(const std::vector<WantedSize>& size
   return out;
 }
 
+Result<std::vector<RequestCount>> requests_of(const std::vector<WantedSize>& sizes, const TuningSizeOptions& options) {
+  if (options.lengths.empty()) return even_requests(sizes);
+  return read_lengths(options.lengths, sizes);
+}
+
+Result<std::vector<TuningSize>> ladder_sizes(const std::vector<WantedSize>& sizes, const TuningSizeOptions& options) {
+  constexpr std::size_t kRungs = 8;
+  WHET_TRY(const std::vector<TuningSize> tuned, tuning_sizes(sizes, options));
+  WHET_TRY(const std::vector<RequestCount> requests, requests_of(sizes, options));
+  std::set<SizeValues> all;
+  for (const TuningSize& each : tuned) all.insert(each.at);
+  for (SizeValues& each : middles(requests, kRungs)) all.insert(std::move(each));
+  SizeValues largest;
+  for (const WantedSize& size : sizes) largest.push_back(size.listed.empty() ? size.range.max : size.listed.back());
+  all.insert(std::move(largest));
+  return shared_out(requests, {all.begin(), all.end()});
+}
+
 std::string requests_text(const std::vector<WantedSize>& sizes, const std::vector<TuningSize>& at) {
   std::int64_t all = 0;
   std::string text;

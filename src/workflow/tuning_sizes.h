@@ -11,10 +11,11 @@
 
 namespace whet {
 
-/// `--tuning-sizes`, `--lengths`: which sizes count, and how much.
+/// `--tuning-sizes`, `--lengths`, `--hot-sizes`: which sizes count, and how much.
 struct TuningSizeOptions {
   std::vector<std::string> listed;  ///< "16,64,256", "2x128"
   std::string lengths;              ///< a file of requests; "": none
+  std::string hot = "on";           ///< "off": no size has kernels of its own beside those for ranges
 
   bool empty() const { return listed.empty() && lengths.empty(); }
 };
@@ -43,6 +44,14 @@ std::vector<TuningSize> shared_out(const std::vector<RequestCount>&, const std::
 ///   neither              of a range the powers of two that are typical of even requests, all values of a list
 /// Ascending. Errors: a value that no size has; of read_lengths; more than 64.
 Result<std::vector<TuningSize>> tuning_sizes(const std::vector<WantedSize>&, const TuningSizeOptions&);
+
+/// The requests of --lengths, or even ones.
+Result<std::vector<RequestCount>> requests_of(const std::vector<WantedSize>&, const TuningSizeOptions&);
+
+/// The sizes at which kernels for ranges are timed, ascending, each with the requests that it stands for: those at which a model is
+/// tuned, and of ranges eight that are typical of the requests, and the largest.
+/// Errors: of tuning_sizes.
+Result<std::vector<TuningSize>> ladder_sizes(const std::vector<WantedSize>&, const TuningSizeOptions&);
 
 /// "3 requests: 1 at n=16, 1 at n=64, 1 at n=256"
 std::string requests_text(const std::vector<WantedSize>&, const std::vector<TuningSize>&);

@@ -50,6 +50,24 @@ TEST(TuningSizes, FollowTheRequests) {
   EXPECT_NE(tuned({"n=1..512"}, {.lengths = scratch.path() + "/none.txt"}).find("none.txt"), std::string::npos);
 }
 
+TEST(LadderSizes, HaveThoseThatAreTunedTypicalOnesAndTheLargest) {
+  const std::vector<WantedSize> wanted = parse_sizes({"n=1..512"}).value();
+  const auto at = ladder_sizes(wanted, {.listed = {"24,100"}});
+  ASSERT_TRUE(at.ok());
+  const auto has = [&](std::int64_t n) {
+    return std::ranges::any_of(*at, [&](const TuningSize& each) { return each.at == SizeValues{n}; });
+  };
+  EXPECT_TRUE(has(24) && has(100) && has(512));
+  EXPECT_GE(at->size(), 8u);
+  EXPECT_LE(at->size(), 11u);
+  EXPECT_TRUE(std::ranges::is_sorted(*at, {}, &TuningSize::at));
+  for (const TuningSize& each : *at) EXPECT_GE(each.requests, 1);
+  const auto two = ladder_sizes(parse_sizes({"b=1..8", "n=1..512"}).value(), {});
+  ASSERT_TRUE(two.ok());
+  EXPECT_LE(two->size(), 13u);
+  EXPECT_EQ(two->back().at, (SizeValues{8, 512}));
+}
+
 /// Any histogram: sizes that it has, ascending, each with a request, 100 or hardly more in all.
 TEST(TuningSizes, StandForAllRequests) {
   Rng rng(3);

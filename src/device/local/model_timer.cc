@@ -91,6 +91,12 @@ bool same(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
   });
 }
 
+std::vector<std::optional<Shape>> shapes_of(const std::vector<Tensor>& inputs) {
+  std::vector<std::optional<Shape>> shapes;
+  for (const Tensor& input : inputs) shapes.emplace_back(input.shape());
+  return shapes;
+}
+
 /// The process's end: models that are open, and bursts of them.
 class OpenModels {
  public:
@@ -119,7 +125,8 @@ class OpenModels {
     for (const ModelLibrary& file : order.files) {
       if (models_.contains(file.path)) continue;
       WHET_TRY(OpenedModel model, OpenedModel::open(file.path, order.run.open));
-      Status set = model.set_inputs(inputs_);
+      Status set = model.sizes().empty() ? ok_status() : model.set_shapes(shapes_of(inputs_));
+      if (set.ok()) set = model.set_inputs(inputs_);
       if (set.ok() && model.device() != nullptr) set = model.move_to_device();
       if (!set.ok()) return Error{file.path + ": " + set.error().message};
       models_.emplace(file.path, std::move(model));
