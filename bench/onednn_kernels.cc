@@ -1,12 +1,13 @@
 // oneDNN's kernels for one problem of a list, timed in bursts: the peer of whet_kernels in bench/kernels.
 //
-//   onednn_kernels [--cold] "conv NAME 1 64 56 56 64 3 3 1 1 1 1 1 1 1"
+//   onednn_kernels [--cold] [--bf16] "conv NAME 1 64 56 56 64 3 3 1 1 1 1 1 1 1"
 //
 // Prints `ready direct=IMPLEMENTATION/LAYOUT winograd=IMPLEMENTATION/LAYOUT` (`-` where oneDNN has none), then answers
 // `burst ALGORITHM SECONDS` with the median time of a run [us]. Weights are reordered ahead into the format that the
 // primitive asks for; activations are channels last or in that format, whichever is faster, never reordered in the
 // timed runs. Bias and relu are fused, but in batched matrix products, which have neither. Threads are OpenMP's
-// (OMP_NUM_THREADS, OMP_PLACES). --cold: each run reads another copy of the weights, together beyond the caches.
+// (OMP_NUM_THREADS, OMP_PLACES). --cold: each run reads another copy of the weights, together beyond the caches. --bf16: input, weights and
+// result are bf16; DNNL_MAX_CPU_ISA says by which instructions at most, and `isa` names those that oneDNN takes.
 #include <oneapi/dnnl/dnnl.hpp>
 
 #include <cstring>
@@ -29,14 +30,21 @@ const dnnl::engine& engine() {
   return cpu;
 }
 
+/// Of what is multiplied, and of the result.
+Type factors = Type::f32;
+
 /// Values in [-0.5, 0.5), none of them denormal, in whatever format.
 memory filled(const memory::desc& desc) {
   memory m(desc, engine());
-  auto* values = static_cast<float*>(m.get_data_handle());
+  const std::size_t size = desc.data_type() == Type::bf16 ? 2 : 4;
+  auto* bytes = static_cast<char*>(m.get_data_handle());
   std::uint32_t state = 1;
-  for (std::size_t i = 0; i < desc.get_size() / sizeof(float); ++i) {
+  for (std::size_t i = 0; i < desc.get_size() / size; ++i) {
     state = state * 1664525u + 1013904223u;
-    values[i] = static_cast<float>(state >> 8) / 16777216.0f - 0.5f;
+    const float value = static_cast<float>(state >> 8) / 16777216.0f - 0.5f;
+    char of[4];
+    std::memcpy(of, &value, sizeof of);
+    std::memcpy(bytes + i * size, of + (4 - size), size);  // bf16: the upper half
   }
   return m;
 }
@@ -119,7 +127,7 @@ std::string order_of(const memory::desc& picture) {
                                                           {Tag::nChw16c, "nChw16c"}, {Tag::nChw32c, "nChw32c"}};
   if (picture.dims().size() != 4) return "?";
   for (const auto& [tag, name] : known)
-    if (picture == memory::desc(picture.dims(), Type::f32, tag)) return name;
+    if (picture == memory::desc(picture.dims(), picture.data_type(), tag)) return name;
   return "?";
 }
 
@@ -141,9 +149,9 @@ Kernel make_convolution(const bench::Convolution& c, const Choice& choice) {
   for (const std::int64_t dilation : c.dilation) gaps.push_back(dilation - 1);
   const auto algorithm = choice.winograd ? dnnl::algorithm::convolution_winograd : dnnl::algorithm::convolution_direct;
   const dnnl::convolution_forward::desc desc(
-      dnnl::prop_kind::forward_inference, algorithm, {with({c.batch, c.in}, c.size), Type::f32, activations(c.in)},
-      {weights, Type::f32, Tag::any}, {{c.out}, Type::f32, Tag::x},
-      {with({c.batch, c.out}, c.results()), Type::f32, activations(c.out)}, c.stride, gaps, c.pad, c.pad);
+      dnnl::prop_kind::forward_inference, algorithm, {with({c.batch, c.in}, c.size), factors, activations(c.in)},
+      {weights, factors, Tag::any}, {{c.out}, Type::f32, Tag::x},
+      {with({c.batch, c.out}, c.results()), factors, activations(c.out)}, c.stride, gaps, c.pad, c.pad);
   const dnnl::convolution_forward::primitive_desc d(desc, with_relu(), engine());
   const std::string name = d.impl_info_str() + std::string("/") + order_of(d.src_desc()) + ">" + order_of(d.dst_desc());
   return {dnnl::convolution_forward(d), name, arguments_of(d, true), true, choice.cold};
@@ -152,16 +160,16 @@ Kernel make_convolution(const bench::Convolution& c, const Choice& choice) {
 Kernel make_dense(const Extents& n, const Choice& choice) {
   const Tag activations = choice.order == Order::plain ? Tag::ab : Tag::any;
   const dnnl::inner_product_forward::desc desc(
-      dnnl::prop_kind::forward_inference, {{n[0], n[1]}, Type::f32, activations}, {{n[2], n[1]}, Type::f32, Tag::any},
-      {{n[2]}, Type::f32, Tag::x}, {{n[0], n[2]}, Type::f32, activations});
+      dnnl::prop_kind::forward_inference, {{n[0], n[1]}, factors, activations}, {{n[2], n[1]}, factors, Tag::any},
+      {{n[2]}, Type::f32, Tag::x}, {{n[0], n[2]}, factors, activations});
   const dnnl::inner_product_forward::primitive_desc d(desc, with_relu(), engine());
   return {dnnl::inner_product_forward(d), d.impl_info_str(), arguments_of(d, true), true, choice.cold};
 }
 
 Kernel make_matmul(const Extents& n, const Choice& choice) {
   const Tag activations = choice.order == Order::plain ? Tag::ab : Tag::any;
-  const dnnl::matmul::desc desc({{n[0], n[1]}, Type::f32, activations}, {{n[1], n[2]}, Type::f32, Tag::any},
-                                {{1, n[2]}, Type::f32, Tag::ab}, {{n[0], n[2]}, Type::f32, activations});
+  const dnnl::matmul::desc desc({{n[0], n[1]}, factors, activations}, {{n[1], n[2]}, factors, Tag::any},
+                                {{1, n[2]}, Type::f32, Tag::ab}, {{n[0], n[2]}, factors, activations});
   const dnnl::matmul::primitive_desc d(desc, with_relu(), engine());
   return {dnnl::matmul(d), d.impl_info_str(), arguments_of(d, true), true, choice.cold};
 }
@@ -181,7 +189,7 @@ std::unique_ptr<Kernel> make(const bench::Problem& p, const Choice& choice) {
     if (choice.winograd) return nullptr;
     if (p.kind == "ip") return std::make_unique<Kernel>(make_dense(p.numbers, choice));
     if (p.kind == "mm") return std::make_unique<Kernel>(make_matmul(p.numbers, choice));
-    if (p.kind == "bmm") return std::make_unique<Kernel>(make_batched_matmul(p.numbers, choice));
+    if (p.kind == "bmm" && factors == Type::f32) return std::make_unique<Kernel>(make_batched_matmul(p.numbers, choice));
   } catch (const dnnl::error& error) {
     if (error.status != dnnl_unimplemented && error.status != dnnl_invalid_arguments) throw;
   }
@@ -226,13 +234,29 @@ Best blocked(const bench::Problem& p, std::int64_t block, bool cold) {
   return best;
 }
 
+/// The instructions that oneDNN takes at most here.
+std::string isa() {
+  const std::pair<dnnl::cpu_isa, const char*> known[] = {
+      {dnnl::cpu_isa::sse41, "sse41"},
+      {dnnl::cpu_isa::avx, "avx"},
+      {dnnl::cpu_isa::avx2, "avx2"},
+      {dnnl::cpu_isa::avx2_vnni, "avx2_vnni"},
+      {dnnl::cpu_isa::avx512_core, "avx512_core"},
+      {dnnl::cpu_isa::avx512_core_vnni, "avx512_core_vnni"},
+      {dnnl::cpu_isa::avx512_core_bf16, "avx512_core_bf16"},
+      {dnnl::cpu_isa::avx512_core_amx, "avx512_core_amx"}};
+  for (const auto& [value, name] : known)
+    if (dnnl::get_effective_cpu_isa() == value) return name;
+  return "other";
+}
+
 int run(const bench::Problem& problem, bool cold, std::int64_t block) {
   const Best direct = best_of(problem, false, cold), winograd = best_of(problem, true, cold);
   const Best in_blocks = blocked(problem, block, cold);
   const dnnl_version_t* version = dnnl_version();
   std::ostringstream ready;
   ready << "ready version=" << version->major << '.' << version->minor << '.' << version->patch
-        << " direct=" << direct.text << " winograd=" << winograd.text << " blocked=" << in_blocks.text;
+        << " isa=" << isa() << " direct=" << direct.text << " winograd=" << winograd.text << " blocked=" << in_blocks.text;
   bench::serve(ready.str(), [&](const std::string& command, const std::string& algorithm, double seconds) {
     const Best& best = algorithm == "winograd" ? winograd : algorithm == "blocked" ? in_blocks : direct;
     if (command != "burst" || !best.kernel) return std::string("error");
@@ -253,8 +277,9 @@ int main(int argc, char** argv) {
   std::int64_t block = 0;
   int next = 1;
   if (next + 1 < argc && std::strcmp(argv[next], "--cold") == 0) cold = true, ++next;
+  if (next + 1 < argc && std::strcmp(argv[next], "--bf16") == 0) factors = Type::bf16, ++next;
   if (next + 2 < argc && std::strcmp(argv[next], "--block") == 0) block = std::atoll(argv[next + 1]), next += 2;
-  if (argc != next + 1) return fail("usage: onednn_kernels [--cold] [--block 4|8|16|32] PROBLEM");
+  if (argc != next + 1) return fail("usage: onednn_kernels [--cold] [--bf16] [--block 4|8|16|32] PROBLEM");
   if (block != 0 && block != 4 && block != 8 && block != 16 && block != 32)
     return fail("oneDNN has blocks of 4, 8, 16 and 32 channels");
   bench::Problem problem;

@@ -7,14 +7,21 @@ using bench::Extents;
 
 class Builder {
  public:
+  explicit Builder(DType factors = DType::f32) : factors_(factors) {}
+
+  /// Products read bf16, and add up in f32.
+  bool is_wide() const { return factors_ != DType::f32; }
   ValueId input(const std::string& name, Shape shape) {
-    const ValueId id = graph_.add_value(name, {DType::f32, std::move(shape)});
+    const ValueId id = graph_.add_value(name, {factors_, std::move(shape)});
     graph_.inputs.push_back(id);
     return id;
   }
   /// Not used by what is timed: kernels get contents of their own.
   ValueId constant(const std::string& name, Shape shape) {
     return graph_.add_constant(name, Tensor::random({DType::f32, std::move(shape)}, rng_, 0.25, 0.5));
+  }
+  ValueId weights(const std::string& name, Shape shape) {
+    return graph_.add_constant(name, Tensor::random({factors_, std::move(shape)}, rng_, 0.25, 0.5));
   }
   /// 0 .. count-1 in an order that is none.
   ValueId shuffled(const std::string& name, std::int64_t count) {
@@ -52,12 +59,14 @@ class Builder {
   }
 
   Result<Graph> finish(ValueId output) {
+    if (is_wide()) output = add(CastOperator{factors_}, {output});
     if (mistake_) return *mistake_;
     graph_.outputs = {output};
     return std::move(graph_);
   }
 
  private:
+  const DType factors_;
   Graph graph_;
   Rng rng_{1};
   std::optional<Error> mistake_;
@@ -75,15 +84,17 @@ ValueId convolution(Builder& build, const bench::Convolution& c) {
   const ValueId x = build.to_channels_first(build.input("x", channels_last(c.batch, c.size, c.in)));
   Shape weights = {c.out, c.in / c.groups};
   weights.insert(weights.end(), c.kernel.begin(), c.kernel.end());
-  const ConvOperator op{c.stride, c.dilation, c.pad, c.pad, c.groups, Layout::channels_first};
-  const ValueId y = build.add(op, {x, build.constant("w", weights), build.constant("b", {c.out})});
+  ConvOperator op{c.stride, c.dilation, c.pad, c.pad, c.groups, Layout::channels_first};
+  op.wide = build.is_wide();
+  const ValueId w = c.groups > 1 ? build.constant("w", weights) : build.weights("w", weights);
+  const ValueId y = build.add(op, {x, w, build.constant("b", {c.out})});
   return build.to_channels_last(build.relu(y));
 }
 
 /// Weights [columns, inner] where `transposed`, as a file's dense layers have them, else [inner, columns].
 ValueId dense(Builder& build, const Extents& n, bool transposed) {
-  const ValueId w = build.constant("w", transposed ? Shape{n[2], n[1]} : Shape{n[1], n[2]});
-  const ValueId y = build.add(MatMulOperator{false, transposed}, {build.input("x", {n[0], n[1]}), w});
+  const ValueId w = build.weights("w", transposed ? Shape{n[2], n[1]} : Shape{n[1], n[2]});
+  const ValueId y = build.add(MatMulOperator{false, transposed, build.is_wide()}, {build.input("x", {n[0], n[1]}), w});
   return build.relu(build.binary(BinaryKind::add, y, build.constant("b", {n[2]})));
 }
 
@@ -171,8 +182,10 @@ Result<Graph> blocked_graph_of(const bench::Problem& problem, std::int64_t block
   return build.finish(build.relu(y));
 }
 
-Result<Graph> graph_of(const bench::Problem& problem) {
-  Builder build;
+Result<Graph> graph_of(const bench::Problem& problem, DType factors) {
+  if (factors != DType::f32 && !problem.is_convolution() && problem.kind != "ip" && problem.kind != "mm")
+    return Error{problem.name + " is neither a convolution nor a product with weights, which alone have factors of bf16"};
+  Builder build(factors);
   const ValueId output = result_of(build, problem);
   return build.finish(output);
 }

@@ -1,6 +1,6 @@
 // whet's kernels for one problem of a list, timed in bursts: one side of bench/kernels.
 //
-//   whet_kernels [--threads N] [--grid N] [--candidates FILE] [--cold] [--block N] "conv NAME 1 64 56 56 64 3 3 1 1 1 1 1 1 1"
+//   whet_kernels [--threads N] [--grid N] [--candidates FILE] [--cold] [--block N | --bf16 | --weights f16|bf16] "conv NAME 1 64 56 56 64 3 3 1 1 1 1 1 1 1"
 //
 // Compiles the default schedule and a fixed grid of others, times each shortly, checks the answers of the fastest, and
 // prints one line `ready KEY=VALUE ...`; FILE gets a line for every candidate. Then it answers
@@ -9,6 +9,7 @@
 //   placement now             round trip of a cache line between the first two threads [ns]; `-` for one thread
 // --cold: each run reads another copy of the weights, together beyond the caches.
 // --block N: a convolution is also computed on activations in blocks of N channels: the algorithm "blocked".
+// --bf16: input, weights and result are bf16. --weights: only the weights of a product of few rows lie in memory so.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -38,9 +39,12 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 struct Options {
   int threads = 2, grid = 24;
-  bool cold = false;
+  bool cold = false, bf16 = false;
   std::int64_t block = 0;
-  std::string candidates, problem;
+  std::string weights, candidates, problem;
+
+  DType factors() const { return bf16 ? DType::bf16 : DType::f32; }
+  PassOptions passes() const { return {.f16_weights = weights == "f16", .bf16_weights = weights == "bf16"}; }
 };
 
 /// A schedule of a task, by one algorithm.
@@ -57,8 +61,10 @@ std::string algorithm_of(const Candidate& candidate) {
 
 /// For every algorithm up to `count` different schedules: the default one, each sketch's preferred one, the space's own
 /// guesses, and samples from a fixed seed. This is the one place that knows how a task becomes candidates.
-std::vector<Proposal> proposals(const ComputeDag& dag, const Target& target, int count) {
-  const DesignSpace space = make_space(dag, target);
+std::vector<Proposal> proposals(const ComputeDag& dag, const Target& target, const Options& options) {
+  const int count = options.grid;
+  const DesignSpace space =
+      make_space(dag, target, {.precision = options.bf16 ? Precision::bf16 : Precision::f32});
   std::vector<Candidate> candidates = {space.default_candidate()};
   for (const Sketch& sketch : space.sketches()) candidates.push_back({sketch.name, sketch.preferred});
   for (Candidate& seed : space.seeds()) candidates.push_back(std::move(seed));
@@ -86,6 +92,7 @@ std::vector<Proposal> proposals(const ComputeDag& dag, const Target& target, int
 struct Contender {
   std::string text;
   CompiledKernel compiled;
+  Precision precision = Precision::f32;
   double seconds = kInfinity;
 };
 
@@ -107,7 +114,7 @@ class Contest {
     WHET_TRY(Reference reference, Reference::make(task_.dag, kSeed));
     inputs_ = reference.inputs();
     std::map<std::string, std::vector<Contender>> contenders;
-    for (const Proposal& proposal : proposals(task_.dag, target_, options_.grid)) look(proposal, contenders);
+    for (const Proposal& proposal : proposals(task_.dag, target_, options_)) look(proposal, contenders);
     std::map<std::string, Contender> winners;
     for (auto& [algorithm, list] : contenders) {
       rank(list);
@@ -138,7 +145,7 @@ class Contest {
     }
     tally_.lower_seconds.push_back(compiled->built.lower_seconds);
     tally_.codegen_seconds.push_back(compiled->built.codegen_seconds);
-    Contender contender{proposal.text, std::move(*compiled)};
+    Contender contender{proposal.text, std::move(*compiled), numerics_of(proposal.steps).precision};
     double& fastest = fastest_.emplace(proposal.algorithm, kInfinity).first->second;
     // An interrupt makes any kernel of microseconds look hopeless for a run.
     constexpr double kLook = 0.008, kHopeless = 3, kShort = 1e-3;
@@ -189,7 +196,7 @@ class Contest {
     if (!placed.ok()) return placed.error().message;
     burst(team_, {placed->get()}, 0, kInfinity);
     if ((*placed)->failure() != 0) return fmt::format("the kernel reported error {}", (*placed)->failure());
-    return reference.compare((*placed)->outputs());
+    return reference.compare((*placed)->outputs(), contender.precision);
   }
 
   const Task& task_;
@@ -210,7 +217,8 @@ struct Roofline {
 /// The least time: all bytes through the level of the caches that holds them, or all operations at the peak, whichever
 /// takes longer, and a microsecond.
 Roofline roofline_of(const bench::Problem& problem, const Graph& graph, const Target& target,
-                     const std::vector<int>& cpus, bool cold) {
+                     const std::vector<int>& cpus, const Options& options) {
+  const bool cold = options.cold;
   double weights = 0, activations = 0;
   for (std::size_t i = 0; i < graph.values.size(); ++i) {
     const ValueId id(static_cast<std::int64_t>(i));
@@ -234,7 +242,7 @@ Roofline roofline_of(const bench::Problem& problem, const Graph& graph, const Ta
                                                                          : "memory";
   double moving = total / rate[roofline.level];
   if (cold) moving += weights / rate["memory"];
-  const double computing = bench::operations(problem) / (measure_peak_gflops(target, cpus) * 1e9);
+  const double computing = bench::operations(problem) / (measure_peak_gflops(target, cpus, options.factors()) * 1e9);
   if (computing > moving) roofline.level = "peak";
   roofline.seconds = std::max(moving, computing) + 1e-6;
   return roofline;
@@ -308,9 +316,11 @@ Status run(const Options& options) {
   if (const std::string wrong = bench::parse(options.problem, &problem); !wrong.empty()) return Error{wrong};
   WHET_TRY(const Target target, resolve_target(fmt::format("cpu -mcpu=native -threads={}", options.threads)));
   WHET_TRY(const Cores cores, choose_cores("", options.threads));
-  WHET_TRY(Graph graph, graph_of(problem));
-  const Roofline roofline = roofline_of(problem, graph, target, cores.cpus, options.cold);
-  WHET_TRY(const FusedGraph fused, optimize(std::move(graph), {}));
+  if (options.bf16 && !target.cpu().bf16_products)
+    return Error{"--bf16: this processor (" + to_string(target) + ") has no products of bf16"};
+  WHET_TRY(Graph graph, graph_of(problem, options.factors()));
+  const Roofline roofline = roofline_of(problem, graph, target, cores.cpus, options);
+  WHET_TRY(const FusedGraph fused, optimize(std::move(graph), options.passes()));
   WHET_TRY(const std::vector<Task> tasks, extract_tasks(fused, target));
   Team team;
   WHET_RETURN_IF_ERROR(make_team(team, cores.cpus));
@@ -339,7 +349,7 @@ Status run(const Options& options) {
       bench::median(tally.codegen_seconds) * 1e3, served.text("direct"), served.text("winograd"),
       served.text("blocked"));
   bench::serve(ready, [&](const std::string& command, const std::string& argument, double seconds) -> std::string {
-    if (command == "peak") return fmt::format("{:.1f}", measure_peak_gflops(target, cores.cpus));
+    if (command == "peak") return fmt::format("{:.1f}", measure_peak_gflops(target, cores.cpus, options.factors()));
     if (command == "placement") return placement_text(cores.cpus);
     const std::vector<PlacedKernel*> kernels = served.kernels(argument);
     if (command != "burst" || kernels.empty()) return "error";
@@ -355,6 +365,10 @@ std::string parse(int argc, char** argv, Options* options) {
     const bool last = i + 1 == argc;
     if (word == "--cold") {
       options->cold = true;
+    } else if (word == "--bf16") {
+      options->bf16 = true;
+    } else if (word == "--weights" && !last) {
+      options->weights = argv[++i];
     } else if (word == "--threads" && !last) {
       options->threads = std::atoi(argv[++i]);
     } else if (word == "--grid" && !last) {
@@ -372,6 +386,10 @@ std::string parse(int argc, char** argv, Options* options) {
   if (options->problem.empty()) return "a problem is required, one argument: \"mm NAME 512 512 512 1\"";
   if (options->threads < 1 || options->grid < 1) return "--threads and --grid are whole numbers of at least 1";
   if (options->block < 0) return "--block is a whole number of channels";
+  if (!options->weights.empty() && options->weights != "f16" && options->weights != "bf16")
+    return "--weights is f16 or bf16";
+  if (options->bf16 && (options->block > 0 || !options->weights.empty()))
+    return "--bf16 stands alone: blocks and --weights are of f32";
   return "";
 }
 

@@ -9,6 +9,7 @@
 #include "lower/testing/verify_passes.h"
 #include "passes/optimize.h"
 #include "passes/testing/graph_builder.h"
+#include "passes/testing/random_attention.h"
 #include "space/cpu/winograd.h"
 #include "space/space.h"
 #include "task/task.h"
@@ -143,6 +144,21 @@ TEST(ProductsOfPairs, TakeTheProcessorsInstructionAndNoOtherWork) {
       EXPECT_EQ(count(text, "vfmadd"), 0) << text;
     }
   EXPECT_EQ(count(loops_of(product(128, 256, 512), "icelake-server"), "vdpbf16ps"), 0);
+}
+
+/// What attentions read is bf16, and what they compute f32.
+TEST(ProductsOfPairs, OfAttentionsAreRight) {
+  int attentions = 0;
+  for (std::uint64_t seed = 0; seed < 4; ++seed) {
+    const FusedGraph fused = *optimize(testing::random_attention(seed), {.bf16 = true});
+    for (const Task& task : *extract_tasks(fused, pair_target("znver4"))) {
+      if (!task.name.starts_with("attention")) continue;
+      ++attentions;
+      EXPECT_NE(to_text(task.dag).find("] bf16\n"), std::string::npos) << to_text(task.dag);
+      expect_right(task.dag, 3);
+    }
+  }
+  EXPECT_EQ(attentions, 4);
 }
 
 /// Winograd's algorithm with tiles of bf16 errs as its DAG does; with tiles of f32 as one of f32.

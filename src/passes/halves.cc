@@ -64,12 +64,14 @@ bool moves(const Operator& op, DType to) {
          (pool && pool->kind == PoolKind::max) || (pad && fits(pad->value, to));
 }
 
-/// An attention. Its products may be of f16, not of bf16. Then both read f16, and the softmax rounds its weights.
+/// An attention that reads 16 bits. Of f16 its products are of f16, and the softmax rounds its weights. Of bf16 they stay f32: what is
+/// moved to where a product reads it is widened behind the last move, by the copy that the kernel makes of it in any case.
 struct HalfAttention {
   std::vector<std::size_t> products;  ///< of queries and keys, and with the values
   std::size_t softmax = 0;
   std::vector<std::size_t> before;  ///< what moves and scales an operand
   std::vector<ValueId> operands;    ///< what these read, or the products themselves
+  bool moves_all = true;            ///< each operand is moved
   bool of_halves = true;
 
   HalfAttention(const Graph& graph, const std::vector<NodeId>& nodes) {
@@ -82,12 +84,15 @@ struct HalfAttention {
     }
     const Node &scores = graph.nodes[products.front()], &mix = graph.nodes[products.back()];
     for (ValueId id : {scores.inputs[0], scores.inputs[1], mix.inputs[1]}) {
+      bool moves = false;
       for (auto n = own(id); n != nodes.end(); n = own(id)) {
         const Node& node = graph.node(*n);
         before.push_back(n->index());
+        moves |= class_of(node.op) != OperatorClass::elementwise;
         id = graph.value(node.inputs[0]).constant ? node.inputs[1] : node.inputs[0];
       }
       operands.push_back(id);
+      moves_all &= moves;
     }
   }
 
@@ -115,7 +120,7 @@ class HalfTensors {
     for (const std::vector<NodeId>& nodes : find_attentions(graph)) {
       close(nodes), ends[nodes.back().index()] = true;
       attentions_.emplace_back(graph, nodes);
-      attentions_.back().of_halves = to == DType::f16;
+      attentions_.back().of_halves = to == DType::f16 || attentions_.back().moves_all;
     }
     for (const std::vector<NodeId>& nodes : find_squeeze_excites(graph)) close(nodes);
     for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
@@ -140,7 +145,8 @@ class HalfTensors {
   bool is_half(ValueId id) const { return half_[id.index()]; }
   /// A softmax whose weights are stored as f16.
   bool rounds(const Node& node) const {
-    return std::any_of(attentions_.begin(), attentions_.end(),
+    return to_ == DType::f16 &&
+           std::any_of(attentions_.begin(), attentions_.end(),
                        [&](const HalfAttention& a) { return a.of_halves && a.softmax == index_of(node); });
   }
   /// The node copies numbers, and is a kernel of its own or a part of others.
@@ -250,6 +256,7 @@ class HalfTensors {
   void store(const HalfAttention& attention) {
     for (ValueId operand : attention.operands) store(operand);
     for (std::size_t n : attention.before) half_[graph_.nodes[n].output.index()] = true, closed_[n] = false;
+    if (to_ == DType::bf16) return;
     for (std::size_t n : attention.products) of_halves_[n] = true;
     half_[graph_.nodes[attention.softmax].output.index()] = true;
   }

@@ -15,8 +15,9 @@ namespace whet {
 Result<Graph> store_halves(const Graph&);
 
 /// The same of bf16, for CPUs whose instructions add up pairs of products of bf16. These compute products by constants, dense or of one
-/// group, of an even number of terms for 16 results or more. Others would be slower and stay f32, except depthwise convolutions; so do
-/// attentions. A product of many multiply-adds that reads f32 has it rounded by a kernel of its own.
+/// group, of an even number of terms for 16 results or more. Others would be slower and stay f32, except depthwise convolutions. Attentions
+/// read bf16 where all their operands are moved and can be stored so, and compute f32. A product of many multiply-adds that reads f32 has
+/// it rounded by a kernel of its own.
 Result<Graph> store_bf16(const Graph&);
 
 }  // namespace whet

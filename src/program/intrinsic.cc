@@ -80,7 +80,8 @@ constexpr std::array kDefinitions = {
 
 class Matcher {
  public:
-  explicit Matcher(std::size_t placeholders) : loads_(placeholders) {}
+  explicit Matcher(const Expr& defined, std::size_t placeholders)
+      : loads_(placeholders), moves_(std::holds_alternative<Load>(defined->kind)) {}
 
   bool match(const Expr& defined, const Expr& found) {
     if (const auto* call = std::get_if<Call>(&defined->kind); call && rounds_operands(call->fn)) {
@@ -89,7 +90,7 @@ class Matcher {
       return match(call->args[0], other && other->fn == call->fn ? other->args[0] : found);
     }
     if (defined->dtype != found->dtype || found->lanes != 1) return false;
-    if (std::holds_alternative<Load>(defined->kind)) return take(defined, found);
+    if (std::holds_alternative<Load>(defined->kind)) return take(defined, moves_ ? unwidened(found) : found);
     if (const auto* cast = std::get_if<Cast>(&defined->kind)) {
       const auto* other = std::get_if<Cast>(&found->kind);
       return other && match(cast->a, other->a);
@@ -113,6 +114,12 @@ class Matcher {
     return cast && e->dtype == DType::f32 && cast->a->dtype == DType::f16;
   }
 
+  /// The x of 16 bits in f32(x); else the expression.
+  static Expr unwidened(const Expr& e) {
+    const auto* cast = std::get_if<Cast>(&e->kind);
+    return cast && e->dtype == DType::f32 && whet::is_half(cast->a->dtype) ? cast->a : e;
+  }
+
   bool take(const Expr& defined, const Expr& found) {
     const auto* load = std::get_if<Load>(&found->kind);
     if (!load || load->mask.defined()) return false;
@@ -123,6 +130,7 @@ class Matcher {
   }
 
   std::vector<Expr> loads_;
+  const bool moves_;  ///< elements are moved, and may be widened on the way
 };
 
 }  // namespace
@@ -170,7 +178,7 @@ const ComputeDag& definition_of(Intrinsic intrinsic) {
 const Op& op_of(Intrinsic intrinsic) { return definition_of(intrinsic).ops.back(); }
 
 std::vector<Expr> matching_loads(const Expr& defined, const Expr& found, std::size_t placeholders) {
-  Matcher matcher(placeholders);
+  Matcher matcher(defined, placeholders);
   return matcher.match(defined, found) ? matcher.take_loads() : std::vector<Expr>();
 }
 

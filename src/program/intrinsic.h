@@ -13,7 +13,7 @@ namespace whet {
 /// op defines each intrinsic. A loop nest over its axes that computes the same may be marked with it
 /// (`Loop::intrinsic`). Code generation then uses the processor's way if the layout of the operands allows it, else the
 /// loops.
-///   transpose8, transpose16   y(i, j) = x[j, i], f32: rows are loaded and stored whole, and turned in registers
+///   transpose8, transpose16   y(i, j) = x[j, i], f32, x perhaps widened: rows are loaded and stored whole, turned in registers
 ///   dot4                      y(j) += i32(x[k]) * i32(w[j, k]), u8 by i8, 16 sums of 4 products
 ///   dot2                      y(j) += f32(x[k]) * f32(w[j, k]), bf16 by bf16, 16 sums of 2 products, which a processor may
 ///                             add up in either order; numbers below the least normal f32 may be zeros to it

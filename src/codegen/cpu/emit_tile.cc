@@ -45,7 +45,8 @@ Emitter::Value* Emitter::load_row(const TileOperand& operand, std::int64_t offse
   const Linear at = row_at(operand.base, offset);
   if (program_.buffer(operand.buffer).scope == Scope::registers && analysis_.in_slots(operand.buffer))
     return load_slot(analysis_.place(operand.buffer, at, lanes), program_.buffer(operand.buffer).dtype, lanes);
-  return load_contiguous(operand.buffer, address(operand.buffer, at), lanes, nullptr);
+  const DType dtype = program_.buffer(operand.buffer).dtype;
+  return from_memory(load_contiguous(operand.buffer, address(operand.buffer, at), lanes, nullptr), dtype, lanes);
 }
 
 void Emitter::store_row(const TileOperand& operand, std::int64_t offset, Value* value, int lanes) {

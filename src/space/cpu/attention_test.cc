@@ -14,8 +14,8 @@ namespace {
 Target avx512() { return *parse_target("cpu -mcpu=skylake-avx512 -threads=2"); }
 
 /// The attentions of a graph, as tasks.
-std::vector<ComputeDag> attentions_of(const Graph& graph) {
-  const auto fused = optimize(graph, {});
+std::vector<ComputeDag> attentions_of(const Graph& graph, const PassOptions& options = {}) {
+  const auto fused = optimize(graph, options);
   EXPECT_TRUE(fused.ok());
   const auto tasks = extract_tasks(*fused, avx512());
   EXPECT_TRUE(tasks.ok());
@@ -37,6 +37,9 @@ TEST(AttentionSketch, FitsEveryAttentionThatFusionFinds) {
         EXPECT_TRUE(attention_sketch(dags[0], *parse_target(text)).has_value()) << "seed " << seed << "\n"
                                                                                 << to_text(dags[0]);
     }
+    const std::vector<ComputeDag> of_bf16 = attentions_of(graph, {.bf16 = true});
+    ASSERT_EQ(of_bf16.size(), 1u) << "seed " << seed;
+    EXPECT_TRUE(attention_sketch(of_bf16[0], avx512()).has_value()) << to_text(of_bf16[0]);
   }
 }
 
