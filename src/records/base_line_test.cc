@@ -166,7 +166,7 @@ TEST(BaseLines, StayInARecordFileAndAreNoBadLines) {
   EXPECT_EQ(read->base_lines.size(), 3u);
   EXPECT_TRUE(read->notes.empty());
   EXPECT_EQ(read->bad_lines, 0);
-  EXPECT_TRUE(std::holds_alternative<NewerRecord>(parse_line(R"({"v":4,"base":{}})")));
+  EXPECT_TRUE(std::holds_alternative<NewerRecord>(parse_line(R"({"v":5,"base":{}})")));
 }
 
 TEST(BaseLines, WhereverTheyAreDamagedCostNoMoreThanTheBase) {

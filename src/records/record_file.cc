@@ -22,6 +22,7 @@
 #include "base/parallel.h"
 #include "base/write_place.h"
 #include "records/line_blocks.h"
+#include "records/error_line.h"
 #include "records/plan_line.h"
 #include "records/record_line.h"
 
@@ -149,6 +150,9 @@ class Collector {
       out_.records.add(std::move(*record));
     } else if (auto* plan = std::get_if<Plan>(&parsed)) {
       out_.records.add(std::move(*plan));
+    } else if (auto* error = std::get_if<LayerError>(&parsed)) {
+      out_.records.add(std::move(*error));
+      out_.error_lines.emplace_back(text);
     } else if (std::holds_alternative<BaseLine>(parsed)) {
       out_.base_lines.emplace_back(text);
     } else if (std::holds_alternative<NewerRecord>(parsed)) {
@@ -162,8 +166,8 @@ class Collector {
   }
   /// Someone gave the model's name instead of the record file's, say: such a file must not be appended to.
   bool is_of_another_kind() const {
-    const bool nothing =
-        out_.records.size() == 0 && out_.records.plans().empty() && out_.newer_lines.empty() && out_.base_lines.empty();
+    const bool nothing = out_.records.size() == 0 && out_.records.plans().empty() && out_.error_lines.empty() &&
+                         out_.newer_lines.empty() && out_.base_lines.empty();
     return nothing && out_.lines > 0 && !is_ours_;
   }
   void finish() {
@@ -241,6 +245,7 @@ std::int64_t lines_among(const RecordsRead& file, std::unordered_set<std::string
   for (const Plan& plan : file.records.plans()) found += lines.erase(to_line(plan));
   for (const std::string& line : file.newer_lines) found += lines.erase(line);
   for (const std::string& line : file.base_lines) found += lines.erase(line);
+  for (const std::string& line : file.error_lines) found += lines.erase(line);
   return static_cast<std::int64_t>(found);
 }
 
@@ -432,6 +437,12 @@ Status RecordFile::append(const Record& record) {
 Status RecordFile::append_plan(const Plan& plan) {
   WHET_RETURN_IF_ERROR(append_line(to_line(plan)));
   read_.records.add(plan);
+  return sync_soon();
+}
+
+Status RecordFile::append_error(const LayerError& error) {
+  WHET_RETURN_IF_ERROR(append_line(to_line(error)));
+  read_.records.add(error);
   return sync_soon();
 }
 

@@ -6,14 +6,15 @@
 
 #include "base/shared_text.h"
 #include "json/document.h"
+#include "trial/error.h"
 #include "trial/outcome.h"
 #include "trial/plan.h"
 
 namespace whet {
 
 /// The newest version that this program reads, and every one before. Measurements are lines of version 1, plans of version 2, those of
-/// a record base of version 3.
-constexpr int kRecordVersion = 3;
+/// a record base of version 3, plans that round and errors of layers of version 4.
+constexpr int kRecordVersion = 4;
 
 /// One line of a record file without its newline (docs/formats/record.md).
 std::string to_line(const Record&);
@@ -28,7 +29,7 @@ struct NewerRecord {
 struct BadLine {
   std::string why;
 };
-using ParsedLine = std::variant<Record, Plan, BaseLine, NewerRecord, BadLine>;
+using ParsedLine = std::variant<Record, Plan, LayerError, BaseLine, NewerRecord, BadLine>;
 ParsedLine parse_line(std::string_view line);
 
 /// What many lines, parsed one after the other, have in common: a file may have 100,000.

@@ -1,6 +1,7 @@
 // A line of a record file: a record that prints and reads back as the same line, a newer one, or a reason.
 
 #include "fuzz.h"
+#include "records/error_line.h"
 #include "records/plan_line.h"
 #include "records/record_line.h"
 
@@ -15,6 +16,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     fuzz::require(text.find('\n') == std::string::npos, "a plan is one line");
     fuzz::require(std::holds_alternative<Plan>(read), "a printed plan is read");
     fuzz::require(to_line(std::get<Plan>(read)) == text, "a plan that was read prints as before");
+    return 0;
+  }
+  if (const auto* error = std::get_if<LayerError>(&line)) {
+    const std::string text = to_line(*error);
+    const ParsedLine read = parse_line(text);
+    fuzz::require(text.find('\n') == std::string::npos, "an error of a layer is one line");
+    fuzz::require(std::holds_alternative<LayerError>(read), "a printed error of a layer is read");
+    fuzz::require(to_line(std::get<LayerError>(read)) == text, "an error of a layer that was read prints as before");
     return 0;
   }
   const auto* record = std::get_if<Record>(&line);
