@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,21 +10,29 @@
 
 namespace whet {
 
+/// In which type an activation is stored that the fused graph has as f32.
+enum class Stored : std::uint8_t {
+  usual,  ///< as it is
+  bf16,   ///< rounded: channels last, of any rank
+};
+
 /// How an activation that the fused graph has as [N, spatial..., C] is stored: in blocks of neighbouring channels.
 ///   nhwc     [N, spatial..., C]          one block
 ///   nchw     [N, C, spatial...]          blocks of one channel
 ///   nchw16c  [N, C/16, spatial..., 16]; where 16 does not divide C, the last block is padded with channels that hold any
 ///            finite numbers, as long as all values are finite. From an infinite value they become NaN (0 times infinity), and
 ///            so do all channels of the convolution that reads them
+///   bf16     as nhwc, each number rounded
 /// The graph tuner of AutoTVM has the same family: Liu et al., "Optimizing CNN Model Inference on CPUs", USENIX ATC 2019.
 struct ActivationLayout {
   std::int64_t block = 0;  ///< channels of a block; 0: all of them
   int wide = 0;  ///< other than 0: some channels of the tensor that merged kernel number `wide` writes (merge.h)
+  Stored stored = Stored::usual;  ///< other than usual: `block` and `wide` are 0
   friend auto operator<=>(const ActivationLayout&, const ActivationLayout&) = default;
 };
 constexpr ActivationLayout kChannelsLast{0}, kChannelsFirst{1};
 
-/// "nhwc", "nchw", "nchw16c"; "merged tensor 3", which is read by no one
+/// "nhwc", "nchw", "nchw16c", "bf16"; "merged tensor 3", which is read by no one
 std::string to_text(ActivationLayout);
 std::optional<ActivationLayout> parse_activation_layout(std::string_view text);
 
@@ -36,7 +45,8 @@ bool pads_little(const Shape& shape, ActivationLayout);
 /// The shape of a value of `shape` [N, spatial..., C] as the form stores it. Nothing where it has no such form: other
 /// ranks than 3 to 5, channels of a merged tensor.
 std::optional<Shape> stored_shape(const Shape& shape, ActivationLayout);
-/// `add_transform` can turn one form of a value of `shape` into the other: the blocks of one are whole blocks of the other.
+/// `add_transform` can turn one form of a value of `shape` into the other: both are of the usual type, and the blocks of one are whole
+/// blocks of the other.
 bool nests(const Shape& shape, ActivationLayout, ActivationLayout);
 /// The nodes that turn `value`, a picture of `shape` [N, spatial..., C] that is stored as `from`, into the form `to`: reshapes
 /// and one transpose, before it a padding or behind it a slice where one of them stores more channels. `name` is the result's.

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "alternatives/chain.h"
+#include "alternatives/lowered.h"
 #include "alternatives/merge.h"
 #include "task/group_dag.h"
 
@@ -83,6 +84,7 @@ class Finder {
       for (ActivationLayout in : forms)
         for (ActivationLayout out : forms) WHET_RETURN_IF_ERROR(add_converted(g, in, out, options.padded));
     if (options.covers) WHET_RETURN_IF_ERROR(add_covers());
+    for (Stored stored : options.lowered) WHET_RETURN_IF_ERROR(add_all_lowered(stored));
     WHET_RETURN_IF_ERROR(add_transforms());
     result_.tasks = table_.take();
     for (Alternative& a : result_.all) a.writes_parts = writes_parts(a);
@@ -143,6 +145,40 @@ class Finder {
     for (const MergedGroups& merge : find_merges(fused_)) WHET_RETURN_IF_ERROR(add_merge(merge));
     if (!target_.is_cpu()) return ok_status();  // nothing there keeps rows in a cache of its own
     for (const GroupChain& chain : find_chains(fused_)) WHET_RETURN_IF_ERROR(add_chain(chain));
+    return ok_status();
+  }
+
+  /// Groups that read or write activations of this type, or both, and aliases of such.
+  Status add_all_lowered(Stored stored) {
+    if (stored == Stored::usual) return ok_status();
+    for (std::size_t g = 0; g < fused_.groups.size(); ++g) {
+      WHET_RETURN_IF_ERROR(add_lowered(g, stored, Stored::usual));
+      WHET_RETURN_IF_ERROR(add_lowered(g, stored, stored));
+      WHET_RETURN_IF_ERROR(add_lowered(g, Stored::usual, stored));
+    }
+    for (std::size_t a = 0; a < result_.usual; ++a) {
+      if (result_.all[a].kind != AlternativeKind::alias) continue;
+      const ValueId written = result_.all[a].fragment.writes.front().value;
+      const auto node = std::ranges::find(fused_.graph.nodes, written, &Node::output);
+      WHET_TRY(std::optional<Fragment> fragment, lowered_alias(fused_, *node));
+      if (!fragment) continue;
+      const std::string name = to_text(fragment->writes.front().form);
+      result_.all.push_back({AlternativeKind::lowered, std::move(*fragment), -1, -1, name});
+    }
+    return ok_status();
+  }
+
+  Status add_lowered(std::size_t g, Stored in, Stored out) {
+    WHET_TRY(std::optional<LoweredGroup> group, lowered(fused_, fused_.groups[g], in, out));
+    if (!group) return ok_status();
+    WHET_TRY(const int task, table_.number_of(group->fragment));
+    if (!group->rounds_product) table_.set_twin(task, task_of_group_[g]);
+    const std::string from = to_text({0, 0, in}), to = to_text({0, 0, out});
+    const int number = static_cast<int>(g);
+    Alternative alternative{AlternativeKind::lowered, std::move(group->fragment), number, task,
+                            in == out ? to : from + " -> " + to, {number}};
+    alternative.rounds_product = group->rounds_product, alternative.rounds_reads = group->rounds_reads;
+    result_.all.push_back(std::move(alternative));
     return ok_status();
   }
 
@@ -259,8 +295,18 @@ class Finder {
     for (const auto& [value, forms] : written)
       for (ActivationLayout from : forms)
         for (ActivationLayout to : read[value])
-          if (from != to && from.wide == 0 && to.wide == 0 && nests(fused_.graph.value(value).type.shape, from, to))
+          if (from == kChannelsLast && to.stored != Stored::usual)
+            WHET_RETURN_IF_ERROR(add_rounded_copy(value, to));
+          else if (from != to && from.wide == 0 && to.wide == 0 && nests(fused_.graph.value(value).type.shape, from, to))
             WHET_RETURN_IF_ERROR(add_transform_of(value, from, to));
+    return ok_status();
+  }
+
+  Status add_rounded_copy(ValueId value, ActivationLayout to) {
+    WHET_TRY(Fragment fragment, rounded_copy(fused_, value));
+    WHET_TRY(const int task, table_.number_of(fragment));
+    result_.all.push_back(
+        {AlternativeKind::transform, std::move(fragment), -1, task, to_text(kChannelsLast) + " -> " + to_text(to)});
     return ok_status();
   }
 
@@ -386,6 +432,8 @@ std::string_view name_of(AlternativeKind kind) {
       return "layout";
     case AlternativeKind::transform:
       return "transform";
+    case AlternativeKind::lowered:
+      return "lowered";
     case AlternativeKind::cover:
       break;
   }

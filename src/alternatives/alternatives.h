@@ -16,6 +16,7 @@ enum class AlternativeKind : std::uint8_t {
   layout,     ///< a group on other forms of its activations
   transform,  ///< a copy of a value into another form, or out of a merged tensor
   cover,      ///< several groups as one kernel
+  lowered,    ///< a group, or an alias, on activations that are stored in fewer bits
 };
 std::string_view name_of(AlternativeKind);
 
@@ -29,6 +30,8 @@ struct Alternative {
   std::vector<int> instead = {};  ///< the groups whose work it does, where it is no usual one
   /// Of the time of these groups' usual kernels it is hoped to take no less than this part; 0: PriceOptions says.
   double hope = 0;
+  /// Of a lowered one what its answers lose (lowered.h).
+  bool rounds_product = false, rounds_reads = false;
   bool in_place = false;      ///< a concatenation without a kernel: what writes its operands has to write parts
   bool writes_parts = false;  ///< its kernel can write its result where it belongs in a concatenation
 };
@@ -51,6 +54,8 @@ struct AlternativeOptions {
   bool covers = true;                   ///< several groups as one kernel
   /// Of the forms, those whose blocks may be padded by any number of channels; others only where that is little (activation_layout.h).
   std::vector<ActivationLayout> padded = {};
+  /// Types in which activations may be stored beside the usual ones. Their kernels round: who asks for them decides what is precise enough.
+  std::vector<Stored> lowered = {};
 };
 /// The forms that fit a target: nchw, and blocks that are whole vectors of f32, of 64 channels at the most.
 std::vector<ActivationLayout> forms_for(const Target&);
@@ -61,7 +66,8 @@ bool pads(const FusedGraph&, const Alternative&);
 /// Every group on every pair of forms that it can be computed on, and the transforms between the forms in which a value is
 /// written and read. With covers, the kernels of merge.h and chain.h too. A concatenation that can be in place is offered in
 /// place alone: who reads and copies its operands too would better copy the whole. Equal kernels are one task, also those of
-/// the usual ones.
+/// the usual ones. Lowered groups are channels last; an f32 activation is rounded by a kernel of its own where no group writes it so, and
+/// what is stored in fewer bits is never widened by one: who needs it wide reads another result.
 Result<Alternatives> find_alternatives(const FusedGraph&, const Target&, const AlternativeOptions&);
 
 /// The network of the chosen alternatives (numbers of `all`, in an order in which they can run): a fused graph with the

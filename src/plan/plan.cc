@@ -45,7 +45,7 @@ std::vector<int> usual_numbers(const Alternatives& alternatives) {
 }
 
 ChoiceProblem problem_of(const FusedGraph& fused, const Alternatives& alternatives, const std::vector<Price>& prices,
-                         bool bounds) {
+                         const PlanOptions& options) {
   ChoiceProblem problem;
   ValueNumbers numbers;
   for (ValueId id : fused.graph.inputs) problem.given.push_back(numbers.of({id, kChannelsLast}));
@@ -56,7 +56,8 @@ ChoiceProblem problem_of(const FusedGraph& fused, const Alternatives& alternativ
       for (const StoredValue& value : a.fragment.reads) numbers.of(value, true);
   for (std::size_t a = 0; a < alternatives.all.size(); ++a) {
     const Alternative& alternative = alternatives.all[a];
-    ChoiceItem item{{}, {}, bounds ? prices[a].bound : prices[a].seconds};
+    ChoiceItem item{{}, {}, options.bounds ? prices[a].bound : prices[a].seconds};
+    if (!options.uses.empty() && options.uses[a] > 0) item.uses = {options.uses[a]};
     for (const StoredValue& value : alternative.fragment.reads)
       item.reads.push_back(numbers.of(value, alternative.in_place));
     for (const StoredValue& value : alternative.fragment.writes)
@@ -65,6 +66,7 @@ ChoiceProblem problem_of(const FusedGraph& fused, const Alternatives& alternativ
   }
   // What is written where it belongs can also be read by others.
   for (const auto& [value, part] : numbers.parts()) problem.items.push_back({{part}, {numbers.of(value)}, 0});
+  if (!options.uses.empty()) problem.budgets = {options.budget};
   problem.values = numbers.count();
   problem.tensors = numbers.tensors();
   return problem;
@@ -149,10 +151,11 @@ Result<NetworkPlans> best_plans(const FusedGraph& fused, const Alternatives& alt
   choosing.usual = usual_numbers(alternatives);
   choosing.plans = options.plans;
   choosing.seconds_limit = options.seconds_limit;
+  choosing.gap = options.gap;
   // Plans that differ in a pool or a copy alone are one to the network.
   for (std::size_t a = 0; a < alternatives.all.size(); ++a)
     if (convolves(alternatives.all[a].fragment)) choosing.distinct.push_back(static_cast<int>(a));
-  WHET_TRY(const ChosenPlans chosen, choose_plans(problem_of(fused, alternatives, prices, options.bounds), choosing));
+  WHET_TRY(const ChosenPlans chosen, choose_plans(problem_of(fused, alternatives, prices, options), choosing));
   NetworkPlans plans;
   for (const ChosenPlan& plan : chosen.plans) plans.best.push_back({kernels_in(plan, alternatives), plan.seconds});
   plans.usual = {usual_numbers(alternatives), sum_of(usual_numbers(alternatives), prices)};
@@ -173,7 +176,10 @@ std::vector<PlannedKernel> kernels_of(const FusedGraph& fused, const Alternative
   return kernels;
 }
 
-Result<std::vector<ActivationLayout>> forms_of(const std::vector<PlannedKernel>& kernels) {
+namespace {
+
+/// All forms in a plan's kernels.
+Result<std::set<ActivationLayout>> all_forms_of(const std::vector<PlannedKernel>& kernels) {
   std::set<ActivationLayout> forms;
   for (const PlannedKernel& kernel : kernels) {
     std::string_view rest = kernel.forms;
@@ -186,8 +192,25 @@ Result<std::vector<ActivationLayout>> forms_of(const std::vector<PlannedKernel>&
       rest = arrow == rest.npos ? "" : rest.substr(arrow + 4);
     }
   }
+  return forms;
+}
+
+}  // namespace
+
+Result<std::vector<ActivationLayout>> forms_of(const std::vector<PlannedKernel>& kernels) {
+  WHET_TRY(std::set<ActivationLayout> forms, all_forms_of(kernels));
   forms.erase(kChannelsLast);
+  std::erase_if(forms, [](ActivationLayout form) { return form.stored != Stored::usual; });
   return std::vector<ActivationLayout>(forms.begin(), forms.end());
+}
+
+std::vector<Stored> lowered_of(const std::vector<PlannedKernel>& kernels) {
+  const auto forms = all_forms_of(kernels);
+  std::set<Stored> stored;
+  if (forms.ok())
+    for (ActivationLayout form : *forms) stored.insert(form.stored);
+  stored.erase(Stored::usual);
+  return {stored.begin(), stored.end()};
 }
 
 void add_forms_of(const std::vector<PlannedKernel>& kernels, AlternativeOptions& options) {
@@ -198,6 +221,9 @@ void add_forms_of(const std::vector<PlannedKernel>& kernels, AlternativeOptions&
     if (std::find(options.forms.begin(), options.forms.end(), form) == options.forms.end())
       options.forms.push_back(form);
   }
+  for (Stored stored : lowered_of(kernels))
+    if (std::find(options.lowered.begin(), options.lowered.end(), stored) == options.lowered.end())
+      options.lowered.push_back(stored);
 }
 
 Result<NetworkPlan> find_plan(const FusedGraph& fused, const Alternatives& alternatives,

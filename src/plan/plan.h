@@ -31,11 +31,15 @@ struct PlanOptions {
   std::vector<int> forbidden;  ///< and of none
   bool bounds = false;         ///< true: the sum is of Price::bound, the least that a plan can take
   double seconds_limit = 10;   ///< of one run of the solver, as ChoiceOptions has it
+  /// What each alternative adds to the squared error of the network's answers, and the most that a plan may add; empty: nothing is counted.
+  std::vector<double> uses = {};
+  double budget = 0;
+  double gap = 0;  ///< as ChoiceOptions has it
 };
 
 /// Chooses exactly (choice/choice.h): the sum of the prices is least, every value is there in each form in which it is read,
 /// and a transform counts once for each value and form. Of plans with equal sums the usual one is taken.
-/// Errors: a required alternative that no plan can have.
+/// Errors: a required alternative that no plan can have; no plan within the budget.
 Result<NetworkPlans> best_plans(const FusedGraph&, const Alternatives&, const std::vector<Price>&,
                                 const PlanOptions& = {});
 
@@ -44,8 +48,10 @@ std::string hash_of(const FusedGraph&);
 
 /// A plan as the record file keeps it: kernels by the names of their nodes.
 std::vector<PlannedKernel> kernels_of(const FusedGraph&, const Alternatives&, const NetworkPlan&);
-/// The forms in a plan's kernels, without nhwc. An error names a kernel whose text is no form.
+/// The forms in a plan's kernels, without nhwc and without those of fewer bits. An error names a kernel whose text is no form.
 Result<std::vector<ActivationLayout>> forms_of(const std::vector<PlannedKernel>&);
+/// The types of fewer bits in which a plan's kernels store activations.
+std::vector<Stored> lowered_of(const std::vector<PlannedKernel>&);
 /// Adds the forms of a plan to the options, so that the plan is among the alternatives however much its blocks pad. Kernels
 /// whose text is no form add nothing.
 void add_forms_of(const std::vector<PlannedKernel>&, AlternativeOptions&);

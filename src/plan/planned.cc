@@ -62,7 +62,8 @@ Result<std::optional<Solved>> solve(const FusedGraph& fused, const Records& reco
 Result<FusedGraph> applied(const FusedGraph& fused, const std::vector<PlannedKernel>& kernels, const Target& target) {
   if (kernels.empty()) return fused;
   WHET_TRY(const std::vector<ActivationLayout> forms, forms_of(kernels));
-  WHET_TRY(const Alternatives alternatives, find_alternatives(fused, target, {.forms = forms, .padded = forms}));
+  WHET_TRY(const Alternatives alternatives,
+           find_alternatives(fused, target, {.forms = forms, .padded = forms, .lowered = lowered_of(kernels)}));
   WHET_TRY(const NetworkPlan found, find_plan(fused, alternatives, kernels));
   return assemble(fused, alternatives, found.alternatives);
 }

@@ -133,7 +133,8 @@ std::vector<Price> prices_of(const Alternatives& alternatives, const Records& re
       price = {PriceKind::estimated, twin > 0 ? twin : task.guessed, task.roofline};
       if (task.older > 0) price.seconds = task.older, price.bound = std::min(price.bound, task.older);
       const auto known = options.hope_of.find(hope_name(a));
-      double hope = known == options.hope_of.end() ? options.hope : known->second;
+      const double usual_hope = a.kind == AlternativeKind::lowered ? options.hope_of_lowered : options.hope;
+      double hope = known == options.hope_of.end() ? usual_hope : known->second;
       if (a.hope > 0) hope = a.hope;
       price.bound = std::max(price.bound, hope * twin);
       price.seconds = std::max(price.seconds, price.bound);

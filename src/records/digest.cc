@@ -287,7 +287,9 @@ RecordStats stats(const Records& records) {
 std::vector<Plan> distill_plans(const Records& records) {
   std::vector<Plan> plans;
   for (const Plan& plan : records.plans())
-    if (records.plan_for(plan.graph, plan.target) == &plan) plans.push_back(plan);
+    if (&plan == (plan.precision ? records.lowered_plan_for(plan.graph, plan.target)
+                                 : records.plan_for(plan.graph, plan.target)))
+      plans.push_back(plan);
   return plans;
 }
 

@@ -34,6 +34,22 @@ Json tried_json(const std::vector<TriedPlan>& tried) {
   return list;
 }
 
+Json precision_json(const PlanPrecision& precision) {
+  Json allowed = Json::array();
+  for (const std::string& limit : precision.allowed) allowed.add(limit);
+  return Json::object()
+      .set("samples", precision.samples)
+      .set("weights", precision.weights)
+      .set("allowed", allowed)
+      .set("calibration", precision.calibration)
+      .set("held_out", precision.held_out)
+      .set("share", precision.share)
+      .set("held_out_share", precision.held_out_share)
+      .set("error", precision.error)
+      .set("held_out_error", precision.held_out_error)
+      .set("budget", precision.budget);
+}
+
 /// Fills a Plan; the first thing that is wrong is in `why`.
 class PlanReader {
  public:
@@ -43,7 +59,7 @@ class PlanReader {
   bool read(Plan& p) {
     p.version = static_cast<int>(line_["v"].integer());
     return text(plan_, "graph", p.graph) && text(line_, "target", p.target) && kernels("kernels", p.kernels) &&
-           kernels("runner_up", p.runner_up) && rest(p) && tried(p.tried);
+           kernels("runner_up", p.runner_up) && rest(p) && tried(p.tried) && precision(p.precision);
   }
 
  private:
@@ -85,6 +101,31 @@ class PlanReader {
       each.adopted = item["adopted"].bool_or(false);
       out.push_back(each);
     }
+    return true;
+  }
+  bool precision(std::optional<PlanPrecision>& out) {
+    const JsonView from = plan_["precision"];
+    if (from.is_null()) return true;
+    PlanPrecision p;
+    if (!text(from, "samples", p.samples) || !text(from, "weights", p.weights) ||
+        !count(from, "calibration", p.calibration) || !count(from, "held_out", p.held_out))
+      return false;
+    const std::pair<const char*, double*> parts[] = {{"share", &p.share},
+                                                     {"held_out_share", &p.held_out_share},
+                                                     {"error", &p.error},
+                                                     {"held_out_error", &p.held_out_error},
+                                                     {"budget", &p.budget}};
+    for (const auto& [name, number] : parts) {
+      if (!from[name].is_number() || !std::isfinite(from[name].number()) || from[name].number() < 0)
+        return fail("\"" + std::string(name) + "\" of a plan's precision is no part");
+      *number = from[name].number();
+    }
+    if (!from["allowed"].is_array()) return fail("\"allowed\" of a plan is no list");
+    for (const JsonView limit : from["allowed"].items()) {
+      if (!limit.is_string()) return fail("\"allowed\" of a plan is no list of texts");
+      p.allowed.emplace_back(limit.string());
+    }
+    out = std::move(p);
     return true;
   }
   bool count(JsonView from, const char* name, std::int64_t& out) {
@@ -136,6 +177,7 @@ std::string to_line(const Plan& p) {
   if (p.network_seconds > 0)
     plan.set("network_seconds", p.network_seconds).set("usual_network_seconds", p.usual_network_seconds);
   if (!p.tried.empty()) plan.set("tried", tried_json(p.tried));
+  if (p.precision) plan.set("precision", precision_json(*p.precision));
   Json line = Json::object();
   line.set("v", p.version).set("plan", plan).set("target", p.target).set("whet", p.whet).set("at", p.at);
   return dump(line);

@@ -51,7 +51,7 @@ TEST(RangedLine, GoesThereAndBack) {
 
 TEST(RangedLine, OfVersionFourIsReadAndWrittenTheSame) {
   const std::vector<std::string> lines = golden_lines();
-  ASSERT_EQ(lines.size(), 2u);
+  ASSERT_GE(lines.size(), 2u);
   EXPECT_EQ(to_line(std::get<RangedRecord>(parse_line(lines[0]))), lines[0]);
   EXPECT_EQ(to_line(std::get<NetworkAtSizes>(parse_line(lines[1]))), lines[1]);
 }

@@ -22,6 +22,7 @@
 #include "base/parallel.h"
 #include "base/write_place.h"
 #include "records/line_blocks.h"
+#include "records/error_line.h"
 #include "records/plan_line.h"
 #include "records/ranged_line.h"
 #include "records/record_line.h"
@@ -154,6 +155,9 @@ class Collector {
       out_.records.add(std::move(*ranged));
     } else if (auto* network = std::get_if<NetworkAtSizes>(&parsed)) {
       out_.records.add(std::move(*network));
+    } else if (auto* error = std::get_if<LayerError>(&parsed)) {
+      out_.records.add(std::move(*error));
+      out_.error_lines.emplace_back(text);
     } else if (std::holds_alternative<BaseLine>(parsed)) {
       out_.base_lines.emplace_back(text);
     } else if (std::holds_alternative<NewerRecord>(parsed)) {
@@ -169,7 +173,8 @@ class Collector {
   bool is_of_another_kind() const {
     const Records& records = out_.records;
     const bool nothing = records.size() == 0 && records.plans().empty() && records.ranged().empty() &&
-                         records.networks().empty() && out_.newer_lines.empty() && out_.base_lines.empty();
+                         records.networks().empty() && out_.error_lines.empty() && out_.newer_lines.empty() &&
+                         out_.base_lines.empty();
     return nothing && out_.lines > 0 && !is_ours_;
   }
   void finish() {
@@ -249,6 +254,7 @@ std::int64_t lines_among(const RecordsRead& file, std::unordered_set<std::string
   for (const NetworkAtSizes& network : file.records.networks()) found += lines.erase(to_line(network));
   for (const std::string& line : file.newer_lines) found += lines.erase(line);
   for (const std::string& line : file.base_lines) found += lines.erase(line);
+  for (const std::string& line : file.error_lines) found += lines.erase(line);
   return static_cast<std::int64_t>(found);
 }
 
@@ -452,6 +458,12 @@ Status RecordFile::append(const RangedRecord& record) {
 Status RecordFile::append(const NetworkAtSizes& network) {
   WHET_RETURN_IF_ERROR(append_line(to_line(network)));
   read_.records.add(network);
+  return sync_soon();
+}
+
+Status RecordFile::append_error(const LayerError& error) {
+  WHET_RETURN_IF_ERROR(append_line(to_line(error)));
+  read_.records.add(error);
   return sync_soon();
 }
 

@@ -12,6 +12,7 @@
 #include "json/json.h"
 #include "records/base_line.h"
 #include "records/cpu/conditions.h"
+#include "records/error_line.h"
 #include "records/plan_line.h"
 #include "records/ranged_line.h"
 #include "schedule/steps.h"
@@ -289,6 +290,11 @@ ParsedLine parse_line(std::string_view line, LineRoom& room) {
     auto plan = plan_of(json);
     if (auto* why = std::get_if<std::string>(&plan)) return BadLine{std::move(*why)};
     return std::get<Plan>(std::move(plan));
+  }
+  if (json.has("error")) {
+    auto error = layer_error_of(json);
+    if (auto* why = std::get_if<std::string>(&error)) return BadLine{std::move(*why)};
+    return std::get<LayerError>(std::move(error));
   }
   if (json.has("network")) {
     auto network = network_of(json);

@@ -6,6 +6,7 @@
 
 #include "base/shared_text.h"
 #include "json/document.h"
+#include "trial/error.h"
 #include "trial/outcome.h"
 #include "trial/plan.h"
 #include "trial/ranged.h"
@@ -13,7 +14,7 @@
 namespace whet {
 
 /// The newest version that this program reads, and every one before. Measurements are lines of version 1, plans of version 2, those of
-/// a record base of version 3, times of kernels and networks for ranges of sizes of version 4.
+/// a record base of version 3, times of kernels and networks for ranges of sizes, plans that round and errors of layers of version 4.
 constexpr int kRecordVersion = 4;
 
 /// One line of a record file without its newline (docs/formats/record.md).
@@ -29,7 +30,8 @@ struct NewerRecord {
 struct BadLine {
   std::string why;
 };
-using ParsedLine = std::variant<Record, Plan, RangedRecord, NetworkAtSizes, BaseLine, NewerRecord, BadLine>;
+using ParsedLine =
+    std::variant<Record, Plan, RangedRecord, NetworkAtSizes, LayerError, BaseLine, NewerRecord, BadLine>;
 ParsedLine parse_line(std::string_view line);
 
 /// What many lines, parsed one after the other, have in common: a file may have 100,000.

@@ -204,10 +204,22 @@ std::optional<RecordChoice> Records::best(std::string_view key, const Shape& wit
                       difference(*best, *best_target, target, other ? device_ : "", within)};
 }
 
-const Plan* Records::plan_for(std::string_view graph, std::string_view target) const {
-  for (auto plan = plans_.rbegin(); plan != plans_.rend(); ++plan)
-    if (plan->graph == graph && plan->target == target) return &*plan;
+namespace {
+
+const Plan* last_plan(const std::vector<Plan>& plans, std::string_view graph, std::string_view target, bool lowered) {
+  for (auto plan = plans.rbegin(); plan != plans.rend(); ++plan)
+    if (plan->graph == graph && plan->target == target && plan->precision.has_value() == lowered) return &*plan;
   return nullptr;
+}
+
+}  // namespace
+
+const Plan* Records::plan_for(std::string_view graph, std::string_view target) const {
+  return last_plan(plans_, graph, target, false);
+}
+
+const Plan* Records::lowered_plan_for(std::string_view graph, std::string_view target) const {
+  return last_plan(plans_, graph, target, true);
 }
 
 std::vector<const RangedRecord*> Records::ranged_of(std::string_view range, const Target& target) const {

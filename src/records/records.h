@@ -15,6 +15,7 @@
 #include "records/memory.h"
 #include "target/target.h"
 #include "tensor/shape.h"
+#include "trial/error.h"
 #include "trial/outcome.h"
 #include "trial/plan.h"
 #include "trial/ranged.h"
@@ -52,10 +53,15 @@ class Records {
   const Record& add(Record&&);
   const Record& add(const Record& record) { return add(Record(record)); }
   void add(Plan plan) { plans_.push_back(std::move(plan)); }
+  void add(LayerError error) { errors_.push_back(std::move(error)); }
   /// In the order of their lines.
   const std::vector<Plan>& plans() const { return plans_; }
-  /// The last plan of a fused graph (its hash) for exactly this target; null where there is none.
+  /// The last plan of a fused graph (its hash) for exactly this target that rounds nothing; null where there is none.
   const Plan* plan_for(std::string_view graph, std::string_view target) const;
+  /// The same of plans that round activations and weights.
+  const Plan* lowered_plan_for(std::string_view graph, std::string_view target) const;
+  /// Errors of layers, in the order of their lines.
+  const std::vector<LayerError>& errors() const { return errors_; }
   /// Times of kernels for ranges of sizes, which `of`, `best` and `ranking` never see.
   /// References to earlier ones stay valid.
   void add(RangedRecord record) { ranged_.push_back(std::move(record)); }
@@ -136,6 +142,7 @@ class Records {
   std::vector<Plan> plans_;
   std::deque<RangedRecord> ranged_;
   std::deque<NetworkAtSizes> networks_;
+  std::vector<LayerError> errors_;
   /// Texts are found without a copy of them.
   struct HashOfText {
     using is_transparent = void;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,9 +34,21 @@ struct TriedPlan {
   friend bool operator==(const TriedPlan&, const TriedPlan&) = default;
 };
 
+/// What a plan that rounds activations and weights was allowed to err by on a user's samples, and what it did.
+struct PlanPrecision {
+  std::string samples;               ///< the samples' digest
+  std::string weights;               ///< hash of the network's constants: with others the plan is void
+  std::vector<std::string> allowed;  ///< the user's limits, as plan/accuracy.h reads them
+  std::int64_t calibration = 0, held_out = 0;  ///< samples that took part in the choice, and that did not
+  double share = 0, held_out_share = 0;        ///< the largest part of a limit that they needed: measured / allowed
+  double error = 0, held_out_error = 0;        ///< relative L2 of the worst of them, of the output where it is largest
+  double budget = 0;                           ///< of squared errors, with which the plan was chosen
+  friend bool operator==(const PlanPrecision&, const PlanPrecision&) = default;
+};
+
 /// How a whole network is computed on a target: the kernels that differ from the usual ones. A line of a record file.
 struct Plan {
-  int version = 2;
+  int version = 2;                     ///< 4 where it has a precision
   std::string graph;                   ///< hexadecimal hash of the fused graph's text
   std::string name;                    ///< the network's, for people
   std::string target;                  ///< text form
@@ -50,6 +63,8 @@ struct Plan {
   /// Of one inference of the whole network, and of the usual plan's alternately with it; 0: not measured.
   double network_seconds = 0, usual_network_seconds = 0;
   std::vector<TriedPlan> tried;  ///< when this line was written
+  /// Of a plan that rounds: it serves who asks for that alone. Its usual plan is then the best one in f32.
+  std::optional<PlanPrecision> precision = std::nullopt;
   std::string whet, at;          ///< version of the program, time in UTC (ISO 8601)
   friend bool operator==(const Plan&, const Plan&) = default;
 };

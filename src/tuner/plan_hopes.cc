@@ -34,7 +34,9 @@ void PlanHopes::learn(const NetworkExcess& excess) {
   for (std::size_t a = alternatives_.usual; a < alternatives_.all.size(); ++a) {
     const Alternative& alternative = alternatives_.all[a];
     const double twin = usual_seconds(alternative.group);
-    if (alternative.kind == AlternativeKind::layout && prices_[a].kind == PriceKind::measured && twin > 0)
+    const bool is_alike =
+        alternative.kind == AlternativeKind::layout || alternative.kind == AlternativeKind::lowered;
+    if (is_alike && prices_[a].kind == PriceKind::measured && twin > 0)
       ratios[hope_name(alternative)][alternative.task] = prices_[a].seconds / twin;
   }
   for (const auto& [forms, measured] : ratios) {

@@ -26,7 +26,7 @@ std::vector<SizeBox> without_point(const SizeBox& box, const SizeValues& at, con
 Status add_exact_sizes(const std::vector<SizeValues>& points, const ReadAtSizes& read, Family& family,
                        FamilyPieces& pieces) {
   FamilyOptions how;
-  how.in_place = false;
+  how.in_place = InPlaceParts::all;
   for (const SizeValues& at : points) {
     const auto variant = std::ranges::find_if(family.variants, [&](const Variant& each) { return has_point(each, at); });
     if (variant == family.variants.end()) continue;

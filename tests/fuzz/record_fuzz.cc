@@ -1,6 +1,7 @@
 // A line of a record file: a record that prints and reads back as the same line, a newer one, or a reason.
 
 #include "fuzz.h"
+#include "records/error_line.h"
 #include "records/plan_line.h"
 #include "records/ranged_line.h"
 #include "records/record_line.h"
@@ -27,7 +28,9 @@ bool reads_back(const ParsedLine& line) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const ParsedLine line = parse_line(fuzz::text_of(data, size));
   if (const auto* bad = std::get_if<BadLine>(&line)) return fuzz::require_sentence(bad->why), 0;
-  if (reads_back<Plan>(line) || reads_back<RangedRecord>(line) || reads_back<NetworkAtSizes>(line)) return 0;
+  if (reads_back<Plan>(line) || reads_back<RangedRecord>(line) || reads_back<NetworkAtSizes>(line) ||
+      reads_back<LayerError>(line))
+    return 0;
   const auto* record = std::get_if<Record>(&line);
   if (record == nullptr) return 0;
   const std::string printed = to_line(*record);

@@ -1,0 +1,98 @@
+#include "records/error_line.h"
+
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "base/testing/checkout.h"
+#include "records/plan_line.h"
+#include "records/record_file.h"
+#include "records/record_line.h"
+
+namespace whet::error_line_test {
+namespace {
+
+LayerError error() {
+  return {"1f00", "2e", "ab12", "conv2d_3", true, 0.0021, 0.0043, "cpu -mcpu=znver4 -threads=2", "0.9.0", "2026-11-30T22:00:00Z"};
+}
+
+std::string why(const std::string& line) {
+  const ParsedLine parsed = parse_line(line);
+  const auto* bad = std::get_if<BadLine>(&parsed);
+  return bad == nullptr ? "no reason" : bad->why;
+}
+
+Plan lowered_plan() {
+  Plan plan{.version = 4, .graph = "1f00", .name = "net", .target = "cpu -mcpu=znver4 -threads=2"};
+  plan.kernels = {{"conv2d_3", "bf16", false}, {"x", "nhwc -> bf16", true}};
+  plan.precision = PlanPrecision{"ab12", "2e", {"1%", "scores:top1>=99%"}, 16, 16, 0.66, 0.81, 0.0066, 0.0081, 5e-5};
+  return plan;
+}
+
+TEST(ErrorLine, IsReadAsItWasWritten) {
+  for (const bool product : {true, false}) {
+    LayerError e = error();
+    e.product = product;
+    const ParsedLine parsed = parse_line(to_line(e));
+    ASSERT_TRUE(std::holds_alternative<LayerError>(parsed));
+    EXPECT_EQ(std::get<LayerError>(parsed), e);
+  }
+}
+
+TEST(ErrorLine, SaysWhatIsWrong) {
+  EXPECT_EQ(why(R"({"v":4,"error":3,"target":"cpu"})"), "\"graph\" of an error is no text");
+  EXPECT_EQ(why(R"({"v":4,"error":{"graph":"a","weights":"b","samples":"c","node":"d","of":"sum"},"target":"cpu"})"),
+            "\"of\" of an error is neither product nor reads");
+  EXPECT_EQ(
+      why(R"({"v":4,"error":{"graph":"a","weights":"b","samples":"c","node":"d","of":"reads","l2":-1,"worst":0},"target":"cpu"})"),
+      "\"l2\" or \"worst\" is no error");
+}
+
+TEST(LoweredPlan, IsReadAsItWasWritten) {
+  const ParsedLine parsed = parse_line(to_line(lowered_plan()));
+  ASSERT_TRUE(std::holds_alternative<Plan>(parsed));
+  EXPECT_EQ(std::get<Plan>(parsed), lowered_plan());
+}
+
+TEST(LoweredPlan, IsNoPlanForWhoDidNotAskForOne) {
+  Plan usual = lowered_plan();
+  usual.version = 2, usual.precision.reset(), usual.kernels.clear();
+  Records records;
+  for (const Plan& plan : {usual, lowered_plan()}) records.add(plan);
+  EXPECT_EQ(*records.plan_for("1f00", usual.target), usual);
+  EXPECT_EQ(*records.lowered_plan_for("1f00", usual.target), lowered_plan());
+  EXPECT_EQ(records.lowered_plan_for("2", usual.target), nullptr);
+}
+
+TEST(LoweredPlan, StaysBesideErrorsInARecordFile) {
+  const std::string path = ::testing::TempDir() + "/errors_" + std::to_string(getpid()) + ".jsonl";
+  std::remove(path.c_str());
+  {
+    Result<RecordFile> file = RecordFile::open(path);
+    ASSERT_TRUE(file.ok());
+    ASSERT_TRUE(file->append_error(error()).ok());
+    ASSERT_TRUE(file->append_plan(lowered_plan()).ok());
+    EXPECT_EQ(file->records().errors().size(), 1u);
+  }
+  const Result<RecordsRead> read = read_records(path);
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(read->records.errors(), std::vector<LayerError>{error()});
+  EXPECT_EQ(read->records.plans().size(), 1u);
+  EXPECT_EQ(read->error_lines.size(), 1u);
+  EXPECT_TRUE(read->notes.empty());
+  std::remove(path.c_str());
+}
+
+TEST(Version4, OfTheGoldenFileIsRead) {
+  const Result<RecordsRead> read = read_records(checkout_path("src/records/testdata/v4.jsonl"));
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_TRUE(read->notes.empty());
+  EXPECT_EQ(read->records.errors(), std::vector<LayerError>{error()});
+  ASSERT_EQ(read->records.plans().size(), 1u);
+  EXPECT_EQ(read->records.plans().front(), lowered_plan());
+}
+
+}  // namespace
+}  // namespace whet::error_line_test
