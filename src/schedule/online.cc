@@ -92,11 +92,9 @@ Result<Span> step_of_terms(const LoopTree& tree, const Online& step) {
   return *span;
 }
 
-/// Registers hold what is added up and what it is computed of. Whoever reads the sum does so where the product ends.
-Status check_registers(const LoopTree& tree, const Online& step, OpId exp, OpId sum) {
-  const Placement &of_exp = tree.place(exp), &of_mix = tree.place(step.op);
-  if (of_exp.kind != PlaceKind::at || of_exp.at != step.loop || of_exp.stored_in != StoredIn::registers)
-    return refuse(tree, exp, fmt::format("is not in registers at loop {}", name_of(tree, step.loop)));
+/// Registers hold what is added up. Whoever reads the sum does so where the product ends.
+Status check_registers(const LoopTree& tree, const Online& step, OpId sum) {
+  const Placement& of_mix = tree.place(step.op);
   if (of_mix.kind != PlaceKind::at || of_mix.stored_in != StoredIn::registers)
     return refuse(tree, step.op, "is not computed for its reader in registers, which its sums stay in");
   for (OpId reader : consumers_of(tree.dag, sum)) {
@@ -108,9 +106,8 @@ Status check_registers(const LoopTree& tree, const Online& step, OpId exp, OpId 
   return ok_status();
 }
 
-/// Computes the maximum or the sum of a step's terms at the loop.
-void place_row(LoopTree& tree, OpId op, LoopId loop, std::size_t position, Region region, const Span& terms) {
-  region.push_back(terms);
+/// Computes the op's elements of a step in registers at the loop.
+void place_step(LoopTree& tree, OpId op, LoopId loop, std::size_t position, const Region& region) {
   std::vector<Axis> axes = all_axes(tree.dag.op(op).element());
   Placement& place = tree.places[op.index()];
   for (std::size_t k = 0; k < region.size(); ++k)
@@ -118,7 +115,6 @@ void place_row(LoopTree& tree, OpId op, LoopId loop, std::size_t position, Regio
   remove_nest(tree, op);
   insert_nest(tree, op, axes, loop, position);
   place.kind = PlaceKind::at, place.at = loop, place.stored_in = StoredIn::registers;
-  tree.caches.push_back({op, loop});
 }
 
 }  // namespace
@@ -153,17 +149,21 @@ Status apply(LoopTree& tree, const Online& step) {
   for (LoopId at = tree.loop(step.loop).parent; at.valid(); at = tree.loop(at).parent)
     if (tree.loop(at).op == step.op && is_reduce(tree, at))
       return refuse(tree, step.loop, fmt::format("is inside loop {} of the same sum", name_of(tree, at)));
-  WHET_RETURN_IF_ERROR(check_registers(tree, step, found->exp, found->sum));
+  WHET_RETURN_IF_ERROR(check_registers(tree, step, found->sum));
   WHET_TRY(const Span terms, step_of_terms(tree, step));
-  for (OpId op : {found->top, found->sum}) {
+  for (OpId op : {found->exp, found->top, found->sum}) {
     if (tree.place(op).kind != PlaceKind::root) return refuse(tree, op, "is placed already");
     for (LoopId own : own_loops(tree, op))
       if (is_frozen(tree, own)) return refuse(tree, own, "is frozen, because something is computed under it");
   }
   found->loop = step.loop;
-  const Region rows = required_region(tree, found->top, step.loop, StoredIn::registers);
-  place_row(tree, found->top, step.loop, position_of(tree, step.loop, found->exp), rows, terms);
-  place_row(tree, found->sum, step.loop, position_of(tree, step.loop, found->exp) + 1, rows, terms);
+  place_step(tree, found->exp, step.loop, position_of(tree, step.loop, step.op),
+             required_region(tree, found->exp, step.loop, StoredIn::registers));
+  Region row = required_region(tree, found->top, step.loop, StoredIn::registers);
+  row.push_back(terms);
+  place_step(tree, found->top, step.loop, position_of(tree, step.loop, found->exp), row);
+  place_step(tree, found->sum, step.loop, position_of(tree, step.loop, found->exp) + 1, row);
+  for (OpId op : {found->top, found->sum}) tree.caches.push_back({op, step.loop});
   tree.onlines.push_back(*found);
   return ok_status();
 }

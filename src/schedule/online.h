@@ -16,9 +16,9 @@ namespace whet {
 /// Each element of E is relative to the maximum so far, and what was added up before is scaled when it grows: no memory holds a row
 /// of S or E, however long it is. Results differ from those of the tree before by rounding alone.
 ///   op      Y, the product that online_softmax (compute/online_softmax.h) made, computed for its reader in registers
-///   loop    the outermost reduce loop of `op`, serial; E is computed at it in registers, T and Z have loops of their own at the top
-///   yields  fresh loops of T, one an axis, then those of Z; T comes in front of E, Z behind it
-///   errors  no such op or loop; the op is another product; E or a reader of Z is elsewhere; steps that do not divide the terms
+///   loop    the outermost reduce loop of `op`, serial; E, T and Z have loops of their own at the top, which nothing has touched
+///   yields  fresh loops, one an axis, of E, then of T and of Z, which are computed at the loop in registers: T, E and then Z
+///   errors  no such op or loop; the op is another product; a reader of Z is elsewhere; steps that do not divide the terms
 struct Online {
   OpId op;
   LoopId loop;
