@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "program/warp_tile.h"
+
 namespace whet {
 
 RegisterSlots::RegisterSlots(const Program& program)
@@ -14,11 +16,16 @@ RegisterSlots::RegisterSlots(const Program& program)
 void RegisterSlots::access(BufferId id, const Linear* index, int lanes) {
   if (program_.buffer(id).scope != Scope::registers) return;
   const bool splat = index != nullptr && index->lane_stride == 0;
-  if (index == nullptr || !index->terms.empty() || (!splat && index->lane_stride != 1)) {
+  const bool moves = index != nullptr && !index->terms.empty() && !program_.buffer(id).quad;
+  if (index == nullptr || moves || (!splat && index->lane_stride != 1)) {
     irregular_[id.index()] = true;
   } else {
-    accesses_[id.index()].push_back({index->constant, splat ? 1 : lanes});
+    accesses_[id.index()].push_back({first_of(id, *index), splat ? 1 : lanes});
   }
+}
+
+std::int64_t RegisterSlots::first_of(BufferId id, const Linear& index) const {
+  return program_.buffer(id).quad ? quad_element(index.constant) : index.constant;
 }
 
 /// Empty when they do not fit together.
@@ -52,11 +59,12 @@ void RegisterSlots::finish() {
 
 SlotPlace RegisterSlots::place(BufferId buffer, const Linear& index, int lanes) const {
   const std::vector<int>& list = of(buffer);
-  const auto after = std::upper_bound(list.begin(), list.end(), index.constant,
+  const std::int64_t first = first_of(buffer, index);
+  const auto after = std::upper_bound(list.begin(), list.end(), first,
                                       [&](std::int64_t at, int slot) { return at < slots_[slot].first; });
   WHET_CHECK(after != list.begin());
   const int slot = *(after - 1);
-  return {slot, static_cast<int>(index.constant - slots_[slot].first), index.lane_stride == 0 ? 1 : lanes};
+  return {slot, static_cast<int>(first - slots_[slot].first), index.lane_stride == 0 ? 1 : lanes};
 }
 
 }  // namespace whet

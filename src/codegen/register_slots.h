@@ -24,7 +24,7 @@ struct SlotPlace {
 };
 
 /// The register buffers of a program as slots. Accesses that overlap share one, and one of them must cover it. A buffer is
-/// in slots where all its indices are constants, its vectors are evenly spaced, and its accesses fit together.
+/// in slots where all its indices are constants (of one of four lanes, but for the lane's place), its vectors are evenly spaced, and its accesses fit together.
 class RegisterSlots {
  public:
   explicit RegisterSlots(const Program&);
@@ -47,6 +47,8 @@ class RegisterSlots {
     int lanes;
   };
   static std::vector<Access> group(std::vector<Access>);
+  /// The first element. Of a row that four lanes have together (Buffer::quad) each keeps its own, whatever their places in the row.
+  std::int64_t first_of(BufferId, const Linear&) const;
 
   const Program& program_;
   std::vector<Slot> slots_;

@@ -342,7 +342,8 @@ class Pass {
         has_round_(support.round),
         has_fma_(support.multiply_add),
         has_warp_tiles_(support.warp_tiles),
-        has_round_tf32_(support.round_tf32) {}
+        has_round_tf32_(support.round_tf32),
+        has_exp_(support.exp) {}
 
   Stmt stmt(const Stmt& s) {
     return rewrite(s, [&](const Stmt& inner) { return statement(inner); }, {});
@@ -392,6 +393,8 @@ class Pass {
         return !has_round_;
       case MathFn::round_tf32:
         return !has_round_tf32_;
+      case MathFn::exp:
+        return !has_exp_ || e->dtype != DType::f32;
       default:
         return true;
     }
@@ -436,7 +439,7 @@ class Pass {
     }
     switch (fn) {
       case MathFn::exp:
-        return expand_exp(x, scope);
+        return has_exp_ ? call(MathFn::exp, {x}) : expand_exp(x, scope);
       case MathFn::log:
         return expand_log(x, scope);
       case MathFn::tanh:
@@ -465,7 +468,7 @@ class Pass {
   }
 
   Program& program_;
-  bool has_round_, has_fma_, has_warp_tiles_, has_round_tf32_;
+  bool has_round_, has_fma_, has_warp_tiles_, has_round_tf32_, has_exp_;
 };
 
 }  // namespace

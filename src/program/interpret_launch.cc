@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "base/rng.h"
 #include "program/evaluate_expr.h"
@@ -76,6 +77,12 @@ class LaunchInterpreter : ExprEvaluator {
     const bool here = n.kind == LoopKind::serial || n.kind == LoopKind::unrolled || n.kind == LoopKind::vectorized;
     if (!here) return fail("the " + std::string(word_of(n.kind)) + " loop '" + n.name + "' stands inside a launch");
     if (is_warp_wide(n.intrinsic) && !is_of_whole_warps(on)) return;
+    const bool was_in_tile = std::exchange(in_tile_, in_tile_ || is_warp_wide(n.intrinsic));
+    iterate(n, on);
+    in_tile_ = was_in_tile;
+  }
+
+  void iterate(const Loop& n, Threads on) {
     const Scratch::Frame frame(scratch_);
     auto* min = scratch_.take<std::int64_t>(threads_);
     auto* extent = scratch_.take<std::int64_t>(threads_);
@@ -223,7 +230,8 @@ class LaunchInterpreter : ExprEvaluator {
 
   void read(BufferId id, const std::int64_t* at, int lanes, const Wanted& wanted, Cell* out) override {
     if (sources_) wanted.each(threads_, lanes, [&](std::int64_t, int, std::int64_t c) { sources_[c] = at[c]; });
-    wanted.each(threads_, lanes, [&](std::int64_t t, int, std::int64_t c) { out[c] = memory_.read(id, at[c], t); });
+    wanted.each(threads_, lanes,
+                [&](std::int64_t t, int, std::int64_t c) { out[c] = memory_.read(id, at[c], t, in_tile_); });
   }
 
   // ---- Messages
@@ -247,6 +255,7 @@ class LaunchInterpreter : ExprEvaluator {
   Rng& rng_;
   std::int64_t block_ = 0;
   std::vector<std::int64_t> order_, thread_index_;
+  bool in_tile_ = false;
   std::int64_t* sources_ = nullptr;  ///< where `read` notes its elements, by cell; null: nowhere
 };
 

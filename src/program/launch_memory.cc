@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "program/launch.h"
+#include "program/warp_tile.h"
 
 namespace whet {
 namespace {
@@ -111,10 +112,23 @@ void LaunchMemory::Memory::put(std::int64_t element, Cell value) {
   }
 }
 
-Cell LaunchMemory::read(BufferId id, std::int64_t element, std::int64_t thread) {
+std::size_t LaunchMemory::own_place(BufferId id, std::int64_t element, std::int64_t thread) const {
+  const std::int64_t owner = program_.buffer(id).quad ? thread / kQuadLanes * kQuadLanes : thread;
+  return static_cast<std::size_t>(element * threads_ + owner);
+}
+
+void LaunchMemory::check_lane(const char* does, BufferId id, std::int64_t element, std::int64_t thread) {
+  const Buffer& b = program_.buffer(id);
+  if (!b.quad || reported_ || quad_lane(element % b.extents.back()) == thread % kQuadLanes) return;
+  report(thread, std::string(does) + " " + text_of(id, element) + ", which another lane of the row has: " +
+                     lines_.text_of(line_));
+}
+
+Cell LaunchMemory::read(BufferId id, std::int64_t element, std::int64_t thread, bool in_tile) {
   Memory& m = memory(id);
   if (m.by_thread) {
-    const auto place = static_cast<std::size_t>(element * threads_ + thread);
+    if (!in_tile) check_lane("reads", id, element, thread);
+    const std::size_t place = own_place(id, element, thread);
     return m.written_in[place] == block_ ? m.cells[place] : unwritten(id, element, thread);
   }
   if (!m.tracked) return m.get(element);
@@ -139,7 +153,8 @@ Cell LaunchMemory::unwritten(BufferId id, std::int64_t element, std::int64_t thr
 void LaunchMemory::store(BufferId id, std::int64_t element, std::int64_t thread, Cell value) {
   Memory& m = memory(id);
   if (m.by_thread) {
-    const auto place = static_cast<std::size_t>(element * threads_ + thread);
+    check_lane("writes", id, element, thread);
+    const std::size_t place = own_place(id, element, thread);
     m.cells[place] = value;
     m.written_in[place] = block_;
     return;

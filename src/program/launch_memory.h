@@ -41,7 +41,8 @@ class LaunchMemory {
   void end_block();
 
   // Accesses
-  Cell read(BufferId, std::int64_t element, std::int64_t thread);
+  ///   in_tile  of a tile that the warp computes together, which reads what the row's four lanes have
+  Cell read(BufferId, std::int64_t element, std::int64_t thread, bool in_tile = false);
   void store(BufferId, std::int64_t element, std::int64_t thread, Cell);
   /// Copies an element into block memory: it lands now or when the thread waits, and until then may hold anything.
   ///   source  the element of `from`; -1: a zero is copied
@@ -103,6 +104,10 @@ class LaunchMemory {
       : program_(program), lines_(lines), rng_(rng), memories_(program.buffers.size()) {}
 
   Memory& memory(BufferId id) { return memories_[id.index()]; }
+  /// Where the thread's element is, of a buffer of threads. What four lanes have together is the first one's.
+  std::size_t own_place(BufferId, std::int64_t element, std::int64_t thread) const;
+  /// Reports an access of a part of a row that another of its four lanes has.
+  void check_lane(const char* does, BufferId, std::int64_t element, std::int64_t thread);
   void check_store(BufferId, const Shadow&, std::int64_t element, std::int32_t thread);
   void check_read(BufferId, const Shadow&, std::int64_t element, std::int32_t thread);
   /// A store, or the start of a copy.

@@ -39,6 +39,9 @@ struct Buffer {
   /// GPU: elements that nothing has written may be read and hold any value. No result that is stored depends on them
   /// (lower/gpu/unguard_registers.h).
   bool gaps = false;
+  /// GPU, registers: the threads 4g to 4g + 3 have a row of the last extent, a multiple of 8, together. Thread 4g + q has the elements
+  /// 8a + 2q and 8a + 2q + 1 of it, and alone reads and writes them; a tile of a warp reads its left operand from all four.
+  bool quad = false;
   /// Of an argument: the extents as functions of the program's sizes, undefined where an extent is the same at all sizes; empty: none
   /// changes. `extents` are the largest.
   std::vector<Expr> sizes = {};

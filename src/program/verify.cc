@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "program/context.h"
 #include "program/launch.h"
@@ -83,6 +84,9 @@ class ProgramVerifier {
       for (std::int64_t extent : b.extents)
         state_.need(extent >= 0, [&] { return "buffer '" + b.name + "' has a negative extent"; });
       functions(b);
+      state_.need(!b.quad || (b.scope == Scope::registers && !b.extents.empty() && b.extents.back() % 8 == 0), [&] {
+        return "buffer '" + b.name + "' is of four lanes, and is not in registers in rows of whole eights";
+      });
       if (b.scope != Scope::argument) continue;
       state_.need(b.argument >= 0, [&] { return "buffer '" + b.name + "' is an argument without a number"; });
       state_.need(arguments.insert(b.argument).second,
@@ -130,7 +134,9 @@ class ProgramVerifier {
     if (n.kind == LoopKind::vectorized) state_.vector *= *as_int(n.extent);
     enter(state_.facts, n);
     if (state_.launch && is_warp_wide(n.intrinsic)) verify_tile(state_, n);
+    const bool in_tile = std::exchange(state_.in_tile, state_.in_tile || (state_.launch && is_warp_wide(n.intrinsic)));
     stmt(n.body, false);
+    state_.in_tile = in_tile;
     state_.facts.rewind(mark);
     state_.unbind(n.index);
     state_.vector = lanes;

@@ -107,6 +107,8 @@ void AccessRules::access(const std::string& what, const Buffer& b, const std::ve
     most = std::max(most, index[d]->lanes);
     if (!state_.failed()) inside(what, index[d], lanes, flat ? elements_of(b) : extent_of(b, d));
   }
+  if (b.quad && state_.launch && !state_.in_tile && !flat && !state_.failed() && index.back()->lanes == 1)
+    verify_own_column(state_, index.back(), what);
   state_.need(most == lanes, [&] { return what + " has " + std::to_string(lanes) + " lanes at scalar indices"; });
 }
 

@@ -54,6 +54,7 @@ struct VerifyState {
   Facts facts;                         ///< of loops, conditions and lets around the statement
   const LaunchNest* launch = nullptr;  ///< around the statement
   std::vector<Expr> varying;           ///< conditions and bounds around it that vary between threads of the launch
+  bool in_tile = false;                ///< of a warp
   std::int64_t vector = 1;             ///< iterations of vectorized loops around it
   std::string error;
   ErrorKind kind = ErrorKind::invalid_input;

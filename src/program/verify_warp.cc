@@ -54,37 +54,82 @@ bool same_in_warp(VerifyState& state, const Expr& e) {
   return true;
 }
 
-/// Lane 4g + q has row 8i + g of the left operand and column 2q + j of the right one.
+/// A thread's number as warp * 32 + row * 4 + column, while it lives.
+class Lanes {
+ public:
+  explicit Lanes(VerifyState& state)
+      : state_(state), mark_(state.facts.mark()), first_(state.program.vars) {
+    constexpr std::int64_t kRows = kWarp / kQuadLanes;
+    thread_.emplace_back(state.launch->threads->index,
+                         var(warp(), "warp") * kWarp + var(row(), "row") * kQuadLanes + var(column(), "column"));
+    state.facts.bind(warp(), Interval{0, state.launch->size / kWarp - 1});
+    state.facts.bind(row(), Interval{0, kRows - 1});
+    state.facts.bind(column(), Interval{0, kQuadLanes - 1});
+  }
+  ~Lanes() { state_.facts.rewind(mark_); }
+  Lanes(const Lanes&) = delete;
+  Lanes& operator=(const Lanes&) = delete;
+
+  VarId warp() const { return VarId(first_); }
+  VarId row() const { return VarId(first_ + 1); }
+  VarId column() const { return VarId(first_ + 2); }
+  Affine sum_of(const Expr& index) const {
+    return to_affine(simplify(substitute(state_.over_indices(index), Substitution(thread_)), state_.facts));
+  }
+
+ private:
+  VerifyState& state_;
+  const Facts::Mark mark_;
+  const std::int32_t first_;
+  std::vector<std::pair<VarId, Expr>> thread_;
+};
+
+/// Lane 4g + q has row 8i + g of the left operand, where it is in block memory, and column 2q + j of the right one.
 void lanes_fit(VerifyState& state, const WarpTile& tile, const std::string& what) {
-  constexpr std::int64_t kColumns = 4, kRows = kWarp / kColumns, kPair = 2;
-  const VarId warp(state.program.vars), row(state.program.vars + 1), column(state.program.vars + 2);
-  const std::pair<VarId, Expr> thread(state.launch->threads->index,
-                                      var(warp, "warp") * kWarp + var(row, "row") * kColumns + var(column, "column"));
-  const auto mark = state.facts.mark();
-  state.facts.bind(warp, Interval{0, state.launch->size / kWarp - 1});
-  state.facts.bind(row, Interval{0, kRows - 1});
-  state.facts.bind(column, Interval{0, kColumns - 1});
-  const auto moves = [&](const std::vector<Expr>& index, std::optional<VarId> loop, VarId lane, std::int64_t each) {
-    return std::all_of(index.begin(), index.end(), [&](const Expr& i) {
-      const Affine sum = to_affine(simplify(substitute(state.over_indices(i), Substitution(&thread, 1)), state.facts));
-      std::int64_t of_loop = 0, of_lane = 0;
-      for (const auto& [atom, factor] : sum.terms) {
-        const auto* v = std::get_if<Var>(&atom->kind);
-        if (v && loop && v->id == *loop) of_loop = factor;
-        if (v && loop && v->id == lane) {
-          of_lane = factor;
-        } else if (uses(atom, row) || uses(atom, column)) {
-          return false;
+  constexpr std::int64_t kRows = kWarp / kQuadLanes, kPair = 2;
+  bool fits = true;
+  {
+    const Lanes lanes(state);
+    const auto moves = [&](const std::vector<Expr>& index, std::optional<VarId> loop, VarId lane, std::int64_t each) {
+      return std::all_of(index.begin(), index.end(), [&](const Expr& i) {
+        std::int64_t of_loop = 0, of_lane = 0;
+        for (const auto& [atom, factor] : lanes.sum_of(i).terms) {
+          const auto* v = std::get_if<Var>(&atom->kind);
+          if (v && loop && v->id == *loop) of_loop = factor;
+          if (v && loop && v->id == lane) {
+            of_lane = factor;
+          } else if (uses(atom, lanes.row()) || uses(atom, lanes.column())) {
+            return false;
+          }
         }
-      }
-      return of_lane * kRows == of_loop * each;
-    });
-  };
-  const bool fits = moves(tile.left->index, tile.rows->index, row, 1) &&
-                    moves(tile.right->index, tile.columns->index, column, kRows * kPair) &&
-                    moves(tile.store->index, std::nullopt, row, 0);
-  state.facts.rewind(mark);
+        return of_lane * kRows == of_loop * each;
+      });
+    };
+    const bool held = state.buffer(tile.left->source).quad;
+    fits = (held ? moves(tile.left->index, std::nullopt, lanes.row(), 0)
+                 : moves(tile.left->index, tile.rows->index, lanes.row(), 1)) &&
+           moves(tile.right->index, tile.columns->index, lanes.column(), kRows * kPair) &&
+           moves(tile.store->index, std::nullopt, lanes.row(), 0);
+  }
   state.need(fits, [&] { return what + " is not shared by the lanes as a warp's is"; });
+}
+
+/// A left operand that a row's four lanes have together: the tile begins at one of the row's groups of eight.
+void held_operand(VerifyState& state, const WarpTile& tile, const std::string& what) {
+  const Buffer& b = state.buffer(tile.left->source);
+  if (multiplies_bytes(tile.intrinsic))
+    return state.fail(what + " reads '" + b.name + "' from registers, and tiles of bytes lie otherwise",
+                      ErrorKind::unsupported);
+  const Affine first = to_affine(simplify(state.over_indices(tile.left->index.back()), state.facts));
+  bool whole = first.constant % 8 == 0, along = false;
+  for (const auto& [atom, factor] : first.terms) {
+    const auto* v = std::get_if<Var>(&atom->kind);
+    if (v && v->id == tile.depth->index)
+      along = factor == 1;
+    else
+      whole = whole && factor % 8 == 0;
+  }
+  state.need(whole && along, [&] { return what + " reads '" + b.name + "' otherwise than in groups of eight"; });
 }
 
 }  // namespace
@@ -108,6 +153,27 @@ void verify_exchange(VerifyState& state, const Store& n, const std::string& what
   if (n.mask.defined()) whole_warp(n.mask);
 }
 
+void verify_own_column(VerifyState& state, const Expr& column, const std::string& what) {
+  bool own = true;
+  {
+    const Lanes lanes(state);
+    const Affine sum = lanes.sum_of(column);
+    std::int64_t of_lane = 0, pairs = floor_mod(sum.constant, 8);
+    for (const auto& [atom, factor] : sum.terms) {
+      const auto* v = std::get_if<Var>(&atom->kind);
+      const Interval range = state.facts.bounds(atom);
+      if (v && v->id == lanes.column())
+        of_lane = factor;
+      else if (factor == 1 && range.min == 0 && range.max && *range.max <= 1)
+        ++pairs;  // one of two neighbours
+      else
+        own = own && factor % 8 == 0;
+    }
+    own = own && of_lane == 2 && pairs <= 1;
+  }
+  state.need(own, [&] { return what + " at column " + state.text(column) + ", which another lane of the row may have"; });
+}
+
 void verify_tile(VerifyState& state, const Loop& n) {
   const std::string what = "a tile of " + std::string(name_of(n.intrinsic));
   const std::optional<WarpTile> tile = warp_tile(n);
@@ -119,6 +185,10 @@ void verify_tile(VerifyState& state, const Loop& n) {
   for (const Load* operand : {tile->left, tile->right}) {
     if (!state.known(operand->source)) return state.fail("a load names no buffer");
     const Buffer& b = state.buffer(operand->source);
+    if (b.quad && operand == tile->left) {
+      held_operand(state, *tile, what);
+      continue;
+    }
     if (b.scope != Scope::block || b.extents.empty() || b.extents.back() * size_of(b.dtype) % kRowBytes != 0)
       return state.fail(what + " reads '" + b.name + "', which is no block memory with rows of whole " +
                             std::to_string(kRowBytes) + " bytes",

@@ -80,6 +80,17 @@ std::optional<WarpTile> warp_tile(const Loop& loop) {
   return fits ? std::optional(tile) : std::nullopt;
 }
 
+std::vector<Expr> own_pairs(const WarpTile& t) {
+  const std::int64_t terms = op_of(t.intrinsic).element().reduce_axes.front().extent;
+  std::vector<Expr> pairs;
+  for (std::int64_t first = 0; first < terms; first += 8)
+    for (std::int64_t row = 0; row < kOfLane; ++row) {
+      const std::pair<VarId, Expr> at[] = {{t.rows->index, int_const(row)}, {t.depth->index, int_const(first)}};
+      pairs.push_back(ramp(substitute(t.left->index[0], at), 1, 2));
+    }
+  return pairs;
+}
+
 std::optional<ThreadDot> thread_dot(const Loop& loop) {
   if (!is_dp4a(loop.intrinsic)) return std::nullopt;
   const Element& wanted = op_of(loop.intrinsic).element();

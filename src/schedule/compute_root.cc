@@ -18,6 +18,9 @@ Status apply(LoopTree& tree, const ComputeRoot& step) {
   WHET_RETURN_IF_ERROR(check_op(tree, step.op));
   const PlaceKind kind = tree.place(step.op).kind;
   if (kind == PlaceKind::root) return refuse(tree, step.op, "is computed at the top already");
+  for (const OnlineSum& online : tree.onlines)
+    if (step.op == online.top || step.op == online.exp || step.op == online.sum)
+      return refuse(tree, step.op, fmt::format("belongs to the online sum of loop {}", name_of(tree, online.loop)));
   for (LoopId own : own_loops(tree, step.op))
     if (is_frozen(tree, own)) return refuse(tree, step.op, "cannot move while something is computed under its loops");
   std::size_t begin = 0, end = tree.roots.size();

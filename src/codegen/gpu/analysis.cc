@@ -223,6 +223,10 @@ struct GpuAnalysis::Walk {
     for (const Load* operand : {t.left, t.right}) {
       const BufferId buffer(operand->source.value);
       if (!flat("a load of ", buffer, operand->index.size())) return;
+      if (program.buffer(buffer).quad && operand == t.left) {
+        own_operand(t);
+        continue;
+      }
       if (program.buffer(buffer).scope != Scope::block)
         return fail("a tile of warps reads " + name(buffer) + ", which is no memory of a block");
       use(buffer);
@@ -236,6 +240,17 @@ struct GpuAnalysis::Walk {
     }
     launch->stored[t.store->buffer.index()] = true;
     sums.push_back(t.store->buffer);
+  }
+
+  /// A lane's words of the left operand are pairs of neighbours that it has.
+  void own_operand(const WarpTile& t) {
+    const BufferId buffer(t.left->source.value);
+    for (const Expr& index : own_pairs(t)) {
+      const ExprRef pair = table().keep(index);
+      visit(pair);
+      slots().access(buffer, linear_of(table()[pair]), 2);
+    }
+    sums.push_back(buffer);
   }
 
   void need_async_copies() {
@@ -273,7 +288,7 @@ struct GpuAnalysis::Walk {
     slots().finish();
     for (BufferId buffer : sums)
       if (!slots().holds(buffer))
-        return fail("the sums of a tile of warps, " + name(buffer) + ", are not in registers");
+        return fail("the sums of a tile of warps, or its left operand, " + name(buffer) + ", are not in registers");
     for (std::size_t b = 0; b < program.buffers.size(); ++b) {
       const Scope scope = program.buffers[b].scope;
       const bool in_memory = !slots().holds(BufferId(static_cast<std::int64_t>(b)));

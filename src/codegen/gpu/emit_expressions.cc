@@ -29,6 +29,7 @@ GpuEmitter::Value* GpuEmitter::emit_movable(ExprRef ref, const ExprInfo& info) {
 }
 
 GpuEmitter::Value* GpuEmitter::cast(ExprRef ref, const ExprInfo& info, const Cast& n) {
+  if (Value* const rounded = rounded_exp(info, n)) return rounded;
   return sized(ref, convert(emit(info.children[0]), n.a->dtype, info.expr->dtype, info.expr->lanes));
 }
 

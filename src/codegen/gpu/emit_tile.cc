@@ -69,6 +69,7 @@ FragmentPlace GpuEmitter::place_of(const Load& load, VarId across, const Loop& d
 
 GpuHooks::Words GpuEmitter::fragment(const WarpTile& t, bool left) {
   const Load& load = left ? *t.left : *t.right;
+  if (program_.buffer(BufferId(load.source.value)).quad) return own_words(t);
   const FragmentPlace key = place_of(load, left ? t.rows->index : t.columns->index, *t.depth);
   const std::int64_t version = versions_[load.source.index()];
   for (std::size_t d = depth_ + 1; d-- > 0;) {
@@ -93,7 +94,9 @@ GpuHooks::Words GpuEmitter::load_fragment(const WarpTile& t, bool left) {
   const Expr column = floormod(thread, kColumns), row = floordiv(floormod(thread, kWarp), kColumns);
   for (std::int64_t r = 0; r < (left ? 4 : 2); ++r) {
     const Expr across = left ? int_const(r % 2) : row - column * 2;
-    const Expr step = column * each + (left ? r / 2 : r) * kColumns * each;
+    // Of eight terms the left operand's lanes have neighbours (program/warp_tile.h).
+    const bool neighbours = each == 1 && program_.buffer(BufferId(t.left->source.value)).quad;
+    const Expr step = neighbours ? column * 2 + r : column * each + (left ? r / 2 : r) * kColumns * each;
     const VarId moved = left ? t.rows->index : t.columns->index;
     Value*& word = words[static_cast<std::size_t>(r)];
     word = load_word(load, at(load, moved, across, *t.depth, step), factor_of(load, t.depth->index), each);

@@ -104,6 +104,13 @@ class GpuEmitter final : StructuredEmitter<GpuLevel> {
   /// The words of an operand, from where they were loaded before or from block memory.
   GpuHooks::Words fragment(const WarpTile&, bool left);
   GpuHooks::Words load_fragment(const WarpTile&, bool left);
+  // emit_online.cc
+  /// The words of a left operand that the row's four lanes have in registers.
+  GpuHooks::Words own_words(const WarpTile&);
+  /// An exponential that is rounded to f16; null where the cast is of something else.
+  Value* rounded_exp(const ExprInfo&, const Cast&);
+
+  // emit_tile.cc
   /// By how much the loop moves the load's place.
   std::int64_t factor_of(const Load&, VarId);
   /// By ldmatrix; false where rows are not aligned, or hold other elements than the tile takes.

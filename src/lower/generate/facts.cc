@@ -1,6 +1,7 @@
 #include "lower/generate/facts.h"
 
 #include "compute/affine.h"
+#include "schedule/online.h"
 #include "schedule/pipeline.h"
 #include "schedule/regions.h"
 #include "schedule/roll.h"
@@ -101,7 +102,7 @@ std::vector<DigitId> reduce_digits_around(const LoopTree& tree, OpId op, LoopId 
 
 bool is_staged(const LoopTree& tree, OpId op) {
   const Placement& place = tree.place(op);
-  return place.kind == PlaceKind::at && stages_of(tree, place.at) > 1 && extent_of(tree, place.at) > 1;
+  return place.kind == PlaceKind::at && place.stored_in != StoredIn::registers && stages_of(tree, place.at) > 1 && extent_of(tree, place.at) > 1;
 }
 
 std::vector<Expr> guards_of(const LoopTree& tree, OpId op, bool reduce, bool only_new) {
@@ -116,7 +117,7 @@ std::vector<Expr> guards_of(const LoopTree& tree, OpId op, bool reduce, bool onl
     const AxisId rolled(static_cast<std::int64_t>(rolled_axis(tree, op)));
     conditions.push_back(axis_value(tree, op, rolled) >= first_new(tree, op));
   }
-  if (!feeds_warp_tiles(tree, op))
+  if (!feeds_warp_tiles(tree, op) && !is_of_online_step(tree, op))
     for (Expr& end : ends_of(tree, op)) conditions.push_back(std::move(end));
   std::erase_if(conditions, [&](const Expr& condition) { return is_const(simplified(tree, condition), 1); });
   return conditions;

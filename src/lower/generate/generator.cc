@@ -6,6 +6,7 @@
 #include "lower/generate/accesses.h"
 #include "lower/generate/prefetches.h"
 #include "lower/rename.h"
+#include "schedule/online.h"
 
 namespace whet {
 namespace {
@@ -87,7 +88,8 @@ Stmt Generator::loop(LoopId id) {
   for (const TensorTile& tile : tree_.tiles)
     if (tile.loop == id) made.intrinsic = tile.intrinsic;
   made.min_blocks = tree_.loop(id).min_blocks;
-  return block({filling, make_stmt(std::move(made))});
+  const OnlineSum* online = online_at(tree_, id);
+  return block({online != nullptr ? begin_online(*online) : Stmt(), filling, make_stmt(std::move(made))});
 }
 
 void Generator::append_children(LoopId id, std::vector<Stmt>& out) {
@@ -99,7 +101,10 @@ void Generator::append_children(LoopId id, std::vector<Stmt>& out) {
     const bool cached = cache != storage_.caches.rend();
     if (cached) out.push_back(cache_begin(cache->first, cache->second));
     append_item(child, out);
-    if (cached) out.push_back(cache_end(cache->first, cache->second));
+    if (!cached) continue;
+    const OnlineSum* online = online_of(tree_, cache->first);
+    out.push_back(online != nullptr ? end_step(*online, cache->first, cache->second.stored)
+                                    : cache_end(cache->first, cache->second));
   }
 }
 
@@ -114,6 +119,9 @@ Stmt Generator::leaf(OpId op) {
   const Element& element = tree_.dag.op(op).element();
   // Warps compute whole tiles, of zeros behind the end of an axis.
   std::vector<Expr> conditions = has_warp_tiles(tree_, op) ? std::vector<Expr>() : guards(op, true), padding;
+  const bool of_step = is_of_online_step(tree_, op), beyond = of_step && reads_beyond_rows(op);
+  if (beyond && element.reducer)
+    for (Expr& end : ends_of(tree_, op)) conditions.push_back(std::move(end));
   const Expr body = element.reducer ? take_padding(tree_.dag, element, padding) : element.body;
   for (const Expr& condition : padding) {
     const Expr over = simplified(tree_, body_over_digits(tree_, storage_, op, condition));
@@ -127,11 +135,11 @@ Stmt Generator::leaf(OpId op) {
                                       : place_in(tree_, target, own_index(tree_, op));
   if (element.reducer)
     value = combine(*element.reducer, load(value->dtype, SourceId(target.buffer.value), index), value);
-  if (feeds_warp_tiles(tree_, op)) value = zero_outside(value, ends_of(tree_, op));
+  if (feeds_warp_tiles(tree_, op) || (beyond && !element.reducer)) value = zero_outside(value, ends_of(tree_, op));
   Store store{target.buffer, index, value, Expr()};
   // A copy that fills up with zeros is one asynchronous copy.
   const bool copied = storage_.lowered.program.buffer(target.buffer).scope == Scope::block;
-  return guarded(conditions, copied ? make_stmt(std::move(store)) : store_by_cases(store));
+  return guarded(conditions, copied || of_step ? make_stmt(std::move(store)) : store_by_cases(store));
 }
 
 }  // namespace whet

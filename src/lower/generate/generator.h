@@ -65,6 +65,16 @@ class Generator {
   Stmt cache_begin(OpId, const Cached&);
   Stmt cache_end(OpId, const Cached&);
 
+  // onlines.cc
+  /// What the op reads has no values for rows behind the last of a tile.
+  bool reads_beyond_rows(OpId) const;
+  /// By how much the sums so far are scaled, in the row of that place.
+  Expr scale_at(const OnlineSum&, const std::vector<Expr>& row, const Values&) const;
+  /// The maximum and the sum before the first step.
+  Stmt begin_online(const OnlineSum&);
+  /// Behind the step's own maximum: that of all steps so far, and the product's sums scaled to it; or behind its own sum.
+  Stmt end_step(const OnlineSum&, OpId, const Stored& of_step);
+
   // partial_sums.cc
   Stmt lane_loop(const Partial&, std::int64_t min, std::int64_t extent, const std::function<Stmt(const Expr&)>& body);
   std::vector<Expr> partial_index(OpId, const Partial&, const Values&, const Expr& lane) const;

@@ -48,6 +48,7 @@ class StorageMaker {
       if (has_loops(tree_, op)) make_buffer(op);
     }
     for (const RegisterCache& cache : tree_.caches) make_cache(cache);
+    for (const OnlineSum& online : tree_.onlines) make_scale(online);
     for (const Rfactored& factored : tree_.rfactors) make_partial(factored);
     return std::move(storage_);
   }
@@ -145,6 +146,12 @@ class StorageMaker {
     pad_registers(buffer);
     stored.buffer = program().add(std::move(buffer));
     storage_.caches[cache.op] = {cache.loop, stored};
+  }
+
+  void make_scale(const OnlineSum& online) {
+    Buffer buffer = program().buffer(storage_.of(online.top).buffer);
+    buffer.name += ".scale";
+    storage_.scales[online.mix] = program().add(std::move(buffer));
   }
 
   void make_partial(const Rfactored& factored) {

@@ -10,19 +10,14 @@
 
 #include "compute/affine.h"
 #include "lower/gpu/collective.h"
+#include "lower/gpu/warp_layouts.h"
 
 namespace whet {
 namespace {
 
-// Of the sums of a warp, which lie in groups of 8 x 8: a lane has a row, and two neighbours of it.
-constexpr std::int64_t kGroup = 8, kPair = 2;
+constexpr std::int64_t kGroup = kWarpGroup, kPair = kWarpPair;
 
 const Loop* loop_in(const Stmt& s) { return s.defined() ? std::get_if<Loop>(&s->kind) : nullptr; }
-
-bool is_tile(const Stmt& s) {
-  const Loop* loop = loop_in(s);
-  return loop && is_warp_wide(loop->intrinsic);
-}
 
 template <typename Found>
 bool any_inside(const Stmt& s, const Found& found) {
@@ -31,46 +26,21 @@ bool any_inside(const Stmt& s, const Found& found) {
   return any;
 }
 
-std::int64_t factor_of(const Expr& index, VarId v) {
-  const Affine sum = to_affine(index);
-  for (const auto& [atom, factor] : sum.terms) {
-    const Var* found = std::get_if<Var>(&atom->kind);
-    if (found && found->id == v) return factor;
-  }
-  return 0;
-}
-
-/// The loops of a tile, and what it adds to.
-struct Tile {
-  const Loop *rows, *columns, *depth;
-  const Store* store;
-};
-std::optional<Tile> tile_of(const Loop& rows) {
-  const Loop* columns = loop_in(rows.body);
-  const Loop* depth = columns ? loop_in(columns->body) : nullptr;
-  const Store* store = depth && depth->body.defined() ? std::get_if<Store>(&depth->body->kind) : nullptr;
-  if (!store) return std::nullopt;
-  return Tile{&rows, columns, depth, store};
-}
-
-/// The dimensions of a buffer of sums that are rows and columns.
-struct Sums {
-  std::size_t rows, columns;
-};
-
 /// The body of one loop of warps.
 class WarpSpreader {
  public:
   WarpSpreader(Program& program, const Collectives& collectives) : program_(program), collectives_(collectives) {}
 
   Result<Stmt> run(const Loop& warps) {
-    find_sums(warps.body);
+    WHET_TRY(sums_, find_warp_layouts(program_, warps.body, collectives_));
     check_memory(warps.body);
     lane_row_ = var(program_.fresh_var(), "row"), lane_column_ = var(program_.fresh_var(), "column");
     Stmt body = spread(warps.body);
     for (const auto& [buffer, sums] : sums_) {
       Shape& extents = program_.buffers[buffer].extents;
-      extents[sums.rows] /= kGroup, extents[sums.columns] /= kGroup / kPair;
+      extents[sums.rows] /= kGroup;
+      if (sums.columns && !sums.quad) extents[*sums.columns] /= kGroup / kPair;
+      program_.buffers[buffer].quad = sums.quad;
     }
     if (!error_.empty()) return Error{error_, ErrorKind::unsupported};
     body = make_stmt(Loop{id(lane_column_), "column", int_const(0), int_const(4), LoopKind::thread, body});
@@ -87,31 +57,6 @@ class WarpSpreader {
     if (error_.empty()) error_ = std::move(message);
   }
   const std::string& name(std::size_t buffer) const { return program_.buffers[buffer].name; }
-
-  void find_sums(const Stmt& body) {
-    for_each(
-        body,
-        [&](const Stmt& s) {
-          if (!is_tile(s)) return;
-          const std::optional<Tile> tile = tile_of(*loop_in(s));
-          if (!tile)
-            return fail("a tile of a warp-wide intrinsic has other loops than rows, columns and depth, or a guard");
-          std::optional<std::size_t> rows, columns;
-          for (std::size_t d = 0; d < tile->store->index.size(); ++d) {
-            if (factor_of(tile->store->index[d], tile->rows->index) == 1) rows = d;
-            if (factor_of(tile->store->index[d], tile->columns->index) == 1) columns = d;
-          }
-          if (!rows || !columns) return fail("a tile does not move through its sums by rows and columns");
-          sums_[tile->store->buffer.index()] = {*rows, *columns};
-        },
-        nullptr);
-    for (const auto& [buffer, sums] : sums_) {
-      const Shape& extents = program_.buffers[buffer].extents;
-      if (extents[sums.rows] % kGroup != 0 || extents[sums.columns] % kGroup != 0)
-        fail(fmt::format("{} has {} rows and {} columns of sums; warps hold multiples of 8", name(buffer),
-                         extents[sums.rows], extents[sums.columns]));
-    }
-  }
 
   /// Whole warps have no other memory of their own, and nobody else has theirs.
   void check_memory(const Stmt& body) {
@@ -136,14 +81,14 @@ class WarpSpreader {
 
   Stmt spread(const Stmt& s) {
     if (!s.defined() || !error_.empty() || collectives_.is_one(s)) return s;
-    if (is_tile(s)) return spread_tile(*tile_of(*loop_in(s)));
+    if (is_warp_tile(s)) return spread_tile(*warp_tile_nest(s));
     if (const auto* list = std::get_if<Block>(&s->kind)) {
       std::vector<Stmt> parts;
       for (const Stmt& part : list->body) parts.push_back(spread(part));
       return block(std::move(parts));
     }
-    const bool shared = any_inside(s, [&](const Stmt& part) { return is_tile(part) || collectives_.is_one(part); });
-    if (!shared) return uses_sums(s) ? spread_nest(s) : alone(s);
+    const bool shared = any_inside(s, [&](const Stmt& part) { return is_warp_tile(part) || collectives_.is_one(part); });
+    if (!shared) return uses_sums(s) ? with_exchanges(s) : alone(s);
     if (const Loop* loop = loop_in(s)) {
       Loop out = *loop;
       out.body = spread(loop->body);
@@ -169,7 +114,7 @@ class WarpSpreader {
 
   // ---- Tiles
 
-  Stmt spread_tile(const Tile& tile) {
+  Stmt spread_tile(const WarpTileNest& tile) {
     const VarId rows = program_.fresh_var(), columns = program_.fresh_var();
     pairs_.insert(columns);
     const Expr row = var(rows, tile.rows->name) * kGroup + lane_row_;
@@ -215,26 +160,27 @@ class WarpSpreader {
     std::int64_t rows = 0, columns = 0;
   };
   Factors factors_of(const Loop& loop) const {
-    std::optional<Factors> found;
-    const auto meet = [&](std::size_t buffer, const std::vector<Expr>& index) {
+    std::optional<std::int64_t> rows, columns;
+    const auto meet = [](std::optional<std::int64_t>& known, std::int64_t here) {
+      known = known && *known != here ? -1 : here;
+    };
+    const auto access = [&](std::size_t buffer, const std::vector<Expr>& index) {
       const auto sums = sums_.find(buffer);
       if (sums == sums_.end()) return;
-      const Factors here{factor_of(index[sums->second.rows], loop.index),
-                         factor_of(index[sums->second.columns], loop.index)};
-      if (found && (found->rows != here.rows || found->columns != here.columns)) found = Factors{-1, -1};
-      if (!found) found = here;
+      meet(rows, factor_in(index[sums->second.rows], loop.index));
+      if (sums->second.columns) meet(columns, factor_in(index[*sums->second.columns], loop.index));
     };
     for_each(
         loop.body,
         [&](const Stmt& s) {
-          if (const Store* store = std::get_if<Store>(&s->kind)) meet(store->buffer.index(), store->index);
+          if (const Store* store = std::get_if<Store>(&s->kind)) access(store->buffer.index(), store->index);
         },
         [&](const Expr& e) {
           for_each(e, [&](const Expr& part) {
-            if (const Load* load = std::get_if<Load>(&part->kind)) meet(load->source.index(), load->index);
+            if (const Load* load = std::get_if<Load>(&part->kind)) access(load->source.index(), load->index);
           });
         });
-    return found.value_or(Factors{});
+    return {rows.value_or(0), columns.value_or(0)};
   }
 
   Stmt spread_loop(const Loop& loop) {
@@ -282,6 +228,79 @@ class WarpSpreader {
     return make_stmt(std::move(out));
   }
 
+  // ---- Values of rows
+
+  /// The nest, behind which what it has added up along the columns is that of all four lanes of a row.
+  Stmt with_exchanges(const Stmt& s) {
+    std::map<std::size_t, BinaryOp> along;
+    for_each(
+        s,
+        [&](const Stmt& part) {
+          const Store* store = std::get_if<Store>(&part->kind);
+          if (store && reads_along(*store)) along.emplace(store->buffer.index(), operation_of(*store));
+        },
+        nullptr);
+    std::vector<Stmt> parts{spread_nest(s)};
+    for (const auto& [buffer, operation] : along) append_exchanges(BufferId(static_cast<std::int64_t>(buffer)), operation, parts);
+    return block(std::move(parts));
+  }
+
+  /// A value of a row that is computed of the row's elements.
+  bool reads_along(const Store& store) const {
+    const auto layout = sums_.find(store.buffer.index());
+    if (layout == sums_.end() || layout->second.columns) return false;
+    bool along = false;
+    for_each(store.value, [&](const Expr& part) {
+      const Load* load = std::get_if<Load>(&part->kind);
+      const auto from = load ? sums_.find(load->source.index()) : sums_.end();
+      along = along || (from != sums_.end() && from->second.columns);
+    });
+    return along;
+  }
+
+  BinaryOp operation_of(const Store& store) {
+    const Binary* both = std::get_if<Binary>(&store.value->kind);
+    const Load* so_far = both ? std::get_if<Load>(&both->a->kind) : nullptr;
+    const bool adds_up = so_far && so_far->source.value == store.buffer.value &&
+                         (both->op == BinaryOp::add || both->op == BinaryOp::max || both->op == BinaryOp::min);
+    if (!adds_up)
+      fail(fmt::format("{} is computed of some elements of a row, which the lanes of a warp share",
+                       name(store.buffer.index())));
+    return adds_up ? both->op : BinaryOp::add;
+  }
+
+  /// Lanes 4g to 4g + 3 have the row's parts: by thread ^ 1, then ^ 2.
+  void append_exchanges(BufferId buffer, BinaryOp operation, std::vector<Stmt>& out) {
+    const WarpLayout layout = sums_.at(buffer.index());
+    const Buffer held = program_.buffer(buffer);
+    for (std::size_t d = 0; d < held.extents.size(); ++d)
+      if (d != layout.rows && held.extents[d] != 1)
+        return fail(fmt::format("{} has more than one value a row", held.name));
+    Buffer other = held;
+    other.name += ".other", other.extents[layout.rows] /= kGroup;
+    const BufferId there = program_.add(std::move(other));
+    const auto nest = [&](const std::function<Stmt(const std::vector<Expr>&)>& store) {
+      const VarId row = program_.fresh_var();
+      std::vector<Expr> index(held.extents.size(), int_const(0));
+      index[layout.rows] = var(row, "row");
+      out.push_back(make_stmt(Loop{row, "row", int_const(0), int_const(held.extents[layout.rows] / kGroup),
+                                   LoopKind::unrolled, store(index)}));
+    };
+    for (const int lanes : {1, 2}) {
+      nest([&](const std::vector<Expr>& index) {
+        Store given{there, index, load(held.dtype, SourceId(buffer.value), index), Expr()};
+        given.cross = lanes;
+        return make_stmt(std::move(given));
+      });
+      nest([&](const std::vector<Expr>& index) {
+        return make_stmt(Store{buffer, index,
+                               binary(operation, load(held.dtype, SourceId(buffer.value), index),
+                                      load(held.dtype, SourceId(there.value), index)),
+                               Expr()});
+      });
+    }
+  }
+
   // ---- Sums in registers of a lane
 
   /// The statement with its sums where the lane keeps them.
@@ -290,7 +309,8 @@ class WarpSpreader {
       const auto sums = sums_.find(buffer);
       if (sums == sums_.end()) return index;
       index[sums->second.rows] = own_row(index[sums->second.rows], buffer);
-      index[sums->second.columns] = own_column(index[sums->second.columns], buffer);
+      const std::optional<std::size_t> columns = sums->second.columns;
+      if (columns && !sums->second.quad) index[*columns] = own_column(index[*columns], buffer);
       return index;
     };
     const auto loads = [&](const Expr& e) {
@@ -351,7 +371,7 @@ class WarpSpreader {
 
   Program& program_;
   const Collectives& collectives_;
-  std::map<std::size_t, Sums> sums_;  ///< by buffer
+  WarpLayouts sums_;
   std::set<VarId> pairs_;             ///< loops over the two neighbours of a lane
   Expr lane_row_, lane_column_;
   std::string error_;

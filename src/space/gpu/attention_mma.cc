@@ -1,10 +1,10 @@
 #include "space/gpu/attention_mma.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "base/arithmetic.h"
 #include "compute/round.h"
+#include "space/gpu/attention_tiles.h"
 #include "space/gpu/levels.h"
 #include "space/gpu/limits.h"
 #include "space/gpu/mma_tile.h"
@@ -56,25 +56,6 @@ WarpShare share_of(Intrinsic intrinsic, const Choices& c) {
   return share;
 }
 
-/// A tile in block memory, with elements behind its rows so that the lanes that read an operand meet different banks.
-struct Tile {
-  std::int64_t rows, columns, pad, element_bytes;
-  std::int64_t bytes() const { return rows * (columns + pad) * element_bytes; }
-};
-
-/// Elements behind a row of `columns`, so that it is `rest` beyond whole units.
-std::int64_t pad_behind(std::int64_t columns, std::int64_t unit, std::int64_t rest) {
-  return ((rest - columns) % unit + unit) % unit;
-}
-Tile left_tile(Intrinsic i, std::int64_t rows, std::int64_t columns, std::int64_t bytes) {
-  const std::int64_t pad = i == Intrinsic::mma_tf32 ? pad_behind(columns, 8, 4) : pad_behind(columns, 16, 8);
-  return {rows, columns, pad, bytes};
-}
-Tile right_tile(Intrinsic i, std::int64_t rows, std::int64_t columns, std::int64_t bytes) {
-  const bool words = i == Intrinsic::mma_f16 || i == Intrinsic::mma_bf16;
-  return {rows, columns, words ? pad_behind(columns, 8, 4) : pad_behind(columns, 16, 8), bytes};
-}
-
 /// Terms of the scores' sum that are unrolled: all of them, where they are few.
 std::int64_t score_terms(const GpuAttention& form, const WarpShare& share) {
   const std::int64_t step = step_of(share.intrinsic);
@@ -86,7 +67,7 @@ std::int64_t score_terms(const GpuAttention& form, const WarpShare& share) {
 
 /// Everything that a block has in its memory.
 struct AttentionTiles {
-  Tile queries, keys, scores, weights, values;
+  OperandTile queries, keys, scores, weights, values;
 
   AttentionTiles(const GpuAttention& form, const WarpShare& share) {
     const auto bytes = [&](OpId op) { return size_of(form.start->tree().dag.op(op).dtype); };
@@ -107,19 +88,6 @@ struct AttentionTiles {
            2 * queries.rows * 4;
   }
 };
-
-std::int64_t largest_divisor(std::int64_t of, std::int64_t most) {
-  std::int64_t divisor = std::min(of, most);
-  while (of % divisor != 0) --divisor;
-  return divisor;
-}
-
-/// How threads fill a tile of whole tiles of the intrinsic: every step is whole, or the memory would have rows and columns behind them.
-TileCopy whole_copy(const Tile& tile, std::int64_t lanes, std::int64_t threads) {
-  const std::int64_t across = largest_divisor(tile.columns / lanes, threads);
-  const std::int64_t down = largest_divisor(tile.rows, std::max<std::int64_t>(1, threads / across));
-  return {lanes, across, down, tile.rows / down * (tile.columns / lanes / across)};
-}
 
 class AttentionMmaBuilder {
  public:
@@ -187,7 +155,7 @@ class AttentionMmaBuilder {
   }
 
   void weights() {
-    const Tile& tile = tiles_.weights;
+    const OperandTile& tile = tiles_.weights;
     const std::vector<LoopId> loops = s_.compute_at(a_.weights, block_, StoredIn::block);
     const TileCopy copy = whole_copy(tile, kWeightLanes, share_.threads());
     copy_tile(s_, loops[loops.size() - 2], loops.back(), copy, largest_divisor(tile.rows / copy.down, kWeightRows));
@@ -210,23 +178,20 @@ class AttentionMmaBuilder {
   }
 
   /// A right operand as the scores and the results have it: (depth or key, heads, column).
-  void fill(OpId op, LoopId at, const Tile& tile) {
+  void fill(OpId op, LoopId at, const OperandTile& tile) {
     const std::vector<LoopId> loops = s_.compute_at(op, at, StoredIn::block);
     fill(op, loops.front(), loops.back(), tile);
   }
   /// (heads, row, depth)
-  void fill_rows(OpId op, const Tile& tile) {
+  void fill_rows(OpId op, const OperandTile& tile) {
     const std::vector<LoopId> loops = s_.compute_at(op, block_, StoredIn::block);
     fill(op, loops[loops.size() - 2], loops.back(), tile);
   }
-  void fill(OpId op, LoopId rows, LoopId columns, const Tile& tile) {
-    const std::int64_t lanes = std::gcd(tile.columns, 16 / tile.element_bytes);
-    const TileCopy copy = whole_copy(tile, lanes, share_.threads());
-    copy_tile(s_, rows, columns, copy, largest_divisor(tile.rows / copy.down, kRowsOfATrip));
-    pad(op, tile);
+  void fill(OpId op, LoopId rows, LoopId columns, const OperandTile& tile) {
+    fill_operand(s_, op, rows, columns, tile, share_.threads());
   }
 
-  void pad(OpId op, const Tile& tile) {
+  void pad(OpId op, const OperandTile& tile) {
     if (tile.pad > 0) s_.pad_storage(op, tile.pad);
   }
 

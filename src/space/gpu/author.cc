@@ -2,6 +2,7 @@
 
 #include "space/gpu/attention.h"
 #include "space/gpu/attention_mma.h"
+#include "space/gpu/attention_stream.h"
 #include "space/gpu/dots.h"
 #include "space/gpu/elements.h"
 #include "space/gpu/mma.h"
@@ -19,6 +20,8 @@ constexpr Template kGpuTemplates[] = {
     {.make = nullptr, .exact = false, .make_rounded = mma_sketch},
     {mma_half_sketch},
     {mma_bytes_sketch},
+    {.make = nullptr, .exact = false, .make_rounded = attention_stream_sketch},
+    {half_attention_stream_sketch},
     {.make = nullptr, .exact = false, .make_rounded = attention_mma_sketch},
     {attention_half_sketch},
     {gpu_attention_sketch},
