@@ -438,7 +438,7 @@ class Fusion : NodeFacts {
   bool reads_through(Index n, Index end) const {
     const ValueId value = graph_.nodes[n].output;
     if (graph_.nodes[end].inputs[0] != value) return false;
-    const bool pad = summary(n).pads_only;
+    const bool pad = summary(n).pads_only && !pads_channels(graph_, graph_.nodes[n]);
     switch (classes_[end]) {
       case OperatorClass::anchor:
         return is_part(n) || is_turned_picture(n, end) || is_scale(n, end) ||

@@ -10,6 +10,7 @@
 #include "passes/dead_code.h"
 #include "passes/fold_constants.h"
 #include "passes/halves.h"
+#include "passes/pad_channels.h"
 #include "passes/integer_products.h"
 #include "passes/layout.h"
 #include "passes/output_names.h"
@@ -84,6 +85,7 @@ constexpr Pass kPasses[] = {
     {"long concatenations", split_long_concats, has<ConcatOperator>},
     {"dead code", remove_dead_code},  // which also gives constants the order in which they are read
     {"halves", store_halves, nullptr, &PassOptions::halves},
+    {"pad channels", pad_channels, has<ConvOperator>, &PassOptions::halves},
     {"bf16", store_bf16, nullptr, &PassOptions::bf16},
 };
 
