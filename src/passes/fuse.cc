@@ -10,6 +10,7 @@
 #include "passes/integer_form.h"
 #include "passes/integer_products.h"
 #include "passes/operator_class.h"
+#include "passes/pad_channels.h"
 #include "passes/permutation.h"
 #include "passes/squeeze_excite.h"
 

@@ -29,6 +29,7 @@ struct GpuCalibration {
   double far_cycles = 370;        ///< until L2 answers
   double memory_cycles = 1150;    ///< until memory answers
   double busy = 0.75;             ///< the share of issue slots that is filled at most
+  double busy_ahead = 0.9;        ///< the same of tensor cores whose operands are read ahead. By SASS: it was not timed
   double warps_to_fill = 1.75;    ///< warps a scheduler that fill its slots, each with one independent instruction
   double schedulers = 4;          ///< of an SM, one instruction a cycle each
 };
