@@ -193,7 +193,18 @@ return c
     const ptx::Wavefronts matrices = ptx::wavefronts_of(tally, "ldmatrix");
     EXPECT_GT(matrices.least, 0) << task.name;
     EXPECT_EQ(matrices.taken, matrices.least) << task.name;
+    EXPECT_EQ(ptx::instructions_of(tally, "ld.shared"), 0) << "operands are matrices, on both sides";
+    EXPECT_EQ(ptx::instructions_of(tally, "ldmatrix.sync.aligned.m8n8.x2"), 0) << "two tiles' at once";
   }
+}
+
+/// A number is rounded to tf32 by two instructions, and from sm_90 on by one.
+TEST(PtxKernels, RoundWhatTheyCopyByFewInstructions) {
+  const Case dense = {"dense", kDense};
+  const ptx::Tally before = expect_agreement(dense, *parse_target("cuda -arch=sm_80"), Precision::tf32),
+                   since = expect_agreement(dense, *parse_target("cuda -arch=sm_90"), Precision::tf32);
+  EXPECT_EQ(ptx::instructions_of(before, "cvt.rna.tf32"), 0);
+  EXPECT_GT(ptx::instructions_of(since, "cvt.rn.tf32"), 0);
 }
 
 /// Blocks of each launch, as their networks have them. What they do not compute stays as it was in both.
