@@ -87,6 +87,8 @@ constexpr Pass kPasses[] = {
     {"halves", store_halves, nullptr, &PassOptions::halves},
     {"pad channels", pad_channels, has<ConvOperator>, &PassOptions::halves},
     {"bf16", store_bf16, nullptr, &PassOptions::bf16},
+    {"bf16 tensors", store_bf16_tensors, nullptr, &PassOptions::bf16_tensors},
+    {"pad channels", pad_channels, has<ConvOperator>, &PassOptions::bf16_tensors},
 };
 
 }  // namespace

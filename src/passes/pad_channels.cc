@@ -9,13 +9,13 @@ namespace {
 
 constexpr std::int64_t kChannels = 8;  ///< 16 bytes of f16
 
-/// [.., channels, outputs] with rows of zeros for the channels that are added, in f16.
-Tensor padded_weights(const Tensor& w) {
+/// [.., channels, outputs] with rows of zeros for the channels that are added.
+Tensor padded_weights(const Tensor& w, DType half) {
   Shape shape = w.shape();
   const std::int64_t channels = shape[shape.size() - 2], outputs = shape.back();
   shape[shape.size() - 2] = kChannels;
-  return Tensor::later({DType::f16, shape}, [=] {
-    Tensor all(DType::f16, shape);
+  return Tensor::later({half, shape}, [=] {
+    Tensor all(half, shape);
     for (std::int64_t i = 0; i < all.size(); ++i) {
       const std::int64_t tap = i / (kChannels * outputs), channel = i / outputs % kChannels, out = i % outputs;
       all.set(i, channel < channels ? w.get((tap * channels + channel) * outputs + out) : 0);
@@ -27,7 +27,11 @@ Tensor padded_weights(const Tensor& w) {
 class ChannelPadder {
  public:
   explicit ChannelPadder(const Graph& from) : from_(from), rewriter_(from), producer_(from.values.size(), nullptr) {
-    for (const Node& node : from.nodes) producer_[node.output.index()] = &node;
+    for (const Node& node : from.nodes) {
+      producer_[node.output.index()] = &node;
+      const auto* cast = std::get_if<CastOperator>(&node.op);
+      if (cast != nullptr && cast->to == DType::bf16) half_ = DType::bf16;
+    }
   }
 
   Result<Graph> run() && {
@@ -44,7 +48,7 @@ class ChannelPadder {
     if (!weights || x.shape.back() >= kChannels || weights->shape().size() != x.shape.size()) return false;
     const Node* producer = producer_[node.inputs[0].index()];
     const bool stored = producer != nullptr && std::holds_alternative<CastOperator>(producer->op);
-    if (x.dtype == DType::f16) return conv->wide && stored && rewriter_.uses(node.inputs[0]) == 1;
+    if (is_half(x.dtype)) return conv->wide && stored && rewriter_.uses(node.inputs[0]) == 1;
     const std::int64_t terms = weights->size() / weights->shape().back();
     return x.dtype == DType::f32 && weights->dtype() == DType::f32 &&
            num_elements(from_.value(node.output).type.shape) * terms >= kMultiplyAddsForAKernel;
@@ -54,13 +58,13 @@ class ChannelPadder {
     const Value &x = from_.value(node.inputs[0]), &w = from_.value(node.inputs[1]);
     std::vector<ValueId> inputs = rewriter_.now(node.inputs);
     if (x.type.dtype == DType::f32) {
-      WHET_TRY(inputs[0], rewriter_.emit(x.name + "_half", CastOperator{DType::f16}, {inputs[0]}));
+      WHET_TRY(inputs[0], rewriter_.emit(x.name + "_half", CastOperator{half_}, {inputs[0]}));
     }
     PadOperator pad{PadMode::constant, 0, std::vector<std::int64_t>(x.type.shape.size(), 0), {}};
     pad.end = pad.begin;
     pad.end.back() = kChannels - x.type.shape.back();
     WHET_TRY(inputs[0], rewriter_.emit(x.name + "_padded", pad, {inputs[0]}));
-    inputs[1] = rewriter_.constant(w.name + "_padded", padded_weights(*w.constant));
+    inputs[1] = rewriter_.constant(w.name + "_padded", padded_weights(*w.constant, is_half(x.type.dtype) ? x.type.dtype : half_));
     ConvOperator conv = std::get<ConvOperator>(node.op);
     conv.wide = true;
     return rewriter_.copy_as(node, conv, inputs);
@@ -69,6 +73,7 @@ class ChannelPadder {
   const Graph& from_;
   Rewriter rewriter_;
   std::vector<const Node*> producer_;
+  DType half_ = DType::f16;
 };
 
 }  // namespace
@@ -78,7 +83,7 @@ Result<Graph> pad_channels(const Graph& from) { return ChannelPadder(from).run()
 bool pads_channels(const Graph& graph, const Node& node) {
   const auto* pad = std::get_if<PadOperator>(&node.op);
   return pad != nullptr && !pad->end.empty() && pad->end.back() > 0 &&
-         graph.value(node.output).type.dtype == DType::f16 && graph.value(node.output).type.shape.back() == kChannels;
+         is_half(graph.value(node.output).type.dtype) && graph.value(node.output).type.shape.back() == kChannels;
 }
 
 }  // namespace whet

@@ -5,7 +5,8 @@ namespace whet {
 SpaceOptions RoundingOptions::schedules() const { return {exact, parse_precision(precision).value_or(Precision::f32)}; }
 
 PassOptions RoundingOptions::passes(const Target& target) const {
-  return {.halves = precision == "f16" && !exact, .bf16 = precision == "bf16" && !exact && target.is_cpu()};
+  const bool bf16 = precision == "bf16" && !exact;
+  return {.halves = precision == "f16" && !exact, .bf16 = bf16 && target.is_cpu(), .bf16_tensors = bf16 && target.is_gpu()};
 }
 
 Status RoundingOptions::check(const Target& target) const {

@@ -260,7 +260,7 @@ double products_per_cycle(int arch, Intrinsic intrinsic) {
 
 double gpu_product_gain(const ComputeDag& dag, const Target& target) {
   const GpuLimits& limits = limits_of(target.gpu());
-  if (!limits.mma || !multiplies_halves(dag)) return 1;
+  if (!limits.mma || !(multiplies_halves(dag) || multiplies_halves(dag, DType::bf16))) return 1;
   return products_per_cycle(limits.arch, Intrinsic::mma_half) / static_cast<double>(limits.lanes_per_sm);
 }
 

@@ -39,7 +39,7 @@ constexpr GpuCalibration kCalibration;
 /// 3090 and 4090, H100 and RTX 5090, by clock and SMs.
 double products_per_cycle(int arch, Intrinsic);
 
-/// FeatureSet::product_gain: above 1 for products of f16 on GPUs with tensor cores.
+/// FeatureSet::product_gain: above 1 for products of f16 or bf16 on GPUs with tensor cores.
 double gpu_product_gain(const ComputeDag&, const Target&);
 
 /// The cost of one launch by its parts [s]. Times are of the SM that works longest, or of units that all SMs share.

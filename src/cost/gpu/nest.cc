@@ -144,7 +144,7 @@ double roundings_to_tf32(const Op& op) {
 double roundings_of(const Op& op) {
   double all = roundings_to_tf32(op);
   for_each(op.element().body, [&](const Expr& e) {
-    if (std::holds_alternative<Cast>(e->kind) && e->dtype == DType::f16) all += kPairRounding / 2;
+    if (std::holds_alternative<Cast>(e->kind) && is_half(e->dtype)) all += kPairRounding / 2;
   });
   return all;
 }
