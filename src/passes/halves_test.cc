@@ -155,6 +155,23 @@ TEST(Bf16, IsStoredWhereAProcessorMultipliesPairs) {
   EXPECT_EQ(stored, "a_half c_half ") << to_text(fused);
 }
 
+/// Tensor cores multiply any of them, as those of f16.
+TEST(Bf16, OfGpusIsStoredWhereF16Is) {
+  GraphBuilder build;
+  const ValueId a = build.relu("a", build.conv("c1", build.unary("t", UnaryKind::tanh, build.input("x", {1, 3, 6, 6})), 17, 3));
+  const ValueId b = build.relu("b", build.plus("sum", build.conv("c2", a, 17, 3, 1, 1), a));
+  const Graph graph = build.finish({build.conv("y", b, 8, 1)});
+  const auto stored = [&](const PassOptions& options, DType half) {
+    const FusedGraph fused = *optimize(graph, options);
+    std::string all;
+    for (const Value& value : fused.graph.values)
+      if (value.type.dtype == half && !value.constant) all += value.name + " ";
+    return all;
+  };
+  EXPECT_EQ(stored({.bf16_tensors = true}, DType::bf16), stored({.halves = true}, DType::f16));
+  EXPECT_NE(stored({.bf16_tensors = true}, DType::bf16).find("a_half"), std::string::npos);
+}
+
 TEST(Bf16, OfAnInputIsMadeForProductsThatGainMore) {
   const auto kernels = [](std::int64_t rows, std::int64_t columns) {
     GraphBuilder build;
@@ -235,7 +252,9 @@ TEST(Halves, OfRandomGraphsRoundWhatProductsReadAndAddNoKernel) {
   for (int k = 0; k < cases && !::testing::Test::HasFailure(); ++k) {
     const auto seed = static_cast<std::uint64_t>(k) + 5000;
     const Graph graph = with_products(k % 4 == 0 ? random_attention(seed) : random_graph(seed));
-    const PassOptions options = k % 2 == 0 ? PassOptions{.halves = true} : PassOptions{.bf16 = true};
+    const PassOptions options = k % 2 == 0   ? PassOptions{.halves = true}
+                                : k % 4 == 1 ? PassOptions{.bf16 = true}
+                                             : PassOptions{.bf16_tensors = true};
     const auto usual = optimize(graph, {}), rounded = optimize(graph, options);
     ASSERT_TRUE(usual.ok() && rounded.ok()) << seed << ": " << (rounded.ok() ? "" : rounded.error().message);
     const Status status = verify(rounded->graph);
@@ -251,7 +270,7 @@ TEST(Halves, OfRandomGraphsRoundWhatProductsReadAndAddNoKernel) {
       const ValueId now = rounded->graph.outputs[i];
       EXPECT_EQ(rounded->graph.value(now).type, usual->graph.value(usual->graph.outputs[i]).type);
       const Difference difference = compare((*got)[now.index()], (*want)[usual->graph.outputs[i].index()]);
-      EXPECT_LE(difference.max_abs, (options.bf16 ? 0.16 : 2e-2) * std::max(1.0, difference.largest))
+      EXPECT_LE(difference.max_abs, (options.halves ? 2e-2 : 0.16) * std::max(1.0, difference.largest))
           << seed << "\n"
           << to_text(*rounded);
     }

@@ -115,6 +115,8 @@ std::vector<Case> cases() {
           {"masked attention", testing::masked_heads_text(16)},
           {"dense of halves", testing::half_dense_text(33, 30, 50), 4e-3},
           {"convolution of halves", testing::half_convolution_text(7, 16, 12), 4e-3},
+          {"dense of bf16", testing::with_bf16(testing::half_dense_text(33, 30, 50)), 3e-2},
+          {"convolution of bf16", testing::with_bf16(testing::half_convolution_text(7, 16, 12)), 3e-2},
           {"attention of halves", testing::half_heads_text(1, 24, 40, 32), 4e-3},
           {"dense of bytes", testing::byte_dense_text(30, 64, 24)},
           {"convolution of bytes", testing::byte_convolution_text(7, 16, 12)}};
