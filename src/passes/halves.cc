@@ -23,23 +23,29 @@ bool goes_by_pairs(const Graph& graph, const Node& node, std::int64_t terms) {
   return graph.value(node.inputs[1]).constant && terms % 2 == 0 && last && y.type.shape.back() >= kSums;
 }
 
-bool is_product(const Graph& graph, const Node& node, DType to) {
+/// What values are rounded to, and whether a CPU multiplies them, by pairs. Tensor cores multiply any.
+struct HalfKind {
+  DType to;
+  bool pairs;
+};
+
+bool is_product(const Graph& graph, const Node& node, HalfKind kind) {
   const Shape& x = graph.value(node.inputs[0]).type.shape;
   if (const auto* matmul = std::get_if<MatMulOperator>(&node.op))
-    return to == DType::f16 || (!matmul->transpose_a && goes_by_pairs(graph, node, x.back()));
+    return !kind.pairs || (!matmul->transpose_a && goes_by_pairs(graph, node, x.back()));
   const auto* conv = std::get_if<ConvOperator>(&node.op);
   if (!conv) return false;
   const std::int64_t channels = conv->layout == Layout::channels_last ? x.back() : x[1];
-  if (conv->groups == 1) return to == DType::f16 || goes_by_pairs(graph, node, channels);
+  if (conv->groups == 1) return !kind.pairs || goes_by_pairs(graph, node, channels);
   return conv->groups == channels;
 }
 
 /// A product that gains more than it takes to round what it reads by a kernel of its own: twice the speed of a multiply-add for each
 /// that a number takes part in, and more work than starting that kernel.
-bool pays_rounding(const Graph& graph, const Node& node, DType to) {
+bool pays_rounding(const Graph& graph, const Node& node, HalfKind kind) {
   constexpr std::int64_t kFewest = 1 << 20, kOfEach = 32;
   const Tensor* const weights =
-      to == DType::bf16 && graph.value(node.inputs[1]).constant ? &*graph.value(node.inputs[1]).constant : nullptr;
+      kind.pairs && graph.value(node.inputs[1]).constant ? &*graph.value(node.inputs[1]).constant : nullptr;
   if (weights == nullptr) return false;
   const TensorType &x = graph.value(node.inputs[0]).type, &y = graph.value(node.output).type;
   const bool is_matmul = std::holds_alternative<MatMulOperator>(node.op);
@@ -107,9 +113,9 @@ struct HalfAttention {
 /// Which products are of halves, and which activations are stored so.
 class HalfTensors {
  public:
-  HalfTensors(const Graph& graph, DType to)
+  HalfTensors(const Graph& graph, HalfKind kind)
       : graph_(graph),
-        to_(to),
+        kind_(kind),
         producer_(graph.values.size(), nullptr),
         readers_(graph.values.size()),
         can_be_half_(graph.values.size(), false),
@@ -120,7 +126,7 @@ class HalfTensors {
     for (const std::vector<NodeId>& nodes : find_attentions(graph)) {
       close(nodes), ends[nodes.back().index()] = true;
       attentions_.emplace_back(graph, nodes);
-      attentions_.back().of_halves = to == DType::f16 || attentions_.back().moves_all;
+      attentions_.back().of_halves = kind.to == DType::f16 || (kind.pairs && attentions_.back().moves_all);
     }
     for (const std::vector<NodeId>& nodes : find_squeeze_excites(graph)) close(nodes);
     for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
@@ -128,7 +134,7 @@ class HalfTensors {
       producer_[node.output.index()] = &node;
       for (ValueId id : node.inputs) readers_[id.index()].push_back(n);
       can_be_half_[node.output.index()] = is_f32(node.output) && (!closed_[n] || ends[n]);
-      of_halves_[n] = is_product(graph, node, to) && is_f32(node.output) && !closed_[n];
+      of_halves_[n] = is_product(graph, node, kind) && is_f32(node.output) && !closed_[n];
     }
     for (ValueId id : graph.outputs) can_be_half_[id.index()] = false;
     while (drop_some()) {
@@ -138,19 +144,19 @@ class HalfTensors {
     for (const HalfAttention& attention : attentions_)
       if (attention.of_halves) store(attention);
     for (const Node& node : graph.nodes)
-      if (to == DType::f16 && is_passing_sum(node)) store(node.output);
+      if (!kind.pairs && is_passing_sum(node)) store(node.output);
   }
 
   bool is_of_halves(const Node& node) const { return of_halves_[index_of(node)]; }
   bool is_half(ValueId id) const { return half_[id.index()]; }
   /// A softmax whose weights are stored as f16.
   bool rounds(const Node& node) const {
-    return to_ == DType::f16 &&
+    return kind_.to == DType::f16 &&
            std::any_of(attentions_.begin(), attentions_.end(),
                        [&](const HalfAttention& a) { return a.of_halves && a.softmax == index_of(node); });
   }
   /// The node copies numbers, and is a kernel of its own or a part of others.
-  bool moves(const Node& node) const { return whet::moves(node.op, to_) && !closed_[index_of(node)]; }
+  bool moves(const Node& node) const { return whet::moves(node.op, kind_.to) && !closed_[index_of(node)]; }
 
  private:
   void close(const std::vector<NodeId>& nodes) {
@@ -166,7 +172,7 @@ class HalfTensors {
     for (std::size_t n = graph_.nodes.size(); n-- > 0;) {
       const Node& node = graph_.nodes[n];
       if (of_halves_[n] && !(can_be_half(node.inputs[0]) && can_be_half(node.inputs[1])) &&
-          !pays_rounding(graph_, node, to_))
+          !pays_rounding(graph_, node, kind_))
         of_halves_[n] = false, dropped = true;
       if (can_be_half_[node.output.index()] && !fits(node)) can_be_half_[node.output.index()] = false, dropped = true;
     }
@@ -256,13 +262,13 @@ class HalfTensors {
   void store(const HalfAttention& attention) {
     for (ValueId operand : attention.operands) store(operand);
     for (std::size_t n : attention.before) half_[graph_.nodes[n].output.index()] = true, closed_[n] = false;
-    if (to_ == DType::bf16) return;
+    if (kind_.to == DType::bf16) return;
     for (std::size_t n : attention.products) of_halves_[n] = true;
     half_[graph_.nodes[attention.softmax].output.index()] = true;
   }
 
   const Graph& graph_;
-  const DType to_;
+  const HalfKind kind_;
   std::vector<const Node*> producer_;
   std::vector<std::vector<std::size_t>> readers_;
   std::vector<bool> can_be_half_, half_;
@@ -272,7 +278,7 @@ class HalfTensors {
 
 class Halving {
  public:
-  Halving(const Graph& from, DType to) : from_(from), to_(to), rewriter_(from), tensors_(from, to) {}
+  Halving(const Graph& from, HalfKind kind) : from_(from), kind_(kind), rewriter_(from), tensors_(from, kind) {}
 
   Status visit(const Node& node) {
     if (tensors_.is_of_halves(node)) {
@@ -291,7 +297,7 @@ class Halving {
     }
     if (!tensors_.is_half(node.output)) return ok_status();
     const std::string name = from_.value(node.output).name + "_half";
-    WHET_TRY(halves_[node.output], rewriter_.emit(name, CastOperator{to_}, {rewriter_.now(node.output)}));
+    WHET_TRY(halves_[node.output], rewriter_.emit(name, CastOperator{kind_.to}, {rewriter_.now(node.output)}));
     return ok_status();
   }
 
@@ -301,7 +307,7 @@ class Halving {
   Status product(const Node& node) {
     // On a CPU a depthwise convolution multiplies f32: its weights stay so.
     const auto* depthwise = std::get_if<ConvOperator>(&node.op);
-    const std::size_t halves = to_ == DType::bf16 && depthwise && depthwise->groups > 1 ? 1 : 2;
+    const std::size_t halves = kind_.pairs && depthwise && depthwise->groups > 1 ? 1 : 2;
     std::vector<ValueId> inputs;
     for (std::size_t k = 0; k < node.inputs.size(); ++k) {
       WHET_TRY(const ValueId input, k < halves ? half(node.inputs[k]) : wide(node.inputs[k]));
@@ -325,8 +331,8 @@ class Halving {
     if (found != halves_.end()) return found->second;
     const Value& value = from_.value(id);
     const std::string name = value.name + "_half";
-    if (value.constant) return halves_[id] = rewriter_.constant(name, stored_as(*value.constant, to_));
-    WHET_TRY(halves_[id], rewriter_.emit(name, CastOperator{to_}, {rewriter_.now(id)}));
+    if (value.constant) return halves_[id] = rewriter_.constant(name, stored_as(*value.constant, kind_.to));
+    WHET_TRY(halves_[id], rewriter_.emit(name, CastOperator{kind_.to}, {rewriter_.now(id)}));
     return halves_[id];
   }
 
@@ -345,22 +351,24 @@ class Halving {
   }
 
   const Graph& from_;
-  const DType to_;
+  const HalfKind kind_;
   Rewriter rewriter_;
   const HalfTensors tensors_;
   std::map<ValueId, ValueId> halves_;  ///< by the old value; also of constants
 };
 
-Result<Graph> store(const Graph& from, DType to) {
-  Halving halving(from, to);
+Result<Graph> store(const Graph& from, HalfKind kind) {
+  Halving halving(from, kind);
   for (const Node& node : from.nodes) WHET_RETURN_IF_ERROR(halving.visit(node));
   return std::move(halving).finish();
 }
 
 }  // namespace
 
-Result<Graph> store_halves(const Graph& from) { return store(from, DType::f16); }
+Result<Graph> store_halves(const Graph& from) { return store(from, {DType::f16, false}); }
 
-Result<Graph> store_bf16(const Graph& from) { return store(from, DType::bf16); }
+Result<Graph> store_bf16(const Graph& from) { return store(from, {DType::bf16, true}); }
+
+Result<Graph> store_bf16_tensors(const Graph& from) { return store(from, {DType::bf16, false}); }
 
 }  // namespace whet

@@ -20,4 +20,7 @@ Result<Graph> store_halves(const Graph&);
 /// it rounded by a kernel of its own.
 Result<Graph> store_bf16(const Graph&);
 
+/// As store_halves, of bf16: for GPUs whose tensor cores multiply them. Attentions stay f32.
+Result<Graph> store_bf16_tensors(const Graph&);
+
 }  // namespace whet

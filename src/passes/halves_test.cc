@@ -114,6 +114,33 @@ TEST(Halves, OfAScaleOfChannelsAreMadeWhereAConvolutionReadsThem) {
   EXPECT_NE(text(true).find("\nmul+cast+conv "), std::string::npos) << text(true);
 }
 
+/// The kernel that rounds the picture stores eight channels. One more kernel is made for a large convolution alone.
+TEST(Halves, OfPicturesHaveEightChannels) {
+  const auto text = [](bool scaled, std::int64_t pictures) {
+    GraphBuilder build;
+    ValueId x = build.input("x", {pictures, 3, 64, 64});
+    if (scaled) x = build.unary("t", UnaryKind::tanh, x);
+    const ValueId a = build.relu("a", build.conv("c1", x, 32, 7, 2));
+    return to_text(*optimize(build.finish({build.conv("y", a, 8, 1)}), {.halves = true}));
+  };
+  EXPECT_NE(text(true, 1).find("f16[1x64x64x8]"), std::string::npos) << text(true, 1);
+  EXPECT_EQ(text(true, 1).find("\npad+conv "), std::string::npos) << text(true, 1);
+  EXPECT_EQ(text(false, 1).find("f16[1x64x64x8]"), std::string::npos) << "the picture is an input of f32";
+  EXPECT_NE(text(false, 512).find("f16[512x64x64x8]"), std::string::npos) << text(false, 512);
+}
+
+/// The channels that are added change nothing.
+TEST(Halves, OfPicturesWithMoreChannelsHaveTheSameProducts) {
+  GraphBuilder build;
+  const ValueId x = build.unary("t", UnaryKind::tanh, build.input("x", {2, 3, 9, 9}));
+  const Graph graph = build.finish({build.conv("y", build.relu("a", build.conv("c1", x, 8, 3, 2, 1)), 8, 1)});
+  const FusedGraph wide = *optimize(graph, {}), padded = *optimize(graph, {.halves = true});
+  const std::vector<Tensor> inputs = random_inputs(graph, 3);
+  const auto want = evaluate_graph(wide.graph, inputs), got = evaluate_graph(padded.graph, inputs);
+  ASSERT_TRUE(want.ok() && got.ok());
+  EXPECT_LT(compare((*got)[padded.graph.outputs[0].index()], (*want)[wide.graph.outputs[0].index()]).relative, 4e-3);
+}
+
 /// c2 has an even number of channels and results for a vector, c3 has not; an attention would stay as it is.
 TEST(Bf16, IsStoredWhereAProcessorMultipliesPairs) {
   GraphBuilder build;
@@ -126,6 +153,23 @@ TEST(Bf16, IsStoredWhereAProcessorMultipliesPairs) {
   for (const Value& value : fused.graph.values)
     if (value.type.dtype == DType::bf16 && !value.constant) stored += value.name + " ";
   EXPECT_EQ(stored, "a_half c_half ") << to_text(fused);
+}
+
+/// Tensor cores multiply any of them, as those of f16.
+TEST(Bf16, OfGpusIsStoredWhereF16Is) {
+  GraphBuilder build;
+  const ValueId a = build.relu("a", build.conv("c1", build.unary("t", UnaryKind::tanh, build.input("x", {1, 3, 6, 6})), 17, 3));
+  const ValueId b = build.relu("b", build.plus("sum", build.conv("c2", a, 17, 3, 1, 1), a));
+  const Graph graph = build.finish({build.conv("y", b, 8, 1)});
+  const auto stored = [&](const PassOptions& options, DType half) {
+    const FusedGraph fused = *optimize(graph, options);
+    std::string all;
+    for (const Value& value : fused.graph.values)
+      if (value.type.dtype == half && !value.constant) all += value.name + " ";
+    return all;
+  };
+  EXPECT_EQ(stored({.bf16_tensors = true}, DType::bf16), stored({.halves = true}, DType::f16));
+  EXPECT_NE(stored({.bf16_tensors = true}, DType::bf16).find("a_half"), std::string::npos);
 }
 
 TEST(Bf16, OfAnInputIsMadeForProductsThatGainMore) {
@@ -285,7 +329,9 @@ TEST(Halves, OfRandomGraphsRoundWhatProductsReadAndAddNoKernel) {
   for (int k = 0; k < cases && !::testing::Test::HasFailure(); ++k) {
     const auto seed = static_cast<std::uint64_t>(k) + 5000;
     const Graph graph = with_products(k % 4 < 2 ? random_attention(seed) : random_graph(seed));
-    const PassOptions options = k % 2 == 0 ? PassOptions{.halves = true} : PassOptions{.bf16 = true};
+    const PassOptions options = k % 3 == 0   ? PassOptions{.halves = true}
+                                : k % 3 == 1 ? PassOptions{.bf16 = true}
+                                             : PassOptions{.bf16_tensors = true};
     const auto usual = optimize(graph, {}), rounded = optimize(graph, options);
     ASSERT_TRUE(usual.ok() && rounded.ok()) << seed << ": " << (rounded.ok() ? "" : rounded.error().message);
     const Status status = verify(rounded->graph);
@@ -301,7 +347,7 @@ TEST(Halves, OfRandomGraphsRoundWhatProductsReadAndAddNoKernel) {
       const ValueId now = rounded->graph.outputs[i];
       EXPECT_EQ(rounded->graph.value(now).type, usual->graph.value(usual->graph.outputs[i]).type);
       const Difference difference = compare((*got)[now.index()], (*want)[usual->graph.outputs[i].index()]);
-      EXPECT_LE(difference.max_abs, (options.bf16 ? 0.16 : 2e-2) * std::max(1.0, difference.largest))
+      EXPECT_LE(difference.max_abs, (options.halves ? 2e-2 : 0.16) * std::max(1.0, difference.largest))
           << seed << "\n"
           << to_text(*rounded);
     }

@@ -15,6 +15,7 @@ struct PassOptions {
   bool fuse = true;           ///< off: each operator is a group of its own (except aliases)
   bool halves = false;        ///< round the operands of products to f16, and store them so (halves.h)
   bool bf16 = false;          ///< the same to bf16, for CPUs
+  bool bf16_tensors = false;  ///< the same to bf16, for GPUs
   bool f16_weights = false;   ///< store weights of products of few rows as f16 (half_weights.h)
   bool bf16_weights = false;  ///< the same as bf16
 };

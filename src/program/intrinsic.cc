@@ -76,6 +76,11 @@ constexpr std::array kDefinitions = {
                "b = PLACEHOLDER [16, 8] f16\n"
                "y(i, j) += (f32(a[i, k])*f32(b[k, j])) for i in 16, j in 8, k in 16\n"
                "return y\n"},
+    Definition{Intrinsic::mma_half_bf16, "mma_half_bf16",
+               "a = PLACEHOLDER [16, 16] bf16\n"
+               "b = PLACEHOLDER [16, 8] bf16\n"
+               "y(i, j) += (f32(a[i, k])*f32(b[k, j])) for i in 16, j in 8, k in 16\n"
+               "return y\n"},
 };
 
 class Matcher {

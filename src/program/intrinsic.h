@@ -24,6 +24,7 @@ namespace whet {
 ///   mma_f16, mma_bf16         the same of 16 products, the operands rounded to f16 or bf16. Those of mma_f16 may be f16
 ///   mma_half                  y(i, j) += f32(a[i, k]) * f32(b[k, j]), the same of operands that are f16: nothing is rounded
 ///                             Rows of b may lie along k as well: b[j, k]
+///   mma_half_bf16             the same of operands that are bf16
 ///   mma_s8, mma_u8            y(i, j) += i32(a[i, k]) * i32(b[j, k]), 16 x 8 sums of 32 products: i8 by i8, u8 by i8
 /// Sources: "dp4a" and "Matrix multiply-accumulate" in NVIDIA's PTX ISA, mma.m16n8k8, mma.m16n8k16 and mma.m16n8k32.
 enum class Intrinsic : std::uint8_t {
@@ -40,7 +41,8 @@ enum class Intrinsic : std::uint8_t {
   mma_bf16,
   mma_s8,
   mma_u8,
-  mma_half
+  mma_half,
+  mma_half_bf16
 };
 /// The threads of a warp compute it together; for GPUs with tensor cores alone.
 constexpr bool is_warp_wide(Intrinsic intrinsic) { return intrinsic >= Intrinsic::mma_tf32; }
@@ -50,6 +52,9 @@ constexpr bool multiplies_bytes(Intrinsic intrinsic) {
 }
 constexpr bool multiplies_halves(Intrinsic intrinsic) {
   return intrinsic == Intrinsic::mma_f16 || intrinsic == Intrinsic::mma_half;
+}
+constexpr bool multiplies_bf16(Intrinsic intrinsic) {
+  return intrinsic == Intrinsic::mma_bf16 || intrinsic == Intrinsic::mma_half_bf16;
 }
 /// Sums of products, side by side: an instruction of a CPU adds up several products of each.
 constexpr bool is_dot(Intrinsic intrinsic) { return intrinsic >= Intrinsic::dot4 && intrinsic <= Intrinsic::dot2_i16; }

@@ -35,6 +35,7 @@ PassOptions RoundingOptions::passes(const Target& target) const {
   const bool is_f16 = precision == "f16" && !exact, is_bf16 = precision == "bf16" && !exact;
   return {.halves = is_f16 && !target.is_cpu(),
           .bf16 = is_bf16 && target.is_cpu(),
+          .bf16_tensors = is_bf16 && target.is_gpu(),
           .f16_weights = is_f16 && target.is_cpu(),
           .bf16_weights = is_bf16 && target.is_cpu()};
 }

@@ -15,8 +15,8 @@ struct RoundingOptions {
   std::string precision = "f32";
 
   SpaceOptions schedules() const;
-  /// Either of 16 bits changes the graph (passes/halves.h, passes/half_weights.h), unless --exact is given too; bf16 does so for a
-  /// CPU alone. Where no target is known, f16 is that of GPUs.
+  /// Either of 16 bits changes the graph (passes/halves.h, passes/half_weights.h), unless --exact is given too. Where no target is
+  /// known, f16 is that of GPUs, and bf16 that of CPUs.
   PassOptions passes(const Target&) const;
   PassOptions passes() const;
   /// An error where the target has no products of that precision.

@@ -10,6 +10,8 @@
 #include "passes/optimize.h"
 #include "passes/testing/quantized_builder.h"
 #include "space/space.h"
+#include "space/testing/product_texts.h"
+#include "target/precision.h"
 #include "task/task.h"
 
 namespace whet {
@@ -50,6 +52,7 @@ int expect_assembled(const FusedGraph& fused, int arch, const SpaceOptions& opti
     if (ptxas.empty()) continue;
     const testing::Assembled made = testing::assemble(kernel->code, arch);
     EXPECT_EQ(made.spills, 0) << to_text(*steps);
+    EXPECT_EQ(made.remarks, "") << to_text(*steps);
     const testing::LoopCount loop = testing::longest_loop(made.text, arch);
     if (loop.multiply_adds < kLeastLoop) continue;
     EXPECT_GE(loop.multiply_adds, kLeastMultiplyAdds * loop.instructions)
@@ -71,6 +74,34 @@ TEST(GpuPtx, HasAnEntryALaunchAndNoSpill) {
 TEST(GpuPtx, OnTensorCoresHasNoSpillEither) {
   EXPECT_GE(expect_assembled(fused_of("resnet-18"), 80, {.precision = Precision::tf32}), 8);
   EXPECT_GE(expect_assembled(fused_of("resnet-18", {.halves = true}), 90, {.precision = Precision::f16}), 16);
+}
+
+/// The product of matrices of 4096 rows, of f16 and of f32 that become tf32, the right ones constants.
+TEST(GpuPtx, OfLargeProductsIsHalfTensorCores) {
+  if (installed_ptxas().path.empty()) GTEST_SKIP() << "ptxas is not installed: its instructions are not counted";
+  const std::string halves = testing::half_dense_text(4096, 4096, 4096);
+  const std::string floats =
+      "a = PLACEHOLDER [4096, 4096]\nb = PLACEHOLDER [4096, 4096] const\n"
+      "c(i, j) += (a[i, r]*b[r, j]) for i in 4096, j in 4096, r in 4096\nreturn c\n";
+  const struct {
+    std::string text;
+    Precision precision;
+    double least;
+  } rows[] = {{halves, Precision::f32, 0.50}, {floats, Precision::tf32, 0.45}};
+  for (const int arch : {80, 86, 89, 90})
+    for (const auto& row : rows) {
+      SCOPED_TRACE(std::string(name_of(row.precision)) + " for sm_" + std::to_string(arch));
+      const Target target = *parse_target("cuda -arch=sm_" + std::to_string(arch));
+      const ComputeDag dag = *parse_dag(row.text);
+      const Steps steps = *default_steps(dag, target, {.precision = row.precision});
+      const Kernel kernel = *compile_kernel(lower(*replay(dag, steps), target)->program, target);
+      const testing::Assembled made = testing::assemble(kernel.code, arch);
+      const testing::LoopCount loop = testing::longest_loop(made.text, arch);
+      EXPECT_EQ(made.spills, 0);
+      EXPECT_EQ(made.remarks, "");
+      EXPECT_GE(loop.tiles, row.least * loop.instructions)
+          << loop.tiles << " of " << loop.instructions << " instructions: " << to_text(steps);
+    }
 }
 
 /// Convolutions that pad by 0 and by another byte, with strides, of single pixels and depthwise; a mean and a dense layer.

@@ -115,6 +115,8 @@ std::vector<Case> cases() {
           {"masked attention", testing::masked_heads_text(16)},
           {"dense of halves", testing::half_dense_text(33, 30, 50), 4e-3},
           {"convolution of halves", testing::half_convolution_text(7, 16, 12), 4e-3},
+          {"dense of bf16", testing::with_bf16(testing::half_dense_text(33, 30, 50)), 3e-2},
+          {"convolution of bf16", testing::with_bf16(testing::half_convolution_text(7, 16, 12)), 3e-2},
           {"attention of halves", testing::half_heads_text(1, 24, 40, 32), 4e-3},
           {"dense of bytes", testing::byte_dense_text(30, 64, 24)},
           {"convolution of bytes", testing::byte_convolution_text(7, 16, 12)}};
@@ -193,7 +195,18 @@ return c
     const ptx::Wavefronts matrices = ptx::wavefronts_of(tally, "ldmatrix");
     EXPECT_GT(matrices.least, 0) << task.name;
     EXPECT_EQ(matrices.taken, matrices.least) << task.name;
+    EXPECT_EQ(ptx::instructions_of(tally, "ld.shared"), 0) << "operands are matrices, on both sides";
+    EXPECT_EQ(ptx::instructions_of(tally, "ldmatrix.sync.aligned.m8n8.x2"), 0) << "two tiles' at once";
   }
+}
+
+/// A number is rounded to tf32 by two instructions, and from sm_90 on by one.
+TEST(PtxKernels, RoundWhatTheyCopyByFewInstructions) {
+  const Case dense = {"dense", kDense};
+  const ptx::Tally before = expect_agreement(dense, *parse_target("cuda -arch=sm_80"), Precision::tf32),
+                   since = expect_agreement(dense, *parse_target("cuda -arch=sm_90"), Precision::tf32);
+  EXPECT_EQ(ptx::instructions_of(before, "cvt.rna.tf32"), 0);
+  EXPECT_GT(ptx::instructions_of(since, "cvt.rn.tf32"), 0);
 }
 
 /// Blocks of each launch, as their networks have them. What they do not compute stays as it was in both.

@@ -22,6 +22,12 @@ TEST(PtxasReport, HasTheMostThatAnEntryTakes) {
   EXPECT_EQ(read_ptxas_report("").registers, 0);
 }
 
+TEST(Ptxas, SaysWhatItSerialises) {
+  const std::string remark =
+      "ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized\n";
+  EXPECT_EQ(read_ptxas_remarks("ptxas info    : 0 bytes gmem\n" + remark), remark);
+}
+
 class PtxasTest : public ::testing::Test {
  protected:
   void SetUp() override {

@@ -10,24 +10,24 @@ namespace {
 
 /// Registers of a thread that sums, the operands of two steps and what is copied by way of registers take at most; the rest are
 /// addresses.
-constexpr std::size_t kMostRegisters = 192;
-constexpr std::size_t kSums = 4, kLeftWords = 4, kRightWords = 2;  ///< of a tile
+constexpr std::size_t kMostAhead = 192;
+constexpr std::size_t kSumsOfTile = 4, kLeftWords = 4, kRightWords = 2;  ///< of a tile
 
-void flatten(const Stmt& s, std::vector<Stmt>& out) {
+void add_statements(const Stmt& s, std::vector<Stmt>& out) {
   if (!s.defined()) return;
   if (const Block* list = std::get_if<Block>(&s->kind)) {
-    for (const Stmt& inner : list->body) flatten(inner, out);
+    for (const Stmt& inner : list->body) add_statements(inner, out);
   } else {
     out.push_back(s);
   }
 }
 
-bool is_group(const Stmt& s, CopyGroup::Kind kind) {
+bool is_copy_group(const Stmt& s, CopyGroup::Kind kind) {
   const CopyGroup* group = std::get_if<CopyGroup>(&s->kind);
   return group != nullptr && group->kind == kind;
 }
 
-std::optional<WarpTile> tile_of(const Stmt& s) {
+std::optional<WarpTile> warp_tile_of(const Stmt& s) {
   const Loop* loop = std::get_if<Loop>(&s->kind);
   return loop != nullptr ? warp_tile(*loop) : std::nullopt;
 }
@@ -66,17 +66,17 @@ std::optional<GpuEmitter::StepLoop> GpuEmitter::step_loop(const Stmt& body) {
     rest = &loop.lets.back()->body;
   }
   std::vector<Stmt> all;
-  flatten(*rest, all);
+  add_statements(*rest, all);
   const auto commit = std::find_if(all.begin(), all.end(),
-                                   [](const Stmt& s) { return is_group(s, CopyGroup::Kind::commit); });
+                                   [](const Stmt& s) { return is_copy_group(s, CopyGroup::Kind::commit); });
   if (all.size() < 4 || commit == all.end() || commit + 1 == all.end()) return std::nullopt;
-  if (!is_group(all[0], CopyGroup::Kind::wait) || !std::holds_alternative<Barrier>(all[1]->kind)) return std::nullopt;
+  if (!is_copy_group(all[0], CopyGroup::Kind::wait) || !std::holds_alternative<Barrier>(all[1]->kind)) return std::nullopt;
   loop.before.assign(all.begin(), all.begin() + 2), loop.copies.assign(all.begin() + 2, commit + 1);
   std::set<std::pair<int, int>> sums;
   std::set<FragmentPlace> left, right;
   std::size_t of_step = 0;
   for (auto s = commit + 1; s != all.end(); ++s) {
-    std::optional<WarpTile> tile = tile_of(*s);
+    std::optional<WarpTile> tile = warp_tile_of(*s);
     if (!tile) {
       if (loop.steps.empty()) return std::nullopt;
       loop.behind.assign(s, all.end());
@@ -97,8 +97,8 @@ std::optional<GpuEmitter::StepLoop> GpuEmitter::step_loop(const Stmt& body) {
   std::size_t held = 0;
   for (const Stmt& s : loop.behind)
     if (!is_late_store(program_, s, buffer, held)) return std::nullopt;
-  const std::size_t registers = kSums * loop.steps.front().size() + 2 * of_step + held;
-  return registers <= kMostRegisters ? std::optional(std::move(loop)) : std::nullopt;
+  const std::size_t registers = kSumsOfTile * loop.steps.front().size() + 2 * of_step + held;
+  return registers <= kMostAhead ? std::optional(std::move(loop)) : std::nullopt;
 }
 
 std::vector<GpuEmitter::TileOperands> GpuEmitter::load_step(const std::vector<WarpTile>& tiles) {

@@ -116,12 +116,13 @@ void GpuEmitter::store_memory(BufferId buffer, ExprRef index, Value* value, Valu
             });
 }
 
-/// Two f32 become two f16 by one instruction, where there is one.
+/// Two f32 become two f16 or bf16 by one instruction, where there is one.
 GpuEmitter::Value* GpuEmitter::stored_as(DType dtype, Value* value, int lanes) {
-  if (dtype != DType::f16 || lanes % 2 != 0) return to_memory(value, dtype, lanes);
+  if (!is_half(dtype) || lanes % 2 != 0) return to_memory(value, dtype, lanes);
+  const Intrinsic rounding = dtype == DType::f16 ? Intrinsic::mma_f16 : Intrinsic::mma_bf16;
   Value* words = llvm::PoisonValue::get(widen(b_.getInt32Ty(), lanes / 2));
   for (int i = 0; i < lanes; i += 2) {
-    Value* const pair = hooks_.pair_bits(b_, Intrinsic::mma_f16, b_.CreateExtractElement(value, i64(i)),
+    Value* const pair = hooks_.pair_bits(b_, rounding, b_.CreateExtractElement(value, i64(i)),
                                          b_.CreateExtractElement(value, i64(i + 1)));
     if (pair == nullptr) return to_memory(value, dtype, lanes);
     words = lanes == 2 ? pair : b_.CreateInsertElement(words, pair, i64(i / 2));

@@ -155,7 +155,7 @@ bool GpuEmitter::load_right(const WarpTile& t, GpuHooks::Words& words) {
   const std::int64_t bytes = element_bytes(buffer);
   if (bytes * in_word(t) != kWordBytes) return false;
   const std::int64_t across = factor_of(load, t.columns->index), along = factor_of(load, t.depth->index);
-  const bool turned = across == 1 && program_.buffer(buffer).dtype == DType::f16;
+  const bool turned = across == 1 && is_half(program_.buffer(buffer).dtype);
   if (!turned && (along != 1 || across == 0)) return false;
   // Thread 8m + r gives row r of the matrix m: of the first or second half of the depth, then of the next tile. Rows are terms or, as
   // they lie along the depth, columns; the lane's own columns are 2q and 2q + 1.
@@ -187,13 +187,14 @@ GpuEmitter::Value* GpuEmitter::word_of(const WarpTile& t, bool left, DType dtype
   if (intrinsic == Intrinsic::mma_tf32)
     return (left ? t.rounds_left : t.rounds_right) ? hooks_.tf32_bits(b_, elements[0])
                                                    : b_.CreateBitCast(elements[0], b_.getInt32Ty());
-  const bool rounds = intrinsic == Intrinsic::mma_bf16 || (intrinsic == Intrinsic::mma_f16 && dtype != DType::f16);
+  const bool rounds = multiplies_bf16(intrinsic) || (intrinsic == Intrinsic::mma_f16 && dtype != DType::f16);
   if (Value* const pair = rounds ? hooks_.pair_bits(b_, intrinsic, elements[0], elements[1]) : nullptr) return pair;
   Value* word = b_.getInt32(0);
   for (std::size_t k = 0; k < elements.size(); ++k) {
-    Value* const bits = multiplies_halves(intrinsic)
-                            ? b_.CreateBitCast(to_memory(elements[k], DType::f16, 1), b_.getInt16Ty())
-                            : elements[k];
+    const bool halves = multiplies_halves(intrinsic) || multiplies_bf16(intrinsic);
+    const DType half = multiplies_bf16(intrinsic) ? DType::bf16 : DType::f16;
+    Value* const bits =
+        halves ? b_.CreateBitCast(to_memory(elements[k], half, 1), b_.getInt16Ty()) : elements[k];
     word = b_.CreateOr(word, b_.CreateShl(b_.CreateZExt(bits, b_.getInt32Ty()), 32 / elements.size() * k));
   }
   return word;

@@ -135,8 +135,8 @@ Program warp_tile(Intrinsic intrinsic, bool rounded = false, std::int64_t column
                                      .warp_columns = columns,
                                      .depth = depth,
                                      .stages = 1,
-                                     .pad = multiplies_bytes(intrinsic)                   ? 16
-                                            : rounded || intrinsic == Intrinsic::mma_half ? 8
+                                     .pad = multiplies_bytes(intrinsic)                           ? 16
+                                            : rounded || intrinsic >= Intrinsic::mma_half ? 8
                                                                                           : 4,
                                      .intrinsic = intrinsic,
                                      .rounds_left = rounded,
@@ -200,6 +200,7 @@ std::vector<Row> rows() {
           {"mma_u8", warp_tile(Intrinsic::mma_u8)},
           {"mma_half", warp_tile(Intrinsic::mma_half), 80},
           {"mma_half_pair", warp_tile(Intrinsic::mma_half, false, 16), 80},
+          {"mma_half_bf16", warp_tile(Intrinsic::mma_half_bf16, false, 16), 80},
           {"mma_half_along", warp_tile(Intrinsic::mma_half, false, 8, true), 80},
           {"mma_tf32_along", warp_tile(Intrinsic::mma_tf32, false, 16, true), 80}};
 }

@@ -94,7 +94,9 @@ class HostHooks : public GpuHooks {
   }
   Words multiply(Builder& b, Intrinsic intrinsic, const Words& left, const std::array<Value*, 2>& right,
                  const Words& sums) override {
-    const Intrinsic of = multiplies_halves(intrinsic) ? Intrinsic::mma_f16 : intrinsic;
+    const Intrinsic of = multiplies_halves(intrinsic) ? Intrinsic::mma_f16
+                         : multiplies_bf16(intrinsic) ? Intrinsic::mma_bf16
+                                                      : intrinsic;
     const auto kind = static_cast<std::uint32_t>(of) - static_cast<std::uint32_t>(Intrinsic::mma_tf32);
     static_assert(static_cast<int>(Intrinsic::mma_u8) - static_cast<int>(Intrinsic::mma_tf32) == WHET_TILE_U8);
     const auto kept = [&](const auto& words, std::size_t which) {

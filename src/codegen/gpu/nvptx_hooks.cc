@@ -140,6 +140,7 @@ class NvptxHooks : public GpuHooks {
         case Intrinsic::mma_half:
           return nvvm_mma_m16n8k16_row_col_f32_f32;
         case Intrinsic::mma_bf16:
+        case Intrinsic::mma_half_bf16:
           return nvvm_mma_m16n8k16_row_col_bf16;
         case Intrinsic::mma_s8:
           return nvvm_mma_m16n8k32_row_col_s8;

@@ -120,6 +120,14 @@ BuildReport read_ptxas_report(const std::string& log) {
   return report;
 }
 
+std::string read_ptxas_remarks(const std::string& log) {
+  std::string remarks;
+  std::istringstream lines(log);
+  for (std::string line; std::getline(lines, line);)
+    if (line.find("(C75") != line.npos) remarks += line + "\n";
+  return remarks;
+}
+
 Result<AssembledPtx> assemble_ptx(const Ptxas& ptxas, const std::string& ptx, int arch) {
   const PassedFile in("ptx"), out("cubin"), log("ptxas-log");
   if (!in.ok() || !out.ok() || !log.ok() || !in.write(ptx))
@@ -129,7 +137,7 @@ Result<AssembledPtx> assemble_ptx(const Ptxas& ptxas, const std::string& ptx, in
   const bool done = run(command, log);
   const std::string said = log.read();
   if (!done) return Error{"ptxas: " + last_line(said)};
-  AssembledPtx assembled{out.read(), read_ptxas_report(said)};
+  AssembledPtx assembled{out.read(), read_ptxas_report(said), read_ptxas_remarks(said)};
   if (assembled.cubin.empty()) return Error{"ptxas wrote nothing: " + last_line(said)};
   return assembled;
 }

@@ -20,6 +20,7 @@ const Ptxas& installed_ptxas();
 struct AssembledPtx {
   std::string cubin;
   BuildReport report;  ///< the most that an entry takes
+  std::string remarks;  ///< lines that say what the assembler serialises: C7508, C7510, C7517
 };
 /// Assembles for an architecture. An error has the last line that the assembler printed. Starts a process; several threads
 /// may call it.
@@ -27,5 +28,7 @@ Result<AssembledPtx> assemble_ptx(const Ptxas&, const std::string& ptx, int arch
 
 /// What the assembler's -v says of all entries.
 BuildReport read_ptxas_report(const std::string& log);
+/// The lines of it that are remarks C75xx.
+std::string read_ptxas_remarks(const std::string& log);
 
 }  // namespace whet

@@ -16,7 +16,7 @@ namespace whet::testing {
 /// The most that an entry takes, and the machine code of the first.
 struct Assembled {
   int registers = -1, spills = -1;
-  std::string text;
+  std::string text, remarks = {};
 };
 
 /// The section of the entry in an ELF file.
@@ -41,16 +41,17 @@ inline Assembled assemble(const std::string& ptx, int arch) {
   EXPECT_TRUE(assembled.ok()) << assembled.error().message;
   if (!assembled.ok()) return {};
   return {assembled->report.registers, static_cast<int>(assembled->report.spill_bytes),
-          text_of_entry(assembled->cubin)};
+          text_of_entry(assembled->cubin), assembled->remarks};
 }
 
 /// Instructions of 128 bits: the operation is in the lowest 9 (with the form of the operands 12).
 struct LoopCount {
   int instructions = 0, multiply_adds = 0;
+  int tiles = 0;  ///< of tensor cores: HMMA and IMMA
 };
 /// The longest loop: from the target of a branch backwards to the branch.
 inline LoopCount longest_loop(const std::string& text, int arch) {
-  constexpr std::uint64_t kMultiplyAdd = 0x23, kBranch = 0x947;
+  constexpr std::uint64_t kMultiplyAdd = 0x23, kHalfTile = 0x3c, kByteTile = 0x37, kBranch = 0x947;
   const std::size_t count = text.size() / 16;
   std::vector<std::uint64_t> low(count), high(count);
   for (std::size_t i = 0; i < count; ++i) {
@@ -69,7 +70,9 @@ inline LoopCount longest_loop(const std::string& text, int arch) {
     LoopCount loop;
     for (std::size_t k = static_cast<std::size_t>(target); k <= i; ++k) {
       ++loop.instructions;
-      loop.multiply_adds += (low[k] & 0x1ff) == kMultiplyAdd;
+      const std::uint64_t operation = low[k] & 0x1ff;
+      loop.multiply_adds += operation == kMultiplyAdd;
+      loop.tiles += operation == kHalfTile || operation == kByteTile;
     }
     if (loop.instructions > longest.instructions) longest = loop;
   }

@@ -139,7 +139,8 @@ class LaunchCoster {
     const double filled = share_filled(warps * independent);
     Wave wave{};
     const double on_lanes = work_.multiply_adds * kWarp / limits_.lanes_per_sm;
-    wave.issue = blocks * std::max({on_lanes, work_.tensor, work_.slots / c_.schedulers}) / filled;
+    const double tensor = work_.tensor * (launch.reads_ahead ? c_.busy / c_.busy_ahead : 1);
+    wave.issue = blocks * std::max({on_lanes, tensor, work_.slots / c_.schedulers}) / filled;
     wave.near = blocks * work_.passes;
     // Copies are under way while the slabs before them are worked on.
     const double slabs = std::max(1.0, launch.slabs), work = std::max(wave.issue, wave.near) / slabs;
@@ -259,7 +260,7 @@ double products_per_cycle(int arch, Intrinsic intrinsic) {
 
 double gpu_product_gain(const ComputeDag& dag, const Target& target) {
   const GpuLimits& limits = limits_of(target.gpu());
-  if (!limits.mma || !multiplies_halves(dag)) return 1;
+  if (!limits.mma || !(multiplies_halves(dag) || multiplies_halves(dag, DType::bf16))) return 1;
   return products_per_cycle(limits.arch, Intrinsic::mma_half) / static_cast<double>(limits.lanes_per_sm);
 }
 

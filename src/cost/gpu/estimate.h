@@ -29,6 +29,7 @@ struct GpuCalibration {
   double far_cycles = 370;        ///< until L2 answers
   double memory_cycles = 1150;    ///< until memory answers
   double busy = 0.75;             ///< the share of issue slots that is filled at most
+  double busy_ahead = 0.9;        ///< the same of tensor cores whose operands are read ahead. By SASS: it was not timed
   double warps_to_fill = 1.75;    ///< warps a scheduler that fill its slots, each with one independent instruction
   double schedulers = 4;          ///< of an SM, one instruction a cycle each
 };
@@ -38,7 +39,7 @@ constexpr GpuCalibration kCalibration;
 /// 3090 and 4090, H100 and RTX 5090, by clock and SMs.
 double products_per_cycle(int arch, Intrinsic);
 
-/// FeatureSet::product_gain: above 1 for products of f16 on GPUs with tensor cores.
+/// FeatureSet::product_gain: above 1 for products of f16 or bf16 on GPUs with tensor cores.
 double gpu_product_gain(const ComputeDag&, const Target&);
 
 /// The cost of one launch by its parts [s]. Times are of the SM that works longest, or of units that all SMs share.

@@ -144,7 +144,7 @@ double roundings_to_tf32(const Op& op) {
 double roundings_of(const Op& op) {
   double all = roundings_to_tf32(op);
   for_each(op.element().body, [&](const Expr& e) {
-    if (std::holds_alternative<Cast>(e->kind) && e->dtype == DType::f16) all += kPairRounding / 2;
+    if (std::holds_alternative<Cast>(e->kind) && is_half(e->dtype)) all += kPairRounding / 2;
   });
   return all;
 }
@@ -485,6 +485,18 @@ void hold_copies(LaunchWork& launch) {
   for (OpWork& nest : launch.nests) nest.held = held_by(nest);
 }
 
+/// As code generation decides (codegen/gpu/emit_ahead.cc).
+bool reads_ahead(const LaunchWork& launch) {
+  constexpr double kMostRegisters = 192;
+  double registers = 0;
+  for (const OpWork& nest : launch.nests) {
+    if (nest.operands > 0 && registers > 0) return false;  // two products
+    if (nest.operands > 0) registers = nest.sums + 2 * nest.operands;
+  }
+  for (const OpWork& nest : launch.nests) registers += nest.held;
+  return launch.stages > 1 && launch.slabs > 1 && registers > 0 && registers <= kMostRegisters;
+}
+
 /// Registers of a thread. Source: what ptxas gave kernels of these forms. 1.25 a sum and 40 for the rest where operands come
 /// from block memory, 20 more for indices of unfolded ones; one a sum and an operand and the same rest where warps compute
 /// tiles, those of one product after those of another, and one an element that a copy which rounds holds. Else 20, and 0.7 of a register for each element that is held or
@@ -593,6 +605,7 @@ std::vector<LaunchWork> gpu_launches(const LoopTree& tree) {
   }
   for (std::size_t k = 0; k < launches.size(); ++k) {
     hold_copies(launches[k]);
+    launches[k].reads_ahead = reads_ahead(launches[k]);
     launches[k].registers = std::min(registers_of(tree, launches[k]), most_registers(tree, roots[k], launches[k]));
   }
   return launches;

@@ -54,6 +54,7 @@ struct LaunchWork {
   double slabs = 0;               ///< times that a block fills its memory
   std::int64_t stages = 1;        ///< of the pipeline that does so
   double sums = 0;                ///< registers of a thread that hold elements
+  bool reads_ahead = false;       ///< tiles' operands, behind the barrier: registers hold those of two steps
   std::vector<OpWork> nests;
 };
 

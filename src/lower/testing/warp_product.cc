@@ -9,7 +9,9 @@ namespace {
 
 /// Products of bytes: rows of the right operand lie along the depth, and there is no epilogue.
 bool is_of_bytes(const WarpProduct& p) { return multiplies_bytes(p.intrinsic); }
-bool is_of_halves(const WarpProduct& p) { return p.intrinsic == Intrinsic::mma_half; }
+bool is_of_halves(const WarpProduct& p) {
+  return p.intrinsic == Intrinsic::mma_half || p.intrinsic == Intrinsic::mma_half_bf16;
+}
 bool is_along_depth(const WarpProduct& p) { return p.right_along_depth || is_of_bytes(p); }
 
 class Builder {
@@ -101,7 +103,7 @@ ComputeDag product_dag(const WarpProduct& p, std::int64_t m, std::int64_t n, std
                            "c(i, j): i32 += (i32(a[i, r])*i32(b[j, r])) for i in {0}, j in {1}, r in {2}\nreturn c\n",
                            m, n, k, p.intrinsic == Intrinsic::mma_u8 ? "u8" : "i8"))
         .value();
-  const std::string_view of = is_of_halves(p) ? " f16" : "";
+  const std::string_view of = !is_of_halves(p) ? "" : p.intrinsic == Intrinsic::mma_half ? " f16" : " bf16";
   const bool along = is_along_depth(p);
   std::string text =
       fmt::format("a = PLACEHOLDER [{0}, {1}]{4}\nb = PLACEHOLDER [{2}, {3}]{4}\n", m, k, along ? n : k, along ? k : n, of);
@@ -115,8 +117,9 @@ ComputeDag product_dag(const WarpProduct& p, std::int64_t m, std::int64_t n, std
 
 RandomWarpProduct random_warp_product(Rng& rng) {
   constexpr Intrinsic kIntrinsics[] = {Intrinsic::mma_tf32, Intrinsic::mma_f16, Intrinsic::mma_bf16,
-                                       Intrinsic::mma_s8,   Intrinsic::mma_u8,  Intrinsic::mma_half};
-  WarpProduct p{.intrinsic = kIntrinsics[rng.below(6)], .epilogue = rng.chance(0.5)};
+                                       Intrinsic::mma_s8,   Intrinsic::mma_u8,  Intrinsic::mma_half,
+                                       Intrinsic::mma_half_bf16};
+  WarpProduct p{.intrinsic = kIntrinsics[rng.below(7)], .epilogue = rng.chance(0.5)};
   p.warp_rows = 16 * rng.between(1, 2), p.rows = p.warp_rows * rng.between(1, 2);
   p.warp_columns = 8 * rng.between(1, 3), p.columns = p.warp_columns * rng.between(1, 2);
   p.stages = rng.between(1, 4);

@@ -67,7 +67,7 @@ Objection held_copies_fit(const ProductForm& p, const MmaTile& tile, const GpuLi
 }
 
 /// As of other products (product_choices.cc): blocks run one after the other, and L2 does not hold both operands.
-Objection raster_means(const ProductForm& p, const MmaTile& tile, const GpuTarget& gpu) {
+Objection mma_raster_means(const ProductForm& p, const MmaTile& tile, const GpuTarget& gpu) {
   if (tile.raster == 0) return std::nullopt;
   const auto up = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
   const std::int64_t bytes = (p.rows * p.left_bytes + p.columns * p.right_bytes) * p.depth;
@@ -98,7 +98,7 @@ std::vector<Constraint> constraints_of(const MmaForms& forms, Intrinsic intrinsi
        [forms, limits, tile](const Choices& c) { return memory_fits(bytes_of(forms.of(c), tile(c)), limits); }},
       {{"depth", "split"},
        [depth = p.depth](const Choices& c) { return split_fits(depth, c.at("split")[0], c.at("depth")[0]); }},
-      {{"rows", "columns", "raster"}, [p, gpu, tile](const Choices& c) { return raster_means(p, tile(c), gpu); }},
+      {{"rows", "columns", "raster"}, [p, gpu, tile](const Choices& c) { return mma_raster_means(p, tile(c), gpu); }},
   };
 }
 
@@ -135,9 +135,15 @@ std::vector<Choices> tiles_of(const Sketch& sketch, const ProductForm& form, Int
   return tiles;
 }
 
+/// Operands of two bytes.
+constexpr bool of_halves(Intrinsic i) { return multiplies_halves(i) || i == Intrinsic::mma_half_bf16; }
+bool multiplies_either_half(const ComputeDag& dag) {
+  return multiplies_halves(dag) || multiplies_halves(dag, DType::bf16);
+}
+
 std::vector<std::int64_t> mma_depths(std::int64_t depth, Intrinsic intrinsic) {
   std::vector<std::int64_t> options = {16, 32, 64};
-  if (multiplies_halves(intrinsic)) options = {32, 16, 64};
+  if (of_halves(intrinsic)) options = {32, 16, 64};
   if (multiplies_bytes(intrinsic)) options = {32, 64, 128};
   std::erase_if(options, [&](std::int64_t part) { return part > depth; });
   return options;
@@ -149,7 +155,7 @@ std::vector<Choice> pads(Intrinsic intrinsic, bool right_along_depth) {
     return right_along_depth ? std::vector<Choice>{{4, 4}, {0, 0}, {4, 0}}
                              : std::vector<Choice>{{4, 8}, {0, 0}, {4, 0}};
   if (multiplies_bytes(intrinsic)) return {{16, 16}, {0, 0}};
-  if (multiplies_halves(intrinsic)) return {{8, 8}, {0, 0}, {8, 0}};
+  if (of_halves(intrinsic)) return {{8, 8}, {0, 0}, {8, 0}};
   return {{8, 4}, {0, 0}, {8, 0}};
 }
 
@@ -165,7 +171,8 @@ std::optional<Sketch> mma_sketch_of(const MmaForms& forms, Intrinsic intrinsic, 
   if (!form || form->rows < kMmaRows || form->columns < kMmaColumns) return std::nullopt;
   if (form->depth < (form->of_bytes ? kFewestByteTerms : kFewestMmaTerms)) return std::nullopt;
   Sketch sketch;
-  sketch.name = form->of_bytes ? "mma_bytes" : intrinsic == Intrinsic::mma_half ? "mma_half" : "mma";
+  const bool as_they_are = intrinsic == Intrinsic::mma_half || intrinsic == Intrinsic::mma_half_bf16;
+  sketch.name = form->of_bytes ? "mma_bytes" : as_they_are ? "mma_half" : "mma";
   sketch.decisions = {
       {"rows", "rows of a tile: warps, and rows of each", mma_cuts(form->rows, {16, 32, 64}), 0},
       {"columns", "columns of a tile: warps, and columns of each", mma_cuts(form->columns, {8, 16, 32, 64}), 0},
@@ -193,17 +200,18 @@ std::optional<Sketch> mma_sketch_of(const MmaForms& forms, Intrinsic intrinsic, 
 
 std::optional<Sketch> mma_sketch(const ComputeDag& dag, const Target& target, Precision precision) {
   const std::optional<Intrinsic> intrinsic = mma_of(precision);
-  if (!intrinsic || !limits_of(target.gpu()).mma || multiplies_halves(dag)) return std::nullopt;
+  if (!intrinsic || !limits_of(target.gpu()).mma || multiplies_either_half(dag)) return std::nullopt;
   MmaForms forms{product_form(dag, {precision, false}), std::nullopt};
   if (precision != Precision::bf16) forms.at_copy = product_form(dag, {precision, true});
   return mma_sketch_of(forms, *intrinsic, dag, target);
 }
 
 std::optional<Sketch> mma_half_sketch(const ComputeDag& dag, const Target& target) {
-  if (!limits_of(target.gpu()).mma || !multiplies_halves(dag)) return std::nullopt;
+  if (!limits_of(target.gpu()).mma || !multiplies_either_half(dag)) return std::nullopt;
   const std::optional<ProductForm> form = product_form(dag, {Precision::f16, false});
   if (!form || form->left_bytes != 2 || form->right_bytes != 2) return std::nullopt;
-  return mma_sketch_of({form, std::nullopt}, Intrinsic::mma_half, dag, target);
+  const Intrinsic intrinsic = multiplies_halves(dag) ? Intrinsic::mma_half : Intrinsic::mma_half_bf16;
+  return mma_sketch_of({form, std::nullopt}, intrinsic, dag, target);
 }
 
 std::optional<Sketch> mma_bytes_sketch(const ComputeDag& dag, const Target& target) {

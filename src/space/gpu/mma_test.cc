@@ -111,6 +111,23 @@ TEST(MmaOfHalves, ComputesSumsInPartsThatASecondLaunchAdds) {
   expect_right_halves(testing::half_dense_text(24, 24, 384), 4);
 }
 
+/// Results are rounded to 8 bits.
+TEST(MmaOfHalves, ComputesProductsOfBf16) {
+  for (const std::string& text : {testing::half_convolution_text(7, 16, 12), testing::half_dense_text(33, 30, 50, "")}) {
+    const ComputeDag task = parse_dag(testing::with_bf16(text)).value();
+    const DesignSpace space(task, {*mma_half_sketch(task, sm_80())});
+    Rng rng(3);
+    for (int k = 0; k <= testing::random_cases(2); ++k) {
+      const Candidate c = k == 0 ? space.default_candidate() : space.sample(rng);
+      const Result<Scheduled> scheduled = space.schedule(c);
+      ASSERT_TRUE(scheduled.ok()) << to_json(c) << ": " << scheduled.error().message;
+      const Result<double> error = testing::error_of(task, scheduled->tree, sm_80());
+      ASSERT_TRUE(error.ok()) << to_json(c) << ": " << error.error().message << "\n" << to_text(scheduled->tree);
+      EXPECT_LT(*error, 0x1p-7) << to_json(c) << "\n" << to_text(scheduled->tree);
+    }
+  }
+}
+
 TEST(MmaOfHalves, IsThereWithoutAskingForARounding) {
   if (testing::kSanitized) GTEST_SKIP() << "what makes these spaces is watched in the tests above";
   const auto sketches_of = [](const std::string& text, const char* target, const SpaceOptions& options = {}) {

@@ -40,7 +40,7 @@ const Scheduler& ProductForm::start(std::int64_t parts) const {
 namespace {
 
 /// What is multiplied: an element of a tensor, of bytes before it is converted, or the product of several tensors' elements.
-/// Elements of f16 are multiplied as f32.
+/// Elements of f16 and bf16 are multiplied as f32.
 struct Factor {
   Expr value;
   std::vector<OpId> tensors;  ///< in order of appearance
@@ -54,7 +54,7 @@ bool add_loads(const Expr& e, std::vector<OpId>& tensors) {
     return true;
   }
   const Cast* wide = std::get_if<Cast>(&e->kind);
-  if (wide && wide->a->dtype == DType::f16) return add_loads(wide->a, tensors);
+  if (wide && is_half(wide->a->dtype)) return add_loads(wide->a, tensors);
   const Binary* product = std::get_if<Binary>(&e->kind);
   return product && product->op == BinaryOp::mul && add_loads(product->a, tensors) && add_loads(product->b, tensors);
 }
@@ -180,8 +180,8 @@ void round_operands(Scheduler& s, UnfoldedSum& unfolded, const OperandRounding& 
   if (rounding.to != Precision::tf32 && rounding.to != Precision::f16) return;
   const auto round = [&](OpId copy, UnfoldOrder order) {
     const bool constant = is_constant(s.tree().dag, copy);
-    const bool is_half = s.tree().dag.op(copy).dtype == DType::f16;
-    if (!is_half && (constant || rounding.copies)) s.round(copy, rounding.to);
+    const bool has_half = is_half(s.tree().dag.op(copy).dtype);
+    if (!has_half && (constant || rounding.copies)) s.round(copy, rounding.to);
     if (constant) compute_ahead(s, unfolded, copy, order);
   };
   round(unfolded.left, UnfoldOrder::spatial_first);

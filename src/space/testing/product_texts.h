@@ -30,6 +30,13 @@ out(i, j) = (c[i, j]*0.5f) for i in 33, j in 30
 return out
 )";
 
+/// The text with bf16 in place of f16.
+inline std::string with_bf16(std::string text) {
+  for (std::size_t at = 0; (at = text.find("f16", at)) != std::string::npos; at += 4) text.insert(at, "b");
+  for (std::size_t at = 0; (at = text.find("0h", at)) != std::string::npos; at += 2) text[at + 1] = 'b';
+  return text;
+}
+
 /// The same convolution of f16.
 inline std::string half_convolution_text(int rows, int channels, int filters) {
   return fmt::format(R"(
