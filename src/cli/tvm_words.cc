@@ -49,7 +49,7 @@ constexpr TvmWord kTvmWords[] = {
     {"--end-to-end", "`whet bench` times whole inferences; `--on-device` leaves a GPU's copies out"},
     {"--number-of-trials", kTrials},
     {"register-workload", "an operator of your own is a file: `whet tune matmul.dag` (docs/operators/own.md)"},
-    {"-libs", "libraries are no candidates; " "a target is one text in quotes, as in --target \"cpu -mcpu=znver4 -threads=4\""},
+    {"-libs", "libraries are no candidates: whet searches kernels of its own"},
     {"-link-params", "weights are in the library; `whet compile --weights-file FILE` puts them into a file of their own"},
     {"--timeout", "`whet tune --build-timeout S --run-timeout S` limits a candidate's time"},
     {"--input-shapes", "the sizes of an input are `--shape data=1x3x224x224`"},
