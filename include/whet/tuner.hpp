@@ -9,13 +9,17 @@
 #ifndef WHET_TUNER_HPP
 #define WHET_TUNER_HPP
 
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "whet/templates.hpp"
 #include "whet/tuner.h"
 
 namespace whet {
@@ -35,6 +39,7 @@ class [[nodiscard]] TunerResult {
   const std::string& error() const { return error_; }
   /// Ends the program with the sentence where there is none.
   T& value() & { return checked(), value_; }
+  const T& value() const& { return checked(), value_; }
   T&& value() && { return checked(), std::move(value_); }
   T& operator*() & { return value(); }
   T* operator->() { return &value(); }
@@ -60,6 +65,10 @@ struct TuneProblem {
   std::uint32_t trials = 0;
   double seconds = 0;
   std::string records, options;
+  // Schedules of one's own (whet/templates.hpp), which are searched beside whet's.
+  std::vector<TaskTemplate> templates = {};
+  std::vector<Rule> rules = {};
+  bool only_templates = false;  ///< nothing else is searched, and only tasks that have one are tuned
 };
 struct CompileProblem {
   std::string output, records, options;
@@ -83,15 +92,47 @@ class Problem {
   TunerResult<std::string> tasks() {
     return text([&](whet_text* to, whet_error* error) { return api().problem_tasks(problem_, to, error); });
   }
+  /// The same as templates see them.
+  TunerResult<std::vector<TaskView>> task_views() {
+    const TunerResult<std::string> told = tasks();
+    if (!told) return TunerResult<std::vector<TaskView>>::failed(told.error());
+    return TemplateTables::read_tasks(told.value());
+  }
   /// Gives what `whet tune --json` prints.
   TunerResult<std::string> tune(const TuneProblem& options = {}, const OnEvent& on_event = {}) {
-    whet_tune_options plain = {};
-    plain.struct_bytes = sizeof plain, plain.trials = options.trials, plain.seconds = options.seconds;
-    plain.records = or_null(options.records), plain.options = or_null(options.options);
-    return text([&](whet_text* to, whet_error* error) {
-      return api().problem_tune(problem_, &plain, on_event ? call : nullptr, const_cast<OnEvent*>(&on_event), to,
-                                error);
-    });
+    if (options.templates.empty() && options.rules.empty() && !options.only_templates)
+      return tune_plain(options, on_event);
+    const TunerResult<std::vector<TaskView>> views = task_views();
+    if (!views) return TunerResult<std::string>::failed(views.error());
+    std::vector<int> ids;
+    std::string error;
+    const std::string lines = TemplateTables::write(views.value(), options.templates, options.rules,
+                                                    options.only_templates, ids, error);
+    if (!error.empty()) return TunerResult<std::string>::failed(error);
+    const char* const folder = std::getenv("TMPDIR");
+    std::string path = std::string(folder == nullptr || *folder == '\0' ? "/tmp" : folder) + "/whet-templates-XXXXXX";
+    const int file = ::mkstemp(path.data());
+    if (file < 0) return TunerResult<std::string>::failed(path + ": cannot be made; templates go through a file");
+    std::size_t written = 0;
+    while (written < lines.size()) {
+      const auto put = ::write(file, lines.data() + written, lines.size() - written);
+      if (put <= 0) break;
+      written += static_cast<std::size_t>(put);
+    }
+    ::close(file);
+    TuneProblem plain;
+    plain.trials = options.trials, plain.seconds = options.seconds, plain.records = options.records;
+    plain.options = with_option(options.options, "templates", TemplateTables::quoted(path));
+    if (options.only_templates) {
+      std::string tasks;
+      for (const int id : ids) tasks += (tasks.empty() ? "" : ",") + std::to_string(id);
+      plain.options = with_option(plain.options, "tasks", TemplateTables::quoted(tasks));
+    }
+    TunerResult<std::string> tuned = written == lines.size()
+                                         ? tune_plain(plain, on_event)
+                                         : TunerResult<std::string>::failed(path + ": cannot be written");
+    ::unlink(path.c_str());
+    return tuned;
   }
   /// Gives what `whet compile --json` prints.
   TunerResult<std::string> compile(const CompileProblem& options) {
@@ -116,7 +157,25 @@ class Problem {
   friend class Tuner;
   explicit Problem(whet_problem* problem) : problem_(problem) {}
   static const whet_tuner_api& api() { return *whet_tuner_v1(); }
+  /// Without templates.
+  TunerResult<std::string> tune_plain(const TuneProblem& options, const OnEvent& on_event) {
+    whet_tune_options plain = {};
+    plain.struct_bytes = sizeof plain, plain.trials = options.trials, plain.seconds = options.seconds;
+    plain.records = or_null(options.records), plain.options = or_null(options.options);
+    return text([&](whet_text* to, whet_error* error) {
+      return api().problem_tune(problem_, &plain, on_event ? call : nullptr, const_cast<OnEvent*>(&on_event), to,
+                                error);
+    });
+  }
   static const char* or_null(const std::string& text) { return text.empty() ? nullptr : text.c_str(); }
+  /// A JSON object with one more member.
+  static std::string with_option(const std::string& json, const std::string& name, const std::string& value) {
+    const std::string member = TemplateTables::quoted(name) + ": " + value;
+    const std::size_t open = json.find('{');
+    if (open == std::string::npos) return json.empty() ? "{" + member + "}" : json;  // no object: a sentence says so
+    const bool is_empty = json.find_first_not_of(" \t\r\n", open + 1) == json.find('}', open + 1);
+    return json.substr(0, open + 1) + member + (is_empty ? "" : ", ") + json.substr(open + 1);
+  }
   static int call(void* on_event, const char* json, size_t size) noexcept {
     return (*static_cast<const OnEvent*>(on_event))(std::string_view(json, size)) ? 0 : 1;
   }

@@ -48,7 +48,8 @@ def package_files():
                 files[f"whet/{folder}/{path.name}"] = path
         for path in sorted(Path(program, "licenses").iterdir()):
             files[f"{INFO}/licenses/{path.name}"] = path
-        files[f"{INFO}/entry_points.txt"] = b"[console_scripts]\nwhet = whet.program:main\n"
+    scripts = "[console_scripts]\nwhet = whet.program:main\n\n" if program else ""
+    files[f"{INFO}/entry_points.txt"] = (scripts + "[torch_dynamo_backends]\nwhet = whet.torch:backend\n").encode()
     return files
 
 

@@ -1285,6 +1285,53 @@ class Torch(InAFolder):
         self.assertGreater(len(model.tasks()), 0)
 
 
+class TorchBackend(InAFolder):
+    """Parts of modules of a torch that is there; `torch.compile` itself where it is 2.1 or newer."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        try:
+            import torch
+            import torch.fx
+        except ImportError:
+            raise unittest.SkipTest("torch is missing")
+        cls.torch = torch
+        torch.manual_seed(5)
+        cls.net = torch.nn.Sequential(torch.nn.Linear(16, 8), torch.nn.ReLU(), torch.nn.Linear(8, 4)).eval()
+        cls.x = torch.rand(2, 16)
+
+    def part(self):
+        return self.torch.fx.symbolic_trace(self.net)
+
+    def test_runs_a_part(self):
+        from whet.torch import backend
+        with self.torch.no_grad(), warnings.catch_warnings():
+            warnings.simplefilter("error", whet.Note)
+            call = backend(self.part(), [self.x], options={"no_base": True})
+            np.testing.assert_allclose(call(self.x)[0].numpy(), self.net(self.x).numpy(), atol=1e-5)
+            self.net[0].bias.add_(1)
+            np.testing.assert_allclose(call(self.x)[0].numpy(), self.net(self.x).numpy(), atol=1e-5)
+
+    def test_leaves_to_torch_what_it_does_not_compile(self):
+        from whet.torch import backend
+        part = self.part()
+        for values, why in [([self.x.clone().requires_grad_()], "gradients are wanted"), ([self.x, 3], "its shapes change"),
+                            ([self.torch.empty(2, 16, device="meta")], "a tensor is on meta")]:
+            with self.assertWarnsRegex(whet.Note, "torch runs a part itself: " + why):
+                call = backend(part, values)
+            self.assertEqual(call, part.forward)
+
+    def test_is_a_backend_of_torch_compile(self):
+        if tuple(int(word) for word in self.torch.__version__.split(".")[:2]) < (2, 1):
+            self.skipTest(f"torch.compile for whet needs torch 2.1, and this is {self.torch.__version__}")
+        import whet.torch
+        fast = self.torch.compile(self.net, backend=whet.torch.backend)
+        with self.torch.no_grad(), warnings.catch_warnings():
+            warnings.simplefilter("error", whet.Note)
+            np.testing.assert_allclose(fast(self.x).numpy(), self.net(self.x).numpy(), atol=1e-5)
+
+
 class Notebook(unittest.TestCase):
     """The bar of a run, in a notebook's place."""
 

@@ -85,6 +85,7 @@ class CompileOptions(_Everywhere, total=False):
     base: Words  #: record bases of other networks, for tasks without records, instead of the one that whet carries
     no_base: bool  #: default schedules for tasks without records
     fleet: PathLike  #: with `quick`: folder that lets you into a fleet
+    dump_code: PathLike  #: a file for the instructions of all kernels, FILE.ll for their LLVM IR
     ptx: PathLike  #: a file for the PTX of all kernels
     cubin: bool  #: machine code too
     any_inputs: bool  #: records that were measured with other tensors of `input` too

@@ -241,6 +241,10 @@ CommandAction make_compile(Arguments& arguments) {
   arguments.choice("--weights", command->settings.weights, {"model", "seed"},
                    "seed: large weights are made up, for a library that is only timed; a device elsewhere makes them "
                    "itself, so that they do not travel");
+  arguments.add("--dump-code", command->settings.listing,
+                "For a CPU: also write the instructions of all kernels to this file, to FILE.ll the LLVM IR that they are "
+                "made of");
+  arguments.writes("--dump-code", command->settings.listing, FileKind::code);
   arguments.add("--ptx", command->settings.ptx, "For a GPU: also write the PTX of all kernels to this file");
   arguments.writes("--ptx", command->settings.ptx, FileKind::ptx);
   arguments.flag("--cubin", command->settings.cubin,

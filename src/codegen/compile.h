@@ -30,6 +30,9 @@ constexpr std::int64_t kMaxInstructions = 100'000;
 /// they are cast or stored. Registers that are read before they are written hold any value.
 Result<Kernel> compile_kernel(const Program&, const Target&);
 
+/// LLVM's IR of a kernel for a CPU, before instructions are chosen: what `compile_kernel` makes its code of.
+Result<std::string> intermediate_code(const Program&, const Target&);
+
 /// The kernel's instructions, one a line, with `symbol:` before the function; for tests and explanations.
 Result<std::string> disassemble(const Kernel&, const Target&);
 

@@ -19,12 +19,14 @@ struct CodeGenerator {
   Result<Kernel> (*compile)(const Program&, const Target&);
   Result<std::string> (*disassemble)(const Kernel&, const Target&);
   Result<std::vector<MachineLoop>> (*innermost_loops)(const Kernel&, const Target&);
+  Result<std::string> (*intermediate_code)(const Program&, const Target&) = nullptr;  ///< null: it has none
 };
 /// One row a kind of target.
 std::span<const CodeGenerator> code_generators();
 
 // cpu/compile.cc, llvm/disassembler.cc and llvm/machine_loops.cc
 Result<Kernel> compile_for_cpu(const Program&, const Target&);
+Result<std::string> intermediate_code_for_cpu(const Program&, const Target&);
 Result<std::string> disassemble_for_cpu(const Kernel&, const Target&);
 Result<std::vector<MachineLoop>> innermost_loops_for_cpu(const Kernel&, const Target&);
 

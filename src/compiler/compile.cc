@@ -6,6 +6,7 @@
 
 #include "base/counted.h"
 #include "base/parallel.h"
+#include "codegen/compile.h"
 #include "compiler/assemble.h"
 #include "compiler/kernels.h"
 #include "compiler/library.h"
@@ -249,6 +250,7 @@ class LibraryMaker {
     describe_tasks();
     for (AssembledModel& variant : library_.variants) describe(variant.plan);
     count_kernels();
+    if (options_.listing != CompileOptions::Listing::none) WHET_RETURN_IF_ERROR(list_code());
     WHET_RETURN_IF_ERROR(write_library(library_, compiled_, target_, output, options_));
     report_.link_seconds += seconds_now() - linking;
     report_.ptx = std::move(library_.ptx);
@@ -390,6 +392,20 @@ class LibraryMaker {
     }
     if (std::ranges::any_of(report_.tasks, [](const TaskReport& task) { return task.transfer.has_value(); }))
       report_.base = source_.base;
+  }
+
+  /// The code of all kernels as text.
+  Status list_code() {
+    const bool instructions = options_.listing == CompileOptions::Listing::instructions;
+    const char* const comment = instructions ? "#" : ";";
+    std::string& text = report_.listing;
+    text = std::string(comment) + " Kernels of whet for \"" + to_string(target_) + "\"\n";
+    for (std::size_t t = 0; t < compiled_.size(); ++t) {
+      WHET_TRY(const std::string code, instructions ? disassemble(compiled_[t].kernel, target_)
+                                                    : intermediate_code(compiled_[t].lowered.program, target_));
+      text += "\n" + std::string(comment) + " " + std::to_string(t) + " " + tasks_[t].name + "\n" + code;
+    }
+    return ok_status();
   }
 
   void describe(ModelPlan& plan) const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -68,6 +69,8 @@ struct CompileOptions {
   std::string weights_file;
   /// With `weights_file`: nothing else is written, and the weights are for this library, which has none; "": a library is written.
   std::string like;
+  enum class Listing : std::uint8_t { none, instructions, intermediate };
+  Listing listing = Listing::none;    ///< for a CPU: what of all kernels' code the report has
   PackedConstants* packed = nullptr;  ///< of other compiles of the same graph (compiler/packing.h); null: none
   std::string name;                   ///< the model's, for people; "": the graph's
   std::string compiler = "whet " + version();
@@ -120,6 +123,7 @@ struct CompileReport {
   std::string plan;                     ///< of its kernels, which differ from the usual ones; "" where none does
   std::string plan_source;              ///< where that plan comes from; "" where there is none
   std::string ptx;                      ///< of a library for a GPU: the code of all kernels
+  std::string listing;                  ///< as CompileOptions::listing asks
   std::int64_t arena_bytes = 0, peak_activation_bytes = 0;
   std::int64_t weights_bytes = 0, file_bytes = 0;  ///< of all sizes
 };

@@ -229,6 +229,7 @@ OptionTable compile_options(CompileRequest& request) {
   table.text("like", settings.like);
   table.text("name", settings.name);
   table.text("header", settings.header);
+  table.text("dump-code", settings.listing);
   table.text("ptx", settings.ptx);
   table.flag("cubin", settings.cubin);
   table.flag("allow-emulated", settings.where.allow_emulated);

@@ -4,6 +4,7 @@ namespace whet {
 namespace {
 
 void use_caches_of_this_machine(CpuTarget& target, int cpu) {
+  if (target.caches_given) return;
   const CacheSizes caches = read_caches(cpu);
   if (caches.l1_bytes > 0) target.l1_bytes = caches.l1_bytes;
   if (caches.l2_bytes > 0) target.l2_bytes = caches.l2_bytes;

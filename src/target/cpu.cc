@@ -105,7 +105,7 @@ std::vector<std::string> known_features(Isa isa) {
 }
 
 const std::vector<std::string>& cpu_switches() {
-  static const std::vector<std::string> switches = {"-mcpu", "-mattr", "-threads", "-cores"};
+  static const std::vector<std::string> switches = {"-mcpu", "-mattr", "-threads", "-cores", "-caches"};
   return switches;
 }
 
@@ -191,6 +191,29 @@ Status set_cores(CpuTarget& target, std::string_view value) {
   return ok_status();
 }
 
+/// "48K" in bytes; 0 where that is no size of a cache.
+std::int64_t cache_bytes(std::string_view text) {
+  constexpr std::int64_t kLeast = 1024, kMost = std::int64_t{1} << 40;
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || number < 1 || number > kMost) return 0;
+  const std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
+  const int shift = unit == "K" ? 10 : unit == "M" ? 20 : unit == "G" ? 30 : unit.empty() ? 0 : -1;
+  if (shift < 0 || number > kMost >> shift) return 0;
+  return number << shift < kLeast ? 0 : number << shift;
+}
+
+Status set_caches(CpuTarget& target, std::string_view value) {
+  const std::vector<std::string_view> sizes = split_text(value, ',');
+  std::vector<std::int64_t> bytes;
+  for (const std::string_view size : sizes) bytes.push_back(cache_bytes(size));
+  if (bytes.size() != 3 || std::find(bytes.begin(), bytes.end(), 0) != bytes.end())
+    return Error{"target: -caches is " + in_quotes(value) + "; expected the sizes of L1, L2 and L3, like 48K,1M,32M"};
+  target.l1_bytes = bytes[0], target.l2_bytes = bytes[1], target.l3_bytes = bytes[2];
+  target.caches_given = true;
+  return ok_status();
+}
+
 Status set_switch(Target& target, std::string_view word) {
   const std::size_t equals = word.find('=');
   const std::string_view name = word.substr(0, equals);
@@ -199,8 +222,9 @@ Status set_switch(Target& target, std::string_view word) {
   if (name == "-mattr") return set_mattr(target.cpu(), value);
   if (name == "-threads") return set_threads(target, value);
   if (name == "-cores") return set_cores(target.cpu(), value);
+  if (name == "-caches") return set_caches(target.cpu(), value);
   return Error{"target: unknown switch " + in_quotes(name) +
-               "; expected -mcpu=, -mattr=, -threads= or -cores=" + did_you_mean(name, cpu_switches())};
+               "; expected -mcpu=, -mattr=, -threads=, -cores= or -caches=" + did_you_mean(name, cpu_switches())};
 }
 
 bool same_instructions(const CpuTarget& a, const CpuTarget& b) {

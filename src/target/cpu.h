@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -35,7 +36,8 @@ struct CpuPipes {
 
 /// A CPU. Text form: `cpu -mcpu=znver5 -mattr=+avx512f,-amx-tile -threads=2 -cores=big`.
 /// The text form decides everything else: register and cache figures follow from -mcpu and -mattr by a table in cpu.cc,
-/// or from `machine::detect` on this machine.
+/// or from `machine::detect` on this machine. `-caches=48K,1M,32M` gives the caches (L1 data and L2 of a core, L3): they decide which
+/// tiles are proposed, not what code is, and are in no text form, as those that are detected.
 struct CpuTarget {
   std::string mcpu = "x86-64";     ///< LLVM's name of the processor
   std::vector<std::string> mattr;  ///< LLVM's feature switches, "+avx512f", "-fma"
@@ -50,11 +52,12 @@ struct CpuTarget {
   std::int64_t l1_bytes = 32 << 10;  ///< data, per core
   std::int64_t l2_bytes = 1 << 20;   ///< per core
   std::int64_t l3_bytes = 16 << 20;  ///< shared
+  bool caches_given = false;         ///< by -caches, instead of those of the processor or of this machine
   CpuPipes pipes;
 
   int lanes(int element_bytes) const { return vector_bytes / element_bytes; }
   /// Of the first-level data cache.
-  std::int64_t l1_ways() const { return l1_bytes / (64 * pipes.l1_sets); }
+  std::int64_t l1_ways() const { return std::max<std::int64_t>(1, l1_bytes / (64 * pipes.l1_sets)); }
   friend bool operator==(const CpuTarget&, const CpuTarget&) = default;
 };
 

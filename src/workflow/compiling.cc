@@ -112,6 +112,9 @@ Status check_gpu_options(const CompileSettings& settings, const Target& target) 
     if (asked && !target.is_gpu())
       return Error{fmt::format("{} is for GPU targets; the target is \"{}\"", option, to_string(target)),
                    ErrorKind::wrong_use};
+  if (!settings.listing.empty() && !target.is_cpu())
+    return wrong_option({fmt::format("--dump-code is for processors, and the code for \"{}\" is PTX: give --ptx FILE",
+                                     to_string(target))});
   if (!settings.weights_file.empty() && !target.is_cpu())
     return wrong_option({fmt::format("{} is for processors; the target is \"{}\"",
                                      settings.weights_only ? "--weights-only" : "--weights-file", to_string(target))});
@@ -162,6 +165,9 @@ CompileOptions options_of(CompileSettings& settings, const TargetOnCores& place,
   options.header = settings.header;
   options.weights_file = settings.weights_file;
   options.like = settings.like;
+  if (!settings.listing.empty())
+    options.listing = settings.listing.ends_with(".ll") ? CompileOptions::Listing::intermediate
+                                                        : CompileOptions::Listing::instructions;
   options.on_kernel = watch.kernel;
   return options;
 }
@@ -169,6 +175,7 @@ CompileOptions options_of(CompileSettings& settings, const TargetOnCores& place,
 Result<CompiledModel> finished(const CompileSettings& settings, const Target& target, Result<CompileReport> report) {
   if (!report.ok()) return report.error();
   if (!settings.ptx.empty()) WHET_RETURN_IF_ERROR(write_file(settings.ptx, report->ptx));
+  if (!settings.listing.empty()) WHET_RETURN_IF_ERROR(write_file(settings.listing, report->listing));
   return CompiledModel{std::move(*report), target, {}, settings.name.empty() ? "" : "whet_" + settings.name + "_v1"};
 }
 

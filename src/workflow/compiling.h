@@ -21,6 +21,7 @@ struct CompileSettings {
   double quick = 0;    ///< seconds of measurements before; 0: nothing is timed
   std::string output;  ///< the library
   std::string ptx;     ///< for a GPU: also a file of the code of all kernels; "": none
+  std::string listing;  ///< also a file of the instructions of all kernels, of FILE.ll their LLVM IR; "": none
   std::string weights = "model";
   bool cubin = false;
   /// Of an output "libNAME.a", a static archive: its name in C, which is NAME where none is given, and a header; "": none.

@@ -56,6 +56,10 @@ bool is_onnx(const FileEnds& file) {
 }
 bool is_ptx(const FileEnds& file) { return file.first.starts_with(".version "); }
 
+bool is_code(const FileEnds& file) {
+  return file.first.starts_with("# Kernels of whet") || file.first.starts_with("; Kernels of whet");
+}
+
 bool is_header(const FileEnds& file) { return file.first.find("\n#ifndef WHET_HEADER_OF_") != std::string::npos; }
 
 constexpr KindOfFile kKinds[] = {
@@ -64,6 +68,7 @@ constexpr KindOfFile kKinds[] = {
     {FileKind::trace, "trace of whet", is_trace},    {FileKind::tensors, ".npy or .npz file", is_tensors},
     {FileKind::onnx, "ONNX file of whet", is_onnx},  {FileKind::ptx, "PTX file", is_ptx},
     {FileKind::header, "header of whet", is_header}, {FileKind::weights, "weights file of whet", is_weights},
+    {FileKind::code, "listing of whet", is_code},
 };
 
 /// Up to `most` bytes from `at`.

@@ -18,6 +18,7 @@ enum class FileKind : std::uint8_t {
   tensors,  ///< .npy or .npz
   onnx,     ///< a network of the zoo
   ptx,
+  code,     ///< a listing of kernels
   header,   ///< of C, for an archive
   weights,  ///< of a compiled model, in a file of their own
 };

@@ -1,4 +1,8 @@
 #include <llvm/IR/Module.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include <memory>
+#include <utility>
 
 #include "codegen/cpu/analysis.h"
 #include "codegen/cpu/emitter.h"
@@ -32,24 +36,45 @@ Status check_buffers(const Program& program) {
   return ok_status();
 }
 
-}  // namespace
-
-Result<Kernel> compile_for_cpu(const Program& program, const Target& target) {
-  WHET_RETURN_IF_ERROR(check_buffers(program));
-  WHET_TRY(Backend * backend, Backend::get(target));
-  WHET_TRY(Analysis analysis, Analysis::of(program, target));
-  WHET_RETURN_IF_ERROR(check_functions(analysis.table(), backend->features(), target));
+/// A kernel without its code, and the module that it is made of.
+struct Emitted {
   Kernel kernel;
+  Backend* backend = nullptr;
+  std::unique_ptr<llvm::Module> module;
+};
+
+Result<Emitted> emit(const Program& program, const Target& target) {
+  WHET_RETURN_IF_ERROR(check_buffers(program));
+  Emitted emitted;
+  WHET_TRY(emitted.backend, Backend::get(target));
+  WHET_TRY(Analysis analysis, Analysis::of(program, target));
+  WHET_RETURN_IF_ERROR(check_functions(analysis.table(), emitted.backend->features(), target));
   const std::string symbol = symbol_of(program.name);
-  const std::unique_ptr<llvm::Module> module = backend->make_module(symbol);
-  Emitter emitter(program, analysis, *backend, *module);
+  emitted.module = emitted.backend->make_module(symbol);
+  Emitter emitter(program, analysis, *emitted.backend, *emitted.module);
   emitter.emit_function(symbol);
-  kernel.code = backend->emit_object(*module);
+  Kernel& kernel = emitted.kernel;
   kernel.worker_workspace = emitter.worker_workspace();
   kernel.workspace = emitter.workspace();
   kernel.argument_bytes = argument_bytes(program);
   kernel.launches = {{symbol, analysis.has_parallel_loop()}};
-  return kernel;
+  return emitted;
+}
+
+}  // namespace
+
+Result<Kernel> compile_for_cpu(const Program& program, const Target& target) {
+  WHET_TRY(Emitted emitted, emit(program, target));
+  emitted.kernel.code = emitted.backend->emit_object(*emitted.module);
+  return std::move(emitted.kernel);
+}
+
+Result<std::string> intermediate_code_for_cpu(const Program& program, const Target& target) {
+  WHET_TRY(const Emitted emitted, emit(program, target));
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  emitted.module->print(out, nullptr);
+  return out.str();
 }
 
 }  // namespace whet
