@@ -1,6 +1,7 @@
 #include "passes/optimize.h"
 
 #include <algorithm>
+#include <map>
 #include <variant>
 
 #include "passes/batch_norm.h"
@@ -96,15 +97,49 @@ constexpr Pass kPasses[] = {
     {"bf16", store_bf16, nullptr, &PassOptions::bf16},
 };
 
+bool are_equal(const Value& a, const Value& b) {
+  if (a.name != b.name || a.type != b.type || a.contents != b.contents) return false;
+  if (!a.constant || !b.constant) return a.constant.has_value() == b.constant.has_value();
+  return a.constant->type() == b.constant->type() && a.constant->shares_bytes_with(*b.constant);
+}
+bool are_equal(const Node& a, const Node& b) {
+  return a.output == b.output && a.inputs == b.inputs && a.name == b.name && a.op == b.op;
+}
+/// Whether nothing tells them apart, names and numbers of values included. Other bytes of constants are others.
+bool are_equal(const Graph& a, const Graph& b) {
+  const auto equal = [](const auto& one, const auto& other) { return are_equal(one, other); };
+  return a.name == b.name && a.inputs == b.inputs && a.outputs == b.outputs &&
+         std::ranges::equal(a.values, b.values, equal) && std::ranges::equal(a.nodes, b.nodes, equal);
+}
+
+/// Runs passes, but none again on a graph that it has left as it was.
+class PassRunner {
+ public:
+  Result<Graph> operator()(const Pass& pass, Graph now) {
+    if (pass.concerns != nullptr && !pass.concerns(now)) return now;
+    const auto idle = idle_.find(pass.run);
+    if (idle != idle_.end() && idle->second == graphs_) return now;
+    WHET_TRY(Graph next, pass.run(now));
+    if (are_equal(now, next))
+      idle_[pass.run] = graphs_;
+    else
+      ++graphs_;
+    return next;
+  }
+
+ private:
+  int graphs_ = 0;                                     ///< how many the passes have made
+  std::map<Result<Graph> (*)(const Graph&), int> idle_;  ///< the one that a pass has left as it was
+};
+
 }  // namespace
 
 std::span<const Pass> graph_passes() { return kPasses; }
 
 Result<Graph> run_graph_passes(Graph graph, std::span<const Pass> passes, const GraphObserver& observer) {
-  return run_pass_list(std::move(graph), passes, observer, [](const Pass& pass, Graph now) -> Result<Graph> {
-    if (pass.concerns != nullptr && !pass.concerns(now)) return now;
-    return pass.run(now);
-  });
+  PassRunner runner;
+  return run_pass_list(std::move(graph), passes, observer,
+                       [&](const Pass& pass, Graph now) { return runner(pass, std::move(now)); });
 }
 
 Result<Graph> run_passes(const Graph& graph, const PassOptions& options, const GraphObserver& observer) {
