@@ -74,8 +74,6 @@ class Tensor {
   Tensor clone() const;
   /// The same bytes under another shape of equal element count.
   Tensor reshaped(Shape) const;
-  /// Whether both have the same bytes, which nobody makes for that.
-  bool shares_bytes_with(const Tensor& other) const { return bytes_ == other.bytes_; }
 
  private:
   /// The elements, or how to make them. Several threads may ask at the same time.
