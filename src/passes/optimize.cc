@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <string>
 #include <utility>
 #include <variant>
 
@@ -119,38 +121,52 @@ bool are_equal(const Graph& a, const Graph& b) {
 /// Runs passes, but none again on a graph that it has left as it was.
 class PassRunner {
  public:
-  Result<Graph> operator()(const Pass& pass, Graph now) {
-    if (pass.concerns != nullptr && !pass.concerns(now)) return now;
+  /// Nothing where the pass leaves the graph as it is.
+  Result<std::optional<Graph>> operator()(const Pass& pass, const Graph& now) {
+    if (pass.concerns != nullptr && !pass.concerns(now)) return std::optional<Graph>();
     const auto idle = idle_.find(pass.run);
-    if (idle != idle_.end() && idle->second == graphs_) return now;
+    if (idle != idle_.end() && idle->second == graphs_) return std::optional<Graph>();
     WHET_TRY(Graph next, pass.run(now));
-    if (are_equal(now, next))
+    if (are_equal(now, next)) {
       idle_[pass.run] = graphs_;
-    else
-      ++graphs_;
-    return next;
+      return std::optional<Graph>();
+    }
+    ++graphs_;
+    return std::optional(std::move(next));
   }
 
  private:
-  int graphs_ = 0;                                     ///< how many the passes have made
+  int graphs_ = 0;                                       ///< how many the passes have made
   std::map<Result<Graph> (*)(const Graph&), int> idle_;  ///< the one that a pass has left as it was
 };
+
+/// As `run_pass_list`, whose value would be a copy of a long graph.
+Result<Graph> run_from(const Graph& graph, std::span<const Pass> passes, const GraphObserver& observer) {
+  PassRunner runner;
+  std::optional<Graph> made;
+  for (const Pass& pass : passes) {
+    Result<std::optional<Graph>> next = runner(pass, made ? *made : graph);
+    if (!next.ok()) return next.error().at(std::string(pass.name));
+    if (*next) made = std::move(**next);
+    const Status status = observer ? observer(pass.name, made ? *made : graph) : ok_status();
+    if (!status.ok()) return status.error().at(std::string(pass.name));
+  }
+  return made ? std::move(*made) : graph;
+}
 
 }  // namespace
 
 std::span<const Pass> graph_passes() { return kPasses; }
 
 Result<Graph> run_graph_passes(Graph graph, std::span<const Pass> passes, const GraphObserver& observer) {
-  PassRunner runner;
-  return run_pass_list(std::move(graph), passes, observer,
-                       [&](const Pass& pass, Graph now) { return runner(pass, std::move(now)); });
+  return run_from(graph, passes, observer);
 }
 
 Result<Graph> run_passes(const Graph& graph, const PassOptions& options, const GraphObserver& observer) {
   std::vector<Pass> wanted;
   for (const Pass& pass : kPasses)
     if (pass.option == nullptr || options.*pass.option) wanted.push_back(pass);
-  WHET_TRY(Graph optimized, run_graph_passes(graph, wanted, observer));
+  WHET_TRY(Graph optimized, run_from(graph, wanted, observer));
   return keep_output_names(std::move(optimized), graph);
 }
 
