@@ -111,6 +111,21 @@ double bytes(const ComputeDag& dag) {
   return total;
 }
 
+std::int64_t elements_read(const ComputeDag& dag, OpId id) {
+  const std::int64_t all = num_elements(dag.op(id).shape);
+  std::int64_t read = 0;
+  for (const Op& op : dag.ops) {
+    if (op.is_placeholder()) continue;
+    std::int64_t times = std::min(all, num_elements(op.shape));
+    for (const Axis& axis : op.element().reduce_axes) times = std::min(all, times * axis.extent);
+    for_each(op.element().body, [&](const Expr& part) {
+      const auto* load = std::get_if<Load>(&part->kind);
+      if (load != nullptr && load->source.value == id.value) read = std::min(all, read + times);
+    });
+  }
+  return read;
+}
+
 Expr flops_of_sizes(const ComputeDag& dag) {
   Expr total = int_const(0);
   for (const Op& op : dag.ops)

@@ -9,4 +9,7 @@ namespace whet {
 Expr flops_of_sizes(const ComputeDag&);
 Expr bytes_of_sizes(const ComputeDag&);
 
+/// How many elements of the op the others read at most: of a table, as many as a gather takes.
+std::int64_t elements_read(const ComputeDag&, OpId);
+
 }  // namespace whet

@@ -116,21 +116,6 @@ bool is_constant(const ComputeDag& dag, OpId id) {
   return std::all_of(inputs.begin(), inputs.end(), [&](OpId input) { return is_constant(dag, input); });
 }
 
-std::int64_t elements_read(const ComputeDag& dag, OpId id) {
-  const std::int64_t all = num_elements(dag.op(id).shape);
-  std::int64_t read = 0;
-  for (const Op& op : dag.ops) {
-    if (op.is_placeholder()) continue;
-    std::int64_t times = std::min(all, num_elements(op.shape));
-    for (const Axis& axis : op.element().reduce_axes) times = std::min(all, times * axis.extent);
-    for_each(op.element().body, [&](const Expr& part) {
-      const auto* load = std::get_if<Load>(&part->kind);
-      if (load != nullptr && load->source.value == id.value) read = std::min(all, read + times);
-    });
-  }
-  return read;
-}
-
 ComputeDag without_dead_ops(const ComputeDag& dag) {
   std::vector<bool> live(dag.ops.size(), false);
   for (OpId id : dag.outputs) live[id.index()] = true;

@@ -125,8 +125,6 @@ std::vector<OpId> inputs_of(const ComputeDag&, OpId id);
 std::vector<OpId> consumers_of(const ComputeDag&, OpId id);
 /// Whether the op depends on constant placeholders alone.
 bool is_constant(const ComputeDag&, OpId id);
-/// How many of its elements the others read at most: of a table, as many as a gather takes.
-std::int64_t elements_read(const ComputeDag&, OpId id);
 /// Drops ops that no output needs. Placeholders stay, so that arguments keep their order.
 ComputeDag without_dead_ops(const ComputeDag&);
 /// `e` with its loads reading op `renamed[k]` instead of op k.

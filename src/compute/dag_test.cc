@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/rng.h"
+#include "compute/count.h"
 
 namespace whet {
 namespace {

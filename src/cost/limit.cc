@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "compute/count.h"
 #include "compute/round.h"
 #include "cost/features.h"
 

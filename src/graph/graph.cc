@@ -3,6 +3,8 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "graph/infer.h"
+
 namespace whet {
 
 Operator::Operator(const Operator&) = default;
@@ -73,14 +75,6 @@ Result<ValueId> Graph::add_node(std::string node_name, Operator op, std::vector<
   for (ValueId id : node_inputs) WHET_CHECK(exists(*this, id), node_name.c_str());
   WHET_TRY(TensorType type, infer_type(node_name, op, types_of(*this, node_inputs)));
   const ValueId output = add_value(node_name, std::move(type));
-  nodes.push_back({std::move(node_name), std::move(op), std::move(node_inputs), output});
-  return output;
-}
-
-ValueId Graph::add_known_node(std::string node_name, Operator op, std::vector<ValueId> node_inputs,
-                              std::string value_name, TensorType type) {
-  for (ValueId id : node_inputs) WHET_CHECK(exists(*this, id), node_name.c_str());
-  const ValueId output = add_value(std::move(value_name), std::move(type));
   nodes.push_back({std::move(node_name), std::move(op), std::move(node_inputs), output});
   return output;
 }

@@ -322,9 +322,6 @@ struct Graph {
   ValueId add_constant(std::string value_name, Tensor);
   /// Appends a node, infers its output's type, and gives the output. Errors name the node.
   Result<ValueId> add_node(std::string node_name, Operator, std::vector<ValueId> node_inputs);
-  /// The same, of a node whose output is known to be of `type`, with a name of the output's own.
-  ValueId add_known_node(std::string node_name, Operator, std::vector<ValueId> node_inputs, std::string value_name,
-                         TensorType type);
 };
 
 /// The largest element count of a tensor in a graph. Larger shapes are a mistake in the file, and products of extents
@@ -333,8 +330,6 @@ constexpr std::int64_t kMaxElements = (std::int64_t{1} << 31) - 1;
 /// Checks that extents are >= 0 and that their product is at most kMaxElements. The error's sentence begins with
 /// `what`.
 Status check_shape(const std::string& what, const Shape&);
-/// Whether it has nothing against the shape: nobody makes a sentence's beginning for each of a long network's.
-bool is_sane(const Shape&);
 /// The shape of an elementwise result of `a` and `b` by numpy broadcasting; nothing where they do not broadcast.
 std::optional<Shape> broadcast(const Shape& a, const Shape& b);
 

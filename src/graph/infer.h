@@ -32,6 +32,8 @@ struct InferSite {
   Status expect_axis(std::string_view attribute, std::int64_t axis, std::size_t rank) const;
 };
 
+/// Whether `check_shape` has nothing against it: a long network has many shapes, and nobody begins a sentence for each.
+bool is_sane(const Shape&);
 /// Inputs 0 and 1 are u8 and i8, whose products are added up in i32.
 bool is_product_of_bytes(const InferSite&);
 /// Of a convolution or matmul: i32 of bytes, f32 where it is `wide`, else that of its inputs. An error where it is wide and input 0

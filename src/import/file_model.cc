@@ -150,7 +150,6 @@ void give_counts(GrowingGraph& out) {
 /// Keeps the file's names, and learns which ones something reads.
 void reserve_names(const Model& model, GrowingGraph& out) {
   const FileModel& file = model.file;
-  out.expect(file.inputs.size() + file.constants.size() + file.nodes.size());
   for (const FileInput& input : file.inputs) out.reserve({input.name});
   for (const NamedTensor& constant : file.constants) out.reserve({constant.name});
   for (const FileNode& node : file.nodes) out.reserve(node.writes);
@@ -225,7 +224,6 @@ Result<Graph> build(const Model& model, const ImportOptions& options, const std:
   GrowingGraph out;
   out.graph.name = model.file.name;
   out.native_types = options.native_types;
-  out.limits = options.limits;
   out.set_definitions(options.definitions);
   reserve_names(model, out);
   add_given(model, options, folded, out);

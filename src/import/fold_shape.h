@@ -15,6 +15,9 @@ constexpr std::int64_t kMaxFoldedElements = std::int64_t{1} << 24;
 /// become floats as tensors of two and more dimensions, are left to it in any case.
 constexpr std::int64_t kMaxFoldedFloats = 4096;
 
+/// The work of all folded nodes of a network together; beyond it nodes stay nodes.
+constexpr std::int64_t kMaxFoldingWork = std::int64_t{1} << 25;
+
 /// What folding a node costs, in elements that are read; a node costs something however small it is.
 std::int64_t folding_work(const Operator&, const std::vector<const Tensor*>& inputs, const TensorType& result);
 

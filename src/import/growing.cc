@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "import/fold_shape.h"
+#include "import/limits.h"
 
 namespace whet {
 namespace {
@@ -21,7 +22,15 @@ bool sums_nothing(const Operator& op, std::vector<TensorType>& types) {
   return true;
 }
 
+ImportLimits& limits() {
+  static ImportLimits all;
+  return all;
+}
+
 }  // namespace
+
+const ImportLimits& import_limits() { return limits(); }
+void set_import_limits(const ImportLimits& given) { limits() = given; }
 
 std::string GrowingGraph::unique(const std::string& name, Names& taken) {
   if (taken.insert(name).second) return name;
@@ -63,13 +72,13 @@ Status GrowingGraph::check_growth(const std::string& label) const {
 Status GrowingGraph::count_inlined(const std::string& label, std::size_t values) {
   constexpr std::size_t kValuesOfANode = 16;  // as many names are looked up as fast as a node is imported
   inlined_nodes_ += 1 + static_cast<std::int64_t>(values / kValuesOfANode);
-  if (inlined_nodes_ <= limits.inlined_nodes) return ok_status();
-  return Error{label + ": functions, branches and loops become more than " + std::to_string(limits.inlined_nodes) +
-               " nodes"};
+  const std::int64_t most = import_limits().inlined_nodes;
+  if (inlined_nodes_ <= most) return ok_status();
+  return Error{label + ": functions, branches and loops become more than " + std::to_string(most) + " nodes"};
 }
 
 bool GrowingGraph::folding_ended() const {
-  return folded_bytes_ >= kMaxFoldedBytes || folding_work_ >= limits.folding_work;
+  return folded_bytes_ >= kMaxFoldedBytes || folding_work_ >= import_limits().folding_work;
 }
 
 const Node* GrowingGraph::maker(ValueId id) const {
@@ -157,7 +166,8 @@ Result<GrowingGraph::Step> GrowingGraph::add(const std::string& label, const std
     }
   }
   std::optional<Bounds> bounds = bounds_of_result(op, inputs, type);
-  const ValueId id = graph.add_known_node(unique(node_name, node_names_), op, std::move(inputs), value_name, type);
+  const ValueId id = graph.add_value(value_name, type);
+  graph.nodes.push_back({unique(node_name, node_names_), op, std::move(inputs), id});
   makers_.emplace(id.value, graph.nodes.size() - 1);
   if (bounds) bounds_.emplace(id.value, std::move(*bounds));
   set_counted(id, std::move(counted));

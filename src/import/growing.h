@@ -24,13 +24,6 @@ class GrowingGraph {
   Graph graph;
 
   // ---- Names of the file.
-  /// Makes room for about as many values.
-  void expect(std::size_t values) {
-    graph.values.reserve(values);
-    for (Names* names : {&value_names_, &node_names_, &read_names_}) names->reserve(values);
-    values_.reserve(values);
-    makers_.reserve(values);
-  }
   /// Keeps names of the file's values for those, so that steps on the way are called otherwise.
   void reserve(const std::vector<std::string>& names) { value_names_.insert(names.begin(), names.end()); }
   /// Names that a node reads, or that are outputs.
@@ -59,7 +52,6 @@ class GrowingGraph {
   std::unordered_map<std::int32_t, std::int64_t> held_types;
   /// bf16 and i16 are not held in wider types: ImportOptions.
   bool native_types = false;
-  ImportLimits limits;
 
   /// An optional value that is not there.
   ValueId add_absent(const std::string& name);

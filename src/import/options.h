@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
@@ -18,12 +17,6 @@ struct OperatorDefinition {
 };
 /// By the names of operators as messages have them: "com.acme.Gelu3".
 using OperatorDefinitions = std::map<std::string, OperatorDefinition>;
-
-/// What a small file may become: beyond `inlined_nodes` it is refused, beyond `folding_work` nodes stay nodes.
-struct ImportLimits {
-  std::int64_t inlined_nodes = std::int64_t{1} << 17;  ///< of functions, branches and loops, of each round anew
-  std::int64_t folding_work = std::int64_t{1} << 25;   ///< of all folded nodes (`folding_work`) [elements]
-};
 
 /// How a model is imported: `import_model`.
 struct ImportOptions {
@@ -44,8 +37,6 @@ struct ImportOptions {
   OperatorDefinitions definitions = {};
   /// For "zoo:NAME".
   ZooOptions zoo;
-  /// Smaller where many damaged files are read (tests/fuzz).
-  ImportLimits limits = {};
 };
 
 }  // namespace whet

@@ -4,6 +4,7 @@
 
 #include "base/nearest.h"
 #include "import/fold_shape.h"
+#include "import/limits.h"
 
 namespace whet {
 namespace {
@@ -64,7 +65,7 @@ Result<bool> NodeSite::goes_on(ValueId condition) const {
   if (known != nullptr && known->size() == 1) return known->get(0) != 0;
   if (graph_.folding_ended())
     return error("its condition is not known: what is computed while importing took more than " +
-                 std::to_string(graph_.limits.folding_work) + " elements");
+                 std::to_string(import_limits().folding_work) + " elements");
   return error("its condition depends on values; only loops whose number of rounds is known are supported");
 }
 

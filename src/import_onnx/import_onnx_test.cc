@@ -150,8 +150,8 @@ OnnxModel calling(OnnxFunction function, std::vector<OnnxAttribute> attributes =
   model.functions[{"local", "F", ""}] = std::move(function);
   return model;
 }
-std::string text_of(const OnnxModel& model, const ImportOptions& options = {}) {
-  const Result<Graph> graph = import_onnx(model, options);
+std::string text_of(const OnnxModel& model) {
+  const Result<Graph> graph = import_onnx(model, {});
   return graph.ok() ? to_text(*graph) : graph.error().message;
 }
 
@@ -255,6 +255,7 @@ TEST(ImportFunction, RefusesWhatNeverEnds) {
   EXPECT_EQ(text_of(calling(function_of({"X"}, {{"", "Relu", "", {"X"}, {"Z"}, {}}}))),
             "F_0: nothing defines output \"Y\" of F");
   // Each function calls the next one twice.
+  const testing::WithinLimits limits;
   OnnxModel model = calling({});
   const auto name = [](int i) { return i == 0 ? std::string("F") : "F" + std::to_string(i); };
   const auto chain_of = [&](int length, int calls) {
@@ -264,7 +265,7 @@ TEST(ImportFunction, RefusesWhatNeverEnds) {
       for (int k = 0; k < calls; ++k) f.body.nodes.push_back({"n", op, domain, {"Y"}, {"Y"}, {}});
       model.functions[{"local", name(i), ""}] = f;
     }
-    const std::string text = text_of(model, testing::within_limits());
+    const std::string text = text_of(model);
     return text.substr(text.rfind(": ") + 2);
   };
   EXPECT_EQ(chain_of(40, 2), testing::too_many_nodes());
@@ -427,16 +428,16 @@ std::shared_ptr<const OnnxSubgraph> loop_body(std::shared_ptr<const OnnxSubgraph
 }
 
 TEST(ImportOnnx, LoopsOfLoopsStayBounded) {
-  const ImportOptions options = testing::within_limits();
+  const testing::WithinLimits limits;
   OnnxModel model = chain({{"Loop", {"n", "", "x"}}});
   Tensor rounds(DType::i64, {});
   rounds.set_integer(0, 4000 / testing::kLimitsAreParts);
   model.initializers.push_back({"n", rounds});
   model.nodes[0].attributes.push_back({"body", loop_body(nullptr)});
-  EXPECT_EQ(signature(import_onnx(model, options).value()), "x: f32[2]\n1 nodes\nv0: f32[2]\n");
+  EXPECT_EQ(signature(import_onnx(model, {}).value()), "x: f32[2]\n1 nodes\nv0: f32[2]\n");
   model.nodes[0].attributes[0] = {"body", loop_body(loop_body(loop_body(nullptr)))};
   model.nodes[0].captured = {"n"};
-  const std::string message = failure(import_onnx(model, options));
+  const std::string message = failure(import_onnx(model, {}));
   EXPECT_NE(message.find(testing::too_many_nodes()), std::string::npos) << message;
 }
 TEST(ImportOnnx, ALoopOfNoRoundsCollectsNothing) {

@@ -301,11 +301,11 @@ std::string loop_of(std::int64_t rounds, GraphWriter body, const GraphWriter& fu
 TEST(TensorFlow, ASmallFileDoesNotComputeForLong) {
   GraphWriter sum;
   sum.integers("axis", {0}).node("next", "Sum", {"x", "axis:output:0"});
-  const ImportOptions options = testing::within_limits();
-  EXPECT_EQ(error_of(loop_of(100 / testing::kLimitsAreParts, sum, {}), options), "");
-  EXPECT_EQ(error_of(loop_of(4000, sum, {}), options),
+  const testing::WithinLimits limits;
+  EXPECT_EQ(error_of(loop_of(100 / testing::kLimitsAreParts, sum, {})), "");
+  EXPECT_EQ(error_of(loop_of(4000, sum, {})),
             "loop (StatelessWhile): its condition is not known: what is computed while importing took more than " +
-                std::to_string(options.limits.folding_work) + " elements");
+                std::to_string(import_limits().folding_work) + " elements");
 }
 TEST(TensorFlow, LoopsWithinLoopsAreCounted) {
   GraphWriter inner, outer, condition, counted;
@@ -316,7 +316,8 @@ TEST(TensorFlow, LoopsWithinLoopsAreCounted) {
   outer.constant("start", scalar(0));
   outer.node("next", "StatelessWhile", {"start:output:0"},
              {{"cond", of_function("c2")}, {"body", of_function("b2")}, {"T", of_types({DType::i32})}});
-  const std::string said = error_of(loop_of(4000, outer, counted), testing::within_limits());
+  const testing::WithinLimits limits;
+  const std::string said = error_of(loop_of(4000, outer, counted));
   EXPECT_NE(said.find(testing::too_many_nodes()), std::string::npos) << said;
 }
 

@@ -4,6 +4,7 @@
 
 #include "measure/reference.h"
 #include "runner/given.h"
+#include "runner/lent.h"
 
 namespace whet {
 namespace {

@@ -1,6 +1,10 @@
 #include "passes/optimize.h"
 
 #include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
 #include <variant>
 
 #include "passes/batch_norm.h"
@@ -103,22 +107,73 @@ constexpr Pass kPasses[] = {
     {"bf16 weights", store_bf16_weights, has<MatMulOperator>, &PassOptions::bf16_weights},
 };
 
+/// Large constants count as others: they may not be made yet, and nobody makes them for that.
+bool are_equal(const Value& a, const Value& b) {
+  constexpr std::int64_t kMostBytes = 4096;
+  if (a.name != b.name || a.type != b.type || a.contents != b.contents) return false;
+  if (!a.constant || !b.constant) return a.constant.has_value() == b.constant.has_value();
+  return a.constant->type() == b.constant->type() && a.constant->bytes() <= kMostBytes &&
+         a.constant->data() == b.constant->data();
+}
+bool are_equal(const Node& a, const Node& b) {
+  return a.output == b.output && a.inputs == b.inputs && a.name == b.name && a.op == b.op;
+}
+/// Whether nothing tells them apart, names and numbers of values included.
+bool are_equal(const Graph& a, const Graph& b) {
+  const auto equal = [](const auto& one, const auto& other) { return are_equal(one, other); };
+  return a.name == b.name && a.inputs == b.inputs && a.outputs == b.outputs &&
+         std::ranges::equal(a.values, b.values, equal) && std::ranges::equal(a.nodes, b.nodes, equal);
+}
+
+/// Runs passes, but none again on a graph that it has left as it was.
+class PassRunner {
+ public:
+  /// Nothing where the pass leaves the graph as it is.
+  Result<std::optional<Graph>> operator()(const Pass& pass, const Graph& now) {
+    if (pass.concerns != nullptr && !pass.concerns(now)) return std::optional<Graph>();
+    const auto idle = idle_.find(pass.run);
+    if (idle != idle_.end() && idle->second == graphs_) return std::optional<Graph>();
+    WHET_TRY(Graph next, pass.run(now));
+    if (are_equal(now, next)) {
+      idle_[pass.run] = graphs_;
+      return std::optional<Graph>();
+    }
+    ++graphs_;
+    return std::optional(std::move(next));
+  }
+
+ private:
+  int graphs_ = 0;                                       ///< how many the passes have made
+  std::map<Result<Graph> (*)(const Graph&), int> idle_;  ///< the one that a pass has left as it was
+};
+
+/// As `run_pass_list`, whose value would be a copy of a long graph.
+Result<Graph> run_from(const Graph& graph, std::span<const Pass> passes, const GraphObserver& observer) {
+  PassRunner runner;
+  std::optional<Graph> made;
+  for (const Pass& pass : passes) {
+    Result<std::optional<Graph>> next = runner(pass, made ? *made : graph);
+    if (!next.ok()) return next.error().at(std::string(pass.name));
+    if (*next) made = std::move(**next);
+    const Status status = observer ? observer(pass.name, made ? *made : graph) : ok_status();
+    if (!status.ok()) return status.error().at(std::string(pass.name));
+  }
+  return made ? std::move(*made) : graph;
+}
+
 }  // namespace
 
 std::span<const Pass> graph_passes() { return kPasses; }
 
 Result<Graph> run_graph_passes(Graph graph, std::span<const Pass> passes, const GraphObserver& observer) {
-  return run_pass_list(std::move(graph), passes, observer, [](const Pass& pass, Graph now) -> Result<Graph> {
-    if (pass.concerns != nullptr && !pass.concerns(now)) return now;
-    return pass.run(now);
-  });
+  return run_from(graph, passes, observer);
 }
 
 Result<Graph> run_passes(const Graph& graph, const PassOptions& options, const GraphObserver& observer) {
   std::vector<Pass> wanted;
   for (const Pass& pass : kPasses)
     if (pass.option == nullptr || options.*pass.option) wanted.push_back(pass);
-  WHET_TRY(Graph optimized, run_graph_passes(graph, wanted, observer));
+  WHET_TRY(Graph optimized, run_from(graph, wanted, observer));
   return keep_output_names(std::move(optimized), graph);
 }
 

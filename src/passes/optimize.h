@@ -34,7 +34,7 @@ std::span<const Pass> graph_passes();
 /// Sees the graph that each pass leaves.
 using GraphObserver = ObserverOf<Graph>;
 
-/// As `run_pass_list`.
+/// As `run_pass_list`. A pass does not run again on a graph that it has left as it was.
 Result<Graph> run_graph_passes(Graph, std::span<const Pass>, const GraphObserver& observer = {});
 
 /// Runs the passes of the table. The graph computes the same outputs (same names, types and order) from the same

@@ -32,6 +32,30 @@ std::string layout_of(const Graph& graph) {
   return after(simplify_graph, *converted);
 }
 
+/// How often a pass ran that changes nothing, and one that renames the network until it has three letters.
+int idle_runs = 0, letters_runs = 0;
+Result<Graph> idle(const Graph& graph) { return ++idle_runs, graph; }
+Result<Graph> add_letter(const Graph& graph) {
+  ++letters_runs;
+  Graph longer = graph;
+  if (longer.name.size() < 3) longer.name += "n";
+  return longer;
+}
+TEST(Passes, DoNotRunAgainOnAGraphThatTheyLeftAsItWas) {
+  const auto runs = [](const std::vector<Pass>& passes) {
+    idle_runs = letters_runs = 0;
+    const auto left = run_graph_passes(graph_of({2}, [](GraphBuilder& build, ValueId x) {
+      return build.plus("y", x, build.constant("c", {2}));
+    }), passes);
+    EXPECT_TRUE(left.ok());
+    return std::pair(idle_runs, letters_runs);
+  };
+  const Pass same{"idle", idle}, letter{"letter", add_letter};
+  EXPECT_EQ(runs({same, same, same}), std::pair(1, 0));
+  EXPECT_EQ(runs({same, letter, same, letter, same}), std::pair(3, 2));
+  EXPECT_EQ(runs({letter, letter, letter, letter, letter, same}), std::pair(1, 4)) << "the fourth changed nothing";
+}
+
 TEST(DeadCode, GoesWithWhatItAloneReads) {
   const Graph graph = graph_of({2}, [](GraphBuilder& build, ValueId x) {
     build.relu("dead", build.relu("also_dead", x));

@@ -57,7 +57,8 @@ Status Rewriter::copy_over(const Node& node, std::vector<ValueId> inputs) {
   for (std::size_t k = 0; k < inputs.size(); ++k)
     if (type(inputs[k]) != from_.value(node.inputs[k]).type) return copy_as(node, node.op, std::move(inputs));
   const Value& result = from_.value(node.output);  // the same operator of the same types: nothing is inferred anew
-  const ValueId value = to_.add_known_node(node.name, node.op, std::move(inputs), result.name, result.type);
+  const ValueId value = to_.add_value(result.name, result.type);
+  to_.nodes.push_back({node.name, node.op, std::move(inputs), value});
   note_producer(value);
   replace(node.output, value);
   return ok_status();

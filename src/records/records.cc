@@ -102,9 +102,8 @@ void Records::count_inputs(std::optional<InputHashes> hashes) {
 
 bool Records::counts_inputs(const std::string& key, const Record& record) const {
   if (!inputs_) return true;
-  const auto [begin, end] = inputs_->equal_range(key);
-  if (begin == end) return record.inputs.empty();
-  return std::any_of(begin, end, [&](const auto& own) { return record.inputs == own.second; });
+  const auto own = inputs_->find(key);
+  return own == inputs_->end() ? record.inputs.empty() : record.inputs == own->second;
 }
 
 std::vector<std::string> Records::other_inputs(const std::vector<std::string>& keys) const {

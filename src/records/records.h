@@ -36,9 +36,8 @@ struct RecordChoice {
   std::string reason;              ///< a sentence that names the differences (the time is an estimate then), or empty
 };
 
-/// Hashes of a user's tensors that tasks are measured with, by the tasks' keys: more than one of a key where the task has others at
-/// other sizes.
-using InputHashes = std::multimap<std::string, std::string>;
+/// Hashes of a user's tensors that tasks are measured with, by the tasks' keys.
+using InputHashes = std::map<std::string, std::string>;
 
 /// Measured results in memory, found by task. Several threads may call the const members at the same time, as long as
 /// none adds a record.
@@ -78,7 +77,7 @@ class Records {
                                          std::string_view target) const;
   /// From now on `of`, `best` and `ranking` see these. At first the emulated device's are left out.
   void count(EmulatedRecords which) { emulated_ = which, found_->usable.clear(); }
-  /// From now on `of`, `best` and `ranking` see, of a task that has hashes here, the records with one of these alone, and of other tasks those
+  /// From now on `of`, `best` and `ranking` see, of a task that has a hash here, the records with this hash alone, and of other tasks those
   /// that were measured with inputs from a seed. Nothing, as at first: records of any inputs.
   void count_inputs(std::optional<InputHashes> hashes);
   /// Hashes of inputs that records of these tasks have and that do not count, each once.

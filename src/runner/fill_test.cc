@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runner/given.h"
+#include "runner/lent.h"
 
 namespace whet {
 namespace {

@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/hash.h"
 #include "base/message.h"
+#include "runner/lent.h"
 
 namespace whet {
 namespace {

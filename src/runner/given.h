@@ -7,7 +7,7 @@
 
 #include "runner/messages.h"
 
-/// Contents of arguments that somebody gives, where those that a seed makes would show other times: indices of sparse rows. A process has
+/// Contents of arguments that somebody gives, where those that a seed makes would show other times: indices of sparse rows. A process keeps
 /// what it was given by a number that the contents have; specs name the number (ArgumentSpec::is_given). For several threads.
 namespace whet {
 
@@ -15,8 +15,6 @@ namespace whet {
 std::uint64_t number_of_contents(std::string_view bytes);
 /// Keeps them as long as the process lives, and gives their number.
 std::uint64_t keep_given(std::string bytes);
-/// Keeps them as long as somebody holds what this gives; who lends equal ones meanwhile holds the same.
-std::shared_ptr<const std::string> lend_given(std::string bytes);
 /// The contents of that number; null where this process was given none.
 std::shared_ptr<const std::string> given_contents(std::uint64_t number);
 /// A spec whose contents are given, of as many bytes.

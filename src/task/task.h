@@ -33,10 +33,9 @@ struct PlacedTasks {
   InPlace in_place;
 };
 
-/// The distinct kernels of a model, in the order in which the model first needs them. Two groups are one task exactly
-/// when their DAGs and what their output is a part of are equal; where a user's tensors (Task::inputs) differ between them, the task
-/// has those of most groups, under a hash of all. Concatenations in place are no tasks. (The target
-/// decides nothing yet: it names what later chooses between algorithms.)
+/// The distinct kernels of a model, in the order in which the model first needs them. Two groups are one task exactly when their DAGs and
+/// what their output is a part of are equal; it has the user's tensors of most of them, under a hash of all. Concatenations in place are no
+/// tasks. (The target decides nothing yet: it names what later chooses between algorithms.)
 Result<std::vector<Task>> extract_tasks(const FusedGraph&, const Target&);
 /// The same, with the concatenations that are in place.
 Result<PlacedTasks> place_tasks(const FusedGraph&, const Target&);

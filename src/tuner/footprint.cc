@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compute/count.h"
 #include "compute/winograd.h"
 
 namespace whet {

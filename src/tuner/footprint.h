@@ -9,10 +9,9 @@
 
 namespace whet {
 
-/// An upper bound of the bytes that one inference touches: what every kernel reads of its constants, by the algorithm that has most of
-/// them (Winograd's transformed weights are 36 numbers for 9; not where `exact`), and twice the largest activation. Of a table of words an
-/// inference reads some rows: counted whole, it would lay out the weights of a small language model as if caches did not hold them. If weights
-/// were cached while candidates are timed and not in the network, tuning would choose the wrong algorithm.
+/// An upper bound of the bytes that one inference touches: what kernels read of their constants (of a table of words some rows), by the
+/// algorithm that has most of them (Winograd's transformed weights are 36 numbers for 9; not where `exact`), and twice the largest activation.
+/// If weights were cached while candidates are timed and not in the network, tuning would choose the wrong algorithm.
 std::int64_t network_footprint(const FusedGraph&, const std::vector<Task>&, bool exact);
 
 /// How much of a footprint to lay out for measuring [bytes]: at most four times the last cache level. Memory of that size,

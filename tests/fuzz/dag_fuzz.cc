@@ -8,7 +8,7 @@
 using namespace whet;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  fuzz::follow(import_read(read_operator_file({"fuzzed", "", std::string(fuzz::text_of(data, size))}), fuzz::quick()));
+  fuzz::follow(import_read(read_operator_file({"fuzzed", "", std::string(fuzz::text_of(data, size))}), {}));
   const auto dag = parse_dag(fuzz::text_of(data, size));
   if (!dag.ok()) return fuzz::require_sentence(dag.error().message), 0;
   fuzz::require(verify(*dag).ok(), "what parse_dag gives is verified");

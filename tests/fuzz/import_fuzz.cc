@@ -6,7 +6,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   for (const bool native_types : {false, true}) {
-    whet::ImportOptions options = whet::fuzz::quick();
+    whet::ImportOptions options;
     options.native_types = native_types;
     whet::ModelSource source{"fuzzed", "", std::string(whet::fuzz::text_of(data, size)), "", &options};
     whet::fuzz::follow(whet::import_read(whet::read_onnx_model(std::move(source)), options));

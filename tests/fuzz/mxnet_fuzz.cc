@@ -16,7 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (!params.ok()) whet::fuzz::require_sentence(params.error().message);
     return 0;
   }
-  whet::ImportOptions options = whet::fuzz::quick();
+  whet::ImportOptions options;
   options.shapes["data"] = {1, 2, 4, 4};
   whet::fuzz::follow(whet::import_model_bytes(bytes, "fuzzed", options));
   return 0;

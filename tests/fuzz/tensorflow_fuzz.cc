@@ -16,7 +16,7 @@ using namespace whet;
 
 Result<Graph> imported(Result<FileModel> (*read)(ModelSource&&), std::string bytes) {
   WHET_TRY(FileModel model, read({"fuzzed", "/nowhere", std::move(bytes), ""}));
-  return import_file(std::move(model), fuzz::quick());
+  return import_file(std::move(model), {});
 }
 
 /// The sentence of a reader may quote the file; `import_model` makes it one line.

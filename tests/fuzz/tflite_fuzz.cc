@@ -12,6 +12,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::string bytes(reinterpret_cast<const char*>(data), size);
   if (bytes.size() < 8) return 0;
   bytes.replace(4, 4, "TFL3");
-  whet::fuzz::follow(whet::import_model_bytes(bytes, "fuzzed", whet::fuzz::quick()));
+  whet::fuzz::follow(whet::import_model_bytes(bytes, "fuzzed"));
   return 0;
 }

@@ -32,7 +32,7 @@ std::string archive_of(std::string_view members) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string archive = archive_of({reinterpret_cast<const char*>(data), size});
   for (const bool native_types : {false, true}) {
-    whet::ImportOptions options = whet::fuzz::quick();
+    whet::ImportOptions options;
     options.native_types = native_types;
     whet::fuzz::follow(whet::import_model_bytes(archive, "fuzzed", options));
   }
