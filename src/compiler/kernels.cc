@@ -8,6 +8,7 @@
 
 #include "base/parallel.h"
 #include "compiler/attempts.h"
+#include "compiler/even_shares.h"
 #include "compiler/share_constants.h"
 #include "compute/round.h"
 #include "cost/gpu/estimate.h"
@@ -61,6 +62,17 @@ std::vector<Attempts> attempts_of(const std::vector<Task>& tasks, std::vector<Me
     all[at] = attempts(tasks[at], recorded[at], source, target);
   });
   return all;
+}
+
+/// Puts a schedule with even shares before the first one that nobody measured.
+void add_even_shares(const Task& sized, const Task& exact, const ScheduleSource& source, const Target& target,
+                     std::vector<Attempt>& list) {
+  const auto first = std::ranges::find_if(list, [](const Attempt& attempt) {
+    return attempt.source == Source::transferred || attempt.source == Source::default_schedule;
+  });
+  if (first == list.end()) return;
+  if (std::optional<Attempt> even = with_even_shares(sized, exact, *first, source, target))
+    list.insert(first, *std::move(even));
 }
 
 /// What is left where schedules cannot be made for all sizes of the task: the default one of its largest sizes, where those before are for
@@ -145,6 +157,10 @@ Result<std::vector<CompiledTask>> compile_tasks(const std::vector<Task>& tasks,
   double begin = seconds_now();
   const std::vector<Task> exact = at_their_sizes(tasks);
   std::vector<Attempts> choices = attempts_of(exact, measured, source, target, options.jobs);
+  parallel_for(static_cast<int>(tasks.size()), options.jobs, [&](int i) {
+    const auto at = static_cast<std::size_t>(i);
+    if (is_sized(tasks[at].dag)) add_even_shares(tasks[at], exact[at], source, target, choices[at].list);
+  });
   share_constants(exact, library, source, target, options.jobs, choices);
   for (std::size_t t = 0; t < tasks.size(); ++t)
     if (is_sized(tasks[t].dag)) add_for_all_sizes(tasks[t].dag, source, choices[t].list);

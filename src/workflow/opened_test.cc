@@ -189,6 +189,17 @@ TEST_F(CompileSizes, OfAConvolutionalNetworkHaveTheirWeightsOnce) {
   expect_weights_once("zoo:squeezenet_v1.1", kTarget, {"image=64"}, {64});
 }
 
+/// Pieces of a range have kernels of their own, on the same weights.
+TEST_F(CompileSizes, OfARangeHaveTheirWeightsOnce) {
+  const Result<CompileReport> largest = compile({"batch=200"});
+  ASSERT_TRUE(largest.ok()) << largest.error().message;
+  const Result<CompileReport> range = compile({"batch=1..200"});
+  ASSERT_TRUE(range.ok()) << range.error().message;
+  EXPECT_LE(static_cast<double>(range->weights_bytes), 1.1 * static_cast<double>(largest->weights_bytes));
+  for (const TaskReport& task : range->tasks)
+    EXPECT_EQ(task.note.find("cannot be compiled"), std::string::npos) << task.name << ": " << task.note;
+}
+
 TEST_F(CompileSizes, RunsEverySizeOfARange) {
   const Result<CompileReport> report = compile({"batch=1..9"});
   ASSERT_TRUE(report.ok()) << report.error().message;
