@@ -252,7 +252,6 @@ case_tuned_sizes() {
   expect 0 "Best of" "$whet" explain sizes --model zoo:mlp --sizes batch=1..32 --records r.jsonl
   expect 0 '"best_of"' "$whet" explain sizes --model zoo:mlp --sizes batch=1..32 --records r.jsonl --lengths lengths.txt --json
   refuse 2 "tune: --lengths counts only for a model with --sizes" "$whet" tune zoo:mlp --lengths lengths.txt
-  refuse 2 "tune: --report shows a network of one size" "$whet" tune zoo:mlp --sizes batch=1..32 --report page.html
   refuse 2 "--tuning-sizes: batch is 64; batch is 1..32" "$whet" tune zoo:mlp --sizes batch=1..32 --tuning-sizes 64
   refuse 2 "compile: --lengths counts only for --sizes of a range with --records" \
     "$whet" compile zoo:mlp --sizes batch=1..32 --lengths lengths.txt
