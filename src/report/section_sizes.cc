@@ -11,7 +11,7 @@ namespace whet {
 namespace {
 
 /// "17", "2x128"
-std::string values_text(const std::vector<std::int64_t>& values) { return fmt::format("{}", fmt::join(values, "x")); }
+std::string size_values_text(const std::vector<std::int64_t>& values) { return fmt::format("{}", fmt::join(values, "x")); }
 
 bool is_timed(const TimedAtSizes& point) { return is_time(point.untuned) && is_time(point.ranged); }
 
@@ -21,7 +21,7 @@ std::string rows_of(const NetworkAtSizes& network, const TimeUnit& unit) {
     const auto time = [&](double seconds) { return is_time(seconds) ? unit.text(seconds) : std::string("–"); };
     double size = 1;
     for (const std::int64_t value : point.at) size *= static_cast<double>(value);
-    rows += "<tr>" + number_cell(values_text(point.at), size) +
+    rows += "<tr>" + number_cell(size_values_text(point.at), size) +
             number_cell(point.share > 0 ? share_text(point.share, 1) : "–", point.share) +
             number_cell(time(point.untuned), point.untuned) + number_cell(time(point.ranged), point.ranged) +
             number_cell(gain_of(point.untuned, point.ranged), is_timed(point) ? point.untuned / point.ranged : 0) +
