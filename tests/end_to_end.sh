@@ -244,15 +244,26 @@ case_tuned_sizes() {
   expect 0 "Weights and sums are of 3 requests: 1 at batch=2, 1 at batch=8, 1 at batch=32" \
     "$whet" tune zoo:mlp --sizes batch=1..32 --tuning-sizes 2,8,32 --trials 24 --round 4 -o r.jsonl --events events.jsonl
   grep -q "One inference of each size" out || { cat out; die "there is no table of sizes"; }
+  grep -q "Kernels for ranges: " out || { cat out; die "no kernel for ranges was timed"; }
+  grep -q "One inference of the whole network" out || { cat out; die "the network was not timed"; }
+  grep -q '"range":{"task":' r.jsonl || die "there is no time of a range"
+  grep -q '"network":{"graph":' r.jsonl || die "the times of the network are no line"
+  grep -q '"event":"ladder"' events.jsonl && grep -q '"event":"at_sizes"' events.jsonl || die "events know nothing of ranges"
   head -1 events.jsonl | grep -q '"sizes":\[{"sizes":{"batch":2},"requests":1}' || die "the events begin with $(head -1 events.jsonl)"
   expect 0 '"batch": 24' "$whet" tune zoo:mlp --sizes batch=1..32 --lengths lengths.txt --seconds 2 -o r.jsonl --json
   expect 0 "at batch=32" "$whet" compile zoo:mlp --sizes batch=1..32 --records r.jsonl -o sized.so
   grep -q "[1-4] of 4 tasks from records" out || { cat out; die "no task is from records"; }
   expect 0 "largest magnitude: yes" "$whet" check sized.so --against zoo:mlp
   expect 0 "Best of" "$whet" explain sizes --model zoo:mlp --sizes batch=1..32 --records r.jsonl
+  expect 0 "Kernels of schedules" "$whet" explain sizes --model zoo:mlp --sizes batch=1..32 --records r.jsonl
+  expect 0 "Task of ranges" "$whet" records show r.jsonl
+  expect 0 "times of kernels for ranges of sizes: " "$whet" records stats r.jsonl
+  expect 0 "of ranges of sizes" "$whet" records distill r.jsonl -o best.jsonl
+  expect 0 "from records" "$whet" compile zoo:mlp --sizes batch=1..32 --hot-sizes off --records best.jsonl -o few.so
   expect 0 '"best_of"' "$whet" explain sizes --model zoo:mlp --sizes batch=1..32 --records r.jsonl --lengths lengths.txt --json
   refuse 2 "tune: --lengths counts only for a model with --sizes" "$whet" tune zoo:mlp --lengths lengths.txt
-  refuse 2 "tune: --report shows a network of one size" "$whet" tune zoo:mlp --sizes batch=1..32 --report page.html
+  expect 0 "records kept" "$whet" tune zoo:mlp --sizes batch=1..32 --tuning-sizes 8 --trials 4 -o page.jsonl --report page.html
+  grep -q 'id="sizes"' page.html || die "the page has no section of sizes"
   refuse 2 "--tuning-sizes: batch is 64; batch is 1..32" "$whet" tune zoo:mlp --sizes batch=1..32 --tuning-sizes 64
   refuse 2 "compile: --lengths counts only for --sizes of a range with --records" \
     "$whet" compile zoo:mlp --sizes batch=1..32 --lengths lengths.txt

@@ -48,6 +48,7 @@ def main():
         Path("bin/whet").symlink_to(whet)
         os.environ["PATH"] = f"{folder}/bin:{os.environ['PATH']}"
         os.environ["WHET"] = str(whet)
+        os.environ["WHET_SOURCE"] = str(source)
         import whet as package
         warnings.simplefilter("ignore", package.Note)
         try:

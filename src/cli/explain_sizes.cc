@@ -86,7 +86,7 @@ void print_piece(const Variant& variant, const std::vector<TaskAcrossSizes>& tas
 }
 
 /// "2 of 9": with all of them the expected time would be 0.6% less.
-std::string kernels_text(const TaskAcrossSizes& known) {
+std::string chosen_of(const TaskAcrossSizes& known) {
   const auto fit = std::ranges::count(known.schedules, known.schedules.front().packing, &SizedSchedule::packing);
   return fmt::format("{} of {}", known.kernels.kernels.size(), fit);
 }
@@ -96,7 +96,7 @@ void print_kernels(const Variant& variant, const std::vector<TaskAcrossSizes>& t
   Table table({{"Task"}, {"Kernels of schedules"}, {"Expected (ms)"}, {"With all (ms)"}});
   for (std::size_t t = 0; t < variant.tasks.size(); ++t)
     if (!tasks[t].schedules.empty())
-      table.add({std::to_string(t), kernels_text(tasks[t]), milliseconds_if_any(tasks[t].kernels.seconds),
+      table.add({std::to_string(t), chosen_of(tasks[t]), milliseconds_if_any(tasks[t].kernels.seconds),
                  milliseconds_if_any(tasks[t].kernels.bound)});
   print(table);
 }

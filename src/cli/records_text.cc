@@ -24,7 +24,7 @@ std::string show_text(const Records& records) {
 namespace {
 
 /// "2x128"
-std::string values_text(const std::vector<std::int64_t>& values) { return fmt::format("{}", fmt::join(values, "x")); }
+std::string joined_sizes(const std::vector<std::int64_t>& values) { return fmt::format("{}", fmt::join(values, "x")); }
 
 /// The fastest figures of each task for ranges, with their target, in order of first appearance.
 std::vector<const RangedRecord*> fastest_ranged(const Records& records) {
@@ -51,8 +51,8 @@ std::string ranged_text(const Records& records) {
   if (fastest.empty()) return "";
   Table table({{"Task of ranges", false}, {"Sizes", false}, {"At"}, {"Fastest (ms)"}, {"Schedule of"}, {"Target", false}});
   for (const RangedRecord* each : fastest)
-    table.add({shown(each->record.task), shown(each->sizes), values_text(each->at),
-               exact_milliseconds(each->record.outcome.best_seconds()), values_text(each->from),
+    table.add({shown(each->record.task), shown(each->sizes), joined_sizes(each->at),
+               exact_milliseconds(each->record.outcome.best_seconds()), joined_sizes(each->from),
                shown(each->record.target)});
   return table.to_plain_text();
 }
@@ -63,7 +63,7 @@ std::string networks_text(const Records& records) {
     if (records.network_at_sizes(each.graph, each.ranges, each.target) != &each) continue;
     text += fmt::format("{} at {} [{}]\n", shown(each.name), shown(each.ranges), shown(each.target));
     for (const TimedAtSizes& point : each.points)
-      text += fmt::format("{:10.4f} ms  at {}{}{}{}\n", point.ranged * 1e3, values_text(point.at),
+      text += fmt::format("{:10.4f} ms  at {}{}{}{}\n", point.ranged * 1e3, joined_sizes(point.at),
                           point.untuned > 0 ? fmt::format("; untuned {:.4f}", point.untuned * 1e3) : "",
                           point.exact > 0 ? fmt::format("; a library for it alone {:.4f}", point.exact * 1e3) : "",
                           point.hot ? "; it has kernels of its own" : "");

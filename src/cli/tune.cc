@@ -301,12 +301,9 @@ Result<int> run(TuneCommand& command, const std::function<bool(const std::string
                              (given("--covers") && command.layouts.covers != "off");
   if (given("--seconds"))
     WHET_RETURN_IF_ERROR(refuse_given(given, {"--minutes"}, "tune", "is said by --seconds too; give one of the two"));
-  if (settings.model.sizes.empty()) {
+  if (settings.model.sizes.empty())
     WHET_RETURN_IF_ERROR(
         refuse_given(given, {"--tuning-sizes", "--lengths", "--hot-sizes"}, "tune", "counts only for a model with --sizes"));
-  } else {
-    WHET_RETURN_IF_ERROR(refuse_given(given, {"--report"}, "tune", "shows a network of one size; leave --sizes out"));
-  }
   settings.time = time_budget(command, begun);
   settings.has_page = !command.report.empty();
   settings.where.interrupted = is_interrupted;

@@ -80,8 +80,6 @@ Status check_tune(const TuneRequest& request) {
   const bool has_tuning_sizes = !settings.tuning_sizes.listed.empty() || !settings.tuning_sizes.lengths.empty();
   if (settings.model.sizes.empty() && has_tuning_sizes)
     return Error{"tune: tuning-sizes and lengths count only for a model with sizes", ErrorKind::wrong_use};
-  if (!settings.model.sizes.empty() && !request.report.empty())
-    return Error{"tune: report shows a network of one size; leave sizes out", ErrorKind::wrong_use};
   WHET_RETURN_IF_ERROR(check_repeat(settings, "tune"));
   std::vector<std::string> inputs = settings.base.files;
   inputs.push_back(settings.model.model);
@@ -209,7 +207,6 @@ Result<std::string> Problem::tune(const Tune& tune, const TakeEvent& take) {
   WHET_RETURN_IF_ERROR(check_tune(request));
   settings.time = budget_of(request, begun);
   settings.has_page = !request.report.empty();
-  // As the command: kernels of ranges take their sizes when they run, and are not those that are timed here.
   settings.alternatives = [layouts = request.layouts, covers = request.covers](const Target& target) {
     return parse_alternatives(layouts, covers, target);
   };

@@ -9,6 +9,7 @@
 #include "target/machine_rates.h"
 #include "task/label.h"
 #include "trial/plan.h"
+#include "trial/ranged.h"
 
 namespace whet {
 
@@ -148,6 +149,7 @@ struct ReportData {
   std::vector<ReportTask> tasks;
   ReportProfile profile;
   ReportLayouts layouts;
+  std::vector<NetworkAtSizes> at_sizes;  ///< networks at sizes of their ranges, as the records have them
   std::vector<ReportFailure> failures;
   std::vector<ReportDevice> devices;
   std::vector<ReportPace> paces;

@@ -327,6 +327,9 @@ Result<ReportData> gather_report(const ReportSources& from) {
   data.target = target;
   data.rates = from.rates;
   data.tasks.resize(from.tasks->size());
+  for (const NetworkAtSizes& each : from.records->networks())
+    if (each.target == target && from.records->network_at_sizes(each.graph, each.ranges, each.target) == &each)
+      data.at_sizes.push_back(each);
   const bool has_layouts = from.layouts && from.target->is_cpu();
   std::int64_t network_bytes = 0;
   from.for_each(static_cast<int>(data.tasks.size()) + 1, [&](int i) {

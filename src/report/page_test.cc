@@ -262,6 +262,23 @@ TEST(ReportPage, KeepsWhatTheNetworkTookLongerOutOfAKernelsTime) {
             1u);
 }
 
+NetworkAtSizes sized_network() {
+  return {4, "1f00", "bert", "n=1..512", "cpu", {{{24}, 0.21, 4e-4, 3e-4, 2.8e-4, true}, {{512}, 0, 8e-3, 4e-3, 0, false}}, "0.2.0",
+          "2026-12-01T10:00:00Z"};
+}
+
+TEST(ReportPage, ShowsTheNetworkAtItsSizes) {
+  ReportData data = made_up();
+  EXPECT_EQ(count(report_html(data), "id=\"sizes\""), 0u);
+  data.at_sizes = {sized_network()};
+  const std::string html = report_html(data);
+  EXPECT_EQ(count(html, "id=\"sizes\""), 1u);
+  EXPECT_EQ(count(html, "Tuned, bert at n=1..512 is 1.33 to 2.00 times as fast as untuned, by one library for all sizes; "
+                        "1 size has kernels of its own."),
+            1u);
+  EXPECT_EQ(first_wrong_tag(html), "");
+}
+
 TEST(ReportPage, EscapesWhateverNamesHold) {
   ReportData data = made_up();
   const std::string evil = "\"><script>alert('1')</script>&\xff\x01<b";
@@ -277,6 +294,8 @@ TEST(ReportPage, EscapesWhateverNamesHold) {
   data.failures = {{OutcomeCode::crash, evil, 1}};
   data.devices[0].name = data.devices[0].governor = evil;
   data.phases = {{evil, 1}};
+  data.at_sizes = {sized_network()};
+  data.at_sizes[0].name = data.at_sizes[0].ranges = evil;
   const std::string html = report_html(data);
   EXPECT_EQ(count(html, "<script"), 1u);
   EXPECT_EQ(count(html, "alert('1')") + count(html, "\xff") + count(html, "\x01"), 0u);
@@ -316,6 +335,10 @@ TEST(ReportPage, HoldsNoFigureThatIsNone) {
       stretch.begin = any_number(rng), stretch.end = any_number(rng);
     for (double& end : data.profile.ends) end = rng.below(2) == 0 ? end : any_number(rng);
     for (ReportPace& pace : data.paces) pace.at = any_number(rng), pace.pace = any_number(rng);
+    data.at_sizes = {sized_network()};
+    for (TimedAtSizes& point : data.at_sizes[0].points)
+      point.share = any_number(rng), point.untuned = any_number(rng), point.ranged = any_number(rng),
+      point.exact = any_number(rng);
     const std::string html = report_html(data);
     const std::string body = html.substr(html.find("<body>"), html.find("<script>") - html.find("<body>"));
     EXPECT_EQ(first_wrong_tag(html), "") << seed;

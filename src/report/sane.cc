@@ -66,6 +66,8 @@ ReportData sane_report(ReportData data) {
   for (ReportPlan* plan : {&layouts.chosen, &layouts.runner_up, &layouts.usual}) clean(*plan);
   for (ReportCover& cover : layouts.covers) none_unless_sane(cover.seconds, cover.usual_seconds);
   zero_unless_sane(layouts.bound_seconds, layouts.network_seconds, layouts.usual_network_seconds);
+  for (NetworkAtSizes& network : data.at_sizes)
+    for (TimedAtSizes& point : network.points) zero_unless_sane(point.share, point.untuned, point.ranged, point.exact);
   for (ReportDevice& device : data.devices)
     zero_unless_sane(device.ghz_low, device.ghz_high, device.celsius_high, device.busy_seconds, device.factor);
   std::erase_if(data.paces, [](const ReportPace& pace) { return !is_sane(pace.pace) || !std::isfinite(pace.at); });

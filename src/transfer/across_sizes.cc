@@ -10,6 +10,7 @@
 #include <numeric>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "base/arithmetic.h"
 #include "base/hash.h"
@@ -124,7 +125,10 @@ class Weighing {
     for (const Point& point : points_)
       for (std::size_t k = 0; k < std::min(kMostOfAPoint, point.ranking.size()); ++k)
         add(*point.ranking[k], point.at, point.at, schedules);
-    std::ranges::stable_sort(schedules, {}, &SizedSchedule::expected);
+    std::ranges::stable_sort(schedules, {}, [](const SizedSchedule& each) {
+      const bool known = std::ranges::find(each.ranged, true) != each.ranged.end();
+      return std::pair(!known, each.expected);
+    });
     return schedules;
   }
 

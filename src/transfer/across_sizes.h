@@ -31,8 +31,8 @@ struct SizedSchedule {
   double expected = 0;          ///< the sum of uses x seconds
 };
 
-/// What is known of a task with sizes at some of them: the fastest schedules of each point that has records, three at most, the one with
-/// the least expected seconds first, and all that were timed as kernels for all sizes. Where a schedule was not timed, its time is that of
+/// What is known of a task with sizes at some of them: the schedules that were timed as kernels for all sizes, the one with the least
+/// expected seconds first, then the fastest others of each point that has records, three at most, likewise. Where a schedule was not timed, its time is that of
 /// the point's best, longer by the ratio of the analytic estimates; where nothing was timed, its own time by the ratio of its estimates.
 /// A schedule that does not fit a point is estimated by the one that is fitted to it there, as a kernel of a range has a copy of its tile
 /// for each remainder. Where any was timed at a point as a kernel for all sizes, only such times are measured: one of that size alone is

@@ -16,7 +16,7 @@ namespace whet {
 namespace {
 
 /// A task below this share of the requests' time is not worth its builds.
-constexpr double kWorthItsBuilds = 0.002;
+constexpr double kWorthALadder = 0.002;
 /// Between both ends.
 constexpr int kSeededSizes = 3;
 
@@ -52,7 +52,7 @@ class Ladder {
     for (const LadderTask& task : tasks) all.push_back(rungs_of(task));
     double expected = 0;
     for (const Rungs& each : all) expected += each.expected();
-    std::erase_if(all, [&](const Rungs& each) { return each.expected() < kWorthItsBuilds * expected; });
+    std::erase_if(all, [&](const Rungs& each) { return each.expected() < kWorthALadder * expected; });
     std::ranges::stable_sort(all, std::ranges::greater(), &Rungs::expected);
     progress_.tasks = std::ssize(all);
     double longest = 0;

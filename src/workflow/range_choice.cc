@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t kMostPoints = 16;
 /// Kernels of a task, and what one more has to save of the expected seconds.
 constexpr std::size_t kMostKernels = 3;
-constexpr double kWorth = 0.01;
+constexpr double kWorthAKernel = 0.01;
 /// Sizes that are looked for in records at most, besides those at which a model is tuned: the key of each task is computed at each.
 constexpr std::size_t kMostAsked = 1024;
 
@@ -117,7 +117,7 @@ KernelChoice kernels_of(const TaskAcrossSizes& task) {
       own.push_back(task.points[p].uses * task.schedules[k].seconds[p]);
   }
   if (seconds.empty()) return {};
-  KernelChoice choice = choose_kernels(seconds, kMostKernels, kWorth);
+  KernelChoice choice = choose_kernels(seconds, kMostKernels, kWorthAKernel);
   for (std::size_t& kernel : choice.kernels) kernel = numbers[kernel];
   return choice;
 }
@@ -187,7 +187,7 @@ class Cutting {
     std::vector<ExpectedSeconds> tasks;
     for (std::size_t t = 0; t < tasks_.size(); ++t)
       if (!tasks_[t].schedules.empty()) tasks.push_back(expected_along(k, cut.values, t));
-    cut.begins = cut_points(tasks, cut.values.size(), kMostPieces, kWorth);
+    cut.begins = cut_points(tasks, cut.values.size(), kMostPieces, kWorthAKernel);
     cut.seconds = 0;
     for (const ExpectedSeconds& task : tasks)
       for (std::size_t b = 0; b < cut.begins.size(); ++b) {

@@ -32,15 +32,15 @@ constexpr double kMostOfARun = 0.4;
 constexpr double kHotShare = 0.1, kHotFaster = 0.97;
 constexpr std::size_t kMostHot = 3;
 /// Of each library at each size, alternately.
-constexpr double kBurstSeconds = 0.05;
-constexpr int kBursts = 5;
+constexpr double kLibraryBurst = 0.05;
+constexpr int kLibraryBursts = 5;
 /// About the seconds of a kernel for ranges at one size, and of how many kernels and sizes a task has.
 constexpr double kRungSeconds = 0.012;
 constexpr double kKernelsOfATask = 6, kSizesOfATask = 10;
 /// A part of the time that is left goes to the ladder, the rest to the network.
 constexpr double kLadderPart = 0.6;
 
-double product_of(const SizeValues& values) {
+double product_over(const SizeValues& values) {
   return std::accumulate(values.begin(), values.end(), 1.0,
                          [](double product, std::int64_t value) { return product * static_cast<double>(value); });
 }
@@ -61,7 +61,7 @@ std::vector<SizeValues> telling_sizes(const std::vector<RequestCount>& requests,
   std::vector<const RequestCount*> order;
   double all = 0;
   for (const RequestCount& each : requests) order.push_back(&each), all += static_cast<double>(each.count);
-  std::ranges::stable_sort(order, {}, [](const RequestCount* each) { return product_of(each->at); });
+  std::ranges::stable_sort(order, {}, [](const RequestCount* each) { return product_over(each->at); });
   std::vector<SizeValues> told;
   for (const double part : {0.1, 0.5, 0.9}) {
     double before = 0;
@@ -81,12 +81,12 @@ std::vector<SizeValues> telling_sizes(const std::vector<RequestCount>& requests,
 std::vector<double> time_shares(const std::vector<RequestCount>& requests,
                                 const std::vector<std::pair<SizeValues, double>>& timed) {
   std::vector<std::pair<double, double>> by_product;
-  for (const auto& [at, seconds] : timed) by_product.emplace_back(product_of(at), seconds);
+  for (const auto& [at, seconds] : timed) by_product.emplace_back(product_over(at), seconds);
   std::ranges::sort(by_product);
   std::vector<double> shares;
   double all = 0;
   for (const RequestCount& each : requests) {
-    shares.push_back(static_cast<double>(each.count) * seconds_at(by_product, product_of(each.at)));
+    shares.push_back(static_cast<double>(each.count) * seconds_at(by_product, product_over(each.at)));
     all += shares.back();
   }
   for (double& share : shares) share = all > 0 ? share / all : 0;
@@ -123,7 +123,7 @@ double RangesEnd::needs() const {
     NetworkSize size;
     size.kernels = static_cast<int>(prepared_.tasks.size());
     constexpr double kPoints = 4;
-    seconds += 3 * compile_seconds(size) + kPoints * 2 * kBursts * kBurstSeconds;
+    seconds += 3 * compile_seconds(size) + kPoints * 2 * kLibraryBursts * kLibraryBurst;
   }
   return std::min(seconds, kMostOfARun * settings_.time.run_seconds());
 }
@@ -193,11 +193,11 @@ Result<ModelRun> RangesEnd::run_at(const SizeValues& values, double burst_second
 /// Each library's best burst.
 Result<std::vector<double>> RangesEnd::seconds_of(Device& device, const std::vector<std::string>& libraries,
                                                   const SizeValues& at) const {
-  WHET_TRY(const ModelRun run, run_at(at, kBurstSeconds, kBursts));
+  WHET_TRY(const ModelRun run, run_at(at, kLibraryBurst, kLibraryBursts));
   std::vector<ModelLibrary> files;
   for (const std::string& path : libraries) files.push_back({path});
   WHET_TRY(const std::vector<ModelTimes> times, device.time_models(files, run));
-  if (!make_sense(times, files.size(), kBursts)) return Error{"the device's times of the models make no sense"};
+  if (!make_sense(times, files.size(), kLibraryBursts)) return Error{"the device's times of the models make no sense"};
   std::vector<double> seconds;
   for (const ModelTimes& each : times) seconds.push_back(std::ranges::min(each.bursts, {}, &ModelBurst::median).median);
   return seconds;
@@ -226,7 +226,7 @@ Status RangesEnd::try_exact(Device& device, RecordFile& file, Libraries& librari
     const std::string alone = fmt::format("{}/exact{}.so", libraries.folder, k);
     const Result<CompileReport> compiled = compile_model(fused, source, target, alone, compiling());
     if (!compiled.ok()) return compiled.error();
-    WHET_TRY(const ModelRun run, run_at(at, kBurstSeconds, kBursts));
+    WHET_TRY(const ModelRun run, run_at(at, kLibraryBurst, kLibraryBursts));
     WHET_TRY(const ModelVerdict verdict,
              compare_in_new_processes(device, ModelLibrary{libraries.ranged}, ModelLibrary{alone}, run, kHotFaster));
     auto point = std::ranges::find(points, at, &TimedAtSizes::at);
@@ -270,7 +270,7 @@ Status RangesEnd::time_network(Device& device, RecordFile& file, Tuned& tuned) {
   }
   NetworkAtSizes line;
   for (const SizeValues& at : telling_sizes(requests_, model_->sizes)) {
-    if (interrupted() || left() < 2 * kBursts * kBurstSeconds) break;
+    if (interrupted() || left() < 2 * kLibraryBursts * kLibraryBurst) break;
     WHET_TRY(const std::vector<double> seconds, seconds_of(device, {libraries.untuned, libraries.ranged}, at));
     line.points.push_back({at, 0, seconds[0], seconds[1], 0, false});
   }

@@ -141,6 +141,7 @@ Result<ReportData> describe_for_report(const ReportSubject& subject, const Recor
   sources.schedules = subject.rounding.schedules();
   const std::shared_future<std::int64_t> footprint =
       std::async(std::launch::deferred, [&] {
+        if (subject.footprint > 0) return subject.footprint;
         return network_footprint(*subject.fused, *subject.tasks, subject.rounding.exact);
       }).share();
   sources.network_bytes = [&] { return footprint.get(); };
@@ -195,7 +196,7 @@ Status write_report(ReportData data, const std::string& path) { return write_fil
 void RunReport::started(const Prepared& prepared, const RecordFile& file, const MachineRates& rates) {
   prepared_ = &prepared, file_ = &file, rates_ = rates;
   subject_ = {settings_.model.text(), &prepared.fused,   &prepared.tasks, prepared.place,
-              settings_.rounding,     settings_.records, prepared.where};
+              settings_.rounding,     settings_.records, prepared.where,  prepared.footprint};
 }
 
 void RunReport::round(const TuneProgress& progress) {
@@ -214,13 +215,20 @@ void RunReport::finished(const Tuned& tuned) {
 }
 
 Result<ReportData> RunReport::last_page(const Tuned& tuned) const {
-  WHET_TRY(ReportData data, describe_for_report(subject_, file_->records(), tuned.rates, true));
+  const bool several_sizes = !prepared_->at.empty();  // whose tasks are those of all, and no network's
+  WHET_TRY(ReportData data, describe_for_report(subject_, file_->records(), tuned.rates, !several_sizes));
+  if (several_sizes) {
+    std::vector<TuningSize> at;
+    for (const PreparedSize& each : prepared_->at) at.push_back(each.size);
+    data.notes.push_back("Weights and sums are of " + requests_text(prepared_->sizes, at) + ".");
+  }
   for (const std::string& sentence : tuned.left_out) data.notes.push_back(sentence + ".");
   // Any unit of a fleet takes what any device asks: the records alone have the units.
   add_run(tuned.progress, tuned.truth, has_fleet(prepared_->devices) ? std::vector<UnitReport>() : tuned.units, data);
   if (const std::string stolen = stolen_text(tuned.stolen); !stolen.empty())
     data.notes.push_back("While tuning " + stolen + ".");
-  if (!subject_.place.target.is_cpu() || is_remote(*prepared_) || settings_.no_network || tuned.progress.interrupted)
+  if (!subject_.place.target.is_cpu() || is_remote(*prepared_) || settings_.no_network || tuned.progress.interrupted ||
+      several_sizes)
     return data;
   if (data.layouts.differs) data.network = {};  // which was measured before the plan was there
   const double needed = profile_seconds(tuned.size, data.network.tuned_seconds > 0);

@@ -25,6 +25,7 @@ struct ReportSubject {
   RoundingOptions rounding;
   std::string records;  ///< the file's name
   std::string where;    ///< the machine, for people; "": this one
+  std::int64_t footprint = 0;  ///< bytes that an inference touches; 0: those of the network
 };
 
 /// What the records know of the network, with the limits that `rates` set.

@@ -1,0 +1,130 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "base/rng.h"
+#include "compiler/testing/model_builder.h"
+#include "passes/optimize.h"
+#include "records/testing/sample.h"
+#include "schedule/steps_for_sizes.h"
+#include "workflow/cut_sizes.h"
+#include "workflow/range_choice.h"
+
+namespace whet::range_pieces_test {
+namespace {
+
+const Target kTarget = parse_target("cpu -mcpu=skylake-avx512 -threads=2").value();
+const std::vector<WantedSize> kSizes = parse_sizes({"b=2..8:2", "n=16..256:16"}).value();
+const std::vector<std::string> kTuned = {"2x16,8x16,2x256,8x256"};
+
+/// A product of b x n rows.
+Result<FusedGraph> network(const SizeValues& at) {
+  testing::ModelBuilder b(4);
+  const ValueId x = b.input("x", {at[0], at[1], 64});
+  b.graph.outputs = {b.relu(b.node(MatMulOperator{}, {x, b.constant({64, 96})}))};
+  return optimize(b.graph, {});
+}
+
+Family family() { return find_family({kSizes[0].range, kSizes[1].range}, network).value(); }
+
+/// Schedules of the task that are kernels for all its sizes and pack its constants alike.
+std::vector<std::string> schedules_of(const SizedTask& task, const SizeValues& at, std::size_t count) {
+  const DesignSpace space = make_space(dag_at(task.task.dag, at), kTarget);
+  Records records;
+  Rng rng(2);
+  for (int tries = 0; tries < 200; ++tries) {
+    const Candidate candidate = space.sample(rng);
+    const Result<Steps> steps = space.steps(candidate);
+    if (!steps.ok() || !steps_for_sizes(moved_to(task.task.dag, at), *steps).ok()) continue;
+    records.add(testing_records::timed(workload_key(dag_at(task.task.dag, at)), to_text(*steps), 1e-6 * (1 + tries),
+                                       to_string(kTarget)));
+    const std::vector<SizedSchedule> found = across_sizes(task.task.dag, {{at, 1}}, records, kTarget, {});
+    std::vector<std::string> alike;
+    for (const SizedSchedule& each : found)
+      if (each.packing == found.front().packing) alike.push_back(each.steps);
+    if (alike.size() >= count) return {alike.begin(), alike.begin() + static_cast<std::ptrdiff_t>(count)};
+  }
+  return {};
+}
+
+SizeValues own(const SizedTask& task, const SizeValues& at) {
+  SizeValues values;
+  for (const Expr& size : task.sizes) values.push_back(value_at(size, at));
+  return values;
+}
+
+void add(Records& records, const SizedTask& task, const std::string& steps, const SizeValues& from, const SizeValues& at,
+         double seconds) {
+  RangedRecord line;
+  line.record = testing_records::timed(workload_key(dag_at(task.task.dag, own(task, at))), steps, seconds,
+                                       to_string(kTarget));
+  line.range = range_id(task.task.dag), line.sizes = "rows", line.at = own(task, at), line.from = own(task, from);
+  records.add(std::move(line));
+}
+
+TEST(RangePieces, OfTwoSizesAreCutAlongTheOneThatSavesMost) {
+  const Family known = family();
+  ASSERT_EQ(known.variants.size(), 1u);
+  const SizedTask& task = known.variants[0].tasks.at(0);
+  const SizeValues from = {8, 256};
+  const std::vector<std::string> schedules = schedules_of(task, own(task, from), 2);
+  ASSERT_EQ(schedules.size(), 2u);
+  // One is best of the short ones whatever their batch, the other of the long ones.
+  Records records;
+  for (const std::int64_t b : {2, 8})
+    for (const std::int64_t n : {16, 256}) {
+      const double usual = 1e-6 * static_cast<double>(b * n);
+      add(records, task, schedules[0], from, {b, n}, n == 16 ? usual : 2 * usual);
+      add(records, task, schedules[1], from, {b, n}, n == 16 ? 2 * usual : usual);
+    }
+  const RangeChoice choice = choose_for_ranges(known, kSizes, {.listed = kTuned}, records, kTarget, {}).value();
+  ASSERT_EQ(choice.pieces[0].size(), 2u);
+  const std::vector<VariantPiece>& pieces = choice.pieces[0];
+  EXPECT_EQ(pieces[0].schedules[0][0].steps, schedules[0]);
+  EXPECT_EQ(pieces[1].schedules[0][0].steps, schedules[1]);
+  for (std::int64_t b = 2; b <= 8; b += 2)
+    for (std::int64_t n = 16; n <= 256; n += 16) {
+      const auto has = [&](const VariantPiece& piece) {
+        return std::ranges::any_of(piece.boxes, [&](const SizeBox& box) { return contains(box, {b, n}); });
+      };
+      EXPECT_EQ(std::ranges::count_if(pieces, has), 1) << b << "x" << n;
+      EXPECT_EQ(has(pieces[0]), n <= 64) << "in the middle of 16 and 256, by the logarithm";
+    }
+  const TaskAcrossSizes& weighed = choice.tasks[0][0];
+  EXPECT_EQ(weighed.kernels.kernels.size(), 2u);
+  EXPECT_LE(weighed.kernels.bound, weighed.kernels.seconds);
+}
+
+TEST(RangePieces, ATaskHasOneKernelWhereAnotherIsNotWorthIt) {
+  const Family known = family();
+  const SizedTask& task = known.variants[0].tasks.at(0);
+  const SizeValues from = {8, 256};
+  const std::vector<std::string> schedules = schedules_of(task, own(task, from), 2);
+  ASSERT_EQ(schedules.size(), 2u);
+  Records records;
+  for (const std::int64_t b : {2, 8})
+    for (const std::int64_t n : {16, 256}) {
+      const double usual = 1e-6 * static_cast<double>(b * n);
+      add(records, task, schedules[0], from, {b, n}, usual);
+      add(records, task, schedules[1], from, {b, n}, n == 16 ? 0.995 * usual : 2 * usual);
+    }
+  const RangeChoice choice = choose_for_ranges(known, kSizes, {.listed = kTuned}, records, kTarget, {}).value();
+  ASSERT_EQ(choice.pieces[0].size(), 1u);
+  EXPECT_EQ(choice.pieces[0][0].schedules[0][0].steps, schedules[0]);
+  EXPECT_EQ(choice.tasks[0][0].kernels.kernels.size(), 1u);
+}
+
+TEST(LadderTasks, HaveTheirOwnSizes) {
+  const Family known = family();
+  const std::vector<LadderTask> tasks = ladder_tasks(known, {{{2, 16}, 3}, {{4, 16}, 1}, {{2, 32}, 2}});
+  ASSERT_EQ(tasks.size(), 1u);
+  ASSERT_EQ(tasks[0].points.size(), 2u) << "32 rows and 64, which two sizes have";
+  EXPECT_EQ(tasks[0].points[0].at, (SizeValues{32}));
+  EXPECT_DOUBLE_EQ(tasks[0].points[0].uses, 3);
+  EXPECT_DOUBLE_EQ(tasks[0].points[1].uses, 3);
+}
+
+}  // namespace
+}  // namespace whet::range_pieces_test
