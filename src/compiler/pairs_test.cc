@@ -161,6 +161,35 @@ TEST(ProductsOfPairs, OfAttentionsAreRight) {
   EXPECT_EQ(attentions, 4);
 }
 
+/// Scores of pairs, of keys that are a whole number of vectors or not.
+TEST(ProductsOfPairs, OfScoresAreThoseOfF32) {
+  for (const int keys : {48, 40}) {
+    const ComputeDag task = *parse_dag(fmt::format(
+        "q = PLACEHOLDER [33, 3, 32] bf16\nk = PLACEHOLDER [{0}, 3, 32] bf16\nv = PLACEHOLDER [{0}, 3, 32] bf16\n"
+        "qt(h, i, c): bf16 = q[i, h, c] for h in 3, i in 33, c in 32  # injective\n"
+        "kt(h, c, j): bf16 = k[j, h, c] for h in 3, c in 32, j in {0}  # injective\n"
+        "vt(h, j, c): bf16 = v[j, h, c] for h in 3, j in {0}, c in 32  # injective\n"
+        "qw(h, i, c) = f32(qt[h, i, c]) for h in 3, i in 33, c in 32  # elementwise\n"
+        "kw(h, c, j) = f32(kt[h, c, j]) for h in 3, c in 32, j in {0}  # elementwise\n"
+        "vw(h, j, c) = f32(vt[h, j, c]) for h in 3, j in {0}, c in 32  # elementwise\n"
+        "s(h, i, j) += (qw[h, i, c]*kw[h, c, j]) for h in 3, i in 33, j in {0}, c in 32  # matmul h:batch i:row "
+        "j:out_channel c:in_channel\n"
+        "{1}"
+        "m(h, i) max= {2}[h, i, j] for h in 3, i in 33, j in {0}  # softmax\n"
+        "e(h, i, j) = exp(({2}[h, i, j] - m[h, i])) for h in 3, i in 33, j in {0}  # softmax\n"
+        "z(h, i) += e[h, i, j] for h in 3, i in 33, j in {0}  # softmax\n"
+        "p(h, i, j) = (e[h, i, j]*(1f/z[h, i])) for h in 3, i in 33, j in {0}  # softmax\n"
+        "y(h, i, c) += (p[h, i, j]*vw[h, j, c]) for h in 3, i in 33, c in 32, j in {0}  # matmul h:batch i:row "
+        "c:out_channel j:in_channel\n"
+        "out(i, h, c) = y[h, i, c] for i in 33, h in 3, c in 32  # injective\nreturn out\n",
+        keys, keys == 40 ? "t(h, i, j) = (s[h, i, j]*0.25f) for h in 3, i in 33, j in 40  # elementwise\n" : "",
+        keys == 40 ? "t" : "s"));
+    expect_right(task, 4);
+    const std::string names = make_space(task, pair_target("cooperlake")).sketches().front().name;
+    EXPECT_EQ(names, "attention+pairs");
+  }
+}
+
 /// Winograd's algorithm with tiles of bf16 errs as its DAG does; with tiles of f32 as one of f32.
 TEST(ProductsOfPairs, OfWinogradsTilesAreRight) {
   const ComputeDag task = pair_convolution(8, 10, 16, 32, 3);
