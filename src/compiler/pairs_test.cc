@@ -58,12 +58,12 @@ std::vector<Target> targets() {
   return all;
 }
 
-/// Every sketch's guess and random candidates have the answers of the definition, up to the order of the sums and one rounding of
-/// the result.
+/// Every sketch's guess and random candidates have the answers of the definition, up to the order of the sums and one step of bf16, by
+/// which a sum that differs a little may be rounded elsewhere.
 void expect_right(const ComputeDag& task, int samples) {
   const Evaluated want = *evaluated(task, 7);
   const DType dtype = task.op(task.outputs[0]).dtype;
-  const double most = dtype == DType::bf16 ? 0x1p-8 : is_float(dtype) ? 1e-5 : 0;
+  const double most = dtype == DType::bf16 ? 0x1p-7 : is_float(dtype) ? 1e-5 : 0;
   for (const Target& target : targets()) {
     const DesignSpace space = make_space(task, target);
     Rng rng(5);
@@ -221,8 +221,9 @@ TEST(ProductsOfPairs, OfWinogradsTilesTakeTheProcessorsInstruction) {
   const DesignSpace space(task, {*winograd_pairs_sketch(task, target, Precision::bf16)});
   const LoopTree tree = *replay(task, *space.steps(space.default_candidate()));
   const Kernel kernel = *compile_kernel(lower(tree, target)->program, target);
+  const std::vector<MachineLoop> loops = *innermost_loops(kernel, target);
   std::string text;
-  for (const MachineLoop& loop : *innermost_loops(kernel, target)) text += loop.text;
+  for (const MachineLoop& loop : loops) text += loop.text;
   EXPECT_GE(count(text, "vdpbf16ps"), 12) << text;
   EXPECT_GE(count(text, "vcvtneps2bf16"), 1) << text;
 }

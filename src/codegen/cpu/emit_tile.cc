@@ -83,8 +83,9 @@ void Emitter::store_pairs(const TileOperand& operand, std::int64_t offset, Value
   b_.CreateAlignedStore(halves, address(operand.buffer, at), align);
 }
 
-/// y(i, j) = x[j, i], of numbers or of pairs of bf16 in their place. Quarters of four rows that lie four rows apart make one vector as they are loaded, which leaves
-/// the transposition of 4x4 blocks inside the vectors' 128-bit parts: two rounds of shuffles that stay inside of them.
+/// y(i, j) = x[j, i], of numbers or of pairs of bf16 in their place. Quarters of four rows that lie four rows apart make one
+/// vector as they are loaded, which leaves the transposition of 4x4 blocks inside the vectors' 128-bit parts: two rounds of
+/// shuffles that stay inside of them.
 void Emitter::transpose(const IntrinsicTile& tile, int n, bool pairs) {
   const TileOperand &y = tile.operands[0], &x = tile.operands[1];
   const auto read = [&](std::int64_t row, std::int64_t column) {

@@ -315,10 +315,6 @@ std::vector<Constraint> attention_constraints(const AttentionProblem& p) {
   return list;
 }
 
-}  // namespace
-
-namespace {
-
 /// The product that `op` sums up, by loads of bf16 as Intrinsic::dot2 takes them: rows of the left factor lie along the terms.
 bool multiplies_pairs(const Op& op) {
   const Element& element = op.element();
