@@ -193,7 +193,8 @@ TEST(Halves, AreReadByAttentions) {
   EXPECT_EQ(rounded, cases);
 }
 
-/// Queries, keys and values are stored so; the attention has the operators that it had, and casts. Its softmax is in f32.
+/// Queries, keys and values are stored so; the attention has the operators that it had, and casts. Its softmax rounds where sizes are
+/// fixed and keys go by pairs.
 TEST(Bf16, IsReadByAttentionsWhoseOperandsAreMoved) {
   const auto groups = [](const Graph& graph, const PassOptions& options) {
     std::vector<std::string> found;
@@ -208,7 +209,16 @@ TEST(Bf16, IsReadByAttentionsWhoseOperandsAreMoved) {
   };
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     const Graph graph = random_attention(seed);
-    EXPECT_EQ(groups(graph, {.bf16 = true}), groups(graph, {})) << seed;
+    for (const bool is_fixed : {false, true}) {
+      const PassOptions options{.bf16 = !is_fixed, .bf16_of_fixed_sizes = is_fixed};
+      EXPECT_EQ(groups(graph, options), groups(graph, {})) << seed;
+      const FusedGraph optimized = *optimize(graph, options);
+      for (const Node& node : optimized.graph.nodes)
+        if (const auto* softmax = std::get_if<SoftmaxOperator>(&node.op))
+          EXPECT_EQ(softmax->rounds.has_value(),
+                    is_fixed && optimized.graph.value(node.output).type.shape.back() % 2 == 0)
+              << seed;
+    }
     const FusedGraph fused = *optimize(graph, {.bf16 = true});
     int read = 0;
     for (const Group& group : fused.groups) {
@@ -259,7 +269,7 @@ TEST(Halves, OfRandomGraphsRoundWhatProductsReadAndAddNoKernel) {
   for (int k = 0; k < cases && !::testing::Test::HasFailure(); ++k) {
     const auto seed = static_cast<std::uint64_t>(k) + 5000;
     const Graph graph = with_products(k % 4 < 2 ? random_attention(seed) : random_graph(seed));
-    const PassOptions options = k % 2 == 0 ? PassOptions{.halves = true} : PassOptions{.bf16 = true};
+    const PassOptions options = k % 2 == 0 ? PassOptions{.halves = true} : PassOptions{.bf16_of_fixed_sizes = true};
     const auto usual = optimize(graph, {}), rounded = optimize(graph, options);
     ASSERT_TRUE(usual.ok() && rounded.ok()) << seed << ": " << (rounded.ok() ? "" : rounded.error().message);
     const Status status = verify(rounded->graph);
@@ -275,7 +285,7 @@ TEST(Halves, OfRandomGraphsRoundWhatProductsReadAndAddNoKernel) {
       const ValueId now = rounded->graph.outputs[i];
       EXPECT_EQ(rounded->graph.value(now).type, usual->graph.value(usual->graph.outputs[i]).type);
       const Difference difference = compare((*got)[now.index()], (*want)[usual->graph.outputs[i].index()]);
-      EXPECT_LE(difference.max_abs, (options.bf16 ? 0.16 : 2e-2) * std::max(1.0, difference.largest))
+      EXPECT_LE(difference.max_abs, (options.halves ? 2e-2 : 0.16) * std::max(1.0, difference.largest))
           << seed << "\n"
           << to_text(*rounded);
     }

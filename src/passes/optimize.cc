@@ -86,11 +86,18 @@ constexpr Pass kPasses[] = {
     {"dead code", remove_dead_code},  // which also gives constants the order in which they are read
     {"halves", store_halves, nullptr, &PassOptions::halves},
     {"bf16", store_bf16, nullptr, &PassOptions::bf16},
+    {"bf16 of fixed sizes", store_bf16_of_fixed_sizes, nullptr, &PassOptions::bf16_of_fixed_sizes},
     {"f16 weights", store_f16_weights, has<MatMulOperator>, &PassOptions::f16_weights},
     {"bf16 weights", store_bf16_weights, has<MatMulOperator>, &PassOptions::bf16_weights},
 };
 
 }  // namespace
+
+PassOptions for_ranges(PassOptions options) {
+  options.bf16 |= options.bf16_of_fixed_sizes;
+  options.bf16_of_fixed_sizes = options.f16_weights = options.bf16_weights = false;
+  return options;
+}
 
 std::span<const Pass> graph_passes() { return kPasses; }
 

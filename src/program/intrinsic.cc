@@ -80,6 +80,10 @@ constexpr std::array kDefinitions = {
                "x = PLACEHOLDER [16, 16, 2] bf16\n"
                "y(i, j, k): bf16 = x[j, i, k] for i in 16, j in 16, k in 2\n"
                "return y\n"},
+    Definition{Intrinsic::interleave16, "interleave16",
+               "x = PLACEHOLDER [2, 16] bf16\n"
+               "y(j, k): bf16 = x[k, j] for j in 16, k in 2\n"
+               "return y\n"},
 };
 
 class Matcher {

@@ -29,6 +29,9 @@ void Emitter::tile(const IntrinsicTile& tile) {
     case Intrinsic::transpose16_pairs:
       transpose(tile, 16, true);
       break;
+    case Intrinsic::interleave16:
+      interleave(tile);
+      break;
     case Intrinsic::dot4:
       dot4(tile);
       break;
@@ -60,16 +63,16 @@ void Emitter::store_row(const TileOperand& operand, std::int64_t offset, Value* 
   b_.CreateAlignedStore(value, address(operand.buffer, at), align);
 }
 
-Emitter::Value* Emitter::load_pairs(const TileOperand& operand, std::int64_t offset, int pairs) {
+Emitter::Value* Emitter::load_stored(const TileOperand& operand, std::int64_t offset, int lanes) {
   const Linear at = row_at(operand.base, offset);
   const Buffer& buffer = program_.buffer(operand.buffer);
-  Value* halves = nullptr;
-  if (buffer.scope == Scope::registers && analysis_.in_slots(operand.buffer))
-    halves = to_memory(load_slot(analysis_.place(operand.buffer, at, 2 * pairs), buffer.dtype, 2 * pairs), buffer.dtype,
-                       2 * pairs);
-  else
-    halves = load_contiguous(operand.buffer, address(operand.buffer, at), 2 * pairs, nullptr);
-  return b_.CreateBitCast(halves, value_type(DType::f32, pairs));
+  if (buffer.scope != Scope::registers || !analysis_.in_slots(operand.buffer))
+    return load_contiguous(operand.buffer, address(operand.buffer, at), lanes, nullptr);
+  return to_memory(load_slot(analysis_.place(operand.buffer, at, lanes), buffer.dtype, lanes), buffer.dtype, lanes);
+}
+
+Emitter::Value* Emitter::load_pairs(const TileOperand& operand, std::int64_t offset, int pairs) {
+  return b_.CreateBitCast(load_stored(operand, offset, 2 * pairs), value_type(DType::f32, pairs));
 }
 
 void Emitter::store_pairs(const TileOperand& operand, std::int64_t offset, Value* value, int pairs) {
@@ -122,6 +125,17 @@ void Emitter::transpose(const IntrinsicTile& tile, int n, bool pairs) {
     Value* const turned[4] = {mix(a, c, kFirst), mix(a, c, kLast), mix(b, d, kFirst), mix(b, d, kLast)};
     for (int i = 0; i < 4; ++i) store(column + i, turned[i]);
   }
+}
+
+/// y(j, k) = x[k, j]: two rows of bf16, lane by lane.
+void Emitter::interleave(const IntrinsicTile& tile) {
+  constexpr int kRow = 16;
+  const TileOperand &y = tile.operands[0], &x = tile.operands[1];
+  std::vector<int> lanes;
+  for (int j = 0; j < kRow; ++j) lanes.insert(lanes.end(), {j, kRow + j});
+  Value* const first = load_stored(x, 0, kRow);
+  Value* const second = load_stored(x, x.strides[1], kRow);
+  store_pairs(y, 0, b_.CreateShuffleVector(first, second, lanes), kRow);
 }
 
 /// The factors of all sums, a word of them that is the same for each, and the word of weights of each.

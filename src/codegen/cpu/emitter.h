@@ -91,13 +91,15 @@ class Emitter final : StructuredEmitter<Level> {
   // emit_tile.cc
   void tile(const IntrinsicTile&);
   void transpose(const IntrinsicTile&, int n, bool pairs);
+  void interleave(const IntrinsicTile&);
   void dot4(const IntrinsicTile&);
   void dot2(const IntrinsicTile&);
   void dot2_i16(const IntrinsicTile&);
   std::pair<Value*, Value*> words_of(const IntrinsicTile&);
   Value* load_row(const TileOperand&, std::int64_t offset, int lanes);
   void store_row(const TileOperand&, std::int64_t offset, Value* value, int lanes);
-  /// Pairs of neighbours of bf16 as words of f32.
+  /// Of 16 bits as they lie in memory; pairs of neighbours as words of f32.
+  Value* load_stored(const TileOperand&, std::int64_t offset, int lanes);
   Value* load_pairs(const TileOperand&, std::int64_t offset, int pairs);
   void store_pairs(const TileOperand&, std::int64_t offset, Value* value, int pairs);
   /// A store whose product is added up with others: the last one stores the sums.

@@ -294,7 +294,9 @@ Step random_step(const LoopTree& tree, Rng& rng) {
 Steps tile_steps(const LoopTree& tree, OpId op, Rng& rng) {
   std::vector<Intrinsic> all = intrinsics();
   // What seeded suites draw stays what it was; pairs have tests of their own.
-  std::erase_if(all, [](Intrinsic one) { return is_warp_wide(one) || one == Intrinsic::transpose16_pairs; });
+  std::erase_if(all, [](Intrinsic one) {
+    return is_warp_wide(one) || one == Intrinsic::transpose16_pairs || one == Intrinsic::interleave16;
+  });
   const Intrinsic chosen = all[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(all.size())))];
   const Element& wanted = op_of(chosen).element();
   const std::vector<LoopId> loops = own_loops(tree, op);

@@ -17,21 +17,31 @@
 namespace whet {
 namespace {
 
-/// Where scores are sums of pairs: the factor that is unfolded so, and what reads it, in the task's DAG.
-struct PairedScores {
-  OpId keys, scores;
+/// A factor that is unfolded in pairs of terms, and the product that reads it.
+struct PairedFactor {
+  OpId factor, product;
+};
+/// Where scores are sums of pairs: the keys, in the task's DAG; and where the result is as well, the values in the DAG that this leaves.
+struct PairedAttention {
+  PairedFactor keys;
+  std::optional<PairedFactor> values = {};
 };
 
 struct AttentionProblem {
-  AttentionForm attention;              ///< of the DAG that unfolding leaves, where scores are sums of pairs
-  std::optional<PairedScores> by_pairs = {};
+  AttentionForm attention;                      ///< of the DAG that unfolding leaves, where products are sums of pairs
+  std::optional<PairedAttention> by_pairs = {};
   Tiling scores, mix;  ///< oc: along keys, along a head's dimensions; ow: queries
   std::int64_t lanes = 16;
   Target target;
 };
 
-/// Pairs along both sides of a tile of Intrinsic::transpose16_pairs.
+/// Pairs along both sides of a tile of Intrinsic::transpose16_pairs, and in a row of Intrinsic::interleave16.
 constexpr std::int64_t kPairTile = 16;
+
+void unfold_pairs(Scheduler& s, const PairedAttention& pairs) {
+  s.unfold(pairs.keys.factor, pairs.keys.product, UnfoldOrder::pairs);
+  if (pairs.values) s.unfold(pairs.values->factor, pairs.values->product, UnfoldOrder::pairs);
+}
 
 /// Writes the schedule of one choice.
 class AttentionBuilder {
@@ -40,7 +50,7 @@ class AttentionBuilder {
       : p_(p), a_(p.attention), s_(s), choices_(choices) {}
 
   void run() {
-    if (p_.by_pairs) s_.unfold(p_.by_pairs->keys, p_.by_pairs->scores, UnfoldOrder::pairs);
+    if (p_.by_pairs) unfold_pairs(s_, *p_.by_pairs);
     for (std::size_t i = a_.inlined.size(); i-- > 0;) s_.inline_op(a_.inlined[i]);
     const bool copies = a_.values && (a_.copy_values || chosen("values") == 1);
     if (a_.values && !copies) s_.inline_op(*a_.values);
@@ -49,13 +59,14 @@ class AttentionBuilder {
     scores();
     if (a_.queries) rows_of(*a_.queries);
     if (a_.keys) p_.by_pairs ? paired_operand(*a_.keys) : operand(*a_.keys);
-    if (copies) operand(*a_.values);
+    if (copies) mixes_pairs() ? paired_values(*a_.values) : operand(*a_.values);
     align();
     s_.annotate(shared_, LoopKind::parallel);
   }
 
  private:
   std::int64_t chosen(const char* name) const { return choices_.at(name).front(); }
+  bool mixes_pairs() const { return p_.by_pairs && p_.by_pairs->values; }
   LoopId loop(const std::vector<LoopId>& loops, std::int64_t axis) const {
     return loops[static_cast<std::size_t>(axis)];
   }
@@ -73,26 +84,39 @@ class AttentionBuilder {
                           column = s_.split(loop(loops, a_.column), chosen("width"), Tail::overlap);
     std::vector<LoopId> order = heads;
     order.insert(order.end(), {block.outer, column.outer, row.outer});
-    if (a_.output == a_.mix) order.push_back(loops[rank]);
-    order.insert(order.end(), {row.inner, column.inner});
+    const bool plain = a_.output == a_.mix;
+    PairLoops pairs;
+    if (plain && mixes_pairs()) {
+      pairs = cut_pairs(column.inner, loops[rank]);
+      for (LoopId loop : pairs.inside_of(row.inner)) order.push_back(loop);
+    } else {
+      if (plain) order.push_back(loops[rank]);
+      order.insert(order.end(), {row.inner, column.inner});
+    }
     s_.reorder(order);
     std::vector<LoopId> fused = heads;
     if (chosen("heads") == 0) fused.push_back(block.outer);
     shared_ = fused.empty() ? block.outer : fused.size() > 1 ? s_.fuse(fused) : fused[0];
     block_ = chosen("heads") == 0 ? shared_ : block.outer;
-    if (a_.output == a_.mix) {
+    if (plain) {
       s_.cache_write(a_.mix, row.outer);
+      if (mixes_pairs()) return mark_pairs(pairs, row.inner);
     } else {
       const std::vector<LoopId> inner = s_.compute_at(a_.mix, row.outer, StoredIn::registers);
       if (inner.size() < 3) return;  // refused
-      tile(inner[inner.size() - 3], inner[inner.size() - 2], inner.back());
+      sums(inner[inner.size() - 3], inner[inner.size() - 2], inner.back(), mixes_pairs());
     }
     s_.annotate(row.inner, LoopKind::unrolled);
     s_.annotate(column.inner, LoopKind::vectorized);
   }
 
   /// The reduction outside, the tile inside of it.
-  void tile(LoopId row, LoopId column, LoopId reduced) {
+  void sums(LoopId row, LoopId column, LoopId reduced, bool by_pairs) {
+    if (by_pairs) {
+      const PairLoops pairs = cut_pairs(column, reduced);
+      s_.reorder(pairs.inside_of(row));
+      return mark_pairs(pairs, row);
+    }
     s_.reorder({reduced, row, column});
     s_.annotate(row, LoopKind::unrolled);
     s_.annotate(column, LoopKind::vectorized);
@@ -166,14 +190,7 @@ class AttentionBuilder {
     } else {
       const std::vector<LoopId> inner = s_.compute_at(a_.scores, row.outer, StoredIn::registers);
       if (inner.size() < 3) return;
-      const LoopId queries = inner[inner.size() - 3], keys = inner[inner.size() - 2], terms = inner.back();
-      if (p_.by_pairs) {
-        const PairLoops pairs = cut_pairs(keys, terms);
-        s_.reorder(pairs.inside_of(queries));
-        mark_pairs(pairs, queries);
-      } else {
-        tile(queries, keys, terms);
-      }
+      sums(inner[inner.size() - 3], inner[inner.size() - 2], inner.back(), p_.by_pairs.has_value());
     }
     s_.annotate(row.inner, LoopKind::unrolled);
     s_.annotate(key.inner, LoopKind::vectorized);
@@ -210,6 +227,21 @@ class AttentionBuilder {
     order.insert(order.end(), {read.outer, stored.inner, read.inner, loops.back()});
     s_.reorder(order);
     s_.tensorize(stored.inner, Intrinsic::transpose16_pairs);
+    if (own_nest) s_.annotate(s_.fuse(outer), LoopKind::parallel);
+  }
+
+  /// A copy of the values in pairs of terms, [keys/2, width, 2]: neighbours of two rows.
+  void paired_values(OpId op) {
+    const bool own_nest = chosen("heads") == 0;
+    const std::vector<LoopId> loops = own_nest ? s_.loops(op) : s_.compute_at(op, shared_, StoredIn::memory);
+    if (loops.size() < 3) return;
+    const std::size_t columns = loops.size() - 2;
+    const Scheduler::Pair column = s_.split(loops[columns], kPairTile, Tail::overlap);
+    std::vector<LoopId> outer(loops.begin(), loops.begin() + static_cast<std::ptrdiff_t>(columns));
+    std::vector<LoopId> order = outer;
+    order.insert(order.end(), {column.outer, column.inner, loops.back()});
+    s_.reorder(order);
+    s_.tensorize(column.inner, Intrinsic::interleave16);
     if (own_nest) s_.annotate(s_.fuse(outer), LoopKind::parallel);
   }
 
@@ -265,11 +297,18 @@ struct Cut {
   double cost = INFINITY;
 };
 
-Cut tiles_of(const AttentionForm& a, std::int64_t rows, const Target& target, bool by_pairs) {
-  const Tiling scores = tiling_of(rows, a.keys_count, target, by_pairs), mix = tiling_of(rows, a.width, target);
+/// Which sums take two terms at a time.
+struct Halved {
+  bool scores = false, mix = false;
+};
+
+Cut tiles_of(const AttentionForm& a, std::int64_t rows, const Target& target, const Halved& halved) {
+  const Tiling scores = tiling_of(rows, a.keys_count, target, halved.scores),
+               mix = tiling_of(rows, a.width, target, halved.mix);
   Cut cut{rows, scores.best(), mix.best(), 0};
+  const auto steps = [](std::int64_t terms, bool half) { return static_cast<double>(terms) / (half ? 2 : 1); };
   const double once =
-      static_cast<double>(a.depth) / (by_pairs ? 2 : 1) * scores.cost(cut.scores) + static_cast<double>(a.keys_count) * mix.cost(cut.mix);
+      steps(a.depth, halved.scores) * scores.cost(cut.scores) + steps(a.keys_count, halved.mix) * mix.cost(cut.mix);
   // Scores, exponentials and weights of a block are written, and then read.
   const double bytes = 12.0 * static_cast<double>(rows * a.keys_count);
   const double crowded = bytes > 0.75 * static_cast<double>(target.cpu().l1_bytes) ? 1.05 : 1;
@@ -281,10 +320,10 @@ Cut tiles_of(const AttentionForm& a, std::int64_t rows, const Target& target, bo
   return cut;
 }
 
-Cut best_cut(const AttentionForm& a, const Target& target, bool by_pairs) {
+Cut best_cut(const AttentionForm& a, const Target& target, const Halved& halved) {
   Cut best;
   for (std::int64_t rows : block_options(a.rows))
-    if (const Cut cut = tiles_of(a, rows, target, by_pairs); cut.cost < best.cost) best = cut;
+    if (const Cut cut = tiles_of(a, rows, target, halved); cut.cost < best.cost) best = cut;
   return best;
 }
 
@@ -326,41 +365,56 @@ bool multiplies_pairs(const Op& op) {
 }
 
 /// An attention of fixed sizes whose queries and keys are widened from bf16 that lies in memory: products of both are exact, so that
-/// pairs of them may be multiplied as they lie. Its form is that of the DAG in which keys are unfolded by pairs.
-struct PairedAttention {
-  PairedScores ops;
-  AttentionForm form;
+/// pairs of them may be multiplied as they lie. So may those of weights and values, where the softmax rounds the weights to bf16.
+struct FoundPairs {
+  PairedAttention ops;
+  AttentionForm form;  ///< of the DAG that unfolding leaves
 };
-std::optional<PairedAttention> find_paired(const ComputeDag& dag, const Target& target) {
+
+/// Rows of the left factor and, in pairs, those of the right one are read as they lie, once what is to be inlined is.
+bool multiplies_pairs(const ComputeDag& now, OpId product, OpId copy) {
+  return std::holds_alternative<Load>(now.op(copy).element().body->kind) && multiplies_pairs(now.op(product));
+}
+
+std::optional<FoundPairs> find_paired(const ComputeDag& dag, const Target& target) {
   if (!target.cpu().bf16_products || is_sized(dag)) return std::nullopt;
   const std::optional<AttentionForm> plain = find_attention(dag);
   if (!plain || plain->depth < 2 * kPairTile || plain->keys_count < kPairTile) return std::nullopt;
-  PairedAttention found{{inputs_of(dag, plain->scores)[1], plain->scores}, {}};
+  FoundPairs found{{{inputs_of(dag, plain->scores)[1], plain->scores}}, {}};
   Scheduler s(dag);
-  s.unfold(found.ops.keys, found.ops.scores, UnfoldOrder::pairs);
+  unfold_pairs(s, found.ops);
   if (!s.finish().ok()) return std::nullopt;
-  const ComputeDag& now = s.tree().dag;
-  const std::optional<AttentionForm> form = find_attention(now);
+  std::optional<AttentionForm> form = find_attention(s.tree().dag);
   if (!form) return std::nullopt;
+  const bool rounds = s.tree().dag.op(form->weights).dtype == DType::bf16;
+  if (rounds && form->width >= kPairTile) {
+    found.ops.values = PairedFactor{inputs_of(s.tree().dag, form->mix)[1], form->mix};
+    s.unfold(found.ops.values->factor, found.ops.values->product, UnfoldOrder::pairs);
+    if (!s.finish().ok()) return std::nullopt;
+    form = find_attention(s.tree().dag);
+    if (!form) return std::nullopt;
+  }
   found.form = *form;
-  const OpId queries = inputs_of(now, form->scores)[0], keys = inputs_of(now, form->scores)[1];
-  std::vector<OpId>& inlined = found.form.inlined;
-  std::erase(inlined, keys);
-  found.form.keys = keys;
-  if (found.form.queries) inlined.insert(std::upper_bound(inlined.begin(), inlined.end(), queries), queries);
-  found.form.queries.reset();
-  for (std::size_t i = inlined.size(); i-- > 0;) s.inline_op(inlined[i]);
-  if (!s.finish().ok()) return std::nullopt;
-  const bool moved = std::holds_alternative<Load>(s.tree().dag.op(keys).element().body->kind);
-  return moved && multiplies_pairs(s.tree().dag.op(form->scores)) ? std::optional(std::move(found)) : std::nullopt;
+  AttentionForm& a = found.form;
+  const OpId queries = inputs_of(s.tree().dag, a.scores)[0], keys = inputs_of(s.tree().dag, a.scores)[1];
+  std::erase(a.inlined, keys);
+  a.keys = keys;
+  if (a.queries) a.inlined.insert(std::upper_bound(a.inlined.begin(), a.inlined.end(), queries), queries);
+  a.queries.reset();
+  if (found.ops.values) a.values = inputs_of(s.tree().dag, a.mix)[1], a.copy_values = true;
+  for (std::size_t i = a.inlined.size(); i-- > 0;) s.inline_op(a.inlined[i]);
+  if (!s.finish().ok() || !multiplies_pairs(s.tree().dag, a.scores, keys)) return std::nullopt;
+  if (found.ops.values && !multiplies_pairs(s.tree().dag, a.mix, *a.values)) return std::nullopt;
+  return found;
 }
 
-std::optional<Sketch> sketch_of(const AttentionForm& a, std::optional<PairedScores> by_pairs, const ComputeDag& dag,
+std::optional<Sketch> sketch_of(const AttentionForm& a, std::optional<PairedAttention> by_pairs, const ComputeDag& dag,
                                 const Target& target) {
-  const Cut cut = best_cut(a, target, by_pairs.has_value());
+  const Halved halved{by_pairs.has_value(), by_pairs && by_pairs->values};
+  const Cut cut = best_cut(a, target, halved);
   const auto p = std::make_shared<const AttentionProblem>(
-      AttentionProblem{a, by_pairs, tiling_of(a.rows, a.keys_count, target, by_pairs.has_value()),
-                       tiling_of(a.rows, a.width, target), target.cpu().lanes(4), target});
+      AttentionProblem{a, by_pairs, tiling_of(a.rows, a.keys_count, target, halved.scores),
+                       tiling_of(a.rows, a.width, target, halved.mix), target.cpu().lanes(4), target});
   Sketch sketch;
   sketch.name = by_pairs ? "attention+pairs" : "attention";
   sketch.decisions = {
@@ -400,7 +454,7 @@ std::optional<Sketch> attention_sketch(const ComputeDag& dag, const Target& targ
 }
 
 std::optional<Sketch> attention_pairs_sketch(const ComputeDag& dag, const Target& target) {
-  const std::optional<PairedAttention> found = find_paired(dag, target);
+  const std::optional<FoundPairs> found = find_paired(dag, target);
   return found ? sketch_of(found->form, found->ops, dag, target) : std::nullopt;
 }
 
