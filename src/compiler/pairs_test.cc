@@ -153,7 +153,8 @@ TEST(ProductsOfPairs, OfAttentionsAreRight) {
     const bool is_fixed = seed % 2 == 1;
     const FusedGraph fused =
         *optimize(testing::random_attention(seed), {.bf16 = !is_fixed, .bf16_of_fixed_sizes = is_fixed});
-    for (const Task& task : *extract_tasks(fused, pair_target("znver4"))) {
+    const std::vector<Task> tasks = *extract_tasks(fused, pair_target("znver4"));
+    for (const Task& task : tasks) {
       if (!task.name.starts_with("attention")) continue;
       ++attentions;
       EXPECT_NE(to_text(task.dag).find("] bf16\n"), std::string::npos) << to_text(task.dag);
@@ -183,8 +184,9 @@ TEST(ProductsOfPairs, OfAttentionsOfFixedSizesAreBoth) {
   const Target cooperlake = pair_target("cooperlake");
   for (const bool is_fixed : {false, true}) {
     const FusedGraph fused = *optimize(attention_network(), {.bf16 = !is_fixed, .bf16_of_fixed_sizes = is_fixed});
+    const std::vector<Task> tasks = *extract_tasks(fused, cooperlake);
     int attentions = 0;
-    for (const Task& task : *extract_tasks(fused, cooperlake)) {
+    for (const Task& task : tasks) {
       if (!task.name.starts_with("attention")) continue;
       ++attentions;
       expect_right(task.dag, 4, is_fixed);
@@ -316,6 +318,21 @@ TEST(ProductsOfPairs, OfANetworkAgreeWithItsGraphOfRoundedOperands) {
     }
     EXPECT_EQ(pairs, 3) << to_string(target);
   }
+}
+
+/// What a depthwise convolution reads is widened once for all taps that share it, and its results are stored as bf16.
+TEST(ProductsOfPairs, BesideDepthwiseConvolutionsThatWidenWhatTheyRead) {
+  const FusedGraph fused = *optimize(network(), {.bf16 = true});
+  const std::vector<Task> tasks = *extract_tasks(fused, pair_target("znver4"));
+  int found = 0;
+  for (const Task& task : tasks) {
+    if (task.dag.op(task.dag.outputs[0]).dtype != DType::bf16 || task.label.kind != OperatorKind::depthwise) continue;
+    ++found;
+    const std::string text = loops_of(task.dag, "znver4");
+    EXPECT_GE(count(text, "vpmovzxwd"), 1) << text;
+    EXPECT_GT(count(text, "vfmadd"), count(text, "vpmovzxwd")) << text;
+  }
+  EXPECT_EQ(found, 1);
 }
 
 }  // namespace
