@@ -80,7 +80,7 @@ TEST_F(ExplainTest, CandidateHasItsRecordLoopsPassesAndCode) {
 TEST_F(ExplainTest, PassesHaveALineForEachRun) {
   const Json answer = ask({"passes", "--model", "zoo:mlp"});
   const auto& passes = answer["passes"].items();
-  ASSERT_EQ(passes.size() + 4, graph_passes().size()) << "halves are not asked for";
+  ASSERT_EQ(passes.size() + 5, graph_passes().size()) << "halves are not asked for";
   for (const char* half : {"f16", "bf16"})
     EXPECT_EQ(ask({"passes", "--model", "zoo:mlp", "--precision", half})["passes"].items().size(), passes.size() + 1);
   const std::size_t imported = load_graph({.model = "zoo:mlp"})->nodes.size();

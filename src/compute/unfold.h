@@ -18,4 +18,11 @@ Result<ComputeDag> unfold(const ComputeDag&, OpId tensor, OpId reader, bool turn
 /// Errors: the body is no product; neither factor reads `tensor`, or both do; the factor is one element alone.
 Result<ComputeDag> unfold_factor(const ComputeDag&, OpId tensor, OpId reader, bool turned);
 
+/// Gives `reader`, which sums up products of numbers that were widened from bf16, a copy of the factor that reads `tensor` in pairs of
+/// terms, as instructions that multiply pairs take it: instead of f32(tensor[f(.., n, k)]) it reads f32(u[.., k/2, n, k%2]), u of bf16.
+/// The factor may be an op of its own that widens, which is left out if nothing else reads it: ops are numbered anew.
+/// Errors: those of a factor; the reader has no one axis of an even number of terms, or the factor is no number of bf16 that depends on
+/// its terms and on a result's last axis.
+Result<ComputeDag> unfold_pairs(const ComputeDag&, OpId tensor, OpId reader);
+
 }  // namespace whet

@@ -26,7 +26,8 @@ bool goes_by_pairs(const Graph& graph, const Node& node, std::int64_t terms) {
 /// What values are rounded to, and whether a CPU multiplies them, by pairs. Tensor cores multiply any.
 struct HalfKind {
   DType to;
-  bool pairs;
+  bool pairs = false;
+  bool is_fixed = false;  ///< the graph has these sizes alone
 };
 
 bool is_product(const Graph& graph, const Node& node, HalfKind kind) {
@@ -71,13 +72,15 @@ bool moves(const Operator& op, DType to) {
 }
 
 /// An attention that reads 16 bits. Of f16 its products are of f16, and the softmax rounds its weights. Of bf16 they stay f32: what is
-/// moved to where a product reads it is widened behind the last move, by the copy that the kernel makes of it in any case.
+/// moved to where a product reads it is widened behind the last move, by the copy that the kernel makes of it in any case. Where sizes
+/// are fixed and the number of keys is even, the softmax rounds its weights too, and their product with the values is of bf16.
 struct HalfAttention {
   std::vector<std::size_t> products;  ///< of queries and keys, and with the values
   std::size_t softmax = 0;
   std::vector<std::size_t> before;  ///< what moves and scales an operand
   std::vector<ValueId> operands;    ///< what these read, or the products themselves
   bool moves_all = true;            ///< each operand is moved
+  bool has_pairs = false;           ///< of keys
   bool of_halves = true;
 
   HalfAttention(const Graph& graph, const std::vector<NodeId>& nodes) {
@@ -89,6 +92,7 @@ struct HalfAttention {
       if (std::holds_alternative<SoftmaxOperator>(graph.node(n).op)) softmax = n.index();
     }
     const Node &scores = graph.nodes[products.front()], &mix = graph.nodes[products.back()];
+    has_pairs = graph.value(scores.output).type.shape.back() % 2 == 0;
     for (ValueId id : {scores.inputs[0], scores.inputs[1], mix.inputs[1]}) {
       bool moves = false;
       for (auto n = own(id); n != nodes.end(); n = own(id)) {
@@ -149,11 +153,10 @@ class HalfTensors {
 
   bool is_of_halves(const Node& node) const { return of_halves_[index_of(node)]; }
   bool is_half(ValueId id) const { return half_[id.index()]; }
-  /// A softmax whose weights are stored as f16.
+  /// A softmax whose weights are stored in 16 bits.
   bool rounds(const Node& node) const {
-    return kind_.to == DType::f16 &&
-           std::any_of(attentions_.begin(), attentions_.end(),
-                       [&](const HalfAttention& a) { return a.of_halves && a.softmax == index_of(node); });
+    return std::any_of(attentions_.begin(), attentions_.end(),
+                       [&](const HalfAttention& a) { return rounds_weights(a) && a.softmax == index_of(node); });
   }
   /// The node copies numbers, and is a kernel of its own or a part of others.
   bool moves(const Node& node) const { return whet::moves(node.op, kind_.to) && !closed_[index_of(node)]; }
@@ -259,11 +262,16 @@ class HalfTensors {
       if (moves(graph_.nodes[n])) store(graph_.nodes[n].output);
   }
 
+  bool rounds_weights(const HalfAttention& attention) const {
+    return attention.of_halves && (kind_.to == DType::f16 || (kind_.is_fixed && attention.has_pairs));
+  }
+
   void store(const HalfAttention& attention) {
     for (ValueId operand : attention.operands) store(operand);
     for (std::size_t n : attention.before) half_[graph_.nodes[n].output.index()] = true, closed_[n] = false;
-    if (kind_.to == DType::bf16) return;
-    for (std::size_t n : attention.products) of_halves_[n] = true;
+    if (!rounds_weights(attention)) return;
+    for (std::size_t n : attention.products)
+      of_halves_[n] = kind_.to == DType::f16 || n == attention.products.back();
     half_[graph_.nodes[attention.softmax].output.index()] = true;
   }
 
@@ -287,7 +295,7 @@ class Halving {
       return move(node);
     } else if (tensors_.rounds(node)) {
       SoftmaxOperator op = std::get<SoftmaxOperator>(node.op);
-      op.rounds = DType::f16;
+      op.rounds = kind_.to;
       WHET_TRY(halves_[node.output],
                rewriter_.emit(from_.value(node.output).name + "_half", op, {rewriter_.now(node.inputs[0])}));
       return ok_status();
@@ -365,10 +373,14 @@ Result<Graph> store(const Graph& from, HalfKind kind) {
 
 }  // namespace
 
-Result<Graph> store_halves(const Graph& from) { return store(from, {DType::f16, false}); }
+Result<Graph> store_halves(const Graph& from) { return store(from, {.to = DType::f16}); }
 
-Result<Graph> store_bf16(const Graph& from) { return store(from, {DType::bf16, true}); }
+Result<Graph> store_bf16(const Graph& from) { return store(from, {.to = DType::bf16, .pairs = true}); }
 
-Result<Graph> store_bf16_tensors(const Graph& from) { return store(from, {DType::bf16, false}); }
+Result<Graph> store_bf16_of_fixed_sizes(const Graph& from) {
+  return store(from, {.to = DType::bf16, .pairs = true, .is_fixed = true});
+}
+
+Result<Graph> store_bf16_tensors(const Graph& from) { return store(from, {.to = DType::bf16}); }
 
 }  // namespace whet

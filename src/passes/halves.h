@@ -20,6 +20,10 @@ Result<Graph> store_halves(const Graph&);
 /// it rounded by a kernel of its own.
 Result<Graph> store_bf16(const Graph&);
 
+/// The same of a network that runs at these sizes alone: attentions of an even number of keys round the weights of their softmax as well,
+/// and add up pairs of their products with the values. (At all sizes of a range networks are to be of one structure.)
+Result<Graph> store_bf16_of_fixed_sizes(const Graph&);
+
 /// As store_halves, of bf16: for GPUs whose tensor cores multiply them. Attentions stay f32.
 Result<Graph> store_bf16_tensors(const Graph&);
 

@@ -263,7 +263,8 @@ TEST(Halves, AreReadByAttentions) {
   EXPECT_EQ(rounded, cases);
 }
 
-/// Queries, keys and values are stored so; the attention has the operators that it had, and casts. Its softmax is in f32.
+/// Queries, keys and values are stored so; the attention has the operators that it had, and casts. Its softmax rounds where sizes are
+/// fixed and keys go by pairs.
 TEST(Bf16, IsReadByAttentionsWhoseOperandsAreMoved) {
   const auto groups = [](const Graph& graph, const PassOptions& options) {
     std::vector<std::string> found;
@@ -278,7 +279,16 @@ TEST(Bf16, IsReadByAttentionsWhoseOperandsAreMoved) {
   };
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     const Graph graph = random_attention(seed);
-    EXPECT_EQ(groups(graph, {.bf16 = true}), groups(graph, {})) << seed;
+    for (const bool is_fixed : {false, true}) {
+      const PassOptions options{.bf16 = !is_fixed, .bf16_of_fixed_sizes = is_fixed};
+      EXPECT_EQ(groups(graph, options), groups(graph, {})) << seed;
+      const FusedGraph optimized = *optimize(graph, options);
+      for (const Node& node : optimized.graph.nodes)
+        if (const auto* softmax = std::get_if<SoftmaxOperator>(&node.op))
+          EXPECT_EQ(softmax->rounds.has_value(),
+                    is_fixed && optimized.graph.value(node.output).type.shape.back() % 2 == 0)
+              << seed;
+    }
     const FusedGraph fused = *optimize(graph, {.bf16 = true});
     int read = 0;
     for (const Group& group : fused.groups) {
@@ -330,7 +340,7 @@ TEST(Halves, OfRandomGraphsRoundWhatProductsReadAndAddNoKernel) {
     const auto seed = static_cast<std::uint64_t>(k) + 5000;
     const Graph graph = with_products(k % 4 < 2 ? random_attention(seed) : random_graph(seed));
     const PassOptions options = k % 3 == 0   ? PassOptions{.halves = true}
-                                : k % 3 == 1 ? PassOptions{.bf16 = true}
+                                : k % 3 == 1 ? PassOptions{.bf16_of_fixed_sizes = true}
                                              : PassOptions{.bf16_tensors = true};
     const auto usual = optimize(graph, {}), rounded = optimize(graph, options);
     ASSERT_TRUE(usual.ok() && rounded.ok()) << seed << ": " << (rounded.ok() ? "" : rounded.error().message);

@@ -101,6 +101,7 @@ constexpr Pass kPasses[] = {
     {"halves", store_halves, nullptr, &PassOptions::halves},
     {"pad channels", pad_channels, has<ConvOperator>, &PassOptions::halves},
     {"bf16", store_bf16, nullptr, &PassOptions::bf16},
+    {"bf16 of fixed sizes", store_bf16_of_fixed_sizes, nullptr, &PassOptions::bf16_of_fixed_sizes},
     {"bf16 tensors", store_bf16_tensors, nullptr, &PassOptions::bf16_tensors},
     {"pad channels", pad_channels, has<ConvOperator>, &PassOptions::bf16_tensors},
     {"f16 weights", store_f16_weights, has<MatMulOperator>, &PassOptions::f16_weights},
@@ -162,6 +163,12 @@ Result<Graph> run_from(const Graph& graph, std::span<const Pass> passes, const G
 }
 
 }  // namespace
+
+PassOptions for_ranges(PassOptions options) {
+  options.bf16 |= options.bf16_of_fixed_sizes;
+  options.bf16_of_fixed_sizes = options.f16_weights = options.bf16_weights = false;
+  return options;
+}
 
 std::span<const Pass> graph_passes() { return kPasses; }
 

@@ -81,6 +81,14 @@ constexpr std::array kDefinitions = {
                "b = PLACEHOLDER [16, 8] bf16\n"
                "y(i, j) += (f32(a[i, k])*f32(b[k, j])) for i in 16, j in 8, k in 16\n"
                "return y\n"},
+    Definition{Intrinsic::transpose16_pairs, "transpose16_pairs",
+               "x = PLACEHOLDER [16, 16, 2] bf16\n"
+               "y(i, j, k): bf16 = x[j, i, k] for i in 16, j in 16, k in 2\n"
+               "return y\n"},
+    Definition{Intrinsic::interleave16, "interleave16",
+               "x = PLACEHOLDER [2, 16] bf16\n"
+               "y(j, k): bf16 = x[k, j] for j in 16, k in 2\n"
+               "return y\n"},
 };
 
 class Matcher {

@@ -14,6 +14,8 @@ namespace whet {
 /// (`Loop::intrinsic`). Code generation then uses the processor's way if the layout of the operands allows it, else the
 /// loops.
 ///   transpose8, transpose16   y(i, j) = x[j, i], f32, x perhaps widened: rows are loaded and stored whole, turned in registers
+///   transpose16_pairs         y(i, j, k) = x[j, i, k], bf16, k below 2: the same of pairs, which stay together
+///   interleave16              y(j, k) = x[k, j], bf16, k below 2: neighbours of two rows become pairs
 ///   dot4                      y(j) += i32(x[k]) * i32(w[j, k]), u8 by i8, 16 sums of 4 products
 ///   dot2                      y(j) += f32(x[k]) * f32(w[j, k]), bf16 by bf16, 16 sums of 2 products, which a processor may
 ///                             add up in either order; numbers below the least normal f32 may be zeros to it
@@ -31,6 +33,8 @@ enum class Intrinsic : std::uint8_t {
   none,
   transpose8,
   transpose16,
+  transpose16_pairs,
+  interleave16,
   dot4,
   dot2,
   dot2_i16,

@@ -67,6 +67,38 @@ for i in 5
   EXPECT_EQ(after(kScaled, "unfold o1 o3 factor").substr(0, 10), "for j in 4");
   EXPECT_EQ(after(kScaled, "unfold o1 o3 turned wide"), "unfold has \"wide\" where turned or factor was expected");
 }
+TEST(Unfold, CopiesAFactorOfBf16InPairsOfTerms) {
+  constexpr const char* kWidened = R"(
+x = PLACEHOLDER [5, 6] bf16
+k = PLACEHOLDER [4, 6] bf16
+kw(r, j) = f32(k[j, r]) for r in 6, j in 4
+y(i, j) += (f32(x[i, r])*kw[r, j]) for i in 5, j in 4, r in 6
+return y
+)";
+  EXPECT_EQ(after(kWidened, "unfold o2 o3 pairs"), R"(for r in 3
+  for j in 4
+    for pair in 2
+      kw_pairs
+for i in 5
+  for j in 4
+    for r in 6
+      y
+)");
+  const LoopTree tree = *replay(*parse_dag(kWidened), *parse_steps("unfold o2 o3 pairs"));
+  EXPECT_NE(to_text(tree.dag).find("kw_pairs(r, j, pair): bf16 = k[j, ((r*2) + pair)]"), std::string::npos)
+      << to_text(tree.dag);
+  EXPECT_NE(to_text(tree.dag).find("f32(kw_pairs[floordiv(r, 2), j, floormod(r, 2)])"), std::string::npos)
+      << to_text(tree.dag);
+  EXPECT_EQ(after(kWidened, "unfold o1 o3 pairs"), "step 1 (unfold o1 o3 pairs): op y (o3) does not read k");
+  constexpr const char* kSingle = R"(
+x = PLACEHOLDER [5, 6]
+w = PLACEHOLDER [6, 4]
+y(i, j) += (x[i, r]*w[r, j]) for i in 5, j in 4, r in 6
+return y
+)";
+  EXPECT_EQ(after(kSingle, "unfold o1 o2 pairs"),
+            "step 1 (unfold o1 o2 pairs): op y (o2) does not read w as numbers that were widened from bf16");
+}
 TEST(Round, ComesBeforeEverythingElse) {
   constexpr const char* kCopied = R"(
 x = PLACEHOLDER [5, 6]

@@ -56,7 +56,7 @@ struct Writer {
   }
   void add(Precision precision) { word(name_of(precision)); }
   void add(UnfoldOrder order) {
-    if (order == UnfoldOrder::turned) word("turned");
+    if (order != UnfoldOrder::spatial_first) word(order == UnfoldOrder::turned ? "turned" : "pairs");
   }
   void add(UnfoldWhat what) {
     if (what == UnfoldWhat::factor) word("factor");
@@ -141,9 +141,11 @@ struct Reader {
       error = fmt::format("has \"{}\" where registers was expected", w);
   }
   void get(UnfoldOrder& order) {
-    const bool turned = more() && words[next] == "turned";
-    order = turned ? UnfoldOrder::turned : UnfoldOrder::spatial_first;
-    if (turned) take();
+    order = UnfoldOrder::spatial_first;
+    if (!more()) return;
+    if (words[next] == "turned") order = UnfoldOrder::turned;
+    if (words[next] == "pairs") order = UnfoldOrder::pairs;
+    if (order != UnfoldOrder::spatial_first) take();
   }
   void get(UnfoldWhat& what) {
     what = more() ? UnfoldWhat::factor : UnfoldWhat::tensor;

@@ -261,7 +261,7 @@ Result<CompileReport> compile_ranges(const SizedModel& model, const std::vector<
   const double begin = seconds_now();
   const ReadAtSizes read = [&](const SizeValues& values) -> Result<FusedGraph> {
     WHET_TRY(const ModelOptions at, model.at(values));
-    return load_fused(at, files, records.rounding.passes(target));
+    return load_fused(at, files, for_ranges(records.rounding.passes(target)));
   };
   WHET_TRY(Family family, family_of_ranges(model.sizes, read));
   const double reading = seconds_now() - begin;

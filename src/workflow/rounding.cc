@@ -34,7 +34,7 @@ SpaceOptions RoundingOptions::schedules() const { return {exact, parse_precision
 PassOptions RoundingOptions::passes(const Target& target) const {
   const bool is_f16 = precision == "f16" && !exact, is_bf16 = precision == "bf16" && !exact;
   return {.halves = is_f16 && !target.is_cpu(),
-          .bf16 = is_bf16 && target.is_cpu(),
+          .bf16_of_fixed_sizes = is_bf16 && target.is_cpu(),
           .bf16_tensors = is_bf16 && target.is_gpu(),
           .f16_weights = is_f16 && target.is_cpu(),
           .bf16_weights = is_bf16 && target.is_cpu()};

@@ -520,7 +520,8 @@ Result<Family> family_of_ranges(const std::vector<WantedSize>& sizes, const Read
   return family;
 }
 
-Result<Family> load_family(const ModelOptions& options, const PassOptions& passes, const FamilyOptions& how) {
+Result<Family> load_family(const ModelOptions& options, const PassOptions& given, const FamilyOptions& how) {
+  const PassOptions passes = for_ranges(given);
   WHET_TRY(const InputFiles files, read_named_inputs(options));
   WHET_TRY(const SizedModel model, sized_model(options, files));
   const std::vector<WantedSize>& wanted = model.sizes;

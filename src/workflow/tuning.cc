@@ -113,11 +113,13 @@ Status prepare_sizes(const TuneSettings& settings, const Target& target, Prepare
   WHET_RETURN_IF_ERROR(check_ranges(model.sizes, target));
   WHET_TRY(const std::vector<TuningSize> sizes, tuning_sizes(model.sizes, settings.tuning_sizes));
   prepared.sizes = model.sizes;
+  const PassOptions given = settings.rounding.passes(target),
+                    passes = has_ranges(model.sizes) ? for_ranges(given) : given;
   std::multimap<std::string, std::size_t> by_key;
   const double begin = seconds_now();
   for (const TuningSize& size : sizes) {
     WHET_TRY(const ModelOptions at, model.at(size.at));
-    WHET_TRY(prepared.fused, load_fused(at, prepared.files, settings.rounding.passes(target)));
+    WHET_TRY(prepared.fused, load_fused(at, prepared.files, passes));
     if (is_remote(prepared)) unmark_contents(prepared.fused.graph);
     WHET_TRY(std::vector<Task> tasks, extract_tasks(prepared.fused, target));
     keep_contents(prepared.files, tasks);

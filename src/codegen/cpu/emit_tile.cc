@@ -21,10 +21,16 @@ void Emitter::tile(const IntrinsicTile& tile) {
   const Frame frame(*this);
   switch (tile.intrinsic) {
     case Intrinsic::transpose8:
-      transpose(tile, 8);
+      transpose(tile, 8, false);
       break;
     case Intrinsic::transpose16:
-      transpose(tile, 16);
+      transpose(tile, 16, false);
+      break;
+    case Intrinsic::transpose16_pairs:
+      transpose(tile, 16, true);
+      break;
+    case Intrinsic::interleave16:
+      interleave(tile);
       break;
     case Intrinsic::dot4:
       dot4(tile);
@@ -57,17 +63,48 @@ void Emitter::store_row(const TileOperand& operand, std::int64_t offset, Value* 
   b_.CreateAlignedStore(value, address(operand.buffer, at), align);
 }
 
-/// y(i, j) = x[j, i]. Quarters of four rows that lie four rows apart make one vector as they are loaded, which leaves
-/// the transposition of 4x4 blocks inside the vectors' 128-bit parts: two rounds of shuffles that stay inside of them.
-void Emitter::transpose(const IntrinsicTile& tile, int n) {
+Emitter::Value* Emitter::load_stored(const TileOperand& operand, std::int64_t offset, int lanes) {
+  const Linear at = row_at(operand.base, offset);
+  const Buffer& buffer = program_.buffer(operand.buffer);
+  if (buffer.scope != Scope::registers || !analysis_.in_slots(operand.buffer))
+    return load_contiguous(operand.buffer, address(operand.buffer, at), lanes, nullptr);
+  return to_memory(load_slot(analysis_.place(operand.buffer, at, lanes), buffer.dtype, lanes), buffer.dtype, lanes);
+}
+
+Emitter::Value* Emitter::load_pairs(const TileOperand& operand, std::int64_t offset, int pairs) {
+  return b_.CreateBitCast(load_stored(operand, offset, 2 * pairs), value_type(DType::f32, pairs));
+}
+
+void Emitter::store_pairs(const TileOperand& operand, std::int64_t offset, Value* value, int pairs) {
+  const Linear at = row_at(operand.base, offset);
+  const Buffer& buffer = program_.buffer(operand.buffer);
+  Value* const halves = b_.CreateBitCast(value, memory_type(buffer.dtype, 2 * pairs));
+  if (buffer.scope == Scope::registers && analysis_.in_slots(operand.buffer))
+    return store_slot(analysis_.place(operand.buffer, at, 2 * pairs), from_memory(halves, buffer.dtype, 2 * pairs),
+                      nullptr);
+  const llvm::Align align(static_cast<std::uint64_t>(element_bytes(operand.buffer)));
+  b_.CreateAlignedStore(halves, address(operand.buffer, at), align);
+}
+
+/// y(i, j) = x[j, i], of numbers or of pairs of bf16 in their place. Quarters of four rows that lie four rows apart make one
+/// vector as they are loaded, which leaves the transposition of 4x4 blocks inside the vectors' 128-bit parts: two rounds of
+/// shuffles that stay inside of them.
+void Emitter::transpose(const IntrinsicTile& tile, int n, bool pairs) {
   const TileOperand &y = tile.operands[0], &x = tile.operands[1];
+  const auto read = [&](std::int64_t row, std::int64_t column) {
+    const std::int64_t at = row * x.strides[1] + (pairs ? 2 : 1) * column;
+    return pairs ? load_pairs(x, at, 4) : load_row(x, at, 4);
+  };
+  const auto store = [&](std::int64_t row, Value* value) {
+    pairs ? store_pairs(y, row * y.strides[0], value, n) : store_row(y, row * y.strides[0], value, n);
+  };
   const int parts = n / 4;
   for (int column = 0; column < n; column += 4) {
     Value* row[4];  // row[r], part p: x[r + 4p][column .. column + 3]
     for (int r = 0; r < 4; ++r) {
       row[r] = llvm::PoisonValue::get(value_type(DType::f32, n));
       for (int p = 0; p < parts; ++p) {
-        Value* quarter = load_row(x, (r + 4 * p) * x.strides[1] + column, 4);
+        Value* quarter = read(r + 4 * p, column);
         std::vector<int> spread(static_cast<std::size_t>(n), -1), blend(static_cast<std::size_t>(n));
         for (int i = 0; i < n; ++i) blend[i] = i / 4 == p ? n + i : i;
         for (int i = 0; i < 4; ++i) spread[4 * p + i] = i;
@@ -86,8 +123,19 @@ void Emitter::transpose(const IntrinsicTile& tile, int n) {
     Value *a = mix(row[0], row[1], kLow), *b = mix(row[0], row[1], kHigh);
     Value *c = mix(row[2], row[3], kLow), *d = mix(row[2], row[3], kHigh);
     Value* const turned[4] = {mix(a, c, kFirst), mix(a, c, kLast), mix(b, d, kFirst), mix(b, d, kLast)};
-    for (int i = 0; i < 4; ++i) store_row(y, (column + i) * y.strides[0], turned[i], n);
+    for (int i = 0; i < 4; ++i) store(column + i, turned[i]);
   }
+}
+
+/// y(j, k) = x[k, j]: two rows of bf16, lane by lane.
+void Emitter::interleave(const IntrinsicTile& tile) {
+  constexpr int kRow = 16;
+  const TileOperand &y = tile.operands[0], &x = tile.operands[1];
+  std::vector<int> lanes;
+  for (int j = 0; j < kRow; ++j) lanes.insert(lanes.end(), {j, kRow + j});
+  Value* const first = load_stored(x, 0, kRow);
+  Value* const second = load_stored(x, x.strides[1], kRow);
+  store_pairs(y, 0, b_.CreateShuffleVector(first, second, lanes), kRow);
 }
 
 /// The factors of all sums, a word of them that is the same for each, and the word of weights of each.

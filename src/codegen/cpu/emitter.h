@@ -90,13 +90,18 @@ class Emitter final : StructuredEmitter<Level> {
 
   // emit_tile.cc
   void tile(const IntrinsicTile&);
-  void transpose(const IntrinsicTile&, int n);
+  void transpose(const IntrinsicTile&, int n, bool pairs);
+  void interleave(const IntrinsicTile&);
   void dot4(const IntrinsicTile&);
   void dot2(const IntrinsicTile&);
   void dot2_i16(const IntrinsicTile&);
   std::pair<Value*, Value*> words_of(const IntrinsicTile&);
   Value* load_row(const TileOperand&, std::int64_t offset, int lanes);
   void store_row(const TileOperand&, std::int64_t offset, Value* value, int lanes);
+  /// Of 16 bits as they lie in memory; pairs of neighbours as words of f32.
+  Value* load_stored(const TileOperand&, std::int64_t offset, int lanes);
+  Value* load_pairs(const TileOperand&, std::int64_t offset, int pairs);
+  void store_pairs(const TileOperand&, std::int64_t offset, Value* value, int pairs);
   /// A store whose product is added up with others: the last one stores the sums.
   void byte_sum(const Store&, const ByteSum&);
   Value* joined_bytes(const std::vector<ExprRef>& loads);

@@ -54,6 +54,10 @@ bool lies_as_needed(const IntrinsicTile& tile) {
     case Intrinsic::transpose8:
     case Intrinsic::transpose16:
       return strides(0)[1] == 1 && strides(1)[0] == 1;
+    case Intrinsic::transpose16_pairs:
+      return strides(0)[1] == 2 && strides(0)[2] == 1 && strides(1)[0] == 2 && strides(1)[2] == 1;
+    case Intrinsic::interleave16:
+      return strides(0)[0] == 2 && strides(0)[1] == 1 && strides(1)[0] == 1;
     case Intrinsic::dot4:
     case Intrinsic::dot2:
     case Intrinsic::dot2_i16:  // sums side by side, four factors or two in a word, weights of all sums in one vector

@@ -14,5 +14,8 @@ namespace whet {
 /// transposed beforehand (`heads` = 0: by a nest of their own; 1: head by head).
 /// Returns nothing for DAGs of another form.
 std::optional<Sketch> attention_sketch(const ComputeDag&, const Target&);
+/// The same of fixed sizes where queries and keys are widened from bf16 in memory and the processor multiplies pairs: scores are sums of
+/// pairs, as exact as those of f32. Heads have 32 dimensions or more, an even number. Returns nothing for others.
+std::optional<Sketch> attention_pairs_sketch(const ComputeDag&, const Target&);
 
 }  // namespace whet

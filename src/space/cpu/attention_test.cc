@@ -148,5 +148,51 @@ TEST(AttentionSketch, IsForNothingElse) {
   EXPECT_FALSE(attention_sketch(product, avx512()).has_value());
 }
 
+/// Heads of 32 dimensions, whose queries, keys and values are stored as bf16.
+const char* const kOfBf16 = R"(
+q = PLACEHOLDER [48, 4, 32] bf16
+k = PLACEHOLDER [40, 4, 32] bf16
+v = PLACEHOLDER [40, 4, 32] bf16
+qt(h, i, c): bf16 = q[i, h, c] for h in 4, i in 48, c in 32  # injective
+kt(h, c, j): bf16 = k[j, h, c] for h in 4, c in 32, j in 40  # injective
+vt(h, j, c): bf16 = v[j, h, c] for h in 4, j in 40, c in 32  # injective
+qw(h, i, c) = f32(qt[h, i, c]) for h in 4, i in 48, c in 32  # elementwise
+kw(h, c, j) = f32(kt[h, c, j]) for h in 4, c in 32, j in 40  # elementwise
+vw(h, j, c) = f32(vt[h, j, c]) for h in 4, j in 40, c in 32  # elementwise
+s(h, i, j) += (qw[h, i, c]*kw[h, c, j]) for h in 4, i in 48, j in 40, c in 32  # matmul h:batch i:row j:out_channel c:in_channel
+t(h, i, j) = (s[h, i, j]*0.25f) for h in 4, i in 48, j in 40  # elementwise
+m(h, i) max= t[h, i, j] for h in 4, i in 48, j in 40  # softmax
+e(h, i, j) = exp((t[h, i, j] - m[h, i])) for h in 4, i in 48, j in 40  # softmax
+z(h, i) += e[h, i, j] for h in 4, i in 48, j in 40  # softmax
+p(h, i, j) = (e[h, i, j]*(1f/z[h, i])) for h in 4, i in 48, j in 40  # softmax
+y(h, i, c) += (p[h, i, j]*vw[h, j, c]) for h in 4, i in 48, c in 32, j in 40  # matmul h:batch i:row c:out_channel j:in_channel
+out(i, h, c) = y[h, i, c] for i in 48, h in 4, c in 32  # injective
+return out
+)";
+
+TEST(AttentionSketch, MultipliesPairsOfWhatIsWidened) {
+  const ComputeDag dag = *parse_dag(kOfBf16);
+  const Target znver4 = *parse_target("cpu -mcpu=znver4 -threads=2");
+  const std::optional<Sketch> sketch = attention_pairs_sketch(dag, znver4);
+  ASSERT_TRUE(sketch);
+  EXPECT_EQ(sketch->name, "attention+pairs");
+  EXPECT_TRUE(is_within(*sketch, sketch->preferred));
+  const DesignSpace space(dag, {*sketch});
+  Rng rng(3);
+  for (int i = 0; i < 20; ++i) {
+    const Candidate candidate = i == 0 ? space.default_candidate() : space.sample(rng);
+    const Result<Steps> steps = space.steps(candidate);
+    ASSERT_TRUE(steps.ok()) << to_json(candidate) << ": " << steps.error().message;
+    const std::string text = to_text(*steps);
+    EXPECT_TRUE(text.starts_with("unfold o7 o9 pairs; ")) << text;
+    EXPECT_NE(text.find(" dot2"), std::string::npos) << text;
+    EXPECT_NE(text.find(" transpose16_pairs"), std::string::npos) << text;
+    EXPECT_TRUE(numerics_of(text).exact) << text;
+  }
+  EXPECT_FALSE(attention_pairs_sketch(dag, avx512())) << "no products of bf16";
+  EXPECT_FALSE(attention_pairs_sketch(*parse_dag(kMasked), znver4)) << "of f32";
+  EXPECT_TRUE(attention_sketch(dag, znver4)) << "widened as well";
+}
+
 }  // namespace
 }  // namespace whet
