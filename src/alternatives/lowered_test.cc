@@ -7,6 +7,7 @@
 #include <string>
 
 #include "alternatives/alternatives.h"
+#include "alternatives/probe.h"
 #include "ops/evaluate_graph.h"
 #include "passes/optimize.h"
 #include "passes/testing/graph_builder.h"
@@ -131,6 +132,47 @@ TEST(Lowered, OfRandomGraphsIsOneKernelEach) {
       EXPECT_TRUE(verify(each.fragment.graph).ok());
     }
   }
+}
+
+// ---- probes ----
+
+double error_of_answers(const std::vector<Tensor>& got, const std::vector<Tensor>& want) {
+  double error = 0;
+  for (std::size_t i = 0; i < want.size(); ++i) error = std::max(error, relative_l2(got[i], want[i]));
+  return error;
+}
+
+std::vector<Tensor> answers_of(const Graph& graph, const std::vector<Tensor>& inputs) {
+  const std::vector<Tensor> values = evaluate_graph(graph, inputs).value();
+  std::vector<Tensor> outputs;
+  for (ValueId id : graph.outputs) outputs.push_back(values[id.index()]);
+  return outputs;
+}
+
+TEST(Probe, OfTheUsualNetworkErrsByNothing) {
+  const FusedGraph graph = fused(network());
+  const ProbeNetwork probe = probe_of(graph, lowered_of(graph)).value();
+  const std::vector<Tensor> inputs = testing::random_inputs(graph.graph, 3);
+  const std::vector<Tensor> want = answers_of(graph.graph, inputs);
+  EXPECT_EQ(error_of_answers(answers_of(probe.graph, probe_inputs(inputs, probe.layers.size(), -1)), want), 0);
+}
+
+TEST(Probe, RoundsOneLayerAtATime) {
+  const FusedGraph graph = fused(network());
+  const ProbeNetwork probe = probe_of(graph, lowered_of(graph)).value();
+  const std::vector<Tensor> inputs = testing::random_inputs(graph.graph, 3);
+  const std::vector<Tensor> want = answers_of(graph.graph, inputs);
+  int products = 0;
+  for (std::size_t layer = 0; layer < probe.layers.size(); ++layer) {
+    const std::vector<Tensor> got =
+        answers_of(probe.graph, probe_inputs(inputs, probe.layers.size(), static_cast<int>(layer)));
+    const double error = error_of_answers(got, want);
+    EXPECT_GT(error, 1e-6) << probe.layers[layer].node;
+    EXPECT_LT(error, 2e-2) << probe.layers[layer].node;
+    products += probe.layers[layer].product;
+  }
+  EXPECT_EQ(products, 3) << "c2, c3 and c4";
+  EXPECT_TRUE(fuse(probe.graph).ok());
 }
 
 }  // namespace lowered_test

@@ -165,6 +165,17 @@ Result<NetworkPlans> best_plans(const FusedGraph& fused, const Alternatives& alt
 
 std::string hash_of(const FusedGraph& fused) { return fmt::format("{:016x}", hash_bytes(to_text(fused))); }
 
+std::string hash_of_constants(const FusedGraph& fused) {
+  std::uint64_t hash = kHashSeed;
+  for (const Value& value : fused.graph.values) {
+    if (!value.constant) continue;
+    const Tensor& tensor = *value.constant;
+    hash = hash_bytes(to_string(tensor.type()), hash);
+    hash = hash_bytes({static_cast<const char*>(tensor.data()), static_cast<std::size_t>(tensor.bytes())}, hash);
+  }
+  return fmt::format("{:016x}", hash);
+}
+
 std::vector<PlannedKernel> kernels_of(const FusedGraph& fused, const Alternatives& alternatives,
                                       const NetworkPlan& plan) {
   std::vector<PlannedKernel> kernels;
