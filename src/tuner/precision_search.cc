@@ -13,6 +13,7 @@
 #include "base/parallel.h"
 #include "base/version.h"
 #include "compiler/scratch.h"
+#include "plan/error_uses.h"
 #include "plan/tried.h"
 #include "records/record_line.h"
 #include "tuner/compare_models.h"
@@ -133,11 +134,8 @@ class PrecisionSearcher {
              measure_layer_errors(probe, by_seconds(probe), options_.calibration, options_.open, file_, options));
     result_.errors = errors.measured, result_.known_errors = errors.known, result_.errors_seconds = errors.seconds;
     result_.interrupted = errors.interrupted;
-    for (std::size_t layer = 0; layer < probe.layers.size(); ++layer) {
-      if (!errors.of[layer]) continue;
-      const ProbedLayer& of = probe.layers[layer];
-      errors_[{of.group, of.product}] = *errors.of[layer];
-    }
+    for (const std::optional<LayerError>& error : errors.of)
+      if (error) errors_.push_back(*error);
     return ok_status();
   }
 
@@ -157,21 +155,15 @@ class PrecisionSearcher {
   /// What each alternative adds to the squared error. An alternative whose layer has no error is never chosen, nor is a layout or a cover
   /// that the f32 plan does without: these multiply the choice by themselves.
   void set_uses() {
-    uses_.assign(alternatives_.all.size(), 0);
+    ErrorUses found = error_uses(fused_, alternatives_, errors_);
+    uses_ = std::move(found.uses), never_ = std::move(found.unknown);
     std::set<int> kept;
     if (const auto plan = find_plan(fused_, alternatives_, f32_.kernels); plan.ok())
       kept.insert(plan->alternatives.begin(), plan->alternatives.end());
     for (std::size_t a = alternatives_.usual; a < alternatives_.all.size(); ++a) {
       const Alternative& each = alternatives_.all[a];
       const bool of_f32 = each.kind == AlternativeKind::layout || each.kind == AlternativeKind::cover;
-      bool known = true;
-      for (const bool product : {true, false}) {
-        if (!(product ? each.rounds_product : each.rounds_reads)) continue;
-        const auto error = errors_.find({each.group, product});
-        known = known && error != errors_.end() && std::isfinite(error->second.error);
-        if (known) uses_[a] += error->second.error * error->second.error;
-      }
-      if (!known || (of_f32 && !kept.contains(static_cast<int>(a)))) never_.push_back(static_cast<int>(a));
+      if (of_f32 && !kept.contains(static_cast<int>(a))) never_.push_back(static_cast<int>(a));
     }
   }
 
@@ -347,8 +339,8 @@ class PrecisionSearcher {
   std::string why_nothing(bool any) const {
     if (any) return "every plan in fewer bits that was tried breaks the limits on the samples: f32 stays";
     const LayerError* least = nullptr;
-    for (const auto& [layer, error] : errors_)
-      if (layer.second && (least == nullptr || error.error < least->error)) least = &error;
+    for (const LayerError& error : errors_)
+      if (error.product && (least == nullptr || error.error < least->error)) least = &error;
     if (least == nullptr) return "there was no time to measure the error of a layer: f32 stays";
     if (least->error * least->error > first_budget())
       return fmt::format("no layer can be lowered within {}: the least error of a layer is {} ({}); f32 stays",
@@ -382,7 +374,10 @@ class PrecisionSearcher {
     Bursts bursts{network.bursts, network.burst_seconds};
     if (const double left = network.deadline - now(); std::isfinite(left))
       bursts = bursts_within(left, network.size, bursts, 1, kShortestBurst, kPlanComparisons);
-    if (bursts.count == 0) return stay("no time was left to time the plan in fewer bits in the network: f32 stays"), false;
+    if (bursts.count == 0) {
+      result_.why_not = "no time was left to time the plan in fewer bits in the network: f32 stays";
+      return false;
+    }
     const ModelRun run{network.open, network.inputs, bursts.seconds, bursts.count};
     const Result<ModelVerdict> seen = compare_in_new_processes(device_, {usual}, {lowered}, run, kFasterPlan);
     (void)device_.time_models({}, {});  // frees the models' memory
@@ -421,7 +416,7 @@ class PrecisionSearcher {
   PlanHopes hopes_;
   PlannedNetwork f32_{{}};  ///< as a compile makes it
   SampleInputs want_;       ///< its answers to the calibration samples
-  std::map<std::pair<int, bool>, LayerError> errors_;  ///< by group, and whether it is the product's
+  std::vector<LayerError> errors_;
   std::vector<double> uses_;
   std::vector<int> never_;  ///< alternatives that are in no plan
   std::set<std::string> given_up_;

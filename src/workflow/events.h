@@ -65,6 +65,8 @@ class TuneEvents : public TuneListener {
   void network(const NetworkTruth&) override;
   void planning(const PlanProgress&) override;
   void plans(const PlanSearch&) override;
+  void lowering(const PrecisionProgress&) override;
+  void precision(const PrecisionSearch&) override;
   void finished(const Tuned&) override;
 
  private:

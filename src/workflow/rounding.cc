@@ -9,14 +9,16 @@ PassOptions RoundingOptions::passes(const Target& target) const {
 }
 
 Status RoundingOptions::check(const Target& target) const {
-  if (precision == "f32" || (target.is_gpu() && limits_of(target.gpu()).mma)) return ok_status();
-  if (precision == "bf16" && target.is_cpu()) {
+  if (precision == "f32" || (!chooses() && target.is_gpu() && limits_of(target.gpu()).mma)) return ok_status();
+  if ((precision == "bf16" || chooses()) && target.is_cpu()) {
     if (target.cpu().bf16_products) return ok_status();
-    return Error{"cpu " + target.cpu().mcpu +
-                     " has no products of bf16: --precision bf16 is for processors with avx512_bf16, as znver4 and "
-                     "sapphirerapids, and for GPUs with tensor cores",
+    return Error{"cpu " + target.cpu().mcpu + " has no products of bf16: --precision " + precision + " is for processors with avx512_bf16, as znver4 and sapphirerapids" +
+                     (chooses() ? "" : ", and for GPUs with tensor cores"),
                  ErrorKind::wrong_use};
   }
+  if (chooses())
+    return Error{"--precision auto is for processors; the target is \"" + to_string(target) + "\"",
+                 ErrorKind::wrong_use};
   return Error{"--precision " + precision + " is for GPUs with tensor cores, sm_80 or newer; the target is \"" +
                    to_string(target) + "\"",
                ErrorKind::wrong_use};
