@@ -24,7 +24,7 @@ FusedGraph fused(Graph graph) { return optimize(std::move(graph), {}).value(); }
 
 Alternatives lowered_of(const FusedGraph& graph) {
   const Target target = *parse_target("cpu -mcpu=znver4 -threads=2");
-  return find_alternatives(graph, target, {.covers = false, .lowered = {Stored::bf16}}).value();
+  return find_alternatives(graph, target, {.covers = false, .lowered = {StoredAs::bf16}}).value();
 }
 
 /// "add: bf16", a line each, of the alternatives that are not usual.
@@ -98,7 +98,7 @@ int check_kernels(const FusedGraph& graph, std::uint64_t seed) {
     for (const StoredValue& read : kernel.reads) {
       const auto at = std::ranges::find(usual.reads, read.value, &StoredValue::value) - usual.reads.begin();
       own.push_back(held_as(wide[static_cast<std::size_t>(at)],
-                            read.form.stored == Stored::bf16 ? DType::bf16 : DType::f32));
+                            read.form.stored == StoredAs::bf16 ? DType::bf16 : DType::f32));
     }
     const FusedGraph one{kernel.graph, {group_of(kernel.graph, kernel.kernel)}};
     const auto got = testing::evaluate_groups(one, own);
@@ -106,7 +106,7 @@ int check_kernels(const FusedGraph& graph, std::uint64_t seed) {
     EXPECT_TRUE(got.ok()) << got.error().message;
     EXPECT_TRUE(want.ok());
     if (!got.ok() || !want.ok()) return checked;
-    const bool out = kernel.writes.front().form.stored == Stored::bf16;
+    const bool out = kernel.writes.front().form.stored == StoredAs::bf16;
     EXPECT_EQ(got->front().dtype(), out ? DType::bf16 : DType::f32);
     EXPECT_EQ(compare(got->front(), (*want)[usual.graph.outputs.front().index()], 3e-2).mismatches, 0)
         << to_text(one);

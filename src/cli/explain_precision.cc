@@ -63,7 +63,7 @@ Result<LoweredNetwork> lowered_network(const Question& question) {
     return Error{question.records +
                  " has no errors of this network's layers for this target and these weights: whet tune --precision auto "
                  "--samples S --max-error E measures them"};
-  AlternativeOptions options{.covers = false, .lowered = {Stored::bf16}};
+  AlternativeOptions options{.covers = false, .lowered = {StoredAs::bf16}};
   WHET_TRY(network.alternatives, find_alternatives(network.fused, place.target, options));
   network.prices = prices_of(network.alternatives, records, place.target, {.guess = false});
   network.uses = error_uses(network.fused, network.alternatives, network.errors);

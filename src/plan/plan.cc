@@ -211,16 +211,16 @@ Result<std::set<ActivationLayout>> all_forms_of(const std::vector<PlannedKernel>
 Result<std::vector<ActivationLayout>> forms_of(const std::vector<PlannedKernel>& kernels) {
   WHET_TRY(std::set<ActivationLayout> forms, all_forms_of(kernels));
   forms.erase(kChannelsLast);
-  std::erase_if(forms, [](ActivationLayout form) { return form.stored != Stored::usual; });
+  std::erase_if(forms, [](ActivationLayout form) { return form.stored != StoredAs::usual; });
   return std::vector<ActivationLayout>(forms.begin(), forms.end());
 }
 
-std::vector<Stored> lowered_of(const std::vector<PlannedKernel>& kernels) {
+std::vector<StoredAs> lowered_of(const std::vector<PlannedKernel>& kernels) {
   const auto forms = all_forms_of(kernels);
-  std::set<Stored> stored;
+  std::set<StoredAs> stored;
   if (forms.ok())
     for (ActivationLayout form : *forms) stored.insert(form.stored);
-  stored.erase(Stored::usual);
+  stored.erase(StoredAs::usual);
   return {stored.begin(), stored.end()};
 }
 
@@ -232,7 +232,7 @@ void add_forms_of(const std::vector<PlannedKernel>& kernels, AlternativeOptions&
     if (std::find(options.forms.begin(), options.forms.end(), form) == options.forms.end())
       options.forms.push_back(form);
   }
-  for (Stored stored : lowered_of(kernels))
+  for (StoredAs stored : lowered_of(kernels))
     if (std::find(options.lowered.begin(), options.lowered.end(), stored) == options.lowered.end())
       options.lowered.push_back(stored);
 }

@@ -54,7 +54,7 @@ std::vector<PlannedKernel> kernels_of(const FusedGraph&, const Alternatives&, co
 /// The forms in a plan's kernels, without nhwc and without those of fewer bits. An error names a kernel whose text is no form.
 Result<std::vector<ActivationLayout>> forms_of(const std::vector<PlannedKernel>&);
 /// The types of fewer bits in which a plan's kernels store activations.
-std::vector<Stored> lowered_of(const std::vector<PlannedKernel>&);
+std::vector<StoredAs> lowered_of(const std::vector<PlannedKernel>&);
 /// Adds the forms of a plan to the options, so that the plan is among the alternatives however much its blocks pad. Kernels
 /// whose text is no form add nothing.
 void add_forms_of(const std::vector<PlannedKernel>&, AlternativeOptions&);

@@ -126,7 +126,7 @@ std::string lowered_offer(const FusedGraph& fused, const Records& records, const
   const Plan* line = records.lowered_plan_for(hash_of(fused), to_string(target));
   if (line == nullptr || line->precision->weights != hash_of_constants(fused)) return "";
   std::string types;
-  for (Stored stored : lowered_of(line->kernels))
+  for (StoredAs stored : lowered_of(line->kernels))
     types += (types.empty() ? "" : " and ") + to_text(ActivationLayout{0, 0, stored});
   return "in " + types + " (" + lowered_worth(*line) + ")";
 }

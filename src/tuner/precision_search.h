@@ -31,7 +31,7 @@ struct PrecisionProgress {
 
 struct PrecisionOptions {
   std::string name;                ///< the network's, for people
-  std::vector<Stored> lowered = {Stored::bf16};
+  std::vector<StoredAs> lowered = {StoredAs::bf16};
   Accuracy accuracy;               ///< what the user allows
   std::string samples;             ///< their digest
   SampleInputs calibration, held_out;
