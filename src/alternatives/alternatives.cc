@@ -173,7 +173,7 @@ class Finder {
     if (!group) return ok_status();
     WHET_TRY(const int task, table_.number_of(group->fragment));
     if (!group->rounds_product) table_.set_twin(task, task_of_group_[g]);
-    const std::string from = to_text({0, 0, in}), to = to_text({0, 0, out});
+    const std::string from = to_text(ActivationLayout{0, 0, in}), to = to_text(ActivationLayout{0, 0, out});
     const int number = static_cast<int>(g);
     Alternative alternative{AlternativeKind::lowered, std::move(group->fragment), number, task,
                             in == out ? to : from + " -> " + to, {number}};

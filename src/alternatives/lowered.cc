@@ -75,9 +75,8 @@ class Lowering {
     }
     if (!reads_half_ && out_ != StoredAs::bf16) return Answer();
     const ValueId output = group_.outputs.front();
-    WHET_TRY(const Maybe last, out_ == StoredAs::bf16 ? half_result(output) : wide(output, nullptr));
-    if (!last) return Answer();
-    result_.fragment = std::move(builder_).finish(*last, {{output, form_of(out_)}});
+    WHET_TRY(const ValueId last, out_ == StoredAs::bf16 ? half_result(output) : wide(output, nullptr));
+    result_.fragment = std::move(builder_).finish(last, {{output, form_of(out_)}});
     WHET_TRY(const bool one, is_one_kernel());
     return one ? Answer(std::move(result_)) : Answer();
   }
@@ -192,11 +191,9 @@ class Lowering {
     }
   }
 
-  Result<Maybe> half_result(ValueId output) {
-    if (const auto known = half_.find(output); known != half_.end()) return Maybe(known->second);
-    WHET_TRY(const ValueId rounded, builder_.compute(graph_.value(output).name + "_half", CastOperator{DType::bf16},
-                                                     {wide_.at(output)}));
-    return Maybe(rounded);
+  Result<ValueId> half_result(ValueId output) {
+    if (const auto known = half_.find(output); known != half_.end()) return known->second;
+    return builder_.compute(graph_.value(output).name + "_half", CastOperator{DType::bf16}, {wide_.at(output)});
   }
 
   /// Fusion makes one kernel of the fragment.
