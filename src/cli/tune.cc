@@ -271,6 +271,7 @@ Result<int> run(TuneCommand& command, const std::function<bool(const std::string
   TuneSettings& settings = command.settings;
   WHET_RETURN_IF_ERROR(read_models(command, given));
   WHET_RETURN_IF_ERROR(check_repeat(settings, "tune"));
+  WHET_RETURN_IF_ERROR(check_lowering(settings));
   if (settings.per_task)
     WHET_RETURN_IF_ERROR(refuse_given(given, {"--scheduler"}, "tune", "counts only without --per-task"));
   command.asks_for_layouts = (given("--layouts") && command.layouts.layouts != "nhwc") ||

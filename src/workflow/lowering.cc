@@ -25,7 +25,7 @@ constexpr int kLoweredTrialsPerTask = 32;
 
 Error wrong(const std::string& message) { return {"tune: " + message, ErrorKind::wrong_use}; }
 
-bool is_wanted(const TuneSettings& settings) { return settings.rounding.chooses(); }
+bool is_wanted(const TuneSettings& settings) { return settings.rounding.chooses() && !settings.samples.empty(); }
 
 /// Every second sample takes part in the choice: neighbours in a folder are alike.
 bool is_held_out(std::size_t sample) { return sample % 2 == 1; }
@@ -58,7 +58,7 @@ class Opener {
 
 Status check_lowering(const TuneSettings& settings) {
   const bool has_samples = !settings.samples.empty(), has_limit = !settings.max_error.empty();
-  if (!is_wanted(settings)) {
+  if (!settings.rounding.chooses()) {
     if (has_samples || has_limit)
       return wrong(fmt::format("--{} counts only with --precision auto", has_samples ? "samples" : "max-error"));
     return ok_status();

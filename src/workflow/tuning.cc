@@ -248,7 +248,6 @@ std::string place_text(const Prepared& prepared) {
 
 Result<Workplace> make_workplace(const TuneSettings& settings, Zygote& zygote) {
   WHET_RETURN_IF_ERROR(settings.base.check());
-  WHET_RETURN_IF_ERROR(check_lowering(settings));
   const Result<std::vector<DeviceName>> names = parse_devices(settings.where.devices);
   if (!names.ok()) return of_option(names.error());
   WHET_RETURN_IF_ERROR(check_devices(settings.where, *names));
