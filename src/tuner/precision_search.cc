@@ -90,17 +90,17 @@ class PrecisionSearcher {
   Status search() {
     for (const Alternative& each : alternatives_.all) result_.alternatives += each.kind == AlternativeKind::lowered;
     if (result_.alternatives == 0) return stay("no layer of this network can be lowered: f32 stays");
-    WHET_TRY(const RunNetwork usual, open_usual());
-    WHET_TRY(want_, answers_to(usual, options_.calibration, options_.tuning.interrupted));
-    const Status measured = measure_errors();
-    if (!measured.ok() || stop()) return measured;
+    WHET_RETURN_IF_ERROR(answer_in_f32());
+    WHET_RETURN_IF_ERROR(measure_errors());
+    if (stop()) return ok_status();
     set_uses();
     WHET_RETURN_IF_ERROR(measure_what_is_hoped());
     WHET_RETURN_IF_ERROR(tune_chosen());
     if (stop()) return ok_status();
     WHET_TRY(std::optional<Verified> chosen, choose());
     if (stop() || !chosen) return ok_status();
-    WHET_TRY(const bool holds, holds_out(*chosen, usual));
+    WHET_TRY(const bool holds, holds_out(*chosen));
+    chosen->run = {};  // nothing is open while networks are timed
     if (!holds || stop()) return ok_status();
     WHET_TRY(const bool faster, is_faster(*chosen));
     if (!faster || stop()) return ok_status();
@@ -110,11 +110,14 @@ class PrecisionSearcher {
   bool stop() { return result_.interrupted = result_.interrupted || interrupted(); }
   Status stay(std::string why) { return result_.why_not = std::move(why), ok_status(); }
 
-  /// The f32 network, as it is compiled from the records.
-  Result<RunNetwork> open_usual() {
+  /// By the f32 network, as it is compiled from the records. It is closed before anything is timed.
+  Status answer_in_f32() {
     WHET_TRY(PlannedNetwork network, planned(fused_, file_.records(), target_, options_.prices.schedules));
     f32_ = std::move(network);
-    return options_.open(f32_.fused);
+    WHET_TRY(const RunNetwork usual, options_.open(f32_.fused));
+    WHET_TRY(want_, answers_to(usual, options_.calibration, options_.tuning.interrupted));
+    WHET_TRY(want_held_out_, answers_to(usual, options_.held_out, options_.tuning.interrupted));
+    return ok_status();
   }
 
   // ---- errors ----
@@ -283,7 +286,11 @@ class PrecisionSearcher {
     std::set<std::vector<int>> seen;
     double budget = first_budget(), fits = 0, breaks = kInfinity;
     bool any = false;
-    for (int choice = 0; choice < options_.choices && !stop() && now() < options_.network.deadline; ++choice) {
+    double longest = 0;  // of a choice, with its verification [s]
+    for (int choice = 0; choice < options_.choices && !stop(); ++choice) {
+      const double start = now();
+      // Behind the last choice held-out samples, two compiles and the comparison take as long as some choices.
+      if (start + 4 * longest >= options_.network.deadline) break;
       WHET_TRY(const NetworkPlans plans, plans_within(budget));
       NetworkPlan plan = plans.best.front();
       std::sort(plan.alternatives.begin(), plan.alternatives.end());
@@ -301,6 +308,7 @@ class PrecisionSearcher {
         continue;
       }
       WHET_TRY(Verified one, verified(plans.best.front(), budget));
+      longest = std::max(longest, now() - start);
       result_.gap = plans.gap;
       const double correction =
           std::clamp(std::pow(options_.aim / std::max(one.share, 1e-9), 2), 1 / kMostCorrection, kMostCorrection);
@@ -350,12 +358,11 @@ class PrecisionSearcher {
 
   // ---- the last word ----
 
-  Result<bool> holds_out(const Verified& chosen, const RunNetwork& usual) {
-    WHET_TRY(const SampleInputs want, answers_to(usual, options_.held_out, options_.tuning.interrupted));
+  Result<bool> holds_out(const Verified& chosen) {
     WHET_TRY(const SampleInputs got, answers_to(chosen.run, options_.held_out, options_.tuning.interrupted));
-    WHET_TRY(const Judged judged, judge(options_.accuracy, output_names(fused_.graph), got, want));
+    WHET_TRY(const Judged judged, judge(options_.accuracy, output_names(fused_.graph), got, want_held_out_));
     result_.precision.held_out_share = judged.share;
-    result_.precision.held_out_error = error_between(got, want).worst;
+    result_.precision.held_out_error = error_between(got, want_held_out_).worst;
     if (judged.kept()) return true;
     result_.why_not = fmt::format("on the held-out samples {}: f32 stays; {} may be too few", to_text(judged.worst()),
                                   counted(std::ssize(options_.calibration) + std::ssize(options_.held_out), "sample"));
@@ -415,7 +422,7 @@ class PrecisionSearcher {
   const double begun_;
   PlanHopes hopes_;
   PlannedNetwork f32_{{}};  ///< as a compile makes it
-  SampleInputs want_;       ///< its answers to the calibration samples
+  SampleInputs want_, want_held_out_;  ///< its answers to the samples
   std::vector<LayerError> errors_;
   std::vector<double> uses_;
   std::vector<int> never_;  ///< alternatives that are in no plan

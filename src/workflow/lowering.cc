@@ -20,6 +20,8 @@ namespace {
 constexpr double kFloatPart = 0.5;
 /// Of the whole run, errors of layers may take this part; of what is left after f32, measuring lowered kernels has ended at this part.
 constexpr double kErrorsPart = 0.25, kMeasuredPart = 0.75;
+/// One choice may take this part of the run.
+constexpr double kLoweringChoicePart = 0.02;
 /// Trials of lowered kernels, for each task of the network, where no limit is given.
 constexpr int kLoweredTrialsPerTask = 32;
 
@@ -135,6 +137,8 @@ Result<PrecisionSearch> search_lowering(const TuneSettings& whole, const Prepare
     options.errors_deadline = begun + std::min(kErrorsPart * whole.time.run_seconds(), kMeasuredPart * left);
     options.tuning.deadline = begun + kMeasuredPart * left;
   }
+  if (whole.time.limited())
+    options.seconds_a_choice = std::clamp(kLoweringChoicePart * whole.time.run_seconds(), 0.5, options.seconds_a_choice);
   options.on_progress = [&listener](const PrecisionProgress& progress) { listener.lowering(progress); };
   WHET_TRY(options.network, end.network_options(measurer, begun + left));
   WHET_TRY(ScratchDirectory scratch, ScratchDirectory::make());
