@@ -25,7 +25,7 @@ constexpr double kLoweringChoicePart = 0.02;
 /// Trials of lowered kernels, for each task of the network, where no limit is given.
 constexpr int kLoweredTrialsPerTask = 32;
 
-Error wrong(const std::string& message) { return {"tune: " + message, ErrorKind::wrong_use}; }
+Error wrong_use_of_tune(const std::string& message) { return {"tune: " + message, ErrorKind::wrong_use}; }
 
 bool is_wanted(const TuneSettings& settings) { return settings.rounding.chooses() && !settings.samples.empty(); }
 
@@ -62,24 +62,24 @@ Status check_lowering(const TuneSettings& settings) {
   const bool has_samples = !settings.samples.empty(), has_limit = !settings.max_error.empty();
   if (!settings.rounding.chooses()) {
     if (has_samples || has_limit)
-      return wrong(fmt::format("--{} counts only with --precision auto", has_samples ? "samples" : "max-error"));
+      return wrong_use_of_tune(fmt::format("--{} counts only with --precision auto", has_samples ? "samples" : "max-error"));
     return ok_status();
   }
   if (!has_samples || !has_limit)
-    return wrong("--precision auto needs --samples and --max-error: without them nobody can say what is precise enough");
-  if (settings.rounding.exact) return wrong("--exact allows no lowered products: leave out --precision auto");
+    return wrong_use_of_tune("--precision auto needs --samples and --max-error: without them nobody can say what is precise enough");
+  if (settings.rounding.exact) return wrong_use_of_tune("--exact allows no lowered products: leave out --precision auto");
   if (settings.no_network)
-    return wrong("--precision auto runs and times the whole network: leave out --no-network");
-  if (!settings.only.empty()) return wrong("--precision auto is for the whole network: leave out --tasks");
-  if (!settings.together.empty()) return wrong("--precision auto is for one model, and several are given");
-  if (!settings.model.sizes.empty()) return wrong("--precision auto is for models of one size: leave out --sizes");
+    return wrong_use_of_tune("--precision auto runs and times the whole network: leave out --no-network");
+  if (!settings.only.empty()) return wrong_use_of_tune("--precision auto is for the whole network: leave out --tasks");
+  if (!settings.together.empty()) return wrong_use_of_tune("--precision auto is for one model, and several are given");
+  if (!settings.model.sizes.empty()) return wrong_use_of_tune("--precision auto is for models of one size: leave out --sizes");
   return ok_status();
 }
 
 Status prepare_lowering(const TuneSettings& settings, Prepared& prepared) {
   if (!is_wanted(settings)) return ok_status();
   if (is_remote(prepared) || prepared.emulated)
-    return wrong("--precision auto runs the network on this machine: leave out --device");
+    return wrong_use_of_tune("--precision auto runs the network on this machine: leave out --device");
   WHET_TRY(prepared.accuracy, parse_accuracy(settings.max_error));
   const std::vector<InputSlot> slots = input_slots(prepared.fused.graph);
   WHET_TRY(Samples samples, read_samples(settings.samples, slots));
@@ -90,7 +90,7 @@ Status prepare_lowering(const TuneSettings& settings, Prepared& prepared) {
   for (ValueId id : prepared.fused.graph.outputs) outputs.push_back(prepared.fused.graph.value(id).name);
   for (const Allowed& allowed : prepared.accuracy.allowed)
     if (!allowed.output.empty() && std::ranges::find(outputs, allowed.output) == outputs.end())
-      return wrong(fmt::format("--max-error {} is about an output that the model does not have; its outputs are {}",
+      return wrong_use_of_tune(fmt::format("--max-error {} is about an output that the model does not have; its outputs are {}",
                                to_text(allowed), fmt::join(outputs, ", ")));
   prepared.samples = std::make_shared<const Samples>(std::move(samples));
   return ok_status();
