@@ -56,7 +56,7 @@ Result<ValueId> add_turn(Graph& graph, ValueId value, const Shape& shape, Activa
 
 std::string to_text(ActivationLayout form) {
   if (form.wide > 0) return "merged tensor " + std::to_string(form.wide);
-  if (form.stored == Stored::bf16) return "bf16";
+  if (form.stored == StoredAs::bf16) return "bf16";
   if (form == kChannelsLast) return "nhwc";
   if (form == kChannelsFirst) return "nchw";
   return "nchw" + std::to_string(form.block) + "c";
@@ -65,7 +65,7 @@ std::string to_text(ActivationLayout form) {
 std::optional<ActivationLayout> parse_activation_layout(std::string_view text) {
   if (text == "nhwc") return kChannelsLast;
   if (text == "nchw") return kChannelsFirst;
-  if (text == "bf16") return ActivationLayout{0, 0, Stored::bf16};
+  if (text == "bf16") return ActivationLayout{0, 0, StoredAs::bf16};
   if (!text.starts_with("nchw") || !text.ends_with('c')) return std::nullopt;
   ActivationLayout form;
   const char* end = text.data() + text.size() - 1;
@@ -85,7 +85,7 @@ bool pads_little(const Shape& shape, ActivationLayout form) {
 }
 
 std::optional<Shape> stored_shape(const Shape& shape, ActivationLayout form) {
-  if (form.stored != Stored::usual) return shape;
+  if (form.stored != StoredAs::usual) return shape;
   if (shape.size() < 3 || shape.size() > 5 || form.wide > 0) return std::nullopt;
   if (form == kChannelsLast) return shape;
   Shape stored = {shape.front(), stored_channels(shape.back(), form) / form.block};
@@ -95,7 +95,7 @@ std::optional<Shape> stored_shape(const Shape& shape, ActivationLayout form) {
 }
 
 bool nests(const Shape& shape, ActivationLayout a, ActivationLayout b) {
-  if (a.stored != Stored::usual || b.stored != Stored::usual) return false;
+  if (a.stored != StoredAs::usual || b.stored != StoredAs::usual) return false;
   const std::int64_t channels = std::max(stored_channels(shape.back(), a), stored_channels(shape.back(), b));
   const std::int64_t x = block_of(channels, a), y = block_of(channels, b);
   return channels % std::max(x, y) == 0 && std::max(x, y) % std::min(x, y) == 0;

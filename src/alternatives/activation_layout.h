@@ -11,7 +11,7 @@
 namespace whet {
 
 /// In which type an activation is stored that the fused graph has as f32.
-enum class Stored : std::uint8_t {
+enum class StoredAs : std::uint8_t {
   usual,  ///< as it is
   bf16,   ///< rounded: channels last, of any rank
 };
@@ -27,7 +27,7 @@ enum class Stored : std::uint8_t {
 struct ActivationLayout {
   std::int64_t block = 0;  ///< channels of a block; 0: all of them
   int wide = 0;  ///< other than 0: some channels of the tensor that merged kernel number `wide` writes (merge.h)
-  Stored stored = Stored::usual;  ///< other than usual: `block` and `wide` are 0
+  StoredAs stored = StoredAs::usual;  ///< other than usual: `block` and `wide` are 0
   friend auto operator<=>(const ActivationLayout&, const ActivationLayout&) = default;
 };
 constexpr ActivationLayout kChannelsLast{0}, kChannelsFirst{1};

@@ -84,7 +84,7 @@ class Finder {
       for (ActivationLayout in : forms)
         for (ActivationLayout out : forms) WHET_RETURN_IF_ERROR(add_converted(g, in, out, options.padded));
     if (options.covers) WHET_RETURN_IF_ERROR(add_covers());
-    for (Stored stored : options.lowered) WHET_RETURN_IF_ERROR(add_all_lowered(stored));
+    for (StoredAs stored : options.lowered) WHET_RETURN_IF_ERROR(add_all_lowered(stored));
     WHET_RETURN_IF_ERROR(add_transforms());
     result_.tasks = table_.take();
     for (Alternative& a : result_.all) a.writes_parts = writes_parts(a);
@@ -149,12 +149,12 @@ class Finder {
   }
 
   /// Groups that read or write activations of this type, or both, and aliases of such.
-  Status add_all_lowered(Stored stored) {
-    if (stored == Stored::usual) return ok_status();
+  Status add_all_lowered(StoredAs stored) {
+    if (stored == StoredAs::usual) return ok_status();
     for (std::size_t g = 0; g < fused_.groups.size(); ++g) {
-      WHET_RETURN_IF_ERROR(add_lowered(g, stored, Stored::usual));
+      WHET_RETURN_IF_ERROR(add_lowered(g, stored, StoredAs::usual));
       WHET_RETURN_IF_ERROR(add_lowered(g, stored, stored));
-      WHET_RETURN_IF_ERROR(add_lowered(g, Stored::usual, stored));
+      WHET_RETURN_IF_ERROR(add_lowered(g, StoredAs::usual, stored));
     }
     for (std::size_t a = 0; a < result_.usual; ++a) {
       if (result_.all[a].kind != AlternativeKind::alias) continue;
@@ -168,12 +168,12 @@ class Finder {
     return ok_status();
   }
 
-  Status add_lowered(std::size_t g, Stored in, Stored out) {
+  Status add_lowered(std::size_t g, StoredAs in, StoredAs out) {
     WHET_TRY(std::optional<LoweredGroup> group, lowered(fused_, fused_.groups[g], in, out));
     if (!group) return ok_status();
     WHET_TRY(const int task, table_.number_of(group->fragment));
     if (!group->rounds_product) table_.set_twin(task, task_of_group_[g]);
-    const std::string from = to_text({0, 0, in}), to = to_text({0, 0, out});
+    const std::string from = to_text(ActivationLayout{0, 0, in}), to = to_text(ActivationLayout{0, 0, out});
     const int number = static_cast<int>(g);
     Alternative alternative{AlternativeKind::lowered, std::move(group->fragment), number, task,
                             in == out ? to : from + " -> " + to, {number}};
@@ -295,7 +295,7 @@ class Finder {
     for (const auto& [value, forms] : written)
       for (ActivationLayout from : forms)
         for (ActivationLayout to : read[value])
-          if (from == kChannelsLast && to.stored != Stored::usual)
+          if (from == kChannelsLast && to.stored != StoredAs::usual)
             WHET_RETURN_IF_ERROR(add_rounded_copy(value, to));
           else if (from != to && from.wide == 0 && to.wide == 0 && nests(fused_.graph.value(value).type.shape, from, to))
             WHET_RETURN_IF_ERROR(add_transform_of(value, from, to));

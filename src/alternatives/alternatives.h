@@ -55,7 +55,7 @@ struct AlternativeOptions {
   /// Of the forms, those whose blocks may be padded by any number of channels; others only where that is little (activation_layout.h).
   std::vector<ActivationLayout> padded = {};
   /// Types in which activations may be stored beside the usual ones. Their kernels round: who asks for them decides what is precise enough.
-  std::vector<Stored> lowered = {};
+  std::vector<StoredAs> lowered = {};
 };
 /// The forms that fit a target: nchw, and blocks that are whole vectors of f32, of 64 channels at the most.
 std::vector<ActivationLayout> forms_for(const Target&);

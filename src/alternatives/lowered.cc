@@ -11,9 +11,9 @@
 namespace whet {
 namespace {
 
-constexpr ActivationLayout kStoredBf16{0, 0, Stored::bf16};
+constexpr ActivationLayout kStoredBf16{0, 0, StoredAs::bf16};
 
-ActivationLayout form_of(Stored stored) { return {0, 0, stored}; }
+ActivationLayout form_of(StoredAs stored) { return {0, 0, stored}; }
 
 bool is_product(const Operator& op) {
   return std::holds_alternative<ConvOperator>(op) || std::holds_alternative<MatMulOperator>(op);
@@ -57,7 +57,7 @@ class Lowering {
   using Maybe = std::optional<ValueId>;
   using Answer = std::optional<LoweredGroup>;
 
-  Lowering(const FusedGraph& fused, const Group& group, Stored in, Stored out)
+  Lowering(const FusedGraph& fused, const Group& group, StoredAs in, StoredAs out)
       : graph_(fused.graph), group_(group), in_(in), out_(out), builder_(fused.graph) {
     for (NodeId n : group.nodes) inside_.insert(graph_.node(n).output);
   }
@@ -65,19 +65,18 @@ class Lowering {
   Result<Answer> run() {
     if (group_.outputs.size() != 1 || !is_all_f32() || !find_product()) return Answer();
     const bool only_copies = std::ranges::all_of(group_.nodes, [&](NodeId n) { return copies(graph_.node(n).op); });
-    if (only_copies && in_ == Stored::bf16 && out_ != Stored::bf16) return Answer();
-    if (only_copies && in_ == Stored::bf16)
+    if (only_copies && in_ == StoredAs::bf16 && out_ != StoredAs::bf16) return Answer();
+    if (only_copies && in_ == StoredAs::bf16)
       for (NodeId n : group_.nodes) copied_.insert(graph_.node(n).output);
     for (NodeId n : group_.nodes) {
       const Node& node = graph_.node(n);
       WHET_TRY(const bool done, n == product_ ? add_product(node) : add(node));
       if (!done) return Answer();
     }
-    if (!reads_half_ && out_ != Stored::bf16) return Answer();
+    if (!reads_half_ && out_ != StoredAs::bf16) return Answer();
     const ValueId output = group_.outputs.front();
-    WHET_TRY(const Maybe last, out_ == Stored::bf16 ? half_result(output) : wide(output, nullptr));
-    if (!last) return Answer();
-    result_.fragment = std::move(builder_).finish(*last, {{output, form_of(out_)}});
+    WHET_TRY(const ValueId last, out_ == StoredAs::bf16 ? half_result(output) : wide(output, nullptr));
+    result_.fragment = std::move(builder_).finish(last, {{output, form_of(out_)}});
     WHET_TRY(const bool one, is_one_kernel());
     return one ? Answer(std::move(result_)) : Answer();
   }
@@ -97,7 +96,7 @@ class Lowering {
       product_ = n;
     }
     if (product_.valid()) find_feeding(graph_.node(product_).inputs[0]);
-    if (!product_.valid() || in_ != Stored::bf16) return true;
+    if (!product_.valid() || in_ != StoredAs::bf16) return true;
     if (pair_product_of(graph_, graph_.node(product_)) == PairProduct::none) return false;
     for (ValueId id = graph_.node(product_).inputs[0]; inside_.contains(id);) {
       const auto producer = std::ranges::find_if(group_.nodes, [&](NodeId n) { return graph_.node(n).output == id; });
@@ -118,7 +117,7 @@ class Lowering {
   }
 
   Result<bool> add_product(const Node& node) {
-    if (in_ != Stored::bf16) return add(node);
+    if (in_ != StoredAs::bf16) return add(node);
     const bool depthwise = pair_product_of(graph_, node) == PairProduct::depthwise;
     const Maybe x = half(node.inputs[0]);
     if (!x) return false;
@@ -178,7 +177,7 @@ class Lowering {
   /// Behind a product what has the result's form, in a group without one what is read at all; in a shape in which it is computed with.
   bool is_read_rounded(ValueId id, const Node& reader) const {
     const Value& value = graph_.value(id);
-    if (value.constant || (product_.valid() ? out_ : in_) != Stored::bf16) return false;
+    if (value.constant || (product_.valid() ? out_ : in_) != StoredAs::bf16) return false;
     const bool feeds = feeding_.contains(reader.output);
     if (feeds || (product_.valid() && graph_.node(product_).output == reader.output)) return false;  // f32, as `in` says
     switch (class_of(reader.op)) {
@@ -192,11 +191,9 @@ class Lowering {
     }
   }
 
-  Result<Maybe> half_result(ValueId output) {
-    if (const auto known = half_.find(output); known != half_.end()) return Maybe(known->second);
-    WHET_TRY(const ValueId rounded, builder_.compute(graph_.value(output).name + "_half", CastOperator{DType::bf16},
-                                                     {wide_.at(output)}));
-    return Maybe(rounded);
+  Result<ValueId> half_result(ValueId output) {
+    if (const auto known = half_.find(output); known != half_.end()) return known->second;
+    return builder_.compute(graph_.value(output).name + "_half", CastOperator{DType::bf16}, {wide_.at(output)});
   }
 
   /// Fusion makes one kernel of the fragment.
@@ -208,7 +205,7 @@ class Lowering {
 
   const Graph& graph_;
   const Group& group_;
-  const Stored in_, out_;
+  const StoredAs in_, out_;
   CoverBuilder builder_;
   LoweredGroup result_;
   NodeId product_;
@@ -221,7 +218,7 @@ class Lowering {
 
 }  // namespace
 
-Result<std::optional<LoweredGroup>> lowered(const FusedGraph& fused, const Group& group, Stored in, Stored out) {
+Result<std::optional<LoweredGroup>> lowered(const FusedGraph& fused, const Group& group, StoredAs in, StoredAs out) {
   return Lowering(fused, group, in, out).run();
 }
 

@@ -22,7 +22,7 @@ struct LoweredGroup {
 /// Nothing where the group would be more than one kernel; where it has several products (an attention); where the processors' instruction of
 /// pairs of products does not fit (an odd number of terms, fewer than 16 results); where a value is not of f32; where nothing would be
 /// lowered. Groups that only copy numbers are lowered on both sides or where they write.
-Result<std::optional<LoweredGroup>> lowered(const FusedGraph&, const Group&, Stored in, Stored out);
+Result<std::optional<LoweredGroup>> lowered(const FusedGraph&, const Group&, StoredAs in, StoredAs out);
 
 /// The alias of a value that is stored as bf16; nothing where it is no reshape of f32.
 Result<std::optional<Fragment>> lowered_alias(const FusedGraph&, const Node&);

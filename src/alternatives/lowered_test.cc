@@ -7,6 +7,7 @@
 #include <string>
 
 #include "alternatives/alternatives.h"
+#include "alternatives/probe.h"
 #include "ops/evaluate_graph.h"
 #include "passes/optimize.h"
 #include "passes/testing/graph_builder.h"
@@ -23,7 +24,7 @@ FusedGraph fused(Graph graph) { return optimize(std::move(graph), {}).value(); }
 
 Alternatives lowered_of(const FusedGraph& graph) {
   const Target target = *parse_target("cpu -mcpu=znver4 -threads=2");
-  return find_alternatives(graph, target, {.covers = false, .lowered = {Stored::bf16}}).value();
+  return find_alternatives(graph, target, {.covers = false, .lowered = {StoredAs::bf16}}).value();
 }
 
 /// "add: bf16", a line each, of the alternatives that are not usual.
@@ -97,7 +98,7 @@ int check_kernels(const FusedGraph& graph, std::uint64_t seed) {
     for (const StoredValue& read : kernel.reads) {
       const auto at = std::ranges::find(usual.reads, read.value, &StoredValue::value) - usual.reads.begin();
       own.push_back(held_as(wide[static_cast<std::size_t>(at)],
-                            read.form.stored == Stored::bf16 ? DType::bf16 : DType::f32));
+                            read.form.stored == StoredAs::bf16 ? DType::bf16 : DType::f32));
     }
     const FusedGraph one{kernel.graph, {group_of(kernel.graph, kernel.kernel)}};
     const auto got = testing::evaluate_groups(one, own);
@@ -105,7 +106,7 @@ int check_kernels(const FusedGraph& graph, std::uint64_t seed) {
     EXPECT_TRUE(got.ok()) << got.error().message;
     EXPECT_TRUE(want.ok());
     if (!got.ok() || !want.ok()) return checked;
-    const bool out = kernel.writes.front().form.stored == Stored::bf16;
+    const bool out = kernel.writes.front().form.stored == StoredAs::bf16;
     EXPECT_EQ(got->front().dtype(), out ? DType::bf16 : DType::f32);
     EXPECT_EQ(compare(got->front(), (*want)[usual.graph.outputs.front().index()], 3e-2).mismatches, 0)
         << to_text(one);
@@ -131,6 +132,47 @@ TEST(Lowered, OfRandomGraphsIsOneKernelEach) {
       EXPECT_TRUE(verify(each.fragment.graph).ok());
     }
   }
+}
+
+// ---- probes ----
+
+double error_of_answers(const std::vector<Tensor>& got, const std::vector<Tensor>& want) {
+  double error = 0;
+  for (std::size_t i = 0; i < want.size(); ++i) error = std::max(error, relative_l2(got[i], want[i]));
+  return error;
+}
+
+std::vector<Tensor> answers_of(const Graph& graph, const std::vector<Tensor>& inputs) {
+  const std::vector<Tensor> values = evaluate_graph(graph, inputs).value();
+  std::vector<Tensor> outputs;
+  for (ValueId id : graph.outputs) outputs.push_back(values[id.index()]);
+  return outputs;
+}
+
+TEST(Probe, OfTheUsualNetworkErrsByNothing) {
+  const FusedGraph graph = fused(network());
+  const ProbeNetwork probe = probe_of(graph, lowered_of(graph)).value();
+  const std::vector<Tensor> inputs = testing::random_inputs(graph.graph, 3);
+  const std::vector<Tensor> want = answers_of(graph.graph, inputs);
+  EXPECT_EQ(error_of_answers(answers_of(probe.graph, probe_inputs(inputs, probe.layers.size(), -1)), want), 0);
+}
+
+TEST(Probe, RoundsOneLayerAtATime) {
+  const FusedGraph graph = fused(network());
+  const ProbeNetwork probe = probe_of(graph, lowered_of(graph)).value();
+  const std::vector<Tensor> inputs = testing::random_inputs(graph.graph, 3);
+  const std::vector<Tensor> want = answers_of(graph.graph, inputs);
+  int products = 0;
+  for (std::size_t layer = 0; layer < probe.layers.size(); ++layer) {
+    const std::vector<Tensor> got =
+        answers_of(probe.graph, probe_inputs(inputs, probe.layers.size(), static_cast<int>(layer)));
+    const double error = error_of_answers(got, want);
+    EXPECT_GT(error, 1e-6) << probe.layers[layer].node;
+    EXPECT_LT(error, 2e-2) << probe.layers[layer].node;
+    products += probe.layers[layer].product;
+  }
+  EXPECT_EQ(products, 3) << "c2, c3 and c4";
+  EXPECT_TRUE(fuse(probe.graph).ok());
 }
 
 }  // namespace lowered_test

@@ -141,12 +141,12 @@ void add_options(Arguments& arguments, MeasuringOptions& options, std::string* t
 void add_options(Arguments& arguments, RoundingOptions& options, const std::string& what) {
   const auto group = arguments.group("Precision");
   arguments.flag("--exact", options.exact, "Leave out " + what + " that round differently (Winograd, --precision)");
-  add_precision(
-      arguments, options,
+  arguments.choice(
+      "--precision", options.precision, {"f32", "tf32", "f16", "bf16", "auto"},
       "Also allow " + what +
           " whose products round their operands so, on GPUs with tensor cores, bf16 also on CPUs with avx512_bf16; "
           "sums stay f32. With f16, on CPUs with bf16, what products read is stored so; on CPUs f16 stores weights of "
-          "products of few rows");
+          "products of few rows. auto: for each layer f32 or bf16, as `whet tune` chose under a limit on errors");
 }
 
 void add_precision(Arguments& arguments, RoundingOptions& options, const std::string& meaning) {

@@ -177,6 +177,14 @@ CommandAction make_size_topic(Arguments& arguments) {
     add_options(to, question.place);
   });
 }
+CommandAction make_precision(Arguments& arguments) {
+  return make_topic(arguments, "precision", explain_precision, [](Arguments& to, Question& question) {
+    to.add("node", question.what, "The layer's name, or a part that only it has; without it, all are listed");
+    add_model(to, question);
+    to.add("--records", question.records, "Its record file, of whet tune --precision auto");
+    add_options(to, question.place);
+  });
+}
 CommandAction make_cover(Arguments& arguments) { return make_topic(arguments, "cover", explain_plan, add_node); }
 
 }  // namespace
@@ -208,6 +216,7 @@ CommandAction make_explain(Arguments& arguments) {
        {"passes", "The passes over a model's graph: operators and times", make_passes},
        {"layout", "The order of dimensions of a node's result; with --records the sums that chose it", make_layout},
        {"cover", "The kernels that compute a node together with others", make_cover},
+       {"precision", "A row a layer: what bf16 there costs in accuracy and saves in time", make_precision},
        {"sizes", "The structures of a model at all sizes of its ranges, and its numbers as functions",
         make_size_topic}});
 }

@@ -53,6 +53,10 @@ Result<int> explain_plan(const Question&);
 /// by which schedule each task runs at all of them, and what decided.
 Result<int> explain_sizes(const Question&);
 
+/// What each layer's precision costs in accuracy and saves in time, by the errors and times of the records; what half and twice the budget
+/// would give.
+Result<int> explain_precision(const Question&);
+
 /// Each run of a pass over the model's graph: its time, the operators before it and after it.
 Result<int> explain_passes(const Question&);
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -28,6 +29,7 @@
 #include "search/budget.h"
 #include "search/strategy.h"
 #include "workflow/events.h"
+#include "workflow/lowering.h"
 #include "workflow/outputs.h"
 #include "workflow/remote.h"
 #include "workflow/reporting.h"
@@ -60,6 +62,7 @@ void print_header(const TuneSettings& settings, const Prepared& prepared, const 
              counted(std::ssize(prepared.chosen), "task"), place_text(prepared), settings.records,
              file.records().size());
   if (!prepared.place.note.empty()) fmt::print("{}\n", prepared.place.note);
+  for (const std::string& line : samples_text(prepared)) fmt::print("{}\n", line);
   if (prepared.at.empty()) return;
   std::vector<TuningSize> sizes;
   for (const PreparedSize& each : prepared.at) sizes.push_back(each.size);
@@ -118,8 +121,9 @@ void print_at_sizes(const Tuned& tuned) {
 }
 
 /// What `whet compile` must be told again, where it would not know it.
-std::string next_options(const TuneSettings& settings, const Prepared& prepared) {
+std::string next_options(const TuneSettings& settings, const Prepared& prepared, const Tuned& tuned) {
   std::string options;
+  if (tuned.precision && tuned.precision->adopted) options += " --precision auto";
   if (is_remote(prepared))
     options += " --target \"" + to_string(prepared.place.target) + "\"";
   else if (!settings.where.place.target.empty())
@@ -139,6 +143,7 @@ void print_text(const TuneSettings& settings, const Prepared& prepared, const Tu
   if (tuned.ladder) fmt::print("{}", ladder_text(*tuned.ladder));
   if (tuned.at_sizes) print_at_sizes(tuned);
   if (tuned.plans) fmt::print("{}", plan_report(*tuned.plans));
+  if (tuned.precision) fmt::print("{}", precision_report(*tuned.precision, prepared.accuracy));
   // Of a fleet the devices are no machines: shares_report has the units.
   if (!has_fleet(prepared.devices)) fmt::print("{}", units_report(tuned.units, tuned.progress.seconds));
   if (prepared.emulated) fmt::print("{}\n", is_remote(prepared) ? kEmulatorTimes : kEstimates);
@@ -146,7 +151,7 @@ void print_text(const TuneSettings& settings, const Prepared& prepared, const Tu
     fmt::print("While tuning {}: figures are as good as their fastest runs\n", stolen);
   fmt::print("{}records kept in {}; next: whet compile {} --records {}{}\n",
              tuned.progress.interrupted ? "Interrupted; " : "", settings.records, settings.model.text(),
-             settings.records, next_options(settings, prepared));
+             settings.records, next_options(settings, prepared, tuned));
 }
 
 /// Says on standard output what happens.
@@ -162,6 +167,12 @@ class TuneTalk : public TuneListener {
   void compiling(int done, int all) override { screen_->show_compiling(done, all, settings_.time.left(seconds_now())); }
   void ladder(const LadderProgress& progress) override {
     screen_->show_ladder(progress, settings_.time.left(seconds_now()));
+  }
+  void lowering(const PrecisionProgress& progress) override {
+    const std::string text = progress_text(progress);
+    const double left = settings_.time.left(seconds_now());
+    if (!text.empty()) fmt::print("{}{}\n", text, std::isfinite(left) ? fmt::format("; ETA: {:.0f} s", left) : "");
+    std::fflush(stdout);
   }
   void planning(const PlanProgress& progress) override {
     const double left = settings_.time.left(seconds_now());
@@ -265,7 +276,7 @@ Status read_models(TuneCommand& command, const std::function<bool(const std::str
   if (command.models.size() == 1)
     return refuse_given(given, {"--objective"}, "tune", "chooses between networks; give several models");
   std::vector<std::string> of_one = {"--input",     "--sizes",   "--tuning-sizes", "--lengths", "--hot-sizes", "--tasks",
-                                     "--templates", "--layouts", "--covers",       "--report"};
+                                     "--templates", "--layouts", "--covers",       "--report",  "--samples",   "--max-error"};
   for (const std::string& option : shape_options())
     if (option != "--seed") of_one.push_back(option);
   WHET_RETURN_IF_ERROR(refuse_given(given, of_one, "tune", "is of one MODEL, and several are given"));
@@ -295,6 +306,7 @@ Result<int> run(TuneCommand& command, const std::function<bool(const std::string
   TuneSettings& settings = command.settings;
   WHET_RETURN_IF_ERROR(read_models(command, given));
   WHET_RETURN_IF_ERROR(check_repeat(settings, "tune"));
+  WHET_RETURN_IF_ERROR(check_lowering(settings));
   if (settings.per_task)
     WHET_RETURN_IF_ERROR(refuse_given(given, {"--scheduler"}, "tune", "counts only without --per-task"));
   command.asks_for_layouts = (given("--layouts") && command.layouts.layouts != "nhwc") ||
@@ -388,6 +400,16 @@ CommandAction make_tune(Arguments& arguments) {
   add_options(arguments, settings.base);
   arguments.flag("--no-network", settings.no_network, "Do not compile and time the whole network at the end");
   add_options(arguments, settings.rounding, "schedules");
+  {
+    const auto precision = arguments.group("Precision");
+    arguments.add("--samples", settings.samples,
+                  "With --precision auto: your data, a folder with an .npz or .npy file for each sample, or one such "
+                  "file with samples along a new first dimension; half of them are held out until the end");
+    arguments.reads(settings.samples);
+    arguments.add("--max-error", settings.max_error,
+                  "With --precision auto: what the answers to each sample may err by: 1% (relative L2 of each output), "
+                  "boxes:abs<=2, max<=1e-3, cos>=0.999, psnr>=40, or scores:top1>=99% over all; may be repeated");
+  }
   command->layouts.add_to(arguments);
   add_measuring(arguments, settings);
   group.reset();

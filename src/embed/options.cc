@@ -44,7 +44,7 @@ void add_sizes(OptionTable& table, ModelOptions& model, TuningSizeOptions& tunin
 
 void add_rounding(OptionTable& table, RoundingOptions& rounding) {
   table.flag("exact", rounding.exact);
-  table.choice("precision", rounding.precision, {"f32", "tf32", "f16", "bf16"});
+  table.choice("precision", rounding.precision, {"f32", "tf32", "f16", "bf16", "auto"});
 }
 
 void add_base(OptionTable& table, BaseOptions& base) {
@@ -204,6 +204,8 @@ OptionTable tune_options(TuneRequest& request) {
   table.text("layouts", request.layouts);
   table.choice("covers", request.covers, {"search", "off"});
   table.text("templates", settings.templates);
+  table.text("samples", settings.samples);
+  table.texts("max-error", settings.max_error);
   table.text("report", request.report);
   table.text("events", request.events);
   return table;

@@ -15,6 +15,7 @@
 #include "workflow/compiling.h"
 #include "workflow/events.h"
 #include "workflow/layouts.h"
+#include "workflow/lowering.h"
 #include "workflow/outputs.h"
 #include "workflow/reporting.h"
 #include "workflow/tune_json.h"
@@ -81,6 +82,7 @@ Status check_tune(const TuneRequest& request) {
   if (settings.model.sizes.empty() && has_tuning_sizes)
     return Error{"tune: tuning-sizes and lengths count only for a model with sizes", ErrorKind::wrong_use};
   WHET_RETURN_IF_ERROR(check_repeat(settings, "tune"));
+  WHET_RETURN_IF_ERROR(check_lowering(settings));
   std::vector<std::string> inputs = settings.base.files;
   inputs.push_back(settings.model.model);
   return check_outputs({{"output", settings.records, FileKind::records},

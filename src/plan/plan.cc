@@ -165,6 +165,17 @@ Result<NetworkPlans> best_plans(const FusedGraph& fused, const Alternatives& alt
 
 std::string hash_of(const FusedGraph& fused) { return fmt::format("{:016x}", hash_bytes(to_text(fused))); }
 
+std::string hash_of_constants(const FusedGraph& fused) {
+  std::uint64_t hash = kHashSeed;
+  for (const Value& value : fused.graph.values) {
+    if (!value.constant) continue;
+    const Tensor& tensor = *value.constant;
+    hash = hash_bytes(to_string(tensor.type()), hash);
+    hash = hash_bytes({static_cast<const char*>(tensor.data()), static_cast<std::size_t>(tensor.bytes())}, hash);
+  }
+  return fmt::format("{:016x}", hash);
+}
+
 std::vector<PlannedKernel> kernels_of(const FusedGraph& fused, const Alternatives& alternatives,
                                       const NetworkPlan& plan) {
   std::vector<PlannedKernel> kernels;
@@ -200,16 +211,16 @@ Result<std::set<ActivationLayout>> all_forms_of(const std::vector<PlannedKernel>
 Result<std::vector<ActivationLayout>> forms_of(const std::vector<PlannedKernel>& kernels) {
   WHET_TRY(std::set<ActivationLayout> forms, all_forms_of(kernels));
   forms.erase(kChannelsLast);
-  std::erase_if(forms, [](ActivationLayout form) { return form.stored != Stored::usual; });
+  std::erase_if(forms, [](ActivationLayout form) { return form.stored != StoredAs::usual; });
   return std::vector<ActivationLayout>(forms.begin(), forms.end());
 }
 
-std::vector<Stored> lowered_of(const std::vector<PlannedKernel>& kernels) {
+std::vector<StoredAs> lowered_of(const std::vector<PlannedKernel>& kernels) {
   const auto forms = all_forms_of(kernels);
-  std::set<Stored> stored;
+  std::set<StoredAs> stored;
   if (forms.ok())
     for (ActivationLayout form : *forms) stored.insert(form.stored);
-  stored.erase(Stored::usual);
+  stored.erase(StoredAs::usual);
   return {stored.begin(), stored.end()};
 }
 
@@ -221,7 +232,7 @@ void add_forms_of(const std::vector<PlannedKernel>& kernels, AlternativeOptions&
     if (std::find(options.forms.begin(), options.forms.end(), form) == options.forms.end())
       options.forms.push_back(form);
   }
-  for (Stored stored : lowered_of(kernels))
+  for (StoredAs stored : lowered_of(kernels))
     if (std::find(options.lowered.begin(), options.lowered.end(), stored) == options.lowered.end())
       options.lowered.push_back(stored);
 }

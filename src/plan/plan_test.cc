@@ -381,5 +381,53 @@ TEST(Hope, IsOfOneKindOfKernel) {
   EXPECT_EQ(names, (std::set<std::string>{"convolution nchw8c", "depthwise nchw8c", "pool nchw8c", "product nchw8c"}));
 }
 
+/// Each lowered kernel takes half of the usual one's time, and adds as much to the error as the next.
+TEST(BestPlan, OfLoweredKernelsKeepsABudget) {
+  Case c;
+  const Target znver4 = *parse_target("cpu -mcpu=znver4 -threads=2");
+  c.alternatives = find_alternatives(c.fused, znver4, {.covers = false, .lowered = {StoredAs::bf16}}).value();
+  const auto prices = c.prices([](const Alternative& a, Price& price) {
+    if (a.kind == AlternativeKind::lowered && a.task >= 0) make(price, a.rounds_product ? 5 : 10);
+    if (a.kind == AlternativeKind::transform) make(price, 0.1);
+  });
+  PlanOptions options;
+  for (const Alternative& a : c.alternatives.all) options.uses.push_back(a.rounds_product ? 1e-4 : 0);
+  const auto products = [&](double budget) {
+    options.budget = budget;
+    const NetworkPlans plans = c.plans(prices, options);
+    return std::ranges::count_if(plans.best.front().alternatives, [&](int a) {
+      return c.alternatives.all[static_cast<std::size_t>(a)].rounds_product;
+    });
+  };
+  EXPECT_EQ(products(0), 0);
+  EXPECT_EQ(products(1.5e-4), 1);
+  EXPECT_EQ(products(2.5e-4), 2);
+  EXPECT_EQ(products(1), 3) << "all three convolutions";
+}
+
+TEST(BestPlan, OfLoweredKernelsIsFoundAgainByItsNames) {
+  Case c;
+  const Target znver4 = *parse_target("cpu -mcpu=znver4 -threads=2");
+  c.alternatives = find_alternatives(c.fused, znver4, {.covers = false, .lowered = {StoredAs::bf16}}).value();
+  const auto prices = c.prices([](const Alternative& a, Price& price) {
+    if (a.kind == AlternativeKind::lowered && a.task >= 0) make(price, 2);
+  });
+  const NetworkPlan best = c.plans(prices).best.front();
+  const std::vector<PlannedKernel> kernels = kernels_of(c.fused, c.alternatives, best);
+  EXPECT_EQ(lowered_of(kernels), std::vector<StoredAs>{StoredAs::bf16});
+  EXPECT_TRUE(forms_of(kernels)->empty());
+  const Result<NetworkPlan> found = find_plan(c.fused, c.alternatives, kernels);
+  ASSERT_TRUE(found.ok()) << found.error().message;
+  EXPECT_EQ(kernels_of(c.fused, c.alternatives, *found).size(), kernels.size());
+  const FusedGraph lowered = assemble(c.fused, c.alternatives, found->alternatives).value();
+  const std::vector<Tensor> inputs = testing::random_inputs(c.fused.graph, 1);
+  const auto want = testing::evaluate_groups(c.fused, inputs), got = testing::evaluate_groups(lowered, inputs);
+  ASSERT_TRUE(want.ok() && got.ok());
+  EXPECT_EQ(got->front().type(), want->front().type());
+  const double error = relative_l2(got->front(), want->front());
+  EXPECT_GT(error, 1e-5);
+  EXPECT_LT(error, 2e-2);
+}
+
 }  // namespace plan_test
 }  // namespace whet

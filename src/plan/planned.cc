@@ -1,4 +1,7 @@
+#include <fmt/format.h>
+
 #include <set>
+#include <utility>
 
 #include "plan/plan.h"
 
@@ -87,6 +90,45 @@ Result<PlannedNetwork> planned(const FusedGraph& fused, const Records& records, 
   network.fused = std::move(solved->fused), network.kernels = std::move(solved->kernels);
   network.seconds = solved->seconds, network.usual_seconds = solved->usual_seconds;
   return network;
+}
+
+Result<PlannedNetwork> planned_lowered(const FusedGraph& fused, const Records& records, const Target& target) {
+  PlannedNetwork network{fused};
+  const Plan* line = records.lowered_plan_for(hash_of(fused), to_string(target));
+  if (line == nullptr) {
+    network.note =
+        "the records have no plan in fewer bits for this network and target: whet tune --precision auto --samples S "
+        "--max-error E looks for one";
+    return network;
+  }
+  if (const std::string weights = hash_of_constants(fused); weights != line->precision->weights) {
+    network.note = "the records' plan in fewer bits is of other weights (hash " + line->precision->weights + ", these " +
+                   weights + "): tune again with --samples";
+    return network;
+  }
+  Result<FusedGraph> result = applied(fused, line->kernels, target);
+  if (!result.ok()) {
+    network.note = "the records' plan in fewer bits does not count: " + result.error().message;
+    return network;
+  }
+  network.fused = std::move(*result);
+  network.kernels = line->kernels, network.line = line;
+  return network;
+}
+
+std::string lowered_worth(const Plan& line) {
+  const double usual = line.usual_network_seconds;
+  std::string worth = usual > 0 ? fmt::format("{:.2f} of the time, ", line.network_seconds / usual) : "";
+  return worth + fmt::format("worst held-out sample {:.2g}%", 100 * line.precision->held_out_error);
+}
+
+std::string lowered_offer(const FusedGraph& fused, const Records& records, const Target& target) {
+  const Plan* line = records.lowered_plan_for(hash_of(fused), to_string(target));
+  if (line == nullptr || line->precision->weights != hash_of_constants(fused)) return "";
+  std::string types;
+  for (StoredAs stored : lowered_of(line->kernels))
+    types += (types.empty() ? "" : " and ") + to_text(ActivationLayout{0, 0, stored});
+  return "in " + types + " (" + lowered_worth(*line) + ")";
 }
 
 }  // namespace whet

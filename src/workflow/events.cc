@@ -13,6 +13,7 @@
 #include "base/parallel.h"
 #include "base/version.h"
 #include "base/write_place.h"
+#include "workflow/lowering.h"
 #include "workflow/tune_json.h"
 
 namespace whet {
@@ -184,6 +185,8 @@ void TuneEvents::planning(const PlanProgress& progress) {
   stream_.write("planning", planning_event(progress, settings_.time.left(seconds_now())));
 }
 void TuneEvents::plans(const PlanSearch& plans) { stream_.write("layouts", to_json(plans)); }
+void TuneEvents::lowering(const PrecisionProgress& progress) { stream_.write("lowering", to_json(progress)); }
+void TuneEvents::precision(const PrecisionSearch& search) { stream_.write("precision", to_json(search)); }
 void TuneEvents::finished(const Tuned& tuned) { stream_.write("finished", to_json(tuned, settings_.records)); }
 
 }  // namespace whet

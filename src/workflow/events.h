@@ -68,6 +68,8 @@ class TuneEvents : public TuneListener {
   void at_sizes(const NetworkAtSizes&) override;
   void planning(const PlanProgress&) override;
   void plans(const PlanSearch&) override;
+  void lowering(const PrecisionProgress&) override;
+  void precision(const PrecisionSearch&) override;
   void finished(const Tuned&) override;
 
  private:

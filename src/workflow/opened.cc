@@ -163,6 +163,8 @@ Status count_for(const std::vector<Task>& tasks, const RecordOptions& options, R
 }
 
 std::string plan_source(const PlannedNetwork& network) {
+  if (network.line != nullptr && network.line->precision)
+    return "the plan of the records in fewer bits, " + lowered_worth(*network.line);
   if (network.line != nullptr) return "the plan of the records";
   return fmt::format("a plan solved from the records' times, {:.4f} ms of {:.4f}", network.seconds * 1e3,
                      network.usual_seconds * 1e3);
@@ -194,6 +196,15 @@ Result<Decided> decide_kernels(const FusedGraph& fused, const RecordOptions& opt
                                const RecordBase& base, const Target& target) {
   const SpaceOptions schedules = options.rounding.schedules();
   Decided decided{{fused}, ""};
+  if (options.rounding.chooses()) {
+    WHET_TRY(decided.network, planned_lowered(fused, records, target));
+    if (decided.network.line != nullptr) decided.source = plan_source(decided.network);
+    if (decided.network.line != nullptr) return decided;
+    tell(options.tell, (options.file.empty() ? "--precision auto" : options.file) + ": " + decided.network.note);
+  } else if (options.rounding.precision == "f32" && !options.rounding.exact) {
+    if (const std::string offer = lowered_offer(fused, records, target); !offer.empty())
+      tell(options.tell, "the records have a plan " + offer + "; --precision auto takes it");
+  }
   if (!options.file.empty()) {
     WHET_TRY(decided.network, planned(fused, records, target, schedules));
     if (!decided.network.note.empty()) tell(options.tell, options.file + ": " + decided.network.note);

@@ -8,11 +8,11 @@ namespace {
 bool widens_f16(const CpuTarget& cpu) { return cpu.isa == Isa::aarch64 || cpu.vector_bytes >= 32; }
 
 Status check_cpu(const std::string& precision, const CpuTarget& cpu) {
-  if (precision == "bf16") {
+  if (precision == "bf16" || precision == "auto") {
     if (cpu.bf16_products) return ok_status();
-    return Error{"cpu " + cpu.mcpu +
-                     " has no products of bf16: --precision bf16 is for processors with avx512_bf16, as znver4 and "
-                     "sapphirerapids, and for GPUs with tensor cores",
+    return Error{"cpu " + cpu.mcpu + " has no products of bf16: --precision " + precision +
+                     " is for processors with avx512_bf16, as znver4 and sapphirerapids" +
+                     (precision == "auto" ? "" : ", and for GPUs with tensor cores"),
                  ErrorKind::wrong_use};
   }
   if (precision == "f16") {
@@ -46,7 +46,10 @@ PassOptions RoundingOptions::passes() const {
 
 Status RoundingOptions::check(const Target& target) const {
   if (precision == "f32") return ok_status();
-  if (target.is_cpu()) return check_cpu(precision, target.cpu());
+  if (target.is_cpu()) return check_cpu(chooses() ? "auto" : precision, target.cpu());
+  if (chooses())
+    return Error{"--precision auto is for processors; the target is \"" + to_string(target) + "\"",
+                 ErrorKind::wrong_use};
   if (target.is_gpu() && limits_of(target.gpu()).mma) return ok_status();
   return Error{"--precision " + precision + " is for GPUs with tensor cores, sm_80 or newer; the target is \"" +
                    to_string(target) + "\"",

@@ -12,8 +12,10 @@ namespace whet {
 /// --exact and --precision: which schedules may be used, by how they round.
 struct RoundingOptions {
   bool exact = false;
-  std::string precision = "f32";
+  std::string precision = "f32";  ///< "auto": what records choose for each layer, under a user's error budget
 
+  /// The graph is as in f32, and a plan of the records stores some of its activations in fewer bits.
+  bool chooses() const { return precision == "auto"; }
   SpaceOptions schedules() const;
   /// Either of 16 bits changes the graph (passes/halves.h, passes/half_weights.h), unless --exact is given too. Where no target is
   /// known, f16 is that of GPUs, and bf16 that of CPUs.

@@ -166,6 +166,8 @@ EndNeeds RunEnd::needs() const {
   return needs;
 }
 
+TuneOptions RunEnd::trial_options() const { return tune_options(settings_); }
+
 /// How the whole network is timed.
 Result<NetworkOptions> RunEnd::network_options(Measurer& measurer, double deadline) const {
   NetworkOptions options;

@@ -25,10 +25,13 @@ class RunEnd {
   void run(DeviceMeasurer&, const Devices&, RecordFile&, Tuned&);
   const NetworkSize& size() const { return size_; }
 
+  /// How trials and whole networks are measured, for what comes behind the end.
+  TuneOptions trial_options() const;
+  Result<NetworkOptions> network_options(Measurer&, double deadline) const;
+
  private:
   EndNeeds needs() const;
   PhaseEnds ends() const { return settings_.time.ends(begun_, needs()); }
-  Result<NetworkOptions> network_options(Measurer&, double deadline) const;
   Result<NetworkTruth> settle(Measurer&, Device&, RecordFile&);
   Status compare_again(Measurer&, RecordFile&, PlacementTimes&) const;
   Result<PlanSearch> search_layouts(const Tuned&, Measurer&, Device&, RecordFile&);

@@ -130,9 +130,9 @@ Status check_finite(const Tensor& tensor, const std::string& sample, const Input
 }
 
 /// Grows a list of samples.
-class Reading {
+class SampleReader {
  public:
-  Reading(std::string from, const std::vector<InputSlot>& slots) : slots_(slots) {
+  SampleReader(std::string from, const std::vector<InputSlot>& slots) : slots_(slots) {
     samples_.from = std::move(from);
     for (const InputSlot& slot : slots)
       sample_bytes_ += static_cast<std::uint64_t>(num_elements(slot.type.shape) * size_of(slot.type.dtype));
@@ -218,7 +218,7 @@ std::vector<std::vector<Tensor>> Samples::inputs() const {
 
 Result<Samples> read_samples(const std::string& path, const std::vector<InputSlot>& slots) {
   if (slots.empty()) return Error{path + ": the model has no inputs, so that there are no samples of it"};
-  Reading reading(path, slots);
+  SampleReader reading(path, slots);
   std::error_code code;
   if (fs::is_directory(path, code)) {
     WHET_TRY(const std::vector<std::string> files, files_in(path));

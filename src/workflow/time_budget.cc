@@ -43,6 +43,12 @@ TimeBudget TimeBudget::next_run(double now, int runs, double behind) const {
   return run;
 }
 
+TimeBudget TimeBudget::first_part(double part) const {
+  TimeBudget run = *this;
+  if (limited()) run.end_ = run_begun_ + part * run_seconds();
+  return run;
+}
+
 bool TimeBudget::is_short() const { return run_seconds() <= kShortRun; }
 
 PhaseEnds TimeBudget::ends(double begun, const EndNeeds& needs) const {

@@ -45,6 +45,8 @@ class TimeBudget {
   /// The next of `runs` runs that share what is left: one number of threads after the other.
   ///   behind  seconds that are needed after the last; they are kept free unless they are too large a part
   TimeBudget next_run(double now, int runs, double behind) const;
+  /// The same budget with a run that ends at a part of it: what comes behind has the rest.
+  TimeBudget first_part(double part) const;
   /// Of this run; infinity without a limit.
   double run_seconds() const { return end_ - run_begun_; }
   /// Runs up to 30 s have parts of their own.

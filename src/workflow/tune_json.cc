@@ -8,6 +8,7 @@
 #include "base/counted.h"
 #include "plan/tried.h"
 #include "workflow/kernels_text.h"
+#include "workflow/lowering.h"
 #include "workflow/rates.h"
 
 namespace whet {
@@ -237,6 +238,7 @@ Json to_json(const Tuned& tuned, const std::string& records) {
   Json networks = Json::array();
   for (const NetworkTruth& truth : tuned.truths) networks.add(to_json(truth));
   if (!tuned.truths.empty()) out.set("networks", std::move(networks));
+  if (tuned.precision) out.set("precision", to_json(*tuned.precision));
   out.set("records", records).set("trials", progress.trials).set("seconds", progress.seconds);
   if (progress.reached) out.set("reached", true);
   out.set("interrupted", progress.interrupted).set("default_ms", ms(progress.default_network_seconds()));

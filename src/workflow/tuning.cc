@@ -19,6 +19,7 @@
 #include "machine/stolen.h"
 #include "measure/device_rates.h"
 #include "tuner/footprint.h"
+#include "workflow/lowering.h"
 #include "workflow/opened.h"
 #include "workflow/own_inputs.h"
 #include "workflow/own_templates.h"
@@ -267,6 +268,7 @@ Result<Workplace> make_workplace(const TuneSettings& settings, Zygote& zygote) {
   Workplace work;
   WHET_TRY(work.prepared, prepare(settings, *place, *names));
   if (const Status chosen = choose(settings.only, work.prepared); !chosen.ok()) return of_option(chosen.error());
+  WHET_RETURN_IF_ERROR(prepare_lowering(settings, work.prepared));
   work.prepared.base = choose_base(settings.base, target, settings.where.tell);
   work.devices = std::move(place->devices);
   work.tally = std::move(place->tally);
@@ -316,8 +318,9 @@ std::vector<std::string> record_notes(const Prepared& prepared, const RecordFile
   return notes;
 }
 
-Result<Tuned> tune_model(const TuneSettings& settings, const Prepared& prepared, Zygote& zygote, const Devices& devices,
+Result<Tuned> tune_model(const TuneSettings& whole, const Prepared& prepared, Zygote& zygote, const Devices& devices,
                          RecordFile& file, TuneListener& listener) {
+  const TuneSettings settings = float_settings(whole);
   // The whole network will need one, after what may be hours.
   if (!settings.no_network) WHET_RETURN_IF_ERROR(ScratchDirectory::make());
   Tuned tuned;
@@ -375,6 +378,14 @@ Result<Tuned> tune_model(const TuneSettings& settings, const Prepared& prepared,
   } else if (!settings.no_network && !tuned.progress.interrupted && !prepared.tasks.empty()) {
     prepared.networks.empty() ? end.run(measurer, devices, file, tuned)
                               : end_together(settings, prepared, measurer, devices, file, listener, tuned);
+    if (prepared.samples && !interrupted(settings)) {
+      Result<PrecisionSearch> search = search_lowering(whole, prepared, end, tuned, measurer,
+                                                       *devices[measurer.deciding()], file, listener);
+      if (search.ok())
+        listener.precision(tuned.precision.emplace(std::move(*search)));
+      else
+        tell(settings.where.tell, "There is no plan in fewer bits: " + search.error().message);
+    }
     tuned.progress.interrupted = interrupted(settings);
   }
   for (const WantedSize& size : prepared.sizes) tuned.size_names.push_back(size.name);

@@ -18,12 +18,14 @@
 #include "tuner/ladder.h"
 #include "tuner/network.h"
 #include "tuner/plan_search.h"
+#include "tuner/precision_search.h"
 #include "tuner/tuner.h"
 #include "workflow/base.h"
 #include "workflow/measuring.h"
 #include "workflow/model.h"
 #include "workflow/options.h"
 #include "workflow/rounding.h"
+#include "workflow/samples.h"
 #include "workflow/time_budget.h"
 #include "workflow/tuning_sizes.h"
 
@@ -58,6 +60,8 @@ struct TuneSettings {
   bool has_page = false;  ///< a listener writes one at the end, for which time is needed
   bool per_task = false, no_seeds = false, no_network = false, no_pin = false;
   RoundingOptions rounding;
+  std::string samples;                 ///< --precision auto: the data on which answers are compared (workflow/samples.h)
+  std::vector<std::string> max_error;  ///< and what they may err by (plan/accuracy.h)
   BaseOptions base;
   /// What there is to choose from beside the usual kernels; empty: nothing.
   std::function<Result<AlternativeOptions>(const Target&)> alternatives;
@@ -91,6 +95,8 @@ struct Prepared {
   std::string name;               ///< of the model, for people: of several "a + 3 b"
   /// Several models, each with its tasks. Then the tasks above are those of all, each once, and `fused` is the model that touches most.
   std::vector<Prepared> networks = {};
+  std::shared_ptr<const Samples> samples = nullptr;  ///< of --precision auto
+  Accuracy accuracy = {};
   std::vector<std::vector<double>> uses = {};  ///< how often one run of each of them runs each task: [task][network]
   /// What is known of other networks.
   std::shared_ptr<const RecordBase> base = std::make_shared<const RecordBase>();
@@ -129,6 +135,7 @@ struct Tuned {
   NetworkTruth truth;
   std::vector<NetworkTruth> truths;  ///< in place of `truth`, of several models
   std::optional<PlanSearch> plans;   ///< nothing where layouts were not searched
+  std::optional<PrecisionSearch> precision;  ///< the same of a plan in fewer bits
   MachineRates rates;
   std::vector<std::vector<Limit>> limits;  ///< one list a task
   std::vector<UnitReport> units;           ///< the devices
@@ -152,6 +159,8 @@ class TuneListener {
   virtual void at_sizes(const NetworkAtSizes&) {}
   virtual void planning(const PlanProgress&) {}
   virtual void plans(const PlanSearch&) {}
+  virtual void lowering(const PrecisionProgress&) {}
+  virtual void precision(const PrecisionSearch&) {}
   virtual void finished(const Tuned&) {}
 };
 /// Several listeners as one.
@@ -182,6 +191,12 @@ class TuneListeners : public TuneListener {
   }
   void plans(const PlanSearch& search) override {
     for (TuneListener* each : all) each->plans(search);
+  }
+  void lowering(const PrecisionProgress& progress) override {
+    for (TuneListener* each : all) each->lowering(progress);
+  }
+  void precision(const PrecisionSearch& search) override {
+    for (TuneListener* each : all) each->precision(search);
   }
   void finished(const Tuned& tuned) override {
     for (TuneListener* each : all) each->finished(tuned);

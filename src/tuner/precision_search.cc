@@ -1,0 +1,474 @@
+#include "tuner/precision_search.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "base/arithmetic.h"
+#include "base/counted.h"
+#include "base/parallel.h"
+#include "base/version.h"
+#include "compiler/scratch.h"
+#include "plan/error_uses.h"
+#include "plan/tried.h"
+#include "records/record_line.h"
+#include "tuner/compare_models.h"
+#include "tuner/plan_decision.h"
+#include "tuner/plan_hopes.h"
+
+namespace whet {
+namespace {
+
+/// Rounds of measuring and choosing, at most: each one measures something new.
+constexpr int kMeasuringRounds = 100;
+/// More trials for the kernels of the chosen plan go on where they make it shorter by this.
+constexpr double kShorterPlan = 0.998;
+/// Without a relative limit the first budget is that of this error: the loop corrects it.
+constexpr double kFirstError = 0.01;
+/// A plan that uses this part of what it is to use is near enough.
+constexpr double kNearAim = 0.8;
+/// A proof to a thousandth is enough: errors are not known better.
+constexpr double kChoiceGap = 1e-3;
+/// One choice corrects the budget by this factor at the most.
+constexpr double kMostCorrection = 16;
+
+/// "0.81%"
+std::string percent_text(double part) { return fmt::format("{:.2g}%", 100 * part); }
+
+std::vector<std::string> output_names(const Graph& graph) {
+  std::vector<std::string> names;
+  for (ValueId id : graph.outputs) names.push_back(graph.value(id).name);
+  return names;
+}
+
+class PrecisionSearcher {
+ public:
+  PrecisionSearcher(const FusedGraph& fused, const Target& target, const Alternatives& alternatives,
+                    Measurer& measurer, RecordFile& file, Device& device, const PrecisionOptions& options)
+      : fused_(fused),
+        target_(target),
+        alternatives_(alternatives),
+        measurer_(measurer),
+        file_(file),
+        device_(device),
+        options_(options),
+        begun_(now()),
+        hopes_(fused, target, alternatives, file.records(), with_cache_of(options.prices, measurer)) {}
+
+  Result<PrecisionSearch> run() {
+    const Status done = search();
+    if (!done.ok() && !(done.error().kind == ErrorKind::interrupted && stop())) return done.error();
+    result_.seconds = now() - begun_;
+    return std::move(result_);
+  }
+
+ private:
+  /// A plan that was run on the samples.
+  struct Verified {
+    NetworkPlan plan;
+    FusedGraph network;
+    RunNetwork run;
+    AnswerError error;
+    double share = 0, budget = 0, predicted = 0;
+  };
+
+  static PriceOptions with_cache_of(PriceOptions prices, const Measurer& measurer) {
+    prices.cache = measurer.setting().cache;
+    return prices;
+  }
+  double now() const { return options_.network.clock ? options_.network.clock() : seconds_now(); }
+  bool interrupted() const { return options_.tuning.interrupted && options_.tuning.interrupted(); }
+  void tell(PrecisionProgress progress) const {
+    if (options_.on_progress) options_.on_progress(progress);
+  }
+  const Alternative& at(int number) const { return alternatives_.all[static_cast<std::size_t>(number)]; }
+
+  Status search() {
+    for (const Alternative& each : alternatives_.all) result_.alternatives += each.kind == AlternativeKind::lowered;
+    if (result_.alternatives == 0) return stay("no layer of this network can be lowered: f32 stays");
+    WHET_RETURN_IF_ERROR(answer_in_f32());
+    WHET_RETURN_IF_ERROR(measure_errors());
+    if (stop()) return ok_status();
+    set_uses();
+    WHET_RETURN_IF_ERROR(measure_what_is_hoped());
+    WHET_RETURN_IF_ERROR(tune_chosen());
+    if (stop()) return ok_status();
+    WHET_TRY(std::optional<Verified> chosen, choose());
+    if (stop() || !chosen) return ok_status();
+    WHET_TRY(const bool holds, holds_out(*chosen));
+    chosen->run = {};  // nothing is open while networks are timed
+    if (!holds || stop()) return ok_status();
+    WHET_TRY(const bool faster, is_faster(*chosen));
+    if (!faster || stop()) return ok_status();
+    return adopt(*chosen);
+  }
+
+  bool stop() { return result_.interrupted = result_.interrupted || interrupted(); }
+  Status stay(std::string why) { return result_.why_not = std::move(why), ok_status(); }
+
+  /// By the f32 network, as it is compiled from the records. It is closed before anything is timed.
+  Status answer_in_f32() {
+    WHET_TRY(PlannedNetwork network, planned(fused_, file_.records(), target_, options_.prices.schedules));
+    f32_ = std::move(network);
+    WHET_TRY(const RunNetwork usual, options_.open(f32_.fused));
+    WHET_TRY(want_, answers_to(usual, options_.calibration, options_.tuning.interrupted));
+    WHET_TRY(want_held_out_, answers_to(usual, options_.held_out, options_.tuning.interrupted));
+    return ok_status();
+  }
+
+  // ---- errors ----
+
+  Status measure_errors() {
+    WHET_TRY(const ProbeNetwork probe, probe_of(fused_, alternatives_));
+    result_.layers = probe.layers.size();
+    LayerErrorOptions options;
+    options.graph = hash_of(fused_), options.weights = hash_of_constants(fused_);
+    options.samples = options_.samples, options.target = to_string(target_);
+    options.deadline = std::min(options_.errors_deadline, options_.tuning.deadline);
+    options.clock = options_.network.clock, options.interrupted = options_.tuning.interrupted;
+    options.on_layer = [&](std::size_t done, std::size_t all) {
+      tell({PrecisionProgress::Phase::errors, done, all});
+    };
+    WHET_TRY(const LayerErrors errors,
+             measure_layer_errors(probe, by_seconds(probe), options_.calibration, options_.open, file_, options));
+    result_.errors = errors.measured, result_.known_errors = errors.known, result_.errors_seconds = errors.seconds;
+    result_.interrupted = errors.interrupted;
+    for (const std::optional<LayerError>& error : errors.of)
+      if (error) errors_.push_back(*error);
+    return ok_status();
+  }
+
+  /// The layers whose usual kernels take longest come first: what has no error in the end stays as it is.
+  std::vector<std::size_t> by_seconds(const ProbeNetwork& probe) {
+    hopes_.read({});
+    std::map<int, double> seconds;
+    for (std::size_t a = 0; a < alternatives_.usual; ++a)
+      seconds[alternatives_.all[a].group] = hopes_.prices()[a].seconds;
+    std::vector<std::size_t> order(probe.layers.size());
+    for (std::size_t layer = 0; layer < order.size(); ++layer) order[layer] = layer;
+    std::ranges::stable_sort(order, std::ranges::greater(),
+                             [&](std::size_t layer) { return seconds[probe.layers[layer].group]; });
+    return order;
+  }
+
+  /// What each alternative adds to the squared error. An alternative whose layer has no error is never chosen, nor is a layout or a cover
+  /// that the f32 plan does without: these multiply the choice by themselves.
+  void set_uses() {
+    ErrorUses found = error_uses(fused_, alternatives_, errors_);
+    uses_ = std::move(found.uses), never_ = std::move(found.unknown);
+    std::set<int> kept;
+    if (const auto plan = find_plan(fused_, alternatives_, f32_.kernels); plan.ok())
+      kept.insert(plan->alternatives.begin(), plan->alternatives.end());
+    for (std::size_t a = alternatives_.usual; a < alternatives_.all.size(); ++a) {
+      const Alternative& each = alternatives_.all[a];
+      const bool of_f32 = each.kind == AlternativeKind::layout || each.kind == AlternativeKind::cover;
+      if (of_f32 && !kept.contains(static_cast<int>(a))) never_.push_back(static_cast<int>(a));
+    }
+  }
+
+  // ---- times ----
+
+  double first_budget() const {
+    double limit = kInfinity;
+    for (const Allowed& allowed : options_.accuracy.allowed)
+      if (allowed.measure == Measure::relative) limit = std::min(limit, allowed.limit);
+    const double error = options_.aim * (std::isfinite(limit) ? limit : kFirstError);
+    return error * error;
+  }
+
+  PlanOptions plan_options(double budget) const {
+    PlanOptions options{.forbidden = never_, .seconds_limit = options_.seconds_a_choice};
+    options.uses = uses_, options.budget = budget, options.gap = kChoiceGap;
+    return options;
+  }
+
+  std::int64_t trials_left() const { return options_.tuning.trials - result_.trials; }
+  bool used_up() {
+    return stop() || (options_.tuning.trials > 0 && trials_left() <= 0) || now() >= options_.tuning.deadline;
+  }
+
+  /// A larger budget than the first may be right in the end: what is hoped for within twice the error is measured too, when the rest is.
+  Status measure_what_is_hoped() {
+    WHET_RETURN_IF_ERROR(measure_within(first_budget()));
+    return measure_within(4 * first_budget());
+  }
+
+  Status measure_within(double budget) {
+    for (int round = 0; round < kMeasuringRounds && !used_up(); ++round) {
+      hopes_.learn({});
+      PlanOptions options = plan_options(budget);
+      options.bounds = true;
+      for (std::size_t a = alternatives_.usual; a < alternatives_.all.size(); ++a)
+        if (const int task = alternatives_.all[a].task; task >= 0 && given_up_.contains(id_of(task)))
+          options.forbidden.push_back(static_cast<int>(a));
+      WHET_TRY(const NetworkPlans hoped, best_plans(fused_, alternatives_, hopes_.prices(), options));
+      const std::vector<Task> unknown = hopes_.unmeasured(hoped.best.front().alternatives);
+      if (unknown.empty()) break;
+      WHET_RETURN_IF_ERROR(measure(unknown, options_.trials_a_task));
+    }
+    return ok_status();
+  }
+
+  std::string id_of(int task) const { return plan_task_id(alternatives_.tasks[static_cast<std::size_t>(task)]); }
+
+  Status measure(const std::vector<Task>& tasks, int trials_a_task) {
+    tell({PrecisionProgress::Phase::measuring, 0, 0, tasks.size()});
+    TuneOptions tuning = options_.tuning;
+    tuning.ids.clear();
+    tuning.first_round = tuning.round = trials_a_task;
+    const auto wanted = static_cast<std::int64_t>(tasks.size()) * trials_a_task;
+    tuning.trials = options_.tuning.trials > 0 ? std::min(wanted, trials_left()) : wanted;
+    WHET_TRY(const TuneProgress progress, tune(tasks, target_, measurer_, file_, tuning, [](const TuneProgress&) {}));
+    result_.trials += progress.trials;
+    const bool had_time = progress.trials == 0 && !used_up();
+    for (std::size_t t = 0; t < tasks.size(); ++t) {
+      const TaskProgress& task = progress.tasks[t];
+      if ((task.trials == 0 && !had_time) || task.best_seconds < kInfinity) continue;
+      given_up_.insert(plan_task_id(tasks[t]));
+      hopes_.give_up(tasks[t]);
+    }
+    return ok_status();
+  }
+
+  // ---- the choice ----
+
+  /// The fastest plan of measured kernels within a budget.
+  Result<NetworkPlans> plans_within(double budget) {
+    hopes_.read({});
+    PlanOptions options = plan_options(budget);
+    const std::vector<int> unknown = hopes_.not_measured();
+    options.forbidden.insert(options.forbidden.end(), unknown.begin(), unknown.end());
+    return best_plans(fused_, alternatives_, hopes_.prices(), options);
+  }
+
+  /// The usual kernels had far more trials than lowered ones: what time is left is for these, as long as plans become shorter by it.
+  Status tune_chosen() {
+    for (double before = kInfinity; !used_up();) {
+      WHET_TRY(const NetworkPlans plans, plans_within(first_budget()));
+      const NetworkPlan& plan = plans.best.front();
+      const std::vector<Task> tasks = hopes_.other_tasks({plan});
+      if (tasks.empty() || plan.seconds >= kShorterPlan * before) break;
+      before = plan.seconds;
+      WHET_RETURN_IF_ERROR(measure(tasks, 2 * options_.trials_a_task));
+    }
+    return ok_status();
+  }
+
+  bool is_lowered(const NetworkPlan& plan) const {
+    return std::ranges::any_of(plan.alternatives,
+                               [&](int a) { return at(a).kind == AlternativeKind::lowered && at(a).task >= 0; });
+  }
+  double predicted_error(const NetworkPlan& plan) const {
+    double squares = 0;
+    for (int a : plan.alternatives) squares += uses_[static_cast<std::size_t>(a)];
+    return std::sqrt(squares);
+  }
+
+  Result<Verified> verified(const NetworkPlan& plan, double budget) {
+    tell({PrecisionProgress::Phase::verifying, 0, 0, 0, result_.choices + 1});
+    Verified one{plan, {}, {}, {}, 0, budget, predicted_error(plan)};
+    WHET_TRY(one.network, assemble(fused_, alternatives_, plan.alternatives));
+    WHET_TRY(one.run, options_.open(one.network));
+    WHET_TRY(const SampleInputs got, answers_to(one.run, options_.calibration, options_.tuning.interrupted));
+    WHET_TRY(const Judged judged, judge(options_.accuracy, output_names(fused_.graph), got, want_));
+    one.error = error_between(got, want_), one.share = judged.share;
+    if (result_.choices++ == 0) result_.first_error = one.error.worst;
+    return one;
+  }
+
+  /// Corrects the budget by what plans do, and keeps the fastest that uses at most `aim` of what is allowed.
+  Result<std::optional<Verified>> choose() {
+    std::optional<Verified> best;
+    std::set<std::vector<int>> seen;
+    double budget = first_budget(), fits = 0, breaks = kInfinity;
+    bool any = false;
+    double longest = 0;  // of a choice, with its verification [s]
+    for (int choice = 0; choice < options_.choices && !stop(); ++choice) {
+      const double start = now();
+      // Behind the last choice held-out samples, two compiles and the comparison take as long as some choices.
+      if (start + 4 * longest >= options_.network.deadline) break;
+      WHET_TRY(const NetworkPlans plans, plans_within(budget));
+      NetworkPlan plan = plans.best.front();
+      std::sort(plan.alternatives.begin(), plan.alternatives.end());
+      if (!is_lowered(plan)) {  // nothing within this budget is worth it
+        if (breaks < kInfinity || budget >= kMostCorrection * first_budget()) break;
+        fits = budget, budget *= 4;
+        continue;
+      }
+      any = true;
+      if (!seen.insert(plan.alternatives).second) {  // the same plan: between what fits and what breaks there is no other
+        if (breaks == kInfinity) break;
+        fits = budget;
+        if (breaks / fits < 1.1) break;
+        budget = std::sqrt(fits * breaks);
+        continue;
+      }
+      WHET_TRY(Verified one, verified(plans.best.front(), budget));
+      longest = std::max(longest, now() - start);
+      result_.gap = plans.gap;
+      const double correction =
+          std::clamp(std::pow(options_.aim / std::max(one.share, 1e-9), 2), 1 / kMostCorrection, kMostCorrection);
+      const bool near = one.share > kNearAim * options_.aim;
+      if (one.share <= options_.aim) {
+        fits = std::max(fits, budget);
+        if (!best || one.plan.seconds < best->plan.seconds) best = std::move(one);
+        if (near) break;
+        budget = std::min(budget * correction, breaks == kInfinity ? kInfinity : std::sqrt(budget * breaks));
+      } else {
+        breaks = std::min(breaks, budget);
+        budget = std::max(0.9 * budget * correction, fits > 0 ? std::sqrt(fits * breaks) : 0);
+      }
+    }
+    if (best) return describe(std::move(*best));
+    if (!result_.interrupted) WHET_RETURN_IF_ERROR(stay(why_nothing(any)));
+    return std::optional<Verified>();
+  }
+
+  std::optional<Verified> describe(Verified one) {
+    result_.predicted_error = one.predicted, result_.measured_error = one.error.error;
+    for (int a : one.plan.alternatives) {
+      if (at(a).task < 0) continue;
+      ++result_.kernels;
+      result_.lowered += at(a).rounds_product || at(a).rounds_reads;
+      result_.conversions += at(a).kind == AlternativeKind::transform;
+    }
+    PlanPrecision& precision = result_.precision;
+    precision.samples = options_.samples, precision.weights = hash_of_constants(fused_);
+    for (const Allowed& allowed : options_.accuracy.allowed) precision.allowed.push_back(to_text(allowed));
+    precision.calibration = std::ssize(options_.calibration), precision.held_out = std::ssize(options_.held_out);
+    precision.share = one.share, precision.error = one.error.worst, precision.budget = one.budget;
+    return one;
+  }
+
+  std::string why_nothing(bool any) const {
+    if (any) return "every plan in fewer bits that was tried breaks the limits on the samples: f32 stays";
+    const LayerError* least = nullptr;
+    for (const LayerError& error : errors_)
+      if (error.product && (least == nullptr || error.error < least->error)) least = &error;
+    if (least == nullptr) return "there was no time to measure the error of a layer: f32 stays";
+    if (least->error * least->error > first_budget())
+      return fmt::format("no layer can be lowered within {}: the least error of a layer is {} ({}); f32 stays",
+                         to_text(options_.accuracy.allowed.front()), percent_text(least->error), least->node);
+    return "no plan in fewer bits has a smaller sum of kernels' times: f32 stays";
+  }
+
+  // ---- the last word ----
+
+  Result<bool> holds_out(const Verified& chosen) {
+    WHET_TRY(const SampleInputs got, answers_to(chosen.run, options_.held_out, options_.tuning.interrupted));
+    WHET_TRY(const Judged judged, judge(options_.accuracy, output_names(fused_.graph), got, want_held_out_));
+    result_.precision.held_out_share = judged.share;
+    result_.precision.held_out_error = error_between(got, want_held_out_).worst;
+    if (judged.kept()) return true;
+    result_.why_not = fmt::format("on the held-out samples {}: f32 stays; {} may be too few", to_text(judged.worst()),
+                                  counted(std::ssize(options_.calibration) + std::ssize(options_.held_out), "sample"));
+    return false;
+  }
+
+  Result<bool> is_faster(const Verified& chosen) {
+    WHET_TRY(ScratchDirectory scratch, ScratchDirectory::make());
+    const ScheduleSource best = compiled_schedules(options_.network, &file_.records(), target_);
+    const std::string usual = scratch.path() + "/usual.so", lowered = scratch.path() + "/lowered.so";
+    CompileOptions compiling;
+    compiling.on_kernel = options_.network.on_kernel;
+    WHET_TRY(const CompileReport usual_report, compile_model(f32_.fused, best, target_, usual, compiling));
+    WHET_TRY(const CompileReport report, compile_model(chosen.network, best, target_, lowered, compiling));
+    const NetworkOptions& network = options_.network;
+    Bursts bursts{network.bursts, network.burst_seconds};
+    if (const double left = network.deadline - now(); std::isfinite(left))
+      bursts = bursts_within(left, network.size, bursts, 1, kShortestBurst, kPlanComparisons);
+    if (bursts.count == 0) {
+      result_.why_not = "no time was left to time the plan in fewer bits in the network: f32 stays";
+      return false;
+    }
+    const ModelRun run{network.open, network.inputs, bursts.seconds, bursts.count};
+    const Result<ModelVerdict> seen = compare_in_new_processes(device_, {usual}, {lowered}, run, kFasterPlan);
+    (void)device_.time_models({}, {});  // frees the models' memory
+    if (!seen.ok()) return stop() ? Result<bool>(false) : seen.error();
+    result_.network_seconds = seen->middle.other, result_.usual_network_seconds = seen->middle.usual;
+    if (!seen->faster)
+      result_.why_not = fmt::format("the plan in fewer bits takes {:.4f} ms, the f32 network {:.4f} ms{}: f32 stays",
+                                    seen->middle.other * 1e3, seen->middle.usual * 1e3,
+                                    seen->noisy() ? ", and the times are too far apart" : "");
+    return seen->faster;
+  }
+
+  Status adopt(const Verified& chosen) {
+    Plan line{.version = 4, .graph = hash_of(fused_), .name = plan_name(fused_, options_.name),
+              .target = to_string(target_)};
+    line.kernels = kernels_of(fused_, alternatives_, chosen.plan);
+    line.seconds = chosen.plan.seconds;
+    for (std::size_t a = 0; a < alternatives_.usual; ++a) line.usual_seconds += hopes_.prices()[a].seconds;
+    line.bound_seconds = line.seconds * (1 - result_.gap);
+    line.network_seconds = result_.network_seconds, line.usual_network_seconds = result_.usual_network_seconds;
+    line.precision = result_.precision;
+    line.whet = version(), line.at = utc_now();
+    WHET_RETURN_IF_ERROR(file_.append_plan(line));
+    result_.adopted = std::move(line);
+    return ok_status();
+  }
+
+  const FusedGraph& fused_;
+  const Target& target_;
+  const Alternatives& alternatives_;
+  Measurer& measurer_;
+  RecordFile& file_;
+  Device& device_;
+  const PrecisionOptions& options_;
+  const double begun_;
+  PlanHopes hopes_;
+  PlannedNetwork f32_{{}};  ///< as a compile makes it
+  SampleInputs want_, want_held_out_;  ///< its answers to the samples
+  std::vector<LayerError> errors_;
+  std::vector<double> uses_;
+  std::vector<int> never_;  ///< alternatives that are in no plan
+  std::set<std::string> given_up_;
+  PrecisionSearch result_;
+};
+
+}  // namespace
+
+Result<PrecisionSearch> search_precision(const FusedGraph& fused, const Target& target, Measurer& measurer,
+                                         RecordFile& file, Device& device, const PrecisionOptions& options) {
+  AlternativeOptions asked{.covers = false, .lowered = options.lowered};
+  WHET_TRY(const PlannedNetwork network, planned(fused, file.records(), target, options.prices.schedules));
+  add_forms_of(network.kernels, asked);
+  asked.covers = std::ranges::any_of(network.kernels, [](const PlannedKernel& k) { return names_cover(k.forms); });
+  WHET_TRY(const Alternatives alternatives, find_alternatives(fused, target, asked));
+  return PrecisionSearcher(fused, target, alternatives, measurer, file, device, options).run();
+}
+
+std::string precision_report(const PrecisionSearch& search, const Accuracy& accuracy) {
+  std::string limits;
+  for (const Allowed& allowed : accuracy.allowed) limits += (limits.empty() ? "" : ", ") + to_text(allowed);
+  std::string text = fmt::format("\nPrecision: errors of {} of {} layers", search.errors + search.known_errors,
+                                 search.layers);
+  text += fmt::format(" ({} known before) in {:.1f} s; {}\n", search.known_errors, search.errors_seconds,
+                      counted(search.trials, "trial"));
+  if (search.choices > 0) {
+    const PlanPrecision& precision = search.precision;
+    text += fmt::format("{} of {} lowered to bf16, {}; within {:.1f}% of the best by these times and errors\n",
+                        search.lowered, counted(std::int64_t(search.kernels), "kernel"),
+                        counted(std::int64_t(search.conversions), "conversion"), 100 * search.gap);
+    text += fmt::format("Worst sample {} of {} (allowed: {}; aimed at {:.2g} of it, used {:.2f})", percent_text(precision.error),
+                        precision.calibration, limits, kAimedShare, precision.share);
+    if (precision.held_out_share > 0 || search.adopted)
+      text += fmt::format(", {} of the {} held out (used {:.2f})", percent_text(precision.held_out_error),
+                          precision.held_out, precision.held_out_share);
+    text += fmt::format("; {}, the first had {}; predicted {}, measured {}\n", counted(search.choices, "choice"),
+                        percent_text(search.first_error), percent_text(search.predicted_error),
+                        percent_text(search.measured_error));
+  }
+  if (search.network_seconds > 0)
+    text += fmt::format("Network {:.4f} ms, in f32 {:.4f} ms: {:.2f} of the time\n", search.network_seconds * 1e3,
+                        search.usual_network_seconds * 1e3, search.network_seconds / search.usual_network_seconds);
+  if (search.adopted) return text + "Adopted; whet compile --precision auto takes it\n";
+  if (search.interrupted) return text + "Interrupted: errors and trials are kept\n";
+  return text + "Not adopted: " + search.why_not + "\n";
+}
+
+}  // namespace whet

@@ -1,0 +1,208 @@
+#include "tuner/precision_search.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+
+#include "base/testing/random_cases.h"
+#include "compiler/scratch.h"
+#include "device/testing/fake_devices.h"
+#include "measure/testing/formula_measurer.h"
+#include "ops/evaluate_graph.h"
+#include "passes/optimize.h"
+#include "passes/testing/graph_builder.h"
+#include "records/testing/sample.h"
+#include "space/space.h"
+
+namespace whet {
+namespace precision_search_test {
+
+using testing::ReopeningDevice;
+
+/// Three convolutions behind each other.
+Graph three_convolutions() {
+  testing::GraphBuilder b;
+  ValueId x = b.relu("r0", b.input("x", {1, 16, 6, 6}));
+  for (const char* name : {"a", "b", "c"}) x = b.relu(std::string(name) + "_relu", b.conv(name, x, 16, 3, 1, 1));
+  return b.finish({x});
+}
+
+bool has_bf16(const ComputeDag& dag) {
+  return std::ranges::any_of(dag.ops, [](const Op& op) { return op.dtype == DType::bf16; });
+}
+bool has_product(const ComputeDag& dag) {
+  return std::ranges::any_of(dag.ops,
+                             [](const Op& op) { return !op.is_placeholder() && op.element().reducer.has_value(); });
+}
+
+/// Kernels take by a formula; answers are interpreted, and what rounding does to whole networks is made larger by `amplified`.
+class PrecisionSearchTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (testing::kSanitized) GTEST_SKIP() << "the searches over plans run the same code there";
+    folder_.emplace(ScratchDirectory::make().value());
+    fused_ = optimize(three_convolutions(), {}).value();
+    options_.samples = "ab";
+    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+      options_.calibration.push_back(sample(seed));
+      options_.held_out.push_back(sample(100 + seed));
+    }
+    options_.trials_a_task = 2;
+    options_.tuning.clock = [] { return 0.0; };
+    options_.network.clock = [] { return 0.0; };
+    options_.open = [this](const FusedGraph& fused) { return open(fused); };
+    options_.accuracy.allowed = {{"", Measure::relative, 0.02}};
+  }
+  std::vector<Tensor> sample(std::uint64_t seed) const {
+    Rng rng(seed);
+    return {Tensor::random(fused_.graph.value(fused_.graph.inputs.front()).type, rng)};
+  }
+  static Result<std::vector<Tensor>> answers(const Graph& graph, const std::vector<Tensor>& inputs) {
+    WHET_TRY(const std::vector<Tensor> values, evaluate_graph(graph, inputs));
+    return std::vector<Tensor>{values[graph.outputs.front().index()]};
+  }
+  Result<RunNetwork> open(const FusedGraph& fused) {
+    ++opened_;
+    const bool probe = fused.graph.inputs.size() > 1;
+    probes_ += probe;
+    return RunNetwork([this, graph = fused.graph, probe](const std::vector<Tensor>& inputs) -> Result<std::vector<Tensor>> {
+      WHET_TRY(std::vector<Tensor> got, answers(graph, inputs));
+      if (probe) return got;
+      WHET_TRY(const std::vector<Tensor> want, answers(fused_.graph, inputs));
+      const bool held_out = std::ranges::any_of(
+          options_.held_out, [&](const auto& one) { return one.front().data() == inputs.front().data(); });
+      const double factor = held_out ? amplified_held_out_ : amplified_;
+      for (std::int64_t i = 0; i < got[0].size(); ++i)
+        got[0].set(i, want[0].get(i) + factor * (got[0].get(i) - want[0].get(i)));
+      return got;
+    });
+  }
+
+  PrecisionSearch search(double lowered = 5e-6, double network = 0.6e-3) {
+    Result<RecordFile> file = RecordFile::open(folder_->path() + "/r.jsonl");
+    const auto seconds = [=](const ComputeDag& dag) {
+      if (!has_product(dag)) return 1e-6;
+      return has_bf16(dag) ? lowered : 10e-6;
+    };
+    for (const Task& task : extract_tasks(fused_, target_).value()) {
+      Record record =
+          testing_records::timed(task.key, to_text(*default_steps(task.dag, target_)), seconds(task.dag), to_string(target_));
+      record.outcome.cache = "warm";  // as the measurer measures
+      EXPECT_TRUE(file->append(record).ok());
+    }
+    FormulaMeasurer measurer([&](const MeasureTask& task, const std::string&) {
+      return Outcome{OutcomeCode::ok, "", {seconds(task.dag)}, false, 0.001, 0.001};
+    });
+    ReopeningDevice device([](const KernelJob&) { return 1e-6; });
+    device.model_seconds = [&](const std::string& path) { return path.ends_with("usual.so") ? 1e-3 : network; };
+    const Result<PrecisionSearch> found = search_precision(fused_, target_, measurer, *file, device, options_);
+    EXPECT_TRUE(found.ok()) << (found.ok() ? "" : found.error().message);
+    const Plan* plan = file->records().lowered_plan_for(hash_of(fused_), to_string(target_));
+    plan_ = plan == nullptr ? std::nullopt : std::optional(*plan);
+    errors_in_file_ = file->records().errors().size();
+    return found.ok() ? *found : PrecisionSearch();
+  }
+
+  Target target_ = parse_target("cpu -mcpu=znver4 -threads=1").value();
+  std::optional<ScratchDirectory> folder_;
+  FusedGraph fused_;
+  PrecisionOptions options_;
+  double amplified_ = 1, amplified_held_out_ = 1;
+  int opened_ = 0, probes_ = 0;
+  std::optional<Plan> plan_;  ///< of the file in the end
+  std::size_t errors_in_file_ = 0;
+};
+
+TEST_F(PrecisionSearchTest, LowersAllWhereTheBudgetAllowsIt) {
+  const PrecisionSearch search = this->search();
+  EXPECT_EQ(search.why_not, "");
+  ASSERT_TRUE(search.adopted.has_value());
+  EXPECT_EQ(search.lowered, 3u);
+  EXPECT_LE(search.precision.share, kAimedShare);
+  EXPECT_LE(search.precision.held_out_share, 1);
+  EXPECT_GT(search.measured_error, 0.3 * search.predicted_error);
+  EXPECT_LT(search.measured_error, 3 * search.predicted_error);
+  EXPECT_EQ(plan_, search.adopted);
+  EXPECT_EQ(plan_->precision->allowed, std::vector<std::string>{"2%"});
+}
+
+TEST_F(PrecisionSearchTest, ItsPlanIsTheOneThatACompileTakesWhenAsked) {
+  search();
+  const Result<RecordsRead> read = read_records(folder_->path() + "/r.jsonl");
+  const PlannedNetwork asked = planned_lowered(fused_, read->records, target_).value();
+  EXPECT_EQ(asked.note, "");
+  EXPECT_FALSE(asked.kernels.empty());
+  const auto is_half = [](const Value& value) { return value.type.dtype == DType::bf16; };
+  EXPECT_TRUE(std::ranges::any_of(asked.fused.graph.values, is_half));
+  const PlannedNetwork unasked = planned(fused_, read->records, target_).value();
+  EXPECT_FALSE(std::ranges::any_of(unasked.fused.graph.values, is_half));
+  EXPECT_TRUE(lowered_offer(fused_, read->records, target_).starts_with("in bf16 (0.60 of the time, worst held-out sample "));
+  FusedGraph other = fused_;
+  for (Value& value : other.graph.values)
+    if (value.constant) value.constant = Tensor(value.type.dtype, value.type.shape);
+  EXPECT_TRUE(planned_lowered(other, read->records, target_)->note.starts_with(
+      "the records' plan in fewer bits is of other weights (hash "));
+  EXPECT_EQ(lowered_offer(other, read->records, target_), "");
+}
+
+TEST_F(PrecisionSearchTest, TightensUntilTheRealErrorFits) {
+  amplified_ = amplified_held_out_ = 2;
+  options_.accuracy.allowed.front().limit = 0.01;
+  const PrecisionSearch search = this->search();
+  EXPECT_GT(search.choices, 1);
+  EXPECT_GT(search.first_error, kAimedShare * 0.01);
+  if (search.adopted) {
+    EXPECT_LE(search.precision.share, kAimedShare);
+    EXPECT_LT(search.lowered, 3u);
+  }
+}
+
+TEST_F(PrecisionSearchTest, KeepsFloatWhenHeldOutSamplesFail) {
+  amplified_held_out_ = 50;
+  const PrecisionSearch search = this->search();
+  EXPECT_FALSE(plan_.has_value());
+  EXPECT_TRUE(search.why_not.starts_with("on the held-out samples c_relu errs by ")) << search.why_not;
+  EXPECT_TRUE(search.why_not.ends_with("6 samples may be too few")) << search.why_not;
+}
+
+TEST_F(PrecisionSearchTest, KeepsFloatWhereNothingIsWithinTheLimit) {
+  options_.accuracy.allowed.front().limit = 1e-6;
+  const PrecisionSearch search = this->search();
+  EXPECT_FALSE(plan_.has_value());
+  EXPECT_TRUE(search.why_not.starts_with("no layer can be lowered within 0.0001%: the least error of a layer is "))
+      << search.why_not;
+}
+
+TEST_F(PrecisionSearchTest, KeepsFloatWhereLoweredKernelsOrTheNetworkAreNoFaster) {
+  EXPECT_EQ(search(11e-6).why_not, "no plan in fewer bits has a smaller sum of kernels' times: f32 stays");
+  EXPECT_FALSE(plan_.has_value());
+  std::filesystem::remove(folder_->path() + "/r.jsonl");
+  const PrecisionSearch slower = search(5e-6, 1.2e-3);
+  EXPECT_TRUE(slower.why_not.starts_with("the plan in fewer bits takes 1.2000 ms, the f32 network 1.0000 ms"))
+      << slower.why_not;
+}
+
+TEST_F(PrecisionSearchTest, TakesErrorsThatItKnows) {
+  const PrecisionSearch first = search();
+  EXPECT_EQ(first.errors, errors_in_file_);
+  EXPECT_EQ(probes_, 1);
+  const PrecisionSearch second = search();
+  EXPECT_EQ(second.errors, 0u);
+  EXPECT_EQ(second.known_errors, first.errors);
+  EXPECT_EQ(probes_, 1) << "no probe is compiled";
+  options_.samples = "cd";
+  EXPECT_EQ(search().known_errors, 0u) << "other samples have other errors";
+}
+
+TEST_F(PrecisionSearchTest, EndsAtAnInterruptAndAdoptsNothing) {
+  int asked = 0;
+  options_.tuning.interrupted = [&] { return ++asked > 5; };
+  const PrecisionSearch search = this->search();
+  EXPECT_TRUE(search.interrupted);
+  EXPECT_FALSE(plan_.has_value());
+}
+
+}  // namespace precision_search_test
+}  // namespace whet
