@@ -5,7 +5,7 @@ namespace {
 
 constexpr CodeFormatRow kFormats[] = {
     {CodeFormat::native_object, "native_object", 8},
-    {CodeFormat::ptx, "ptx", 2},
+    {CodeFormat::ptx, "ptx", 3},
     {CodeFormat::emulated, "emulated", 1},
     {CodeFormat::cubin, "cubin", 2},
 };

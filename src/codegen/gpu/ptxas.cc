@@ -129,7 +129,7 @@ Result<AssembledPtx> assemble_ptx(const Ptxas& ptxas, const std::string& ptx, in
   const bool done = run(command, log);
   const std::string said = log.read();
   if (!done) return Error{"ptxas: " + last_line(said)};
-  AssembledPtx assembled{out.read(), read_ptxas_report(said)};
+  AssembledPtx assembled{out.read(), read_ptxas_report(said), said};
   if (assembled.cubin.empty()) return Error{"ptxas wrote nothing: " + last_line(said)};
   return assembled;
 }

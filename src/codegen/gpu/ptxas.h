@@ -20,6 +20,7 @@ const Ptxas& installed_ptxas();
 struct AssembledPtx {
   std::string cubin;
   BuildReport report;  ///< the most that an entry takes
+  std::string log;     ///< what the assembler printed
 };
 /// Assembles for an architecture. An error has the last line that the assembler printed. Starts a process; several threads
 /// may call it.

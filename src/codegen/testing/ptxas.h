@@ -17,6 +17,7 @@ namespace whet::testing {
 struct Assembled {
   int registers = -1, spills = -1;
   std::string text;
+  bool has_remarks = false;  ///< C75xx: the assembler has put products of tensor cores in an order of its own
 };
 
 /// The section of the entry in an ELF file.
@@ -41,7 +42,7 @@ inline Assembled assemble(const std::string& ptx, int arch) {
   EXPECT_TRUE(assembled.ok()) << assembled.error().message;
   if (!assembled.ok()) return {};
   return {assembled->report.registers, static_cast<int>(assembled->report.spill_bytes),
-          text_of_entry(assembled->cubin)};
+          text_of_entry(assembled->cubin), assembled->log.find("C75") != std::string::npos};
 }
 
 /// Instructions of 128 bits: the operation is in the lowest 9 (with the form of the operands 12).
