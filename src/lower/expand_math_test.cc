@@ -236,6 +236,8 @@ bool holds(const Program& p, MathFn fn) {
 
 TEST(ExpandMath, LeavesWhatTheTargetHas) {
   EXPECT_TRUE(holds(expand_math(apply(MathFn::sqrt, 8), MathSupport{}), MathFn::sqrt));
+  EXPECT_TRUE(holds(expand_math(apply(MathFn::exp, 8), MathSupport{.exp = true}), MathFn::exp));
+  EXPECT_FALSE(holds(expand_math(apply(MathFn::exp, 8), MathSupport{}), MathFn::exp));
   EXPECT_TRUE(holds(expand_math(apply(MathFn::floor, 8), with_vectors(32)), MathFn::floor));
   EXPECT_FALSE(holds(expand_math(apply(MathFn::floor, 8), with_vectors(16)), MathFn::floor));
   for (MathFn fn : {MathFn::exp, MathFn::log, MathFn::rsqrt, MathFn::tanh, MathFn::erf, MathFn::sigmoid, MathFn::sin,

@@ -25,6 +25,18 @@ struct Warps : LaunchSketch {
     verify_exchange(state, std::get<Store>(taken->kind), "the store");
     return state.error;
   }
+
+  /// The fault of an access of that column of a row which four lanes have together.
+  std::string fault_of_column(const Expr& column) const {
+    const Program program = with(launch(3, 64, store(r, {int_const(0)}, float_const(0))));
+    const std::optional<LaunchNest> nest = launch_nest(program.body);
+    const VerifyOptions options{.launches = &limits_of(GpuTarget{.arch = 80})};
+    VerifyState state(program, options);
+    for (const Loop* n : {nest->blocks, nest->threads}) state.bind(n->index, n->name, DType::i64, 1);
+    state.launch = &*nest;
+    verify_own_column(state, column, "the store");
+    return state.error;
+  }
 };
 
 TEST(VerifyWarp, LetsThreadsOfOneWarpExchange) {
@@ -32,6 +44,17 @@ TEST(VerifyWarp, LetsThreadsOfOneWarpExchange) {
   EXPECT_EQ(s.fault(s.r), "");
   EXPECT_EQ(s.fault(s.r, {}, 32), "the store takes the value of thread ^ 32, of another warp");
   EXPECT_EQ(s.fault(s.u), "the store takes another thread's value, but is not into registers or local memory");
+}
+
+TEST(VerifyWarp, LetsALaneHaveItsPairsOfARow) {
+  const Warps s;
+  const Expr lane = floormod(s.t, 4);
+  EXPECT_EQ(s.fault_of_column(lane * 2 + 1), "");
+  EXPECT_EQ(s.fault_of_column(lane * 2 + 8), "");
+  EXPECT_NE(s.fault_of_column(lane * 2 + 2), "");
+  EXPECT_NE(s.fault_of_column(lane), "");
+  EXPECT_NE(s.fault_of_column(floormod(s.t, 8) * 2), "");
+  EXPECT_NE(s.fault_of_column(int_const(0)), "");
 }
 
 TEST(VerifyWarp, NeedsTheWholeWarp) {

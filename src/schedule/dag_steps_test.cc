@@ -48,6 +48,43 @@ for i in 3
     y
 )");
 }
+TEST(Online, ComputesASoftmaxAndItsProductInOnePass) {
+  EXPECT_EQ(after(kSoftmaxProduct,
+                  "online_softmax o6 8; compute_at o7 l13 registers; split l17 8 guard; reorder l18 l15 l16 l19; "
+                  "online o7 l18; compute_at o2 l18 registers"),
+            R"(for j in 16
+  for c in 4
+    y_values
+for i in 3
+  y_mix @registers
+  for j.0 in 2
+    cache m @registers
+    cache z @registers
+    online y_mix
+    t_online @registers
+    for i in 1
+      for j in 8
+        t_online
+    m @registers
+    for i in 1
+      for j in 8
+        m
+    e @registers
+    for i in 1
+      for j in 8
+        e
+    z @registers
+    for i in 1
+      for j in 8
+        z
+    for i in 1
+      for c in 4
+        for j.1 in 8
+          y_mix
+  for c in 4
+    y
+)");
+}
 TEST(Unfold, CopiesTheTensorOrTheFactorThatReadsIt) {
   constexpr const char* kScaled = R"(
 s = PLACEHOLDER [6]

@@ -238,6 +238,27 @@ TEST(Refuses, PartsOfWhatIsNoSoftmax) {
        "op y (o6) cannot have parts of 12 of its 12 terms; expected 4 or more, and not all"},
   });
 }
+TEST(Refuses, OnePassOverWhatIsNoSoftmaxOrLiesElsewhere) {
+  constexpr const char* kOf = "op y_mix (o7) is not computed for its reader in registers, which its sums stay in";
+  expect_refusals({
+      {kMatmul, "online_softmax o3 8", "op c (o3) is no sum of products of a softmax's weights"},
+      {kMatmul, "split l0 2 guard; online_softmax o3 8",
+       "op c (o3) is scheduled already; softmaxes are divided late before everything else"},
+      {kSoftmaxProduct, "online_softmax o6 4",
+       "op y (o6) cannot be summed up by 4 of its 12 terms; expected a multiple of 8, and at most all"},
+      {kMatmul, "online o3 l2",
+       "op c (o3) is no product with the exponentials of a softmax that is divided late"},
+      {kSoftmaxProduct, "online_softmax o6 8; online o7 l12", kOf},
+      {kSoftmaxProduct, "online_softmax o6 8; compute_at o7 l13 registers; online o7 l15",
+       "loop i (l15) is no reduce loop of y_mix"},
+      {kSoftmaxProduct, "online_softmax o6 8; compute_at o7 l13 registers; online o7 l17",
+       "loop j (l17) does not cut the terms into equal steps"},
+      {kSoftmaxProduct,
+       "online_softmax o6 8; compute_at o7 l13 registers; split l17 8 guard; reorder l18 l15 l16 l19; online o7 l18; "
+       "compute_root o4",
+       "op e (o4) belongs to the online sum of loop j.0"},
+  });
+}
 TEST(Refuses, ConstantsThatAreReadElsewhereToo) {
   expect_refusals({
       {kMatmul, "pack o77 o3", "there is no op o77 to pack"},

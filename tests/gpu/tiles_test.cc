@@ -87,7 +87,8 @@ void expect_code(const std::string& text, const std::string& sketch, const Choic
   const std::vector<Tensor> inputs = testing::random_inputs(dag, rng);
   for (const int arch : kArchs) {
     const Target target = *parse_target("cuda -arch=sm_" + std::to_string(arch));
-    if ((precision != Precision::f32 || sketch == "attention_half") && !limits_of(target.gpu()).mma) continue;
+    const bool halves = sketch == "attention_half" || sketch == "attention_stream_half";
+    if ((precision != Precision::f32 || halves) && !limits_of(target.gpu()).mma) continue;
     for (const LoopTree& tree : candidates(dag, target, sketch, choices, raster, precision, 2)) {
       SCOPED_TRACE("sm_" + std::to_string(arch) + "\n" + to_text(tree));
       const Result<Lowered> lowered = lower(tree, target);
@@ -97,17 +98,22 @@ void expect_code(const std::string& text, const std::string& sketch, const Choic
         if (!is_emulated(arch)) break;
         const auto got = run_emulated(lowered->program, target, arguments, {.order = order, .seed = 5, .workers = 2});
         ASSERT_TRUE(got.ok()) << got.error().message;
-        const double most = sketch == "attention_half" ? 4e-3 : 1e-5 + tolerance_of(precision);
+        const double most = halves ? 4e-3 : 1e-5 + tolerance_of(precision);
         EXPECT_LT(*testing::worst_output(*lowered, dag, inputs, *got), most);
       }
-      if (sketch == "attention_mma" || sketch == "attention_half") {
+      if (sketch.starts_with("attention_")) {
         EXPECT_EQ(sums_on_tensor_cores(lowered->program), 2u);
       }
       const Result<Kernel> kernel = compile_kernel(lowered->program, target);
       ASSERT_TRUE(kernel.ok()) << kernel.error().message;
       EXPECT_EQ(kernel->code.find(".local"), std::string::npos) << "memory of a thread that is not registers";
       if (installed_ptxas().path.empty()) continue;
-      EXPECT_GT(testing::assemble(kernel->code, arch).registers, 0);
+      const testing::Assembled assembled = testing::assemble(kernel->code, arch);
+      EXPECT_GT(assembled.registers, 0);
+      EXPECT_FALSE(assembled.has_remarks);
+      if (sketch.starts_with("attention_stream")) {
+        EXPECT_EQ(assembled.spills, 0);
+      }
     }
   }
 }
@@ -123,6 +129,16 @@ TEST(GpuTiles, OfAttentionOnTensorCoresAreCode) {
   expect_code(columns, "attention_mma", {{"part", {0}}}, {}, Precision::bf16);
   for (const std::int64_t part : {0, 16})
     expect_code(testing::half_heads_text(1, 24, 40, 32), "attention_half", {{"part", {part}}});
+}
+/// Many steps of keys, the last of them cut; keys of both orders.
+TEST(GpuTiles, OfAttentionInOnePassAreCode) {
+  const std::string tokens = testing::masked_heads_text(16), columns = testing::heads_text(1, 24, 70, 32);
+  for (const Precision precision : {Precision::tf32, Precision::f16, Precision::bf16}) {
+    expect_code(tokens, "attention_stream", {}, {}, precision);
+    expect_code(columns, "attention_stream", {{"keys", {16}}}, {}, precision);
+  }
+  expect_code(testing::half_heads_text(1, 24, 70, 32), "attention_stream_half", {{"keys", {16}}});
+  expect_code(testing::half_heads_text(1, 40, 128, 64), "attention_stream_half", {{"keys", {64}}, {"stages", {2}}});
 }
 TEST(GpuTiles, OfProductsOfThreeAreCode) { expect_code(kScaled, "product", {{"stages", {3}}}); }
 TEST(GpuTiles, WithAPartOfAStepUnrolledAreCode) {

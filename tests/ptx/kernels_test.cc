@@ -12,6 +12,7 @@
 #include "lower/testing/random_schedule.h"
 #include "passes/optimize.h"
 #include "ptx/run_kernel.h"
+#include "space/gpu/attention_stream.h"
 #include "space/space.h"
 #include "space/testing/attention_texts.h"
 #include "space/testing/byte_texts.h"
@@ -176,6 +177,50 @@ TEST(PtxKernels, OnTensorCoresDoWhatTheirTasksSay) {
       on_tensor_cores += ptx::instructions_of(expect_agreement(task, target, precision), "mma.sync") > 0;
     }
   EXPECT_GE(on_tensor_cores, 3 * 3);
+}
+
+/// Powers of two are one instruction, and so is nothing else that a softmax has.
+TEST(PtxKernels, OfEverySoftmaxHaveExponentialsOfOneInstruction) {
+  int softmaxes = 0;
+  const auto expect_powers = [&](const char* arch, Precision precision) {
+    for (const Case& task : cases()) {
+      if (task.text.find("softmax") == std::string::npos && std::string(task.name) != "softmax") continue;
+      const Made made = make(task.text, *parse_target(std::string("cuda -arch=") + arch), precision);
+      EXPECT_NE(made.kernel.code.find("ex2.approx"), std::string::npos) << task.name << " for " << arch;
+      ++softmaxes;
+    }
+  };
+  for (const char* arch : {"sm_75", "sm_90"}) expect_powers(arch, Precision::f32);
+  for (const Precision precision : {Precision::tf32, Precision::f16, Precision::bf16}) expect_powers("sm_80", precision);
+  EXPECT_EQ(softmaxes, 5 * 4);
+}
+
+/// 2,048 keys of depth 128: no memory holds their scores, and the answers are right.
+TEST(PtxKernels, OfAttentionsOfAnyLengthDoWhatTheirTasksSay) {
+  const Target target = *parse_target("cuda -arch=sm_80");
+  const auto expect_right = [&](const ComputeDag& dag, const std::optional<Sketch>& sketch, double most) {
+    ASSERT_TRUE(sketch.has_value());
+    const DesignSpace space(dag, {*sketch});
+    const Lowered lowered = lower(space.schedule(space.default_candidate())->tree, target).value();
+    const Kernel kernel = compile_kernel(lowered.program, target).value();
+    EXPECT_EQ(kernel.workspace, 0);
+    EXPECT_EQ(kernel.launches.size(), 1u);
+    Rng rng(5);
+    const std::vector<Tensor> inputs = testing::random_inputs(dag, rng);
+    const std::vector<Tensor> arguments = testing::arguments_of(lowered, dag, inputs).value();
+    const std::vector<Tensor> want = evaluate(dag, inputs).value();
+    const auto emulated = run_emulated(lowered.program, target, arguments);
+    ASSERT_TRUE(emulated.ok()) << emulated.error().message;
+    EXPECT_LE(testing::worst_output(lowered, want, *emulated), most);
+    const Result<ptx::KernelRun> run = ptx::run_kernel(kernel, arguments);
+    ASSERT_TRUE(run.ok()) << run.error().message;
+    EXPECT_LE(testing::worst_output(lowered, want, run->arguments), most);
+  };
+  const ComputeDag halves = *parse_dag(testing::half_heads_text(1, 16, 2048, 128));
+  expect_right(halves, half_attention_stream_sketch(halves, target), 4e-3);
+  const ComputeDag dag = *parse_dag(testing::heads_text(1, 16, 2048, 128));
+  for (const Precision precision : {Precision::tf32, Precision::f16, Precision::bf16})
+    expect_right(dag, attention_stream_sketch(dag, target, precision), 2e-5 + tolerance_of(precision));
 }
 
 /// Tiles of 16 x 8 sums, none of them beside the result, and matrices that lie in 32 banks.

@@ -128,6 +128,9 @@ Lanes in_words(Lanes at, double element_bytes) {
   return at;
 }
 
+/// Of the instructions of a function, those of one whose result is rounded to f16.
+constexpr double kRoundedFunction = 0.5;
+
 /// cvt.rna of tf32 was three instructions and a half, as one of two elements to f16 or bf16 is one.
 constexpr double kPairRounding = 1.0 / 3;
 
@@ -212,11 +215,12 @@ class NestReader {
     nest.copies = in_block && from.flops == 0 && from.calls == 0 && roundings == 0;
     nest.conversions = runs * roundings;
     nest.to_tf32 = runs * roundings_to_tf32(tree_.dag.op(from.op));
-    nest.functions = nest.rounds ? 0 : runs * from.calls;
+    nest.functions = nest.rounds ? 0 : runs * from.calls * (is_half_in_registers(from.op) ? kRoundedFunction : 1);
     nest.exchanges = exchanges();
     nest.sums = sums();
     nest.accesses = read_all();
     if (is_of_warps()) share(nest);
+    for (const OnlineSum& online : tree_.onlines) add_steps(nest, online);
     if (const auto* tile = tile_of(nest.op); tile && is_dp4a(tile->intrinsic)) {
       const auto at_once = static_cast<double>(op_of(tile->intrinsic).element().reduce_axes.front().extent);
       nest.multiply_adds /= at_once, nest.body /= at_once;
@@ -231,6 +235,19 @@ class NestReader {
       if (m.part == Path::Part::thread) threads_.push_back(m.loop);
       if (m.part == Path::Part::body && m.extent > 1) body_.push_back(&m);
     }
+  }
+
+  bool is_half_in_registers(OpId op) const {
+    return tree_.dag.op(op).dtype == DType::f16 && tree_.place(op).stored_in == StoredIn::registers;
+  }
+
+  /// What an online sum does in each of its steps beside its ops (schedule/online.h): it scales the sums so far, and the four lanes of a
+  /// row exchange what each has added up.
+  void add_steps(OpWork& nest, const OnlineSum& online) const {
+    const auto steps = static_cast<double>(extent_of(tree_, online.loop));
+    if (online.mix == nest.op) nest.multiply_adds += steps * nest.sums;
+    if (online.top == nest.op || online.sum == nest.op)
+      nest.exchanges += steps * 2 * static_cast<double>(elements_held(tree_, nest.op)) / kRowsOfWarp;
   }
 
   // ---- What the threads of a warp do together
@@ -502,12 +519,15 @@ bool reads_ahead(const LaunchWork& launch) {
 /// tiles, those of one product after those of another, and one an element that a copy which rounds holds. Else 20, and 0.7 of a register for each element that is held or
 /// loaded by an unrolled body, because ptxas orders loads by use.
 int registers_of(const LoopTree& tree, const LaunchWork& launch) {
-  double loaded = 0, tiles = 0, held = 0;
+  double loaded = 0, tiles = 0, held = 0, sums = 0;
+  // Both products of an online sum have theirs at once.
+  const bool together = !tree.onlines.empty();
   bool unfolds = false, of_tiles = false;
   for (const OpWork& nest : launch.nests) {
     double of_nest = 0;
     of_tiles = of_tiles || nest.operands > 0;
-    if (nest.operands > 0) tiles = std::max(tiles, nest.sums + nest.operands);
+    if (nest.operands > 0) tiles = std::max(tiles, (together ? 0 : nest.sums) + nest.operands);
+    if (nest.operands > 0 && together) sums += nest.sums;
     // What is only moved to registers is counted there.
     const bool moved = nest.sums > 0 && !tree.dag.op(nest.op).element().reducer;
     for (const LaunchAccess& access : nest.accesses)
@@ -517,7 +537,7 @@ int registers_of(const LoopTree& tree, const LaunchWork& launch) {
     unfolds = unfolds || tree.dag.op(nest.op).element().family == OpFamily::unfold;
   }
   const double rest = 40 + (unfolds && held == 0 ? 20 : 0);
-  if (of_tiles) return static_cast<int>(std::min(tiles + held + rest, 255.0));
+  if (of_tiles) return static_cast<int>(std::min(sums + tiles + held + rest, 255.0));
   const double registers =
       launch.block_memory > 0 ? 1.25 * launch.sums + 40 + (unfolds ? 20 : 0) : 0.7 * (launch.sums + loaded) + 20;
   return static_cast<int>(std::min(registers, 255.0));

@@ -101,7 +101,7 @@ TEST(RandomGpuSchedules, ComputeWhatTheDagSaysInEveryOrder) {
         "cache_write", "merge",       "pipeline",     "pad_storage",      "split",      "fuse",   "reorder",
         "inline",      "rfactor",     "split_sum",    "min_blocks",       "bind warp",  "round"})
     EXPECT_GE(used[step], cases / 100) << step;
-  for (const char* step : {"tensorize mma_tf32", "tensorize mma_s8", "tensorize dp4a_s8", "split_softmax"})
+  for (const char* step : {"tensorize mma_tf32", "tensorize mma_s8", "tensorize dp4a_s8", "split_softmax", "online"})
     EXPECT_GE(used[step], cases / 400) << step;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "lower/testing/random_schedule.h"
 #include "lower/testing/warp_product.h"
@@ -61,8 +62,29 @@ class GpuScheduler {
       const OpId op(static_cast<std::int64_t>(k));
       if (tree_.dag.op(op).is_placeholder() || !split_softmax(tree_.dag, op, kLeastSoftmaxPart).ok()) continue;
       const std::int64_t terms = tree_.dag.op(op).element().reduce_axes[0].extent;
+      if (terms >= kOnlineTerms && rng_.chance(0.4)) return online(op, rng_.between(1, terms / kOnlineTerms) * kOnlineTerms);
       if (rng_.chance(0.9)) attempt(SplitSoftmax{op, rng_.between(kLeastSoftmaxPart, terms - 1)});
     }
+  }
+
+  /// A softmax and the product with it in one pass over the terms, in registers of the threads of the quotient.
+  void online(OpId op, std::int64_t terms) {
+    const Result<OnlineSoftmaxDag> changed = online_softmax(tree_.dag, op, terms);
+    if (!attempt(OnlineSoftmax{op, terms})) return;
+    const OpId product = changed->ops.product, mix = changed->ops.mix;
+    launch(product);
+    placed_.insert(product);
+    const std::vector<LoopId> loops = own_loops(tree_, product);
+    const LoopId at = loops[static_cast<std::size_t>(rng_.below(static_cast<std::int64_t>(loops.size())))];
+    if (!attempt(ComputeAt{mix, at, StoredIn::registers})) return;
+    placed_.insert(mix);
+    const LoopId steps = split_by(reduce_loops(mix).front(), terms, Tail::guard).first;
+    std::vector<LoopId> order = own_loops(tree_, mix);
+    std::erase(order, steps);
+    order.insert(order.begin(), steps);
+    attempt(Reorder{order});
+    if (attempt(Online{mix, steps}) && rng_.chance(0.5))
+      for (OpId row : {changed->ops.top, changed->ops.sum}) split(reduce_loops(row).front());
   }
 
   void finish() {
@@ -88,7 +110,7 @@ class GpuScheduler {
 
   /// Where the op is computed, and what its loops run on. Readers are placed already.
   void place(OpId op) {
-    if (!has_loops(tree_, op)) return;
+    if (!has_loops(tree_, op) || placed_.count(op) > 0 || is_of_online_step(tree_, op)) return;
     const double where = rng_.uniform();
     if (where < 0.15 && attempt(Inline{op})) return;
     if (where < 0.75) {
@@ -218,6 +240,7 @@ class GpuScheduler {
   Rng& rng_;
   LoopTree tree_;
   Steps steps_;
+  std::set<OpId> placed_;  ///< where online() wants them
 };
 
 }  // namespace

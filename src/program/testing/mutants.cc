@@ -1,5 +1,6 @@
 #include "program/testing/mutants.h"
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 #include <set>
@@ -167,13 +168,23 @@ class Editor {
     for (Expr& i : index) i = expr(i);
     const Expr value = expr(n.value);
     const Expr mask = n.mask.defined() ? predicate(s, expr(n.mask)) : n.mask;
-    return make_stmt(n.with(std::move(index), value, mask));
+    Store out = n.with(std::move(index), value, mask);
+    if (n.cross != 0 && shares_rows() && hit(line_ + ": of thread ^ " + std::to_string(2 * n.cross)))
+      out.cross = 2 * n.cross;
+    return make_stmt(std::move(out));
+  }
+
+  /// Four lanes have rows of some buffer together, and exchange what is one value a row.
+  bool shares_rows() const {
+    return std::any_of(p_.buffers.begin(), p_.buffers.end(), [](const Buffer& b) { return b.quad; });
   }
 
   // ---- Stages
 
   std::vector<Expr> indices(BufferId id, std::vector<Expr> index) {
     const Buffer& b = p_.buffer(id);
+    if (b.quad && !index.empty() && hit(line_ + ": a column of " + b.name + " that the next lane has"))
+      index.back() = index.back() + 2;
     if (b.scope != Scope::block) return index;
     const bool flat = index.size() == 1 && b.extents.size() != 1;
     for (std::size_t d = 0; d < index.size(); ++d) {

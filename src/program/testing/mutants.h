@@ -22,6 +22,7 @@ struct Mutant {
 ///                          of a serial loop's index by its extent selects one somewhere. In flat indices it is each such
 ///                          remainder
 ///   a predicate            a bound of integers in a condition of an if or select, or in a mask, one more or less
+///   a row of four lanes    a column that the next lane has, at one access; an exchange with another row's lane
 ///   threads                two lets of thread digits have each other's value
 std::vector<Mutant> mutants_of(const Program&);
 

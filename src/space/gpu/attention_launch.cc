@@ -59,6 +59,13 @@ std::vector<std::int64_t> part_sizes(std::int64_t keys) {
   return sizes;
 }
 
+/// Bytes of what all parts give, with the columns of their sums and maxima; a buffer has less than 2 GiB.
+constexpr std::int64_t kMostResults = std::int64_t{1} << 31;
+std::int64_t results_of_parts(const AttentionForm& a, std::int64_t part) {
+  if (part == 0) return 0;
+  return (a.keys_count + part - 1) / part * a.heads * a.rows * (a.width + 4) * 4;
+}
+
 /// Whether neighbours along the op's axis of this number are read from neighbouring places.
 bool reads_along(const Element& element, std::int64_t axis) {
   bool along = false;
@@ -125,6 +132,7 @@ GpuAttentions find_gpu_attentions(const ComputeDag& dag, bool keys_by_row) {
   const std::optional<AttentionForm> found = find_attention(dag);
   if (!found) return forms;
   for (const std::int64_t part : part_sizes(found->keys_count)) {
+    if (results_of_parts(*found, part) >= kMostResults) continue;
     std::optional<GpuAttention> form = find_gpu_attention(dag, *found, part, false);
     if (form && form->turns_keys && keys_by_row) form = find_gpu_attention(dag, *found, part, true);
     if (form) forms.emplace(part, *form);

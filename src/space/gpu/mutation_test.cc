@@ -10,6 +10,7 @@
 #include "program/testing/mutants.h"
 #include "space/gpu/attention.h"
 #include "space/gpu/attention_mma.h"
+#include "space/gpu/attention_stream.h"
 #include "space/gpu/dots.h"
 #include "space/gpu/mma.h"
 #include "space/gpu/patch.h"
@@ -201,6 +202,16 @@ TEST_F(Mutation, OfAttentionOnTensorCoresDoesNotSurvive) {
     for (const std::int64_t part : {0, 16})
       judge_parts(dag, attention_mma_sketch(dag, target_of("a100"), Precision::tf32), part, 1);
   }
+}
+/// A maximum that differs from lane to lane, or from step to step, cancels in the quotient: queries and keys are whole tiles, so that no
+/// condition cuts it.
+TEST_F(Mutation, OfOnlineSumsDoesNotSurvive) {
+  judge_sketch(testing::half_heads_text(1, 16, 48, 16), half_attention_stream_sketch);
+  const ComputeDag dag = *parse_dag(testing::heads_text(1, 16, 32, 16));
+  const std::optional<Sketch> sketch = attention_stream_sketch(dag, target_of("a100"), Precision::tf32);
+  ASSERT_TRUE(sketch.has_value());
+  const DesignSpace space(dag, {*sketch});
+  judge(dag, *space.steps(space.default_candidate()));
 }
 TEST_F(Mutation, OfProductsOfBytesDoesNotSurvive) {
   judge_sketch(testing::byte_dense_text(16, 64, 16), dots_sketch);
