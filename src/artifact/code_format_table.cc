@@ -5,9 +5,9 @@ namespace {
 
 constexpr CodeFormatRow kFormats[] = {
     {CodeFormat::native_object, "native_object", 8},
-    {CodeFormat::ptx, "ptx", 2},
+    {CodeFormat::ptx, "ptx", 3},
     {CodeFormat::emulated, "emulated", 1},
-    {CodeFormat::cubin, "cubin", 2},
+    {CodeFormat::cubin, "cubin", 3},
 };
 
 constexpr TargetCode kCodes[] = {

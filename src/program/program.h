@@ -39,6 +39,9 @@ struct Buffer {
   /// GPU: elements that nothing has written may be read and hold any value. No result that is stored depends on them
   /// (lower/gpu/unguard_registers.h).
   bool gaps = false;
+  /// GPU, of block memory: bytes of the pieces of a row whose 16-byte parts change places with the row (program/swizzle.h), and bytes of
+  /// a row. Nothing but the banks of memory depends on it. 0: none.
+  std::int64_t swizzle = 0, row_bytes = 0;
   /// Of an argument: the extents as functions of the program's sizes, undefined where an extent is the same at all sizes; empty: none
   /// changes. `extents` are the largest.
   std::vector<Expr> sizes = {};

@@ -34,6 +34,7 @@
 #include "schedule/split.h"
 #include "schedule/split_softmax.h"
 #include "schedule/split_sum.h"
+#include "schedule/swizzle_storage.h"
 #include "schedule/tensorize.h"
 #include "schedule/unfold.h"
 #include "schedule/winograd.h"
@@ -45,7 +46,7 @@ namespace whet {
 /// A type of its own, so that its copies and its end are compiled once, in steps.cc.
 struct Step : std::variant<Split, Fuse, Reorder, Annotate, Bind, ComputeAt, ReverseComputeAt, ComputeRoot, Inline,
                            CacheRead, Unfold, CacheWrite, Rfactor, Pack, PadStorage, PrefetchRead, Pipeline, Roll,
-                           Tensorize, MinBlocks, Merge, Round, SplitSum, SplitSoftmax, Winograd> {
+                           Tensorize, MinBlocks, Merge, Round, SplitSum, SplitSoftmax, SwizzleStorage, Winograd> {
   using variant::variant;
   Step() = default;
   Step(const Step&);
@@ -100,6 +101,7 @@ class Scheduler {
   void rfactor(LoopId loop);
   void pack(OpId tensor, OpId reader);
   void pad_storage(OpId op, std::int64_t elements);
+  void swizzle(OpId op, std::int64_t bytes);
   void pipeline(LoopId loop, std::int64_t stages);
   void tensorize(LoopId loop, Intrinsic intrinsic);
   void min_blocks(LoopId loop, std::int64_t blocks);

@@ -15,7 +15,7 @@ struct RoundingOptions {
   std::string precision = "f32";
 
   SpaceOptions schedules() const;
-  /// f16 changes the graph, and so does bf16 for a CPU (passes/halves.h), unless --exact is given too.
+  /// f16 and bf16 change the graph (passes/halves.h), unless --exact is given too.
   PassOptions passes(const Target& = {}) const;
   /// An error where the target has no products of that precision.
   Status check(const Target&) const;
