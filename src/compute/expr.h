@@ -47,8 +47,7 @@ enum class BinaryOp : std::uint8_t {
 /// bits_of gives an f32's bits as an i32 and an f64's as an i64. float_of_bits is its inverse; only `expand_math` makes
 /// it.
 /// round_tf32, round_f16 and round_bf16 round an f32 to what tensor cores take as operands: 10 bits of mantissa, half away
-/// from zero; f16 and bf16, half to even. GPUs from sm_90 on round halves of tf32 to even, and what a kernel for a GPU keeps of
-/// round_tf32 may have other bits below those of tf32, which tensor cores do not read.
+/// from zero (GPUs: codegen/gpu/nvptx_hooks.cc); f16 and bf16, half to even.
 enum class MathFn : std::uint8_t {
   exp,
   log,

@@ -56,7 +56,7 @@ class ChannelPadder {
 
   Status pad(const Node& node) {
     const Value &x = from_.value(node.inputs[0]), &w = from_.value(node.inputs[1]);
-    std::vector<ValueId> inputs = rewriter_.now(node.inputs);
+    std::vector<ValueId> inputs = {rewriter_.now(node.inputs[0])};
     if (x.type.dtype == DType::f32) {
       WHET_TRY(inputs[0], rewriter_.emit(x.name + "_half", CastOperator{half_}, {inputs[0]}));
     }
@@ -64,7 +64,9 @@ class ChannelPadder {
     pad.end = pad.begin;
     pad.end.back() = kChannels - x.type.shape.back();
     WHET_TRY(inputs[0], rewriter_.emit(x.name + "_padded", pad, {inputs[0]}));
-    inputs[1] = rewriter_.constant(w.name + "_padded", padded_weights(*w.constant, is_half(x.type.dtype) ? x.type.dtype : half_));
+    const DType half = is_half(x.type.dtype) ? x.type.dtype : half_;
+    inputs.push_back(rewriter_.constant(w.name + "_padded", padded_weights(*w.constant, half)));
+    if (node.inputs.size() > 2) inputs.push_back(rewriter_.now(node.inputs[2]));
     ConvOperator conv = std::get<ConvOperator>(node.op);
     conv.wide = true;
     return rewriter_.copy_as(node, conv, inputs);

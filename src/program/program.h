@@ -42,6 +42,9 @@ struct Buffer {
   /// GPU, registers: the threads 4g to 4g + 3 have a row of the last extent, a multiple of 8, together. Thread 4g + q has the elements
   /// 8a + 2q and 8a + 2q + 1 of it, and alone reads and writes them; a tile of a warp reads its left operand from all four.
   bool quad = false;
+  /// GPU, of block memory: bytes of the pieces of a row whose 16-byte parts change places with the row (program/swizzle.h), and bytes of
+  /// a row. Nothing but the banks of memory depends on it. 0: none.
+  std::int64_t swizzle = 0, row_bytes = 0;
   /// Of an argument: the extents as functions of the program's sizes, undefined where an extent is the same at all sizes; empty: none
   /// changes. `extents` are the largest.
   std::vector<Expr> sizes = {};

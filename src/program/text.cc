@@ -48,7 +48,8 @@ class ProgramPrinter {
               " " + b.name + ": " + std::string(name_of(b.dtype)) + "[";
       for (std::size_t d = 0; d < b.extents.size(); ++d) text += (d ? ", " : "") + this->text(extent_of(b, d));
       text += std::string("]") + (b.constant ? " const" : "") + (b.written ? " written" : "") +
-              (b.gaps ? " with gaps" : "") + (b.quad ? " of four lanes" : "") + "\n";
+              (b.gaps ? " with gaps" : "") + (b.quad ? " of four lanes" : "") +
+              (b.swizzle > 0 ? " swizzled " + std::to_string(b.swizzle) : "") + "\n";
     }
     return text;
   }

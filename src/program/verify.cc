@@ -10,6 +10,7 @@
 #include "program/verify_launch.h"
 #include "program/verify_state.h"
 #include "program/verify_warp.h"
+#include "program/swizzle.h"
 
 namespace whet {
 namespace {
@@ -87,6 +88,15 @@ class ProgramVerifier {
       state_.need(!b.quad || (b.scope == Scope::registers && !b.extents.empty() && b.extents.back() % 8 == 0), [&] {
         return "buffer '" + b.name + "' is of four lanes, and is not in registers in rows of whole eights";
       });
+      if (b.swizzle > 0) {
+        state_.need(b.scope == Scope::block, [&] { return "buffer '" + b.name + "' is swizzled outside of block memory"; });
+        state_.need(is_swizzle(b.swizzle, b.row_bytes) &&
+                        num_elements(b.extents) * size_of(b.dtype) % std::max<std::int64_t>(b.row_bytes, 1) == 0,
+                    [&] {
+                      return "buffer '" + b.name + "' has rows of " + std::to_string(b.row_bytes) +
+                             " bytes; a swizzle of " + std::to_string(b.swizzle) + " wants " + kSwizzledRows;
+                    });
+      }
       if (b.scope != Scope::argument) continue;
       state_.need(b.argument >= 0, [&] { return "buffer '" + b.name + "' is an argument without a number"; });
       state_.need(arguments.insert(b.argument).second,

@@ -67,6 +67,7 @@ struct Placement {
   LoopId at;  ///< for at and reverse_at
   StoredIn stored_in = StoredIn::memory;
   std::int64_t padding = 0;   ///< elements behind each row of the op's buffer
+  std::int64_t swizzle = 0;   ///< bytes of the pieces of its rows in which parts change places (swizzle_storage.h)
   LoopId rolled;              ///< what is computed stays for the next iteration of this loop; invalid: it does not
   std::vector<DigitId> axes;  ///< root digit of each axis (spatial, then reduce)
   std::vector<Expr> base;  ///< where the root digit starts within the axis, one an axis; 0 except for at and reverse_at

@@ -18,6 +18,7 @@ Status apply(LoopTree& tree, const PadStorage& step) {
   if (tree.dag.op(step.op).shape.empty()) return refuse(tree, step.op, "is one number");
   if (tree.place(step.op).stored_in == StoredIn::registers) return refuse(tree, step.op, "is in registers");
   Placement& place = tree.places[step.op.index()];
+  if (place.swizzle > 0) return refuse(tree, step.op, "is swizzled, and its rows lie in different banks already");
   if (place.padding > 0) return refuse(tree, step.op, "is padded already");
   place.padding = step.elements;
   return ok_status();

@@ -349,6 +349,21 @@ for m in 12
             "step 2 (cache_read o0 o3): op c (o3) is scheduled already; copies are made before everything else");
 }
 
+TEST(SwizzleStorage, IsOfRowsInBlockMemory) {
+  const char* const kRows =
+      "x = PLACEHOLDER [8, 32]\nt(i, j) = (x[i, j] + 1f) for i in 8, j in 32\ny(i, j) = (t[i, j]*2f) for i in 8, j in 32\n"
+      "return y\n";
+  const auto tree = [&](const std::string& steps) { return after(kRows, steps.c_str()); };
+  const std::string placed = "bind l2 block; bind l3 thread; compute_at o1 l2 block; ";
+  EXPECT_NE(tree(placed + "swizzle o1 128").find("t rows swizzled by 128\n"), std::string::npos);
+  EXPECT_NE(tree("swizzle o1 128").find("is not in block memory, which alone is swizzled"), std::string::npos);
+  EXPECT_NE(tree(placed + "swizzle o1 96").find("has rows of 128 bytes; a swizzle of 96 wants pieces of 64 or"),
+            std::string::npos);
+  EXPECT_NE(tree(placed + "swizzle o1 128; pad_storage o1 4").find("is swizzled, and its rows"), std::string::npos);
+  EXPECT_NE(tree(placed + "pad_storage o1 4; swizzle o1 128").find("has padded rows, which lie in different"),
+            std::string::npos);
+}
+
 TEST(PadStorage, PutsRowsFurtherApart) {
   EXPECT_EQ(after(kPair, "pad_storage o1 16"), R"(t rows + 16
 for i in 6

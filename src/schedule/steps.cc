@@ -239,6 +239,7 @@ constexpr std::array kPrimitives = {
     primitive<SplitSoftmax, &SplitSoftmax::op, &SplitSoftmax::terms>("split_softmax"),
     primitive<OnlineSoftmax, &OnlineSoftmax::op, &OnlineSoftmax::terms>("online_softmax"),
     primitive<Online, &Online::op, &Online::loop>("online"),
+    primitive<SwizzleStorage, &SwizzleStorage::op, &SwizzleStorage::bytes>("swizzle"),
     primitive<Winograd, &Winograd::op, &Winograd::tile, &Winograd::tiles>("winograd"),
 };
 
@@ -416,6 +417,7 @@ void Scheduler::cache_write(OpId op, LoopId loop) { run(CacheWrite{op, loop}); }
 void Scheduler::rfactor(LoopId loop) { run(Rfactor{loop}); }
 void Scheduler::pack(OpId tensor, OpId reader) { run(Pack{tensor, reader}); }
 void Scheduler::pad_storage(OpId op, std::int64_t elements) { run(PadStorage{op, elements}); }
+void Scheduler::swizzle(OpId op, std::int64_t bytes) { run(SwizzleStorage{op, bytes}); }
 
 void Scheduler::round(OpId op, Precision to) { run(Round{op, to}); }
 void Scheduler::merge(OpId op, std::int64_t axis) { run(Merge{op, axis}); }

@@ -37,6 +37,7 @@
 #include "schedule/split.h"
 #include "schedule/split_softmax.h"
 #include "schedule/split_sum.h"
+#include "schedule/swizzle_storage.h"
 #include "schedule/tensorize.h"
 #include "schedule/unfold.h"
 #include "schedule/winograd.h"
@@ -49,7 +50,7 @@ namespace whet {
 struct Step : std::variant<Split, Fuse, Reorder, Annotate, Bind, ComputeAt, ReverseComputeAt, ComputeRoot, Inline,
                            CacheRead, Unfold, CacheWrite, Rfactor, Pack, PadStorage, PrefetchRead, Pipeline, Roll,
                            Tensorize, MinBlocks, Merge, Round, SplitSum, SplitSoftmax, OnlineSoftmax, Online,
-                           Winograd> {
+                           SwizzleStorage, Winograd> {
   using variant::variant;
   Step() = default;
   Step(const Step&);
@@ -104,6 +105,7 @@ class Scheduler {
   void rfactor(LoopId loop);
   void pack(OpId tensor, OpId reader);
   void pad_storage(OpId op, std::int64_t elements);
+  void swizzle(OpId op, std::int64_t bytes);
   void pipeline(LoopId loop, std::int64_t stages);
   void tensorize(LoopId loop, Intrinsic intrinsic);
   void min_blocks(LoopId loop, std::int64_t blocks);

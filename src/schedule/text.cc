@@ -50,6 +50,8 @@ void print(const LoopTree& tree, const Item& item, int depth, std::string& text)
   const TreeLoop& loop = tree.loop(item.loop);
   const Placement& place = tree.place(loop.op);
   const bool first = !loop.parent.valid() || tree.loop(loop.parent).op != loop.op;
+  if (first && place.swizzle > 0)
+    text += fmt::format("{}{} rows swizzled by {}\n", indent, tree.dag.op(loop.op).name, place.swizzle);
   if (first && place.padding > 0)
     text += fmt::format("{}{} rows + {}\n", indent, tree.dag.op(loop.op).name, place.padding);
   if (first && place.rolled.valid())

@@ -245,6 +245,37 @@ return c
   }
 }
 
+/// Parts of rows change places, so that nothing is between them: neither matrices nor copies meet in a bank.
+TEST(PtxKernels, OfSwizzledRowsHaveNoBankConflict) {
+  const Target target = *parse_target("cuda -arch=sm_80");
+  const ComputeDag dag = parse_dag(testing::half_dense_text(128, 128, 128)).value();
+  const DesignSpace space = make_space(dag, target);
+  Candidate c = space.default_candidate();
+  ASSERT_EQ(c.sketch, "mma_half");
+  for (const std::int64_t depth : {32, 64}) {
+    c.choices["pad"] = {-1, -1}, c.choices["depth"] = {depth}, c.choices["stages"] = {3}, c.choices["split"] = {1};
+    ASSERT_TRUE(space.contains(c).ok()) << space.contains(c).error().message;
+    const Lowered lowered = lower(space.schedule(c)->tree, target).value();
+    Rng rng(5);
+    const std::vector<Tensor> inputs = testing::random_inputs(dag, rng);
+    const std::vector<Tensor> arguments = testing::arguments_of(lowered, dag, inputs).value();
+    const Result<ptx::KernelRun> run = ptx::run_kernel(compile_kernel(lowered.program, target).value(), arguments);
+    ASSERT_TRUE(run.ok()) << run.error().message;
+    EXPECT_LE(testing::worst_output(lowered, evaluate(dag, inputs).value(), run->arguments), 4e-3) << depth;
+    const ptx::Wavefronts matrices = ptx::wavefronts_of(run->tally, "ldmatrix");
+    EXPECT_GT(matrices.least, 0);
+    EXPECT_EQ(matrices.taken, matrices.least) << depth;
+  }
+}
+
+/// Lanes exchange words, so that a row of two tiles is a whole sector.
+TEST(PtxKernels, OfHalvesStoreFourNeighboursOfARow) {
+  const Case halves = {"dense of halves", testing::half_dense_text(128, 128, 128), 4e-3};
+  const ptx::Tally tally = expect_agreement(halves, *parse_target("cuda -arch=sm_80"), Precision::f32);
+  EXPECT_EQ(ptx::instructions_of(tally, "st.global.v2"), 128 * 128 / (4 * 32));
+  EXPECT_EQ(ptx::instructions_of(tally, "st.global"), 128 * 128 / (4 * 32));
+}
+
 /// A number is rounded to tf32 by two instructions, and from sm_90 on by one.
 TEST(PtxKernels, RoundWhatTheyCopyByFewInstructions) {
   const Case dense = {"dense", kDense};

@@ -86,7 +86,8 @@ std::optional<GpuEmitter::StepLoop> GpuEmitter::step_loop(const Stmt& body) {
     if (loop.steps.empty() || !sums.insert({place.slot, place.first}).second) {
       of_step = std::max(of_step, kLeftWords * left.size() + kRightWords * right.size());
       loop.steps.emplace_back();
-      sums = {{place.slot, place.first}}, left.clear(), right.clear();
+      sums.clear(), left.clear(), right.clear();
+      sums.insert({place.slot, place.first});
     }
     left.insert(place_of(*tile->left, tile->rows->index, *tile->depth));
     right.insert(place_of(*tile->right, tile->columns->index, *tile->depth));
@@ -97,8 +98,9 @@ std::optional<GpuEmitter::StepLoop> GpuEmitter::step_loop(const Stmt& body) {
   std::size_t held = 0;
   for (const Stmt& s : loop.behind)
     if (!is_late_store(program_, s, buffer, held)) return std::nullopt;
-  const std::size_t registers = kSumsOfTile * loop.steps.front().size() + 2 * of_step + held;
-  return registers <= kMostAhead ? std::optional(std::move(loop)) : std::nullopt;
+  loop.ahead = kSumsOfTile * loop.steps.front().size() + 2 * of_step + held <= kMostAhead;
+  if (!loop.ahead && held > 0) return std::nullopt;  // what is loaded is stored behind the tiles: it is asked for first
+  return loop;
 }
 
 std::vector<GpuEmitter::TileOperands> GpuEmitter::load_step(const std::vector<WarpTile>& tiles) {
@@ -152,12 +154,19 @@ std::vector<GpuEmitter::TileOperands> GpuEmitter::kept_operands(const KeptOperan
 }
 
 /// Behind the barrier the first operands of the slab are read, then the products of the slab before end, which hide how long that takes.
-/// The last step's operands are in registers when the threads meet again: its products may stand behind that barrier.
+/// The last step's operands are in registers when the threads meet again: its products may stand behind that barrier. Where registers
+/// do not hold two steps, copies are at least behind the first products, which wait for nothing but the barrier.
 void GpuEmitter::steps(const StepLoop& loop, const KeptOperands& kept, Value* later) {
   for (const Let* let : loop.lets)
     if (!table_.is_alias(let->var)) bind(let->var, expr_alone(let->value));
   for (const Stmt& s : loop.before) stmt(s);
   std::vector<TileOperands> operands = load_step(loop.steps.front());
+  if (!loop.ahead) {
+    multiply_step(loop.steps.front(), operands);
+    for (const Stmt& s : loop.copies) stmt(s);
+    for (std::size_t k = 1; k < loop.steps.size(); ++k) multiply_step(loop.steps[k], load_step(loop.steps[k]));
+    return;
+  }
   when(later, [&] { multiply_step(loop.steps.back(), kept_operands(kept)); });
   for (const Stmt& s : loop.copies) stmt(s);
   for (std::size_t k = 0; k + 1 < loop.steps.size(); ++k) {

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "codegen/gpu/emitter.h"
+#include "program/swizzle.h"
 
 namespace whet {
 namespace {
@@ -130,6 +131,62 @@ GpuEmitter::Value* GpuEmitter::stored_as(DType dtype, Value* value, int lanes) {
   return b_.CreateBitCast(words, memory_type(dtype, lanes));
 }
 
+/// Thread 4g + q of a warp's tiles has the columns 2q and 2q + 1 of row g, and `b` those of the next tile. Two bytes each, a row of a tile is
+/// half a sector. Neighbouring threads exchange words: the first has then four columns of the first tile, the second of the next one,
+/// and a row of both is a whole sector.
+bool GpuEmitter::store_together(const Store& a, const Store& b) {
+  constexpr std::int64_t kTileColumns = 8, kQuad = 4, kPair = 2, kStored = 8;
+  const Buffer& buffer = program_.buffer(a.buffer);
+  const auto reads_it = [&](const Expr& value) {
+    bool found = false;
+    for_each(value, [&](const Expr& part) {
+      const Load* load = std::get_if<Load>(&part->kind);
+      found = found || (load != nullptr && load->source.value == a.buffer.value);
+    });
+    return found;
+  };
+  const auto is_plain = [&](const Store& s) {
+    const Ramp* ramp = std::get_if<Ramp>(&s.index[0]->kind);
+    return s.buffer == a.buffer && !s.mask.defined() && s.cross == 0 && !s.async && s.value->lanes == kPair &&
+           ramp != nullptr && ramp->stride == 1 && !reads_it(s.value);
+  };
+  const bool is_far = buffer.scope == Scope::argument || buffer.scope == Scope::workspace;
+  if (branches_ > 0 || !is_half(buffer.dtype) || !is_far || !is_plain(a) || !is_plain(b)) return false;
+  const ExprInfo &first = table_[table_.intern(a.index[0])], &second = table_[table_.intern(b.index[0])];
+  if (!first.is_linear || !second.is_linear || first.linear.terms != second.linear.terms ||
+      second.linear.constant - first.linear.constant != kTileColumns)
+    return false;
+  const Expr thread = var(launch_->nest.threads->index, "t");
+  const ExprRef quad = table_.keep(floormod(thread, kQuad));
+  std::int64_t units = first.linear.constant;
+  bool is_of_tiles = false;
+  for (const auto& [atom, factor] : first.linear.terms)
+    if (atom == quad)
+      is_of_tiles = factor == kPair;
+    else
+      units = std::gcd(units, factor);
+  if (!is_of_tiles || units * element_bytes(a.buffer) % kStored != 0) return false;
+  const Expr place = std::get<Ramp>(a.index[0]->kind).base + floormod(thread, kPair) * (kTileColumns - kPair);
+  const ExprInfo& moved = table_[table_.keep(place)];
+  if (!moved.is_linear) return false;
+
+  const Frame frame(*this);
+  const auto word = [&](const Store& s) {
+    const Cast* rounded = std::get_if<Cast>(&s.value->kind);
+    const Expr& kept = rounded != nullptr && rounded->a->dtype == DType::f32 ? rounded->a : s.value;
+    return b_.CreateBitCast(stored_as(buffer.dtype, expr(kept), kPair), b_.getInt32Ty());
+  };
+  Value *const one = word(a), *const two = word(b);
+  Value* const odd = emit(table_.keep(floormod(thread, kPair) >= int_const(1)));
+  Value* const got = hooks_.exchange(b_, b_.CreateSelect(odd, one, two), 1);
+  Value* all = llvm::PoisonValue::get(widen(b_.getInt32Ty(), kPair));
+  all = b_.CreateInsertElement(all, b_.CreateSelect(odd, got, one), i64(0));
+  all = b_.CreateInsertElement(all, b_.CreateSelect(odd, two, got), i64(1));
+  b_.CreateAlignedStore(all, address(a.buffer, moved.linear), llvm::Align(kStored));
+  changed(a.buffer);
+  return true;
+}
+
 /// An access is as wide as its place is known to be aligned; what lies apart, or has a mask of its own, is accessed one
 /// by one.
 void GpuEmitter::each_part(BufferId buffer, ExprRef index, int lanes, bool by_lane, Part part) {
@@ -140,7 +197,12 @@ void GpuEmitter::each_part(BufferId buffer, ExprRef index, int lanes, bool by_la
     llvm::Type* const element = memory_type(program_.buffer(buffer).dtype);
     for (int i = 0; i < lanes; ++i) {
       Value* const at = resize(lanes == 1 ? indices : b_.CreateExtractElement(indices, i64(i)), false);
-      part(i, 1, b_.CreateGEP(element, base_pointer(buffer), at), bytes);
+      Value* const place =
+          program_.buffer(buffer).swizzle == 0
+              ? b_.CreateGEP(element, base_pointer(buffer), at)
+              : b_.CreatePtrAdd(base_pointer(buffer),
+                                swizzled(buffer, b_.CreateTrunc(b_.CreateMul(at, i64(bytes)), b_.getInt32Ty())));
+      part(i, 1, place, bytes);
     }
     return;
   }
@@ -167,7 +229,48 @@ std::int64_t GpuEmitter::alignment(BufferId buffer, const Linear& index) {
 
 // ---- Addresses
 
+GpuEmitter::Value* GpuEmitter::swizzled(BufferId buffer, Value* bytes) {
+  const Buffer& of = program_.buffer(buffer);
+  const Swizzle s{of.swizzle, of.row_bytes};
+  const auto number = [&](std::int64_t value) { return b_.getInt32(static_cast<std::uint32_t>(value)); };
+  Value* const row = b_.CreateAnd(b_.CreateLShr(bytes, number(s.shift())), number(s.parts() - 1));
+  return b_.CreateSExt(b_.CreateXor(bytes, b_.CreateShl(row, number(4))), b_.getInt64Ty());
+}
+
+/// What moves by whole periods stays apart: it changes in loops, and the rest is where no loop changes it.
+GpuEmitter::Value* GpuEmitter::swizzled_address(BufferId buffer, const Linear& index) {
+  const Buffer& of = program_.buffer(buffer);
+  const Swizzle s{of.swizzle, of.row_bytes};
+  const std::int64_t bytes = element_bytes(buffer), constant = index.constant * bytes;
+  const std::int64_t inside = constant & (s.period() - 1);
+  Linear::Terms whole, rest;
+  for (const auto& term : index.terms) (term.second * bytes % s.period() == 0 ? whole : rest).push_back(term);
+  Value* const base = pointer(buffer, whole);
+  if (rest.empty()) return b_.CreatePtrAdd(base, i64(constant - inside + s.place(inside)));
+  const auto make = [&] {
+    Value* const in_bytes =
+        b_.CreateMul(b_.CreateTrunc(offset(rest), b_.getInt32Ty()), b_.getInt32(static_cast<std::uint32_t>(bytes)));
+    return swizzled(buffer, b_.CreateAdd(in_bytes, b_.getInt32(static_cast<std::uint32_t>(inside))));
+  };
+  Value* place = nullptr;
+  if (std::any_of(rest.begin(), rest.end(), [&](const auto& term) { return !table_[term.first].movable(); })) {
+    place = make();
+  } else {
+    const std::size_t home = home_of(rest);
+    const FragmentPlace key(static_cast<std::int32_t>(buffer.value), rest, inside);
+    for (std::size_t d = depth_ + 1; d-- > home && place == nullptr;)
+      if (const auto found = levels_[d]->swizzled.find(key); found != levels_[d]->swizzled.end()) place = found->second;
+    if (place == nullptr) {
+      const At at = before_loops(home);
+      place = current().swizzled[key] = make();
+    }
+  }
+  Value* const varying = b_.CreatePtrAdd(base, place);
+  return constant == inside ? varying : b_.CreatePtrAdd(varying, i64(constant - inside));
+}
+
 GpuEmitter::Value* GpuEmitter::address(BufferId buffer, const Linear& index) {
+  if (program_.buffer(buffer).swizzle > 0) return swizzled_address(buffer, index);
   Value* const varying = pointer(buffer, index.terms);
   return index.constant == 0 ? varying : b_.CreatePtrAdd(varying, i64(index.constant * element_bytes(buffer)));
 }

@@ -45,7 +45,7 @@ void GpuEmitter::launch(const GpuLaunch& launch, const std::string& entry) {
   bases_.assign(program_.buffers.size(), nullptr);
   versions_.assign(program_.buffers.size(), ++last_version_);
   slots_.clear();
-  expected_.clear();
+  expected_.clear(), branches_ = 0;
   for (const Slot& slot : analysis_.slots().all())
     slots_.push_back(b_.CreateAlloca(value_type(slot.dtype, slot.lanes), b_.getInt32(1)));
   bind(launch.nest.blocks->index, hooks_.block(b_));
@@ -87,7 +87,14 @@ void GpuEmitter::stmt(const Stmt& s) {
                  },
                  [&](const Block& n) {
                    expect_tiles(n);
-                   for (const Stmt& inner : n.body) stmt(inner);
+                   for (std::size_t i = 0; i < n.body.size(); ++i) {
+                     const Store* const one = std::get_if<Store>(&n.body[i]->kind);
+                     const Store* const next = i + 1 < n.body.size() ? std::get_if<Store>(&n.body[i + 1]->kind) : nullptr;
+                     if (one != nullptr && next != nullptr && store_together(*one, *next))
+                       ++i;
+                     else
+                       stmt(n.body[i]);
+                   }
                  },
                  [&](const Barrier&) {
                    hooks_.barrier(b_);
@@ -123,7 +130,9 @@ void GpuEmitter::if_stmt(const If& n) {
   const auto side = [&](llvm::BasicBlock* start, const Stmt& body) {
     b_.SetInsertPoint(start);
     push_level();
+    ++branches_;
     stmt(body);
+    --branches_;
     pop_level();
     b_.CreateBr(join);
   };
@@ -154,7 +163,13 @@ void GpuEmitter::loop(const Loop& n) {
   const bool narrow = in_32_bits(first) && in_32_bits(count) && in_32_bits(counter);
   min = resize(min, narrow);
   Value* const end = b_.CreateAdd(min, resize(extent, narrow));
-  if (count.inside({1, {}})) return do_while(n, min, end);
+  const bool is_same = as_int(n.min) != nullptr && as_int(n.extent) != nullptr;  // for all threads
+  branches_ += is_same ? 0 : 1;
+  if (count.inside({1, {}})) {
+    do_while(n, min, end);
+    branches_ -= is_same ? 0 : 1;
+    return;
+  }
   llvm::BasicBlock* const body = make_block("some");
   llvm::BasicBlock* const join = make_block("join");
   b_.CreateCondBr(b_.CreateICmpSLT(min, end), body, join);
@@ -162,6 +177,7 @@ void GpuEmitter::loop(const Loop& n) {
   push_level();
   do_while(n, min, end);
   pop_level();
+  branches_ -= is_same ? 0 : 1;
   b_.CreateBr(join);
   b_.SetInsertPoint(join);
 }
@@ -179,10 +195,10 @@ void GpuEmitter::do_while(const Loop& n, Value* min, Value* end) {
   index->addIncoming(min, preheader);
   push_level().preheader = preheader;
   bind(n.index, resize(index, is_narrow(table_.keep(var(n.index, n.name)))));
-  const std::optional<StepLoop> ahead = step_loop(n.body);
-  const KeptOperands kept = ahead ? make_kept(ahead->steps.back()) : KeptOperands();
-  if (ahead)
-    steps(*ahead, kept, b_.CreateICmpNE(index, min));
+  const std::optional<StepLoop> slab = step_loop(n.body);
+  const KeptOperands kept = slab && slab->ahead ? make_kept(slab->steps.back()) : KeptOperands();
+  if (slab)
+    steps(*slab, kept, b_.CreateICmpNE(index, min));
   else
     stmt(n.body);
   pop_level();
@@ -190,7 +206,7 @@ void GpuEmitter::do_while(const Loop& n, Value* min, Value* end) {
   index->addIncoming(next, b_.GetInsertBlock());
   hooks_.keep_loop(b_.CreateCondBr(b_.CreateICmpSLT(next, end), header, exit));
   b_.SetInsertPoint(exit);
-  if (ahead) multiply_step(ahead->steps.back(), kept_operands(kept));
+  if (slab && slab->ahead) multiply_step(slab->steps.back(), kept_operands(kept));
 }
 
 // ---- Stores

@@ -63,8 +63,8 @@ FragmentPlace GpuEmitter::place_of(const Load& load, VarId across, const Loop& d
   const ExprRef first = table_.keep(at(load, across, int_const(0), depth, int_const(0)));
   const ExprInfo& index = table_[first];
   const auto buffer = static_cast<std::int32_t>(load.source.value);
-  if (!index.is_linear) return {buffer, {{first, 1}}, 0};
-  return {buffer, index.linear.terms, index.linear.constant};
+  if (!index.is_linear) return FragmentPlace(buffer, Linear::Terms{{first, 1}}, 0);
+  return FragmentPlace(buffer, index.linear.terms, index.linear.constant);
 }
 
 GpuHooks::Words GpuEmitter::fragment(const WarpTile& t, bool left) {

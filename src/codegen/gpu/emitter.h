@@ -28,6 +28,7 @@ using FragmentPlace = std::tuple<std::int32_t, Linear::Terms, std::int64_t>;
 /// Values are kept where they were computed, and hold for what follows in that level.
 struct GpuLevel : EmittedLevel {
   std::map<std::pair<std::int32_t, Linear::Terms>, llvm::Value*> pointers;  ///< by buffer and varying part
+  std::map<FragmentPlace, llvm::Value*> swizzled;  ///< offsets in bytes, by buffer, varying part and constant
   struct Loaded {
     llvm::Value* value;
     std::int64_t version;  ///< of the buffer
@@ -79,8 +80,9 @@ class GpuEmitter final : StructuredEmitter<GpuLevel> {
     std::vector<Stmt> before, copies;   ///< the wait and a barrier; up to the commit
     std::vector<std::vector<WarpTile>> steps;
     std::vector<Stmt> behind;
+    bool ahead = false;  ///< registers hold the operands of two steps
   };
-  /// Nothing where the body has another form, or registers do not hold the operands of two steps.
+  /// Nothing where the body has another form.
   std::optional<StepLoop> step_loop(const Stmt& body);
   /// Stack slots of a step's operands, by tile: of the left one, of the right one.
   using KeptOperands = std::vector<std::pair<std::vector<Value*>, std::vector<Value*>>>;
@@ -152,6 +154,8 @@ class GpuEmitter final : StructuredEmitter<GpuLevel> {
   Value* load_memory(BufferId, ExprRef index, int lanes, Value* mask);
   Value* load_at(BufferId, llvm::Type*, Value* pointer, std::int64_t align, Value* mask);
   void store_memory(BufferId, ExprRef index, Value* value, Value* mask, int lanes);
+  /// Two stores of sums of a warp's neighbouring tiles as one; false where they are none, or not all threads come by.
+  bool store_together(const Store&, const Store&);
   /// Elements as memory has them.
   Value* stored_as(DType, Value*, int lanes);
   /// The addresses of `lanes` elements, cut into parts that lie together and are aligned: called with the first lane, the
@@ -161,6 +165,10 @@ class GpuEmitter final : StructuredEmitter<GpuLevel> {
   std::int64_t alignment(BufferId, const Linear&);
   Value* address(BufferId, const Linear&);
   Value* pointer(BufferId, const Linear::Terms&);
+  /// As `address`, of block memory whose rows are swizzled.
+  Value* swizzled_address(BufferId, const Linear&);
+  /// An offset in bytes, i32, as the i64 of where it lies.
+  Value* swizzled(BufferId, Value* bytes);
   Value* offset(const Linear::Terms&);
   Value* base_pointer(BufferId);
   Value* effective_mask(Value* own, int lanes);
@@ -185,6 +193,7 @@ class GpuEmitter final : StructuredEmitter<GpuLevel> {
   const GpuLaunch* launch_ = nullptr;
   std::vector<Value*> slots_;  // stack slots, by slot
   std::vector<Value*> bases_;  // by buffer
+  int branches_ = 0;                  // around the statement: some threads may not come by
   std::set<FragmentPlace> expected_;  // right operands of tiles that come
 };
 

@@ -8,6 +8,7 @@
 #include "cost/gpu/lanes.h"
 #include "cost/gpu/threads.h"
 #include "cost/nest.h"
+#include "program/swizzle.h"
 #include "schedule/pipeline.h"
 
 namespace whet {
@@ -361,7 +362,17 @@ class NestReader {
                                                  : along_terms || matrices       ? g * row + q * word
                                                                                  : q * word * row + g;
     }
-    return passes_of(in_words(at, bytes), 1);
+    return passes_of(in_words(as_they_lie(at, tensor), bytes), 1);
+  }
+
+  /// Where lanes are in the swizzled memory of a block.
+  Lanes as_they_lie(Lanes at, OpId tensor) const {
+    const Op& op = tree_.dag.op(tensor);
+    const std::int64_t pieces = tree_.place(tensor).swizzle, bytes = size_of(op.dtype);
+    if (pieces == 0 || at.uniform) return at;
+    const Swizzle swizzle{pieces, buffer_extent(tree_, tensor, op.shape.size() - 1) * bytes};
+    for (std::int32_t& place : at.value) place = static_cast<std::int32_t>(swizzle.place(place * bytes) / bytes);
+    return at;
   }
 
   bool is_cached() const { return nest_->registers_from < nest_->loops.size(); }
@@ -461,7 +472,7 @@ class NestReader {
     access.least_passes = access.passes = std::max(1.0, warp_bytes / kPassBytes);
     if (access.memory == LaunchAccess::Memory::block)
       access.passes =
-          passes_of(in_words(reach.at, from.element_bytes),
+          passes_of(in_words(as_they_lie(reach.at, from.tensor), from.element_bytes),
                     static_cast<std::size_t>(std::max(1.0, access.width * from.element_bytes / kWordBytes)));
     if (access.memory != LaunchAccess::Memory::global) return;
     access.sectors = sectors_of(reach.at, access.width, from.element_bytes);

@@ -114,6 +114,8 @@ class StorageMaker {
       stored.base.push_back(at.valid() ? region[k].base : int_const(0));
     }
     if (!buffer.extents.empty() && !in_registers) buffer.extents.back() += place.padding;
+    if (place.swizzle > 0 && !buffer.extents.empty())
+      buffer.swizzle = place.swizzle, buffer.row_bytes = buffer.extents.back() * size_of(buffer.dtype);
     pad_registers(buffer);
     stored.buffer = program().add(std::move(buffer));
   }

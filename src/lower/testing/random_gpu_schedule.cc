@@ -89,6 +89,7 @@ class GpuScheduler {
 
   void finish() {
     for (std::int64_t k = rng_.below(4); k > 0; --k) attempt(PadStorage{any_op(), rng_.between(1, 5)});
+    if (rng_.chance(0.5)) attempt(SwizzleStorage{any_op(), rng_.chance(0.5) ? 64 : 128});
     for (std::int64_t k = rng_.below(8); k > 0; --k) attempt(MinBlocks{any_loop(), rng_.between(1, 16)});
     for (std::int64_t k = rng_.below(6); k > 0; --k) attempt(Pipeline{any_loop(), rng_.between(2, 4)});
     for (std::size_t k = 0; k < tree_.loops.size(); ++k) {

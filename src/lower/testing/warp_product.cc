@@ -4,6 +4,9 @@
 
 #include <algorithm>
 
+#include "program/swizzle.h"
+#include "schedule/swizzle_storage.h"
+
 namespace whet::testing {
 namespace {
 
@@ -37,6 +40,7 @@ class Builder {
     }
     copy(left, true), copy(right, false);
     if (p_.pad > 0) s_.pad_storage(left, p_.pad);
+    if (p_.swizzled) swizzle(left), swizzle(right);
     if (p_.stages > 1) s_.pipeline(depth_, p_.stages);
     const Result<Steps> steps = s_.finish();
     WHET_CHECK(steps.ok(), steps.ok() ? "" : steps.error().message.c_str());
@@ -70,6 +74,11 @@ class Builder {
     for (LoopId loop : {part.outer, rows.outer, columns.outer}) s_.annotate(loop, LoopKind::unrolled);
     s_.tensorize(rows.inner, p_.intrinsic);
     depth_ = depth.outer;
+  }
+
+  void swizzle(OpId op) {
+    const std::int64_t row = row_bytes(s_.tree(), op);
+    if (const std::int64_t piece = std::min<std::int64_t>(row, 128); is_swizzle(piece, row)) s_.swizzle(op, piece);
   }
 
   /// By four elements a thread, along rows of memory.
@@ -131,6 +140,7 @@ RandomWarpProduct random_warp_product(Rng& rng) {
            : p.rounds_left || is_of_halves(p) ? 8
                                               : 4) *
           rng.between(0, 2);  // rows of whole 16 bytes
+  p.swizzled = p.pad == 0;
   const auto axis = [&](std::int64_t tile) {
     return rng.chance(0.3) ? tile * rng.between(1, 2) : tile + rng.below(40);
   };

@@ -12,6 +12,7 @@ namespace whet::testing {
 struct WarpProduct {
   std::int64_t rows = 32, columns = 32, warp_rows = 16, warp_columns = 16, depth = 16;
   std::int64_t stages = 2, pad = 4;
+  bool swizzled = false;  ///< both operands' rows, where they can be; without a pad
   Intrinsic intrinsic = Intrinsic::mma_tf32;
   bool rounds_left = false, rounds_right = false;  ///< when it is copied; of mma_tf32 and mma_f16 alone
   bool right_along_depth = false;  ///< the right operand is [columns, depth]; that of bytes always is

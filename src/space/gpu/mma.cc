@@ -2,7 +2,10 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "compute/round.h"
+#include "program/swizzle.h"
 #include "schedule/pipeline.h"
 #include "space/gpu/limits.h"
 #include "space/gpu/mma_tile.h"
@@ -13,6 +16,8 @@
 namespace whet {
 namespace {
 
+constexpr std::int64_t kSwizzled = -1;  ///< in place of a pad
+
 MmaTile mma_tile_of(Intrinsic intrinsic, const Choices& c) {
   MmaTile tile{.intrinsic = intrinsic};
   const auto take = [&](const char* name, std::size_t at, std::int64_t& value) {
@@ -22,6 +27,8 @@ MmaTile mma_tile_of(Intrinsic intrinsic, const Choices& c) {
   take("columns", 0, tile.column_warps), take("columns", 1, tile.warp_columns);
   take("depth", 0, tile.depth), take("stages", 0, tile.stages);
   take("pad", 0, tile.left_pad), take("pad", 1, tile.right_pad);
+  tile.swizzled = tile.left_pad == kSwizzled;
+  if (tile.swizzled) tile.left_pad = tile.right_pad = 0;
   take("split", 0, tile.parts), take("min_blocks", 0, tile.min_blocks);
   take("raster", 0, tile.raster);
   return tile;
@@ -75,6 +82,13 @@ Objection mma_raster_means(const ProductForm& p, const MmaTile& tile, const GpuT
                       data_sheet_rates(gpu).l2_bytes);
 }
 
+Objection swizzle_fits(const ProductForm& p, const MmaTile& tile) {
+  for (const std::int64_t row : {left_row_bytes(p, tile), right_row_bytes(p, tile)})
+    if (tile.swizzled && !is_swizzle(std::min<std::int64_t>(row, 128), row))
+      return fmt::format("rows of {} bytes; a swizzle wants {}", row, kSwizzledRows);
+  return std::nullopt;
+}
+
 std::vector<Constraint> constraints_of(const MmaForms& forms, Intrinsic intrinsic, const GpuTarget& gpu) {
   const GpuLimits limits = limits_of(gpu);
   const auto tile = [intrinsic](const Choices& c) { return mma_tile_of(intrinsic, c); };
@@ -96,6 +110,8 @@ std::vector<Constraint> constraints_of(const MmaForms& forms, Intrinsic intrinsi
        [forms, limits, tile](const Choices& c) { return held_copies_fit(forms.of(c), tile(c), limits); }},
       {{"rows", "columns", "depth", "stages", "pad", "round"},
        [forms, limits, tile](const Choices& c) { return memory_fits(bytes_of(forms.of(c), tile(c)), limits); }},
+      {{"columns", "depth", "pad", "round"},
+       [forms, tile](const Choices& c) { return swizzle_fits(forms.of(c), tile(c)); }},
       {{"depth", "split"},
        [depth = p.depth](const Choices& c) { return split_fits(depth, c.at("split")[0], c.at("depth")[0]); }},
       {{"rows", "columns", "raster"}, [p, gpu, tile](const Choices& c) { return mma_raster_means(p, tile(c), gpu); }},
@@ -152,10 +168,10 @@ std::vector<std::int64_t> mma_depths(std::int64_t depth, Intrinsic intrinsic) {
 /// Free of bank conflicts first: neighbouring lanes read rows of the left operand, and terms or rows of the right one.
 std::vector<Choice> pads(Intrinsic intrinsic, bool right_along_depth) {
   if (intrinsic == Intrinsic::mma_tf32)
-    return right_along_depth ? std::vector<Choice>{{4, 4}, {0, 0}, {4, 0}}
+    return right_along_depth ? std::vector<Choice>{{4, 4}, {0, 0}, {4, 0}, {kSwizzled, kSwizzled}}
                              : std::vector<Choice>{{4, 8}, {0, 0}, {4, 0}};
-  if (multiplies_bytes(intrinsic)) return {{16, 16}, {0, 0}};
-  if (of_halves(intrinsic)) return {{8, 8}, {0, 0}, {8, 0}};
+  if (multiplies_bytes(intrinsic)) return {{16, 16}, {0, 0}, {kSwizzled, kSwizzled}};
+  if (of_halves(intrinsic)) return {{8, 8}, {0, 0}, {8, 0}, {kSwizzled, kSwizzled}};
   return {{8, 4}, {0, 0}, {8, 0}};
 }
 
@@ -178,7 +194,7 @@ std::optional<Sketch> mma_sketch_of(const MmaForms& forms, Intrinsic intrinsic, 
       {"columns", "columns of a tile: warps, and columns of each", mma_cuts(form->columns, {8, 16, 32, 64}), 0},
       {"depth", "steps of the sum that are copied together", single(mma_depths(form->depth, intrinsic)), 0},
       {"stages", "copies under way at once, and the one that is read", single({1, 2, 3, 4}), 0},
-      {"pad", "elements between rows in block memory: of the left operand, of the right one", pads(intrinsic, form->right_along_depth), 0},
+      {"pad", "elements between rows in block memory: of the left operand, of the right one; -1: rows are swizzled", pads(intrinsic, form->right_along_depth), 0},
       {"split", "parts of the sum, added up by a second launch", single(parts_of_sum(form->depth)), 0},
       {"min_blocks", "blocks that an SM is to hold; 0: as many as fit", single({0, 2, 3, 4}), 0},
       {"round", "where operands that are not constant are rounded: 0 where warps read them, 1 when they are copied",

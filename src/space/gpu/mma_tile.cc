@@ -19,6 +19,7 @@ class MmaBuilder {
     copy(p_.right, depth, right_copy(p_, tile_), p_.right_along_depth ? p_.batched : p_.has_outer);
     if (tile_.left_pad > 0) s_.pad_storage(p_.left, tile_.left_pad);
     if (tile_.right_pad > 0) s_.pad_storage(p_.right, tile_.right_pad);
+    if (tile_.swizzled) swizzle(p_.left, left_row_bytes(p_, tile_)), swizzle(p_.right, right_row_bytes(p_, tile_));
     if (tile_.stages > 1) s_.pipeline(depth, tile_.stages);
     if (tile_.parts > 1) add_parts(s_, p_);
     pack_weights(s_, p_);
@@ -71,6 +72,8 @@ class MmaBuilder {
     return sum_by_warps(s_, {p_.sum, tile_.intrinsic, tile_.depth, p_.has_outer}, std::move(loops), cache);
   }
 
+  void swizzle(OpId op, std::int64_t row) { s_.swizzle(op, std::min<std::int64_t>(row, 128)); }
+
   void copy(OpId op, LoopId at, const TileCopy& copy, bool led) {
     const std::vector<LoopId> loops = s_.compute_at(op, at, StoredIn::block);
     copy_tile(s_, loops[led ? 1 : 0], loops.back(), copy);
@@ -114,6 +117,11 @@ LoopId sum_by_warps(Scheduler& s, const WarpSum& sum, std::vector<LoopId> loops,
   for (LoopId loop : {part.outer, rows.outer, columns.outer}) s.annotate(loop, LoopKind::unrolled);
   s.tensorize(rows.inner, sum.intrinsic);
   return depth.outer;
+}
+
+std::int64_t left_row_bytes(const ProductForm& form, const MmaTile& tile) { return tile.depth * form.left_bytes; }
+std::int64_t right_row_bytes(const ProductForm& form, const MmaTile& tile) {
+  return (form.right_along_depth ? tile.depth : tile.columns()) * form.right_bytes;
 }
 
 std::int64_t bytes_of(const ProductForm& form, const MmaTile& tile) {

@@ -18,6 +18,7 @@ struct MmaTile {
   std::int64_t depth = 16;                   ///< terms of the sum that are copied together
   std::int64_t stages = 1;                   ///< copies under way, and the one that is read
   std::int64_t left_pad = 0, right_pad = 0;  ///< elements between rows of the copies
+  bool swizzled = false;                     ///< parts of the copies' rows change places instead
   std::int64_t parts = 1;                    ///< of the sum
   std::int64_t min_blocks = 0;               ///< that an SM is to hold; 0: as many as fit
   std::int64_t raster = 0;                   ///< as in ProductTile
@@ -33,6 +34,9 @@ struct MmaTile {
   std::int64_t operands() const { return warp_rows / kMmaRows * 4 + warp_columns / kMmaColumns * 2; }
 };
 
+/// Bytes of a row of each copy, without what is between two.
+std::int64_t left_row_bytes(const ProductForm&, const MmaTile&);
+std::int64_t right_row_bytes(const ProductForm&, const MmaTile&);
 /// Bytes of block memory that holds both operands.
 std::int64_t bytes_of(const ProductForm&, const MmaTile&);
 /// How a block copies the part of each operand that a step needs.
