@@ -736,6 +736,10 @@ C
   expect 0 "both answer as the libraries" ./small
   [ "$(nm --defined-only -g libone.a | grep -c ' [A-Z] ')" -eq 1 ] || { nm -g libone.a; die "an archive shows more than one symbol"; }
   expect 0 "calls whet_one_v1" "$whet" compile zoo:mlp -o libone.a --header one.h
+  if command -v rustc > out; then
+    rustc -O "$source/examples/run_archive.rs" -L . -l static=one -o rust 2> out || { cat out; die "Rust does not link an archive"; }
+    expect 0 "10 scores, whose sum is 1.000" ./rust
+  fi
   weights_apart
   refuse 2 "--name is \"2\"; expected a name of C" "$whet" compile zoo:mlp -o lib2.a
   refuse 2 "--name and --header are of static archives" "$whet" compile zoo:mlp -o m.so --name m
