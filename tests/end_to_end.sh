@@ -665,6 +665,52 @@ CMAKE
   expect 0 "in all, the fastest of 3 runs" consumer/build/consumer tuned.so 3
 }
 
+# Weights in a file of their own, and other ones for the same library and archive.
+weights_apart() {
+  expect 0 "next: whet bench apart.so --weights-file apart.weights" "$whet" compile zoo:mlp -o apart.so --weights-file apart.weights
+  [ "$(stat -c %s apart.so)" -lt 200000 ] || die "the library has its weights"
+  refuse 1 "its weights are in a file of their own; open it with that file" "$whet" run apart.so --fill ones
+  expect 0 "" "$whet" check apart.so --weights-file apart.weights --against zoo:mlp
+  cp apart.so before.so
+  expect 0 "its code is as it was" "$whet" compile zoo:mlp --seed 7 --weights-only --like apart.so -o seven.weights
+  cmp apart.so before.so || die "other weights changed the library"
+  expect 0 "" "$whet" check apart.so --weights-file seven.weights --against zoo:mlp --seed 7
+  refuse 1 "differ" "$whet" check apart.so --weights-file seven.weights --against zoo:mlp
+  expect 0 "" "$whet" compile zoo:mlp --batch 2 -o two.so --weights-file two.weights
+  refuse 1 "two.weights: belongs to another compile of mlp" "$whet" run apart.so --fill ones --weights-file two.weights
+  head -c 100000 apart.weights > cut.weights
+  refuse 1 "cut.weights: has 100000 bytes; its header says" "$whet" run apart.so --fill ones --weights-file cut.weights
+  refuse 1 "is not the model of apart.so: its input is" "$whet" compile zoo:mlp --batch 2 --weights-only --like apart.so -o none.weights
+  refuse 1 "one.so: has its weights inside" "$whet" compile zoo:mlp --weights-only --like one.so -o none.weights
+  [ ! -e none.weights ] || die "weights that are refused were written"
+  refuse 1 "has its weights inside" "$whet" run one.so --fill ones --weights-file apart.weights
+  refuse 2 "--weights-only needs --like LIBRARY" "$whet" compile zoo:mlp --weights-only -o none.weights
+  refuse 2 "--like is for --weights-only" "$whet" compile zoo:mlp --like apart.so -o none.so
+  refuse 2 "were chosen with the weights of then" "$whet" compile zoo:mlp --weights-only --like apart.so --precision bf16 -o none.weights
+  refuse 2 "--weights-file is for a library" "$whet" run zoo:mlp --fill ones --weights-file apart.weights
+  refuse 1 "--like is" "$whet" compile zoo:mlp --weights-only --like apart.so -o apart.so
+  expect 0 "" "$whet" compile zoo:mlp -o libapart.a --header apart.h --weights-file archive.weights
+  cat > apart.c << 'C'
+#include <stdio.h>
+#include "apart.h"
+int main(void) {
+  static float in[784], out[10];
+  whet_model* model;
+  whet_session* session;
+  whet_error error;
+  if (apart_open("archive.weights", &model, &session, &error) != 0 || apart_run(session, in, out, &error) != 0) return puts(error.message), 1;
+  return puts("the archive runs by its weights file"), 0;
+}
+C
+  cc -std=c99 -Wall -Werror -I"$source/include" apart.c libapart.a -ldl -o apart || die "an archive without weights is not linked"
+  expect 0 "the archive runs by its weights file" ./apart
+  expect 0 "" "$whet" compile zoo:mlp -o code.so --dump-code code.s
+  grep -q "^# 0 " code.s && grep -q "vfmadd\|mulps\|fmla" code.s || die "the listing has no instructions"
+  expect 0 "" "$whet" compile zoo:mlp -o code.so --dump-code code.ll
+  grep -q "^define " code.ll || die "the listing has no IR"
+  refuse 2 "--dump-code is for processors" "$whet" compile zoo:mlp --target "cuda -model=h100" -o gpu.so --dump-code code.ll
+}
+
 # Two archives in one program answer as the libraries do.
 case_archives() {
   expect 0 "calls whet_one_v1" "$whet" compile zoo:mlp -o libone.a --header one.h
@@ -709,6 +755,11 @@ C
   expect 0 "both answer as the libraries" ./small
   [ "$(nm --defined-only -g libone.a | grep -c ' [A-Z] ')" -eq 1 ] || { nm -g libone.a; die "an archive shows more than one symbol"; }
   expect 0 "calls whet_one_v1" "$whet" compile zoo:mlp -o libone.a --header one.h
+  if command -v rustc > out; then
+    rustc -O "$source/examples/run_archive.rs" -L . -l static=one -o rust 2> out || { cat out; die "Rust does not link an archive"; }
+    expect 0 "10 scores, whose sum is 1.000" ./rust
+  fi
+  weights_apart
   refuse 2 "--name is \"2\"; expected a name of C" "$whet" compile zoo:mlp -o lib2.a
   refuse 2 "--name and --header are of static archives" "$whet" compile zoo:mlp -o m.so --name m
   refuse 2 "static archives are for processors" "$whet" compile zoo:mlp --target "cuda -model=h100" -o libm.a

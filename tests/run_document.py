@@ -15,7 +15,10 @@ from pathlib import Path
 def run_cpp(text, source):
     Path("program.cc").write_text(text)
     compiler = os.environ.get("CXX", "c++")
-    subprocess.run([compiler, "-std=c++17", "-Wall", "-Wextra", "-Werror", "-I", source / "include", "program.cc", "-o", "program"], check=True)
+    folder = Path(os.environ["WHET"]).parent  # where the build has libwhet.so
+    library = [f"-L{folder}", "-lwhet", f"-Wl,-rpath,{folder}"] if "whet/tuner.hpp" in text else []
+    subprocess.run([compiler, "-std=c++17", "-Wall", "-Wextra", "-Werror", "-I", source / "include", "program.cc", "-o", "program", *library, "-ldl"],
+                   check=True)
     subprocess.run(["./program"], check=True)
 
 

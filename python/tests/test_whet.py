@@ -343,10 +343,10 @@ class Options(InAFolder):
     def test_are_shown(self):
         for function, options, more in [
                 (whet.Model.tune, whet.TuneOptions, {"minutes", "seconds", "trials", "records", "target", "devices", "on_progress", "progress",
-                                                     "templates", "rules", "only_templates", "sizes", "tuning_sizes", "lengths"}),
+                                                     "templates", "rules", "only_templates", "sizes", "tuning_sizes", "lengths", "inputs"}),
                 (whet.tune, whet.TuneOptions, {"models", "minutes", "seconds", "trials", "records", "target", "devices", "on_progress",
                                                "progress", "objective"}),
-                (whet.Model.compile, whet.CompileOptions, {"output", "records", "target", "quick", "devices", "sizes", "tuning_sizes", "lengths"}),
+                (whet.Model.compile, whet.CompileOptions, {"output", "records", "target", "quick", "devices", "sizes", "tuning_sizes", "lengths", "inputs"}),
                 (whet.Model.archive, whet.CompileOptions, {"output", "name", "header", "records", "target"}),
                 (whet.Model.write_weights, whet.CompileOptions, {"output", "like", "records", "target"}),
                 (whet.Model.report, whet.ReportOptions, {"output", "records", "target"}),

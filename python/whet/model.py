@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
+import numpy as np
+
 from . import program
 from .compiled import Compiled
 from .errors import Error, UsageError
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 Shape = Union[str, int, Sequence[int]]  #: (1, 3, 224, 224) or "1x3x224x224"
 Shapes = Union[Mapping[str, Shape], Shape]
 Sizes = Mapping[str, Union[int, Sequence[int]]]  #: {"x.0": [1, 2, 4, 8], "n": (1, 512)}
+Inputs = Mapping[str, Any]  #: arrays of numpy, or files: {"ptr": csr.indptr, "col": "col.npy"}
 Lengths = Union[PathLike, Sequence[Union[int, Sequence[int]]]]  #: a file, or [24, 31, 24], or of two sizes [(1, 24), (2, 31)]
 
 
@@ -150,9 +153,22 @@ def _lengths(lengths: Optional[Lengths], folder: List[program.Folder]) -> Option
     if lengths is None or isinstance(lengths, (str, os.PathLike)):
         return None if lengths is None else program.file(lengths, "the requests")
     folder.append(program.Folder())
-    file = folder[0].path / "lengths.txt"
+    file = folder[-1].path / "lengths.txt"
     file.write_text("\n".join(_tuning_sizes(lengths)) + "\n")
     return str(file)
+
+
+def _inputs(inputs: Optional[Inputs], before: object, folders: List[program.Folder]) -> Optional[List[str]]:
+    """The values of `--input`: arrays become files, whose folder then goes into `folders`."""
+    words = [before] if isinstance(before, str) else list(before or [])  # type: ignore[call-overload]
+    for name, value in (inputs or {}).items():
+        if not isinstance(value, (str, os.PathLike)):
+            folders.append(program.Folder())
+            file = folders[-1].path / "input.npy"
+            np.save(file, np.asarray(value))
+            value = file
+        words.append(f"{name}={program.file(value, f'the input {name}')}")
+    return words or None
 
 
 class Model:
@@ -221,6 +237,7 @@ class Model:
              sizes: Optional[Sizes] = None,
              tuning_sizes: Optional[Sequence[Union[int, Sequence[int]]]] = None,
              lengths: Optional[Lengths] = None,
+             inputs: Optional[Inputs] = None,
              **options: Unpack[TuneOptions]) -> Tuned:
         """Searches for faster kernels on this machine, or on `devices`, and appends what it measures to `records`.
 
@@ -234,6 +251,8 @@ class Model:
         sizes            of `compile(sizes=...)`: its kernels are tuned at some of these
         tuning_sizes     at which: `[16, 64, 256]`, or of two sizes `[(1, 16), (8, 128)]`
         lengths          the sizes of your requests, `[24, 31, 24, ...]` or a file of them: what is tuned follows them
+        inputs           `{"ptr": csr.indptr}`: tensors that an operator of your own is measured with, arrays or files; records keep
+                         their hash
         options          further options of `whet tune`, like `threads=2`, `round=16`, `report="page.html"`: see
                          `whet.TuneOptions`
 
@@ -248,7 +267,8 @@ class Model:
         """
         folders: List[program.Folder] = []  # live as long as the run
         of_sizes = {"sizes": _sizes(sizes), "tuning_sizes": _tuning_sizes(tuning_sizes), "lengths": _lengths(lengths, folders)}
-        asked: Dict[str, object] = {"minutes": minutes, "seconds": seconds, "trials": trials, **of_sizes, **options}
+        own = _inputs(inputs, self._options.get("input"), folders)
+        asked: Dict[str, object] = {"minutes": minutes, "seconds": seconds, "trials": trials, "input": own, **of_sizes, **options}
         if templates or rules:
             folders.append(program.Folder())
             file = folders[-1].path / "templates.jsonl"
@@ -271,6 +291,7 @@ class Model:
                 sizes: Optional[Sizes] = None,
                 tuning_sizes: Optional[Sequence[Union[int, Sequence[int]]]] = None,
                 lengths: Optional[Lengths] = None,
+                inputs: Optional[Inputs] = None,
                 **options: Unpack[CompileOptions]) -> Compiled:
         """Makes one library of the model and its best records, and opens it.
 
@@ -284,6 +305,8 @@ class Model:
         tuning_sizes, lengths
                  with `records`, for which sizes of a range schedules are chosen, as `tune` takes them; without them for those of
                  which there are records
+        inputs   values of inputs that become part of the library, and the tensors that `tune(inputs=...)` measured with: only records
+                 of the same ones count, or all with `any_inputs=True`
         options  see `whet.CompileOptions`; `no_base=True` leaves the record base out
 
         >>> exe = whet.load("zoo:mlp").compile(sizes={"batch": [1, 4]})
@@ -304,7 +327,8 @@ class Model:
         timed = ["--quick" if quick is True else f"--quick={quick}"] if quick else []
         requests: List[program.Folder] = []
         named: Dict[str, object] = {"output": library, "records": of_tune, "device": devices, "sizes": _sizes(sizes),
-                                    "tuning_sizes": _tuning_sizes(tuning_sizes), "lengths": _lengths(lengths, requests), **options}
+                                    "tuning_sizes": _tuning_sizes(tuning_sizes), "lengths": _lengths(lengths, requests),
+                                    "input": _inputs(inputs, self._options.get("input"), requests), **options}
         program.run("compile", *self._words(target, named), *timed, "-q")
         return Compiled(library, options.get("weights_file"), folder)
 

@@ -4,12 +4,14 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <string>
 #include <vector>
 
 #include "artifact/model_plan.h"
+#include "base/testing/checkout.h"
 #include "runtime/session.h"
 #include "runtime/testing/weights_bytes.h"
 
@@ -192,6 +194,15 @@ TEST_F(WeightsFile, IsNoFolderAndNoPipe) {
     from.weights_path = path;
     EXPECT_EQ(model_.answer(&from).find(std::string(path) + ": "), 0u) << model_.answer(&from);
   }
+}
+
+TEST_F(WeightsFile, OfVersionOneIsReadForEver) {
+  const std::string golden = checkout_path("src/runtime/testdata/weights_v1.bin");
+  if (std::getenv("WHET_REWRITE_GOLDEN"))
+    std::ofstream(golden, std::ios::binary) << weights_bytes(kKey, some_weights('g'));
+  whet_open_source from = source();
+  from.weights_path = golden.c_str();
+  EXPECT_EQ(model_.answer(&from), some_weights('g'));
 }
 
 TEST_F(WeightsFile, IsNotGivenTwice) {

@@ -1,5 +1,5 @@
 // Templates, rules and schedules of one's own from C++17, without exceptions, through libwhet.so.
-//   templates_test FOLDER     FOLDER: for files
+//   templates_test FOLDER WHET     FOLDER: for files; WHET: the program
 
 #include <cstdio>
 #include <cstdlib>
@@ -7,6 +7,7 @@
 #include <iterator>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "whet/tuner.hpp"
 
@@ -71,6 +72,35 @@ void numbers_loops_as_whet_does(const whet::TaskView& task) {
         s.text());
 }
 
+/// What a file's records say was tried, in order.
+std::vector<std::string> steps_of(const std::string& records) {
+  const std::string text = contents(records), member = "\"steps\":\"";
+  std::vector<std::string> all;
+  for (std::size_t at = text.find(member); at != std::string::npos; at = text.find(member, at + 1)) {
+    const std::size_t begin = at + member.size();
+    all.push_back(text.substr(begin, text.find('"', begin) - begin));
+  }
+  return all;
+}
+
+/// The library is no second tuner: with one seed it tries what the command tries.
+void tries_what_the_command_tries(whet::Tuner& tuner, const std::string& folder, const std::string& program) {
+  const std::string own = folder + "/by_library.jsonl", commands = folder + "/by_command.jsonl";
+  std::remove(own.c_str());
+  std::remove(commands.c_str());
+  auto mlp = tuner.load("zoo:mlp");
+  check(static_cast<bool>(mlp), "a network is read", mlp.error());
+  whet::TuneProblem tune;
+  tune.trials = 12, tune.records = own;
+  tune.options = R"({"strategy": "random", "seed": 3, "no-network": true, "no-base": true, "layouts": "nhwc", "covers": "off"})";
+  const auto tuned = mlp->tune(tune);
+  check(static_cast<bool>(tuned), "it is tuned", tuned.error());
+  const std::string command = program + " tune zoo:mlp --trials 12 --strategy random --seed 3 --no-network --no-base --layouts nhwc --covers off -q -o " + commands;
+  check(std::system(command.c_str()) == 0, "the command tunes it too", command);
+  const std::vector<std::string> first = steps_of(own), second = steps_of(commands);
+  check(first.size() >= 12 && first == second, "both try the same", contents(own) + contents(commands));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -111,6 +141,8 @@ int main(int argc, char** argv) {
   ruled.rules = {rule};
   const auto by_rule = matmul->tune(ruled);
   check(static_cast<bool>(by_rule), "a rule asks for a template", by_rule.error());
+
+  if (argc > 2) tries_what_the_command_tries(*tuner, folder, argv[2]);
 
   tune.templates = {wrong};
   const auto refused = matmul->tune(tune);

@@ -131,7 +131,8 @@ std::string c_header(const std::string& name, const ModelPlan& plan, bool severa
           "whet_model** model, whet_session** session, whet_error* error) {\n"
           "  const whet_api* const whet = " +
           table_of(name) + "();\n" +
-          (own_weights ? "  whet_open_source source = {0};\n"
+          (own_weights ? "  whet_open_source source;\n"
+                         "  memset(&source, 0, sizeof source);\n"
                          "  source.struct_bytes = (uint32_t)sizeof source;\n"
                          "  source.weights_path = weights;\n"
                          "  if (whet->model_open_from(NULL, &source, model, error) != 0) return -1;\n"

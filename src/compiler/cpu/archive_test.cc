@@ -74,7 +74,8 @@ TEST(HeaderOfAnArchive, OpensTheWeightsFileWhereThereIsOne) {
   EXPECT_NE(text.find(R"(
 static inline int net_open(const char* weights, whet_model** model, whet_session** session, whet_error* error) {
   const whet_api* const whet = whet_net_v1();
-  whet_open_source source = {0};
+  whet_open_source source;
+  memset(&source, 0, sizeof source);
   source.struct_bytes = (uint32_t)sizeof source;
   source.weights_path = weights;
   if (whet->model_open_from(NULL, &source, model, error) != 0) return -1;
