@@ -127,12 +127,15 @@ BuildResult build_request(const BuildRequest& request) {
 BuildResult at_sizes(const BuildResult& built, const ComputeDag& at, const SizeValues& values) {
   BuildResult result = built;
   const std::vector<OpId> inputs = placeholders(at);
-  for (BuiltArgument& argument : result.arguments) {
+  for (std::size_t k = 0; k < result.arguments.size(); ++k) {
+    BuiltArgument& argument = result.arguments[k];
     if (argument.kind == BuiltArgument::Kind::sizes) argument.spec = sizes_spec(values);
     if (argument.kind == BuiltArgument::Kind::input) argument.spec = spec_of(at.op(inputs.at(argument.index)), 0);
-    if (argument.kind != BuiltArgument::Kind::output) continue;
-    const Op& op = at.op(at.outputs.at(argument.index));
-    argument.spec.bytes = num_elements(op.shape) * size_of(op.dtype);
+    if (argument.kind == BuiltArgument::Kind::output) {
+      const Op& op = at.op(at.outputs.at(argument.index));
+      argument.spec.bytes = num_elements(op.shape) * size_of(op.dtype);
+    }
+    result.kernel.argument_bytes.at(k) = argument.spec.bytes;  // those of the largest sizes are what it needs there
   }
   return result;
 }
