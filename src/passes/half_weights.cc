@@ -5,6 +5,7 @@
 
 #include "passes/host_tensor.h"
 #include "passes/rewriter.h"
+#include "passes/squeeze_excite.h"
 
 namespace whet {
 namespace {
@@ -34,9 +35,13 @@ bool is_bound_by_memory(const Graph& graph, const Node& node, const std::vector<
 
 Result<Graph> store_weights(const Graph& from, DType to) {
   const std::vector<int> uses = count_uses(from);
+  std::vector<bool> closed(from.nodes.size(), false);  // of a group that is one kernel as it is
+  for (const std::vector<NodeId>& nodes : find_squeeze_excites(from))
+    for (NodeId node : nodes) closed[node.index()] = true;
   Rewriter rewriter(from);
-  for (const Node& node : from.nodes) {
-    if (!is_bound_by_memory(from, node, uses, to)) {
+  for (std::size_t n = 0; n < from.nodes.size(); ++n) {
+    const Node& node = from.nodes[n];
+    if (closed[n] || !is_bound_by_memory(from, node, uses, to)) {
       WHET_RETURN_IF_ERROR(rewriter.copy(node));
       continue;
     }

@@ -7,7 +7,8 @@ namespace {
 /// F16C in every processor.
 bool widens_f16(const CpuTarget& cpu) { return cpu.isa == Isa::aarch64 || cpu.vector_bytes >= 32; }
 
-Status check_cpu(const std::string& precision, const CpuTarget& cpu) {
+Status check_cpu(const std::string& precision, const Target& target) {
+  const CpuTarget& cpu = target.cpu();
   if (precision == "bf16" || precision == "auto") {
     if (cpu.bf16_products) return ok_status();
     return Error{"cpu " + cpu.mcpu + " has no products of bf16: --precision " + precision +
@@ -23,7 +24,7 @@ Status check_cpu(const std::string& precision, const CpuTarget& cpu) {
                  ErrorKind::wrong_use};
   }
   return Error{"--precision " + precision + " is for GPUs with tensor cores, sm_80 or newer; the target is \"" +
-                   to_string(Target{cpu}) + "\"",
+                   to_string(target) + "\"",
                ErrorKind::wrong_use};
 }
 
@@ -46,7 +47,7 @@ PassOptions RoundingOptions::passes() const {
 
 Status RoundingOptions::check(const Target& target) const {
   if (precision == "f32") return ok_status();
-  if (target.is_cpu()) return check_cpu(chooses() ? "auto" : precision, target.cpu());
+  if (target.is_cpu()) return check_cpu(precision, target);
   if (chooses())
     return Error{"--precision auto is for processors; the target is \"" + to_string(target) + "\"",
                  ErrorKind::wrong_use};
