@@ -154,6 +154,8 @@ bool GpuEmitter::load_right(const WarpTile& t, GpuHooks::Words& words) {
   const BufferId buffer(load.source.value);
   const std::int64_t bytes = element_bytes(buffer);
   if (bytes * in_word(t) != kWordBytes) return false;
+  // A left operand in registers wants another order of eight terms than matrices have (program/warp_tile.h).
+  if (in_word(t) == 1 && program_.buffer(BufferId(t.left->source.value)).quad) return false;
   const std::int64_t across = factor_of(load, t.columns->index), along = factor_of(load, t.depth->index);
   const bool turned = across == 1 && is_half(program_.buffer(buffer).dtype);
   if (!turned && (along != 1 || across == 0)) return false;
