@@ -214,15 +214,24 @@ Status set_caches(CpuTarget& target, std::string_view value) {
   return ok_status();
 }
 
+struct CpuSwitch {
+  std::string_view name;
+  Status (*set)(Target&, std::string_view value);
+};
+constexpr CpuSwitch kSwitches[] = {
+    {"-mcpu", [](Target& target, std::string_view value) { return set_mcpu(target.cpu(), value); }},
+    {"-mattr", [](Target& target, std::string_view value) { return set_mattr(target.cpu(), value); }},
+    {"-threads", set_threads},
+    {"-cores", [](Target& target, std::string_view value) { return set_cores(target.cpu(), value); }},
+    {"-caches", [](Target& target, std::string_view value) { return set_caches(target.cpu(), value); }},
+};
+
 Status set_switch(Target& target, std::string_view word) {
   const std::size_t equals = word.find('=');
   const std::string_view name = word.substr(0, equals);
   const std::string_view value = equals == std::string_view::npos ? std::string_view() : word.substr(equals + 1);
-  if (name == "-mcpu") return set_mcpu(target.cpu(), value);
-  if (name == "-mattr") return set_mattr(target.cpu(), value);
-  if (name == "-threads") return set_threads(target, value);
-  if (name == "-cores") return set_cores(target.cpu(), value);
-  if (name == "-caches") return set_caches(target.cpu(), value);
+  for (const CpuSwitch& known : kSwitches)
+    if (known.name == name) return known.set(target, value);
   return Error{"target: unknown switch " + in_quotes(name) +
                "; expected -mcpu=, -mattr=, -threads=, -cores= or -caches=" + did_you_mean(name, cpu_switches())};
 }
