@@ -212,7 +212,7 @@ Op element_op(std::string name, std::vector<Axis> axes, const std::function<Expr
 
 }  // namespace
 
-Result<WinogradDag> winograd(const ComputeDag& dag, OpId id, std::int64_t m, WinogradTiles tiles) {
+Result<WinogradDag> winograd(const ComputeDag& dag, OpId id, std::int64_t m, WinogradTiles stored_as) {
   if (m != 2 && m != 4) {
     const std::string size = std::to_string(m);
     return Error{"F(" + size + " x " + size + ", 3 x 3) is not known; expected 2 or 4"};
@@ -220,7 +220,7 @@ Result<WinogradDag> winograd(const ComputeDag& dag, OpId id, std::int64_t m, Win
   const std::optional<Convolution> found = find_convolution(dag, id);
   if (!found)
     return Error{"is no 3x3 convolution of stride 1 with constant weights, which Winograd's algorithm is for"};
-  const bool rounds = tiles == WinogradTiles::bf16;
+  const bool rounds = stored_as == WinogradTiles::bf16;
   if (rounds && !found->widens) return Error{"does not multiply bf16, so that its tiles stay f32"};
   if (rounds && m != 2) return Error{"would err eight times as much in bf16 with tiles of 4 as without; expected 2"};
   const DType stored = rounds ? DType::bf16 : DType::f32;
