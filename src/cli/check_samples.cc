@@ -55,6 +55,7 @@ RunnableOptions reference_options(const SampleCheck& check) {
   options.records.rounding.exact = !options.model.is_compiled();
   options.records.base.none = !options.model.is_compiled();
   options.records.tell = check.runnable.records.tell;
+  options.weights_file.clear();
   if (options.model.is_compiled()) {
     options.model = named_alone(check.against);
     options.place.target.clear();

@@ -128,7 +128,7 @@ std::string next_options(const TuneSettings& settings, const Prepared& prepared,
     options += " --target \"" + to_string(prepared.place.target) + "\"";
   else if (!settings.where.place.target.empty())
     options += " --target \"" + settings.where.place.target + "\"";
-  options += settings.rounding.text();
+  if (!settings.rounding.chooses()) options += settings.rounding.text();
   if (!settings.tuning_sizes.lengths.empty()) options += " --lengths " + settings.tuning_sizes.lengths;
   if (prepared.emulated) options += " --allow-emulated";
   return options;

@@ -81,7 +81,7 @@ class TestModel {
   ModelImage image_{};
 };
 
-class WeightsFile : public testing::Test {
+class WeightsFile : public ::testing::Test {
  protected:
   void write(const std::string& bytes) { std::ofstream(path_, std::ios::binary) << bytes; }
   whet_open_source source() const {
@@ -97,7 +97,7 @@ class WeightsFile : public testing::Test {
   }
   void TearDown() override { std::remove(path_.c_str()); }
 
-  const std::string path_ = testing::TempDir() + "whet_weights_" + std::to_string(getpid());
+  const std::string path_ = ::testing::TempDir() + "whet_weights_" + std::to_string(getpid());
   TestModel model_;
 };
 

@@ -28,11 +28,12 @@ GpuHooks::Words GpuEmitter::own_words(const WarpTile& t) {
   return words;
 }
 
-/// 2^(x log2(e)): what rounding the product leaves out is far below half a unit of f16, beyond whose range the power is 0. Two of them
-/// are rounded by one instruction, where there is one.
+/// 2^(x log2(e)): what rounding the product leaves out is far below half a unit of f16 or bf16. Two of them are rounded by one
+/// instruction, where there is one.
 GpuEmitter::Value* GpuEmitter::rounded_exp(const ExprInfo& info, const Cast& n) {
   const Call* call = std::get_if<Call>(&n.a->kind);
-  const bool rounds = info.expr->dtype == DType::f16 && n.a->dtype == DType::f32;
+  const DType half = info.expr->dtype;
+  const bool rounds = is_half(half) && n.a->dtype == DType::f32;
   if (call == nullptr || call->fn != MathFn::exp || !rounds) return nullptr;
   constexpr double kLog2E = 1.4426950408889634;
   const int lanes = info.expr->lanes;
@@ -40,11 +41,14 @@ GpuEmitter::Value* GpuEmitter::rounded_exp(const ExprInfo& info, const Cast& n) 
   Value* const powers = by_lane(exponents, lanes, [&](Value* x) {
     return hooks_.exp2(b_, b_.CreateFMul(x, llvm::ConstantFP::get(b_.getFloatTy(), kLog2E)));
   });
-  if (lanes == 2)
-    if (Value* const word = hooks_.pair_bits(b_, Intrinsic::mma_f16, b_.CreateExtractElement(powers, i64(0)),
-                                             b_.CreateExtractElement(powers, i64(1))))
-      return b_.CreateFPExt(b_.CreateBitCast(word, widen(b_.getHalfTy(), 2)), value_type(DType::f32, 2));
-  return convert(powers, DType::f32, DType::f16, lanes);
+  const Intrinsic rounding = half == DType::f16 ? Intrinsic::mma_f16 : Intrinsic::mma_bf16;
+  Value* const word = lanes != 2 ? nullptr
+                                 : hooks_.pair_bits(b_, rounding, b_.CreateExtractElement(powers, i64(0)),
+                                                    b_.CreateExtractElement(powers, i64(1)));
+  if (word == nullptr) return convert(powers, DType::f32, half, lanes);
+  if (half == DType::f16)
+    return b_.CreateFPExt(b_.CreateBitCast(word, widen(b_.getHalfTy(), 2)), value_type(DType::f32, 2));
+  return from_memory(b_.CreateBitCast(word, widen(b_.getInt16Ty(), 2)), half, 2);
 }
 
 }  // namespace whet

@@ -129,7 +129,7 @@ Lanes in_words(Lanes at, double element_bytes) {
   return at;
 }
 
-/// Of the instructions of a function, those of one whose result is rounded to f16.
+/// Of the instructions of a function, those of one whose result is rounded to 16 bits.
 constexpr double kRoundedFunction = 0.5;
 
 /// cvt.rna of tf32 was three instructions and a half, as one of two elements to f16 or bf16 is one.
@@ -239,7 +239,7 @@ class NestReader {
   }
 
   bool is_half_in_registers(OpId op) const {
-    return tree_.dag.op(op).dtype == DType::f16 && tree_.place(op).stored_in == StoredIn::registers;
+    return is_half(tree_.dag.op(op).dtype) && tree_.place(op).stored_in == StoredIn::registers;
   }
 
   /// What an online sum does in each of its steps beside its ops (schedule/online.h): it scales the sums so far, and the four lanes of a

@@ -289,13 +289,15 @@ StreamAttentions find_stream_attentions(const ComputeDag& dag) {
 
 std::optional<Sketch> attention_stream_sketch(const ComputeDag& dag, const Target& target, Precision precision) {
   const std::optional<Intrinsic> intrinsic = mma_of(precision);
-  if (!intrinsic || !limits_of(target.gpu()).mma || multiplies_halves(dag)) return std::nullopt;
+  const bool halves = multiplies_halves(dag) || multiplies_halves(dag, DType::bf16);
+  if (!intrinsic || !limits_of(target.gpu()).mma || halves) return std::nullopt;
   return stream_sketch("attention_stream", *intrinsic, dag, target);
 }
 
 std::optional<Sketch> half_attention_stream_sketch(const ComputeDag& dag, const Target& target) {
-  if (!limits_of(target.gpu()).mma || !multiplies_halves(dag)) return std::nullopt;
-  return stream_sketch("attention_stream_half", Intrinsic::mma_half, dag, target);
+  const bool bf16 = multiplies_halves(dag, DType::bf16);
+  if (!limits_of(target.gpu()).mma || (!bf16 && !multiplies_halves(dag))) return std::nullopt;
+  return stream_sketch("attention_stream_half", bf16 ? Intrinsic::mma_half_bf16 : Intrinsic::mma_half, dag, target);
 }
 
 }  // namespace whet

@@ -18,9 +18,9 @@ namespace whet {
 /// which are scaled where that maximum grows. Exponentials are the left operand of that product where they are, in registers. Operands
 /// that are not f16 in memory are rounded where warps read them.
 ///   decisions: queries, warps and the queries of each; keys of a step; stages of its copies; min_blocks
-/// Nothing where the DAG is of another form, has tensors of f16, or `precision` permits no rounding.
+/// Nothing where the DAG is of another form, has tensors of 16 bits, or `precision` permits no rounding.
 std::optional<Sketch> attention_stream_sketch(const ComputeDag&, const Target&, Precision precision);
-/// The same where all operands of both products are f16: nothing is rounded that the task does not round, so no precision is asked for.
+/// The same where all operands of both products are f16, or all are bf16: nothing is rounded that the task does not round, so no precision is asked for.
 std::optional<Sketch> half_attention_stream_sketch(const ComputeDag&, const Target&);
 
 /// The DAG whose softmax is divided late, after operands have become copies and all other ops than the form's are inlined.

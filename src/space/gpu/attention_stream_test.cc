@@ -62,6 +62,23 @@ TEST(AttentionStream, ComputesManyStepsOfKeys) {
   expect_right(halves, half_attention_stream_sketch(halves, sm_80()).value(), 3);
 }
 
+/// The same text with tensors of bf16.
+ComputeDag of_bf16(std::string text) {
+  for (std::size_t at = text.find("f16"); at != std::string::npos; at = text.find("f16", at + 4)) text.insert(at, "b");
+  return *parse_dag(text);
+}
+
+TEST(AttentionStream, ComputesHeadsOfBf16) {
+  const ComputeDag task = of_bf16(half_heads_text(1, 40, 96, 32));
+  EXPECT_FALSE(attention_stream_sketch(task, sm_80(), Precision::bf16).has_value());
+  const DesignSpace space(task, {half_attention_stream_sketch(task, sm_80()).value()});
+  const Result<Scheduled> scheduled = space.schedule(space.default_candidate());
+  ASSERT_TRUE(scheduled.ok()) << scheduled.error().message;
+  const Result<double> error = testing::error_of(task, scheduled->tree, sm_80());
+  ASSERT_TRUE(error.ok()) << error.error().message << "\n" << to_text(scheduled->tree);
+  EXPECT_LT(*error, 3e-2);
+}
+
 /// What fusion finds in a network of halves, or in one whose products read halves.
 TEST(AttentionStream, FitsEveryAttentionOfHalvesThatFusionFinds) {
   int right = 0;
