@@ -209,7 +209,9 @@ return c
   const std::vector<std::string> names = feature_names(znver4);
   ASSERT_EQ(plain.size(), marked.size());
   for (std::size_t k = 0; k < plain.size(); ++k)
-    if (names[k] != "tensor tiles") EXPECT_EQ(plain[k], marked[k]) << names[k];
+    if (names[k] != "tensor tiles") {
+      EXPECT_EQ(plain[k], marked[k]) << names[k];
+    }
 }
 
 /// Rows of three figures; the time depends on the first two alone.

@@ -284,10 +284,11 @@ TEST(Bf16, IsReadByAttentionsWhoseOperandsAreMoved) {
       EXPECT_EQ(groups(graph, options), groups(graph, {})) << seed;
       const FusedGraph optimized = *optimize(graph, options);
       for (const Node& node : optimized.graph.nodes)
-        if (const auto* softmax = std::get_if<SoftmaxOperator>(&node.op))
+        if (const auto* softmax = std::get_if<SoftmaxOperator>(&node.op)) {
           EXPECT_EQ(softmax->rounds.has_value(),
                     is_fixed && optimized.graph.value(node.output).type.shape.back() % 2 == 0)
               << seed;
+        }
     }
     const FusedGraph fused = *optimize(graph, {.bf16 = true});
     int read = 0;
