@@ -46,7 +46,7 @@ static_assert(has_signature<Result<Built>(const ComputeDag&, const Steps&, const
 static_assert(std::is_same_v<decltype(&Measurer::measure),
                              std::vector<Measured> (Measurer::*)(const MeasureTask&, const std::vector<std::string>&,
                                                                  const Incumbent&)>);
-static_assert(std::is_same_v<decltype(&RecordFile::append), Status (RecordFile::*)(const Record&)>);
+static_assert(std::is_same_v<decltype(std::declval<RecordFile&>().append(std::declval<const Record&>())), Status>);
 static_assert(std::is_same_v<decltype(&Records::best), std::optional<RecordChoice> (Records::*)(
                                                            std::string_view, const Shape&, const Target&,
                                                            const std::function<bool(const Record&)>&) const>);

@@ -27,7 +27,7 @@ Result<Steps> cut_to(const ComputeDag& exact, const Steps& steps) {
     Split* const split = std::get_if<Split>(&step);
     if (split != nullptr && split->loop.valid() && split->loop.index() < tree.loops.size())
       split->factor = std::min(split->factor, extent_of(tree, split->loop));
-    if (const Status taken = apply(tree, step); taken.ok())
+    if (const Status taken = whet::apply(tree, step); taken.ok())
       cut.push_back(std::move(step));
     else if (!can_be_left_out(step))
       return taken.error();
