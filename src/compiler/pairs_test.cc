@@ -280,11 +280,12 @@ TEST(ProductsOfPairs, OfWinogradsTilesTakeTheProcessorsInstruction) {
 
 /// A product of f32 by weights that lie in memory in 16 bits.
 ComputeDag by_half_weights(int rows, int depth, int columns, const char* type) {
-  return parse_dag(fmt::format("a = PLACEHOLDER [{0}, {1}]\nb = PLACEHOLDER [{1}, {2}] {3} const\nbias = PLACEHOLDER [{2}] "
-                               "const\nsum(m, n) += (a[m, k]*f32(b[k, n])) for m in {0}, n in {2}, k in {1}  # matmul "
-                               "m:row n:out_channel k:in_channel\n"
-                               "y(m, n) = (sum[m, n] + bias[n]) for m in {0}, n in {2}  # elementwise\nreturn y\n",
-                               rows, depth, columns, type))
+  return parse_dag(
+             fmt::format("a = PLACEHOLDER [{0}, {1}]\nb = PLACEHOLDER [{1}, {2}] {3} const\nbias = PLACEHOLDER [{2}] "
+                         "const\nsum(m, n) += (a[m, k]*f32(b[k, n])) for m in {0}, n in {2}, k in {1}  # matmul "
+                         "m:row n:out_channel k:in_channel\n"
+                         "y(m, n) = (sum[m, n] + bias[n]) for m in {0}, n in {2}  # elementwise\nreturn y\n",
+                         rows, depth, columns, type))
       .value();
 }
 
