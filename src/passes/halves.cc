@@ -270,8 +270,7 @@ class HalfTensors {
     for (ValueId operand : attention.operands) store(operand);
     for (std::size_t n : attention.before) half_[graph_.nodes[n].output.index()] = true, closed_[n] = false;
     if (!rounds_weights(attention)) return;
-    for (std::size_t n : attention.products)
-      of_halves_[n] = kind_.to == DType::f16 || n == attention.products.back();
+    for (std::size_t n : attention.products) of_halves_[n] = kind_.to == DType::f16 || n == attention.products.back();
     half_[graph_.nodes[attention.softmax].output.index()] = true;
   }
 
