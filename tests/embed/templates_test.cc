@@ -92,13 +92,18 @@ void tries_what_the_command_tries(whet::Tuner& tuner, const std::string& folder,
   check(static_cast<bool>(mlp), "a network is read", mlp.error());
   whet::TuneProblem tune;
   tune.trials = 12, tune.records = own;
-  tune.options = R"({"strategy": "random", "seed": 3, "no-network": true, "no-base": true, "layouts": "nhwc", "covers": "off"})";
+  tune.options =
+      R"({"strategy": "random", "seed": 3, "no-network": true, "no-base": true, "layouts": "nhwc", "covers": "off"})";
   const auto tuned = mlp->tune(tune);
   check(static_cast<bool>(tuned), "it is tuned", tuned.error());
-  const std::string command = program + " tune zoo:mlp --trials 12 --strategy random --seed 3 --no-network --no-base --layouts nhwc --covers off -q -o " + commands;
+  const std::string command =
+      program +
+      " tune zoo:mlp --trials 12 --strategy random --seed 3 --no-network --no-base --layouts nhwc --covers off -q -o " +
+      commands;
   check(std::system(command.c_str()) == 0, "the command tunes it too", command);
   const std::set<std::string> first = steps_of(own), second = steps_of(commands);
-  check(first.size() >= 6 && first == second, "both try the same", std::to_string(first.size()) + " and " + std::to_string(second.size()));
+  check(first.size() >= 6 && first == second, "both try the same",
+        std::to_string(first.size()) + " and " + std::to_string(second.size()));
 }
 
 }  // namespace
@@ -134,7 +139,9 @@ int main(int argc, char** argv) {
   check(count(written, "\"sketch\":\"own-matmul\"") >= 4, "records know the template by its name", written);
 
   whet::Rule rule;
-  rule.asks = [](const whet::TaskOp& op) { return op.name == "matmul" ? whet::TaskTemplate(blocked) : whet::TaskTemplate(); };
+  rule.asks = [](const whet::TaskOp& op) {
+    return op.name == "matmul" ? whet::TaskTemplate(blocked) : whet::TaskTemplate();
+  };
   whet::TuneProblem ruled;
   ruled.trials = 2;
   ruled.options = R"({"no-network": true})";
@@ -146,11 +153,12 @@ int main(int argc, char** argv) {
 
   tune.templates = {wrong};
   const auto refused = matmul->tune(tune);
-  check(!refused && refused.error().find("template wrong has no schedule for") == 0, "a template without options is refused",
-        refused.error());
+  check(!refused && refused.error().find("template wrong has no schedule for") == 0,
+        "a template without options is refused", refused.error());
   tune.templates = {blocked, blocked};
   const auto twice = matmul->tune(tune);
-  check(!twice && twice.error().find("are called own-matmul") != std::string::npos, "names are each once", twice.error());
+  check(!twice && twice.error().find("are called own-matmul") != std::string::npos, "names are each once",
+        twice.error());
   tune.templates = {[](const whet::TaskView&) { return std::optional<whet::Template>(); }};
   const auto none = matmul->tune(tune);
   check(!none && none.error() == "the templates and rules are for none of the tasks", "templates are for some task",

@@ -126,8 +126,9 @@ TEST_F(WeightsOfACompile, AreRefusedWhereTheNetworkIsAnother) {
   EXPECT_TRUE(bytes(path("new.weights")).empty()) << "nothing is written";
   target_ = parse_target("cpu -mcpu=x86-64-v2 -threads=1").value();
   EXPECT_EQ(weights_of(network(1), "new.weights").error().message,
-            path("net.so") + ": is compiled for \"cpu -mcpu=x86-64-v2 -threads=2\", and the weights for "
-                             "\"cpu -mcpu=x86-64-v2 -threads=1\"; give --target");
+            path("net.so") +
+                ": is compiled for \"cpu -mcpu=x86-64-v2 -threads=2\", and the weights for "
+                "\"cpu -mcpu=x86-64-v2 -threads=1\"; give --target");
 }
 
 TEST_F(WeightsOfACompile, AreForALibraryThatHasNone) {
@@ -135,9 +136,9 @@ TEST_F(WeightsOfACompile, AreForALibraryThatHasNone) {
   EXPECT_EQ(weights_of(network(1), "new.weights").error().message,
             path("net.so") + ": has its weights inside; --like takes a library that whet compile --weights-file wrote");
   std::ofstream(path("net.so")) << "no library";
-  EXPECT_EQ(weights_of(network(1), "new.weights").error().message,
-            path("net.so") +
-                ": is no compiled model of whet; --like takes a library that whet compile --weights-file wrote");
+  EXPECT_EQ(
+      weights_of(network(1), "new.weights").error().message,
+      path("net.so") + ": is no compiled model of whet; --like takes a library that whet compile --weights-file wrote");
 }
 
 /// A program that was compiled before there were weights files calls model_open alone.
