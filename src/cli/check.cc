@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <map>
 #include <memory>
@@ -48,6 +49,7 @@ struct CheckCommand {
   double tolerance = -1;  ///< unset: what each value's type asks for
   bool inner = false, json = false, verbose = false;
   Precision library = Precision::f32;  ///< of the products of a compiled model, as its own summary names it
+  std::int64_t products = 1;           ///< of the network that gives the right answers, where it is no library
 };
 
 /// One tensor compared: an output, or an inner value.
@@ -67,18 +69,28 @@ Precision precision_of(const CheckCommand& command) {
   return rounding.exact ? Precision::f32 : rounding.schedules().precision;
 }
 
-/// What rounded operands of products may change; 0 where none are.
-double rounded_by(const CheckCommand& command) { return tolerance_of(precision_of(command)); }
+/// What rounded operands of `products` products, one behind the other, may change; 0 where none are. A product's own error is some three
+/// units of the type, and errors of layers that do not know each other grow with the root of their number.
+double rounded_by(const CheckCommand& command, std::int64_t products) {
+  constexpr double kOfOne = 3.0 / 8;  // of tolerance_of, which is eight units
+  return tolerance_of(precision_of(command)) * std::max(1.0, kOfOne * std::sqrt(static_cast<double>(products)));
+}
 
-/// Several roundings of the type, or of the operands of products.
-double tolerance_for(const CheckCommand& command, DType dtype) {
+std::int64_t products_of(const Graph& graph) {
+  return std::ranges::count_if(graph.nodes, [](const Node& node) {
+    return std::holds_alternative<ConvOperator>(node.op) || std::holds_alternative<MatMulOperator>(node.op);
+  });
+}
+
+/// Several roundings of the type, or of the operands of products. A kernel's own value has one product behind it.
+double tolerance_for(const CheckCommand& command, DType dtype, bool inner) {
   const double own = dtype == DType::f16 ? 4e-3 : dtype == DType::bf16 ? 3e-2 : 2e-5;
-  return std::max(own, rounded_by(command));
+  return std::max(own, rounded_by(command, inner ? 1 : command.products));
 }
 
 ValueFinding found(const CheckCommand& command, const std::string& name, const Tensor& got, const Tensor& want,
                    bool inner) {
-  const double tolerance = command.tolerance < 0 ? tolerance_for(command, want.dtype()) : command.tolerance;
+  const double tolerance = command.tolerance < 0 ? tolerance_for(command, want.dtype(), inner) : command.tolerance;
   return {name, want.dtype(), compare(got, want, tolerance), tolerance, inner};
 }
 
@@ -150,7 +162,7 @@ std::vector<std::string> shapes_of(const std::vector<OpenedModel::Named>& inputs
   return shapes;
 }
 
-Result<Answers> reference_answers(const CheckCommand& command, const InputFiles& files, const Answers& inputs) {
+Result<Answers> reference_answers(CheckCommand& command, const InputFiles& files, const Answers& inputs) {
   if (!command.expect.empty()) return read_answers(command.expect);
   RunnableOptions options = command.runnable;
   options.model.model = command.against;
@@ -170,6 +182,7 @@ Result<Answers> reference_answers(const CheckCommand& command, const InputFiles&
     return answers;
   }
   WHET_TRY(const Graph graph, load_graph(options.model, files));
+  command.products = products_of(graph);
   std::vector<OpenedModel::Named> takes;
   for (const InputSlot& slot : input_slots(graph)) takes.push_back({slot.name, slot.type});
   WHET_TRY(const std::vector<Tensor> taken, inputs_for(command, takes, inputs));
@@ -192,7 +205,7 @@ Result<std::vector<Tensor>> answers_for(const CheckCommand& command, const std::
 }
 
 /// Compares the outputs of a model at the shapes that it has.
-Result<std::vector<ValueFinding>> compare_outputs_of(OpenedModel& model, const CheckCommand& command,
+Result<std::vector<ValueFinding>> compare_outputs_of(OpenedModel& model, CheckCommand& command,
                                                      const InputFiles& files) {
   Answers inputs{model.inputs(), {}};
   WHET_TRY(inputs.tensors, inputs_of(model, command.runnable.model, files));
@@ -219,7 +232,7 @@ Result<ModelOptions> reference_at(const CheckCommand& command, const OpenedModel
 }
 
 /// Of a library for several sizes: at those that --shape and inputs say, else at each; of ranges at their ends and some seeded ones.
-Result<std::vector<ValueFinding>> compare_sizes(OpenedModel& model, const CheckCommand& command,
+Result<std::vector<ValueFinding>> compare_sizes(OpenedModel& model, CheckCommand& command,
                                                 const InputFiles& files) {
   const ModelOptions& options = command.runnable.model;
   std::vector<ValueFinding> findings;
@@ -238,6 +251,7 @@ Result<std::vector<ValueFinding>> compare_sizes(OpenedModel& model, const CheckC
       WHET_TRY(sized.runnable.model, reference_at(command, model, at));
     }
     WHET_TRY(const std::vector<ValueFinding> compared, compare_outputs_of(model, sized, files));
+    command.products = sized.products;
     for (ValueFinding finding : compared) {
       finding.name += " at " + sizes_text(model);
       findings.push_back(std::move(finding));
@@ -378,11 +392,11 @@ Result<int> run(CheckCommand& command) {
     print_json(findings, same);
   else
     print_text(command, findings);
-  if (!command.json && rounded_by(command) > 0)
+  if (!command.json && rounded_by(command, command.products) > 0)
     fmt::print("{}: compared with {}; operands of products rounded to {} may change {:g} of the largest magnitude\n",
                command.runnable.model.model,
                command.expect.empty() ? command.against + " without rounding" : std::string("--expect"),
-               name_of(precision_of(command)), rounded_by(command));
+               name_of(precision_of(command)), rounded_by(command, command.products));
   if (!command.json)
     fmt::print("{}: within {} of the largest magnitude: {}\n", command.runnable.model.model, tolerances(findings),
                same ? "yes" : "no");
