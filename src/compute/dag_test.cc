@@ -134,10 +134,11 @@ TEST(Dag, KnowsWhoReadsWhat) {
 TEST(Dag, KnowsHowManyElementsAreReadAtMost) {
   const ComputeDag conv = parse_dag(kConv).value();
   EXPECT_EQ(elements_read(conv, OpId(2)), 3 * 3 * 64 * 128) << "all, though each is read many times";
-  const ComputeDag taken = parse_dag(
-                               "t = PLACEHOLDER [1000, 4] const\nr = PLACEHOLDER [3] i64 < 1000\nw = PLACEHOLDER [9] const\n"
-                               "y(i) += (t[r[i], k]*w[k]) for i in 3, k in 4\nz(i) = (y[i] + w[8]) for i in 3\nreturn z\n")
-                               .value();
+  const ComputeDag taken =
+      parse_dag(
+          "t = PLACEHOLDER [1000, 4] const\nr = PLACEHOLDER [3] i64 < 1000\nw = PLACEHOLDER [9] const\n"
+          "y(i) += (t[r[i], k]*w[k]) for i in 3, k in 4\nz(i) = (y[i] + w[8]) for i in 3\nreturn z\n")
+          .value();
   EXPECT_EQ(elements_read(taken, OpId(0)), 12);
   EXPECT_EQ(elements_read(taken, OpId(1)), 3);
   EXPECT_EQ(elements_read(taken, OpId(2)), 9) << "12 reads of one op and 3 of the other";

@@ -80,7 +80,8 @@ TEST(Sequences, OfManyElementsAreNotMappedWithoutEnd) {
   same.inputs = {"each"}, same.outputs = {"each"};
   std::vector<std::string> inputs = {"long"};
   for (int i = 0; i < 30; ++i) same.inputs.push_back("more" + std::to_string(i)), inputs.emplace_back("long");
-  const OnnxNode list = node({"long"}, "SequenceConstruct", std::vector<std::string>(static_cast<std::size_t>(40000 / testing::kLimitsAreParts), "x"));
+  const OnnxNode list = node({"long"}, "SequenceConstruct",
+                             std::vector<std::string>(static_cast<std::size_t>(40000 / testing::kLimitsAreParts), "x"));
   const OnnxNode map = node({"y"}, "SequenceMap", inputs, {set("body", std::make_shared<const OnnxSubgraph>(same))});
   EXPECT_EQ(answers(model_of({list, map, node({"n"}, "SequenceLength", {"y"})}, {"n"})),
             "y: " + testing::too_many_nodes());

@@ -145,8 +145,8 @@ class PassRunner {
   std::map<Result<Graph> (*)(const Graph&), int> idle_;  ///< the one that a pass has left as it was
 };
 
-/// As `run_pass_list`, whose value would be a copy of a long graph.
-Result<Graph> run_from(const Graph& graph, std::span<const Pass> passes, const GraphObserver& observer) {
+/// As `run_pass_list`, whose value would be a copy of a long graph. Nothing where all passes leave it as it is.
+Result<std::optional<Graph>> run_from(const Graph& graph, std::span<const Pass> passes, const GraphObserver& observer) {
   PassRunner runner;
   std::optional<Graph> made;
   for (const Pass& pass : passes) {
@@ -156,7 +156,7 @@ Result<Graph> run_from(const Graph& graph, std::span<const Pass> passes, const G
     const Status status = observer ? observer(pass.name, made ? *made : graph) : ok_status();
     if (!status.ok()) return status.error().at(std::string(pass.name));
   }
-  return made ? std::move(*made) : graph;
+  return made;
 }
 
 }  // namespace
@@ -170,15 +170,16 @@ PassOptions for_ranges(PassOptions options) {
 std::span<const Pass> graph_passes() { return kPasses; }
 
 Result<Graph> run_graph_passes(Graph graph, std::span<const Pass> passes, const GraphObserver& observer) {
-  return run_from(graph, passes, observer);
+  WHET_TRY(std::optional<Graph> made, run_from(graph, passes, observer));
+  return made ? std::move(*made) : std::move(graph);
 }
 
 Result<Graph> run_passes(const Graph& graph, const PassOptions& options, const GraphObserver& observer) {
   std::vector<Pass> wanted;
   for (const Pass& pass : kPasses)
     if (pass.option == nullptr || options.*pass.option) wanted.push_back(pass);
-  WHET_TRY(Graph optimized, run_from(graph, wanted, observer));
-  return keep_output_names(std::move(optimized), graph);
+  WHET_TRY(std::optional<Graph> made, run_from(graph, wanted, observer));
+  return keep_output_names(made ? std::move(*made) : graph, graph);
 }
 
 Result<FusedGraph> optimize(const Graph& graph, const PassOptions& options) {

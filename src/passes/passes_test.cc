@@ -44,9 +44,9 @@ Result<Graph> add_letter(const Graph& graph) {
 TEST(Passes, DoNotRunAgainOnAGraphThatTheyLeftAsItWas) {
   const auto runs = [](const std::vector<Pass>& passes) {
     idle_runs = letters_runs = 0;
-    const auto left = run_graph_passes(graph_of({2}, [](GraphBuilder& build, ValueId x) {
-      return build.plus("y", x, build.constant("c", {2}));
-    }), passes);
+    const auto left = run_graph_passes(
+        graph_of({2}, [](GraphBuilder& build, ValueId x) { return build.plus("y", x, build.constant("c", {2})); }),
+        passes);
     EXPECT_TRUE(left.ok());
     return std::pair(idle_runs, letters_runs);
   };

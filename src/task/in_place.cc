@@ -33,7 +33,8 @@ class Finder {
       if (!parts) continue;
       for (std::size_t i = 0; i < parts->size(); ++i) found.parts[node.inputs[i]] = (*parts)[i];
       found.done[g] = true;
-      writers_[node.output.index()].layout = nullptr;  // no kernel writes it whole: it is copied into another concatenation
+      writers_[node.output.index()].layout =
+          nullptr;  // no kernel writes it whole: it is copied into another concatenation
     }
     return found;
   }
@@ -70,8 +71,8 @@ class Finder {
 
   const Graph& graph_;
   const std::vector<Group>& groups_;
-  std::vector<int> readers_;     ///< by value: nodes' operands and outputs of the graph
-  std::vector<bool> is_output_;  ///< by value
+  std::vector<int> readers_;      ///< by value: nodes' operands and outputs of the graph
+  std::vector<bool> is_output_;   ///< by value
   std::vector<Written> writers_;  ///< by value
 };
 

@@ -290,8 +290,8 @@ TEST(ExtractTasks, OfGroupsWithOtherTensorsAreOneTaskWithThoseOfMost) {
   const ValueId x = build.input("x", {8});
   std::vector<ValueId> results;
   for (const char* name : {"a", "b", "c"})
-    results.push_back(build.add(std::string("y") + name, CustomOperator{"taken", taken},
-                                {x, build.input(name, {3}, DType::i32)}));
+    results.push_back(
+        build.add(std::string("y") + name, CustomOperator{"taken", taken}, {x, build.input(name, {3}, DType::i32)}));
   FusedGraph fused = optimized(build.finish(results));
   const auto inputs = [&](std::map<std::string, std::uint64_t> contents) {
     for (Value& value : fused.graph.values) value.contents = contents[value.name];

@@ -320,7 +320,8 @@ class CpuBench final : public KernelBench {
       }
       constants.places.resize(constants.sizes.size());
       if (constants.sizes.empty()) continue;
-      if (policy.cache == CacheMode::network) need = bytes_of_pool(need, static_cast<std::size_t>(policy.network_bytes));
+      if (policy.cache == CacheMode::network)
+        need = bytes_of_pool(need, static_cast<std::size_t>(policy.network_bytes));
       if (!constants.pool.reserve(need, kPooledTypes[p]))
         return no_memory("the pool of constants", static_cast<std::int64_t>(need));
     }
