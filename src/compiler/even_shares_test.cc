@@ -24,9 +24,10 @@ struct Product {
   Product(int least, int most, int inner, int width)
       : usual{Steps(), TaskReport::Source::default_schedule, 0, "", {}, {}, {}} {
     const std::string n = std::to_string(most), k = std::to_string(inner), w = std::to_string(width);
-    sized.dag = *parse_dag("n = SIZE " + std::to_string(least) + ".." + n + " at " + n + "\nx = PLACEHOLDER [n, " + k +
-                           "]\nw = PLACEHOLDER [" + k + ", " + w + "] const\ny(i, j) += (x[i, r]*w[r, j]) for i in n, j in " +
-                           w + ", r in " + k + "  # matmul i:row j:out_channel r:in_channel\nreturn y\n");
+    sized.dag =
+        *parse_dag("n = SIZE " + std::to_string(least) + ".." + n + " at " + n + "\nx = PLACEHOLDER [n, " + k +
+                   "]\nw = PLACEHOLDER [" + k + ", " + w + "] const\ny(i, j) += (x[i, r]*w[r, j]) for i in n, j in " +
+                   w + ", r in " + k + "  # matmul i:row j:out_channel r:in_channel\nreturn y\n");
     exact.dag = dag_at(sized.dag, sized.dag.at);
     usual.steps = source.fallback(exact.dag);
   }

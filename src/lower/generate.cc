@@ -13,8 +13,9 @@ namespace {
 Result<Shape> sized_whole(const Op& output, const Shape& within) {
   const bool fixed = output.sizes.empty() || !output.sizes.back().defined();
   if (!fixed || within.back() < output.shape.back())
-    return Error{"an output with sizes is a part of a tensor only along its last axis, which has one extent at all sizes",
-                 ErrorKind::unsupported};
+    return Error{
+        "an output with sizes is a part of a tensor only along its last axis, which has one extent at all sizes",
+        ErrorKind::unsupported};
   Shape whole = output.shape;
   whole.back() = within.back();
   return whole;

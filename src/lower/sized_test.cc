@@ -390,8 +390,9 @@ y(b, i, j, c) = x[b, floordiv(i, 2), floordiv(j, 2), c] for b in 3, i in (h*2), 
 return y
 )";
   const ComputeDag dag = *parse_dag(kEnlarged);
-  for (const char* steps : {"split l2 4 guard; reorder l0 l1 l4 l5 l3; unroll l5; vectorize l3; fuse l0 l1; parallel l6",
-                            "split l2 16 guard; fuse l0 l1 l4; unroll l5; parallel l6"}) {
+  for (const char* steps :
+       {"split l2 4 guard; reorder l0 l1 l4 l5 l3; unroll l5; vectorize l3; fuse l0 l1; parallel l6",
+        "split l2 16 guard; fuse l0 l1 l4; unroll l5; parallel l6"}) {
     const Result<LoopTree> tree = replay(dag, *parse_steps(steps));
     ASSERT_TRUE(tree.ok()) << steps << ": " << tree.error().message;
     const Result<Lowered> lowered = lower(*tree, wide(), {}, testing::verify_pass);
@@ -410,7 +411,8 @@ return y
 TEST(EverySizedSchedule, WritesAPartOfALongerTensor) {
   const ComputeDag dag = *parse_dag(kProduct);
   const Result<LoopTree> tree = replay(
-      dag, *parse_steps("split l3 8 guard; split l4 32 guard; reorder l5 l7 l6 l8; unroll l6; vectorize l8; parallel l5"));
+      dag,
+      *parse_steps("split l3 8 guard; split l4 32 guard; reorder l5 l7 l6 l8; unroll l6; vectorize l8; parallel l5"));
   ASSERT_TRUE(tree.ok()) << tree.error().message;
   const Result<Lowered> lowered = lower(*tree, wide(), {512, 96}, testing::verify_pass);
   ASSERT_TRUE(lowered.ok()) << lowered.error().message;

@@ -245,7 +245,8 @@ TEST(FindFamily, HasPartsAlongALastAxisThatIsTheSameAtAllSizes) {
     return build.finish({build.add("c", MatMulOperator{}, {both, build.constant("u", {48, 8})})});
   });
   EXPECT_EQ(parts_and_tasks(columns, InPlaceParts::strided), std::pair(2, std::size_t{3}));
-  EXPECT_EQ(parts_and_tasks(columns, InPlaceParts::none), std::pair(0, std::size_t{4})) << "the concatenation is copied";
+  EXPECT_EQ(parts_and_tasks(columns, InPlaceParts::none), std::pair(0, std::size_t{4}))
+      << "the concatenation is copied";
 
   const auto rows = network([](GraphBuilder& build, const SizeValues& s) {
     const ValueId x = build.input("x", {s[0], 16});

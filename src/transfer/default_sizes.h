@@ -16,8 +16,8 @@ namespace whet {
 ///   errors  another step that cannot be taken there
 Result<Steps> cut_to(const ComputeDag& exact, const Steps&);
 
-/// What the estimate says of a task that nobody has measured: the seconds of the default schedule of each point, made for all sizes, at
-/// each point. [schedule of point][point]; 0 where there is none, or no estimate.
+/// Estimates for a task that nobody has measured: the seconds of the default schedule of each point, made for all sizes, at each point.
+/// [schedule of point][point]; 0 where there is none, or no estimate.
 ///   dag     with sizes, which each point has
 std::vector<std::vector<double>> default_seconds(const ComputeDag& dag, const std::vector<SizeValues>& points,
                                                  const Target&, const SpaceOptions&);

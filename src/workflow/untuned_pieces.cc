@@ -98,8 +98,8 @@ std::vector<VariantPiece> untuned_pieces(const Variant& variant, const std::vect
     const std::size_t end = k + 1 < begins.size() ? begins[k + 1] : points.size();
     const std::int64_t low = k > 0 ? last_before(value(begins[k] - 1), value(begins[k])) + 1 : 0;
     const std::int64_t high = end < points.size() ? last_before(value(end - 1), value(end)) : kLargestSize;
-    pieces.push_back({clipped(variant, *ranged, sizes[*ranged], low, high), none,
-                      points[best_of(seconds, begins[k], end)]->at});
+    pieces.push_back(
+        {clipped(variant, *ranged, sizes[*ranged], low, high), none, points[best_of(seconds, begins[k], end)]->at});
   }
   return pieces;
 }
