@@ -54,9 +54,8 @@ class Builds {
   const std::function<bool()> interrupted_;
   mutable std::mutex mutex_;  ///< of all below
   std::unordered_map<std::string, std::shared_ptr<const BuildResult>> results_;
-  std::unordered_map<std::string, std::vector<Contents>>
-      packed_;             ///< by the packing's text and the hash of the inputs
-  std::size_t bytes_ = 0;  ///< of code and of contents
+  std::unordered_map<std::string, std::vector<Contents>> packed_;  ///< by the packing's text and the hash of the inputs
+  std::size_t bytes_ = 0;                                          ///< of code and of contents
   double seconds_ = 0;
 };
 

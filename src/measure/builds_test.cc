@@ -54,8 +54,7 @@ TEST(Builds, HoldTheContentsOfPackedIndicesAsLongAsAKernelIsHeld) {
     Builds builds(builders, DeviceInfo(), {});
     built = builds.of(task, {"pack o1 o2"});
     ASSERT_EQ(built[0]->code, OutcomeCode::ok) << built[0]->message;
-    const auto packed =
-        std::ranges::find(built[0]->arguments, BuiltArgument::Kind::packed, &BuiltArgument::kind);
+    const auto packed = std::ranges::find(built[0]->arguments, BuiltArgument::Kind::packed, &BuiltArgument::kind);
     ASSERT_NE(packed, built[0]->arguments.end());
     EXPECT_TRUE(packed->spec.is_given());
     number = packed->spec.seed;

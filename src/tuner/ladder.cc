@@ -105,6 +105,7 @@ class Ladder {
     RangedTask ranged{{workload_key(task.dag), task.name, task.dag, target_}, {}, {}};
     for (const SizedPoint& point : task.points) ranged.timed.push_back(point.at);
     ranged.checked = sizes_to_check(task.dag.sizes, options_.seed);
+    ranged.ended = [this] { return now() >= options_.deadline; };
     std::vector<std::string> steps;
     for (const SizedSchedule& each : rungs.schedules) steps.push_back(for_all_sizes(task.dag, each));
     const std::vector<std::vector<Outcome>> outcomes = measurer_.ladder(ranged, steps);

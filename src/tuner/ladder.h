@@ -24,7 +24,7 @@ struct LadderTask {
 
 /// How far the ladder has come.
 struct LadderProgress {
-  std::int64_t tasks = 0, done = 0;  ///< those whose kernels are worth timing, of which so many are timed
+  std::int64_t tasks = 0, done = 0;  ///< those whose kernels are worth timing, and how many of them are timed
   std::int64_t kernels = 0;          ///< built, each once
   std::int64_t times = 0, failed = 0;
   double seconds = 0;
@@ -36,7 +36,8 @@ struct LadderOptions {
   SpaceOptions schedules;
   std::uint64_t seed = 0;  ///< of the sizes at which answers are compared
   std::size_t most = 12;   ///< kernels of a task
-  /// The second of the clock from which on no task is begun that would take as long as the longest before it; infinity: no limit.
+  /// The second of the clock from which on no task is begun that would take as long as the longest before it, and nothing is timed any
+  /// more; infinity: no limit.
   double deadline = std::numeric_limits<double>::infinity();
   std::function<double()> clock;      ///< seconds, never backwards; empty: the machine's
   std::function<bool()> interrupted;  ///< asked between tasks; may be empty
