@@ -89,9 +89,6 @@ class Ladder {
 
   Rungs rungs_of(const LadderTask& task) const {
     Rungs rungs{&task, across_sizes(task.dag, task.points, file_.records(), target_, options_.schedules)};
-    if (rungs.schedules.empty()) return rungs;
-    const std::string packing = rungs.schedules.front().packing;
-    std::erase_if(rungs.schedules, [&](const SizedSchedule& each) { return each.packing != packing; });
     if (rungs.schedules.size() > options_.most) rungs.schedules.resize(options_.most);
     return rungs;
   }

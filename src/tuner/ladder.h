@@ -44,8 +44,8 @@ struct LadderOptions {
   std::function<void(const LadderProgress&)> on_task;
 };
 
-/// Times kernels for ranges, as a library for ranges runs them. Of each task the schedules that records know of its sizes, and that pack
-/// its constants as the best of them does, become kernels for all its sizes. Each is built once, its answers are compared at both ends and
+/// Times kernels for ranges, as a library for ranges runs them. Of each task the schedules that records know of its sizes become kernels
+/// for all its sizes, however they pack its constants: which packing a library has is chosen by these times. Each is built once, its answers are compared at both ends and
 /// at seeded sizes between, and it is timed at all points, without builds between them. Every outcome is a line of the file (never a time
 /// of one size). The tasks that take most of the requests' time go first; those below 0.2% of it are left to estimates. What the file has
 /// is not measured again. Errors: a line that cannot be written.
