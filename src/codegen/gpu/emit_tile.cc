@@ -52,11 +52,18 @@ void GpuEmitter::multiply(const WarpTile& t, const TileOperands& operands) {
 void GpuEmitter::expect_tiles(const Block& block) {
   for (const Stmt& s : block.body) {
     if (const Block* inner = std::get_if<Block>(&s->kind)) expect_tiles(*inner);
-    const Loop* loop = std::get_if<Loop>(&s->kind);
-    if (loop == nullptr || !is_warp_wide(loop->intrinsic)) continue;
-    if (const std::optional<WarpTile> tile = warp_tile(*loop))
+    if (const std::optional<WarpTile> tile = tile_of(s))
       expected_.insert(place_of(*tile->right, tile->columns->index, *tile->depth));
   }
+}
+
+std::optional<WarpTile> GpuEmitter::tile_of(const Stmt& s) const {
+  const Stmt* inner = &s;
+  for (const Let* let = std::get_if<Let>(&s->kind); let != nullptr && table_.is_alias(let->var);
+       let = std::get_if<Let>(&(*inner)->kind))
+    inner = &let->body;
+  const Loop* loop = std::get_if<Loop>(&(*inner)->kind);
+  return loop != nullptr && is_warp_wide(loop->intrinsic) ? warp_tile(*loop) : std::nullopt;
 }
 
 FragmentPlace GpuEmitter::place_of(const Load& load, VarId across, const Loop& depth) {

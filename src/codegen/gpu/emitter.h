@@ -100,6 +100,8 @@ class GpuEmitter final : StructuredEmitter<GpuLevel> {
   void multiply(const WarpTile&, const TileOperands&);
   /// Notes the right operands of the tiles of a block of statements: two neighbours are loaded together.
   void expect_tiles(const Block&);
+  /// Also behind names that are aliases.
+  std::optional<WarpTile> tile_of(const Stmt&) const;
   FragmentPlace place_of(const Load&, VarId across, const Loop& depth);
   /// False where words of an operand are not aligned: the loop is still to be emitted.
   bool dot(const ThreadDot&);
