@@ -38,8 +38,8 @@ std::vector<std::string> schedules_of(const SizedTask& task, const SizeValues& a
     const Result<Steps> steps = space.steps(space.sample(rng));
     if (!steps.ok()) continue;
     Records records;
-    records.add(testing_records::timed(workload_key(dag_at(task.task.dag, at)), to_text(*steps), 1e-6,
-                                       to_string(kTarget)));
+    records.add(
+        testing_records::timed(workload_key(dag_at(task.task.dag, at)), to_text(*steps), 1e-6, to_string(kTarget)));
     const std::vector<SizedSchedule> found = across_sizes(task.task.dag, {{at, 1}}, records, kTarget, {});
     if (found.empty()) continue;  // no kernel of a range can run by it
     std::vector<std::string>& alike = by_packing[found.front().packing];
@@ -55,11 +55,11 @@ SizeValues own(const SizedTask& task, const SizeValues& at) {
   return values;
 }
 
-void add(Records& records, const SizedTask& task, const std::string& steps, const SizeValues& from, const SizeValues& at,
-         double seconds) {
+void add(Records& records, const SizedTask& task, const std::string& steps, const SizeValues& from,
+         const SizeValues& at, double seconds) {
   RangedRecord line;
-  line.record = testing_records::timed(workload_key(dag_at(task.task.dag, own(task, at))), steps, seconds,
-                                       to_string(kTarget));
+  line.record =
+      testing_records::timed(workload_key(dag_at(task.task.dag, own(task, at))), steps, seconds, to_string(kTarget));
   line.range = range_id(task.task.dag), line.sizes = "rows", line.at = own(task, at), line.from = own(task, from);
   records.add(std::move(line));
 }
