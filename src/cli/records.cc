@@ -160,7 +160,8 @@ Status read_one(const std::string& path, RecordFiles& files) {
   file.records.count(EmulatedRecords::too);
   for (const std::string& note : file.notes) fmt::print(stderr, "{}\n", note);
   if (file.records.size() == 0 && distill_plans(file.records).empty() && file.records.ranged().empty() &&
-      file.records.networks().empty() && file.newer_lines.empty() && file.base_lines.empty() && file.error_lines.empty())
+      file.records.networks().empty() && file.newer_lines.empty() && file.base_lines.empty() &&
+      file.error_lines.empty())
     fmt::print(stderr, "{}: holds no records\n", path);
   for (const std::string& line : file.newer_lines)
     if (std::ranges::find(files.kept, line) == files.kept.end()) files.kept.push_back(line);

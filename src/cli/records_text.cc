@@ -49,7 +49,8 @@ std::vector<const RangedRecord*> fastest_ranged(const Records& records) {
 std::string ranged_text(const Records& records) {
   const std::vector<const RangedRecord*> fastest = fastest_ranged(records);
   if (fastest.empty()) return "";
-  Table table({{"Task of ranges", false}, {"Sizes", false}, {"At"}, {"Fastest (ms)"}, {"Schedule of"}, {"Target", false}});
+  Table table(
+      {{"Task of ranges", false}, {"Sizes", false}, {"At"}, {"Fastest (ms)"}, {"Schedule of"}, {"Target", false}});
   for (const RangedRecord* each : fastest)
     table.add({shown(each->record.task), shown(each->sizes), joined_sizes(each->at),
                exact_milliseconds(each->record.outcome.best_seconds()), joined_sizes(each->from),

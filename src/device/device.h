@@ -42,7 +42,8 @@ struct ModelLibrary {
 /// How compiled models are timed.
 struct ModelRun {
   OpenModelOptions open;
-  std::vector<Tensor> inputs;  ///< one an input of the models, in order; models for several sizes run at those of their shapes
+  std::vector<Tensor>
+      inputs;  ///< one an input of the models, in order; models for several sizes run at those of their shapes
   double burst_seconds = 0.1;  ///< of inferences in a row; at least one
   int bursts = 1;              ///< of each model
 };

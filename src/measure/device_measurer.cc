@@ -134,7 +134,8 @@ bool has_sized_constant(const ComputeDag& dag) {
 Outcome DeviceMeasurer::check_at(const RangedTask& ranged, const BuildResult& built, const std::string& steps) {
   const Precision precision = numerics_of(steps).precision;
   for (const SizeValues& values : ranged.checked) {
-    if (options_.is_interrupted()) return {OutcomeCode::device_lost, "interrupted before it was checked"};
+    if (options_.is_interrupted() || (ranged.ended && ranged.ended()))
+      return {OutcomeCode::device_lost, "the run ended before it was checked"};
     const MeasureTask task = task_at(ranged.task, values);
     Outcome outcome = checks_.check(task, at_sizes(built, task.dag, values), precision);
     if (outcome.ok()) continue;
@@ -160,6 +161,11 @@ std::vector<std::vector<Outcome>> DeviceMeasurer::ladder(const RangedTask& range
     kernels.back().message = checked.message;
   }
   for (const SizeValues& values : ranged.timed) {
+    if (ranged.ended && ranged.ended()) {
+      for (std::vector<Outcome>& own : out)
+        own.push_back({OutcomeCode::device_lost, "the run ended before it was timed"});
+      continue;
+    }
     const MeasureTask task = task_at(ranged.task, values);
     BuildResults here;
     for (const BuildResult& kernel : kernels)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -36,9 +37,10 @@ struct Measured {
 
 /// A task for all sizes of ranges, whose kernels take their sizes when they run.
 struct RangedTask {
-  MeasureTask task;                ///< its DAG has sizes
-  std::vector<SizeValues> timed;   ///< the sizes at which kernels are timed
-  std::vector<SizeValues> checked; ///< those at which their answers are compared before
+  MeasureTask task;                  ///< its DAG has sizes
+  std::vector<SizeValues> timed;     ///< the sizes at which kernels are timed
+  std::vector<SizeValues> checked;   ///< those at which their answers are compared before
+  std::function<bool()> ended = {};  ///< asked between sizes; what has not begun then is device_lost. May be empty
 };
 
 /// How a measurer measures, which all its outcomes carry.

@@ -23,8 +23,10 @@ RangedRecord ranged(const std::string& steps, std::int64_t at, double seconds, s
   return {timed("[\"k\",1]", steps, seconds), "0123456789abcdef", "n=2..512", {at}, {from}};
 }
 NetworkAtSizes network() {
-  return {4, "1f00", "net", "n=1..512", kTarget, {{{24}, 0.25, 4e-4, 3e-4, 2.9e-4, true}, {{512}, 0, 5e-3, 4e-3, 0, false}}, "0.2.0",
-          "2026-12-01T10:00:00Z"};
+  return {4,       "1f00",
+          "net",   "n=1..512",
+          kTarget, {{{24}, 0.25, 4e-4, 3e-4, 2.9e-4, true}, {{512}, 0, 5e-3, 4e-3, 0, false}},
+          "0.2.0", "2026-12-01T10:00:00Z"};
 }
 std::string why(const std::string& line) {
   const ParsedLine parsed = parse_line(line);

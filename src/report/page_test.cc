@@ -263,8 +263,10 @@ TEST(ReportPage, KeepsWhatTheNetworkTookLongerOutOfAKernelsTime) {
 }
 
 NetworkAtSizes sized_network() {
-  return {4, "1f00", "bert", "n=1..512", "cpu", {{{24}, 0.21, 4e-4, 3e-4, 2.8e-4, true}, {{512}, 0, 8e-3, 4e-3, 0, false}}, "0.2.0",
-          "2026-12-01T10:00:00Z"};
+  return {4,       "1f00",
+          "bert",  "n=1..512",
+          "cpu",   {{{24}, 0.21, 4e-4, 3e-4, 2.8e-4, true}, {{512}, 0, 8e-3, 4e-3, 0, false}},
+          "0.2.0", "2026-12-01T10:00:00Z"};
 }
 
 TEST(ReportPage, ShowsTheNetworkAtItsSizes) {
@@ -273,8 +275,9 @@ TEST(ReportPage, ShowsTheNetworkAtItsSizes) {
   data.at_sizes = {sized_network()};
   const std::string html = report_html(data);
   EXPECT_EQ(count(html, "id=\"sizes\""), 1u);
-  EXPECT_EQ(count(html, "Tuned, bert at n=1..512 is 1.33 to 2.00 times as fast as untuned, by one library for all sizes; "
-                        "1 size has kernels of its own."),
+  EXPECT_EQ(count(html,
+                  "Tuned, bert at n=1..512 is 1.33 to 2.00 times as fast as untuned, by one library for all sizes; "
+                  "1 size has kernels of its own."),
             1u);
   EXPECT_EQ(first_wrong_tag(html), "");
 }

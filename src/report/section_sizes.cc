@@ -11,7 +11,9 @@ namespace whet {
 namespace {
 
 /// "17", "2x128"
-std::string size_values_text(const std::vector<std::int64_t>& values) { return fmt::format("{}", fmt::join(values, "x")); }
+std::string size_values_text(const std::vector<std::int64_t>& values) {
+  return fmt::format("{}", fmt::join(values, "x"));
+}
 
 bool is_timed(const TimedAtSizes& point) { return is_time(point.untuned) && is_time(point.ranged); }
 
@@ -52,9 +54,11 @@ std::string finding_of(const NetworkAtSizes& network) {
   const std::string who = fmt::format("{} at {}", escaped(network.name), escaped(network.ranges));
   if (low == 0) return who + " was not timed.";
   const auto own = std::ranges::count_if(network.points, &TimedAtSizes::hot);
-  return fmt::format("Tuned, {} is {:.2f} to {:.2f} times as fast as untuned, by one library for all sizes{}.", who, low,
-                     high, own == 0 ? "" : fmt::format("; {} kernels of {} own", count_of(own, "size has", "sizes have"),
-                                                       own == 1 ? "its" : "their"));
+  return fmt::format(
+      "Tuned, {} is {:.2f} to {:.2f} times as fast as untuned, by one library for all sizes{}.", who, low, high,
+      own == 0
+          ? ""
+          : fmt::format("; {} kernels of {} own", count_of(own, "size has", "sizes have"), own == 1 ? "its" : "their"));
 }
 
 }  // namespace
@@ -70,8 +74,9 @@ std::string sizes_section(const ReportData& data) {
   }
   if (body.empty()) return "";
   return section("sizes", "Sizes of requests", finding,
-                 body + "<p class=\"remark\">One inference of the whole network, the libraries alternately. Untuned: "
-                        "without records. For it alone: a library for this size.</p>\n");
+                 body +
+                     "<p class=\"remark\">One inference of the whole network, the libraries alternately. Untuned: "
+                     "without records. For it alone: a library for this size.</p>\n");
 }
 
 }  // namespace whet

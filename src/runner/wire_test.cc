@@ -50,7 +50,7 @@ TEST(Wire, FramesArriveWholeAndInOrder) {
   EXPECT_EQ(received(frame(FrameType::measure, "abc") + frame(FrameType::built, "")), "1:abc 7: closed");
 }
 TEST(Wire, BytesAreThoseOfTheDocument) {
-  EXPECT_EQ(frame(FrameType::built, "xy"), std::string("WHET\x05\0\x07\0\x02\0\0\0\0\0\0\0xy", 18));
+  EXPECT_EQ(frame(FrameType::built, "xy"), std::string("WHET\x06\0\x07\0\x02\0\0\0\0\0\0\0xy", 18));
 }
 TEST(Wire, LargeFramesPassThroughASmallSocket) {
   Ends ends;
@@ -74,8 +74,8 @@ TEST(Wire, SendsALargeFrameOnASocketThatDoesNotBlock) {
 TEST(Wire, RefusesBytesThatAreNoFrame) {
   EXPECT_EQ(received("GET / HTTP/1.1\r\n\r\n"), "the bytes are no frame");
   EXPECT_EQ(received(std::string("WHET\x01\0\x01\0\0\0\0\0\0\0\0\0", 16)),
-            "the frame has version 1; this program needs 5");
-  EXPECT_EQ(received(std::string("WHET\x05\0\x01\0\0\0\0\0\0\0\0\x7f", 16)),
+            "the frame has version 1; this program needs 6");
+  EXPECT_EQ(received(std::string("WHET\x06\0\x01\0\0\0\0\0\0\0\0\x7f", 16)),
             "the frame claims 9151314442816847872 bytes; at most 4294967296 are taken");
 }
 TEST(Wire, TakesNoLongerFrameThanIsExpected) {

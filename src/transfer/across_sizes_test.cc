@@ -177,7 +177,8 @@ TEST(CutPoints, CutsWhereThatIsWorthIt) {
 void add_ranged(Records& records, std::int64_t n, std::int64_t from, const Schedule& schedule, double seconds,
                 OutcomeCode code = OutcomeCode::ok) {
   RangedRecord ranged;
-  ranged.record = testing_records::timed(workload_key(dag_at(kDense, {n})), schedule.steps, seconds, to_string(kTarget));
+  ranged.record =
+      testing_records::timed(workload_key(dag_at(kDense, {n})), schedule.steps, seconds, to_string(kTarget));
   ranged.record.candidate = schedule.candidate;
   ranged.record.outcome.code = code;
   if (code != OutcomeCode::ok) ranged.record.outcome.seconds.clear();

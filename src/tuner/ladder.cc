@@ -89,9 +89,6 @@ class Ladder {
 
   Rungs rungs_of(const LadderTask& task) const {
     Rungs rungs{&task, across_sizes(task.dag, task.points, file_.records(), target_, options_.schedules)};
-    if (rungs.schedules.empty()) return rungs;
-    const std::string packing = rungs.schedules.front().packing;
-    std::erase_if(rungs.schedules, [&](const SizedSchedule& each) { return each.packing != packing; });
     if (rungs.schedules.size() > options_.most) rungs.schedules.resize(options_.most);
     return rungs;
   }
@@ -105,6 +102,7 @@ class Ladder {
     RangedTask ranged{{workload_key(task.dag), task.name, task.dag, target_}, {}, {}};
     for (const SizedPoint& point : task.points) ranged.timed.push_back(point.at);
     ranged.checked = sizes_to_check(task.dag.sizes, options_.seed);
+    ranged.ended = [this] { return now() >= options_.deadline; };
     std::vector<std::string> steps;
     for (const SizedSchedule& each : rungs.schedules) steps.push_back(for_all_sizes(task.dag, each));
     const std::vector<std::vector<Outcome>> outcomes = measurer_.ladder(ranged, steps);

@@ -24,7 +24,7 @@ struct LadderTask {
 
 /// How far the ladder has come.
 struct LadderProgress {
-  std::int64_t tasks = 0, done = 0;  ///< those whose kernels are worth timing, of which so many are timed
+  std::int64_t tasks = 0, done = 0;  ///< those whose kernels are worth timing, and how many of them are timed
   std::int64_t kernels = 0;          ///< built, each once
   std::int64_t times = 0, failed = 0;
   double seconds = 0;
@@ -36,15 +36,16 @@ struct LadderOptions {
   SpaceOptions schedules;
   std::uint64_t seed = 0;  ///< of the sizes at which answers are compared
   std::size_t most = 12;   ///< kernels of a task
-  /// The second of the clock from which on no task is begun that would take as long as the longest before it; infinity: no limit.
+  /// The second of the clock from which on no task is begun that would take as long as the longest before it, and nothing is timed any
+  /// more; infinity: no limit.
   double deadline = std::numeric_limits<double>::infinity();
   std::function<double()> clock;      ///< seconds, never backwards; empty: the machine's
   std::function<bool()> interrupted;  ///< asked between tasks; may be empty
   std::function<void(const LadderProgress&)> on_task;
 };
 
-/// Times kernels for ranges, as a library for ranges runs them. Of each task the schedules that records know of its sizes, and that pack
-/// its constants as the best of them does, become kernels for all its sizes. Each is built once, its answers are compared at both ends and
+/// Times kernels for ranges, as a library for ranges runs them. Of each task the schedules that records know of its sizes become kernels
+/// for all its sizes, however they pack its constants: which packing a library has is chosen by these times. Each is built once, its answers are compared at both ends and
 /// at seeded sizes between, and it is timed at all points, without builds between them. Every outcome is a line of the file (never a time
 /// of one size). The tasks that take most of the requests' time go first; those below 0.2% of it are left to estimates. What the file has
 /// is not measured again. Errors: a line that cannot be written.

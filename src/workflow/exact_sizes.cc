@@ -28,7 +28,8 @@ Status add_exact_sizes(const std::vector<SizeValues>& points, const ReadAtSizes&
   FamilyOptions how;
   how.in_place = InPlaceParts::all;
   for (const SizeValues& at : points) {
-    const auto variant = std::ranges::find_if(family.variants, [&](const Variant& each) { return has_point(each, at); });
+    const auto variant =
+        std::ranges::find_if(family.variants, [&](const Variant& each) { return has_point(each, at); });
     if (variant == family.variants.end()) continue;
     std::vector<SizeRange> alone;
     for (std::size_t k = 0; k < at.size(); ++k) alone.push_back({family.sizes[k].name, at[k], at[k], 1});
@@ -51,8 +52,8 @@ Status add_exact_sizes(const std::vector<SizeValues>& points, const ReadAtSizes&
 std::vector<SizeValues> hot_sizes(const Records& records, const Family& family, const Target& target) {
   std::vector<SizeValues> hot;
   if (records.networks().empty() || family.variants.empty()) return hot;
-  const NetworkAtSizes* known = records.network_at_sizes(hash_of(family.variants.back().fused),
-                                                         to_text(family.sizes), to_string(target));
+  const NetworkAtSizes* known =
+      records.network_at_sizes(hash_of(family.variants.back().fused), to_text(family.sizes), to_string(target));
   if (known == nullptr) return hot;
   for (const TimedAtSizes& each : known->points)
     if (each.hot && each.at.size() == family.sizes.size()) hot.push_back(each.at);

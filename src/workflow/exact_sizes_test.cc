@@ -41,7 +41,8 @@ TEST(ExactSizes, ABoxWithoutAPointHasEveryOtherValueOnce) {
     const std::vector<SizeBox> parts = without_point(box, at, sizes);
     for (std::int64_t b = 1; b <= 9; b += 2)
       for (std::int64_t n = 4; n <= 40; n += 4)
-        ASSERT_EQ(boxes_with(parts, SizeValues({b, n})), contains(box, SizeValues({b, n})) && SizeValues({b, n}) != at ? 1 : 0);
+        ASSERT_EQ(boxes_with(parts, SizeValues({b, n})),
+                  contains(box, SizeValues({b, n})) && SizeValues({b, n}) != at ? 1 : 0);
   }
 }
 

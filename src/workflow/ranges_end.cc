@@ -143,11 +143,12 @@ Status RangesEnd::read_network(Tuned&) {
   const double begin = seconds_now();
   WHET_TRY(model_, sized_model(settings_.model, prepared_.files));
   WHET_TRY(requests_, requests_of(model_->sizes, settings_.tuning_sizes));
-  WHET_TRY(family_, family_of_ranges(model_->sizes, [&](const SizeValues& values) { return read(values); },
-                                     [&](std::int64_t, std::int64_t) -> Status {
-                                       if (interrupted()) return Error{"interrupted", ErrorKind::interrupted};
-                                       return ok_status();
-                                     }));
+  WHET_TRY(family_, family_of_ranges(
+                        model_->sizes, [&](const SizeValues& values) { return read(values); },
+                        [&](std::int64_t, std::int64_t) -> Status {
+                          if (interrupted()) return Error{"interrupted", ErrorKind::interrupted};
+                          return ok_status();
+                        }));
   reading_ = seconds_now() - begin;
   return ok_status();
 }
@@ -180,8 +181,7 @@ Result<ModelRun> RangesEnd::run_at(const SizeValues& values, double burst_second
   WHET_TRY(const FusedGraph fused, load_fused(at, prepared_.files, settings_.rounding.passes(prepared_.place.target)));
   const std::vector<InputSlot> slots = input_slots(fused.graph);
   ModelRun run;
-  WHET_TRY(run.inputs,
-           match_inputs(slots, without_folded(at, slots, prepared_.files), "random", settings_.model.seed));
+  WHET_TRY(run.inputs, match_inputs(slots, without_folded(at, slots, prepared_.files), "random", settings_.model.seed));
   run.open.pin = !settings_.no_pin;
   run.open.threads = static_cast<std::uint32_t>(prepared_.place.target.threads);
   run.open.cores.assign(prepared_.place.cores.cpus.begin(), prepared_.place.cores.cpus.end());
@@ -204,8 +204,7 @@ Result<std::vector<double>> RangesEnd::seconds_of(Device& device, const std::vec
 }
 
 /// Libraries for the sizes with most of the requests' time alone, against that for the ranges.
-Status RangesEnd::try_exact(Device& device, RecordFile& file, Libraries& libraries,
-                            std::vector<TimedAtSizes>& points) {
+Status RangesEnd::try_exact(Device& device, RecordFile& file, Libraries& libraries, std::vector<TimedAtSizes>& points) {
   std::vector<std::pair<SizeValues, double>> timed;
   for (const TimedAtSizes& each : points) timed.emplace_back(each.at, each.ranged);
   const std::vector<double> shares = time_shares(requests_, timed);
@@ -217,8 +216,7 @@ Status RangesEnd::try_exact(Device& device, RecordFile& file, Libraries& librari
       if (point.at == requests_[k].at) point.share = shares[k];
   if (hottest.size() > kMostHot) hottest.resize(kMostHot);
   const Target& target = prepared_.place.target;
-  const ScheduleSource source =
-      best_known(&file.records(), *prepared_.base, target, settings_.rounding.schedules());
+  const ScheduleSource source = best_known(&file.records(), *prepared_.base, target, settings_.rounding.schedules());
   for (const std::size_t k : hottest) {
     if (interrupted() || shares[k] < kHotShare || left() < 2 * compiling_) break;
     const SizeValues& at = requests_[k].at;
@@ -260,8 +258,7 @@ Status RangesEnd::time_network(Device& device, RecordFile& file, Tuned& tuned) {
       return leave_out(tuned, "the network, whose comparison takes", 2 * compiling_, "it is not compared"), ok_status();
     WHET_TRY(const RangeChoice choice,
              choose_for_ranges(family_, model_->sizes, settings_.tuning_sizes, *records, target, schedules));
-    const ScheduleSource source =
-        best_known(records == &none ? nullptr : records, *prepared_.base, target, schedules);
+    const ScheduleSource source = best_known(records == &none ? nullptr : records, *prepared_.base, target, schedules);
     const Result<CompileReport> compiled =
         compile_family(family_, choice.pieces, sizes, source, target, path, compiling(), model_->dimensions);
     if (!compiled.ok()) return compiled.error();

@@ -20,7 +20,8 @@ std::vector<SizeValues> telling_sizes(const std::vector<RequestCount>&, const st
 /// The part of the time of all requests that those of each size take, where an inference takes these seconds at some sizes and time grows
 /// evenly with the product of the sizes between them. One a request.
 ///   timed  the seconds at sizes, at least at one
-std::vector<double> time_shares(const std::vector<RequestCount>&, const std::vector<std::pair<SizeValues, double>>& timed);
+std::vector<double> time_shares(const std::vector<RequestCount>&,
+                                const std::vector<std::pair<SizeValues, double>>& timed);
 
 /// What a run of the tuner for ranges of sizes does after its tasks. Kernels for ranges are timed at sizes (tuner/ladder.h). Then libraries
 /// of the whole network are timed alternately at telling sizes: for the ranges by the records, for the ranges without records, and for one

@@ -44,8 +44,8 @@ struct TuneSettings {
   ModelOptions model;                    ///< of several the first
   std::vector<ModelRuns> together;       ///< all models that share tasks and time, two or more; empty: there is one
   Objective objective = Objective::sum;  ///< of several
-  std::vector<std::string> until_ms;     ///< "4.0", of several "a.onnx=4.0": sums at which tuning them ends; empty: none
-  TuningSizeOptions tuning_sizes;        ///< of a model with sizes
+  std::vector<std::string> until_ms;  ///< "4.0", of several "a.onnx=4.0": sums at which tuning them ends; empty: none
+  TuningSizeOptions tuning_sizes;     ///< of a model with sizes
   MeasuringOptions where;
   std::string records;  ///< the file to append to
   int trials = 0, round = 32, early_stop = 0;
@@ -60,7 +60,7 @@ struct TuneSettings {
   bool has_page = false;  ///< a listener writes one at the end, for which time is needed
   bool per_task = false, no_seeds = false, no_network = false, no_pin = false;
   RoundingOptions rounding;
-  std::string samples;                 ///< --precision auto: the data on which answers are compared (workflow/samples.h)
+  std::string samples;  ///< --precision auto: the data on which answers are compared (workflow/samples.h)
   std::vector<std::string> max_error;  ///< and what they may err by (plan/accuracy.h)
   BaseOptions base;
   /// What there is to choose from beside the usual kernels; empty: nothing.
@@ -128,13 +128,13 @@ struct TunedSize {
 /// What became of a run.
 struct Tuned {
   TuneProgress progress;
-  std::vector<std::string> size_names;  ///< of a model that was tuned for several sizes
-  std::vector<TunedSize> sizes;         ///< those
+  std::vector<std::string> size_names;     ///< of a model that was tuned for several sizes
+  std::vector<TunedSize> sizes;            ///< those
   std::optional<LadderProgress> ladder;    ///< kernels for ranges; nothing where none was timed
   std::optional<NetworkAtSizes> at_sizes;  ///< the network at sizes of its ranges; nothing where it was not timed
   NetworkTruth truth;
-  std::vector<NetworkTruth> truths;  ///< in place of `truth`, of several models
-  std::optional<PlanSearch> plans;   ///< nothing where layouts were not searched
+  std::vector<NetworkTruth> truths;          ///< in place of `truth`, of several models
+  std::optional<PlanSearch> plans;           ///< nothing where layouts were not searched
   std::optional<PrecisionSearch> precision;  ///< the same of a plan in fewer bits
   MachineRates rates;
   std::vector<std::vector<Limit>> limits;  ///< one list a task
