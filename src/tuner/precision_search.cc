@@ -35,6 +35,8 @@ constexpr double kFirstError = 0.01;
 constexpr double kNearAim = 0.8;
 /// A proof to a thousandth is enough: errors are not known better.
 constexpr double kChoiceGap = 1e-3;
+/// Budgets that are nearer to each other than this choose the same.
+constexpr double kSameBudget = 1.1;
 /// One choice corrects the budget by this factor at the most.
 constexpr double kMostCorrection = 16;
 
@@ -286,11 +288,12 @@ class PrecisionSearcher {
   /// Corrects the budget by what plans do, and keeps the fastest that uses at most `aim` of what is allowed.
   Result<std::optional<Verified>> choose() {
     std::optional<Verified> best;
-    std::set<std::vector<int>> seen;
+    std::map<std::vector<int>, bool> seen;  // whether it fits
     double budget = first_budget(), fits = 0, breaks = kInfinity;
     bool any = false;
     double longest = 0;  // of a choice, with its verification [s]
-    for (int choice = 0; choice < options_.choices && !stop(); ++choice) {
+    const int most = 4 * options_.choices;  // with those that choose a plan again
+    for (int choice = 0; choice < most && result_.choices < options_.choices && !stop(); ++choice) {
       const double start = now();
       // Behind the last choice held-out samples, two compiles and the comparison take as long as some choices.
       if (start + 4 * longest >= options_.network.deadline) break;
@@ -303,16 +306,16 @@ class PrecisionSearcher {
         continue;
       }
       any = true;
-      if (!seen.insert(plan.alternatives).second) {  // the same plan: between what fits and what breaks there is no other
-        if (breaks == kInfinity) break;
-        fits = budget;
-        if (breaks / fits < 1.1) break;
-        budget = std::sqrt(fits * breaks);
+      if (const auto known = seen.find(plan.alternatives); known != seen.end()) {
+        (known->second ? fits : breaks) = budget;
+        if (breaks == kInfinity || breaks < kSameBudget * fits) break;
+        budget = fits > 0 ? std::sqrt(fits * breaks) : budget / 2;
         continue;
       }
       WHET_TRY(Verified one, verified(plans.best.front(), budget));
       longest = std::max(longest, now() - start);
       result_.gap = plans.gap;
+      seen[plan.alternatives] = one.share <= options_.aim;
       const double correction =
           std::clamp(std::pow(options_.aim / std::max(one.share, 1e-9), 2), 1 / kMostCorrection, kMostCorrection);
       const bool near = one.share > kNearAim * options_.aim;

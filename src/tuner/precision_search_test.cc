@@ -29,8 +29,12 @@ Graph three_convolutions() {
   return b.finish({x});
 }
 
+/// It multiplies by weights of bf16.
 bool has_bf16(const ComputeDag& dag) {
-  return std::ranges::any_of(dag.ops, [](const Op& op) { return op.dtype == DType::bf16; });
+  return std::ranges::any_of(dag.ops, [](const Op& op) {
+    const auto* placeholder = std::get_if<Placeholder>(&op.def);
+    return placeholder != nullptr && placeholder->constant && op.dtype == DType::bf16;
+  });
 }
 bool has_product(const ComputeDag& dag) {
   return std::ranges::any_of(dag.ops,
