@@ -23,10 +23,12 @@ using SampleInputs = std::vector<std::vector<Tensor>>;
 Result<SampleInputs> answers_to(const RunNetwork&, const SampleInputs&, const std::function<bool()>& interrupted = {});
 
 struct LayerErrorOptions {
-  std::string graph, weights, samples, target;  ///< as LayerError has them: errors of the same are taken from the records
-  double deadline = std::numeric_limits<double>::infinity();  ///< second of the clock by which it ends, whatever was measured
-  std::function<double()> clock;                              ///< empty: the machine's
-  std::function<bool()> interrupted;                          ///< may be empty
+  std::string graph, weights, samples,
+      target;  ///< as LayerError has them: errors of the same are taken from the records
+  double deadline =
+      std::numeric_limits<double>::infinity();  ///< second of the clock by which it ends, whatever was measured
+  std::function<double()> clock;                ///< empty: the machine's
+  std::function<bool()> interrupted;            ///< may be empty
   std::function<void(std::size_t done, std::size_t all)> on_layer;
 };
 

@@ -51,8 +51,8 @@ std::vector<std::string> output_names(const Graph& graph) {
 
 class PrecisionSearcher {
  public:
-  PrecisionSearcher(const FusedGraph& fused, const Target& target, const Alternatives& alternatives,
-                    Measurer& measurer, RecordFile& file, Device& device, const PrecisionOptions& options)
+  PrecisionSearcher(const FusedGraph& fused, const Target& target, const Alternatives& alternatives, Measurer& measurer,
+                    RecordFile& file, Device& device, const PrecisionOptions& options)
       : fused_(fused),
         target_(target),
         alternatives_(alternatives),
@@ -134,9 +134,7 @@ class PrecisionSearcher {
     options.samples = options_.samples, options.target = to_string(target_);
     options.deadline = std::min(options_.errors_deadline, options_.tuning.deadline);
     options.clock = options_.network.clock, options.interrupted = options_.tuning.interrupted;
-    options.on_layer = [&](std::size_t done, std::size_t all) {
-      tell({PrecisionProgress::Phase::errors, done, all});
-    };
+    options.on_layer = [&](std::size_t done, std::size_t all) { tell({PrecisionProgress::Phase::errors, done, all}); };
     WHET_TRY(const LayerErrors errors,
              measure_layer_errors(probe, by_seconds(probe), options_.calibration, options_.open, file_, options));
     result_.errors = errors.measured, result_.known_errors = errors.known, result_.errors_seconds = errors.seconds;
@@ -291,7 +289,7 @@ class PrecisionSearcher {
     std::map<std::vector<int>, bool> seen;  // whether it fits
     double budget = first_budget(), fits = 0, breaks = kInfinity;
     bool any = false;
-    double longest = 0;  // of a choice, with its verification [s]
+    double longest = 0;                     // of a choice, with its verification [s]
     const int most = 4 * options_.choices;  // with those that choose a plan again
     for (int choice = 0; choice < most && result_.choices < options_.choices && !stop(); ++choice) {
       const double start = now();
@@ -404,8 +402,8 @@ class PrecisionSearcher {
   }
 
   Status adopt(const Verified& chosen) {
-    Plan line{.version = 4, .graph = hash_of(fused_), .name = plan_name(fused_, options_.name),
-              .target = to_string(target_)};
+    Plan line{
+        .version = 4, .graph = hash_of(fused_), .name = plan_name(fused_, options_.name), .target = to_string(target_)};
     line.kernels = kernels_of(fused_, alternatives_, chosen.plan);
     line.seconds = chosen.plan.seconds;
     for (std::size_t a = 0; a < alternatives_.usual; ++a) line.usual_seconds += hopes_.prices()[a].seconds;
@@ -427,7 +425,7 @@ class PrecisionSearcher {
   const PrecisionOptions& options_;
   const double begun_;
   PlanHopes hopes_;
-  PlannedNetwork f32_{{}};  ///< as a compile makes it
+  PlannedNetwork f32_{{}};             ///< as a compile makes it
   SampleInputs want_, want_held_out_;  ///< its answers to the samples
   std::vector<LayerError> errors_;
   std::vector<double> uses_;
@@ -451,8 +449,8 @@ Result<PrecisionSearch> search_precision(const FusedGraph& fused, const Target& 
 std::string precision_report(const PrecisionSearch& search, const Accuracy& accuracy) {
   std::string limits;
   for (const Allowed& allowed : accuracy.allowed) limits += (limits.empty() ? "" : ", ") + to_text(allowed);
-  std::string text = fmt::format("\nPrecision: errors of {} of {} layers", search.errors + search.known_errors,
-                                 search.layers);
+  std::string text =
+      fmt::format("\nPrecision: errors of {} of {} layers", search.errors + search.known_errors, search.layers);
   text += fmt::format(" ({} known before) in {:.1f} s; {}\n", search.known_errors, search.errors_seconds,
                       counted(search.trials, "trial"));
   if (search.choices > 0) {
@@ -460,8 +458,8 @@ std::string precision_report(const PrecisionSearch& search, const Accuracy& accu
     text += fmt::format("{} of {} lowered to bf16, {}; within {:.1f}% of the best by these times and errors\n",
                         search.lowered, counted(std::int64_t(search.kernels), "kernel"),
                         counted(std::int64_t(search.conversions), "conversion"), 100 * search.gap);
-    text += fmt::format("Worst sample {} of {} (allowed: {}; aimed at {:.2g} of it, used {:.2f})", percent_text(precision.error),
-                        precision.calibration, limits, kAimedShare, precision.share);
+    text += fmt::format("Worst sample {} of {} (allowed: {}; aimed at {:.2g} of it, used {:.2f})",
+                        percent_text(precision.error), precision.calibration, limits, kAimedShare, precision.share);
     if (precision.held_out_share > 0 || search.adopted)
       text += fmt::format(", {} of the {} held out (used {:.2f})", percent_text(precision.held_out_error),
                           precision.held_out, precision.held_out_share);
