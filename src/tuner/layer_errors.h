@@ -19,7 +19,7 @@ using OpenNetwork = std::function<Result<RunNetwork>(const FusedGraph&)>;
 
 /// What is asked of a network's answers: one list of tensors a sample.
 using SampleInputs = std::vector<std::vector<Tensor>>;
-/// The answers of a network that is open to all samples. Errors: what the network says; the interrupt.
+/// The answers of a network that is open to all samples. Errors: an error of the network; the interrupt.
 Result<SampleInputs> answers_to(const RunNetwork&, const SampleInputs&, const std::function<bool()>& interrupted = {});
 
 struct LayerErrorOptions {
