@@ -141,7 +141,8 @@ ChoiceProblem precision_problem(int layers, int layouts, int budgets, std::uint6
         const int precision = precision_of(in);
         const bool blocked = (in > 0 && in < layouts) || (out > 0 && out < layouts);
         if (blocked && (precision > 0 || precision_of(out) > 0)) continue;
-        ChoiceItem item{{stored(tensor, in)}, {stored(tensor + 1, out)}, seconds * time[precision] * rng.uniform(0.9, 1.1)};
+        ChoiceItem item{
+            {stored(tensor, in)}, {stored(tensor + 1, out)}, seconds * time[precision] * rng.uniform(0.9, 1.1)};
         for (int b = 0; b < budgets; ++b) {
           const double alone = std::pow(10.0, rng.uniform(-4, -1.5)) * error[precision];
           item.uses.push_back(alone * alone);

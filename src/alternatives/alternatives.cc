@@ -175,8 +175,12 @@ class Finder {
     if (!group->rounds_product) table_.set_twin(task, task_of_group_[g]);
     const std::string from = to_text(ActivationLayout{0, 0, in}), to = to_text(ActivationLayout{0, 0, out});
     const int number = static_cast<int>(g);
-    Alternative alternative{AlternativeKind::lowered, std::move(group->fragment), number, task,
-                            in == out ? to : from + " -> " + to, {number}};
+    Alternative alternative{AlternativeKind::lowered,
+                            std::move(group->fragment),
+                            number,
+                            task,
+                            in == out ? to : from + " -> " + to,
+                            {number}};
     alternative.rounds_product = group->rounds_product, alternative.rounds_reads = group->rounds_reads;
     result_.all.push_back(std::move(alternative));
     return ok_status();
@@ -297,7 +301,8 @@ class Finder {
         for (ActivationLayout to : read[value])
           if (from == kChannelsLast && to.stored != StoredAs::usual)
             WHET_RETURN_IF_ERROR(add_rounded_copy(value, to));
-          else if (from != to && from.wide == 0 && to.wide == 0 && nests(fused_.graph.value(value).type.shape, from, to))
+          else if (from != to && from.wide == 0 && to.wide == 0 &&
+                   nests(fused_.graph.value(value).type.shape, from, to))
             WHET_RETURN_IF_ERROR(add_transform_of(value, from, to));
     return ok_status();
   }

@@ -122,8 +122,8 @@ class Lowering {
     const Maybe x = half(node.inputs[0]);
     if (!x) return false;
     const Value& weights = graph_.value(node.inputs[1]);
-    std::vector<ValueId> inputs = {*x, builder_.constant(weights.name, depthwise ? *weights.constant
-                                                                                 : rounded_to_bf16(*weights.constant))};
+    std::vector<ValueId> inputs = {
+        *x, builder_.constant(weights.name, depthwise ? *weights.constant : rounded_to_bf16(*weights.constant))};
     if (node.inputs.size() > 2) {
       WHET_TRY(const ValueId bias, wide(node.inputs[2], &node));
       inputs.push_back(bias);
@@ -179,7 +179,8 @@ class Lowering {
     const Value& value = graph_.value(id);
     if (value.constant || (product_.valid() ? out_ : in_) != StoredAs::bf16) return false;
     const bool feeds = feeding_.contains(reader.output);
-    if (feeds || (product_.valid() && graph_.node(product_).output == reader.output)) return false;  // f32, as `in` says
+    if (feeds || (product_.valid() && graph_.node(product_).output == reader.output))
+      return false;  // f32, as `in` says
     switch (class_of(reader.op)) {
       case OperatorClass::elementwise:
         return graph_.value(reader.output).type.shape == value.type.shape;
@@ -227,8 +228,7 @@ Result<std::optional<Fragment>> lowered_alias(const FusedGraph& fused, const Nod
   if (!std::holds_alternative<ReshapeOperator>(node.op) || from.constant || from.type.dtype != DType::f32)
     return std::optional<Fragment>();
   CoverBuilder builder(fused.graph);
-  const ValueId read =
-      builder.read({node.inputs.front(), kStoredBf16}, from.name, {DType::bf16, from.type.shape});
+  const ValueId read = builder.read({node.inputs.front(), kStoredBf16}, from.name, {DType::bf16, from.type.shape});
   WHET_TRY(const ValueId now, builder.compute(node.name, node.op, {read}));
   Fragment fragment = std::move(builder).finish(now, {{node.output, kStoredBf16}});
   fragment.kernel.clear();

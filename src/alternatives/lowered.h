@@ -9,8 +9,9 @@ namespace whet {
 /// A group on activations that are stored in fewer bits, and what its answers lose by that.
 struct LoweredGroup {
   Fragment fragment;
-  bool rounds_product = false;  ///< its product multiplies numbers of 16 bits: the activation and the weights are rounded
-  bool rounds_reads = false;    ///< what it computes beside a product reads rounded activations
+  bool rounds_product =
+      false;                  ///< its product multiplies numbers of 16 bits: the activation and the weights are rounded
+  bool rounds_reads = false;  ///< what it computes beside a product reads rounded activations
 };
 
 /// The group with what it reads and its result channels last, as `in` and `out` say, of which one at least is bf16:

@@ -52,8 +52,9 @@ Graph network() {
 TEST(Lowered, OffersWhatProcessorsMultiplyByPairs) {
   const FusedGraph graph = fused(network());
   const std::set<std::string> names = names_of(graph, lowered_of(graph));
-  for (const char* name : {"r1: nhwc -> bf16", "r2: bf16", "r2: bf16 -> nhwc", "r3: bf16", "r3: nhwc -> bf16", "p: bf16",
-                           "p: nhwc -> bf16", "c4: bf16", "copy of r1: nhwc -> bf16", "copy of r3: nhwc -> bf16"})
+  for (const char* name :
+       {"r1: nhwc -> bf16", "r2: bf16", "r2: bf16 -> nhwc", "r3: bf16", "r3: nhwc -> bf16", "p: bf16",
+        "p: nhwc -> bf16", "c4: bf16", "copy of r1: nhwc -> bf16", "copy of r3: nhwc -> bf16"})
     EXPECT_TRUE(names.contains(name)) << name;
   // Three channels are no pairs; what only copies numbers is never widened by a kernel of its own.
   for (const char* name : {"r1: bf16", "r1: bf16 -> nhwc", "p: bf16 -> nhwc", "copy of r1: bf16 -> nhwc"})
@@ -97,8 +98,8 @@ int check_kernels(const FusedGraph& graph, std::uint64_t seed) {
     std::vector<Tensor> own;
     for (const StoredValue& read : kernel.reads) {
       const auto at = std::ranges::find(usual.reads, read.value, &StoredValue::value) - usual.reads.begin();
-      own.push_back(held_as(wide[static_cast<std::size_t>(at)],
-                            read.form.stored == StoredAs::bf16 ? DType::bf16 : DType::f32));
+      own.push_back(
+          held_as(wide[static_cast<std::size_t>(at)], read.form.stored == StoredAs::bf16 ? DType::bf16 : DType::f32));
     }
     const FusedGraph one{kernel.graph, {group_of(kernel.graph, kernel.kernel)}};
     const auto got = testing::evaluate_groups(one, own);
@@ -108,8 +109,7 @@ int check_kernels(const FusedGraph& graph, std::uint64_t seed) {
     if (!got.ok() || !want.ok()) return checked;
     const bool out = kernel.writes.front().form.stored == StoredAs::bf16;
     EXPECT_EQ(got->front().dtype(), out ? DType::bf16 : DType::f32);
-    EXPECT_EQ(compare(got->front(), (*want)[usual.graph.outputs.front().index()], 3e-2).mismatches, 0)
-        << to_text(one);
+    EXPECT_EQ(compare(got->front(), (*want)[usual.graph.outputs.front().index()], 3e-2).mismatches, 0) << to_text(one);
     ++checked;
   }
   return checked;

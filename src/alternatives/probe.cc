@@ -34,8 +34,8 @@ class ProbeBuilder {
   Result<ProbeNetwork> run() {
     Graph& graph = result_.graph;
     graph.name = from_.name + "_probe";
-    for (ValueId id : from_.inputs) graph.inputs.push_back(now_[id] = graph.add_value(unique(from_.value(id).name),
-                                                                                      from_.value(id).type));
+    for (ValueId id : from_.inputs)
+      graph.inputs.push_back(now_[id] = graph.add_value(unique(from_.value(id).name), from_.value(id).type));
     for (std::size_t g = 0; g < rounding_.size(); ++g) {
       const std::string& node = from_.value(fused_.groups[g].outputs.front()).name;
       if (rounding_[g].product) add_switch(static_cast<int>(g), node, true);
@@ -105,7 +105,8 @@ class ProbeBuilder {
 
   ValueId operand(ValueId id) {
     const Value& value = from_.value(id);
-    if (value.constant && !now_.contains(id)) now_[id] = result_.graph.add_constant(unique(value.name), *value.constant);
+    if (value.constant && !now_.contains(id))
+      now_[id] = result_.graph.add_constant(unique(value.name), *value.constant);
     return now_.at(id);
   }
 

@@ -14,7 +14,8 @@ bool keeps_budgets(const ChoiceProblem&, const std::vector<int>& items);
 Result<ChoiceOptions> within_budgets(const ChoiceProblem&, const ChoiceOptions&);
 
 struct PricedPlan {
-  std::vector<int> items;  ///< a plan within the budgets; empty where none was found, which `found` tells from an empty plan
+  std::vector<int>
+      items;  ///< a plan within the budgets; empty where none was found, which `found` tells from an empty plan
   bool found = false;
   double bound = 0;  ///< no plan within the budgets takes less [s]
 };

@@ -52,7 +52,8 @@ struct ChosenPlans {
   double bound = 0;               ///< no plan within the budgets takes less, to 1e-7 of it [s]
   double gap = 0;                 ///< (the best plan's seconds - bound) / these seconds: 0 .. 1
   int cuts = 0;                   ///< sets of values that were excluded because they were written from each other alone
-  bool optimal = false;  ///< each plan was proven to be the best one that differs from those before it, to `ChoiceOptions::gap`
+  bool optimal =
+      false;  ///< each plan was proven to be the best one that differs from those before it, to `ChoiceOptions::gap`
 };
 
 /// The best plans: sets of items with the least sum of seconds that write every wanted value, that have an order in which each

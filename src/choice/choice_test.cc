@@ -305,7 +305,8 @@ TEST(Budget, IsKeptWhereTimeIsUp) {
 
 TEST(Budget, ThatNoPlanKeepsIsASentence) {
   ChoiceProblem problem = {2, {0}, {1}, {{{0}, {1}, 1e-6, {2}}}, {}, {1}};
-  EXPECT_EQ(error_of(problem), "no plan keeps the budgets: value 1 is wanted, and all items that write it are forbidden");
+  EXPECT_EQ(error_of(problem),
+            "no plan keeps the budgets: value 1 is wanted, and all items that write it are forbidden");
   ChoiceOptions options;
   options.required = {0};
   EXPECT_EQ(error_of(problem, options), "item 0 is required and uses more than a budget alone");

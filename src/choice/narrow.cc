@@ -175,12 +175,13 @@ std::vector<double> least_extra_costs(const ChoiceProblem& problem, const std::v
 }
 
 IntegerSolution solve_narrowly(const IntegerProgram& program, double linear_cost,
-                               const std::vector<double>& extra_costs, const std::vector<double>& start,
-                               double seconds, double gap) {
+                               const std::vector<double>& extra_costs, const std::vector<double>& start, double seconds,
+                               double gap) {
   std::vector<double> known = start;
   // A budget's plans are far from the linear program's cost: what may be better than the start is looked at once.
   const bool from_start = gap > 0 && !start.empty();
-  for (double margin = from_start ? margin_of(cost_of(program, start), linear_cost) : kFirstMargin * linear_cost + 1;;) {
+  for (double margin = from_start ? margin_of(cost_of(program, start), linear_cost) : kFirstMargin * linear_cost + 1;
+       ;) {
     std::vector<char> keep(program.columns.size(), 1);
     bool all = true;
     for (std::size_t item = 0; item < extra_costs.size(); ++item) {

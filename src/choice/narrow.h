@@ -18,7 +18,7 @@ std::vector<double> least_extra_costs(const ChoiceProblem&, const std::vector<in
 /// `linear_cost` is the linear program's; the first columns are those of the items, of which `extra_costs` are. `start` has their
 /// columns of a known solution, or is empty. With a gap, as solve_integer_program has it.
 IntegerSolution solve_narrowly(const IntegerProgram& program, double linear_cost,
-                               const std::vector<double>& extra_costs, const std::vector<double>& start,
-                               double seconds, double gap = 0);
+                               const std::vector<double>& extra_costs, const std::vector<double>& start, double seconds,
+                               double gap = 0);
 
 }  // namespace whet

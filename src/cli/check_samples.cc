@@ -65,8 +65,8 @@ RunnableOptions reference_options(const SampleCheck& check) {
 
 Error differs(const SampleCheck& check, const std::string& what, const std::vector<Named>& is,
               const std::vector<Named>& should) {
-  return {fmt::format("check: {} {} {}, and {} {}; answers compare where these are the same", check.runnable.model.model,
-                      what, list_of_values(is), check.against, list_of_values(should))};
+  return {fmt::format("check: {} {} {}, and {} {}; answers compare where these are the same",
+                      check.runnable.model.model, what, list_of_values(is), check.against, list_of_values(should))};
 }
 
 /// Answers of one model and of the other.
@@ -98,7 +98,8 @@ std::string amount(const JudgedLimit& limit) { return fmt::format("{:.4g}", limi
 
 void print_judged(const Judged& judged, const Samples& samples, bool json) {
   Json limits = Json::array();
-  Table table({{"Output", false}, {"Measure", false}, {"Worst"}, {"Limit", false}, {"Of the limit"}, {"Sample", false}});
+  Table table(
+      {{"Output", false}, {"Measure", false}, {"Worst"}, {"Limit", false}, {"Of the limit"}, {"Sample", false}});
   for (const JudgedLimit& limit : judged.limits) {
     const bool of_all = limit.allowed.measure == Measure::top1;
     const std::string sample = of_all ? "all" : samples.all[limit.sample].name;

@@ -12,7 +12,8 @@ namespace whet {
 /// `whet check --samples`: a model's answers on a user's data, beside those of the f32 network.
 struct SampleCheck {
   RunnableOptions runnable;
-  std::string against;  ///< a model, which is compiled in f32 without algorithms that round otherwise, or a compiled one
+  std::string
+      against;  ///< a model, which is compiled in f32 without algorithms that round otherwise, or a compiled one
   std::string samples;  ///< a folder or a file, as workflow/samples.h has it
   Accuracy accuracy;
   bool json = false;

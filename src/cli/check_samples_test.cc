@@ -33,8 +33,7 @@ class CheckSamples : public ::testing::Test {
     for (std::string& word : options) argv.push_back(word.data());
     ::testing::internal::CaptureStdout();
     ::testing::internal::CaptureStderr();
-    const int code =
-        run_command_line({{"check", "Checks", make_check}}, static_cast<int>(argv.size()), argv.data());
+    const int code = run_command_line({{"check", "Checks", make_check}}, static_cast<int>(argv.size()), argv.data());
     std::fflush(stdout);
     std::string text = ::testing::internal::GetCapturedStdout();
     return {code, text + ::testing::internal::GetCapturedStderr()};

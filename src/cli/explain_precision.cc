@@ -60,9 +60,10 @@ Result<LoweredNetwork> lowered_network(const Question& question) {
   network.line = records.lowered_plan_for(hash_of(network.fused), target);
   network.errors = errors_of(network, target);
   if (network.errors.empty())
-    return Error{question.records +
-                 " has no errors of this network's layers for this target and these weights: whet tune --precision auto "
-                 "--samples S --max-error E measures them"};
+    return Error{
+        question.records +
+        " has no errors of this network's layers for this target and these weights: whet tune --precision auto "
+        "--samples S --max-error E measures them"};
   AlternativeOptions options{.covers = false, .lowered = {StoredAs::bf16}};
   WHET_TRY(network.alternatives, find_alternatives(network.fused, place.target, options));
   network.prices = prices_of(network.alternatives, records, place.target, {.guess = false});
@@ -73,8 +74,8 @@ Result<LoweredNetwork> lowered_network(const Question& question) {
 /// A row of the answer.
 struct LayerRow {
   std::string node, is;
-  double error = 0;     ///< alone, of its fastest measured lowered kernel; of none, of its product
-  double seconds = 0;   ///< that this kernel saves; 0: not known
+  double error = 0;    ///< alone, of its fastest measured lowered kernel; of none, of its product
+  double seconds = 0;  ///< that this kernel saves; 0: not known
   std::string why;
 };
 
@@ -163,7 +164,8 @@ Result<int> explain_precision(const Question& question) {
   if (!question.what.empty()) {
     std::vector<std::string> names;
     for (const LayerRow& row : rows) names.push_back(row.node);
-    WHET_TRY(const std::size_t named, find_name(question.what, names, "is no layer with a product that can be lowered"));
+    WHET_TRY(const std::size_t named,
+             find_name(question.what, names, "is no layer with a product that can be lowered"));
     rows = {rows[named]};
   }
   const double budget = network.line != nullptr ? network.line->precision->budget : 0;

@@ -103,9 +103,10 @@ bool is_zero(const Tensor& tensor) {
 }
 
 Error no_scale(const std::string& output, std::size_t sample) {
-  return {fmt::format("output {} is all zeros for sample {}, so that nothing is small beside it: give an absolute limit, like "
-                      "\"{}:abs<=0.01\"",
-                      output, sample, output)};
+  return {fmt::format(
+      "output {} is all zeros for sample {}, so that nothing is small beside it: give an absolute limit, like "
+      "\"{}:abs<=0.01\"",
+      output, sample, output)};
 }
 
 /// The limit on one output over all samples.
@@ -144,9 +145,10 @@ std::string to_text(const Allowed& allowed) {
 }
 
 Result<Allowed> parse_allowed(const std::string& text) {
-  const Error unknown{"\"" + text +
-                      "\" is no limit on answers; expected 1%, max<=2e-5, abs<=2, cos>=0.999, psnr>=40 or top1>=99%, perhaps "
-                      "behind the name of an output, as in scores:top1>=99%"};
+  const Error unknown{
+      "\"" + text +
+      "\" is no limit on answers; expected 1%, max<=2e-5, abs<=2, cos>=0.999, psnr>=40 or top1>=99%, perhaps "
+      "behind the name of an output, as in scores:top1>=99%"};
   const std::size_t colon = text.rfind(':');
   std::optional<Allowed> allowed = parse_limit(colon == text.npos ? text : std::string_view(text).substr(colon + 1));
   if (!allowed || colon == 0) return unknown;

@@ -45,8 +45,9 @@ Result<Accuracy> parse_accuracy(const std::vector<std::string>& limits);
 struct JudgedLimit {
   std::string output;
   Allowed allowed;
-  double measured = 0;     ///< of the worst sample
-  double share = 0;        ///< measured / allowed: above 1 where the limit is broken. Errors of cosine and top1 count from 1, those of psnr as L2
+  double measured = 0;  ///< of the worst sample
+  double share =
+      0;  ///< measured / allowed: above 1 where the limit is broken. Errors of cosine and top1 count from 1, those of psnr as L2
   std::size_t sample = 0;  ///< the worst; of top1, which has none, 0
 };
 

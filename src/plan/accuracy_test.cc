@@ -30,7 +30,8 @@ Judged judged(const std::string& limit, const Tensor& got, const Tensor& want) {
 }
 
 TEST(Allowed, IsReadAndPrintedAsPeopleWriteIt) {
-  for (const char* text : {"1%", "0.05%", "max<=2e-05", "boxes:abs<=2", "scores:top1>=99%", "cos>=0.999", "a:0:psnr>=40"}) {
+  for (const char* text :
+       {"1%", "0.05%", "max<=2e-05", "boxes:abs<=2", "scores:top1>=99%", "cos>=0.999", "a:0:psnr>=40"}) {
     const Result<Allowed> allowed = parse_allowed(text);
     ASSERT_TRUE(allowed.ok()) << text;
     EXPECT_EQ(to_text(*allowed), text);

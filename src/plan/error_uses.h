@@ -11,7 +11,8 @@ namespace whet {
 /// alone. Squares add up as long as errors are independent of each other.
 struct ErrorUses {
   std::vector<double> uses;  ///< one an alternative; 0 of those that round nothing
-  std::vector<int> unknown;  ///< alternatives with a rounding of which nobody has measured an error, or one that is not finite
+  std::vector<int>
+      unknown;  ///< alternatives with a rounding of which nobody has measured an error, or one that is not finite
 };
 
 /// The last error of each layer counts. All are of this network, its weights and the same samples.

@@ -395,9 +395,8 @@ TEST(BestPlan, OfLoweredKernelsKeepsABudget) {
   const auto products = [&](double budget) {
     options.budget = budget;
     const NetworkPlans plans = c.plans(prices, options);
-    return std::ranges::count_if(plans.best.front().alternatives, [&](int a) {
-      return c.alternatives.all[static_cast<std::size_t>(a)].rounds_product;
-    });
+    return std::ranges::count_if(plans.best.front().alternatives,
+                                 [&](int a) { return c.alternatives.all[static_cast<std::size_t>(a)].rounds_product; });
   };
   EXPECT_EQ(products(0), 0);
   EXPECT_EQ(products(1.5e-4), 1);

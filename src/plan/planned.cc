@@ -102,8 +102,8 @@ Result<PlannedNetwork> planned_lowered(const FusedGraph& fused, const Records& r
     return network;
   }
   if (const std::string weights = hash_of_constants(fused); weights != line->precision->weights) {
-    network.note = "the records' plan in fewer bits is of other weights (hash " + line->precision->weights + ", these " +
-                   weights + "): tune again with --samples";
+    network.note = "the records' plan in fewer bits is of other weights (hash " + line->precision->weights +
+                   ", these " + weights + "): tune again with --samples";
     return network;
   }
   Result<FusedGraph> result = applied(fused, line->kernels, target);

@@ -15,7 +15,11 @@ namespace whet::error_line_test {
 namespace {
 
 LayerError error() {
-  return {"1f00", "2e", "ab12", "conv2d_3", true, 0.0021, 0.0043, "cpu -mcpu=znver4 -threads=2", "0.9.0", "2026-11-30T22:00:00Z"};
+  return {"1f00",  "2e",
+          "ab12",  "conv2d_3",
+          true,    0.0021,
+          0.0043,  "cpu -mcpu=znver4 -threads=2",
+          "0.9.0", "2026-11-30T22:00:00Z"};
 }
 
 std::string why(const std::string& line) {

@@ -36,9 +36,9 @@ struct TriedPlan {
 
 /// What a plan that rounds activations and weights was allowed to err by on a user's samples, and what it did.
 struct PlanPrecision {
-  std::string samples;               ///< the samples' digest
-  std::string weights;               ///< hash of the network's constants: with others the plan is void
-  std::vector<std::string> allowed;  ///< the user's limits, as plan/accuracy.h reads them
+  std::string samples;                         ///< the samples' digest
+  std::string weights;                         ///< hash of the network's constants: with others the plan is void
+  std::vector<std::string> allowed;            ///< the user's limits, as plan/accuracy.h reads them
   std::int64_t calibration = 0, held_out = 0;  ///< samples that took part in the choice, and that did not
   double share = 0, held_out_share = 0;        ///< the largest part of a limit that they needed: measured / allowed
   double error = 0, held_out_error = 0;        ///< relative L2 of the worst of them, of the output where it is largest
@@ -65,7 +65,7 @@ struct Plan {
   std::vector<TriedPlan> tried;  ///< when this line was written
   /// Of a plan that rounds: it serves who asks for that alone. Its usual plan is then the best one in f32.
   std::optional<PlanPrecision> precision = std::nullopt;
-  std::string whet, at;          ///< version of the program, time in UTC (ISO 8601)
+  std::string whet, at;  ///< version of the program, time in UTC (ISO 8601)
   friend bool operator==(const Plan&, const Plan&) = default;
 };
 

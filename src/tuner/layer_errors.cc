@@ -110,8 +110,16 @@ Result<LayerErrors> measure_layer_errors(const ProbeNetwork& probe, const std::v
     if (errors.interrupted) break;
     if (!got.ok()) return got.error();
     const AnswerError found = error_between(*got, *want);
-    LayerError error{options.graph, options.weights, options.samples, probe.layers[layer].node,
-                     probe.layers[layer].product, found.error, found.worst, options.target, version(), utc_now()};
+    LayerError error{options.graph,
+                     options.weights,
+                     options.samples,
+                     probe.layers[layer].node,
+                     probe.layers[layer].product,
+                     found.error,
+                     found.worst,
+                     options.target,
+                     version(),
+                     utc_now()};
     // Answers that are not finite any more are no error that a file keeps: such a layer stays as it is.
     if (std::isfinite(found.error) && std::isfinite(found.worst)) WHET_RETURN_IF_ERROR(file.append_error(error));
     errors.of[layer] = std::move(error), ++errors.measured;

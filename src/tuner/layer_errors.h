@@ -19,14 +19,16 @@ using OpenNetwork = std::function<Result<RunNetwork>(const FusedGraph&)>;
 
 /// What is asked of a network's answers: one list of tensors a sample.
 using SampleInputs = std::vector<std::vector<Tensor>>;
-/// The answers of a network that is open to all samples. Errors: what the network says; the interrupt.
+/// The answers of a network that is open to all samples. Errors: an error of the network; the interrupt.
 Result<SampleInputs> answers_to(const RunNetwork&, const SampleInputs&, const std::function<bool()>& interrupted = {});
 
 struct LayerErrorOptions {
-  std::string graph, weights, samples, target;  ///< as LayerError has them: errors of the same are taken from the records
-  double deadline = std::numeric_limits<double>::infinity();  ///< second of the clock by which it ends, whatever was measured
-  std::function<double()> clock;                              ///< empty: the machine's
-  std::function<bool()> interrupted;                          ///< may be empty
+  std::string graph, weights, samples,
+      target;  ///< as LayerError has them: errors of the same are taken from the records
+  double deadline =
+      std::numeric_limits<double>::infinity();  ///< second of the clock by which it ends, whatever was measured
+  std::function<double()> clock;                ///< empty: the machine's
+  std::function<bool()> interrupted;            ///< may be empty
   std::function<void(std::size_t done, std::size_t all)> on_layer;
 };
 

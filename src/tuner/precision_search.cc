@@ -35,6 +35,8 @@ constexpr double kFirstError = 0.01;
 constexpr double kNearAim = 0.8;
 /// A proof to a thousandth is enough: errors are not known better.
 constexpr double kChoiceGap = 1e-3;
+/// Budgets that are nearer to each other than this choose the same.
+constexpr double kSameBudget = 1.1;
 /// One choice corrects the budget by this factor at the most.
 constexpr double kMostCorrection = 16;
 
@@ -49,8 +51,8 @@ std::vector<std::string> output_names(const Graph& graph) {
 
 class PrecisionSearcher {
  public:
-  PrecisionSearcher(const FusedGraph& fused, const Target& target, const Alternatives& alternatives,
-                    Measurer& measurer, RecordFile& file, Device& device, const PrecisionOptions& options)
+  PrecisionSearcher(const FusedGraph& fused, const Target& target, const Alternatives& alternatives, Measurer& measurer,
+                    RecordFile& file, Device& device, const PrecisionOptions& options)
       : fused_(fused),
         target_(target),
         alternatives_(alternatives),
@@ -132,9 +134,7 @@ class PrecisionSearcher {
     options.samples = options_.samples, options.target = to_string(target_);
     options.deadline = std::min(options_.errors_deadline, options_.tuning.deadline);
     options.clock = options_.network.clock, options.interrupted = options_.tuning.interrupted;
-    options.on_layer = [&](std::size_t done, std::size_t all) {
-      tell({PrecisionProgress::Phase::errors, done, all});
-    };
+    options.on_layer = [&](std::size_t done, std::size_t all) { tell({PrecisionProgress::Phase::errors, done, all}); };
     WHET_TRY(const LayerErrors errors,
              measure_layer_errors(probe, by_seconds(probe), options_.calibration, options_.open, file_, options));
     result_.errors = errors.measured, result_.known_errors = errors.known, result_.errors_seconds = errors.seconds;
@@ -286,11 +286,12 @@ class PrecisionSearcher {
   /// Corrects the budget by what plans do, and keeps the fastest that uses at most `aim` of what is allowed.
   Result<std::optional<Verified>> choose() {
     std::optional<Verified> best;
-    std::set<std::vector<int>> seen;
+    std::map<std::vector<int>, bool> seen;  // whether it fits
     double budget = first_budget(), fits = 0, breaks = kInfinity;
     bool any = false;
-    double longest = 0;  // of a choice, with its verification [s]
-    for (int choice = 0; choice < options_.choices && !stop(); ++choice) {
+    double longest = 0;                     // of a choice, with its verification [s]
+    const int most = 4 * options_.choices;  // with those that choose a plan again
+    for (int choice = 0; choice < most && result_.choices < options_.choices && !stop(); ++choice) {
       const double start = now();
       // Behind the last choice held-out samples, two compiles and the comparison take as long as some choices.
       if (start + 4 * longest >= options_.network.deadline) break;
@@ -303,16 +304,16 @@ class PrecisionSearcher {
         continue;
       }
       any = true;
-      if (!seen.insert(plan.alternatives).second) {  // the same plan: between what fits and what breaks there is no other
-        if (breaks == kInfinity) break;
-        fits = budget;
-        if (breaks / fits < 1.1) break;
-        budget = std::sqrt(fits * breaks);
+      if (const auto known = seen.find(plan.alternatives); known != seen.end()) {
+        (known->second ? fits : breaks) = budget;
+        if (breaks == kInfinity || breaks < kSameBudget * fits) break;
+        budget = fits > 0 ? std::sqrt(fits * breaks) : budget / 2;
         continue;
       }
       WHET_TRY(Verified one, verified(plans.best.front(), budget));
       longest = std::max(longest, now() - start);
       result_.gap = plans.gap;
+      seen[plan.alternatives] = one.share <= options_.aim;
       const double correction =
           std::clamp(std::pow(options_.aim / std::max(one.share, 1e-9), 2), 1 / kMostCorrection, kMostCorrection);
       const bool near = one.share > kNearAim * options_.aim;
@@ -401,8 +402,8 @@ class PrecisionSearcher {
   }
 
   Status adopt(const Verified& chosen) {
-    Plan line{.version = 4, .graph = hash_of(fused_), .name = plan_name(fused_, options_.name),
-              .target = to_string(target_)};
+    Plan line{
+        .version = 4, .graph = hash_of(fused_), .name = plan_name(fused_, options_.name), .target = to_string(target_)};
     line.kernels = kernels_of(fused_, alternatives_, chosen.plan);
     line.seconds = chosen.plan.seconds;
     for (std::size_t a = 0; a < alternatives_.usual; ++a) line.usual_seconds += hopes_.prices()[a].seconds;
@@ -424,7 +425,7 @@ class PrecisionSearcher {
   const PrecisionOptions& options_;
   const double begun_;
   PlanHopes hopes_;
-  PlannedNetwork f32_{{}};  ///< as a compile makes it
+  PlannedNetwork f32_{{}};             ///< as a compile makes it
   SampleInputs want_, want_held_out_;  ///< its answers to the samples
   std::vector<LayerError> errors_;
   std::vector<double> uses_;
@@ -448,8 +449,8 @@ Result<PrecisionSearch> search_precision(const FusedGraph& fused, const Target& 
 std::string precision_report(const PrecisionSearch& search, const Accuracy& accuracy) {
   std::string limits;
   for (const Allowed& allowed : accuracy.allowed) limits += (limits.empty() ? "" : ", ") + to_text(allowed);
-  std::string text = fmt::format("\nPrecision: errors of {} of {} layers", search.errors + search.known_errors,
-                                 search.layers);
+  std::string text =
+      fmt::format("\nPrecision: errors of {} of {} layers", search.errors + search.known_errors, search.layers);
   text += fmt::format(" ({} known before) in {:.1f} s; {}\n", search.known_errors, search.errors_seconds,
                       counted(search.trials, "trial"));
   if (search.choices > 0) {
@@ -457,8 +458,8 @@ std::string precision_report(const PrecisionSearch& search, const Accuracy& accu
     text += fmt::format("{} of {} lowered to bf16, {}; within {:.1f}% of the best by these times and errors\n",
                         search.lowered, counted(std::int64_t(search.kernels), "kernel"),
                         counted(std::int64_t(search.conversions), "conversion"), 100 * search.gap);
-    text += fmt::format("Worst sample {} of {} (allowed: {}; aimed at {:.2g} of it, used {:.2f})", percent_text(precision.error),
-                        precision.calibration, limits, kAimedShare, precision.share);
+    text += fmt::format("Worst sample {} of {} (allowed: {}; aimed at {:.2g} of it, used {:.2f})",
+                        percent_text(precision.error), precision.calibration, limits, kAimedShare, precision.share);
     if (precision.held_out_share > 0 || search.adopted)
       text += fmt::format(", {} of the {} held out (used {:.2f})", percent_text(precision.held_out_error),
                           precision.held_out, precision.held_out_share);

@@ -30,37 +30,38 @@ struct PrecisionProgress {
 };
 
 struct PrecisionOptions {
-  std::string name;                ///< the network's, for people
+  std::string name;  ///< the network's, for people
   std::vector<StoredAs> lowered = {StoredAs::bf16};
-  Accuracy accuracy;               ///< what the user allows
-  std::string samples;             ///< their digest
+  Accuracy accuracy;    ///< what the user allows
+  std::string samples;  ///< their digest
   SampleInputs calibration, held_out;
-  OpenNetwork open;                ///< how answers are had
+  OpenNetwork open;  ///< how answers are had
   PriceOptions prices;
-  TuneOptions tuning;              ///< of the tasks of lowered kernels; its trials and deadline are those of the whole search
-  int trials_a_task = 8;           ///< before the plans are looked at again
+  TuneOptions tuning;     ///< of the tasks of lowered kernels; its trials and deadline are those of the whole search
+  int trials_a_task = 8;  ///< before the plans are looked at again
   double errors_deadline = std::numeric_limits<double>::infinity();
   double aim = kAimedShare;
-  int choices = 8;                 ///< networks that are verified on the samples, at most
+  int choices = 8;  ///< networks that are verified on the samples, at most
   double seconds_a_choice = 5;
-  NetworkOptions network;          ///< how both networks are timed; its deadline is that of all
+  NetworkOptions network;  ///< how both networks are timed; its deadline is that of all
   std::function<void(const PrecisionProgress&)> on_progress;  ///< may be empty
 };
 
 struct PrecisionSearch {
-  std::size_t alternatives = 0, layers = 0;   ///< that are lowered, and what a probe can round
-  std::size_t errors = 0, known_errors = 0;   ///< that were measured just now, and before
+  std::size_t alternatives = 0, layers = 0;  ///< that are lowered, and what a probe can round
+  std::size_t errors = 0, known_errors = 0;  ///< that were measured just now, and before
   double errors_seconds = 0, seconds = 0;
   std::int64_t trials = 0;
-  int choices = 0;                            ///< that were verified
-  double first_error = 0;                     ///< worst sample of the first
+  int choices = 0;                                 ///< that were verified
+  double first_error = 0;                          ///< worst sample of the first
   double predicted_error = 0, measured_error = 0;  ///< over the calibration samples, of the plan that was taken last
-  std::size_t kernels = 0, lowered = 0, conversions = 0;  ///< of that plan: all kernels, those that multiply or read fewer bits, copies
-  double gap = 0;                             ///< as NetworkPlans has it
-  PlanPrecision precision;                    ///< of that plan, as far as it is known
+  std::size_t kernels = 0, lowered = 0,
+              conversions = 0;  ///< of that plan: all kernels, those that multiply or read fewer bits, copies
+  double gap = 0;               ///< as NetworkPlans has it
+  PlanPrecision precision;      ///< of that plan, as far as it is known
   double network_seconds = 0, usual_network_seconds = 0;
-  std::optional<Plan> adopted;                ///< a line of the record file now
-  std::string why_not;                        ///< why none was adopted, a sentence; "" where one was
+  std::optional<Plan> adopted;  ///< a line of the record file now
+  std::string why_not;          ///< why none was adopted, a sentence; "" where one was
   bool interrupted = false;
 };
 

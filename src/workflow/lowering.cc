@@ -62,17 +62,21 @@ Status check_lowering(const TuneSettings& settings) {
   const bool has_samples = !settings.samples.empty(), has_limit = !settings.max_error.empty();
   if (!settings.rounding.chooses()) {
     if (has_samples || has_limit)
-      return wrong_use_of_tune(fmt::format("--{} counts only with --precision auto", has_samples ? "samples" : "max-error"));
+      return wrong_use_of_tune(
+          fmt::format("--{} counts only with --precision auto", has_samples ? "samples" : "max-error"));
     return ok_status();
   }
   if (!has_samples || !has_limit)
-    return wrong_use_of_tune("--precision auto needs --samples and --max-error: without them nobody can say what is precise enough");
-  if (settings.rounding.exact) return wrong_use_of_tune("--exact allows no lowered products: leave out --precision auto");
+    return wrong_use_of_tune(
+        "--precision auto needs --samples and --max-error: without them nobody can say what is precise enough");
+  if (settings.rounding.exact)
+    return wrong_use_of_tune("--exact allows no lowered products: leave out --precision auto");
   if (settings.no_network)
     return wrong_use_of_tune("--precision auto runs and times the whole network: leave out --no-network");
   if (!settings.only.empty()) return wrong_use_of_tune("--precision auto is for the whole network: leave out --tasks");
   if (!settings.together.empty()) return wrong_use_of_tune("--precision auto is for one model, and several are given");
-  if (!settings.model.sizes.empty()) return wrong_use_of_tune("--precision auto is for models of one size: leave out --sizes");
+  if (!settings.model.sizes.empty())
+    return wrong_use_of_tune("--precision auto is for models of one size: leave out --sizes");
   return ok_status();
 }
 
@@ -85,13 +89,15 @@ Status prepare_lowering(const TuneSettings& settings, Prepared& prepared) {
   WHET_TRY(Samples samples, read_samples(settings.samples, slots));
   WHET_RETURN_IF_ERROR(check_contents(samples, slots));
   if (samples.all.size() < 2)
-    return Error{settings.samples + " has one sample; --precision auto needs two at least, as half of them are held out"};
+    return Error{settings.samples +
+                 " has one sample; --precision auto needs two at least, as half of them are held out"};
   std::vector<std::string> outputs;
   for (ValueId id : prepared.fused.graph.outputs) outputs.push_back(prepared.fused.graph.value(id).name);
   for (const Allowed& allowed : prepared.accuracy.allowed)
     if (!allowed.output.empty() && std::ranges::find(outputs, allowed.output) == outputs.end())
-      return wrong_use_of_tune(fmt::format("--max-error {} is about an output that the model does not have; its outputs are {}",
-                               to_text(allowed), fmt::join(outputs, ", ")));
+      return wrong_use_of_tune(
+          fmt::format("--max-error {} is about an output that the model does not have; its outputs are {}",
+                      to_text(allowed), fmt::join(outputs, ", ")));
   prepared.samples = std::make_shared<const Samples>(std::move(samples));
   return ok_status();
 }
@@ -138,12 +144,12 @@ Result<PrecisionSearch> search_lowering(const TuneSettings& whole, const Prepare
     options.tuning.deadline = begun + kMeasuredPart * left;
   }
   if (whole.time.limited())
-    options.seconds_a_choice = std::clamp(kLoweringChoicePart * whole.time.run_seconds(), 0.5, options.seconds_a_choice);
+    options.seconds_a_choice =
+        std::clamp(kLoweringChoicePart * whole.time.run_seconds(), 0.5, options.seconds_a_choice);
   options.on_progress = [&listener](const PrecisionProgress& progress) { listener.lowering(progress); };
   WHET_TRY(options.network, end.network_options(measurer, begun + left));
   WHET_TRY(ScratchDirectory scratch, ScratchDirectory::make());
-  const auto opener =
-      std::make_shared<Opener>(options.network, prepared.place.target, file, std::move(scratch));
+  const auto opener = std::make_shared<Opener>(options.network, prepared.place.target, file, std::move(scratch));
   options.open = [opener](const FusedGraph& fused) { return opener->open(fused); };
   return search_precision(prepared.fused, prepared.place.target, measurer, file, device, options);
 }

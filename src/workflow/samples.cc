@@ -124,8 +124,8 @@ Status check_finite(const Tensor& tensor, const std::string& sample, const Input
   if (!is_float(tensor.dtype())) return ok_status();
   for (std::int64_t i = 0; i < tensor.size(); ++i)
     if (!std::isfinite(tensor.get(i)))
-      return Error{fmt::format("sample {}: element {} of input {} is {}; samples are finite numbers", sample, i, slot.name,
-                               tensor.get(i))};
+      return Error{fmt::format("sample {}: element {} of input {} is {}; samples are finite numbers", sample, i,
+                               slot.name, tensor.get(i))};
   return ok_status();
 }
 
@@ -141,7 +141,8 @@ class SampleReader {
   ///   several  a file may hold more than one sample
   Status add(const std::string& path, bool several) {
     const std::uint64_t used = sample_bytes_ * samples_.all.size();
-    WHET_TRY(std::vector<NamedTensor> named, read_tensors(path, 2 * (kMostSampleBytes - std::min(kMostSampleBytes, used))));
+    WHET_TRY(std::vector<NamedTensor> named,
+             read_tensors(path, 2 * (kMostSampleBytes - std::min(kMostSampleBytes, used))));
     WHET_TRY(std::vector<Tensor> tensors, in_order(std::move(named), path, slots_));
     std::int64_t count = kOne;
     for (std::size_t i = 0; i < slots_.size(); ++i) {
@@ -249,7 +250,8 @@ Status check_contents(const Samples& samples, const std::vector<InputSlot>& slot
     const Contents range = contents_of(samples, i);
     if (range.count == 0 || range.least < range.most) return ok_status();
     if (!constant && is_float(slots[i].type.dtype))
-      constant = Error{fmt::format("the samples are constant: every element of {} is {:g}", slots[i].name, range.least)};
+      constant =
+          Error{fmt::format("the samples are constant: every element of {} is {:g}", slots[i].name, range.least)};
   }
   return constant ? Status(*constant) : ok_status();
 }
