@@ -9,6 +9,7 @@
 #include "cost/gpu/threads.h"
 #include "cost/nest.h"
 #include "program/swizzle.h"
+#include "schedule/online.h"
 #include "schedule/pipeline.h"
 
 namespace whet {
@@ -262,6 +263,7 @@ class NestReader {
   /// Until here the nest was counted as one thread's: each of a warp has its part.
   void share(OpWork& nest) const {
     nest.sums /= kWarp, nest.multiply_adds /= kWarp, nest.functions /= kWarp;
+    if (is_of_online_step(tree_, nest.op)) nest.conversions /= kWarp;
     if (const TensorTile* tile = tile_of(nest.op); tile && is_warp_wide(tile->intrinsic))
       count_tiles(nest, *tile);
     else
