@@ -24,7 +24,7 @@ struct SlotPlace {
 };
 
 /// The register buffers of a program as slots. Accesses that overlap share one, and one of them must cover it. A buffer is
-/// in slots where all its indices are constants (of one of four lanes, but for the lane's place), its vectors are evenly spaced, and its accesses fit together.
+/// in slots where all its indices are constants (of four lanes that share a row except for the lane's place), its vectors are evenly spaced, and its accesses fit together.
 class RegisterSlots {
  public:
   explicit RegisterSlots(const Program&);

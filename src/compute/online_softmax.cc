@@ -117,8 +117,7 @@ class OnlineOps {
   }
 
   OpId mix(OpId exp, OpId values) {
-    Element e{
-        .axes = y_.axes, .reduce_axes = {term_axis()}, .reducer = Reducer::sum, .body = {}, .family = y_.family};
+    Element e{.axes = y_.axes, .reduce_axes = {term_axis()}, .reducer = Reducer::sum, .body = {}, .family = y_.family};
     const auto spatial = static_cast<std::int64_t>(e.axes.size());
     std::vector<Expr> weight, value;
     for (std::int64_t k : p_.row) weight.push_back(axis_var(e, k));

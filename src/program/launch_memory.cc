@@ -120,8 +120,8 @@ std::size_t LaunchMemory::own_place(BufferId id, std::int64_t element, std::int6
 void LaunchMemory::check_lane(const char* does, BufferId id, std::int64_t element, std::int64_t thread) {
   const Buffer& b = program_.buffer(id);
   if (!b.quad || reported_ || quad_lane(element % b.extents.back()) == thread % kQuadLanes) return;
-  report(thread, std::string(does) + " " + text_of(id, element) + ", which another lane of the row has: " +
-                     lines_.text_of(line_));
+  report(thread, std::string(does) + " " + text_of(id, element) +
+                     ", which another lane of the row has: " + lines_.text_of(line_));
 }
 
 Cell LaunchMemory::read(BufferId id, std::int64_t element, std::int64_t thread, bool in_tile) {

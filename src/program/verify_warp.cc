@@ -57,8 +57,7 @@ bool same_in_warp(VerifyState& state, const Expr& e) {
 /// A thread's number as warp * 32 + row * 4 + column, while it lives.
 class Lanes {
  public:
-  explicit Lanes(VerifyState& state)
-      : state_(state), mark_(state.facts.mark()), first_(state.program.vars) {
+  explicit Lanes(VerifyState& state) : state_(state), mark_(state.facts.mark()), first_(state.program.vars) {
     constexpr std::int64_t kRows = kWarp / kQuadLanes;
     thread_.emplace_back(state.launch->threads->index,
                          var(warp(), "warp") * kWarp + var(row(), "row") * kQuadLanes + var(column(), "column"));
@@ -171,7 +170,8 @@ void verify_own_column(VerifyState& state, const Expr& column, const std::string
     }
     own = own && of_lane == 2 && pairs <= 1;
   }
-  state.need(own, [&] { return what + " at column " + state.text(column) + ", which another lane of the row may have"; });
+  state.need(own,
+             [&] { return what + " at column " + state.text(column) + ", which another lane of the row may have"; });
 }
 
 void verify_tile(VerifyState& state, const Loop& n) {

@@ -100,8 +100,9 @@ Status check_registers(const LoopTree& tree, const Online& step, OpId sum) {
   for (OpId reader : consumers_of(tree.dag, sum)) {
     const LoopId leaf = has_loops(tree, reader) ? loop_of_leaf(tree, reader) : LoopId();
     if (has_loops(tree, reader) && (!leaf.valid() || !encloses(tree, of_mix.at, leaf)))
-      return refuse(tree, sum, fmt::format("has the reader {} outside of loop {}", tree.dag.op(reader).name,
-                                           name_of(tree, of_mix.at)));
+      return refuse(
+          tree, sum,
+          fmt::format("has the reader {} outside of loop {}", tree.dag.op(reader).name, name_of(tree, of_mix.at)));
   }
   return ok_status();
 }
@@ -144,8 +145,10 @@ Status apply(LoopTree& tree, const Online& step) {
   if (!found) return refuse(tree, step.op, "is no product with the exponentials of a softmax that is divided late");
   if (tree.loop(step.loop).op != step.op || !is_reduce(tree, step.loop) || tree.loop(step.loop).digits.size() != 1)
     return refuse(tree, step.loop, fmt::format("is no reduce loop of {}", tree.dag.op(step.op).name));
-  if (tree.loop(step.loop).kind != LoopKind::serial) return refuse(tree, step.loop, "is annotated; its steps follow one another");
-  if (stages_of(tree, step.loop) > 1) return refuse(tree, step.loop, "is a pipeline already; it becomes one afterwards");
+  if (tree.loop(step.loop).kind != LoopKind::serial)
+    return refuse(tree, step.loop, "is annotated; its steps follow one another");
+  if (stages_of(tree, step.loop) > 1)
+    return refuse(tree, step.loop, "is a pipeline already; it becomes one afterwards");
   for (LoopId at = tree.loop(step.loop).parent; at.valid(); at = tree.loop(at).parent)
     if (tree.loop(at).op == step.op && is_reduce(tree, at))
       return refuse(tree, step.loop, fmt::format("is inside loop {} of the same sum", name_of(tree, at)));

@@ -133,11 +133,9 @@ TEST(GpuTiles, OfAttentionOnTensorCoresAreCode) {
 /// Many steps of keys, the last of them cut; keys of both orders.
 TEST(GpuTiles, OfAttentionInOnePassAreCode) {
   const std::string tokens = testing::masked_heads_text(16), columns = testing::heads_text(1, 24, 70, 32);
-  for (const Precision precision : {Precision::tf32, Precision::f16, Precision::bf16}) {
-    expect_code(tokens, "attention_stream", {}, {}, precision);
-    expect_code(columns, "attention_stream", {{"keys", {16}}}, {}, precision);
-  }
-  expect_code(testing::half_heads_text(1, 24, 70, 32), "attention_stream_half", {{"keys", {16}}});
+  expect_code(tokens, "attention_stream", {}, {}, Precision::f16);
+  expect_code(columns, "attention_stream", {{"keys", {16}}}, {}, Precision::tf32);
+  expect_code(columns, "attention_stream", {{"keys", {16}}}, {}, Precision::bf16);
   expect_code(testing::half_heads_text(1, 40, 128, 64), "attention_stream_half", {{"keys", {64}}, {"stages", {2}}});
 }
 TEST(GpuTiles, OfProductsOfThreeAreCode) { expect_code(kScaled, "product", {{"stages", {3}}}); }

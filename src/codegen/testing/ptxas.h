@@ -40,8 +40,8 @@ inline Assembled assemble(const std::string& ptx, int arch) {
   const Result<AssembledPtx> assembled = assemble_ptx(installed_ptxas(), ptx, arch);
   EXPECT_TRUE(assembled.ok()) << assembled.error().message;
   if (!assembled.ok()) return {};
-  return {assembled->report.registers, static_cast<int>(assembled->report.spill_bytes),
-          text_of_entry(assembled->cubin), assembled->remarks};
+  return {assembled->report.registers, static_cast<int>(assembled->report.spill_bytes), text_of_entry(assembled->cubin),
+          assembled->remarks};
 }
 
 /// Instructions of 128 bits: the operation is in the lowest 9 (with the form of the operands 12).

@@ -9,6 +9,7 @@
 #include "cost/gpu/threads.h"
 #include "cost/nest.h"
 #include "program/swizzle.h"
+#include "schedule/online.h"
 #include "schedule/pipeline.h"
 
 namespace whet {
@@ -262,6 +263,7 @@ class NestReader {
   /// Until here the nest was counted as one thread's: each of a warp has its part.
   void share(OpWork& nest) const {
     nest.sums /= kWarp, nest.multiply_adds /= kWarp, nest.functions /= kWarp;
+    if (is_of_online_step(tree_, nest.op)) nest.conversions /= kWarp;
     if (const TensorTile* tile = tile_of(nest.op); tile && is_warp_wide(tile->intrinsic))
       count_tiles(nest, *tile);
     else
@@ -335,8 +337,9 @@ class NestReader {
       // One request has the operands of two neighbouring tiles on the right.
       const double together = matrices && !left ? across / std::ceil(across / 2) : 1;
       access.width = 1, access.least_passes = matrices ? words * together : 1;
-      access.requests =
-          fragments * (matrices ? 1 / together : whole_words ? words : words * static_cast<double>(in_word));
+      access.requests = fragments * (matrices      ? 1 / together
+                                     : whole_words ? words
+                                                   : words * static_cast<double>(in_word));
       access.passes = access.least_passes * fragment_passes(from.tensor, along_terms, matrices, in_word);
       const std::optional<MathFn> rounding = rounding_of(tile.intrinsic);
       if (rounding && from.element_bytes == kWordBytes && !is_rounded(tree_.dag, from.tensor, *rounding)) {

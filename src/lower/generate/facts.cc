@@ -102,7 +102,8 @@ std::vector<DigitId> reduce_digits_around(const LoopTree& tree, OpId op, LoopId 
 
 bool is_staged(const LoopTree& tree, OpId op) {
   const Placement& place = tree.place(op);
-  return place.kind == PlaceKind::at && place.stored_in != StoredIn::registers && stages_of(tree, place.at) > 1 && extent_of(tree, place.at) > 1;
+  return place.kind == PlaceKind::at && place.stored_in != StoredIn::registers && stages_of(tree, place.at) > 1 &&
+         extent_of(tree, place.at) > 1;
 }
 
 std::vector<Expr> guards_of(const LoopTree& tree, OpId op, bool reduce, bool only_new) {

@@ -45,7 +45,8 @@ struct Storage {
   std::vector<Stored> stored;  ///< one an op; of an op without a buffer: no buffer
   std::map<OpId, Cached> caches;
   std::map<OpId, Partial> partials;
-  std::map<OpId, BufferId> scales;  ///< of online sums by their product: what each row so far is multiplied by in a step
+  std::map<OpId, BufferId>
+      scales;                 ///< of online sums by their product: what each row so far is multiplied by in a step
   std::vector<Packed> packs;  ///< as in the tree
 
   const Stored& of(OpId op) const { return stored[op.index()]; }

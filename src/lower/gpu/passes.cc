@@ -41,7 +41,8 @@ Result<Program> verified_launches(Program program, const Target& target) {
 // NOLINTNEXTLINE(performance-unnecessary-value-param): as the table has it
 Result<Program> gpu_math(Program program, const Target& target) {
   const bool rounds = limits_of(target.gpu()).mma;
-  return expand_math(program, {.round = true, .multiply_add = true, .warp_tiles = true, .round_tf32 = rounds, .exp = true});
+  return expand_math(program,
+                     {.round = true, .multiply_add = true, .warp_tiles = true, .round_tf32 = rounds, .exp = true});
 }
 Result<Program> gpu_vectors(Program program, const Target&) {
   return vectorize_loops(std::move(program), {.bytes = kAccessBytes, .free_masks = false});

@@ -87,7 +87,8 @@ class WarpSpreader {
       for (const Stmt& part : list->body) parts.push_back(spread(part));
       return block(std::move(parts));
     }
-    const bool shared = any_inside(s, [&](const Stmt& part) { return is_warp_tile(part) || collectives_.is_one(part); });
+    const bool shared =
+        any_inside(s, [&](const Stmt& part) { return is_warp_tile(part) || collectives_.is_one(part); });
     if (!shared) return uses_sums(s) ? with_exchanges(s) : alone(s);
     if (const Loop* loop = loop_in(s)) {
       Loop out = *loop;
@@ -241,7 +242,8 @@ class WarpSpreader {
         },
         nullptr);
     std::vector<Stmt> parts{spread_nest(s)};
-    for (const auto& [buffer, operation] : along) append_exchanges(BufferId(static_cast<std::int64_t>(buffer)), operation, parts);
+    for (const auto& [buffer, operation] : along)
+      append_exchanges(BufferId(static_cast<std::int64_t>(buffer)), operation, parts);
     return block(std::move(parts));
   }
 
@@ -372,7 +374,7 @@ class WarpSpreader {
   Program& program_;
   const Collectives& collectives_;
   WarpLayouts sums_;
-  std::set<VarId> pairs_;             ///< loops over the two neighbours of a lane
+  std::set<VarId> pairs_;  ///< loops over the two neighbours of a lane
   Expr lane_row_, lane_column_;
   std::string error_;
 };

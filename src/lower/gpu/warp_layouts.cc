@@ -74,7 +74,8 @@ class LayoutFinder {
         if (factor_in(index[d], loop.index) == 1) return d;
       return std::nullopt;
     };
-    const auto rows = dimension(tile->store->index, *tile->rows), columns = dimension(tile->store->index, *tile->columns);
+    const auto rows = dimension(tile->store->index, *tile->rows),
+               columns = dimension(tile->store->index, *tile->columns);
     if (!rows || !columns) return fail("a tile does not move through its sums by rows and columns");
     add(tile->store->buffer.index(), {*rows, *columns, false});
     for_each(tile->store->value, [&](const Expr& part) {

@@ -62,7 +62,8 @@ class GpuScheduler {
       const OpId op(static_cast<std::int64_t>(k));
       if (tree_.dag.op(op).is_placeholder() || !split_softmax(tree_.dag, op, kLeastSoftmaxPart).ok()) continue;
       const std::int64_t terms = tree_.dag.op(op).element().reduce_axes[0].extent;
-      if (terms >= kOnlineTerms && rng_.chance(0.4)) return online(op, rng_.between(1, terms / kOnlineTerms) * kOnlineTerms);
+      if (terms >= kOnlineTerms && rng_.chance(0.4))
+        return online(op, rng_.between(1, terms / kOnlineTerms) * kOnlineTerms);
       if (rng_.chance(0.9)) attempt(SplitSoftmax{op, rng_.between(kLeastSoftmaxPart, terms - 1)});
     }
   }

@@ -57,8 +57,7 @@ std::optional<StreamAttention> find_stream(const ComputeDag& dag, const Attentio
   AttentionForm& a = form.ops;
   std::vector<OpId> inlined;
   for (OpId op : found.inlined) inlined.push_back(now(op));
-  for (OpId operand :
-       {inputs_of(dag, found.scores)[0], inputs_of(dag, found.scores)[1], inputs_of(dag, found.mix)[1]})
+  for (OpId operand : {inputs_of(dag, found.scores)[0], inputs_of(dag, found.scores)[1], inputs_of(dag, found.mix)[1]})
     if (!dag.op(operand).is_placeholder()) inlined.push_back(now(operand));
   if (found.masked != found.scores) inlined.push_back(now(found.masked));
   inlined.push_back(online.values);
@@ -68,7 +67,7 @@ std::optional<StreamAttention> find_stream(const ComputeDag& dag, const Attentio
 
   OpId query = inputs_of(s.tree().dag, a.scores)[0], key = inputs_of(s.tree().dag, a.scores)[1];
   OpId value = inputs_of(s.tree().dag, a.mix)[1];
-  std::vector<OpId*> followed{&a.scores, &a.masked, &a.top, &a.weights, &a.sum,         &a.mix,
+  std::vector<OpId*> followed{&a.scores, &a.masked, &a.top, &a.weights, &a.sum,        &a.mix,
                               &a.output, &query,    &key,   &value,     &form.queries, &form.keys};
   for (OpId& op : inlined) followed.push_back(&op);
   const auto unfold = [&](OpId operand, OpId reader, UnfoldOrder order) {

@@ -28,7 +28,8 @@ struct StreamAttention {
   AttentionForm ops;  ///< with their ids there; `weights` are the exponentials, `masked` the scores that they are of
   OpId queries, keys, values;
   std::shared_ptr<const Scheduler> start;
-  bool keys_by_row = false;  ///< a key's elements are neighbours in memory and in the copy, which is (heads, key, depth)
+  bool keys_by_row =
+      false;  ///< a key's elements are neighbours in memory and in the copy, which is (heads, key, depth)
 };
 /// By the keys of a step. None for DAGs that are no attention.
 std::map<std::int64_t, StreamAttention> find_stream_attentions(const ComputeDag&);

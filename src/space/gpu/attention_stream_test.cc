@@ -105,8 +105,8 @@ TEST(AttentionStream, FitsEveryAttentionOfHalvesThatFusionFinds) {
 /// 64 heads of 1,024 queries and keys: what the model of an H200 says, of which 247 us were the parts of keys.
 TEST(AttentionStream, IsWhatTheEstimateTakesForLongRows) {
   const Target h100 = *parse_target("cuda -model=h100");
-  for (const auto& [text, most] :
-       {std::pair(half_heads_text(64, 1024, 1024, 64), 110e-6), std::pair(half_heads_text(128, 2048, 2048, 128), 1.0)}) {
+  for (const auto& [text, most] : {std::pair(half_heads_text(64, 1024, 1024, 64), 110e-6),
+                                   std::pair(half_heads_text(128, 2048, 2048, 128), 1.0)}) {
     const ComputeDag task = *parse_dag(text);
     const DesignSpace space = make_space(task, h100);
     EXPECT_EQ(space.default_candidate().sketch, "attention_stream_half");
