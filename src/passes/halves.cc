@@ -251,7 +251,8 @@ class HalfTensors {
       for (ValueId value : found)
         for (std::size_t n : readers_[value.index()]) {
           if (of_halves_[n]) return true;
-          if (class_of(graph_.nodes[n].op) == OperatorClass::elementwise || moves(graph_.nodes[n])) next.push_back(graph_.nodes[n].output);
+          if (class_of(graph_.nodes[n].op) == OperatorClass::elementwise || moves(graph_.nodes[n]))
+            next.push_back(graph_.nodes[n].output);
         }
       found = std::move(next);
     }
@@ -277,8 +278,7 @@ class HalfTensors {
     for (ValueId operand : attention.operands) store(operand);
     for (std::size_t n : attention.before) half_[graph_.nodes[n].output.index()] = true, closed_[n] = false;
     if (!rounds_weights(attention)) return;
-    for (std::size_t n : attention.products)
-      of_halves_[n] = kind_.to == DType::f16 || n == attention.products.back();
+    for (std::size_t n : attention.products) of_halves_[n] = kind_.to == DType::f16 || n == attention.products.back();
     half_[graph_.nodes[attention.softmax].output.index()] = true;
   }
 

@@ -142,7 +142,8 @@ TEST(Bf16, IsStoredWhereAProcessorMultipliesPairs) {
 /// Tensor cores multiply any of them, as those of f16.
 TEST(Bf16, OfGpusIsStoredWhereF16Is) {
   GraphBuilder build;
-  const ValueId a = build.relu("a", build.conv("c1", build.unary("t", UnaryKind::tanh, build.input("x", {1, 3, 6, 6})), 17, 3));
+  const ValueId a =
+      build.relu("a", build.conv("c1", build.unary("t", UnaryKind::tanh, build.input("x", {1, 3, 6, 6})), 17, 3));
   const ValueId b = build.relu("b", build.plus("sum", build.conv("c2", a, 17, 3, 1, 1), a));
   const Graph graph = build.finish({build.conv("y", b, 8, 1)});
   const auto stored = [&](const PassOptions& options, DType half) {
@@ -277,9 +278,8 @@ TEST(Bf16, IsReadByAttentionsWhoseOperandsAreMoved) {
     const FusedGraph fused = *optimize(graph, {.bf16 = true});
     int read = 0;
     for (const Group& group : fused.groups) {
-      const bool attends = std::ranges::any_of(group.nodes, [&](NodeId n) {
-        return std::holds_alternative<SoftmaxOperator>(fused.graph.node(n).op);
-      });
+      const bool attends = std::ranges::any_of(
+          group.nodes, [&](NodeId n) { return std::holds_alternative<SoftmaxOperator>(fused.graph.node(n).op); });
       for (ValueId input : group.inputs) read += attends && fused.graph.value(input).type.dtype == DType::bf16;
     }
     EXPECT_GE(read, 1) << seed << "\n" << to_text(fused);

@@ -6,11 +6,11 @@
 
 #include "program/context.h"
 #include "program/launch.h"
+#include "program/swizzle.h"
 #include "program/verify_access.h"
 #include "program/verify_launch.h"
 #include "program/verify_state.h"
 #include "program/verify_warp.h"
-#include "program/swizzle.h"
 
 namespace whet {
 namespace {
@@ -89,7 +89,8 @@ class ProgramVerifier {
         return "buffer '" + b.name + "' is of four lanes, and is not in registers in rows of whole eights";
       });
       if (b.swizzle > 0) {
-        state_.need(b.scope == Scope::block, [&] { return "buffer '" + b.name + "' is swizzled outside of block memory"; });
+        state_.need(b.scope == Scope::block,
+                    [&] { return "buffer '" + b.name + "' is swizzled outside of block memory"; });
         state_.need(is_swizzle(b.swizzle, b.row_bytes) &&
                         num_elements(b.extents) * size_of(b.dtype) % std::max<std::int64_t>(b.row_bytes, 1) == 0,
                     [&] {

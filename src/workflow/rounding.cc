@@ -18,10 +18,11 @@ Status check_cpu(const std::string& precision, const Target& target) {
   }
   if (precision == "f16") {
     if (widens_f16(cpu)) return ok_status();
-    return Error{"cpu " + cpu.mcpu +
-                     " does not widen f16 by an instruction: --precision f16 is for processors with F16C, as haswell and "
-                     "newer, for AArch64, and for GPUs with tensor cores",
-                 ErrorKind::wrong_use};
+    return Error{
+        "cpu " + cpu.mcpu +
+            " does not widen f16 by an instruction: --precision f16 is for processors with F16C, as haswell and "
+            "newer, for AArch64, and for GPUs with tensor cores",
+        ErrorKind::wrong_use};
   }
   return Error{"--precision " + precision + " is for GPUs with tensor cores, sm_80 or newer; the target is \"" +
                    to_string(target) + "\"",

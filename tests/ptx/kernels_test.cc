@@ -191,7 +191,8 @@ TEST(PtxKernels, OfEverySoftmaxHaveExponentialsOfOneInstruction) {
     }
   };
   for (const char* arch : {"sm_75", "sm_90"}) expect_powers(arch, Precision::f32);
-  for (const Precision precision : {Precision::tf32, Precision::f16, Precision::bf16}) expect_powers("sm_80", precision);
+  for (const Precision precision : {Precision::tf32, Precision::f16, Precision::bf16})
+    expect_powers("sm_80", precision);
   EXPECT_EQ(softmaxes, 5 * 4);
 }
 

@@ -172,8 +172,8 @@ bool GpuEmitter::load_right(const WarpTile& t, GpuHooks::Words& words) {
   // they lie along the depth, columns; the lane's own columns are 2q and 2q + 1.
   const Expr thread = var(launch_->nest.threads->index, "t");
   const Expr own = floormod(thread, kColumns) * 2;
-  const Expr step = turned ? floormod(thread, 2 * kRows)
-                           : floordiv(floormod(thread, 2 * kRows), kRows) * (kRowBytes / bytes);
+  const Expr step =
+      turned ? floormod(thread, 2 * kRows) : floordiv(floormod(thread, 2 * kRows), kRows) * (kRowBytes / bytes);
   Expr column = turned ? own * -1 : floormod(thread, kRows) - own;
   FragmentPlace next = place_of(load, t.columns->index, *t.depth);
   std::get<2>(next) += kTileColumns * across;
@@ -204,8 +204,7 @@ GpuEmitter::Value* GpuEmitter::word_of(const WarpTile& t, bool left, DType dtype
   for (std::size_t k = 0; k < elements.size(); ++k) {
     const bool halves = multiplies_halves(intrinsic) || multiplies_bf16(intrinsic);
     const DType half = multiplies_bf16(intrinsic) ? DType::bf16 : DType::f16;
-    Value* const bits =
-        halves ? b_.CreateBitCast(to_memory(elements[k], half, 1), b_.getInt16Ty()) : elements[k];
+    Value* const bits = halves ? b_.CreateBitCast(to_memory(elements[k], half, 1), b_.getInt16Ty()) : elements[k];
     word = b_.CreateOr(word, b_.CreateShl(b_.CreateZExt(bits, b_.getInt32Ty()), 32 / elements.size() * k));
   }
   return word;

@@ -76,8 +76,8 @@ class GpuEmitter final : StructuredEmitter<GpuLevel> {
   };
   /// The body of a loop that waits for a slab in block memory, copies a later one and multiplies the slab step by step.
   struct StepLoop {
-    std::vector<const Let*> lets;       ///< around it all
-    std::vector<Stmt> before, copies;   ///< the wait and a barrier; up to the commit
+    std::vector<const Let*> lets;      ///< around it all
+    std::vector<Stmt> before, copies;  ///< the wait and a barrier; up to the commit
     std::vector<std::vector<WarpTile>> steps;
     std::vector<Stmt> behind;
     bool ahead = false;  ///< registers hold the operands of two steps
@@ -193,8 +193,8 @@ class GpuEmitter final : StructuredEmitter<GpuLevel> {
 
   // Of the launch that is emitted.
   const GpuLaunch* launch_ = nullptr;
-  std::vector<Value*> slots_;  // stack slots, by slot
-  std::vector<Value*> bases_;  // by buffer
+  std::vector<Value*> slots_;         // stack slots, by slot
+  std::vector<Value*> bases_;         // by buffer
   int branches_ = 0;                  // around the statement: some threads may not come by
   std::set<FragmentPlace> expected_;  // right operands of tiles that come
 };

@@ -335,8 +335,9 @@ class NestReader {
       // One request has the operands of two neighbouring tiles on the right.
       const double together = matrices && !left ? across / std::ceil(across / 2) : 1;
       access.width = 1, access.least_passes = matrices ? words * together : 1;
-      access.requests =
-          fragments * (matrices ? 1 / together : whole_words ? words : words * static_cast<double>(in_word));
+      access.requests = fragments * (matrices      ? 1 / together
+                                     : whole_words ? words
+                                                   : words * static_cast<double>(in_word));
       access.passes = access.least_passes * fragment_passes(from.tensor, along_terms, matrices, in_word);
       const std::optional<MathFn> rounding = rounding_of(tile.intrinsic);
       if (rounding && from.element_bytes == kWordBytes && !is_rounded(tree_.dag, from.tensor, *rounding)) {
