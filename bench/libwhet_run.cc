@@ -40,7 +40,8 @@ int main(int argc, char** argv) {
   } else if (argc == 8) {
     whet_tune_options tune = {};
     tune.struct_bytes = sizeof tune, tune.records = argv[5], tune.seconds = std::atof(argv[6]);
-    const std::string more = std::string("{\"no-network\": true, \"layouts\": \"nhwc\", \"covers\": \"off\", \"seed\": ") + argv[7] + "}";
+    const std::string more =
+        std::string("{\"no-network\": true, \"layouts\": \"nhwc\", \"covers\": \"off\", \"seed\": ") + argv[7] + "}";
     tune.options = more.c_str();
     whet_text report = {};
     if (whet.problem_tune(problem, &tune, nullptr, nullptr, &report, &error) != 0) return fail("problem_tune");

@@ -159,9 +159,9 @@ Kernel make_convolution(const bench::Convolution& c, const Choice& choice) {
 
 Kernel make_dense(const Extents& n, const Choice& choice) {
   const Tag activations = choice.order == Order::plain ? Tag::ab : Tag::any;
-  const dnnl::inner_product_forward::desc desc(
-      dnnl::prop_kind::forward_inference, {{n[0], n[1]}, factors, activations}, {{n[2], n[1]}, factors, Tag::any},
-      {{n[2]}, Type::f32, Tag::x}, {{n[0], n[2]}, factors, activations});
+  const dnnl::inner_product_forward::desc desc(dnnl::prop_kind::forward_inference, {{n[0], n[1]}, factors, activations},
+                                               {{n[2], n[1]}, factors, Tag::any}, {{n[2]}, Type::f32, Tag::x},
+                                               {{n[0], n[2]}, factors, activations});
   const dnnl::inner_product_forward::primitive_desc d(desc, with_relu(), engine());
   return {dnnl::inner_product_forward(d), d.impl_info_str(), arguments_of(d, true), true, choice.cold};
 }
@@ -189,7 +189,8 @@ std::unique_ptr<Kernel> make(const bench::Problem& p, const Choice& choice) {
     if (choice.winograd) return nullptr;
     if (p.kind == "ip") return std::make_unique<Kernel>(make_dense(p.numbers, choice));
     if (p.kind == "mm") return std::make_unique<Kernel>(make_matmul(p.numbers, choice));
-    if (p.kind == "bmm" && factors == Type::f32) return std::make_unique<Kernel>(make_batched_matmul(p.numbers, choice));
+    if (p.kind == "bmm" && factors == Type::f32)
+      return std::make_unique<Kernel>(make_batched_matmul(p.numbers, choice));
   } catch (const dnnl::error& error) {
     if (error.status != dnnl_unimplemented && error.status != dnnl_invalid_arguments) throw;
   }
@@ -236,15 +237,14 @@ Best blocked(const bench::Problem& p, std::int64_t block, bool cold) {
 
 /// The instructions that oneDNN takes at most here.
 std::string isa() {
-  const std::pair<dnnl::cpu_isa, const char*> known[] = {
-      {dnnl::cpu_isa::sse41, "sse41"},
-      {dnnl::cpu_isa::avx, "avx"},
-      {dnnl::cpu_isa::avx2, "avx2"},
-      {dnnl::cpu_isa::avx2_vnni, "avx2_vnni"},
-      {dnnl::cpu_isa::avx512_core, "avx512_core"},
-      {dnnl::cpu_isa::avx512_core_vnni, "avx512_core_vnni"},
-      {dnnl::cpu_isa::avx512_core_bf16, "avx512_core_bf16"},
-      {dnnl::cpu_isa::avx512_core_amx, "avx512_core_amx"}};
+  const std::pair<dnnl::cpu_isa, const char*> known[] = {{dnnl::cpu_isa::sse41, "sse41"},
+                                                         {dnnl::cpu_isa::avx, "avx"},
+                                                         {dnnl::cpu_isa::avx2, "avx2"},
+                                                         {dnnl::cpu_isa::avx2_vnni, "avx2_vnni"},
+                                                         {dnnl::cpu_isa::avx512_core, "avx512_core"},
+                                                         {dnnl::cpu_isa::avx512_core_vnni, "avx512_core_vnni"},
+                                                         {dnnl::cpu_isa::avx512_core_bf16, "avx512_core_bf16"},
+                                                         {dnnl::cpu_isa::avx512_core_amx, "avx512_core_amx"}};
   for (const auto& [value, name] : known)
     if (dnnl::get_effective_cpu_isa() == value) return name;
   return "other";
@@ -255,8 +255,8 @@ int run(const bench::Problem& problem, bool cold, std::int64_t block) {
   const Best in_blocks = blocked(problem, block, cold);
   const dnnl_version_t* version = dnnl_version();
   std::ostringstream ready;
-  ready << "ready version=" << version->major << '.' << version->minor << '.' << version->patch
-        << " isa=" << isa() << " direct=" << direct.text << " winograd=" << winograd.text << " blocked=" << in_blocks.text;
+  ready << "ready version=" << version->major << '.' << version->minor << '.' << version->patch << " isa=" << isa()
+        << " direct=" << direct.text << " winograd=" << winograd.text << " blocked=" << in_blocks.text;
   bench::serve(ready.str(), [&](const std::string& command, const std::string& algorithm, double seconds) {
     const Best& best = algorithm == "winograd" ? winograd : algorithm == "blocked" ? in_blocks : direct;
     if (command != "burst" || !best.kernel) return std::string("error");

@@ -41,11 +41,10 @@ int main(int argc, char** argv) {
   attributes.set_post_ops(add);
   const dnnl::matmul::primitive_desc made(dnnl::matmul::desc(a, b, c), attributes, engine);
   const dnnl::matmul product(made);
-  std::unordered_map<int, memory> arguments = {
-      {DNNL_ARG_SRC, filled(a, engine)},
-      {DNNL_ARG_WEIGHTS, filled(b, engine)},
-      {DNNL_ARG_DST, filled(c, engine)},
-      {DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, filled(c, engine)}};
+  std::unordered_map<int, memory> arguments = {{DNNL_ARG_SRC, filled(a, engine)},
+                                               {DNNL_ARG_WEIGHTS, filled(b, engine)},
+                                               {DNNL_ARG_DST, filled(c, engine)},
+                                               {DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, filled(c, engine)}};
   const auto run = [&] {
     const double start = bench::now();
     product.execute(stream, arguments);

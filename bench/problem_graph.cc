@@ -184,7 +184,8 @@ Result<Graph> blocked_graph_of(const bench::Problem& problem, std::int64_t block
 
 Result<Graph> graph_of(const bench::Problem& problem, DType factors) {
   if (factors != DType::f32 && !problem.is_convolution() && problem.kind != "ip" && problem.kind != "mm")
-    return Error{problem.name + " is neither a convolution nor a product with weights, which alone have factors of bf16"};
+    return Error{problem.name +
+                 " is neither a convolution nor a product with weights, which alone have factors of bf16"};
   Builder build(factors);
   const ValueId output = result_of(build, problem);
   return build.finish(output);

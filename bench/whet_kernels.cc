@@ -63,8 +63,7 @@ std::string algorithm_of(const Candidate& candidate) {
 /// guesses, and samples from a fixed seed. This is the one place that knows how a task becomes candidates.
 std::vector<Proposal> proposals(const ComputeDag& dag, const Target& target, const Options& options) {
   const int count = options.grid;
-  const DesignSpace space =
-      make_space(dag, target, {.precision = options.bf16 ? Precision::bf16 : Precision::f32});
+  const DesignSpace space = make_space(dag, target, {.precision = options.bf16 ? Precision::bf16 : Precision::f32});
   std::vector<Candidate> candidates = {space.default_candidate()};
   for (const Sketch& sketch : space.sketches()) candidates.push_back({sketch.name, sketch.preferred});
   for (Candidate& seed : space.seeds()) candidates.push_back(std::move(seed));

@@ -105,7 +105,8 @@ typedef struct whet_open_source {
   uint32_t struct_bytes; /**< sizeof(whet_open_source) of the program: fields behind it are not read */
   uint32_t flags;        /**< WHET_SKIP_CHECKSUM: look at the header alone */
   const char* weights_path;
-  const void* weights;    /**< a whole weights file in memory; with map_weights it stays as it is until the model is closed */
+  const void*
+      weights; /**< a whole weights file in memory; with map_weights it stays as it is until the model is closed */
   uint64_t weights_bytes; /**< of `weights` */
 } whet_open_source;
 

@@ -34,11 +34,11 @@ typedef struct whet_error {
 
 /** The last 64 bytes of a compiled model. Little-endian. */
 typedef struct whet_file_trailer {
-  char magic[8];       /**< "whet.so\n" */
-  uint32_t version;    /**< WHET_MODEL_FORMAT_VERSION */
-  uint32_t machine;    /**< ELF machine: 62 x86-64, 183 AArch64 */
-  uint64_t file_bytes; /**< the whole file, trailer included */
-  uint64_t checksum;   /**< whet_checksum of everything before the trailer */
+  char magic[8];        /**< "whet.so\n" */
+  uint32_t version;     /**< WHET_MODEL_FORMAT_VERSION */
+  uint32_t machine;     /**< ELF machine: 62 x86-64, 183 AArch64 */
+  uint64_t file_bytes;  /**< the whole file, trailer included */
+  uint64_t checksum;    /**< whet_checksum of everything before the trailer */
   uint64_t weights_key; /**< 0: the weights are in the library; else in a file of their own, which has this number */
   uint64_t reserved[3];
 } whet_file_trailer;

@@ -222,7 +222,7 @@ void add_budgets(ChoiceProblem& problem, Rng& rng) {
 
 TEST(Budget, EqualsEnumerationOnSmallNetworks) {
   Rng rng(56);
-  const int cases = testing::random_cases(500);
+  const int cases = testing::random_cases(200);
   int binding = 0;
   for (int i = 0; i < cases; ++i) {
     ChoiceProblem problem = random_problem(rng);

@@ -332,7 +332,8 @@ std::string tolerances(const std::vector<ValueFinding>& findings) {
 /// On a user's data, by the limits that the user has.
 Result<int> run_samples(const CheckCommand& command) {
   if (command.max_error.empty() == (command.tolerance < 0))
-    return wrong_use({"check: --samples needs to know what is right enough: give --max-error or --tolerance, not both"});
+    return wrong_use(
+        {"check: --samples needs to know what is right enough: give --max-error or --tolerance, not both"});
   WHET_RETURN_IF_ERROR(refuse_given(command.given, {"--expect", "--input", "--fill", "--sizes", "--inner"}, "check",
                                     "has other inputs or answers than --samples; give one of them"));
   SampleCheck check{command.runnable, command.against, command.samples, {}, command.json};
@@ -359,7 +360,8 @@ Result<int> run(CheckCommand& command) {
   }
   if (!command.samples.empty()) return run_samples(command);
   if (command.runnable.records.rounding.chooses() && command.tolerance < 0)
-    return wrong_use({"check: --precision auto errs as far as it was allowed: give --samples and --max-error, or --tolerance"});
+    return wrong_use(
+        {"check: --precision auto errs as far as it was allowed: give --samples and --max-error, or --tolerance"});
   if (command.inner && command.runnable.model.is_compiled())
     return wrong_use({"check: a compiled model keeps no inner values; give the model itself for --inner"});
   WHET_TRY(const InputFiles files, read_inputs(command.runnable.model));
@@ -408,9 +410,10 @@ CommandAction make_check(Arguments& arguments) {
       "--tolerance", command->tolerance, 0, 1e9,
       "Largest difference, as a part of the largest magnitude (default: 2e-5, of f16 4e-3, of bf16 3e-2; with "
       "--precision, and of a library compiled with it, what that may change)");
-  arguments.add("--samples", command->samples,
-                "Your data: a folder with an .npz or .npy file for each sample, or one such file with samples along a new "
-                "first dimension; answers are compared with those of --against in f32, by --max-error or --tolerance");
+  arguments.add(
+      "--samples", command->samples,
+      "Your data: a folder with an .npz or .npy file for each sample, or one such file with samples along a new "
+      "first dimension; answers are compared with those of --against in f32, by --max-error or --tolerance");
   arguments.reads(command->samples);
   arguments.add("--max-error", command->max_error,
                 "What each sample may err by: 1% (relative L2 of each output), boxes:abs<=2, max<=1e-3, cos>=0.999, "

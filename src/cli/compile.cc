@@ -232,7 +232,8 @@ CommandAction make_compile(Arguments& arguments) {
   arguments.writes("--weights-file", command->settings.weights_file, FileKind::weights);
   arguments.flag("--weights-only", command->settings.weights_only,
                  "Write nothing but the weights, to --output, for the library that --like names, whose kernels stay");
-  arguments.add("--like", command->settings.like, "With --weights-only: a library that was compiled with --weights-file");
+  arguments.add("--like", command->settings.like,
+                "With --weights-only: a library that was compiled with --weights-file");
   arguments.reads(command->settings.like);
   arguments.add("--name", command->settings.name,
                 "Of an archive: its name in C, which exports whet_NAME_v1 (default: that of libNAME.a)");
@@ -241,9 +242,10 @@ CommandAction make_compile(Arguments& arguments) {
   arguments.choice("--weights", command->settings.weights, {"model", "seed"},
                    "seed: large weights are made up, for a library that is only timed; a device elsewhere makes them "
                    "itself, so that they do not travel");
-  arguments.add("--dump-code", command->settings.listing,
-                "For a CPU: also write the instructions of all kernels to this file, to FILE.ll the LLVM IR that they are "
-                "made of");
+  arguments.add(
+      "--dump-code", command->settings.listing,
+      "For a CPU: also write the instructions of all kernels to this file, to FILE.ll the LLVM IR that they are "
+      "made of");
   arguments.writes("--dump-code", command->settings.listing, FileKind::code);
   arguments.add("--ptx", command->settings.ptx, "For a GPU: also write the PTX of all kernels to this file");
   arguments.writes("--ptx", command->settings.ptx, FileKind::ptx);

@@ -43,8 +43,8 @@ void print_variant(const Family& family, const Variant& variant, std::size_t num
 /// Which schedules there are, and which of them a library runs by.
 struct Chosen {
   RangeChoice kernels;
-  std::string networks;           ///< what the records know of networks at sizes, for people
-  std::vector<SizeValues> hot;    ///< sizes with kernels of their own
+  std::string networks;         ///< what the records know of networks at sizes, for people
+  std::vector<SizeValues> hot;  ///< sizes with kernels of their own
 };
 Result<Chosen> choose(const Question& question, const Family& family, const Target& target) {
   WHET_TRY(const InputFiles files, read_named_inputs(question.model));

@@ -275,8 +275,9 @@ Status read_models(TuneCommand& command, const std::function<bool(const std::str
   settings.model.model = command.models.front();
   if (command.models.size() == 1)
     return refuse_given(given, {"--objective"}, "tune", "chooses between networks; give several models");
-  std::vector<std::string> of_one = {"--input",     "--sizes",   "--tuning-sizes", "--lengths", "--hot-sizes", "--tasks",
-                                     "--templates", "--layouts", "--covers",       "--report",  "--samples",   "--max-error"};
+  std::vector<std::string> of_one = {"--input",     "--sizes",  "--tuning-sizes", "--lengths",
+                                     "--hot-sizes", "--tasks",  "--templates",    "--layouts",
+                                     "--covers",    "--report", "--samples",      "--max-error"};
   for (const std::string& option : shape_options())
     if (option != "--seed") of_one.push_back(option);
   WHET_RETURN_IF_ERROR(refuse_given(given, of_one, "tune", "is of one MODEL, and several are given"));
@@ -314,8 +315,8 @@ Result<int> run(TuneCommand& command, const std::function<bool(const std::string
   if (given("--seconds"))
     WHET_RETURN_IF_ERROR(refuse_given(given, {"--minutes"}, "tune", "is said by --seconds too; give one of the two"));
   if (settings.model.sizes.empty())
-    WHET_RETURN_IF_ERROR(
-        refuse_given(given, {"--tuning-sizes", "--lengths", "--hot-sizes"}, "tune", "counts only for a model with --sizes"));
+    WHET_RETURN_IF_ERROR(refuse_given(given, {"--tuning-sizes", "--lengths", "--hot-sizes"}, "tune",
+                                      "counts only for a model with --sizes"));
   settings.time = time_budget(command, begun);
   settings.has_page = !command.report.empty();
   settings.where.interrupted = is_interrupted;
@@ -368,9 +369,10 @@ CommandAction make_tune(Arguments& arguments) {
     arguments.add("--minutes", command->minutes, 0, 1e6, "The same in minutes", 0);
     arguments.add("--early-stop", settings.early_stop, 0, 1000000000,
                   "End a task after this number of trials without a better candidate (0: never)");
-    arguments.add("--until-ms", settings.until_ms,
-                  "End when the tasks take this together [ms]; of several models NAME=MS, which ends the tasks that only "
-                  "this one has; may be repeated");
+    arguments.add(
+        "--until-ms", settings.until_ms,
+        "End when the tasks take this together [ms]; of several models NAME=MS, which ends the tasks that only "
+        "this one has; may be repeated");
     arguments.add("--least-gain", settings.least_gain, 0, 100,
                   "A task rests when as many trials again promise less than this share of the network's latency [%]");
   }

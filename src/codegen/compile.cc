@@ -21,7 +21,8 @@ Result<Kernel> compile_kernel(const Program& program, const Target& target) {
 
 Result<std::string> intermediate_code(const Program& program, const Target& target) {
   WHET_TRY(const CodeGenerator* generator, generator_for(target));
-  if (generator->intermediate_code == nullptr) return Error{"there is no intermediate code for \"" + to_string(target) + "\""};
+  if (generator->intermediate_code == nullptr)
+    return Error{"there is no intermediate code for \"" + to_string(target) + "\""};
   return generator->intermediate_code(program, target);
 }
 

@@ -64,7 +64,7 @@ struct CompileOptions {
   bool made_weights = false;
   /// For a CPU: the output is a static archive that exports whet_NAME_v1 for this name of C. "": a shared library.
   std::string archive;
-  std::string header;                 ///< of an archive: also a C header at this path; "": none
+  std::string header;  ///< of an archive: also a C header at this path; "": none
   /// For a CPU: the weights are written to this file, and the library has none; "": they are in it.
   std::string weights_file;
   /// With `weights_file`: nothing else is written, and the weights are for this library, which has none; "": a library is written.

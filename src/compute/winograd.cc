@@ -197,9 +197,8 @@ std::optional<Convolution> find_convolution(const ComputeDag& dag, OpId id) {
 /// An element op without reduction whose body, of f32, is made from its axis variables.
 Op element_op(std::string name, std::vector<Axis> axes, const std::function<Expr(const Exprs&)>& body,
               DType dtype = DType::f32) {
-  Op op{.name = std::move(name),
-        .dtype = dtype,
-        .def = Element{.axes = std::move(axes), .family = OpFamily::injective}};
+  Op op{
+      .name = std::move(name), .dtype = dtype, .def = Element{.axes = std::move(axes), .family = OpFamily::injective}};
   Element& element = op.element();
   Exprs vars;
   for (std::size_t k = 0; k < element.axes.size(); ++k) {
@@ -252,10 +251,13 @@ Result<WinogradDag> winograd(const ComputeDag& dag, OpId id, std::int64_t m, Win
         along(3, [&](std::int64_t r) { return wide(load(to, found->weights, {int_const(r), i[1], i[2], i[3]})); });
     return transformed(to_weights, g, i[0], a);
   }));
-  out.ops.weights = to.add(element_op(name("w"), {small("x", a), small("y", a), ic, oc}, [&](const Exprs& i) {
-    const Exprs g = along(3, [&](std::int64_t s) { return load(to, half, {i[0], int_const(s), i[2], i[3]}); });
-    return transformed(to_weights, g, i[1], a);
-  }, stored));
+  out.ops.weights = to.add(element_op(
+      name("w"), {small("x", a), small("y", a), ic, oc},
+      [&](const Exprs& i) {
+        const Exprs g = along(3, [&](std::int64_t s) { return load(to, half, {i[0], int_const(s), i[2], i[3]}); });
+        return transformed(to_weights, g, i[1], a);
+      },
+      stored));
 
   const Shape& shape = to.op(found->input).shape;
   const std::size_t first = found->in_block > 0 ? 2 : 1;  // of the input's rows and columns
@@ -271,11 +273,14 @@ Result<WinogradDag> winograd(const ComputeDag& dag, OpId id, std::int64_t m, Win
     });
     return transformed(to_input, d, i[3], a);
   }));
-  out.ops.input = to.add(element_op(name("v"), {small("x", a), small("y", a), n, th, tw, ic}, [&](const Exprs& i) {
-    const Exprs d =
-        along(a, [&](std::int64_t j) { return load(to, out.ops.rows, {i[2], i[3], i[4], i[0], int_const(j), i[5]}); });
-    return transformed(to_input, d, i[1], a);
-  }, stored));
+  out.ops.input = to.add(element_op(
+      name("v"), {small("x", a), small("y", a), n, th, tw, ic},
+      [&](const Exprs& i) {
+        const Exprs d = along(
+            a, [&](std::int64_t j) { return load(to, out.ops.rows, {i[2], i[3], i[4], i[0], int_const(j), i[5]}); });
+        return transformed(to_input, d, i[1], a);
+      },
+      stored));
 
   Op products{.name = name("m"),
               .dtype = DType::f32,

@@ -54,7 +54,8 @@ Expr take_padding(const ComputeDag& dag, const Element& reduction, const Expr& b
   const Reducer reducer = *reduction.reducer;
   const Select* s = std::get_if<Select>(&body->kind);
   if (s && same(s->if_false, identity_of(reducer, body->dtype)) &&
-      (!reads_data(s->condition) || names_a_place(s->condition) || bounds_the_reduction(dag, reduction, s->condition))) {
+      (!reads_data(s->condition) || names_a_place(s->condition) ||
+       bounds_the_reduction(dag, reduction, s->condition))) {
     conditions.push_back(s->condition);
     return take_padding(dag, reduction, s->if_true, conditions);
   }

@@ -151,8 +151,22 @@ struct Vectorizer {
     return ramp(substitute(e, [&](VarId x) { return x == v ? base : Expr(); }), stride, lanes);
   }
 
+  /// A name for what all lanes share, computed before the statement: a masked statement computes its operands for the lanes that it takes.
+  Expr shared(const Expr& e) {
+    bool reads = false;
+    for_each(e, [&](const Expr& part) {
+      const Load* load = std::get_if<Load>(&part->kind);
+      reads = reads || (load && program.buffer(BufferId(load->source.value)).scope != Scope::registers);
+    });
+    if (!mask.defined() || chosen || !reads || e->lanes != 1) return e;
+    const VarId id = program.fresh_var();
+    const Var variable{id, "shared" + std::to_string(id.value)};
+    names.push_back({id, variable.name, e, {}});
+    return make_expr(e->dtype, 1, variable);
+  }
+
   Expr expr(const Expr& e) {
-    if (!varies(e)) return e;
+    if (!varies(e)) return facts != nullptr ? shared(e) : e;
     if (const Expr direct = ramp_of(e); direct.defined()) return direct;
     const auto both = [&](const Expr& x) { return as_lanes(expr(x), lanes); };
     return std::visit(

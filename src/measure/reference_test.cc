@@ -198,9 +198,10 @@ TEST(Tolerance, GrowsWithReductionsAndIsZeroForIntegers) {
 TEST(Tolerance, OfBf16IsThatOfF32SumsAndOfEachRounding) {
   const auto of = [](const char* result) {
     const std::string name = *result == '\0' ? "sum" : "y";
-    const ComputeDag task = dag("a = PLACEHOLDER [8, 256] bf16\nb = PLACEHOLDER [256, 32] bf16 const\n"
-                                "sum(i, j) += (f32(a[i, k])*f32(b[k, j])) for i in 8, j in 32, k in 256\n" +
-                                std::string(result) + "return " + name + "\n");
+    const ComputeDag task =
+        dag("a = PLACEHOLDER [8, 256] bf16\nb = PLACEHOLDER [256, 32] bf16 const\n"
+            "sum(i, j) += (f32(a[i, k])*f32(b[k, j])) for i in 8, j in 32, k in 256\n" +
+            std::string(result) + "return " + name + "\n");
     return tolerance_of(task, task.op(task.outputs[0]).dtype);
   };
   EXPECT_LT(of(""), 1e-4);

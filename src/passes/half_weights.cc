@@ -46,7 +46,8 @@ Result<Graph> store_weights(const Graph& from, DType to) {
       continue;
     }
     const Value& weights = from.value(node.inputs[1]);
-    const ValueId half = rewriter.constant(weights.name + "_" + std::string(name_of(to)), stored_as(*weights.constant, to));
+    const ValueId half =
+        rewriter.constant(weights.name + "_" + std::string(name_of(to)), stored_as(*weights.constant, to));
     MatMulOperator product = std::get<MatMulOperator>(node.op);
     product.wide = true;
     WHET_RETURN_IF_ERROR(rewriter.copy_as(node, product, {rewriter.now(node.inputs[0]), half}));

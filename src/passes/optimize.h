@@ -11,14 +11,14 @@
 namespace whet {
 
 struct PassOptions {
-  bool channels_last = true;  ///< store activations channels last; off: in the file's order
-  bool fuse = true;           ///< off: each operator is a group of its own (except aliases)
-  bool halves = false;        ///< round the operands of products to f16, and store them so (halves.h)
-  bool bf16 = false;          ///< the same to bf16, for CPUs
+  bool channels_last = true;         ///< store activations channels last; off: in the file's order
+  bool fuse = true;                  ///< off: each operator is a group of its own (except aliases)
+  bool halves = false;               ///< round the operands of products to f16, and store them so (halves.h)
+  bool bf16 = false;                 ///< the same to bf16, for CPUs
   bool bf16_of_fixed_sizes = false;  ///< in its place, for a network of these sizes alone
-  bool bf16_tensors = false;  ///< the same to bf16, for GPUs
-  bool f16_weights = false;   ///< store weights of products of few rows as f16 (half_weights.h)
-  bool bf16_weights = false;  ///< the same as bf16
+  bool bf16_tensors = false;         ///< the same to bf16, for GPUs
+  bool f16_weights = false;          ///< store weights of products of few rows as f16 (half_weights.h)
+  bool bf16_weights = false;         ///< the same as bf16
 };
 
 /// For a network that runs at all sizes of ranges: without what depends on how many rows or keys there are, so that it has one structure.

@@ -62,6 +62,8 @@ class NameTable {
 }  // namespace
 
 Result<Graph> keep_output_names(Graph graph, const Graph& original) {
+  const auto keeps_name = [&](ValueId now, ValueId old) { return graph.value(now).name == original.value(old).name; };
+  if (std::equal(graph.outputs.begin(), graph.outputs.end(), original.outputs.begin(), keeps_name)) return graph;
   NameTable names(graph);
   std::unordered_map<std::int32_t, int> listed, times;  // as outputs: values of the original, and what stands for them
   for (ValueId id : original.outputs) ++listed[id.value];

@@ -94,6 +94,12 @@ double sum_of_usual(const Alternative& alternative, const std::map<int, double>&
   return sum;
 }
 
+/// Where no kernel of its kind on the same forms was measured.
+double usual_hope(const Alternative& alternative, const PriceOptions& options) {
+  if (alternative.kind != AlternativeKind::lowered) return options.hope;
+  return hope_name(alternative).starts_with("depthwise") ? options.hope_of_lowered_depthwise : options.hope_of_lowered;
+}
+
 }  // namespace
 
 std::string hope_name(const Alternative& alternative) {
@@ -133,8 +139,7 @@ std::vector<Price> prices_of(const Alternatives& alternatives, const Records& re
       price = {PriceKind::estimated, twin > 0 ? twin : task.guessed, task.roofline};
       if (task.older > 0) price.seconds = task.older, price.bound = std::min(price.bound, task.older);
       const auto known = options.hope_of.find(hope_name(a));
-      const double usual_hope = a.kind == AlternativeKind::lowered ? options.hope_of_lowered : options.hope;
-      double hope = known == options.hope_of.end() ? usual_hope : known->second;
+      double hope = known == options.hope_of.end() ? usual_hope(a, options) : known->second;
       if (a.hope > 0) hope = a.hope;
       price.bound = std::max(price.bound, hope * twin);
       price.seconds = std::max(price.seconds, price.bound);

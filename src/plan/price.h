@@ -40,8 +40,9 @@ struct PriceOptions {
   bool guess = true;  ///< false: an alternative without a measurement costs 0, and the caller has to forbid it
   /// The least time that is hoped for a group on other forms, as a part of its usual kernel's: it computes the same.
   double hope = 0.9;
-  /// The same on activations that are stored in fewer bits: processors multiply twice as many numbers then.
-  double hope_of_lowered = 0.45;
+  /// The same on activations that are stored in fewer bits: processors multiply twice as many numbers then, except in depthwise
+  /// convolutions, which widen them.
+  double hope_of_lowered = 0.45, hope_of_lowered_depthwise = 0.75;
   /// The same by the name of groups of one kind on the same forms (`hope_name`), where such groups were measured.
   std::map<std::string, double> hope_of = {};
 };

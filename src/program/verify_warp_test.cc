@@ -53,7 +53,9 @@ TEST(VerifyWarp, LetsALaneHaveItsPairsOfARow) {
   EXPECT_EQ(s.fault_of_column(lane * 2 + 8), "");
   EXPECT_NE(s.fault_of_column(lane * 2 + 2), "");
   EXPECT_NE(s.fault_of_column(lane), "");
-  EXPECT_NE(s.fault_of_column(floormod(s.t, 8) * 2), "");
+  EXPECT_EQ(s.fault_of_column(floormod(s.t, 8) * 2), "");  // 2q, or 8 behind it
+  EXPECT_NE(s.fault_of_column(floormod(s.t, 8)), "");
+  EXPECT_NE(s.fault_of_column(floordiv(s.t, 4) * 2), "");
   EXPECT_NE(s.fault_of_column(int_const(0)), "");
 }
 

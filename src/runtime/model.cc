@@ -36,8 +36,9 @@ int place_weights(whet_model& model, const whet_open_source& source, bool map, w
   const ModelImage& image = model.image;
   if (image.weights_key != 0) return place_own_weights(model, source, map, error);
   if (source.weights_path != nullptr || source.weights != nullptr) {
-    return whet_fail(error, "model %s: its weights are in the library, which takes no others; whet compile "
-                            "--weights-file makes a library that does",
+    return whet_fail(error,
+                     "model %s: its weights are in the library, which takes no others; whet compile "
+                     "--weights-file makes a library that does",
                      model.info.name);
   }
   model.weights = static_cast<const char*>(image.weights);
@@ -139,7 +140,8 @@ int fill(whet_model& model, const whet_open_options& options, const whet_open_so
 /// As much of it as the program has.
 whet_open_source source_of(const whet_open_source* given) {
   whet_open_source source{};
-  if (given != nullptr) memcpy(&source, given, given->struct_bytes < sizeof source ? given->struct_bytes : sizeof source);
+  if (given != nullptr)
+    memcpy(&source, given, given->struct_bytes < sizeof source ? given->struct_bytes : sizeof source);
   return source;
 }
 

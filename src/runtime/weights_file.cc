@@ -14,8 +14,9 @@ constexpr const char* kInMemory = "the weights in memory";
 
 int check_owner(const whet_weights_header& header, const WeightsOf& of, const char* path, whet_error* error) {
   if (header.key == of.key && header.weights_bytes == of.bytes) return 0;
-  return whet_fail(error, "%s: belongs to another compile of %s (%016llx, not %016llx); whet compile --weights-only "
-                          "--like LIBRARY writes one for this",
+  return whet_fail(error,
+                   "%s: belongs to another compile of %s (%016llx, not %016llx); whet compile --weights-only "
+                   "--like LIBRARY writes one for this",
                    path, of.model, static_cast<unsigned long long>(header.key),
                    static_cast<unsigned long long>(of.key));
 }
@@ -28,8 +29,9 @@ int check_header(const whet_weights_header& header, std::uint64_t file_bytes, co
 
 int check_sum(const whet_weights_header& header, std::uint64_t sum, const char* path, whet_error* error) {
   if (sum == header.checksum) return 0;
-  return whet_fail(error, "%s: the weights do not have the checksum that was written with them; expected a file as "
-                          "whet compile wrote it (was it changed or damaged?)",
+  return whet_fail(error,
+                   "%s: the weights do not have the checksum that was written with them; expected a file as "
+                   "whet compile wrote it (was it changed or damaged?)",
                    path);
 }
 
@@ -84,8 +86,10 @@ int sum_file(int file, const whet_weights_header& header, const char* path, whet
   int result = 0;
   for (std::uint64_t at = sizeof header; result == 0 && at < header.file_bytes;) {
     const std::uint64_t left = header.file_bytes - at, take = left < kPiece ? left : kPiece;
-    if (whet_read_at(file, buffer, take, at) != 0) result = cannot_read(path, error);
-    else whet_checksum_add(&state, buffer, take);
+    if (whet_read_at(file, buffer, take, at) != 0)
+      result = cannot_read(path, error);
+    else
+      whet_checksum_add(&state, buffer, take);
     at += take;
   }
   free(buffer);
@@ -161,8 +165,9 @@ int check_weights(const OwnWeights& weights, whet_error* error) {
   if (weights.file_and_one == 0) return 0;
   const std::uint64_t bytes = bytes_of(weights.file_and_one - 1);
   if (bytes >= weights.mapped_bytes) return 0;
-  return whet_fail(error, "the weights file was cut while it is mapped: it has %llu bytes, and had %llu; open the model "
-                          "again with a whole one",
+  return whet_fail(error,
+                   "the weights file was cut while it is mapped: it has %llu bytes, and had %llu; open the model "
+                   "again with a whole one",
                    static_cast<unsigned long long>(bytes), static_cast<unsigned long long>(weights.mapped_bytes));
 }
 

@@ -15,11 +15,11 @@ struct WeightsOf {
 
 /// The weights of a model whose library has none. Zeros where there are none yet.
 struct OwnWeights {
-  const char* data;           ///< 64-byte aligned
-  Pages copy;                 ///< the file as it was read
-  void* mapped;               ///< the file itself; null: it is not mapped
+  const char* data;  ///< 64-byte aligned
+  Pages copy;        ///< the file as it was read
+  void* mapped;      ///< the file itself; null: it is not mapped
   std::uint64_t mapped_bytes;
-  int file_and_one;           ///< of `mapped`: the open file, counted from 1
+  int file_and_one;  ///< of `mapped`: the open file, counted from 1
 };
 
 /// Takes the weights from a file or from the program's memory.

@@ -123,7 +123,8 @@ TEST_F(WeightsFile, MayBeInTheProgramsMemory) {
 
 TEST_F(WeightsFile, IsAskedForWhereTheLibraryHasNone) {
   const std::string asked =
-      "model net: its weights are in a file of their own; open it with that file (--weights-file, or model_open_from of "
+      "model net: its weights are in a file of their own; open it with that file (--weights-file, or model_open_from "
+      "of "
       "whet/model.h)";
   EXPECT_EQ(model_.answer(nullptr), asked) << "as an older program opens it";
   whet_open_source shorter = source();
@@ -146,8 +147,9 @@ TEST_F(WeightsFile, IsRefusedWhereTheLibraryHasThem) {
 
 TEST_F(WeightsFile, BelongsToOneCompile) {
   EXPECT_EQ(answer_of(weights_bytes(7, some_weights('a'))),
-            path_ + ": belongs to another compile of net (0000000000000007, not 0000000000001234); whet compile "
-                    "--weights-only --like LIBRARY writes one for this");
+            path_ +
+                ": belongs to another compile of net (0000000000000007, not 0000000000001234); whet compile "
+                "--weights-only --like LIBRARY writes one for this");
   EXPECT_EQ(answer_of(weights_bytes(kKey, some_weights('a') + std::string(64, 'x'))).find(path_ + ": belongs to"), 0u);
 }
 

@@ -351,7 +351,8 @@ for m in 12
 
 TEST(SwizzleStorage, IsOfRowsInBlockMemory) {
   const char* const kRows =
-      "x = PLACEHOLDER [8, 32]\nt(i, j) = (x[i, j] + 1f) for i in 8, j in 32\ny(i, j) = (t[i, j]*2f) for i in 8, j in 32\n"
+      "x = PLACEHOLDER [8, 32]\nt(i, j) = (x[i, j] + 1f) for i in 8, j in 32\ny(i, j) = (t[i, j]*2f) for i in 8, j in "
+      "32\n"
       "return y\n";
   const auto tree = [&](const std::string& steps) { return after(kRows, steps.c_str()); };
   const std::string placed = "bind l2 block; bind l3 thread; compute_at o1 l2 block; ";

@@ -47,10 +47,10 @@ namespace whet {
 /// The primitives; the list is closed. Loops are named by ids that the sequence of primitives alone determines, so the
 /// same steps replay on another shape of the same structure.
 /// A type of its own, so that its copies and its end are compiled once, in steps.cc.
-struct Step : std::variant<Split, Fuse, Reorder, Annotate, Bind, ComputeAt, ReverseComputeAt, ComputeRoot, Inline,
-                           CacheRead, Unfold, CacheWrite, Rfactor, Pack, PadStorage, PrefetchRead, Pipeline, Roll,
-                           Tensorize, MinBlocks, Merge, Round, SplitSum, SplitSoftmax, OnlineSoftmax, Online,
-                           SwizzleStorage, Winograd> {
+struct Step
+    : std::variant<Split, Fuse, Reorder, Annotate, Bind, ComputeAt, ReverseComputeAt, ComputeRoot, Inline, CacheRead,
+                   Unfold, CacheWrite, Rfactor, Pack, PadStorage, PrefetchRead, Pipeline, Roll, Tensorize, MinBlocks,
+                   Merge, Round, SplitSum, SplitSoftmax, OnlineSoftmax, Online, SwizzleStorage, Winograd> {
   using variant::variant;
   Step() = default;
   Step(const Step&);

@@ -145,7 +145,8 @@ TEST(WinogradSpace, HasTilesOfBf16WhereTheyAreAskedFor) {
   const auto names = [&](const char* processor, const SpaceOptions& options) {
     std::string all;
     const Target target = *parse_target(fmt::format("cpu -mcpu={} -threads=2", processor));
-    for (const Sketch& sketch : make_space(conv, target, options).sketches())
+    const DesignSpace space = make_space(conv, target, options);
+    for (const Sketch& sketch : space.sketches())
       if (sketch.name.starts_with("winograd")) all += sketch.name + " ";
     return all.substr(0, all.find("winograd2"));
   };

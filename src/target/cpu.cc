@@ -139,9 +139,11 @@ void derive(CpuTarget& target) {
   target.pipes = processor.pipes;
   target.vector_bytes = simd == Simd::avx512 ? 64 : simd == Simd::avx ? 32 : 16;
   target.vector_registers = simd == Simd::avx512 || processor.isa == Isa::aarch64 ? 32 : 16;
-  target.l1_bytes = processor.l1_kib << 10;
-  target.l2_bytes = processor.l2_kib << 10;
-  target.l3_bytes = processor.l3_kib << 10;
+  if (!target.caches_given) {
+    target.l1_bytes = processor.l1_kib << 10;
+    target.l2_bytes = processor.l2_kib << 10;
+    target.l3_bytes = processor.l3_kib << 10;
+  }
 }
 
 Status set_mcpu(CpuTarget& target, std::string_view value) {

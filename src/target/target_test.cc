@@ -73,9 +73,9 @@ TEST(ParseTarget, SaysWhatWasFoundAndWhatWouldBeRight) {
   EXPECT_EQ(error_of("gpu"), "target: kind is \"gpu\"; expected cpu or cuda, as in \"cpu -mcpu=haswell -threads=2\"");
   EXPECT_EQ(error_of("llvm -mcpu=skylake-avx512"),
             "target: kind is \"llvm\", which is cpu here; write \"cpu -mcpu=skylake-avx512\"");
-  EXPECT_EQ(
-      error_of("cpu -thread=2"),
-      "target: unknown switch \"-thread\"; expected -mcpu=, -mattr=, -threads=, -cores= or -caches=; did you mean \"-threads\"?");
+  EXPECT_EQ(error_of("cpu -thread=2"),
+            "target: unknown switch \"-thread\"; expected -mcpu=, -mattr=, -threads=, -cores= or -caches=; did you "
+            "mean \"-threads\"?");
   EXPECT_EQ(error_of("cpu -threads=0"), "target: -threads is \"0\"; expected a number from 1 to 1024");
   EXPECT_EQ(error_of("cpu -threads=2x"), "target: -threads is \"2x\"; expected a number from 1 to 1024");
   EXPECT_EQ(error_of("cpu -cores=medium"), "target: -cores is \"medium\"; expected big, little or prime");
@@ -93,9 +93,11 @@ TEST(ParseTarget, TakesCachesInThePlaceOfTheProcessors) {
   EXPECT_EQ(to_string(target), "cpu -mcpu=haswell -threads=1") << "records are of the processor";
   EXPECT_EQ(parse_target("cpu -caches=32768,1M,8M -mcpu=haswell")->cpu().l1_bytes, 32768);
   EXPECT_EQ(parse_target("cpu -mcpu=cortex-a72 -caches=8K,1M,8M")->cpu().l1_ways(), 1);
-  for (const char* wrong : {"", "48K", "48K,1M", "48K,1M,x", "48K,1M,0", "-1K,1M,8M", "48k,1M,8M", "1,1M,8M", "48K,1M,9999999999G"})
-    EXPECT_EQ(error_of(std::string("cpu -caches=") + wrong),
-              "target: -caches is \"" + std::string(wrong) + "\"; expected the sizes of L1, L2 and L3, like 48K,1M,32M");
+  for (const char* wrong :
+       {"", "48K", "48K,1M", "48K,1M,x", "48K,1M,0", "-1K,1M,8M", "48k,1M,8M", "1,1M,8M", "48K,1M,9999999999G"})
+    EXPECT_EQ(
+        error_of(std::string("cpu -caches=") + wrong),
+        "target: -caches is \"" + std::string(wrong) + "\"; expected the sizes of L1, L2 and L3, like 48K,1M,32M");
 }
 TEST(Target, TextParsesBackToTheSameTarget) {
   for (const std::string& processor : known_processors()) {

@@ -25,6 +25,8 @@ namespace {
 
 /// Rounds of measuring and choosing, at most: each one measures something new.
 constexpr int kMeasuringRounds = 100;
+/// Tasks between two looks at the plans, the most promising first: what kernels of a kind gain tells what others may.
+constexpr std::size_t kMeasuredAtATime = 6;
 /// More trials for the kernels of the chosen plan go on where they make it shorter by this.
 constexpr double kShorterPlan = 0.998;
 /// Without a relative limit the first budget is that of this error: the loop corrects it.
@@ -206,8 +208,9 @@ class PrecisionSearcher {
         if (const int task = alternatives_.all[a].task; task >= 0 && given_up_.contains(id_of(task)))
           options.forbidden.push_back(static_cast<int>(a));
       WHET_TRY(const NetworkPlans hoped, best_plans(fused_, alternatives_, hopes_.prices(), options));
-      const std::vector<Task> unknown = hopes_.unmeasured(hoped.best.front().alternatives);
+      std::vector<Task> unknown = hopes_.unmeasured(hoped.best.front().alternatives);
       if (unknown.empty()) break;
+      if (unknown.size() > kMeasuredAtATime) unknown.resize(kMeasuredAtATime);
       WHET_RETURN_IF_ERROR(measure(unknown, options_.trials_a_task));
     }
     return ok_status();

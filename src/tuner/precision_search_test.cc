@@ -86,7 +86,8 @@ class PrecisionSearchTest : public ::testing::Test {
       if (!has_product(dag)) return 1e-6;
       return has_bf16(dag) ? lowered : 10e-6;
     };
-    for (const Task& task : extract_tasks(fused_, target_).value()) {
+    const std::vector<Task> tasks = extract_tasks(fused_, target_).value();
+    for (const Task& task : tasks) {
       Record record =
           testing_records::timed(task.key, to_text(*default_steps(task.dag, target_)), seconds(task.dag), to_string(target_));
       record.outcome.cache = "warm";  // as the measurer measures

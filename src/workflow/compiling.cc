@@ -88,21 +88,24 @@ Status choose_name(CompileSettings& settings) {
 /// Weights apart from the library.
 Status check_weights_options(CompileSettings& settings) {
   if (!settings.weights_only)
-    return settings.like.empty() ? ok_status()
-                                 : wrong_option({"--like is for --weights-only, which writes weights for that library"});
-  if (settings.like.empty())
-    return wrong_option({"--weights-only needs --like LIBRARY, whose weights they are to be"});
+    return settings.like.empty()
+               ? ok_status()
+               : wrong_option({"--like is for --weights-only, which writes weights for that library"});
+  if (settings.like.empty()) return wrong_option({"--weights-only needs --like LIBRARY, whose weights they are to be"});
   if (!settings.weights_file.empty())
-    return wrong_option({"--weights-only writes the weights to --output; --weights-file is for a library and its weights"});
+    return wrong_option(
+        {"--weights-only writes the weights to --output; --weights-file is for a library and its weights"});
   for (const auto& [option, given] :
        {std::pair("--name", !settings.name.empty()), std::pair("--header", !settings.header.empty()),
         std::pair("--quick", settings.quick > 0)})
-    if (given) return wrong_option({fmt::format("{} and --weights-only exclude each other: no library is written", option)});
+    if (given)
+      return wrong_option({fmt::format("{} and --weights-only exclude each other: no library is written", option)});
   // Which kernels round was decided by the errors that the weights of then gave.
   if (settings.records.rounding.precision != RoundingOptions().precision)
-    return wrong_option({fmt::format("--weights-only keeps the kernels, and those of --precision {} were chosen with the "
-                                     "weights of then: compile the model anew, and check it",
-                                     settings.records.rounding.precision)});
+    return wrong_option(
+        {fmt::format("--weights-only keeps the kernels, and those of --precision {} were chosen with the "
+                     "weights of then: compile the model anew, and check it",
+                     settings.records.rounding.precision)});
   settings.weights_file = settings.output;
   return ok_status();
 }

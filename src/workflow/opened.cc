@@ -292,8 +292,7 @@ Result<CompileReport> compile_ranges(const SizedModel& model, const std::vector<
   WHET_TRY(RangeChoice choice,
            choose_for_ranges(family, model.sizes, records.tuning_sizes, known.records, target, schedules));
   if (records.tuning_sizes.hot != "off")
-    WHET_RETURN_IF_ERROR(
-        add_exact_sizes(hot_sizes(known.records, family, target), read, family, choice.pieces));
+    WHET_RETURN_IF_ERROR(add_exact_sizes(hot_sizes(known.records, family, target), read, family, choice.pieces));
   if (!choice.at.empty()) tell(records.tell, "Schedules are chosen for " + requests_text(model.sizes, choice.at));
   Result<CompileReport> report =
       compile_family(family, choice.pieces, sizes, best_known(&known.records, *base, target, schedules), target, output,
@@ -529,8 +528,9 @@ Result<OpenedModel> open_in(const RunPlace& place, const std::string& library, O
 Result<Runnable> open_runnable(const RunnableOptions& options, const InputFiles& files) {
   if (options.model.is_compiled()) return open_library(options, files);
   if (!options.weights_file.empty())
-    return Error{options.model.model + ": is compiled now, with its weights; --weights-file is for a library, model.so, "
-                                       "that was compiled with it",
+    return Error{options.model.model +
+                     ": is compiled now, with its weights; --weights-file is for a library, model.so, "
+                     "that was compiled with it",
                  ErrorKind::wrong_use};
   WHET_TRY(const RunPlace place, choose_place(options));
   if (!place.on.note.empty()) tell(options.tell, place.on.note);

@@ -94,9 +94,8 @@ Result<std::vector<double>> until_of(const TuneSettings& settings) {
     if (name.empty() && models.size() > 1)
       return wrong("--until-ms " + entry + " names no model, and there are several; expected " + models[0].model + "=" +
                    number);
-    const auto model = std::ranges::find_if(models, [&](const ModelOptions& each) {
-      return name.empty() || each.model == name || each.name() == name;
-    });
+    const auto model = std::ranges::find_if(
+        models, [&](const ModelOptions& each) { return name.empty() || each.model == name || each.name() == name; });
     if (model == models.end()) {
       std::string all;
       for (const ModelOptions& each : models) all += (all.empty() ? "" : ", ") + each.model;

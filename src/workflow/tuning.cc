@@ -367,9 +367,10 @@ Result<Tuned> tune_model(const TuneSettings& whole, const Prepared& prepared, Zy
     tuned.left_out.push_back(settings.time.option() + " was used up before the first trial");
   for (const std::string& sentence : tuned.left_out) tell(settings.where.tell, sentence);
   if (tuned.progress.reached && !tuned.progress.interrupted)
-    tell(settings.where.tell, fmt::format("The tasks take {:.3f} ms together, which --until-ms asks for: their search, and "
-                                          "that of layouts and covers, ends here",
-                                          tuned.progress.network_seconds() * 1e3));
+    tell(settings.where.tell,
+         fmt::format("The tasks take {:.3f} ms together, which --until-ms asks for: their search, and "
+                     "that of layouts and covers, ends here",
+                     tuned.progress.network_seconds() * 1e3));
   tuned.units = measurer.units();
   find_limits(settings, prepared, devices, tuned);
   if (!prepared.at.empty() && !tuned.progress.interrupted) {
@@ -379,8 +380,8 @@ Result<Tuned> tune_model(const TuneSettings& whole, const Prepared& prepared, Zy
     prepared.networks.empty() ? end.run(measurer, devices, file, tuned)
                               : end_together(settings, prepared, measurer, devices, file, listener, tuned);
     if (prepared.samples && !interrupted(settings)) {
-      Result<PrecisionSearch> search = search_lowering(whole, prepared, end, tuned, measurer,
-                                                       *devices[measurer.deciding()], file, listener);
+      Result<PrecisionSearch> search =
+          search_lowering(whole, prepared, end, tuned, measurer, *devices[measurer.deciding()], file, listener);
       if (search.ok())
         listener.precision(tuned.precision.emplace(std::move(*search)));
       else

@@ -26,7 +26,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       fuzz::require_sentence(error.message);
       continue;
     }
-    fuzz::require(std::memcmp(weights.data, bytes.data() + WHET_WEIGHTS_BEGIN, of.bytes) == 0, "weights are the file's");
+    fuzz::require(std::memcmp(weights.data, bytes.data() + WHET_WEIGHTS_BEGIN, of.bytes) == 0,
+                  "weights are the file's");
     fuzz::require(check_weights(weights, &error) == 0, "memory is not cut");
     close_weights(&weights);
   }

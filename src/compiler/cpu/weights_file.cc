@@ -44,7 +44,7 @@ Status visit_contents(const WeightTable& weights, const Visit& visit) {
   return zeros_until(weights.bytes());
 }
 
-/// The plan without what does not say where weights lie.
+/// The plan without names and predictions, which do not decide where weights lie.
 ModelPlan bare(ModelPlan plan) {
   plan.name.clear(), plan.records.clear(), plan.compiler.clear();
   plan.predicted_seconds = 0;
@@ -57,8 +57,9 @@ ModelPlan bare(ModelPlan plan) {
 Result<whet_file_trailer> trailer_of(const std::string& path) {
   whet_file_trailer trailer{};
   WHET_TRY(const std::uint64_t bytes, file_size(path));
-  const Error no_model{path + ": is no compiled model of whet; --like takes a library that whet compile --weights-file "
-                              "wrote"};
+  const Error no_model{path +
+                       ": is no compiled model of whet; --like takes a library that whet compile --weights-file "
+                       "wrote"};
   if (bytes < sizeof trailer) return no_model;
   WHET_TRY(const std::string last, read_file_part(path, bytes - sizeof trailer, sizeof trailer));
   std::memcpy(&trailer, last.data(), sizeof trailer);
@@ -168,7 +169,8 @@ Status check_like(const std::string& path, const AssembledLibrary& library, std:
     return Error{path + ": is compiled for \"" + old.target + "\", and the weights for \"" + now.target +
                  "\"; give --target"};
   if (then.variants.size() != library.variants.size() || then.sizes.size() != library.sizes.size())
-    return Error{now.name + " has other sizes than " + path + "; give the --sizes or --shape that it was compiled with"};
+    return Error{now.name + " has other sizes than " + path +
+                 "; give the --sizes or --shape that it was compiled with"};
   if (const std::string found = difference(now, old); !found.empty())
     return Error{now.name + " is not the model of " + path + ": " + found + "; compile it anew"};
   return Error{now.name + " needs other kernels, or other places for its weights, than " + path +

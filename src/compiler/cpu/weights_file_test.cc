@@ -21,7 +21,7 @@ namespace {
 
 using testing::ModelBuilder;
 
-/// Two convolutions and a product; `seed` is of the weights, 0 of ones that are all equal.
+/// Three convolutions; `seed` is of the weights, 0 of such that are all equal.
 Graph network(std::uint64_t seed, std::int64_t channels = 16) {
   ModelBuilder b(seed);
   const ValueId x = b.input("image", {1, 3, 12, 12});
@@ -29,7 +29,11 @@ Graph network(std::uint64_t seed, std::int64_t channels = 16) {
   const ValueId second = b.relu(b.conv(first, channels, 3));
   b.graph.outputs = {b.add(b.conv(second, channels, 1), first)};
   for (Value& value : b.graph.values)
-    if (seed == 0 && value.constant) value.constant = Tensor(value.constant->dtype(), value.constant->shape());
+    if (seed == 0 && value.constant) {
+      Tensor equal(value.constant->dtype(), value.constant->shape());
+      for (std::int64_t i = 0; i < equal.size(); ++i) equal.set(i, 0.25);
+      value.constant = equal;
+    }
   return b.graph;
 }
 
@@ -103,7 +107,7 @@ TEST_F(WeightsOfACompile, ChangeWithoutANewLibrary) {
 }
 
 TEST_F(WeightsOfACompile, LieWhereTheyLieWhateverTheirValuesAre) {
-  ASSERT_TRUE(compile_apart(network(0)).ok()) << "all weights are zeros: of a size they are equal";
+  ASSERT_TRUE(compile_apart(network(0)).ok()) << "all weights of a size are equal";
   const Status written = weights_of(network(3), "new.weights");
   ASSERT_TRUE(written.ok()) << written.error().message;
   expect_right(network(3), "new.weights");
@@ -122,8 +126,9 @@ TEST_F(WeightsOfACompile, AreRefusedWhereTheNetworkIsAnother) {
   EXPECT_TRUE(bytes(path("new.weights")).empty()) << "nothing is written";
   target_ = parse_target("cpu -mcpu=x86-64-v2 -threads=1").value();
   EXPECT_EQ(weights_of(network(1), "new.weights").error().message,
-            path("net.so") + ": is compiled for \"cpu -mcpu=x86-64-v2 -threads=2\", and the weights for "
-                             "\"cpu -mcpu=x86-64-v2 -threads=1\"; give --target");
+            path("net.so") +
+                ": is compiled for \"cpu -mcpu=x86-64-v2 -threads=2\", and the weights for "
+                "\"cpu -mcpu=x86-64-v2 -threads=1\"; give --target");
 }
 
 TEST_F(WeightsOfACompile, AreForALibraryThatHasNone) {
@@ -131,9 +136,9 @@ TEST_F(WeightsOfACompile, AreForALibraryThatHasNone) {
   EXPECT_EQ(weights_of(network(1), "new.weights").error().message,
             path("net.so") + ": has its weights inside; --like takes a library that whet compile --weights-file wrote");
   std::ofstream(path("net.so")) << "no library";
-  EXPECT_EQ(weights_of(network(1), "new.weights").error().message,
-            path("net.so") +
-                ": is no compiled model of whet; --like takes a library that whet compile --weights-file wrote");
+  EXPECT_EQ(
+      weights_of(network(1), "new.weights").error().message,
+      path("net.so") + ": is no compiled model of whet; --like takes a library that whet compile --weights-file wrote");
 }
 
 /// A program that was compiled before there were weights files calls model_open alone.

@@ -260,7 +260,8 @@ struct NamedDevice {
 template <>
 constexpr auto kRow<OpenModelOptions> =
     row<&OpenModelOptions::threads, &OpenModelOptions::cores, &OpenModelOptions::pin, &OpenModelOptions::map_weights,
-        &OpenModelOptions::weights_file, NamedDevice{}, &OpenModelOptions::device_flags, &OpenModelOptions::times_alone>;
+        &OpenModelOptions::weights_file, NamedDevice{}, &OpenModelOptions::device_flags,
+        &OpenModelOptions::times_alone>;
 template struct Codec<OpenModelOptions>;
 
 Result<OpenedModel> OpenedModel::open(const std::string& path, const OpenModelOptions& options) {

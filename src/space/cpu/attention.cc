@@ -28,7 +28,7 @@ struct PairedAttention {
 };
 
 struct AttentionProblem {
-  AttentionForm attention;                      ///< of the DAG that unfolding leaves, where products are sums of pairs
+  AttentionForm attention;  ///< of the DAG that unfolding leaves, where products are sums of pairs
   std::optional<PairedAttention> by_pairs = {};
   Tiling scores, mix;  ///< oc: along keys, along a head's dimensions; ow: queries
   std::int64_t lanes = 16;

@@ -13,8 +13,13 @@ namespace {
 std::optional<Sketch> always_rows(const ComputeDag& dag, const Target& target) { return rows_sketch(dag, target); }
 
 constexpr Template kCpuTemplates[] = {
-    {attention_pairs_sketch}, {attention_sketch}, {squeeze_excite_sketch},  {row_chain_sketch},
-    {tile_sketch},      {winograd_sketch, false}, {.make = nullptr, .exact = false, .make_rounded = winograd_pairs_sketch},
+    {attention_pairs_sketch},
+    {attention_sketch},
+    {squeeze_excite_sketch},
+    {row_chain_sketch},
+    {tile_sketch},
+    {winograd_sketch, false},
+    {.make = nullptr, .exact = false, .make_rounded = winograd_pairs_sketch},
     {always_rows, true, true},
 };
 

@@ -30,9 +30,7 @@ struct WinogradProblem {
   std::int64_t tile_bytes() const { return by_pairs() ? size_of(DType::bf16) : size_of(DType::f32); }
   /// Of the largest tiles.
   const Variant& largest() const { return variants.rbegin()->second; }
-  std::int64_t weight_bytes() const {
-    return positions(largest()) * in_channels * largest().tiling.oc * tile_bytes();
-  }
+  std::int64_t weight_bytes() const { return positions(largest()) * in_channels * largest().tiling.oc * tile_bytes(); }
   static std::int64_t positions(const Variant& v) { return (v.m + 2) * (v.m + 2); }
 };
 
@@ -42,10 +40,8 @@ constexpr std::int64_t kPairSums = 16;
 std::optional<WinogradProblem> find_winograd_problem(const ComputeDag& dag, const Target& target, WinogradTiles tiles) {
   const std::optional<Anatomy> anatomy = find_anatomy(dag);
   if (!anatomy) return std::nullopt;
-  WinogradProblem p{.anatomy = *anatomy,
-                    .lanes = target.cpu().lanes(4),
-                    .cache_bytes = target.cpu().l2_bytes,
-                    .tiles = tiles};
+  WinogradProblem p{
+      .anatomy = *anatomy, .lanes = target.cpu().lanes(4), .cache_bytes = target.cpu().l2_bytes, .tiles = tiles};
   std::int64_t registers = target.cpu().vector_registers;
   if (p.by_pairs()) registers = registers * p.lanes / kPairSums, p.lanes = kPairSums;
   for (const std::int64_t m : {4, 2}) {
@@ -354,7 +350,7 @@ std::optional<Sketch> sketch_with(WinogradTiles tiles, const ComputeDag& dag, co
   };
   const Variant& v = p.largest();
   const Tile tile = v.tiling.best();
-  sketch.preferred = {{"m", {v.m}},        {"rows", {0}},     {"oc", {tile.oc}},
+  sketch.preferred = {{"m", {v.m}},      {"rows", {0}},     {"oc", {tile.oc}},
                       {"oh", {tile.oh}}, {"ow", {tile.ow}}, {"ic", {unroll.back()}}};
   // F(4 x 4) has 36 weights for each of the convolution's 9.
   if (4 * p.weight_bytes() > 3 * target.cpu().l2_bytes) {

@@ -120,7 +120,9 @@ StreamShare stream_share(Intrinsic intrinsic, const Choices& c) {
 std::int64_t unrolled_terms(const StreamAttention& form, const StreamShare& share) {
   const std::int64_t step = step_of(share.intrinsic);
   std::int64_t terms = round_up(form.ops.depth, step);
-  while (terms > step && share.intrinsics(share.keys, terms) > kMostStreamIntrinsics) terms = round_up(terms / 2, step);
+  const bool words = size_of(form.start->tree().dag.op(form.keys).dtype) == 4;
+  const std::int64_t most = words ? kMostStreamIntrinsics * 8 / step : kMostStreamIntrinsics;
+  while (terms > step && share.intrinsics(share.keys, terms) > most) terms = round_up(terms / 2, step);
   return terms;
 }
 
@@ -220,7 +222,10 @@ Objection stream_fits(const StreamAttention& form, const StreamShare& share, con
   const std::int64_t width = form.ops.width;
   const std::int64_t registers = mma_registers(share.sums(share.keys) + share.sums(width), share.operands(width));
   if (const Objection wrong = registers_fit(registers, share.threads(), limits, share.min_blocks)) return wrong;
-  return intrinsics_bounded(share.intrinsics(width, share.keys), 2 * kMostStreamIntrinsics);
+  // Operands of f32 are read word by word, and rounded.
+  const bool words = size_of(form.start->tree().dag.op(form.values).dtype) == 4;
+  const std::int64_t most = words ? kMostStreamIntrinsics * 8 / step_of(share.intrinsic) : 2 * kMostStreamIntrinsics;
+  return intrinsics_bounded(share.intrinsics(width, share.keys), most);
 }
 
 std::vector<Choice> warp_cuts(std::int64_t rows) {
