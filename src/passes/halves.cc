@@ -251,7 +251,8 @@ class HalfTensors {
       for (ValueId value : found)
         for (std::size_t n : readers_[value.index()]) {
           if (of_halves_[n]) return true;
-          if (class_of(graph_.nodes[n].op) == OperatorClass::elementwise || moves(graph_.nodes[n])) next.push_back(graph_.nodes[n].output);
+          if (class_of(graph_.nodes[n].op) == OperatorClass::elementwise || moves(graph_.nodes[n]))
+            next.push_back(graph_.nodes[n].output);
         }
       found = std::move(next);
     }

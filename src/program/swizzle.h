@@ -17,7 +17,8 @@ struct Swizzle {
   std::int64_t place(std::int64_t byte) const { return byte ^ ((byte >> shift() & (parts() - 1)) << 4); }
 };
 
-constexpr const char* kSwizzledRows = "pieces of 64 or 128 bytes, and rows of 64, 128, 256, 512 or 1024 that are no shorter";
+constexpr const char* kSwizzledRows =
+    "pieces of 64 or 128 bytes, and rows of 64, 128, 256, 512 or 1024 that are no shorter";
 constexpr bool is_swizzle(std::int64_t bytes, std::int64_t row) {
   return (bytes == 64 || bytes == 128) && row >= bytes && row <= 1024 && (row & (row - 1)) == 0;
 }

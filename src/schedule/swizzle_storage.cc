@@ -17,7 +17,8 @@ std::int64_t row_bytes(const LoopTree& tree, OpId id) {
 Status apply(LoopTree& tree, const SwizzleStorage& step) {
   WHET_RETURN_IF_ERROR(check_op(tree, step.op));
   Placement& place = tree.places[step.op.index()];
-  if (place.stored_in != StoredIn::block) return refuse(tree, step.op, "is not in block memory, which alone is swizzled");
+  if (place.stored_in != StoredIn::block)
+    return refuse(tree, step.op, "is not in block memory, which alone is swizzled");
   if (place.swizzle > 0) return refuse(tree, step.op, "is swizzled already");
   if (place.padding > 0) return refuse(tree, step.op, "has padded rows, which lie in different banks already");
   if (tree.dag.op(step.op).shape.empty()) return refuse(tree, step.op, "is one number");

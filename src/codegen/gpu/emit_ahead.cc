@@ -62,10 +62,11 @@ std::optional<GpuEmitter::StepLoop> GpuEmitter::step_loop(const Stmt& body) {
   }
   std::vector<Stmt> all;
   add_statements(*rest, all);
-  const auto commit = std::find_if(all.begin(), all.end(),
-                                   [](const Stmt& s) { return is_copy_group(s, CopyGroup::Kind::commit); });
+  const auto commit =
+      std::find_if(all.begin(), all.end(), [](const Stmt& s) { return is_copy_group(s, CopyGroup::Kind::commit); });
   if (all.size() < 4 || commit == all.end() || commit + 1 == all.end()) return std::nullopt;
-  if (!is_copy_group(all[0], CopyGroup::Kind::wait) || !std::holds_alternative<Barrier>(all[1]->kind)) return std::nullopt;
+  if (!is_copy_group(all[0], CopyGroup::Kind::wait) || !std::holds_alternative<Barrier>(all[1]->kind))
+    return std::nullopt;
   loop.before.assign(all.begin(), all.begin() + 2), loop.copies.assign(all.begin() + 2, commit + 1);
   std::set<std::pair<int, int>> sums;
   std::set<FragmentPlace> left, right;

@@ -89,7 +89,8 @@ void GpuEmitter::stmt(const Stmt& s) {
                    expect_tiles(n);
                    for (std::size_t i = 0; i < n.body.size(); ++i) {
                      const Store* const one = std::get_if<Store>(&n.body[i]->kind);
-                     const Store* const next = i + 1 < n.body.size() ? std::get_if<Store>(&n.body[i + 1]->kind) : nullptr;
+                     const Store* const next =
+                         i + 1 < n.body.size() ? std::get_if<Store>(&n.body[i + 1]->kind) : nullptr;
                      if (one != nullptr && next != nullptr && store_together(*one, *next))
                        ++i;
                      else

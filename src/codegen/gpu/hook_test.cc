@@ -135,7 +135,7 @@ Program warp_tile(Intrinsic intrinsic, bool rounded = false, std::int64_t column
                                      .warp_columns = columns,
                                      .depth = depth,
                                      .stages = 1,
-                                     .pad = multiplies_bytes(intrinsic)                           ? 16
+                                     .pad = multiplies_bytes(intrinsic)                   ? 16
                                             : rounded || intrinsic >= Intrinsic::mma_half ? 8
                                                                                           : 4,
                                      .intrinsic = intrinsic,
@@ -233,9 +233,8 @@ TEST(Hooks, RoundToTf32OnSm90ByOneInstruction) {
 /// A NaN stays one: max(x, number) is x where x is none.
 TEST(Hooks, OfALargerNumberBecomeOneInstructionFromSm80On) {
   Sketch k;
-  const Program program = k.run([&](Expr t) -> std::vector<Stmt> {
-    return {k.put(k.y, t, min(max(k.at(k.x, t), f32(0)), f32(6)))};
-  });
+  const Program program =
+      k.run([&](Expr t) -> std::vector<Stmt> { return {k.put(k.y, t, min(max(k.at(k.x, t), f32(0)), f32(6)))}; });
   for (const int arch : {75, 80, 90}) {
     const Result<Kernel> kernel = compile_kernel(program, *parse_target("cuda -arch=sm_" + std::to_string(arch)));
     ASSERT_TRUE(kernel.ok()) << kernel.error().message;

@@ -19,7 +19,7 @@ const Ptxas& installed_ptxas();
 
 struct AssembledPtx {
   std::string cubin;
-  BuildReport report;  ///< the most that an entry takes
+  BuildReport report;   ///< the most that an entry takes
   std::string remarks;  ///< lines that say what the assembler serialises: C7508, C7510, C7517
 };
 /// Assembles for an architecture. An error has the last line that the assembler printed. Starts a process; several threads

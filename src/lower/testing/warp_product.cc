@@ -114,19 +114,20 @@ ComputeDag product_dag(const WarpProduct& p, std::int64_t m, std::int64_t n, std
         .value();
   const std::string_view of = !is_of_halves(p) ? "" : p.intrinsic == Intrinsic::mma_half ? " f16" : " bf16";
   const bool along = is_along_depth(p);
-  std::string text =
-      fmt::format("a = PLACEHOLDER [{0}, {1}]{4}\nb = PLACEHOLDER [{2}, {3}]{4}\n", m, k, along ? n : k, along ? k : n, of);
+  std::string text = fmt::format("a = PLACEHOLDER [{0}, {1}]{4}\nb = PLACEHOLDER [{2}, {3}]{4}\n", m, k, along ? n : k,
+                                 along ? k : n, of);
   if (p.epilogue) text += fmt::format("bias = PLACEHOLDER [{}] const\n", n);
   const std::string_view right = along ? "b[j, r]" : "b[r, j]";
-  const std::string product = is_of_halves(p) ? fmt::format("f32(a[i, r])*f32({})", right) : fmt::format("a[i, r]*{}", right);
+  const std::string product =
+      is_of_halves(p) ? fmt::format("f32(a[i, r])*f32({})", right) : fmt::format("a[i, r]*{}", right);
   text += fmt::format("c(i, j) += ({}) for i in {}, j in {}, r in {}\n", product, m, n, k);
   if (p.epilogue) text += fmt::format("out(i, j) = max((c[i, j] + bias[j]), 0f) for i in {}, j in {}\n", m, n);
   return parse_dag(text + (p.epilogue ? "return out\n" : "return c\n")).value();
 }
 
 RandomWarpProduct random_warp_product(Rng& rng) {
-  constexpr Intrinsic kIntrinsics[] = {Intrinsic::mma_tf32, Intrinsic::mma_f16, Intrinsic::mma_bf16,
-                                       Intrinsic::mma_s8,   Intrinsic::mma_u8,  Intrinsic::mma_half,
+  constexpr Intrinsic kIntrinsics[] = {Intrinsic::mma_tf32,     Intrinsic::mma_f16, Intrinsic::mma_bf16,
+                                       Intrinsic::mma_s8,       Intrinsic::mma_u8,  Intrinsic::mma_half,
                                        Intrinsic::mma_half_bf16};
   WarpProduct p{.intrinsic = kIntrinsics[rng.below(7)], .epilogue = rng.chance(0.5)};
   p.warp_rows = 16 * rng.between(1, 2), p.rows = p.warp_rows * rng.between(1, 2);

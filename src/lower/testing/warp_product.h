@@ -15,7 +15,7 @@ struct WarpProduct {
   bool swizzled = false;  ///< both operands' rows, where they can be; without a pad
   Intrinsic intrinsic = Intrinsic::mma_tf32;
   bool rounds_left = false, rounds_right = false;  ///< when it is copied; of mma_tf32 and mma_f16 alone
-  bool right_along_depth = false;  ///< the right operand is [columns, depth]; that of bytes always is
+  bool right_along_depth = false;                  ///< the right operand is [columns, depth]; that of bytes always is
   bool epilogue = true;  ///< max(c + bias, 0) of the sums in registers; else they are stored, through a register cache
 };
 

@@ -113,7 +113,8 @@ TEST(MmaOfHalves, ComputesSumsInPartsThatASecondLaunchAdds) {
 
 /// Results are rounded to 8 bits.
 TEST(MmaOfHalves, ComputesProductsOfBf16) {
-  for (const std::string& text : {testing::half_convolution_text(7, 16, 12), testing::half_dense_text(33, 30, 50, "")}) {
+  for (const std::string& text :
+       {testing::half_convolution_text(7, 16, 12), testing::half_dense_text(33, 30, 50, "")}) {
     const ComputeDag task = parse_dag(testing::with_bf16(text)).value();
     const DesignSpace space(task, {*mma_half_sketch(task, sm_80())});
     Rng rng(3);

@@ -126,9 +126,8 @@ std::int64_t right_row_bytes(const ProductForm& form, const MmaTile& tile) {
 
 std::int64_t bytes_of(const ProductForm& form, const MmaTile& tile) {
   const std::int64_t left = tile.rows() * (tile.depth + tile.left_pad);
-  const std::int64_t right =
-      form.right_along_depth ? tile.columns() * (tile.depth + tile.right_pad)
-                             : tile.depth * (tile.columns() + tile.right_pad);
+  const std::int64_t right = form.right_along_depth ? tile.columns() * (tile.depth + tile.right_pad)
+                                                    : tile.depth * (tile.columns() + tile.right_pad);
   return tile.stages * (left * form.left_bytes + right * form.right_bytes);
 }
 
