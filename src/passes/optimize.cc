@@ -18,7 +18,6 @@
 #include "passes/integer_products.h"
 #include "passes/layout.h"
 #include "passes/output_names.h"
-#include "passes/pad_channels.h"
 #include "passes/rewriter.h"
 #include "passes/rolled_loops.h"
 #include "passes/scale_shift.h"
