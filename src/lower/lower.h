@@ -34,7 +34,7 @@ struct Lowered {
 /// LoopTree -> Program without loops to be expanded, with every access proven to be inside its buffer.
 ///   within    the shape of the tensor that the only output is a part of: the output's buffer has this tensor's strides,
 ///             and the caller adds the offset to the pointer. Empty: the output is a tensor of its own.
-///   sizes     a DAG with sizes becomes one program for all of them, on CPUs alone, and not as a part of a tensor
+///   sizes     a DAG with sizes becomes one program for all of them, on CPUs alone; of `within` the last extent counts, at all sizes
 ///   observer  sees the program after `generate` and after each pass of the target's table
 ///   Errors    name the loop or access that cannot be lowered, and the reason
 Result<Lowered> lower(const LoopTree&, const Target&, const Shape& within = {}, const PassObserver& observer = {});
