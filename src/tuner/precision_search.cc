@@ -357,6 +357,8 @@ class PrecisionSearcher {
     if (least->error * least->error > first_budget())
       return fmt::format("no layer can be lowered within {}: the least error of a layer is {} ({}); f32 stays",
                          to_text(options_.accuracy.allowed.front()), percent_text(least->error), least->node);
+    if (now() >= options_.tuning.deadline)
+      return "no plan of the lowered kernels that there was time to measure has a smaller sum of times: f32 stays";
     return "no plan in fewer bits has a smaller sum of kernels' times: f32 stays";
   }
 

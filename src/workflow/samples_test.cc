@@ -87,7 +87,7 @@ TEST_F(SampleFiles, HaveEveryInputByItsName) {
       save_npz(path("short.npz"), {{"n", ramp(DType::i64, {3}, 7)}, {"x", ramp(DType::f32, {2, 1, 3}, 0)}}).ok());
   EXPECT_EQ(error("short.npz"), "F/short.npz: inputs x and n have different numbers of samples");
   ASSERT_TRUE(save_npz(path("less.npz"), {{"x", ramp(DType::f32, {1, 3}, 0)}}).ok());
-  EXPECT_EQ(error("less.npz"), "sample F/less.npz has no n i64[]; a sample has all 2 inputs");
+  EXPECT_EQ(error("less.npz"), "sample F/less.npz has no n i64[scalar]; a sample has all 2 inputs");
   ASSERT_TRUE(
       save_npz(path("more.npz"),
                {{"x", ramp(DType::f32, {1, 3}, 0)}, {"n", ramp(DType::i64, {}, 0)}, {"label", ramp(DType::i64, {}, 0)}})
