@@ -428,7 +428,7 @@ TEST(Padding, LeavesRowsWhoseEndIsComputed) {
   const std::string text = after("simplify", R"(
 n = PLACEHOLDER [4] i64 < 9
 x = PLACEHOLDER [4, 8]
-half(i): i64 = (n[i]//2) for i in 4
+half(i): i64 = (n[i] + 1) for i in 4
 y(i) += select((k < half[i]), x[i, k], 0f) for i in 4, k in 8
 return y
 )",
