@@ -287,6 +287,7 @@ class GuardResolver {
   /// The test that decides a guard of a register tile, if it runs once for a whole loop around the tile: then the
   /// copies that it asks for are copies of that loop alone, and what is before and after the loop is shared.
   static std::optional<Test> test_of(const Found& found) {
+    if (has_load(found.condition)) return std::nullopt;  // decided in no range
     const std::optional<Affine> guard = nonnegative_sum(found.condition);
     if (!guard) return std::nullopt;
     std::vector<VarId> tile;

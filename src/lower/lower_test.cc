@@ -409,7 +409,14 @@ TEST(Padding, EndsALoopWhereInputsSay) {
 )");
 }
 TEST(Padding, OfRowsThatInputsEndMeansTheSameInEverySchedule) {
-  const ComputeDag dag = *parse_dag(kRowsOfASparseMatrix);
+  const ComputeDag dag = *parse_dag(R"(
+x = PLACEHOLDER [8, 32]
+data = PLACEHOLDER [20]
+col = PLACEHOLDER [20] i32 < 8
+begin = PLACEHOLDER [6] i32 < 20
+y(i, j) += select((i64(begin[i]) + e < i64(begin[(i + 1)])), (data[max(min(i64(begin[i]) + e, 19), 0)]*x[max(min(i64(col[max(min(i64(begin[i]) + e, 19), 0)]), 7), 0), j]), 0f) for i in 5, j in 32, e in 7
+return y
+)");
   int lowered = 0;
   const int cases = testing::random_cases(20);
   for (int seed = 0; seed < cases; ++seed) {
@@ -428,7 +435,7 @@ TEST(Padding, LeavesRowsWhoseEndIsComputed) {
   const std::string text = after("simplify", R"(
 n = PLACEHOLDER [4] i64 < 9
 x = PLACEHOLDER [4, 8]
-half(i): i64 = (n[i]//2) for i in 4
+half(i): i64 = (n[i] + 1) for i in 4
 y(i) += select((k < half[i]), x[i, k], 0f) for i in 4, k in 8
 return y
 )",

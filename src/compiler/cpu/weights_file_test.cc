@@ -21,19 +21,13 @@ namespace {
 
 using testing::ModelBuilder;
 
-/// Three convolutions; `seed` is of the weights, 0 of such that are all equal.
+/// Three convolutions; `seed` is of the weights.
 Graph network(std::uint64_t seed, std::int64_t channels = 16) {
   ModelBuilder b(seed);
   const ValueId x = b.input("image", {1, 3, 12, 12});
   const ValueId first = b.relu(b.conv(x, channels, 3));
   const ValueId second = b.relu(b.conv(first, channels, 3));
   b.graph.outputs = {b.add(b.conv(second, channels, 1), first)};
-  for (Value& value : b.graph.values)
-    if (seed == 0 && value.constant) {
-      Tensor equal(value.constant->dtype(), value.constant->shape());
-      for (std::int64_t i = 0; i < equal.size(); ++i) equal.set(i, 0.25);
-      value.constant = equal;
-    }
   return b.graph;
 }
 
@@ -104,13 +98,6 @@ TEST_F(WeightsOfACompile, ChangeWithoutANewLibrary) {
   EXPECT_EQ(bytes(path("net.so")), before);
   expect_right(network(2), "new.weights");
   expect_right(network(1), "net.weights");
-}
-
-TEST_F(WeightsOfACompile, LieWhereTheyLieWhateverTheirValuesAre) {
-  ASSERT_TRUE(compile_apart(network(0)).ok()) << "all weights of a size are equal";
-  const Status written = weights_of(network(3), "new.weights");
-  ASSERT_TRUE(written.ok()) << written.error().message;
-  expect_right(network(3), "new.weights");
 }
 
 TEST_F(WeightsOfACompile, AreTheSameBytesEachTime) {
