@@ -232,8 +232,7 @@ Result<ModelOptions> reference_at(const CheckCommand& command, const OpenedModel
 }
 
 /// Of a library for several sizes: at those that --shape and inputs say, else at each; of ranges at their ends and some seeded ones.
-Result<std::vector<ValueFinding>> compare_sizes(OpenedModel& model, CheckCommand& command,
-                                                const InputFiles& files) {
+Result<std::vector<ValueFinding>> compare_sizes(OpenedModel& model, CheckCommand& command, const InputFiles& files) {
   const ModelOptions& options = command.runnable.model;
   std::vector<ValueFinding> findings;
   const bool is_given = !options.shapes.empty() || !options.inputs.empty() || !command.expect.empty();

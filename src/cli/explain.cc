@@ -164,8 +164,9 @@ CommandAction make_layout(Arguments& arguments) {
 CommandAction make_size_topic(Arguments& arguments) {
   const auto ask = [given = arguments.given()](const Question& question) -> Result<int> {
     if (question.records.empty())
-      WHET_RETURN_IF_ERROR(refuse_given(given, {"--tuning-sizes", "--lengths", "--hot-sizes", "--exact", "--target", "--threads"},
-                                        "explain sizes", "asks about schedules; give --records FILE too"));
+      WHET_RETURN_IF_ERROR(
+          refuse_given(given, {"--tuning-sizes", "--lengths", "--hot-sizes", "--exact", "--target", "--threads"},
+                       "explain sizes", "asks about schedules; give --records FILE too"));
     return explain_sizes(question);
   };
   return make_topic(arguments, "sizes", ask, [](Arguments& to, Question& question) {

@@ -60,8 +60,8 @@ double weight_of(const TaskWeights& weights, const PartKey& key) {
 
 void compare_plans(const Records& before, const Records& after, Comparison& comparison) {
   for (const Plan& plan : distill_plans(after)) {
-    const Plan* old = plan.precision ? before.lowered_plan_for(plan.graph, plan.target)
-                                     : before.plan_for(plan.graph, plan.target);
+    const Plan* old =
+        plan.precision ? before.lowered_plan_for(plan.graph, plan.target) : before.plan_for(plan.graph, plan.target);
     const std::string of = (plan.precision ? "lowered plan of " : "plan of ") + plan.name + " for " + plan.target;
     if (old == nullptr)
       comparison.circumstances.push_back(of + ": only in the new records");

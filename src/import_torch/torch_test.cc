@@ -352,7 +352,8 @@ TEST(Torch, PackedBytesAreScaledBeforeTheyAreRounded) {
   ImportOptions options;
   options.native_types = true;
   const Graph graph = imported_pt2(p.bytes(), "m", options).value();
-  const Tensor y = evaluate_graph(graph, {Tensor::of<double>(DType::bf16, {1, 2}, {2, 1})}).value()[graph.outputs[0].index()];
+  const Tensor y =
+      evaluate_graph(graph, {Tensor::of<double>(DType::bf16, {1, 2}, {2, 1})}).value()[graph.outputs[0].index()];
   EXPECT_EQ(to_string(y.type()), "bf16[1x1]");
   EXPECT_EQ(y.get(0), 260);
 }

@@ -30,8 +30,7 @@ struct NewerRecord {
 struct BadLine {
   std::string why;
 };
-using ParsedLine =
-    std::variant<Record, Plan, RangedRecord, NetworkAtSizes, LayerError, BaseLine, NewerRecord, BadLine>;
+using ParsedLine = std::variant<Record, Plan, RangedRecord, NetworkAtSizes, LayerError, BaseLine, NewerRecord, BadLine>;
 ParsedLine parse_line(std::string_view line);
 
 /// What many lines, parsed one after the other, have in common: a file may have 100,000.

@@ -14,8 +14,7 @@ bool makes_new_dag(const Step& step) {
   return std::holds_alternative<Merge>(step) || std::holds_alternative<CacheRead>(step) ||
          std::holds_alternative<Unfold>(step) || std::holds_alternative<Round>(step) ||
          std::holds_alternative<SplitSum>(step) || std::holds_alternative<SplitSoftmax>(step) ||
-         std::holds_alternative<OnlineSoftmax>(step) ||
-         std::holds_alternative<Winograd>(step);
+         std::holds_alternative<OnlineSoftmax>(step) || std::holds_alternative<Winograd>(step);
 }
 
 /// A schedule without the step computes the same by the same loops.

@@ -34,8 +34,7 @@ void PlanHopes::learn(const NetworkExcess& excess) {
   for (std::size_t a = alternatives_.usual; a < alternatives_.all.size(); ++a) {
     const Alternative& alternative = alternatives_.all[a];
     const double twin = usual_seconds(alternative.group);
-    const bool is_alike =
-        alternative.kind == AlternativeKind::layout || alternative.kind == AlternativeKind::lowered;
+    const bool is_alike = alternative.kind == AlternativeKind::layout || alternative.kind == AlternativeKind::lowered;
     if (is_alike && prices_[a].kind == PriceKind::measured && twin > 0)
       ratios[hope_name(alternative)][alternative.task] = prices_[a].seconds / twin;
   }

@@ -18,9 +18,9 @@ struct CompileSettings {
   ModelOptions model;
   MeasuringOptions where;  ///< devices and a fleet are for `quick`
   RecordOptions records;
-  double quick = 0;    ///< seconds of measurements before; 0: nothing is timed
-  std::string output;  ///< the library
-  std::string ptx;     ///< for a GPU: also a file of the code of all kernels; "": none
+  double quick = 0;     ///< seconds of measurements before; 0: nothing is timed
+  std::string output;   ///< the library
+  std::string ptx;      ///< for a GPU: also a file of the code of all kernels; "": none
   std::string listing;  ///< also a file of the instructions of all kernels, of FILE.ll their LLVM IR; "": none
   std::string weights = "model";
   bool cubin = false;

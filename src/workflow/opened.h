@@ -39,7 +39,7 @@ struct RunnableOptions {
   RecordOptions records;
   std::string device;  ///< as `parse_device_name` reads it
   FleetOptions fleet;
-  std::string launches;  ///< a word of the help text; "": as usual
+  std::string launches;      ///< a word of the help text; "": as usual
   std::string weights_file;  ///< of a library that has none; "": it has them
   bool no_pin = false, map_weights = false, allow_emulated = false;
   bool times_alone = false;  ///< as OpenModelOptions has it

@@ -23,8 +23,8 @@ struct ReportSubject {
   const std::vector<Task>* tasks = nullptr;
   TargetOnCores place;
   RoundingOptions rounding;
-  std::string records;  ///< the file's name
-  std::string where;    ///< the machine, for people; "": this one
+  std::string records;         ///< the file's name
+  std::string where;           ///< the machine, for people; "": this one
   std::int64_t footprint = 0;  ///< bytes that an inference touches; 0: those of the network
 };
 

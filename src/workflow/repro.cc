@@ -131,9 +131,8 @@ Result<Repro> repro_records(const ReproSettings& settings, Workplace& place, Zyg
   WHET_TRY(RecordsRead read, read_records(measuring.records));
   for (const std::string& note : read.notes) tell(measuring.where.tell, note);
   if (const std::int64_t ranged = std::ssize(read.records.ranged()); ranged > 0)
-    tell(measuring.where.tell,
-         fmt::format("{}: {} of kernels for ranges of sizes {} not measured again", measuring.records,
-                     counted(ranged, "time"), for_count(ranged, "is", "are")));
+    tell(measuring.where.tell, fmt::format("{}: {} of kernels for ranges of sizes {} not measured again",
+                                           measuring.records, counted(ranged, "time"), for_count(ranged, "is", "are")));
   read.records.count(prepared.emulated ? EmulatedRecords::alone : EmulatedRecords::left_out);
   read.records.prefer_device(place.devices.front()->info().name);
   read.records.count_inputs(input_hashes(prepared.tasks));

@@ -96,10 +96,10 @@ void tries_what_the_command_tries(whet::Tuner& tuner, const std::string& folder,
       R"({"strategy": "random", "seed": 3, "no-network": true, "no-base": true, "layouts": "nhwc", "covers": "off", "tasks": 0})";
   const auto tuned = mlp->tune(tune);
   check(static_cast<bool>(tuned), "it is tuned", tuned.error());
-  const std::string command =
-      program +
-      " tune zoo:mlp --tasks 0 --trials 8 --strategy random --seed 3 --no-network --no-base --layouts nhwc --covers off -q -o " +
-      commands;
+  const std::string command = program +
+                              " tune zoo:mlp --tasks 0 --trials 8 --strategy random --seed 3 --no-network --no-base "
+                              "--layouts nhwc --covers off -q -o " +
+                              commands;
   check(std::system(command.c_str()) == 0, "the command tunes it too", command);
   const std::set<std::string> first = steps_of(own), second = steps_of(commands);
   check(first.size() >= 6 && first == second, "both try the same",

@@ -65,8 +65,8 @@ TEST(EmulatedKernels, OfConvolutionsGiveWhatTheInterpreterGives) {
 
 /// Products of rounded operands are exact in f32, and both add them in one order.
 TEST(EmulatedKernels, OfTilesOfWarpsGiveWhatTheInterpreterGives) {
-  for (const Intrinsic intrinsic : {Intrinsic::mma_tf32, Intrinsic::mma_f16, Intrinsic::mma_bf16, Intrinsic::mma_half,
-                                    Intrinsic::mma_half_bf16})
+  for (const Intrinsic intrinsic :
+       {Intrinsic::mma_tf32, Intrinsic::mma_f16, Intrinsic::mma_bf16, Intrinsic::mma_half, Intrinsic::mma_half_bf16})
     for (const bool epilogue : {true, false})
       for (const std::int64_t pad : {8, 2}) {  // rows of whole 16 bytes, of which the second is refused
         const testing::WarpProduct product{.pad = pad, .intrinsic = intrinsic, .epilogue = epilogue};

@@ -23,7 +23,7 @@ struct OpenModelOptions {
   std::vector<std::uint32_t> cores;  ///< where the threads run; empty: chosen
   bool pin = true;
   bool map_weights = false;
-  std::string weights_file;  ///< of a library that has none; "": it has them
+  std::string weights_file;        ///< of a library that has none; "": it has them
   DeviceName device;               ///< of a model for a GPU
   std::uint32_t device_flags = 0;  ///< WHET_DEVICE_..., of a model for a GPU
   bool times_alone = false;        ///< on the emulated device no kernel runs, and time passes by the estimate
