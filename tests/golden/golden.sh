@@ -36,7 +36,7 @@ page_help() {
   show --help
   local command
   for command in "${commands[@]}"; do show "$command" --help; done
-  for command in error progress metrics task candidate passes layout cover sizes; do show explain "$command" --help; done
+  for command in error progress metrics task candidate passes layout cover precision sizes; do show explain "$command" --help; done
 }
 
 page_models() {
