@@ -19,7 +19,7 @@ from .errors import Error, Note, UsageError
 FAILED, WRONG_USE, INTERRUPTED = 1, 2, 130
 _STARTED_IN = os.getcwd()  # what a relative $WHET is relative to
 PathLike = Union[str, os.PathLike[str]]
-_MAY_BE_REPEATED = ("shape", "until_ms", "sizes", "tuning_sizes", "until", "define", "input", "device", "base", "without")
+_MAY_BE_REPEATED = ("shape", "until_ms", "max_error", "sizes", "tuning_sizes", "until", "define", "input", "device", "base", "without")
 
 
 def path() -> str:

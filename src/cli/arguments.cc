@@ -59,7 +59,7 @@ struct Arguments::Files {
   struct Written {
     std::string option;
     std::string* value;
-    FileKind kind;
+    std::function<FileKind()> kind;
     std::function<std::string()> usual;
   };
   std::vector<const std::string*> read;
@@ -79,7 +79,11 @@ void Arguments::reads(const std::string& value) { files_->read.push_back(&value)
 void Arguments::reads(const std::vector<std::string>& values) { files_->read_lists.push_back(&values); }
 void Arguments::writes(const std::string& option, std::string& value, FileKind kind,
                        std::function<std::string()> usual) {
-  files_->written.push_back({option, &value, kind, std::move(usual)});
+  writes(option, value, [kind] { return kind; }, std::move(usual));
+}
+void Arguments::writes(const std::string& option, std::string& value, std::function<FileKind()> kind,
+                       std::function<std::string()> usual) {
+  files_->written.push_back({option, &value, std::move(kind), std::move(usual)});
 }
 
 std::function<Status()> Arguments::check() const {
@@ -87,7 +91,7 @@ std::function<Status()> Arguments::check() const {
     std::vector<OutputFile> outputs;
     for (const Files::Written& written : files->written) {
       if (written.value->empty() && written.usual) *written.value = written.usual();
-      outputs.push_back({written.option, *written.value, written.kind});
+      outputs.push_back({written.option, *written.value, written.kind()});
     }
     std::vector<std::string> inputs;
     for (const std::string* value : files->read) inputs.push_back(*value);

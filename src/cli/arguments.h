@@ -63,6 +63,9 @@ class Arguments {
   void reads(const std::vector<std::string>& values);
   ///   usual  the name where none is given; empty: then nothing is written
   void writes(const std::string& option, std::string& value, FileKind kind, std::function<std::string()> usual = {});
+  /// The same of an option whose kind of file another one decides.
+  void writes(const std::string& option, std::string& value, std::function<FileKind()> kind,
+              std::function<std::string()> usual = {});
   /// Names what was not given, and checks. It outlives this object, as the values do.
   std::function<Status()> check() const;
 

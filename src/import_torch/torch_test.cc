@@ -347,13 +347,14 @@ TEST(Torch, NativeTypesKeepBfloat16) {
 /// The sum is 257, and 257 * (1 + 2^-7) = 259.008, which rounds to 260. The sum alone would round to 256, and its product to 258.
 TEST(Torch, PackedBytesAreScaledBeforeTheyAreRounded) {
   Pt2 p;
-  p.input("x", {1, 2}, 13).weight("w", Tensor::of(DType::i8, {1, 2}, Numbers{65, 127})).half_weight("s", {1.0078125});
+  p.input("x", {1, 2}, 13).input("w", {1, 2}, 2).half_weight("s", {1.0078125});
   p.node("aten._weight_int8pack_mm.default", "self=%x mat2=%w scales=%s", {"y"}).said("y", {1, 1}, 13).output("y");
   ImportOptions options;
   options.native_types = true;
   const Graph graph = imported_pt2(p.bytes(), "m", options).value();
-  const Tensor y =
-      evaluate_graph(graph, {Tensor::of<double>(DType::bf16, {1, 2}, {2, 1})}).value()[graph.outputs[0].index()];
+  const std::vector<Tensor> inputs = {Tensor::of<double>(DType::bf16, {1, 2}, {2, 1}),
+                                      Tensor::of<double>(DType::i8, {1, 2}, {65, 127})};
+  const Tensor y = evaluate_graph(graph, inputs).value()[graph.outputs[0].index()];
   EXPECT_EQ(to_string(y.type()), "bf16[1x1]");
   EXPECT_EQ(y.get(0), 260);
 }

@@ -123,6 +123,7 @@ std::string lowered_worth(const Plan& line) {
 }
 
 std::string lowered_offer(const FusedGraph& fused, const Records& records, const Target& target) {
+  if (std::ranges::none_of(records.plans(), [](const Plan& plan) { return plan.precision.has_value(); })) return "";
   const Plan* line = records.lowered_plan_for(hash_of(fused), to_string(target));
   if (line == nullptr || line->precision->weights != hash_of_constants(fused)) return "";
   std::string types;

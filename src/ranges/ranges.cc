@@ -398,6 +398,15 @@ Result<Family> find_family(const std::vector<SizeRange>& sizes, const ReadAtSize
   FamilyOptions how = options;
   if (how.in_place == InPlaceParts::strided && verify(sizes).ok() && !are_places_fixed(sizes, read))
     how.in_place = InPlaceParts::none;
+  Result<Family> family = Finder(sizes, read, how).run();
+  // Rows that are as long at the two sizes looked at, and not at others: 16 + ceil(n/2) of 512 and 511.
+  const auto has_growing_rows = [](const Variant& variant) {
+    return std::ranges::any_of(
+        variant.tasks, [](const SizedTask& task) { return !task.within.empty() && task.within.back().defined(); });
+  };
+  if (how.in_place != InPlaceParts::strided || !family.ok() || std::ranges::none_of(family->variants, has_growing_rows))
+    return family;
+  how.in_place = InPlaceParts::none;
   return Finder(sizes, read, how).run();
 }
 

@@ -266,6 +266,14 @@ TEST(FindFamily, HasPartsAlongALastAxisThatIsTheSameAtAllSizes) {
     return build.finish({build.relu("z", both)});
   });
   EXPECT_EQ(parts_and_tasks(longer, InPlaceParts::strided).first, 0) << "rows are longer at larger sizes";
+
+  const auto at_times_longer = network([](GraphBuilder& build, const SizeValues& s) {
+    const ValueId a = build.add("a", MatMulOperator{}, {build.input("x", {4, 16}), build.constant("w", {16, 16})});
+    const ValueId y = build.input("y", {4, 22 + (s[0] + 1) / 2});
+    const ValueId both = build.add("both", ConcatOperator{1}, {build.relu("b", y), a});
+    return build.finish({build.relu("z", both)});
+  });
+  EXPECT_EQ(parts_and_tasks(at_times_longer, InPlaceParts::strided).first, 0) << "as long at 20 and 19, and not at 18";
 }
 
 /// A network that has each kind of function: rows of two products one behind the other, the last rows of a table, and pictures whose

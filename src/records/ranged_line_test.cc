@@ -58,6 +58,16 @@ TEST(RangedLine, OfVersionFourIsReadAndWrittenTheSame) {
   EXPECT_EQ(to_line(std::get<NetworkAtSizes>(parse_line(lines[1]))), lines[1]);
 }
 
+/// A measurement of version 1 may hold any other member; one of version 4 is none.
+TEST(RangedLine, MembersOfItsVersionSayNothingInOlderLines) {
+  std::ifstream file(checkout_path("src/records/testdata/v1.jsonl"));
+  std::string line;
+  ASSERT_TRUE(std::getline(file, line) && line.starts_with("{\"v\":1,"));
+  const std::string rest = line.substr(6);
+  EXPECT_TRUE(std::holds_alternative<Record>(parse_line("{\"v\":1,\"network\":\"bert\",\"error\":\"\"" + rest)));
+  EXPECT_EQ(why("{\"v\":4" + rest), "a line of version 4 has none of \"range\", \"network\", \"error\" and \"plan\"");
+}
+
 /// Whatever its version and its other members are.
 TEST(RangedLine, IsNeverTakenForATimeOfOneSize) {
   for (const std::string range : {R"({"task":"0123456789abcdef","at":[2],"from":[2]})", "{}", "3", "null", "[]"}) {

@@ -291,17 +291,19 @@ ParsedLine parse_line(std::string_view line, LineRoom& room) {
     if (auto* why = std::get_if<std::string>(&plan)) return BadLine{std::move(*why)};
     return std::get<Plan>(std::move(plan));
   }
-  if (json.has("error")) {
+  const bool of_new_kinds = version.integer() >= 4;  // older lines may have such members, which say nothing
+  if (of_new_kinds && json.has("error")) {
     auto error = layer_error_of(json);
     if (auto* why = std::get_if<std::string>(&error)) return BadLine{std::move(*why)};
     return std::get<LayerError>(std::move(error));
   }
-  if (json.has("network")) {
+  if (of_new_kinds && json.has("network")) {
     auto network = network_of(json);
     if (auto* why = std::get_if<std::string>(&network)) return BadLine{std::move(*why)};
     return std::get<NetworkAtSizes>(std::move(network));
   }
   if (json.has("range")) return ranged_of(json, room.texts);  // never an exact time, whatever else it holds
+  if (of_new_kinds) return BadLine{"a line of version 4 has none of \"range\", \"network\", \"error\" and \"plan\""};
   ParsedLine parsed(std::in_place_type<Record>);
   Reader reader(json, room.texts);
   if (!reader.read(std::get<Record>(parsed))) return BadLine{std::move(reader.why)};

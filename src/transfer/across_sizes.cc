@@ -69,7 +69,9 @@ class RangedTimes {
   RangedTimes(const ComputeDag& dag, const Records& records, const Target& target, const SpaceOptions& options) {
     if (records.ranged().empty()) return;
     for (const RangedRecord* each : records.ranged_of(range_id(dag), target)) {
-      if (!permits(options, each->record.numerics) || each->at.size() != dag.sizes.size()) continue;
+      if (!permits(options, each->record.numerics) || !check_values(dag.sizes, each->at).ok() ||
+          !check_values(dag.sizes, each->from).ok())
+        continue;
       if (!each->record.outcome.ok())
         failed_.insert(each->record.steps);
       else

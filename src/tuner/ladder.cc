@@ -89,6 +89,8 @@ class Ladder {
 
   Rungs rungs_of(const LadderTask& task) const {
     Rungs rungs{&task, across_sizes(task.dag, task.points, file_.records(), target_, options_.schedules)};
+    // What was timed for ranges before has no right of way here: a later run finds better ones.
+    std::ranges::stable_sort(rungs.schedules, {}, &SizedSchedule::expected);
     if (rungs.schedules.size() > options_.most) rungs.schedules.resize(options_.most);
     return rungs;
   }
@@ -103,13 +105,20 @@ class Ladder {
     for (const SizedPoint& point : task.points) ranged.timed.push_back(point.at);
     ranged.checked = sizes_to_check(task.dag.sizes, options_.seed);
     ranged.ended = [this] { return now() >= options_.deadline; };
+    std::vector<const SizedSchedule*> untimed;  // and the best of the others, beside which they are timed
+    bool has_timed = false;
+    for (const SizedSchedule& each : rungs.schedules) {
+      if (is_timed(each) && has_timed) continue;
+      has_timed |= is_timed(each);
+      untimed.push_back(&each);
+    }
     std::vector<std::string> steps;
-    for (const SizedSchedule& each : rungs.schedules) steps.push_back(for_all_sizes(task.dag, each));
+    for (const SizedSchedule* each : untimed) steps.push_back(for_all_sizes(task.dag, *each));
     const std::vector<std::vector<Outcome>> outcomes = measurer_.ladder(ranged, steps);
     progress_.kernels += std::ssize(steps);
     for (std::size_t k = 0; k < outcomes.size(); ++k)
       for (std::size_t p = 0; p < outcomes[k].size(); ++p)
-        WHET_RETURN_IF_ERROR(remember(task, rungs.schedules[k], task.points[p].at, outcomes[k][p]));
+        WHET_RETURN_IF_ERROR(remember(task, *untimed[k], task.points[p].at, outcomes[k][p]));
     return ok_status();
   }
 

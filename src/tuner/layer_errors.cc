@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 #include <utility>
 
 #include "base/arithmetic.h"
@@ -18,7 +19,7 @@ bool is_over(const LayerErrorOptions& options) { return options.interrupted && o
 
 /// What the records know of a layer.
 const LayerError* known_error(const Records& records, const LayerErrorOptions& options, const ProbedLayer& layer) {
-  for (const LayerError& each : records.errors())
+  for (const LayerError& each : records.errors() | std::views::reverse)  // the last line counts
     if (each.node == layer.node && each.product == layer.product && each.graph == options.graph &&
         each.weights == options.weights && each.samples == options.samples && each.target == options.target)
       return &each;
@@ -64,10 +65,10 @@ AnswerError error_between(const SampleInputs& got, const SampleInputs& want) {
     Squares all;
     for (std::size_t sample = 0; sample < want.size(); ++sample) {
       const Squares own = squares_of(got[sample][output], want[sample][output]);
-      found.worst = std::max(found.worst, own.relative());
+      if (own.wanted > 0 || !std::isfinite(own.errors)) found.worst = std::max(found.worst, own.relative());
       all.errors += own.errors, all.wanted += own.wanted;
     }
-    found.error = std::max(found.error, all.relative());
+    if (all.wanted > 0 || !std::isfinite(all.errors)) found.error = std::max(found.error, all.relative());
   }
   return found;
 }

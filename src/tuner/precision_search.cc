@@ -313,11 +313,12 @@ class PrecisionSearcher {
       WHET_TRY(Verified one, verified(plans.best.front(), budget));
       longest = std::max(longest, now() - start);
       result_.gap = plans.gap;
-      seen[plan.alternatives] = one.share <= options_.aim;
+      const bool kept = one.share <= options_.aim && std::isfinite(one.error.worst);
+      seen[plan.alternatives] = kept;
       const double correction =
           std::clamp(std::pow(options_.aim / std::max(one.share, 1e-9), 2), 1 / kMostCorrection, kMostCorrection);
       const bool near = one.share > kNearAim * options_.aim;
-      if (one.share <= options_.aim) {
+      if (kept) {
         fits = std::max(fits, budget);
         if (!best || one.plan.seconds < best->plan.seconds) best = std::move(one);
         if (near) break;
@@ -369,7 +370,7 @@ class PrecisionSearcher {
     WHET_TRY(const Judged judged, judge(options_.accuracy, output_names(fused_.graph), got, want_held_out_));
     result_.precision.held_out_share = judged.share;
     result_.precision.held_out_error = error_between(got, want_held_out_).worst;
-    if (judged.kept()) return true;
+    if (judged.kept() && std::isfinite(result_.precision.held_out_error)) return true;
     result_.why_not = fmt::format("on the held-out samples {}: f32 stays; {} may be too few", to_text(judged.worst()),
                                   counted(std::ssize(options_.calibration) + std::ssize(options_.held_out), "sample"));
     return false;

@@ -55,8 +55,11 @@ std::vector<SizeValues> hot_sizes(const Records& records, const Family& family, 
   const NetworkAtSizes* known =
       records.network_at_sizes(hash_of(family.variants.back().fused), to_text(family.sizes), to_string(target));
   if (known == nullptr) return hot;
+  constexpr std::size_t kMost = 3;  // as a run of the tuner writes
   for (const TimedAtSizes& each : known->points)
-    if (each.hot && each.at.size() == family.sizes.size()) hot.push_back(each.at);
+    if (each.hot && hot.size() < kMost && check_values(family.sizes, each.at).ok() &&
+        std::ranges::find(hot, each.at) == hot.end())
+      hot.push_back(each.at);
   return hot;
 }
 

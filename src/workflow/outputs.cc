@@ -34,7 +34,7 @@ struct KindOfFile {
 
 bool is_weights(const FileEnds& file) { return file.first.starts_with("whet.wts"); }
 bool is_model(const FileEnds& file) {
-  return file.last.starts_with("whet.so\n") || is_weights(file) ||
+  return file.last.starts_with("whet.so\n") ||
          (file.first.starts_with("!<arch>\n") && file.first.find("whet.o/ ") != std::string::npos);
 }
 bool is_page(const FileEnds& file) {

@@ -10,7 +10,7 @@ namespace whet {
 
 /// What commands write.
 enum class FileKind : std::uint8_t {
-  model,    ///< a compiled model, a static archive of one, its weights
+  model,    ///< a compiled model, a static archive of one
   records,  ///< measurements, which are appended or written anew
   page,     ///< a report
   events,

@@ -135,7 +135,7 @@ void RangesEnd::leave_out(Tuned& tuned, const std::string& phase, double needed,
 
 Result<FusedGraph> RangesEnd::read(const SizeValues& values) const {
   WHET_TRY(const ModelOptions at, model_->at(values));
-  return load_fused(at, prepared_.files, settings_.rounding.passes(prepared_.place.target));
+  return load_fused(at, prepared_.files, for_ranges(settings_.rounding.passes(prepared_.place.target)));
 }
 
 /// The network at all sizes, as a library for the ranges has it.
@@ -178,7 +178,7 @@ CompileOptions RangesEnd::compiling() const {
 
 Result<ModelRun> RangesEnd::run_at(const SizeValues& values, double burst_seconds, int bursts) const {
   WHET_TRY(const ModelOptions at, model_->at(values));
-  WHET_TRY(const FusedGraph fused, load_fused(at, prepared_.files, settings_.rounding.passes(prepared_.place.target)));
+  WHET_TRY(const FusedGraph fused, read(values));
   const std::vector<InputSlot> slots = input_slots(fused.graph);
   ModelRun run;
   WHET_TRY(run.inputs, match_inputs(slots, without_folded(at, slots, prepared_.files), "random", settings_.model.seed));
@@ -266,14 +266,17 @@ Status RangesEnd::time_network(Device& device, RecordFile& file, Tuned& tuned) {
     if (interrupted()) return ok_status();
   }
   NetworkAtSizes line;
+  Status timed = ok_status();
   for (const SizeValues& at : telling_sizes(requests_, model_->sizes)) {
     if (interrupted() || left() < 2 * kLibraryBursts * kLibraryBurst) break;
-    WHET_TRY(const std::vector<double> seconds, seconds_of(device, {libraries.untuned, libraries.ranged}, at));
-    line.points.push_back({at, 0, seconds[0], seconds[1], 0, false});
+    const Result<std::vector<double>> seconds = seconds_of(device, {libraries.untuned, libraries.ranged}, at);
+    if (!seconds.ok()) timed = seconds.error();
+    if (!timed.ok()) break;
+    line.points.push_back({at, 0, (*seconds)[0], (*seconds)[1], 0, false});
   }
-  if (!line.points.empty()) WHET_RETURN_IF_ERROR(try_exact(device, file, libraries, line.points));
+  if (timed.ok() && !line.points.empty()) timed = try_exact(device, file, libraries, line.points);
   (void)device.time_models({}, {});  // frees their memory
-  if (line.points.empty()) return ok_status();
+  if (line.points.empty()) return timed;
   line.graph = hash_of(family_.variants.back().fused);
   line.name = settings_.model.name();
   line.ranges = to_text(family_.sizes);
@@ -281,7 +284,8 @@ Status RangesEnd::time_network(Device& device, RecordFile& file, Tuned& tuned) {
   line.whet = version();
   line.at = utc_now();
   tuned.at_sizes = line;
-  return file.append(line);
+  WHET_RETURN_IF_ERROR(file.append(line));  // also what was timed before something failed
+  return timed;
 }
 
 void RangesEnd::run(DeviceMeasurer& measurer, const Devices& devices, RecordFile& file, Tuned& tuned) {

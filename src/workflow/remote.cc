@@ -160,7 +160,7 @@ Result<TargetOnCores> choose_target_there(const TargetOptions& options, const De
   WHET_TRY(const std::string processor, one_processor(device, place.cores.cpus));
   WHET_TRY(place.target, parse_target(with_processor(options.target, processor)));
   CpuTarget& cpu = place.target.cpu();
-  if (cpu.mcpu == processor) {
+  if (cpu.mcpu == processor && !cpu.caches_given) {
     if (device.l1_bytes > 0) cpu.l1_bytes = device.l1_bytes;
     if (device.l2_bytes > 0) cpu.l2_bytes = device.l2_bytes;
     if (device.l3_bytes > 0) cpu.l3_bytes = device.l3_bytes;

@@ -211,7 +211,7 @@ TEST(PtxKernels, OfAttentionsOfAnyLengthDoWhatTheirTasksSay) {
     const std::vector<Tensor> arguments = testing::arguments_of(lowered, dag, inputs).value();
     const std::vector<Tensor> want = evaluate(dag, inputs).value();
     const auto emulated = run_emulated(lowered.program, target, arguments);
-    ASSERT_TRUE(emulated.ok()) << emulated.error().message;
+    ASSERT_TRUE(emulated.ok()) << sketch->name << ": " << emulated.error().message;
     EXPECT_LE(testing::worst_output(lowered, want, *emulated), most);
     const Result<ptx::KernelRun> run = ptx::run_kernel(kernel, arguments);
     ASSERT_TRUE(run.ok()) << run.error().message;

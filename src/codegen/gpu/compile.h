@@ -14,7 +14,7 @@ namespace whet {
 constexpr std::int64_t kMaxGpuInstructions = 12'000;
 /// The same where the code is for this host, which rounds a word in a dozen instructions instead of one, and which no assembler
 /// waits for.
-constexpr std::int64_t kMaxEmulatedInstructions = 2 * kMaxGpuInstructions;
+constexpr std::int64_t kMaxEmulatedInstructions = 3 * kMaxGpuInstructions;
 
 /// Whether this target's kernels may be started before the launches in front of them have ended: they wait themselves
 /// (griddepcontrol) before they touch memory that others write.

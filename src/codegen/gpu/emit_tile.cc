@@ -166,8 +166,6 @@ bool GpuEmitter::load_right(const WarpTile& t, GpuHooks::Words& words) {
   const std::int64_t across = factor_of(load, t.columns->index), along = factor_of(load, t.depth->index);
   const bool turned = across == 1 && is_half(program_.buffer(buffer).dtype);
   if (!turned && (along != 1 || across == 0)) return false;
-  const bool pairs = in_word(t) == 1 && program_.buffer(BufferId(t.left->source.value)).quad;
-  if (pairs) return false;  // terms in another order than rows have them
   // Thread 8m + r gives row r of the matrix m: of the first or second half of the depth, then of the next tile. Rows are terms or, as
   // they lie along the depth, columns; the lane's own columns are 2q and 2q + 1.
   const Expr thread = var(launch_->nest.threads->index, "t");
