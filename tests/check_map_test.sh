@@ -10,6 +10,7 @@ tree() {
   rm -rf "${root:?}"/*
   mkdir -p "$root"/src/{base,tensor} "$root/docs" "$root/tests/golden" "$root/bench"
   printf '$ whet tune --help\n  -h,--help    Print\n  -o,--output TEXT\n  --minutes N=1\n\n$ whet zoo --help\n  --batch N\n' > "$root/tests/golden/help.txt"
+  printf 'The options are `--output`, `-o`, `--minutes`, `--batch`, `--help`.\n' > "$root/docs/cli.md"
   printf 'See `src/base/hash.cc`, `src/*/hash.cc`, `src/NAME/` and `build/src/x`.\n\n    $ whet tune m -o f --minutes 1   # --fast\n' > "$root/bench/README.md"
   cat > "$root/ARCHITECTURE.md" << 'MAP'
 # Map
@@ -76,6 +77,14 @@ sed -i 's/DEPENDS base/DEPENDS base TEST_LINK whet_base/' "$root/src/tensor/CMak
 refuse "TEST_LINK names whet_base"
 rm "$root/src/tensor/CMakeLists.txt"
 refuse "is missing"
+
+sed -i 's/`--batch`, //' "$root/docs/cli.md"
+refuse "docs/cli.md: lacks --batch of whet zoo"
+long=$(printf 'word %.0s' {1..60})
+printf '| %s |\n    %s\n```\n%s\n```\n<!-- base 1 -->\n%s\n<!-- end -->\n' "$long" "$long" "$long" "$long" >> "$root/docs/how.md"
+pass "tables, code and what a script renders may be long"
+echo "$long" >> "$root/docs/how.md"
+refuse "has 300 characters; 200 are the most"
 
 echo '[gone](docs/gone.md)' > "$root/README.md"
 refuse "README.md: the link docs/gone.md leads to no file"

@@ -222,11 +222,12 @@ CommandAction make_compile(Arguments& arguments) {
   }
   arguments.add("-o,--output", command->settings.output,
                 "The library to write, or libNAME.a, a static archive (default: the model's name with .so, here)");
-  arguments.writes("--output", command->settings.output,
-                   [&only = command->settings.weights_only] { return only ? FileKind::weights : FileKind::model; },
-                   [&model = command->settings.model, &only = command->settings.weights_only] {
-                     return model.name() + (only ? ".weights" : ".so");
-                   });
+  arguments.writes(
+      "--output", command->settings.output,
+      [&only = command->settings.weights_only] { return only ? FileKind::weights : FileKind::model; },
+      [&model = command->settings.model, &only = command->settings.weights_only] {
+        return model.name() + (only ? ".weights" : ".so");
+      });
   arguments.add("--weights-file", command->settings.weights_file,
                 "Write the weights to this file, which the library is opened with; they may change without another "
                 "library");

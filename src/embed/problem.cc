@@ -243,13 +243,14 @@ Result<std::string> Problem::compile(const Compile& compile) {
   inputs.push_back(settings.model.model);
   if (!settings.records.file.empty()) inputs.push_back(settings.records.file);
   if (!settings.like.empty()) inputs.push_back(settings.like);
-  WHET_RETURN_IF_ERROR(check_outputs({{"output", settings.output, settings.weights_only ? FileKind::weights : FileKind::model},
-                                      {"weights-file", settings.weights_file, FileKind::weights},
-                                      {"dump-code", settings.listing, FileKind::code},
-                                      {"ptx", settings.ptx, FileKind::ptx},
-                                      {"header", settings.header, FileKind::header},
-                                      {"events", request.events, FileKind::events}},
-                                     inputs));
+  WHET_RETURN_IF_ERROR(
+      check_outputs({{"output", settings.output, settings.weights_only ? FileKind::weights : FileKind::model},
+                     {"weights-file", settings.weights_file, FileKind::weights},
+                     {"dump-code", settings.listing, FileKind::code},
+                     {"ptx", settings.ptx, FileKind::ptx},
+                     {"header", settings.header, FileKind::header},
+                     {"events", request.events, FileKind::events}},
+                    inputs));
   Zygote* zygote = nullptr;
   if (settings.quick > 0) {
     WHET_TRY(zygote, shop_->zygote());

@@ -136,8 +136,7 @@ Result<PrecisionSearch> search_lowering(const TuneSettings& whole, const Prepare
   options.tuning = end.trial_options();
   options.tuning.base = prepared.base.get();
   options.tuning.placements = tuned.progress.placements;
-  if (whole.trials > 0)
-    options.tuning.trials = std::max<std::int64_t>(1, whole.trials - float_settings(whole).trials);
+  if (whole.trials > 0) options.tuning.trials = std::max<std::int64_t>(1, whole.trials - float_settings(whole).trials);
   if (whole.trials == 0 && !whole.time.limited())
     options.tuning.trials = kLoweredTrialsPerTask * std::ssize(prepared.ids);
   if (whole.time.limited()) {
