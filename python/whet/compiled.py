@@ -273,8 +273,8 @@ class _Library:
             raise Error(f"{path}: has its weights inside; `compile(weights_file=...)` makes a library that takes others")
         else:
             source = _OpenSource(ctypes.sizeof(_OpenSource), 0, os.fsencode(weights), None, 0)
-            table = _ApiOfOwnWeights.from_address(ctypes.addressof(self.api))
-            self.check(table.model_open_from, None, byref(source), byref(self.model))
+            own = _ApiOfOwnWeights.from_address(ctypes.addressof(self.api))
+            self.check(own.model_open_from, None, byref(source), byref(self.model))
         self.name = _text(self.api.model_info(self.model).contents.name)
 
     def check(self, function: Any, *arguments: Any) -> None:

@@ -134,4 +134,5 @@ def backend(module: Any, inputs: Sequence[Any], options: Optional[Mapping[str, A
     except Exception as why:  # torch.export and torch.jit raise what they like
         warnings.warn(f"torch runs a part itself: {type(why).__name__}: {str(why).splitlines()[0] if str(why) else 'no reason'}", Note,
                       stacklevel=2)
-    return module.forward if hasattr(module, "forward") else module
+    call: Call = module.forward if hasattr(module, "forward") else module
+    return call

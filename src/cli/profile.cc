@@ -116,7 +116,7 @@ void print_text(const OpenedModel& model, const Profiled& profiled, bool emulato
                {"Share"},
                {"GFLOPS"},
                {"% peak"},
-               {"Fastest (us)"},
+               {"Min (us)"},
                {"Predicted (us)"},
                {"Off"}});
   for (const whet_step_profile* step : profiled.steps) {
