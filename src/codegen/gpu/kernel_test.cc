@@ -178,10 +178,10 @@ TEST(GpuKernels, AreRefusedWithASentence) {
   }
   {
     GpuBuilder b;
-    const BufferId y = b.output(32 * 13'000);
+    const BufferId y = b.output(32 * 19'000);
     b.p.body = b.launch(1, 32, [&](Expr, Expr t) {
       std::vector<Stmt> all;
-      for (std::int64_t i = 0; i < 13'000; ++i) all.push_back(b.put(y, t + i * 32, f32(0)));
+      for (std::int64_t i = 0; i < 19'000; ++i) all.push_back(b.put(y, t + i * 32, f32(0)));
       return whet::block(std::move(all));
     });
     const std::string why = refusal(b.p);
