@@ -64,8 +64,9 @@ TEST(Lowered, OffersWhatProcessorsMultiplyByPairs) {
 TEST(Lowered, IsNotOfferedUnasked) {
   const FusedGraph graph = fused(network());
   const Target target = *parse_target("cpu -mcpu=znver4 -threads=2");
-  for (const Alternative& each : find_alternatives(graph, target, {.forms = forms_for(target)})->all)
-    EXPECT_NE(each.kind, AlternativeKind::lowered);
+  const Result<Alternatives> found = find_alternatives(graph, target, {.forms = forms_for(target)});
+  ASSERT_TRUE(found.ok());
+  for (const Alternative& each : found->all) EXPECT_NE(each.kind, AlternativeKind::lowered);
 }
 
 TEST(Lowered, SaysWhatItRounds) {
