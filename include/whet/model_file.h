@@ -215,7 +215,7 @@ static inline int whet_check_open_file(int file, const char* path, int contents,
   return contents ? whet_check_contents(file, path, &trailer, error) : 0;
 }
 
-/** Judges the header of a weights file of so many bytes, before any of it is used; what it belongs to is compared by others.
+/** Judges the header of a weights file of `file_bytes`, before any of it is used. Callers compare the key.
  *  Gives 0, or -1 and a sentence. */
 static inline int whet_check_weights_header(const whet_weights_header* header, uint64_t file_bytes, const char* path,
                                             whet_error* error) {

@@ -95,7 +95,7 @@ std::optional<GpuEmitter::StepLoop> GpuEmitter::step_loop(const Stmt& body) {
   for (const Stmt& s : loop.behind)
     if (!is_late_store(program_, s, buffer, held)) return std::nullopt;
   loop.ahead = kSumsOfTile * loop.steps.front().size() + 2 * of_step + held <= kMostAhead;
-  if (!loop.ahead && held > 0) return std::nullopt;  // what is loaded is stored behind the tiles: it is asked for first
+  if (!loop.ahead && held > 0) return std::nullopt;  // loads in flight would wait behind the products
   return loop;
 }
 
