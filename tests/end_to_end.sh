@@ -252,7 +252,7 @@ case_tuned_sizes() {
   head -1 events.jsonl | grep -q '"sizes":\[{"sizes":{"batch":2},"requests":1}' || die "the events begin with $(head -1 events.jsonl)"
   expect 0 '"batch": 24' "$whet" tune zoo:mlp --sizes batch=1..32 --lengths lengths.txt --seconds 2 -o r.jsonl --json
   expect 0 "at batch=32" "$whet" compile zoo:mlp --sizes batch=1..32 --records r.jsonl -o sized.so
-  grep -q "[1-4] of 4 tasks from records" out || { cat out; die "no task is from records"; }
+  grep -Eq "[1-9][0-9]* of [0-9]+ tasks from records" out || { cat out; die "no task is from records"; }
   expect 0 "largest magnitude: yes" "$whet" check sized.so --against zoo:mlp
   expect 0 "Best of" "$whet" explain sizes --model zoo:mlp --sizes batch=1..32 --records r.jsonl
   expect 0 "Kernels of schedules" "$whet" explain sizes --model zoo:mlp --sizes batch=1..32 --records r.jsonl
