@@ -22,8 +22,9 @@ class FarDevice : public FormulaDevice {
   }
   const DeviceInfo& info() const override { return info_; }
   JobReply run(const MeasureJob& job) override {
-    std::this_thread::sleep_for(std::chrono::milliseconds(3));  // or one device would do it all
     ++jobs;
+    for (int i = 0; i < 5000 && beside != nullptr && beside->jobs == 0; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
     JobReply reply = FormulaDevice::run(job);
     if (!poison.empty())
       for (std::size_t i = 0; i < job.requests.size(); ++i)
@@ -35,7 +36,8 @@ class FarDevice : public FormulaDevice {
     return reply;
   }
   std::atomic<int> jobs = 0;
-  std::string poison;  ///< the code that takes the device down
+  std::string poison;                 ///< the code that takes the device down
+  const FarDevice* beside = nullptr;  ///< has a job before this one ends its first; one device would do all otherwise
 
  private:
   DeviceInfo info_;
@@ -65,6 +67,7 @@ TEST(JobSizes, KeepAllUnitsBusyForAboutASecond) {
 TEST(Jobs, DivideTimesByThePaceOfTheirUnit) {
   for (const double seconds_when_crowned : {0.0, 1e-3, 2e-3}) {
     FarDevice first("first", 1), second("second", 1.25);
+    first.beside = &second, second.beside = &first;
     Units units({&first, &second}, 1, {});
     JobsOfTask task = task_of(64);
     task.champion_seconds = seconds_when_crowned;

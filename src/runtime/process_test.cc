@@ -14,7 +14,7 @@ template <typename Work>
 int in_a_child(Work work) {
   const pid_t child = fork();
   if (child == 0) {
-    alarm(10);
+    alarm(60);
     _exit(static_cast<int>(work()));
   }
   int status = 0;

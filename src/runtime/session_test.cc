@@ -520,7 +520,7 @@ template <typename Work>
 void expect_in_a_child(Work work) {
   const pid_t child = fork();
   if (child == 0) {
-    alarm(10);
+    alarm(60);
     work();
     _exit(::testing::Test::HasFailure() ? 1 : 7);
   }
@@ -573,7 +573,7 @@ TEST(Weights, AreCopiedInAChildWhateverOtherThreadsDidAtTheFork) {
   for (int time = 0; time < 20; ++time) {
     const pid_t child = fork();
     if (child == 0) {
-      alarm(5);
+      alarm(60);
       const char* copy = take_weights_copy(image);
       const bool right = copy != nullptr && copy[0] == 'w' && copy[image.weights_bytes - 1] == 'w';
       if (copy != nullptr) return_weights_copy(copy);

@@ -148,7 +148,9 @@ TEST_F(TuneOnDevices, RanksTimesOfASlowerDeviceByItsPace) {
           seconds, [this](const CheckRequest& request) { return here_->check(request); }, std::move(name));
     };
     FormulaDevice first = device(1, "formula"), second = device(factor, "second");
-    for (int again = 0; again < 2; ++again) ASSERT_TRUE(run({&first, &second}, 32).ok());
+    // On a busy machine one of them may begin too late.
+    for (int runs = 0; runs < 2 || (runs < 10 && first.requests * second.requests == 0); ++runs)
+      ASSERT_TRUE(run({&first, &second}, 32).ok());
     const RecordsRead read = *read_records(path_);
     const double best = read.records.best(task_.key, {}, target_)->record->outcome.best_seconds();
     std::map<std::string, int> timed;

@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/testing/random_cases.h"
 #include "device/testing/device_contract.h"
 #include "device/testing/processes.h"
 #include "device/testing/test_models.h"
@@ -124,34 +123,14 @@ class RemoteDevices : public ::testing::Test {
   }
 };
 
-/// Kills two supervisors of a device that is started by its command, each when a kernel has computed for the given time [0.01 s].
-class SupervisorKiller {
- public:
-  explicit SupervisorKiller(long ticks)
-      : thread_([this, ticks] {
-          for (int i = 0; i < 2; ++i) {
-            testing::computing(getpid(), ticks);
-            pid_t supervisor = 0;
-            std::ifstream(file_) >> supervisor;
-            if (supervisor <= 1) return;
-            kill(supervisor, SIGKILL);
-            testing::gone(supervisor);
-          }
-        }) {}
-  ~SupervisorKiller() {
-    thread_.join();
-    std::filesystem::remove(file_);
-  }
-  RemoteOptions options() const {
-    RemoteOptions options = options_for("echo $$ > " + file_ + "; " + kServe);
-    options.run_timeout = 20;  // no end of the kernel's own on a busy machine
-    return options;
-  }
+using testing::SupervisorKiller;
 
- private:
-  const std::string file_ = ::testing::TempDir() + "/killed." + std::to_string(getpid());
-  std::thread thread_;
-};
+/// Of a device whose supervisors are killed. `before`: what its shell does first.
+RemoteOptions options_with(const SupervisorKiller& killer, const std::string& before = "") {
+  RemoteOptions options = options_for(before + killer.note() + kServe);
+  options.run_timeout = 20;  // no end of the kernel's own on a busy machine
+  return options;
+}
 
 TEST_F(RemoteDevices, SayWhatTheyAre) {
   const auto device = RemoteDevice::connect(options_for(kServe)).value();
@@ -262,14 +241,14 @@ TEST_F(RemoteDevices, SayAsLocalOnesDoThatTheirRunnerWasKilled) {
 }
 TEST_F(RemoteDevices, BlameAKernelThatCutsTwoLinks) {
   const SupervisorKiller killer(30);
-  const auto device = RemoteDevice::connect(killer.options()).value();
+  const auto device = RemoteDevice::connect(options_with(killer)).value();
   EXPECT_EQ(outcome(*device, "hang"), "crash: two links to the device were lost while it ran: the link is lost");
 }
 TEST_F(RemoteDevices, AreLostWhereNothingAnswersAnyMore) {
   const std::string file = ::testing::TempDir() + "/gone." + std::to_string(getpid());
   std::ofstream(file).close();
-  const std::string command = "rm " + file + " || exit 7; (sleep 0.3; kill -9 $$) & " + kServe;
-  const auto device = RemoteDevice::connect(options_for(command)).value();
+  const SupervisorKiller killer(30, 1);
+  const auto device = RemoteDevice::connect(options_with(killer, "rm " + file + " || exit 7; ")).value();
   const std::string lost = outcome(*device, "hang");
   EXPECT_EQ(lost.substr(0, 12), "device_lost:") << lost;
   EXPECT_NE(lost.find("with status 7"), std::string::npos) << lost;
@@ -340,7 +319,7 @@ TEST_F(RemoteDevices, PinWorkersInTheSandbox) {
 }
 TEST_F(RemoteDevices, BlameThatKernelOfAJobThatCutsTwoLinks) {
   const SupervisorKiller killer(30);
-  const auto device = RemoteDevice::connect(killer.options()).value();
+  const auto device = RemoteDevice::connect(options_with(killer)).value();
   const JobReply reply = device->run({{{kernel("add_one"), {}}, {kernel("hang"), {}}, {kernel("add_one"), {}}}});
   EXPECT_EQ(reply.replies[0].code, OutcomeCode::ok);
   EXPECT_EQ(reply.replies[1].code, OutcomeCode::crash);
@@ -368,7 +347,7 @@ TEST_F(RemoteDevices, GetTheNextJobWhileOneRuns) {
 }
 TEST_F(RemoteDevices, DoNotBlameAJobThatWasStillWaiting) {
   const SupervisorKiller killer(100);
-  const auto device = RemoteDevice::connect(killer.options()).value();
+  const auto device = RemoteDevice::connect(options_with(killer)).value();
   std::string hanging;
   std::thread lane([&] { hanging = outcome(*device, "hang"); });
   testing::computing(getpid());
@@ -407,7 +386,7 @@ TEST_F(RemoteDevices, GiveAllJobsBackWhenTheUserInterrupts) {
   std::string outcomes[2];
   std::vector<std::thread> lanes;
   for (std::string& each : outcomes) lanes.emplace_back([&] { each = outcome(*device, "hang"); });
-  usleep(testing::kSanitized ? 3500000 : 700000);  // both run by then
+  testing::computing(getpid());
   interrupted = true;
   for (std::thread& lane : lanes) lane.join();
   // The other one had begun, or waited for it.

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <gtest/gtest.h>
 #include <signal.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <fstream>
 #include <string>
 #include <thread>
@@ -12,9 +14,9 @@ namespace whet::testing {
 
 inline bool exists(pid_t pid) { return kill(pid, 0) == 0; }
 
-/// Waits until a process is gone or a zombie of another parent, three seconds at most. Gives whether it is.
+/// Waits until a process is gone or a zombie of another parent, half a minute at most. Gives whether it is.
 inline bool gone(pid_t pid) {
-  for (int i = 0; i < 3000 && exists(pid); ++i) {
+  for (int i = 0; i < 30000 && exists(pid); ++i) {
     std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
     std::string number, name, state;
     stat >> number >> name >> state;
@@ -59,6 +61,34 @@ inline pid_t computing(pid_t process, long ticks = 5) {
   }
   return pid;
 }
+
+/// Kills the supervisors of a device that a shell starts, one after the other: each when a kernel or a model there has computed for a
+/// while, as one that hangs does.
+class SupervisorKiller {
+ public:
+  explicit SupervisorKiller(long ticks, int supervisors = 2)
+      : thread_([this, ticks, supervisors] {
+          for (int i = 0; i < supervisors; ++i) {
+            computing(getpid(), ticks);
+            pid_t supervisor = 0;
+            std::ifstream(file_) >> supervisor;
+            if (supervisor <= 1) return;
+            kill(supervisor, SIGKILL);
+            gone(supervisor);
+          }
+        }) {}
+  ~SupervisorKiller() {
+    thread_.join();
+    std::remove(file_.c_str());
+  }
+  SupervisorKiller(const SupervisorKiller&) = delete;
+  /// What the shell does before it becomes a supervisor.
+  std::string note() const { return "echo $$ > " + file_ + "; "; }
+
+ private:
+  const std::string file_ = ::testing::TempDir() + "/killed." + std::to_string(getpid());
+  std::thread thread_;
+};
 
 /// Stops a process, and kills it when it has had time to be sent something.
 class StoppedThenKilled {

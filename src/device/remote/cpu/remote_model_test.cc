@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "device/remote/remote_device.h"
+#include "device/testing/processes.h"
 #include "device/testing/test_models.h"
 
 namespace whet::remote_model_test {
@@ -185,7 +186,7 @@ TEST_F(RemoteModels, EndWhenTheUserInterrupts) {
   const std::shared_ptr<RemoteDevice> board = RemoteDevice::connect(with).value();
   EXPECT_EQ(run(board, model(), 'a'), "ok b0xy");
   std::thread user([&] {
-    usleep(300000);
+    testing::computing(getpid());
     interrupted = true;
   });
   EXPECT_EQ(run(board, model(), 'h'), "interrupted while a compiled model ran");
@@ -196,7 +197,8 @@ TEST_F(RemoteModels, EndWhenTheUserInterrupts) {
 TEST_F(RemoteModels, AreBlamedForTwoLinksThatAreLostOverThem) {
   RemoteOptions with = options();
   with.model_timeout = 30;
-  with.argv[2] = "(sleep 1; kill -9 $$) & " + with.argv[2];
+  const testing::SupervisorKiller killer(30);
+  with.argv[2] = killer.note() + with.argv[2];
   EXPECT_EQ(run(RemoteDevice::connect(with).value(), model(), 'h'),
             "board: two links to the device were lost over a compiled model: the link is lost");
 }
