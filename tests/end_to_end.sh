@@ -592,7 +592,7 @@ case_explained() {
   expect 0 "Next: whet explain candidate" "$whet" explain task 0 --model "${model[@]}" --records r.jsonl
   local id
   id=$(sed -n 's/^Next: whet explain candidate \([0-9a-f]*\).*/\1/p' out)
-  expect 0 "parallel" "$whet" explain candidate "$id" --model "${model[@]}" --records r.jsonl --code
+  expect 0 "bytes of code, " "$whet" explain candidate "$id" --model "${model[@]}" --records r.jsonl --code
   refuse 2 "r.jsonl" "$whet" explain candidate ffffffffffffffff --model "${model[@]}" --records r.jsonl
   refuse 2 "no records are given" "$whet" explain candidate 0183f --model "${model[@]}"
   refuse 2 "is no task of this model" "$whet" explain task 99 --model "${model[@]}" --records r.jsonl

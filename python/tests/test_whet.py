@@ -631,8 +631,8 @@ class Running(InAFolder):
         with self.exe._session()._lock:
             child = os.fork()
             if child == 0:
-                signal.alarm(20)
-                os._exit(0 if self.exe._session()._lock.acquire(timeout=10) else 1)
+                signal.alarm(120)
+                os._exit(0 if self.exe._session()._lock.acquire(timeout=60) else 1)
         self.assertEqual(os.waitpid(child, 0)[1], 0)
 
     def test_refuses_what_is_no_array(self):
@@ -917,7 +917,7 @@ class Tuning(InAFolder):
         self.assertEqual(seen[-1].part, 1)
         self.assertGreater(tuned.gain, 0)
         exe = whet.load("zoo:mlp").compile("m.so", records="mlp.jsonl")
-        self.assertRegex(exe.kernels_from, "of 4 tasks from records")
+        self.assertRegex(exe.kernels_from, r"^[1-9]\d* of \d+ tasks from records")
 
     def test_tunes_several_models_together(self):
         tuned = whet.tune(["zoo:mlp", (whet.load("zoo:mlp"), 2)], "both.jsonl", trials=8, progress=False, objective="geomean")
