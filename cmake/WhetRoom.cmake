@@ -1,9 +1,12 @@
 # One room = one folder = one static library `whet_<room>`; its tests are one executable `<room>_test`.
 #
-#   whet_room(NAME SOURCES a.cc b.cc DEPENDS base tensor [LINK LLVM] [TESTS a_test.cc] [ALONE b.cc] [COLD] [SLOW Suite.Test:Suite.*])
+#   whet_room(NAME SOURCES a.cc b.cc DEPENDS base tensor [LINK LLVM] [TESTS a_test.cc] [ALONE b.cc] [COLD]
+#             [SLOW Suite.Test:Suite.*] [MEASURED Suite.*] [RELEASED Suite.*])
 #
 # COLD: its code runs once a command. As released it is compiled with -O1 where others are with -O2: three quarters of the time of a unit of import or passes.
 # SLOW: tests that take long. They are a test of their own, `<room>_slow`; `<room>` is the rest and has the label quick.
+# MEASURED: tests that compare times of this machine, `<room>_measured`: nothing runs beside them.
+# RELEASED: tests that are left out under AddressSanitizer, where they would take minutes or run code into which it does not see.
 # ALONE: sources that are never compiled together with others, because a test links a file of its own in their place, or
 # because they have names that others must not see.
 # DEPENDS names rooms of lower layers; scripts/check_layers holds the `#include`s against the list in ARCHITECTURE.md.
@@ -68,6 +71,8 @@ endfunction()
 # Clean builds (the presets') compile neighbouring sources of a room as one, up to this size. With a larger one a changed source takes
 # long to compile. 0 elsewhere, so that a forgotten #include shows.
 set(WHET_JOIN 0 CACHE STRING "How many KB of a room's sources are compiled as one")
+# Most of a test's time is its headers', which all tests of a room share.
+math(EXPR WHET_JOIN_TESTS "2 * ${WHET_JOIN}")
 
 # whet_join(SOURCES NAME ALONE KB): of the sources in the variable SOURCES, those that no property sets apart become files that
 # include them. The files name them by paths in src, so that ccache knows them in other checkouts.
@@ -138,8 +143,21 @@ if(NOT WHET_JOIN EQUAL 0 AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
 endif()
 
+# whet_filter(ARGUMENT CHOSEN LEFT_OUT...): gtest's argument for the tests of the patterns CHOSEN, or all, without those of the others.
+function(whet_filter argument chosen)
+  list(JOIN ARGN ":" left_out)
+  set(filter "${chosen}")
+  if(left_out)
+    string(APPEND filter "-${left_out}")
+  endif()
+  if(filter)
+    set(filter "--gtest_filter=${filter}")
+  endif()
+  set(${argument} ${filter} PARENT_SCOPE)
+endfunction()
+
 function(whet_room name)
-  cmake_parse_arguments(ROOM "COLD" "SLOW" "SOURCES;DEPENDS;LINK;TESTS;TEST_LINK;ALONE" ${ARGN})
+  cmake_parse_arguments(ROOM "COLD" "SLOW;MEASURED;RELEASED" "SOURCES;DEPENDS;LINK;TESTS;TEST_LINK;ALONE" ${ARGN})
   list(TRANSFORM ROOM_DEPENDS PREPEND whet_)
   whet_join(ROOM_SOURCES ${name} "${ROOM_ALONE}" ${WHET_JOIN})
   if(ROOM_SOURCES)
@@ -163,20 +181,27 @@ function(whet_room name)
     target_link_libraries(whet_${name} INTERFACE ${ROOM_DEPENDS} ${ROOM_LINK})
   endif()
   if(ROOM_TESTS)
-    # Most of a test's time is its headers', which all tests of a room share.
-    math(EXPR join_tests "2 * ${WHET_JOIN}")
-    whet_join(ROOM_TESTS ${name}_test "${ROOM_ALONE}" ${join_tests})
+    whet_join(ROOM_TESTS ${name}_test "${ROOM_ALONE}" ${WHET_JOIN_TESTS})
     add_executable(${name}_test ${ROOM_TESTS})
     target_link_libraries(${name}_test PRIVATE whet_${name} ${ROOM_TEST_LINK} GTest::gtest GTest::gtest_main)
     whet_compile_as_test(${name}_test)
     set(tests ${name})
+    set(left_out ${ROOM_MEASURED})
+    if(WHET_SANITIZE)
+      list(APPEND left_out ${ROOM_RELEASED})
+    endif()
+    whet_filter(quick_tests "" ${ROOM_SLOW} ${left_out})
+    add_test(NAME ${name} COMMAND ${name}_test ${quick_tests})
     if(ROOM_SLOW)
-      add_test(NAME ${name} COMMAND ${name}_test --gtest_filter=-${ROOM_SLOW})
-      add_test(NAME ${name}_slow COMMAND ${name}_test --gtest_filter=${ROOM_SLOW})
+      whet_filter(slow_tests "${ROOM_SLOW}" ${left_out})
+      add_test(NAME ${name}_slow COMMAND ${name}_test ${slow_tests})
       set_tests_properties(${name}_slow PROPERTIES COST 100)
       list(APPEND tests ${name}_slow)
-    else()
-      add_test(NAME ${name} COMMAND ${name}_test)
+    endif()
+    if(ROOM_MEASURED)
+      add_test(NAME ${name}_measured COMMAND ${name}_test "--gtest_filter=${ROOM_MEASURED}")
+      set_tests_properties(${name}_measured PROPERTIES RUN_SERIAL ON)
+      list(APPEND tests ${name}_measured)
     endif()
     set_tests_properties(${tests} PROPERTIES TIMEOUT 600)
     set_tests_properties(${name} PROPERTIES LABELS quick)
