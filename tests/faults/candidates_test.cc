@@ -10,7 +10,7 @@
 #include "records/record_file.h"
 
 namespace whet::faults {
-namespace {
+namespace candidates_test {
 
 const std::string kFaulty = WHET_FAULTY;
 
@@ -115,5 +115,5 @@ TEST(AClockThatJumps, NeitherEndsNorProlongsARun) {
   EXPECT_TRUE(backwards);
 }
 
-}  // namespace
+}  // namespace candidates_test
 }  // namespace whet::faults

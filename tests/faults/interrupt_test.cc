@@ -12,7 +12,7 @@
 #include "records/record_file.h"
 
 namespace whet::faults {
-namespace {
+namespace interrupt_test {
 
 const std::string kWhet = WHET_PROGRAM, kFaulty = WHET_FAULTY;
 
@@ -132,5 +132,5 @@ TEST(AnInterrupt, AtAnyMomentEndsTheProgramSoonAndLeavesNothing) {
   for (int i = 0; i < 8; ++i) expect_an_end_soon({"compile", "zoo:resnet-18", "-o", "m.so"}, below(4000));
 }
 
-}  // namespace
+}  // namespace interrupt_test
 }  // namespace whet::faults

@@ -10,7 +10,7 @@
 #include "records/record_file.h"
 
 namespace whet::faults {
-namespace {
+namespace long_session_test {
 
 struct Use {
   std::int64_t records = 0, files = 0, memory = 0;
@@ -56,5 +56,5 @@ TEST(ALongSession, LeaksNeitherMemoryNorProcessesNorDescriptors) {
   RecordProperty("memory_bytes", std::to_string(seen.back().memory));
 }
 
-}  // namespace
+}  // namespace long_session_test
 }  // namespace whet::faults

@@ -7,7 +7,7 @@
 #include "faults/session.h"
 
 namespace whet::faults {
-namespace {
+namespace memory_test {
 
 const std::string kWhet = WHET_PROGRAM;
 
@@ -46,5 +46,5 @@ TEST(Memory, OfASmallModelIsLittleHoweverOftenItNamesItsWeights) {
   EXPECT_TRUE(ending == 0) << ending.out;
 }
 
-}  // namespace
+}  // namespace memory_test
 }  // namespace whet::faults

@@ -10,7 +10,7 @@
 #include "records/record_file.h"
 
 namespace whet::faults {
-namespace {
+namespace processes_test {
 
 const std::string kWhet = WHET_PROGRAM, kFaulty = WHET_FAULTY;
 
@@ -137,5 +137,5 @@ TEST(ATunerThatDiesInTheMiddleOfAnAppend, LosesThatLineAloneAndResumes) {
   expect_nothing_twice(folder);
 }
 
-}  // namespace
+}  // namespace processes_test
 }  // namespace whet::faults

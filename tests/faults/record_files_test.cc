@@ -12,7 +12,7 @@
 #include "records/record_line.h"
 
 namespace whet::faults {
-namespace {
+namespace record_files_test {
 
 const std::string kWhet = WHET_PROGRAM;
 
@@ -234,5 +234,5 @@ TEST_F(ARecordFile, WhoseSchedulesCannotBeReplayedAnyMoreFallsBackAndSaysSo) {
   run_here(tune("r.jsonl"));
 }
 
-}  // namespace
+}  // namespace record_files_test
 }  // namespace whet::faults

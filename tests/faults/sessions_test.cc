@@ -21,7 +21,7 @@
 #include "whet/model.h"
 
 namespace whet::faults {
-namespace {
+namespace sessions_test {
 
 /// A network of the zoo, compiled for two threads. A process compiles it once.
 const std::string& library() {
@@ -73,7 +73,7 @@ template <typename Work>
 int status_of_a_child(Work work) {
   const pid_t child = fork();
   if (child == 0) {
-    alarm(20);
+    alarm(60);
     _exit(work() ? 7 : 1);
   }
   int status = 0;
@@ -222,5 +222,5 @@ TEST(AProgramWithLittleMemory, RunsAModelInFewMegabytesOrGetsASentence) {
   EXPECT_EQ(status_of_a_child([] { return limit(RLIMIT_AS, address_space() + (16 << 20)) && Opened().run(); }), kRight);
 }
 
-}  // namespace
+}  // namespace sessions_test
 }  // namespace whet::faults

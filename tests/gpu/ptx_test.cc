@@ -15,7 +15,7 @@
 #include "task/task.h"
 
 namespace whet {
-namespace {
+namespace gpu_ptx_test {
 
 /// The number of occurrences.
 std::size_t count(const std::string& text, std::string_view what) {
@@ -136,5 +136,5 @@ TEST(GpuPtx, OfBytesHasNoSpillEither) {
   for (const int arch : {75, 80, 90}) EXPECT_GE(expect_assembled(quantized_network(), arch, {}), 3) << arch;
 }
 
-}  // namespace
+}  // namespace gpu_ptx_test
 }  // namespace whet

@@ -15,7 +15,7 @@
 #include "task/task.h"
 
 namespace whet {
-namespace {
+namespace gpu_zoo_test {
 
 FusedGraph fused_of(const std::string& network, const PassOptions& passes) {
   Result<Graph> graph = zoo_model(network);
@@ -92,5 +92,5 @@ TEST(GpuZoo, InHalvesHasDefaultSchedulesOnTensorCores) {
   EXPECT_GE(halves, 35);
 }
 
-}  // namespace
+}  // namespace gpu_zoo_test
 }  // namespace whet

@@ -97,7 +97,7 @@ std::uint32_t sum_word(Tile tile, int value) {
   return is_integer(tile) ? static_cast<std::uint32_t>(value) : std::bit_cast<std::uint32_t>(static_cast<float>(value));
 }
 
-const char* const kHead = R"(
+const char* const kLayoutsHead = R"(
 .extern .shared .align 128 .b8 block_memory[];
 .visible .entry k(.param .u64 left, .param .u64 right, .param .u64 sums)
 {
@@ -108,9 +108,9 @@ const char* const kHead = R"(
   add.s64 %rd4, %rd1, %rd0; add.s64 %rd5, %rd2, %rd0; add.s64 %rd6, %rd3, %rd0;
 )";
 
-/// Gives the sums behind the body, which stands behind kHead.
+/// Gives the sums behind the body, which stands behind kLayoutsHead.
 Words run_body(const std::string& body, Words left, Words right, Words sums) {
-  const Result<Module> module = parse(kHead + body);
+  const Result<Module> module = parse(kLayoutsHead + body);
   EXPECT_TRUE(module.ok()) << (module.ok() ? "" : module.error().message);
   if (!module.ok()) return sums;
   const auto buffer = [](const char* name, Words& words) {
