@@ -799,7 +799,7 @@ case_killed() {
   expect 0 "" "$whet" records stats r.jsonl
   head -c -7 r.jsonl > torn.jsonl && mv torn.jsonl r.jsonl
   expect 0 "records kept in r.jsonl" "$whet" tune zoo:resnet-18 --image 32 --trials 10 -o r.jsonl
-  for _ in $(seq 1 50); do
+  for _ in $(seq 1 300); do
     still_here || return 0
     sleep 0.1
   done

@@ -77,9 +77,8 @@ TEST_F(Builders, ThatDieCostTheirRequestAlone) {
 TEST_F(Builders, ThatHangAreStoppedAtTheTimeLimit) {
   BuilderLimits limits;
   limits.timeout = 2;
-  EXPECT_EQ(
-      outcomes({"hang", "kernel add_one", "hang", "kernel add_one"}, limits),
-      (std::vector<std::string>{"6 building took longer than 2 s", "0", "6 building took longer than 2 s", "0"}));
+  EXPECT_EQ(outcomes({"hang", "kernel add_one", "hang", "kernel add_one"}, limits),
+            (std::vector<std::string>{"6 building took longer than 2 s", "0", "6 building took longer than 2 s", "0"}));
 }
 TEST_F(Builders, CountTheirOwnTimeAloneAndNotThatOfQueueing) {
   BuilderLimits limits;

@@ -353,7 +353,8 @@ TEST_F(Settle, SaysByWhichSignalAModelEndedWhileItWasTimed) {
   ASSERT_TRUE(compile_model(fused_, nullptr, target_, file.path).ok());
   const ModelRun forever{{}, options_.inputs, 600, 1};
   std::thread killer([] {
-    while (models_process() == 0 || testing::ticks_of(models_process()) < 20) usleep(1000);  // it runs the model by then
+    while (models_process() == 0 || testing::ticks_of(models_process()) < 20)
+      usleep(1000);  // it runs the model by then
     kill(models_process(), SIGBUS);
   });
   const auto times = device_->time_models({file}, forever);
