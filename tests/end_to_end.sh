@@ -218,7 +218,7 @@ REQUESTS
   expect 0 '"id":3,"error":"do is' "$whet" serve zoo:mlp -o served.jsonl < requests
   [ "$(wc -l < out)" -eq 4 ] || { cat out; die "expected a greeting and three answers"; }
   [ "$(wc -l < served.jsonl)" -eq 2 ] || die "expected two records"
-  expect 0 "records served.jsonl (2 there)" "$whet" tune zoo:mlp -o served.jsonl --trials 4 --events events.jsonl
+  expect 0 "records served.jsonl (2 there)" "$whet" tune zoo:mlp -o served.jsonl --trials 4 --no-network --events events.jsonl
   head -1 events.jsonl | grep -q '"v":1,"event":"started"' || die "the events begin with $(head -1 events.jsonl)"
   tail -1 events.jsonl | grep -q '"event":"finished"' || die "the events end with $(tail -1 events.jsonl)"
   refuse 2 "-o is missing" "$whet" serve zoo:mlp
@@ -587,7 +587,7 @@ case_explained() {
   expect 0 "chosen" "$whet" explain layout p2o.Conv.0 --model "${ppocr[@]:0:3}"
   refuse 2 'did you mean "p2o.Conv.0"' "$whet" explain layout p2o.Conv0 --model "${ppocr[@]:0:3}"
   local model=(zoo:mlp --batch 2)
-  expect 0 '"held_by"' "$whet" tune "${model[@]}" --trials 12 --round 4 --no-base -o r.jsonl --scheduler round-robin --json
+  expect 0 '"held_by"' "$whet" tune "${model[@]}" --trials 12 --round 4 --no-base --no-network -o r.jsonl --scheduler round-robin --json
   grep -q '"held_by": "[A-Za-z0-9]' out || die "nothing holds any task"
   expect 0 "Next: whet explain candidate" "$whet" explain task 0 --model "${model[@]}" --records r.jsonl
   local id
@@ -769,10 +769,10 @@ C
 }
 
 case_resume() {
-  expect 0 "" "$whet" tune zoo:mlp --trials 8 --round 4 --no-base -o r.jsonl --json
+  expect 0 "" "$whet" tune zoo:mlp --trials 8 --round 4 --no-base --no-network -o r.jsonl --json
   local before
   before=$(wc -l < r.jsonl)
-  expect 0 '"trials": 8' "$whet" tune zoo:mlp --trials 8 --round 4 --no-base --seed 3 -o r.jsonl --json
+  expect 0 '"trials": 8' "$whet" tune zoo:mlp --trials 8 --round 4 --no-base --no-network --seed 3 -o r.jsonl --json
   grep -q '"reused": [1-9]' out || die "nothing was reused"
   [ "$(wc -l < r.jsonl)" -ge $((before + 8)) ] || die "the second run left $(($(wc -l < r.jsonl) - before)) records"
 }
@@ -798,7 +798,7 @@ case_killed() {
   wait "$tuner" 2> /dev/null || true
   expect 0 "" "$whet" records stats r.jsonl
   head -c -7 r.jsonl > torn.jsonl && mv torn.jsonl r.jsonl
-  expect 0 "records kept in r.jsonl" "$whet" tune zoo:resnet-18 --image 32 --trials 10 -o r.jsonl
+  expect 0 "records kept in r.jsonl" "$whet" tune zoo:resnet-18 --image 32 --trials 10 --no-network -o r.jsonl
   for _ in $(seq 1 300); do
     still_here || return 0
     sleep 0.1
