@@ -1,26 +1,15 @@
 #include "runtime/process.h"
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <thread>
+
+#include "runtime/testing/child.h"
 
 namespace whet {
 namespace process_test {
 
-/// What `work` gives in a child: a small number.
-template <typename Work>
-int in_a_child(Work work) {
-  const pid_t child = fork();
-  if (child == 0) {
-    alarm(60);
-    _exit(static_cast<int>(work()));
-  }
-  int status = 0;
-  EXPECT_EQ(waitpid(child, &status, 0), child);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
+using testing::in_a_child;
 
 TEST(ProcessNumber, StaysInTheProcessAndIsAnotherInEachChild) {
   const std::uint32_t own = process_number();

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 #include <sched.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -15,6 +14,7 @@
 #include "artifact/model_plan.h"
 #include "base/testing/random_cases.h"
 #include "runtime/description.h"
+#include "runtime/testing/child.h"
 #include "runtime/weights.h"
 
 namespace whet {
@@ -499,34 +499,19 @@ TEST(Sessions, OfTwoModelsShareAPool) {
   other.join();
 }
 
+/// Holds what `work` expects in a child.
+template <typename Work>
+void expect_in_a_child(Work work) {
+  EXPECT_EQ(testing::in_a_child([&] { return work(), !::testing::Test::HasFailure(); }), 1);
+}
+
 TEST(Session, RunsInAChildAfterFork) {
   TestModel test;
   const ModelHandle model = open(test);
   const SessionHandle session = make_session(model);
   expect_right(test, session.get(), 1);
-  const pid_t child = fork();
-  if (child == 0) {
-    expect_right(test, session.get(), 4);
-    _exit(::testing::Test::HasFailure() ? 1 : 7);
-  }
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+  expect_in_a_child([&] { expect_right(test, session.get(), 4); });
   expect_right(test, session.get(), 2);
-}
-
-/// Holds what `work` expects in a child.
-template <typename Work>
-void expect_in_a_child(Work work) {
-  const pid_t child = fork();
-  if (child == 0) {
-    alarm(60);
-    work();
-    _exit(::testing::Test::HasFailure() ? 1 : 7);
-  }
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7) << status;
 }
 
 TEST(Session, RunsInAChildWhileAnotherThreadRanIt) {
@@ -571,17 +556,13 @@ TEST(Weights, AreCopiedInAChildWhateverOtherThreadsDidAtTheFork) {
     while (!stop) return_weights_copy(take_weights_copy(image));
   });
   for (int time = 0; time < 20; ++time) {
-    const pid_t child = fork();
-    if (child == 0) {
-      alarm(60);
+    const auto is_right = [&] {
       const char* copy = take_weights_copy(image);
       const bool right = copy != nullptr && copy[0] == 'w' && copy[image.weights_bytes - 1] == 'w';
       if (copy != nullptr) return_weights_copy(copy);
-      _exit(right ? 7 : 2);
-    }
-    int status = 0;
-    ASSERT_EQ(waitpid(child, &status, 0), child);
-    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7) << status;
+      return right;
+    };
+    EXPECT_EQ(testing::in_a_child(is_right), 1);
     if (::testing::Test::HasFailure()) break;
   }
   stop = true;

@@ -5,7 +5,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -18,6 +17,7 @@
 #include <vector>
 
 #include "faults/session.h"
+#include "runtime/testing/child.h"
 #include "whet/model.h"
 
 namespace whet::faults {
@@ -68,19 +68,7 @@ struct Opened {
   }
 };
 
-/// What became of a child that does this; it may not take long.
-template <typename Work>
-int status_of_a_child(Work work) {
-  const pid_t child = fork();
-  if (child == 0) {
-    alarm(60);
-    _exit(work() ? 7 : 1);
-  }
-  int status = 0;
-  EXPECT_EQ(waitpid(child, &status, 0), child);
-  return status;
-}
-constexpr int kRight = 7 << 8;  // as _exit(7)
+using testing::in_a_child;
 
 /// Another thread that does something again and again until this is gone.
 class Beside {
@@ -106,7 +94,7 @@ TEST(AChildOfAProgram, RunsTheSessionThatAnotherThreadWasRunning) {
   ASSERT_EQ(right.size(), 10u) << opened.error.message;
   const Beside other([&] { opened.run(); });
   for (int time = 0; time < 200 && !HasFailure(); ++time)
-    EXPECT_EQ(status_of_a_child([&] { return opened.answer() == right && opened.answer() == right; }), kRight);
+    EXPECT_EQ(in_a_child([&] { return opened.answer() == right && opened.answer() == right; }), 1);
 }
 
 TEST(AChildOfAProgram, MakesASessionOfAModelWhoseFirstOneWasBeingMade) {
@@ -119,7 +107,7 @@ TEST(AChildOfAProgram, MakesASessionOfAModelWhoseFirstOneWasBeingMade) {
     whet_session* others = nullptr;
     std::thread other([&] { opened.file.api->session_create(opened.model, nullptr, &others, nullptr); });
     usleep(static_cast<useconds_t>(time));
-    EXPECT_EQ(status_of_a_child([&] { return opened.make_session() && opened.answer() == right; }), kRight);
+    EXPECT_EQ(in_a_child([&] { return opened.make_session() && opened.answer() == right; }), 1);
     other.join();
     opened.file.api->session_destroy(others);
     ASSERT_TRUE(opened.make_session());
@@ -127,18 +115,18 @@ TEST(AChildOfAProgram, MakesASessionOfAModelWhoseFirstOneWasBeingMade) {
 }
 
 TEST(AChildOfAProgram, RunsASessionWhereItIsTheFirstOfItsNamespaceToo) {
-  const auto in_a_namespace = [](auto work) { return unshare(CLONE_NEWPID) == 0 && status_of_a_child(work) == kRight; };
-  if (status_of_a_child([&] { return in_a_namespace([] { return getpid() == 1; }); }) != kRight)
+  const auto in_a_namespace = [](auto work) { return unshare(CLONE_NEWPID) == 0 && in_a_child(work) == 1; };
+  if (in_a_child([&] { return in_a_namespace([] { return getpid() == 1; }); }) != 1)
     GTEST_SKIP() << "the system makes no namespaces";
   library();
-  EXPECT_EQ(status_of_a_child([&] {
+  EXPECT_EQ(in_a_child([&] {
               return in_a_namespace([&] {
                 Opened opened;
                 const std::vector<float> right = opened.answer();
                 return right.size() == 10 && in_a_namespace([&] { return opened.answer() == right; });
               });
             }),
-            kRight);
+            1);
 }
 
 TEST(ACallersFloatingPointMode, ChangesNoAnswerAndIsItsOwnAgain) {
@@ -162,12 +150,12 @@ TEST(ACallersFloatingPointMode, ChangesNoAnswerAndIsItsOwnAgain) {
 }
 
 TEST(ACallersFloatingPointMode, StopsNoWorkerAtNaN) {
-  EXPECT_EQ(status_of_a_child([] {
+  EXPECT_EQ(in_a_child([] {
               feenableexcept(FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW);
               Opened opened(NAN);
               return opened.run() && opened.run();
             }),
-            kRight);
+            1);
 }
 
 /// Runs `work` in a thread with a stack of `bytes` bytes.
@@ -189,13 +177,13 @@ bool in_a_small_thread(std::size_t bytes, Work work) {
 
 TEST(AThreadWith16KiBOfStack, OpensAModelAndRunsIt) {
   const std::vector<float> right = Opened().answer();
-  EXPECT_EQ(status_of_a_child([&] {
+  EXPECT_EQ(in_a_child([&] {
               std::unique_ptr<Opened> opened;
               return in_a_small_thread(16 << 10, [&] { opened = std::make_unique<Opened>(); }) &&
                      opened->session != nullptr && in_a_small_thread(16 << 10, [&] { opened->run(); }) &&
                      opened->answer() == right;
             }),
-            kRight);
+            1);
 }
 
 std::int64_t address_space() {
@@ -211,15 +199,15 @@ bool limit(int what, std::int64_t value) {
 TEST(AProgramWithLittleMemory, RunsAModelInFewMegabytesOrGetsASentence) {
   library();
   const auto open_within = [](std::int64_t bytes) {
-    return status_of_a_child([bytes] {
+    return in_a_child([bytes] {
       if (!limit(RLIMIT_AS, address_space() + bytes)) return false;
       Opened opened;
       return opened.run() || opened.error.message[0] != '\0';
     });
   };
   for (std::int64_t bytes = 0; bytes < (std::int64_t{8} << 20) && !HasFailure(); bytes += 128 << 10)
-    EXPECT_EQ(open_within(bytes), kRight) << bytes;
-  EXPECT_EQ(status_of_a_child([] { return limit(RLIMIT_AS, address_space() + (16 << 20)) && Opened().run(); }), kRight);
+    EXPECT_EQ(open_within(bytes), 1) << bytes;
+  EXPECT_EQ(in_a_child([] { return limit(RLIMIT_AS, address_space() + (16 << 20)) && Opened().run(); }), 1);
 }
 
 }  // namespace sessions_test

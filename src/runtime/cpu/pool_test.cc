@@ -5,7 +5,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,9 +19,12 @@
 
 #include "base/rng.h"
 #include "base/testing/random_cases.h"
+#include "runtime/testing/child.h"
 
 namespace whet {
 namespace cpu_pool_test {
+
+using testing::in_a_child;
 
 struct Destroy {
   void operator()(whet_pool* pool) const { pool_destroy(pool); }
@@ -395,19 +397,16 @@ TEST(Pool, StartsAgainInAChildAfterFork) {
   expect_all_workers_run(pool.get(), 1);
   CountedWork before(5);
   EXPECT_EQ(before.run(pool.get()), 5u * 840);
-  const pid_t child = fork();
-  if (child == 0) {
+  const auto runs_again = [&] {
     std::atomic<int> count{0};
     for (int round = 0; round < 50; ++round) run(pool.get(), [&](std::uint32_t) { ++count; });
     CountedWork work(5);
     for (int round = 0; round < 50; ++round) {
-      if (work.run(pool.get()) != 5u * 840) _exit(2);
+      if (work.run(pool.get()) != 5u * 840) return false;
     }
-    _exit(count == 150 ? 7 : 1);
-  }
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+    return count == 150;
+  };
+  EXPECT_EQ(in_a_child(runs_again), 1);
   expect_all_workers_run(pool.get(), 2);
 }
 
@@ -447,35 +446,17 @@ TEST(Pool, SaysThatItsThreadsCannotStart) {
 
 TEST(Pool, StartsInAChildAfterForkAsSoonAsThreadsCanStart) {
   const PoolHandle pool = make_pool(3);
-  const pid_t child = fork();
-  if (child == 0) {
+  const auto says_so_and_runs_later = [&] {
     std::atomic<int> count{0};
     const auto job = [](void* context, std::uint32_t) { ++*static_cast<std::atomic<int>*>(context); };
     {
       const NoThreadStarts none;
-      if (pool_run(pool.get(), job, &count) != EAGAIN || count != 0) _exit(1);
+      if (pool_run(pool.get(), job, &count) != EAGAIN || count != 0) return false;
     }
-    const bool ran = pool_run(pool.get(), job, &count) == 0;
-    _exit(ran && count == 3 ? 7 : 2);
-  }
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7) << status;
+    return pool_run(pool.get(), job, &count) == 0 && count == 3;
+  };
+  EXPECT_EQ(in_a_child(says_so_and_runs_later), 1);
 }
-
-/// What became of a child that does this.
-template <typename Work>
-int status_of_a_child(Work work) {
-  const pid_t child = fork();
-  if (child == 0) {
-    alarm(60);
-    _exit(work() ? 7 : 1);
-  }
-  int status = 0;
-  EXPECT_EQ(waitpid(child, &status, 0), child);
-  return status;
-}
-constexpr int kRight = 7 << 8;  // as _exit(7)
 
 bool all_workers_run(whet_pool* pool) {
   std::atomic<std::uint32_t> count{0};
@@ -492,7 +473,7 @@ TEST(Pool, StartsInAChildWhileAnotherThreadRanIt) {
   });
   const int forks = testing::random_cases(100);
   for (int time = 0; time < forks && !::testing::Test::HasFailure(); ++time)
-    EXPECT_EQ(status_of_a_child([&] { return all_workers_run(pool.get()) && all_workers_run(pool.get()); }), kRight);
+    EXPECT_EQ(in_a_child([&] { return all_workers_run(pool.get()) && all_workers_run(pool.get()); }), 1);
   stop = true;
   other.join();
 }
@@ -506,30 +487,27 @@ TEST(Pool, StartsInAGrandchildOfAChildThatWasStartingIt) {
       all_workers_run(pool.get());
     });
     while (!begun) sched_yield();
-    const bool right = status_of_a_child([&] { return all_workers_run(pool.get()); }) == kRight;
+    const bool right = in_a_child([&] { return all_workers_run(pool.get()); }) == 1;
     other.join();
     return right;
   };
   const int forks = testing::random_cases(100);
-  for (int time = 0; time < forks && !::testing::Test::HasFailure(); ++time)
-    EXPECT_EQ(status_of_a_child(child), kRight);
+  for (int time = 0; time < forks && !::testing::Test::HasFailure(); ++time) EXPECT_EQ(in_a_child(child), 1);
 }
 
 /// The first process of a namespace makes a pool; one of a namespace inside has the same id.
 TEST(Pool, StartsInAChildThatHasItsParentsId) {
-  const auto run_in_a_namespace = [](auto work) {
-    return unshare(CLONE_NEWPID) == 0 && status_of_a_child(work) == kRight;
-  };
-  if (status_of_a_child([&] { return run_in_a_namespace([] { return getpid() == 1; }); }) != kRight)
+  const auto run_in_a_namespace = [](auto work) { return unshare(CLONE_NEWPID) == 0 && in_a_child(work) == 1; };
+  if (in_a_child([&] { return run_in_a_namespace([] { return getpid() == 1; }); }) != 1)
     GTEST_SKIP() << "the system makes no namespaces";
-  EXPECT_EQ(status_of_a_child([&] {
+  EXPECT_EQ(in_a_child([&] {
               return run_in_a_namespace([&] {
                 const PoolHandle pool = make_pool(2);
                 return all_workers_run(pool.get()) &&
                        run_in_a_namespace([&] { return getpid() == 1 && all_workers_run(pool.get()); });
               });
             }),
-            kRight);
+            1);
 }
 
 TEST(Pool, LendsScratchInAChildWhateverOtherThreadsDidAtTheFork) {
@@ -540,14 +518,7 @@ TEST(Pool, LendsScratchInAChildWhateverOtherThreadsDidAtTheFork) {
   });
   const int forks = testing::random_cases(300);
   for (int time = 0; time < forks; ++time) {
-    const pid_t child = fork();
-    if (child == 0) {
-      alarm(60);
-      _exit(pool->scratch(pool.get(), 64) != nullptr ? 7 : 2);
-    }
-    int status = 0;
-    ASSERT_EQ(waitpid(child, &status, 0), child);
-    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7) << status;
+    EXPECT_EQ(in_a_child([&] { return pool->scratch(pool.get(), 64) != nullptr; }), 1);
     if (::testing::Test::HasFailure()) break;
   }
   stop = true;
@@ -556,14 +527,7 @@ TEST(Pool, LendsScratchInAChildWhateverOtherThreadsDidAtTheFork) {
 
 TEST(Pool, CanBeDestroyedInAChildThatNeverRanIt) {
   PoolHandle pool = make_pool(3);
-  const pid_t child = fork();
-  if (child == 0) {
-    pool.reset();
-    _exit(7);
-  }
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+  EXPECT_EQ(in_a_child([&] { return pool.reset(), true; }), 1);
 }
 
 }  // namespace cpu_pool_test
