@@ -110,7 +110,7 @@ def main():
         wrapper = Path("bin/whet").resolve()
         wrapper.write_text(SECONDS_FOR_MINUTES.format(whet=whet))
         wrapper.chmod(0o755)
-        os.environ["PATH"] = f"{folder}/bin:{os.environ['PATH']}"
+        os.environ["PATH"] = f"{folder}/bin:{whet.parent}:{os.environ['PATH']}"
         os.environ["WHET"] = str(wrapper)
         os.environ["WHET_SOURCE"] = str(source)
         import whet as package
