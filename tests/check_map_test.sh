@@ -97,8 +97,8 @@ for line in '`whet tuen model.onnx`' '    $ whet tuen model.onnx'; do
   echo "$line" > "$root/README.md"
   refuse "README.md: \`whet tuen model.onnx\`: whet has no command tuen"
 done
-for line in '`whet zoo list --minutes 5`' '    WHET_NUM_THREADS=1 whet zoo list --minutes 5'; do
-  echo "$line" > "$root/README.md"
+for line in '`whet zoo list --minutes 5`' '    WHET_NUM_THREADS=1 whet zoo list --minutes 5' '```sh\nwhet zoo list --minutes 5\n```'; do
+  printf '%b\n' "$line" > "$root/README.md"
   refuse "whet zoo has no option --minutes"
 done
 echo 'Run `scripts/tset`.' > "$root/bench/README.md"

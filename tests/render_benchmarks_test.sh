@@ -24,6 +24,7 @@ rows() {
 }
 rows > "$root/bench/results/m.json"
 echo '[{"machine": "m", "title": "A machine", "text": "Two processors."}]' > "$root/bench/results/machines.json"
+printf 'No chart.\n' > "$root/README.md"
 printf 'Before.\n<!-- machine m, networks abc, kernels abc -->\n<!-- end -->\nBehind.\n' > "$root/docs/benchmarks.md"
 
 ! "$render" --check "$root" > "$root/out" 2>&1 || fail "a page without its tables passed"
@@ -51,3 +52,28 @@ echo "[{\"date\": \"2026-12-01\", \"revision\": \"abc\", \"machine\": \"A\", \"c
 for line in '| net | 8.00 | 0.60 | 0.55 | 0.51 (0.50..0.52) | 0.48 | 0.50 |' '| geometric mean | | **0.600** | 0.550 | 0.510 | 0.480 | **0.500** |'; do
   grep -qxF -- "$line" "$root/docs/benchmarks.md" || fail "no line: $line"
 done
+
+# The chart has what the rows have.
+chart() { printf 'Before.\n<!-- chart base abc%s -->\n<!-- end -->\nBehind.\n' "$1" > "$root/README.md"; }
+chart ''
+! "$render" --check "$root" > "$root/out" 2>&1 || fail "a README without its chart passed"
+"$render" "$root" > "$root/out" 2>&1 || fail "the chart was not rendered"
+"$render" --check "$root" > "$root/out" 2>&1 || fail "the rendered chart was refused"
+cp "$root/README.md" "$root/out"
+for words in 'Geometric means: 2.00 × untuned, 2.35 × ten seconds, 2.50 × tuned ([base.json](bench/results/base.json), A, revision abc, 2026-12-01).' Before. Behind.; do
+  grep -qF -- "$words" "$root/README.md" || fail "README lacks: $words"
+done
+grep -qF '>net</text>' "$root/docs/speed.svg" || fail "the chart lacks its network"
+! grep -qF '>bf16</text>' "$root/docs/speed.svg" || fail "the chart has bf16, of which there is no row"
+sed -i 's/2[.]5 ×/2.6 ×/' "$root/docs/speed.svg"
+! "$render" --check "$root" > "$root/out" 2>&1 || fail "a changed chart passed"
+
+chart ' precision def'
+! "$render" "$root" > "$root/out" 2>&1 || fail "a chart of rows that are not there passed"
+grep -q 'precision.json has no row of revision def' "$root/out" || fail "the sentence does not name the file"
+echo '[{"date": "2026-12-02", "revision": "def", "machine": "A", "network": "zoo:bert", "precision": "bf16", "ms": {"f32": 2.0, "bf16": 1.0, "onnxruntime": 3.0},
+"by_onnxruntime": {"median": 0.25, "least": 0.2, "most": 0.3}}, {"date": "2026-12-02", "revision": "def", "machine": "A", "product": "1x4x4"}]' > "$root/bench/results/precision.json"
+"$render" "$root" > "$root/out" 2>&1 || fail "the chart of two files was not rendered"
+cp "$root/README.md" "$root/out"
+grep -qF '4.00 × bf16' "$root/README.md" || fail "README lacks the mean of bf16"
+grep -qF '1.5 ×</text>' "$root/docs/speed.svg" || fail "the chart lacks the f32 time of a network that has bf16"

@@ -1424,23 +1424,6 @@ class Docstrings(InAFolder):
         self.assertGreater(tried, 15)
 
 
-class Document(InAFolder):
-    """Every snippet of docs/python.md runs, in order, in one process."""
-
-    def test_runs(self):
-        text = (ROOT / "docs/python.md").read_text()
-        snippets = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-        self.assertGreater(len(snippets), 3)
-        names = {}
-        for number, snippet in enumerate(snippets):
-            needs = re.match(r"# needs (.*)\n", snippet)
-            if needs and importlib.util.find_spec(needs[1]) is None:
-                continue
-            with self.subTest(snippet=number), warnings.catch_warnings():
-                warnings.simplefilter("ignore", whet.Note)
-                exec(compile(snippet, f"docs/python.md, snippet {number + 1}", "exec"), names)
-
-
 class Installing(InAFolder):
     def test_by_pip_without_a_network(self):
         python = os.path.join("venv", "bin", "python")
