@@ -278,13 +278,21 @@ TEST(PtxKernels, OfSwizzledRowsHaveNoBankConflict) {
   }
 }
 
-/// Four matrices at once: a left tile's, or those of two right tiles. Lanes exchange words, so that a row of two tiles is a sector.
-TEST(PtxKernels, OfHalvesMoveFourMatricesAndWholeSectors) {
+/// Four matrices at once: a left tile's, or those of two right tiles. The lanes of a row exchange words, so that each stores a row of one of
+/// four tiles or, where a warp has two tiles side by side, half of one.
+TEST(PtxKernels, OfHalvesMoveFourMatricesAndSixteenBytes) {
   const ptx::Tally tally = count_halves(kWideTile);
   EXPECT_EQ(ptx::instructions_of(tally, "ldmatrix.sync.aligned.m8n8.x2"), 0);
   const std::int64_t steps = 4 * 4 * (128 / 16);  // of warps
   EXPECT_EQ(ptx::instructions_of(tally, "ldmatrix"), steps * 4);
-  EXPECT_EQ(ptx::instructions_of(tally, "st.global"), 128 * 128 / (4 * 32));
+  EXPECT_EQ(ptx::instructions_of(tally, "st.global.v4"), 128 * 128 / (8 * 32));
+  EXPECT_EQ(ptx::instructions_of(tally, "st.global"), 128 * 128 / (8 * 32));
+  EXPECT_EQ(ptx::instructions_of(tally, "shfl.sync"), 128 * 128 / (2 * 32));
+  Choices narrow = kWideTile;
+  narrow["columns"] = {4, 16};
+  const ptx::Tally halves = count_halves(narrow);
+  EXPECT_EQ(ptx::instructions_of(halves, "st.global.v2"), 128 * 128 / (4 * 32));
+  EXPECT_EQ(ptx::instructions_of(halves, "shfl.sync"), 128 * 128 / (4 * 32));
 }
 
 /// Blocks of each launch, as their networks have them. What they do not compute stays as it was in both.

@@ -87,14 +87,10 @@ void GpuEmitter::stmt(const Stmt& s) {
                  },
                  [&](const Block& n) {
                    expect_tiles(n);
-                   for (std::size_t i = 0; i < n.body.size(); ++i) {
-                     const Store* const one = std::get_if<Store>(&n.body[i]->kind);
-                     const Store* const next =
-                         i + 1 < n.body.size() ? std::get_if<Store>(&n.body[i + 1]->kind) : nullptr;
-                     if (one != nullptr && next != nullptr && store_together(*one, *next))
-                       ++i;
-                     else
-                       stmt(n.body[i]);
+                   for (std::size_t i = 0; i < n.body.size();) {
+                     const std::size_t together = store_together(std::span(n.body).subspan(i));
+                     if (together == 0) stmt(n.body[i]);
+                     i += std::max<std::size_t>(1, together);
                    }
                  },
                  [&](const Barrier&) {

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -156,8 +157,11 @@ class GpuEmitter final : StructuredEmitter<GpuLevel> {
   Value* load_memory(BufferId, ExprRef index, int lanes, Value* mask);
   Value* load_at(BufferId, llvm::Type*, Value* pointer, std::int64_t align, Value* mask);
   void store_memory(BufferId, ExprRef index, Value* value, Value* mask, int lanes);
-  /// Two stores of sums of a warp's neighbouring tiles as one; false where they are none, or not all threads come by.
-  bool store_together(const Store&, const Store&);
+  /// Stores of sums of a warp's neighbouring tiles as one. Gives how many of the first statements these are; none where not all threads come
+  /// by.
+  std::size_t store_together(std::span<const Stmt>);
+  bool store_tiles(std::span<const Stmt>);
+  void turn_words(std::vector<Value*>&, const Expr& thread);
   /// Elements as memory has them.
   Value* stored_as(DType, Value*, int lanes);
   /// The addresses of `lanes` elements, cut into parts that lie together and are aligned: called with the first lane, the
