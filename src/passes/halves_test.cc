@@ -125,7 +125,7 @@ TEST(Halves, OfAScaleOfChannelsAreMadeWhereAConvolutionReadsThem) {
   EXPECT_NE(text(true).find("\nmul+cast+conv "), std::string::npos) << text(true);
 }
 
-/// c2 has an even number of channels and results for a vector, c3 has not; an attention would stay as it is.
+/// c2 has an even number of channels and results for a vector, c3 has not.
 TEST(Bf16, IsStoredWhereAProcessorMultipliesPairs) {
   GraphBuilder build;
   const ValueId a = build.relu("a", build.conv("c1", build.input("x", {1, 4, 6, 6}), 16, 3));
@@ -155,6 +155,21 @@ TEST(Bf16, OfGpusIsStoredWhereF16Is) {
   };
   EXPECT_EQ(stored({.bf16_tensors = true}, DType::bf16), stored({.halves = true}, DType::f16));
   EXPECT_NE(stored({.bf16_tensors = true}, DType::bf16).find("a_half"), std::string::npos);
+}
+
+/// Tensor cores multiply both, and attentions of both are one kernel with rounded weights.
+TEST(Bf16, OfGpusIsReadByAttentionsThatReadF16) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const Graph graph = random_attention(seed);
+    const FusedGraph halves = *optimize(graph, {.halves = true}), fused = *optimize(graph, {.bf16_tensors = true});
+    std::string kernels = to_text(halves);
+    for (std::size_t at = 0; (at = kernels.find(" f16[", at)) != std::string::npos; at += 6) kernels.insert(at + 1, "b");
+    EXPECT_EQ(to_text(fused), kernels) << seed;
+    for (const Node& node : fused.graph.nodes)
+      if (const auto* softmax = std::get_if<SoftmaxOperator>(&node.op)) {
+        EXPECT_EQ(softmax->rounds, DType::bf16) << seed;
+      }
+  }
 }
 
 TEST(Bf16, OfAnInputIsMadeForProductsThatGainMore) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/arithmetic.h"
-#include "compute/round.h"
 #include "space/gpu/attention_launch.h"
 #include "space/gpu/attention_warps.h"
 #include "space/gpu/levels.h"
@@ -223,17 +222,18 @@ std::optional<Sketch> sketch_of(const char* name, const std::shared_ptr<const Gp
 
 std::optional<Sketch> attention_mma_sketch(const ComputeDag& dag, const Target& target, Precision precision) {
   const std::optional<Intrinsic> intrinsic = mma_of(precision);
-  if (!intrinsic || !limits_of(target.gpu()).mma || multiplies_halves(dag)) return std::nullopt;
+  if (!intrinsic || !limits_of(target.gpu()).mma || mma_of_halves(dag)) return std::nullopt;
   const auto forms = std::make_shared<const GpuAttentions>(find_gpu_attentions(dag, true));
   if (!forms->contains(0)) return std::nullopt;
   return sketch_of("attention_mma", forms, *intrinsic, dag, target);
 }
 
 std::optional<Sketch> attention_half_sketch(const ComputeDag& dag, const Target& target) {
-  if (!limits_of(target.gpu()).mma || !multiplies_halves(dag)) return std::nullopt;
+  const std::optional<Intrinsic> intrinsic = mma_of_halves(dag);
+  if (!limits_of(target.gpu()).mma || !intrinsic) return std::nullopt;
   const auto forms = std::make_shared<const GpuAttentions>(find_gpu_attentions(dag, true));
   if (!forms->contains(0)) return std::nullopt;
-  return sketch_of("attention_half", forms, Intrinsic::mma_half, dag, target);
+  return sketch_of("attention_half", forms, *intrinsic, dag, target);
 }
 
 }  // namespace whet

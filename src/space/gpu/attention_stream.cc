@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/arithmetic.h"
-#include "compute/round.h"
 #include "space/gpu/attention_launch.h"
 #include "space/gpu/attention_warps.h"
 #include "space/gpu/levels.h"
@@ -203,15 +202,14 @@ StreamAttentions find_stream_attentions(const ComputeDag& dag) {
 
 std::optional<Sketch> attention_stream_sketch(const ComputeDag& dag, const Target& target, Precision precision) {
   const std::optional<Intrinsic> intrinsic = mma_of(precision);
-  const bool halves = multiplies_halves(dag) || multiplies_halves(dag, DType::bf16);
-  if (!intrinsic || !limits_of(target.gpu()).mma || halves) return std::nullopt;
+  if (!intrinsic || !limits_of(target.gpu()).mma || mma_of_halves(dag)) return std::nullopt;
   return stream_sketch("attention_stream", *intrinsic, dag, target);
 }
 
 std::optional<Sketch> half_attention_stream_sketch(const ComputeDag& dag, const Target& target) {
-  const bool bf16 = multiplies_halves(dag, DType::bf16);
-  if (!limits_of(target.gpu()).mma || (!bf16 && !multiplies_halves(dag))) return std::nullopt;
-  return stream_sketch("attention_stream_half", bf16 ? Intrinsic::mma_half_bf16 : Intrinsic::mma_half, dag, target);
+  const std::optional<Intrinsic> intrinsic = mma_of_halves(dag);
+  if (!limits_of(target.gpu()).mma || !intrinsic) return std::nullopt;
+  return stream_sketch("attention_stream_half", *intrinsic, dag, target);
 }
 
 }  // namespace whet

@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "compute/round.h"
 #include "program/swizzle.h"
 #include "schedule/pipeline.h"
 #include "space/gpu/limits.h"
@@ -153,9 +152,6 @@ std::vector<Choices> tiles_of(const Sketch& sketch, const ProductForm& form, Int
 
 /// Operands of two bytes.
 constexpr bool of_halves(Intrinsic i) { return multiplies_halves(i) || i == Intrinsic::mma_half_bf16; }
-bool multiplies_either_half(const ComputeDag& dag) {
-  return multiplies_halves(dag) || multiplies_halves(dag, DType::bf16);
-}
 
 std::vector<std::int64_t> mma_depths(std::int64_t depth, Intrinsic intrinsic) {
   std::vector<std::int64_t> options = {16, 32, 64};
@@ -217,18 +213,18 @@ std::optional<Sketch> mma_sketch_of(const MmaForms& forms, Intrinsic intrinsic, 
 
 std::optional<Sketch> mma_sketch(const ComputeDag& dag, const Target& target, Precision precision) {
   const std::optional<Intrinsic> intrinsic = mma_of(precision);
-  if (!intrinsic || !limits_of(target.gpu()).mma || multiplies_either_half(dag)) return std::nullopt;
+  if (!intrinsic || !limits_of(target.gpu()).mma || mma_of_halves(dag)) return std::nullopt;
   MmaForms forms{product_form(dag, {precision, false}), std::nullopt};
   if (precision != Precision::bf16) forms.at_copy = product_form(dag, {precision, true});
   return mma_sketch_of(forms, *intrinsic, dag, target);
 }
 
 std::optional<Sketch> mma_half_sketch(const ComputeDag& dag, const Target& target) {
-  if (!limits_of(target.gpu()).mma || !multiplies_either_half(dag)) return std::nullopt;
+  const std::optional<Intrinsic> intrinsic = mma_of_halves(dag);
+  if (!limits_of(target.gpu()).mma || !intrinsic) return std::nullopt;
   const std::optional<ProductForm> form = product_form(dag, {Precision::f16, false});
   if (!form || form->left_bytes != 2 || form->right_bytes != 2) return std::nullopt;
-  const Intrinsic intrinsic = multiplies_halves(dag) ? Intrinsic::mma_half : Intrinsic::mma_half_bf16;
-  return mma_sketch_of({form, std::nullopt}, intrinsic, dag, target);
+  return mma_sketch_of({form, std::nullopt}, *intrinsic, dag, target);
 }
 
 std::optional<Sketch> mma_bytes_sketch(const ComputeDag& dag, const Target& target) {

@@ -206,7 +206,8 @@ TEST_F(Mutation, OfAttentionOnTensorCoresDoesNotSurvive) {
 /// A maximum that differs from lane to lane, or from step to step, cancels in the quotient: queries and keys are whole tiles, so that no
 /// condition cuts it.
 TEST_F(Mutation, OfOnlineSumsDoesNotSurvive) {
-  judge_sketch(testing::half_heads_text(1, 16, 48, 16), half_attention_stream_sketch);
+  const std::string halves = testing::half_heads_text(1, 16, 48, 16);
+  for (const std::string& text : {halves, testing::with_bf16(halves)}) judge_sketch(text, half_attention_stream_sketch);
   const ComputeDag dag = *parse_dag(testing::heads_text(1, 16, 32, 16));
   const std::optional<Sketch> sketch = attention_stream_sketch(dag, target_of("a100"), Precision::tf32);
   ASSERT_TRUE(sketch.has_value());
