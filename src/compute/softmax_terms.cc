@@ -34,9 +34,7 @@ OpId SoftmaxTerms::add_op(std::string name, Element element, DType dtype) {
   return changed_.add(std::move(op));
 }
 
-Expr SoftmaxTerms::finite(Expr top) {
-  return max(std::move(top), float_const(std::numeric_limits<float>::lowest()));
-}
+Expr SoftmaxTerms::finite(Expr top) { return max(std::move(top), float_const(std::numeric_limits<float>::lowest())); }
 
 std::vector<Axis> SoftmaxTerms::row_axes() const {
   std::vector<Axis> axes = lead_axes();
@@ -102,8 +100,8 @@ OpId SoftmaxTerms::sum(OpId exponentials) {
 OpId SoftmaxTerms::exponentials(OpId scores, OpId top) {
   Element e = of_terms(OpFamily::softmax);
   const std::int64_t row = lead() + rank();
-  const Expr above = load(changed_, scores, first_variables(e, row + 1)) -
-                     finite(load(changed_, top, first_variables(e, row)));
+  const Expr above =
+      load(changed_, scores, first_variables(e, row + 1)) - finite(load(changed_, top, first_variables(e, row)));
   // What the weights would be rounded to: the largest of a row's terms is 1.
   e.body = cast(p_.stored, call(MathFn::exp, {above}));
   return add_op(dag_.op(p_.exp).name + names_.rows, std::move(e), p_.stored);

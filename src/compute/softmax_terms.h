@@ -26,13 +26,13 @@ class SoftmaxTerms {
   SoftmaxTerms(const ComputeDag& dag, ComputeDag& changed, const std::vector<OpId>& renamed, const SoftmaxProduct&,
                std::int64_t length, std::optional<Axis> part, SoftmaxNames);
 
-  OpId scores();                              ///< [part, i, j]
-  OpId top(OpId scores);                      ///< [part, i]: the maximum
-  OpId exponentials(OpId scores, OpId top);   ///< [part, i, j]: rounded as the weights would be
-  OpId sum(OpId exponentials);                ///< [part, i]
-  OpId values();                              ///< [part, ..., j, n]
-  OpId mix(OpId exponentials, OpId values);   ///< [part, i, n]: the sum of products
-  OpId quotient(OpId mix, OpId sum);          ///< [i, n]: the product, of [i, n] and [i]
+  OpId scores();                             ///< [part, i, j]
+  OpId top(OpId scores);                     ///< [part, i]: the maximum
+  OpId exponentials(OpId scores, OpId top);  ///< [part, i, j]: rounded as the weights would be
+  OpId sum(OpId exponentials);               ///< [part, i]
+  OpId values();                             ///< [part, ..., j, n]
+  OpId mix(OpId exponentials, OpId values);  ///< [part, i, n]: the sum of products
+  OpId quotient(OpId mix, OpId sum);         ///< [i, n]: the product, of [i, n] and [i]
   OpId add_op(std::string name, Element element, DType dtype = DType::f32);
 
   /// A maximum that may be subtracted from scores that are all -inf.

@@ -163,7 +163,8 @@ TEST(Bf16, OfGpusIsReadByAttentionsThatReadF16) {
     const Graph graph = random_attention(seed);
     const FusedGraph halves = *optimize(graph, {.halves = true}), fused = *optimize(graph, {.bf16_tensors = true});
     std::string kernels = to_text(halves);
-    for (std::size_t at = 0; (at = kernels.find(" f16[", at)) != std::string::npos; at += 6) kernels.insert(at + 1, "b");
+    for (std::size_t at = 0; (at = kernels.find(" f16[", at)) != std::string::npos; at += 6)
+      kernels.insert(at + 1, "b");
     EXPECT_EQ(to_text(fused), kernels) << seed;
     for (const Node& node : fused.graph.nodes)
       if (const auto* softmax = std::get_if<SoftmaxOperator>(&node.op)) {

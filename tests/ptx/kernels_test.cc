@@ -319,7 +319,10 @@ void expect_network(const char* network, const Target& target, Precision precisi
     const Result<ptx::KernelRun> run = ptx::run_kernel(kernel, arguments, {.blocks = kBlocks});
     ASSERT_TRUE(run.ok()) << run.error().message << "\n" << kernel.code;
     for (std::size_t i = 0; i < arguments.size(); ++i)
-      EXPECT_LE(compare(run->arguments[i], (*emulated)[i]).relative, bf16 ? 3e-2 : halves ? 4e-3 : 1e-4) << "argument " << i;
+      EXPECT_LE(compare(run->arguments[i], (*emulated)[i]).relative, bf16     ? 3e-2
+                                                                     : halves ? 4e-3
+                                                                              : 1e-4)
+          << "argument " << i;
   }
 }
 

@@ -33,8 +33,7 @@ struct AttentionTiles {
     queries = left_tile(share.intrinsic, share.queries(), depth, bytes(form.queries));
     keys = keys_tile(share, form.keys_by_row, share.of_warps(a.keys_count), depth, bytes(form.keys));
     scores = {share.queries(), a.keys_count, form.pad, bytes(a.masked)};
-    weights =
-        left_tile(share.intrinsic, share.queries(), share.terms_read(a.keys_count, share.keys), bytes(a.weights));
+    weights = left_tile(share.intrinsic, share.queries(), share.terms_read(a.keys_count, share.keys), bytes(a.weights));
     values = right_tile(share.intrinsic, std::min(share.keys, weights.columns), share.of_warps(form.columns),
                         bytes(form.values));
   }

@@ -42,7 +42,8 @@ void expect_right(const ComputeDag& task, const Sketch& sketch, int samples) {
       const Precision precision = numerics_of(scheduled->steps).precision;
       const Result<double> error = testing::error_of(task, scheduled->tree, sm_80());
       ASSERT_TRUE(error.ok()) << to_json(c) << ": " << error.error().message << "\n" << to_text(scheduled->tree);
-      ASSERT_LT(*error, tolerance_of(halves_of(task).value_or(precision))) << to_json(c) << "\n" << to_text(scheduled->tree);
+      ASSERT_LT(*error, tolerance_of(halves_of(task).value_or(precision))) << to_json(c) << "\n"
+                                                                           << to_text(scheduled->tree);
       ++right;
     }
     EXPECT_EQ(right, testing::random_cases(samples)) << "parts of " << part[0];

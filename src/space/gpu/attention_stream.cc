@@ -59,7 +59,8 @@ std::optional<StreamAttention> find_stream(const ComputeDag& dag, const Attentio
 }
 
 /// Of an unrolled part of a product. Operands of f32 are read word by word, and rounded.
-std::int64_t most_intrinsics(const StreamAttention& form, const WarpShare& share, OpId operand, std::int64_t of_halves) {
+std::int64_t most_intrinsics(const StreamAttention& form, const WarpShare& share, OpId operand,
+                             std::int64_t of_halves) {
   const bool words = size_of(form.start->tree().dag.op(operand).dtype) == 4;
   return words ? kMostStreamIntrinsics * 8 / step_of(share.intrinsic) : of_halves;
 }
@@ -164,7 +165,8 @@ std::optional<Sketch> stream_sketch(const char* name, Intrinsic intrinsic, const
   Sketch sketch;
   sketch.name = name;
   sketch.decisions = {
-      {"queries", "queries of a block: warps, and queries of each", query_cuts(whole.rows, {16, 32}, kMostStreamThreads), 0},
+      {"queries", "queries of a block: warps, and queries of each",
+       query_cuts(whole.rows, {16, 32}, kMostStreamThreads), 0},
       {"keys", "keys of a step, which are copied with their values", single(steps), 0},
       {"stages", "copies of keys and values under way at once, and those that are read", single({1, 2, 3}), 0},
       {"min_blocks", "blocks that an SM is to hold; 0: as many as fit", single({0, 2, 3, 4}), 0},

@@ -57,8 +57,8 @@ struct QueryLoops {
 QueryLoops cut_queries(Scheduler&, const AttentionForm&, const WarpShare&);
 /// Binds heads, blocks and the warps of queries. `inside` is the order of the loops in a block behind those of warps. `loops` are the
 /// result's, before they were cut.
-void bind_queries(Scheduler&, const AttentionForm&, const WarpShare&, const std::vector<LoopId>& loops, const QueryLoops&,
-                  const std::vector<LoopId>& inside);
+void bind_queries(Scheduler&, const AttentionForm&, const WarpShare&, const std::vector<LoopId>& loops,
+                  const QueryLoops&, const std::vector<LoopId>& inside);
 
 /// What a warp has of rows and columns: pairs of neighbouring columns are vectors or, of a sum of them, unrolled.
 void unroll_tiles(Scheduler&, LoopId rows, LoopId columns);
