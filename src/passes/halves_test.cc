@@ -66,6 +66,32 @@ TEST(Halves, AreSumsThatElementOperatorsRead) {
   EXPECT_EQ(kernels.find(" -> sum2 "), std::string::npos) << "nothing else reads it:\n" << kernels;
 }
 
+/// A scale, a shift and a relu of a sum that the next block adds to as well: the convolution of single pixels computes them where it reads
+/// the sum. Another convolution would compute them for each of its taps, and one of few channels would wait for them.
+TEST(Halves, AreScaledByConvolutionsOfSinglePixels) {
+  const auto kernels = [](std::int64_t channels, std::int64_t kernel) {
+    GraphBuilder build;
+    ValueId sum = build.conv("c0", build.input("x", {1, 4, 6, 6}), 8, 3);
+    for (const std::string k : {"1", "2"}) {
+      const ValueId scaled = build.binary("scaled" + k, BinaryKind::mul, sum, build.constant("s" + k, {8, 1, 1}));
+      const ValueId shifted = build.binary("shifted" + k, BinaryKind::add, scaled, build.constant("b" + k, {8, 1, 1}));
+      const ValueId wide = build.conv("w" + k, build.relu("r" + k, shifted), channels, kernel, 1, kernel / 2);
+      sum = build.plus("sum" + k, build.conv("n" + k, build.relu("q" + k, wide), 8, 1), sum);
+    }
+    const Graph graph = build.finish({build.conv("y", build.relu("r", sum), 8, 1)});
+    const FusedGraph fused = *optimize(graph, {.halves = true}), usual = *optimize(graph, {});
+    const std::vector<Tensor> inputs = random_inputs(graph, 3);
+    const auto want = evaluate_graph(usual.graph, inputs), got = evaluate_graph(fused.graph, inputs);
+    EXPECT_TRUE(want.ok() && got.ok());
+    EXPECT_LT(compare((*got)[fused.graph.outputs[0].index()], (*want)[usual.graph.outputs[0].index()]).relative, 1e-2);
+    return to_text(fused);
+  };
+  const std::string computed = "\ncast+mul+add+relu+cast+conv+relu+cast (sum1_half";
+  EXPECT_NE(kernels(64, 1).find(computed), std::string::npos) << kernels(64, 1);
+  EXPECT_EQ(kernels(64, 3).find(computed), std::string::npos) << kernels(64, 3);
+  EXPECT_EQ(kernels(16, 1).find(computed), std::string::npos) << kernels(16, 1);
+}
+
 /// The first layer of a residual network of the second version.
 TEST(Halves, AreWhatWindowsRead) {
   GraphBuilder build;

@@ -185,7 +185,8 @@ Result<Graph> run_passes(const Graph& graph, const PassOptions& options, const G
 Result<FusedGraph> optimize(const Graph& graph, const PassOptions& options) {
   WHET_TRY(Graph optimized, run_passes(graph, options));
   WHET_RETURN_IF_ERROR(verify(optimized));
-  return fuse(std::move(optimized), options.fuse);
+  return fuse(std::move(optimized),
+              {.enabled = options.fuse, .computes_operands = options.halves || options.bf16_tensors});
 }
 
 }  // namespace whet
