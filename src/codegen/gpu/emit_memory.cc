@@ -14,6 +14,11 @@ constexpr std::int64_t kAccessBytes = 16;  ///< the widest access of a thread
 
 }  // namespace
 
+bool is_zero(const Expr& e) {
+  const Broadcast* same = std::get_if<Broadcast>(&e->kind);
+  return is_const(same != nullptr ? same->a : e, 0);
+}
+
 // ---- Lanes
 
 GpuEmitter::Value* GpuEmitter::splatted(Value* mask) {
@@ -66,9 +71,30 @@ GpuEmitter::Value* GpuEmitter::load(ExprRef ref, const ExprInfo& info, const Loa
 
 GpuEmitter::Value* GpuEmitter::load_slot(SlotPlace place, DType dtype, int lanes) {
   const Slot& slot = analysis_.slots().all()[static_cast<std::size_t>(place.slot)];
-  Value* const whole = b_.CreateLoad(value_type(slot.dtype, slot.lanes), slots_[static_cast<std::size_t>(place.slot)]);
+  Value* const whole = b_.CreateLoad(slot_type(slot), slots_[static_cast<std::size_t>(place.slot)]);
   WHET_CHECK(dtype == slot.dtype);
-  return lanes_at(place, slot, whole, lanes);
+  Value* const value = lanes_at(place, slot, whole, lanes);
+  return is_packed(slot) ? from_memory(value, dtype, lanes) : value;
+}
+
+bool GpuEmitter::is_packed(const Slot& slot) const { return is_half(slot.dtype) && !program_.buffer(slot.buffer).quad; }
+
+llvm::Type* GpuEmitter::slot_type(const Slot& slot) {
+  return is_packed(slot) ? memory_type(slot.dtype, slot.lanes) : value_type(slot.dtype, slot.lanes);
+}
+
+GpuEmitter::Value* GpuEmitter::moved_bits(const Store& n) {
+  const Select* choice = std::get_if<Select>(&n.value->kind);
+  if (choice != nullptr && !is_zero(choice->if_false)) return nullptr;
+  const Load* from = std::get_if<Load>(&(choice != nullptr ? choice->if_true : n.value)->kind);
+  if (from == nullptr || from->mask.defined() || n.mask.defined() || n.cross != 0) return nullptr;
+  const BufferId source(from->source.value);
+  if (analysis_.slots().holds(source)) return nullptr;
+  const int lanes = n.value->lanes;
+  Value* condition = choice != nullptr ? expr(choice->condition) : nullptr;
+  if (condition != nullptr && splatted(condition) != nullptr) condition = splatted(condition);
+  Value* const bits = load_memory(source, table_.intern(from->index[0]), lanes, effective_mask(condition, lanes));
+  return condition == nullptr ? bits : b_.CreateSelect(condition, bits, llvm::Constant::getNullValue(bits->getType()));
 }
 
 GpuEmitter::Value* GpuEmitter::load_memory(BufferId buffer, ExprRef index, int lanes, Value* mask) {

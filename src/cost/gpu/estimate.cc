@@ -44,8 +44,8 @@ double slots_of(const OpWork& nest, int arch, const GpuCalibration& c) {
   for (const LaunchAccess& access : nest.accesses) {
     if (access.memory == Memory::registers) continue;
     if (nest.copies && access.store) continue;  // one instruction with the load
-    const bool moves = (nest.copies || nest.rounds) && !access.store;
-    slots += access.requests * (moves ? c.copy_slots : 1);
+    const bool moves = nest.copies || (nest.rounds && !access.constant);
+    slots += access.requests * (moves && !access.store ? c.copy_slots : 1);
     if (!nest.copies && !nest.rounds && access.memory == Memory::global)
       slots += std::min(access.requests, nest.trips) * c.address_slots;
   }

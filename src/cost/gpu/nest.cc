@@ -154,6 +154,13 @@ double roundings_of(const Op& op) {
   return all;
 }
 
+/// Whether the op reads one activation, of 16 bits.
+bool reads_one_half(const ComputeDag& dag, OpId op) {
+  std::vector<OpId> activations = inputs_of(dag, op);
+  std::erase_if(activations, [&](OpId input) { return is_constant(dag, input); });
+  return activations.size() == 1 && is_half(dag.op(activations[0]).dtype);
+}
+
 /// The bytes of the sectors that some of the loops touch: of a box of elements, and no more of it than the loops have iterations,
 /// because strides leave rows out and a tile of a merged axis has parts of rows.
 template <typename Chosen>
@@ -213,7 +220,9 @@ class NestReader {
     nest.multiply_adds = runs * (contracts ? operations - 1 : operations);
     const double roundings = roundings_of(tree_.dag.op(from.op));
     const bool in_block = tree_.place(from.op).stored_in == StoredIn::block;
-    nest.rounds = in_block && operations == 0 && roundings > 0;
+    const bool scales = operations > 0 && element.family == OpFamily::unfold && reads_one_half(tree_.dag, from.op);
+    nest.rounds = in_block && roundings > 0 && (operations == 0 || scales);
+    if (scales) nest.multiply_adds += runs;  // they are widened
     nest.copies = in_block && from.flops == 0 && from.calls == 0 && roundings == 0;
     nest.conversions = runs * roundings;
     nest.to_tf32 = runs * roundings_to_tf32(tree_.dag.op(from.op));
@@ -432,6 +441,7 @@ class NestReader {
     lanes_.run_over(nest_->op, threads_);
     for (std::size_t k = 0; k < all.size(); ++k) {
       accesses[k].tensor = all[k].tensor, accesses[k].store = all[k].store;
+      accesses[k].constant = is_constant(tree_.dag, all[k].tensor);
       accesses[k].memory = memory_of(all[k].tensor);
       if (accesses[k].memory == LaunchAccess::Memory::registers) continue;
       reaches[k].at = address(all[k]);
@@ -502,13 +512,15 @@ class NestReader {
 };
 
 /// Rounded copies are loaded ahead of the work and stored behind it where a pipeline has room (lower/gpu/late_stores.h).
-void hold_copies(LaunchWork& launch) {
+void hold_copies(const LoopTree& tree, LaunchWork& launch) {
   if (launch.stages == 1) return;
-  const auto held_by = [](const OpWork& nest) {
-    double elements = 0;
+  const auto held_by = [&](const OpWork& nest) {
+    double registers = 0;
     for (const LaunchAccess& access : nest.accesses)
-      if (!access.store) elements += access.requests * access.width / nest.trips;
-    return nest.rounds ? elements : 0;
+      if (!access.store && !access.constant)
+        registers +=
+            access.requests * access.width / nest.trips * (is_half(tree.dag.op(access.tensor).dtype) ? 0.5 : 1);
+    return nest.rounds ? registers : 0;
   };
   double all = 0;
   for (const OpWork& nest : launch.nests) all += held_by(nest);
@@ -638,7 +650,7 @@ std::vector<LaunchWork> gpu_launches(const LoopTree& tree) {
     add(tree, launches[of_root[root]], reader.read(nest, path), path);
   }
   for (std::size_t k = 0; k < launches.size(); ++k) {
-    hold_copies(launches[k]);
+    hold_copies(tree, launches[k]);
     launches[k].reads_ahead = reads_ahead(launches[k]);
     launches[k].registers = std::min(registers_of(tree, launches[k]), most_registers(tree, roots[k], launches[k]));
   }

@@ -62,11 +62,13 @@ struct MmaForms {
   }
 };
 
-/// Where an operand is rounded when it is copied, threads hold what they copy while they work.
+/// Where an operand is rounded or scaled when it is copied, threads hold what they copy while they work.
 Objection held_copies_fit(const ProductForm& p, const MmaTile& tile, const GpuLimits& limits) {
-  const auto elements = [](const TileCopy& copy) { return copy.times * copy.lanes; };
+  const bool as_they_are = tile.intrinsic == Intrinsic::mma_half || tile.intrinsic == Intrinsic::mma_half_bf16;
+  const std::int64_t of_register = as_they_are ? 2 : 1;
+  const auto registers = [&](const TileCopy& copy) { return copy.times * copy.lanes / of_register; };
   const std::int64_t held =
-      (p.left_computed ? elements(left_copy(p, tile)) : 0) + (p.right_computed ? elements(right_copy(p, tile)) : 0);
+      (p.left_computed ? registers(left_copy(p, tile)) : 0) + (p.right_computed ? registers(right_copy(p, tile)) : 0);
   if (tile.stages == 1 || held == 0 || held > kMostHeld) return std::nullopt;
   return registers_fit(mma_registers_beside(held, tile.sums(), tile.operands()), tile.threads(), limits,
                        tile.min_blocks);
