@@ -11,6 +11,7 @@
 #include "passes/integer_form.h"
 #include "passes/integer_products.h"
 #include "passes/operator_class.h"
+#include "passes/pad_pictures.h"
 #include "passes/permutation.h"
 #include "passes/squeeze_excite.h"
 
@@ -361,7 +362,7 @@ class Fusion : NodeFacts {
     s.anchor = c == OperatorClass::anchor;
     s.heavy = c == OperatorClass::anchor || c == OperatorClass::window || c == OperatorClass::softmax;
     s.arithmetic = c != OperatorClass::injective;
-    s.pads_only = std::holds_alternative<PadOperator>(graph_.nodes[n].op);
+    s.pads_only = std::holds_alternative<PadOperator>(graph_.nodes[n].op) && !pads_channels(graph_, graph_.nodes[n]);
     s.rows = rows_of(n);
     s.other_reduction = c == OperatorClass::reduction && !s.rows;
     return s;

@@ -151,6 +151,44 @@ TEST(Halves, OfAScaleOfChannelsAreMadeWhereAConvolutionReadsThem) {
   EXPECT_NE(text(true).find("\nmul+cast+conv "), std::string::npos) << text(true);
 }
 
+/// The kernel that rounds the picture stores four channels and the border. One more kernel is made for a large convolution alone.
+TEST(Halves, OfPicturesHaveFourChannelsAndABorder) {
+  const auto text = [](bool scaled, std::int64_t pictures, std::int64_t stride) {
+    GraphBuilder build;
+    ValueId x = build.input("x", {pictures, 3, 64, 62});
+    if (scaled) x = build.unary("t", UnaryKind::tanh, x);
+    const ValueId a = build.relu("a", build.conv("c1", x, 32, 7, stride, 3));
+    return to_text(*optimize(build.finish({build.conv("y", a, 8, 1)}), {.halves = true}));
+  };
+  EXPECT_NE(text(true, 1, 2).find("f16[1x69x68x4]"), std::string::npos) << text(true, 1, 2);
+  EXPECT_EQ(text(true, 1, 2).find("pad+conv"), std::string::npos) << text(true, 1, 2);
+  EXPECT_NE(text(true, 1, 1).find("pad+conv"), std::string::npos) << "pixels are 8 bytes:\n" << text(true, 1, 1);
+  EXPECT_EQ(text(false, 1, 2).find("x4]"), std::string::npos) << "the picture is an input of f32";
+  EXPECT_NE(text(false, 512, 2).find("f16[512x69x68x4]"), std::string::npos) << text(false, 512, 2);
+}
+
+/// What is added changes nothing, whatever the kernel, the padding and the picture.
+TEST(Halves, OfPaddedPicturesHaveTheSameProducts) {
+  int padded = 0;
+  for (const std::int64_t kernel : {1, 2, 3, 6, 7})
+    for (const std::int64_t pad : {0, 1, 3})
+      for (const std::int64_t side : {9, 12}) {
+        GraphBuilder build;
+        const ValueId x = build.unary("t", UnaryKind::tanh, build.input("x", {2, 3, side, side + 1}));
+        const ValueId a = build.relu("a", build.conv("c1", x, 8, kernel, 2, std::min(pad, kernel - 1)));
+        const Graph graph = build.finish({build.conv("y", a, 8, 1)});
+        const FusedGraph wide = *optimize(graph, {}), halves = *optimize(graph, {.halves = true});
+        padded += to_text(halves).find("x4]") != std::string::npos;
+        const std::vector<Tensor> inputs = random_inputs(graph, 3);
+        const auto want = evaluate_graph(wide.graph, inputs), got = evaluate_graph(halves.graph, inputs);
+        ASSERT_TRUE(want.ok() && got.ok());
+        EXPECT_LT(compare((*got)[halves.graph.outputs[0].index()], (*want)[wide.graph.outputs[0].index()]).relative,
+                  4e-3)
+            << kernel << " " << pad << " " << side;
+      }
+  EXPECT_GE(padded, 20);
+}
+
 /// c2 has an even number of channels and results for a vector, c3 has not.
 TEST(Bf16, IsStoredWhereAProcessorMultipliesPairs) {
   GraphBuilder build;
