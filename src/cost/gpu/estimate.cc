@@ -37,10 +37,14 @@ struct BlockWork {
 /// (codegen/gpu/nvptx_hooks.cc; SASS of ptxas 13).
 constexpr double tf32_rounding(int arch) { return arch >= 90 ? 0.25 : 0.5; }
 
+/// An exchange and three selects for two words.
+constexpr double kTurnSlots = 2;
+
 double slots_of(const OpWork& nest, int arch, const GpuCalibration& c) {
   const double conversions = nest.conversions - nest.to_tf32 * (1 - tf32_rounding(arch));
   double slots = nest.multiply_adds + nest.tiles + conversions * c.conversion_slots +
-                 nest.functions * c.function_slots + nest.trips * c.trip_slots + nest.exchanges * c.exchange_slots;
+                 nest.functions * c.function_slots + nest.trips * c.trip_slots + nest.exchanges * c.exchange_slots +
+                 nest.turned * kTurnSlots;
   for (const LaunchAccess& access : nest.accesses) {
     if (access.memory == Memory::registers) continue;
     if (nest.copies && access.store) continue;  // one instruction with the load

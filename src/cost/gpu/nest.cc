@@ -18,7 +18,7 @@ namespace {
 constexpr double kPassBytes = 128, kWordBytes = 4;
 constexpr std::size_t kBanks = 32;
 /// Of the sums of a warp a lane has two neighbours of one of eight rows (lower/gpu/spread_warps.h).
-constexpr double kOfLane = 2, kRowsOfWarp = 8;
+constexpr double kOfLane = 2, kRowsOfWarp = 8, kLanesOfRow = 4;
 /// Exchanges that a meeting of warps in block memory takes as long as.
 constexpr double kMeeting = 3;
 /// What a block keeps of global memory near its SM between two uses.
@@ -279,14 +279,26 @@ class NestReader {
       nest.body = std::max(1.0, nest.body / kWarp);
     for (LaunchAccess& access : nest.accesses) {
       if (access.memory == LaunchAccess::Memory::global) {
-        // Eight rows of eight neighbours.
-        access.requests = std::max(1.0, access.requests * access.width / kOfLane / kWarp);
-        access.width = kOfLane, access.sectors = kRowsOfWarp;
-        access.passes = access.least_passes = std::max(1.0, kRowsOfWarp * kSectorBytes / kPassBytes);
+        // Eight rows of eight neighbours, of as many tiles side by side as are stored together.
+        const double tiles = tiles_stored(access);
+        access.requests = std::max(1.0, access.requests * access.width / kOfLane / tiles / kWarp);
+        access.width = kOfLane * tiles;
+        nest.turned += access.requests * tiles * std::log2(tiles);
+        const double of_row =
+            access.width * kLanesOfRow * static_cast<double>(size_of(tree_.dag.op(access.tensor).dtype));
+        access.sectors = kRowsOfWarp * std::max(1.0, of_row / kSectorBytes);
+        access.passes = access.least_passes = std::max(1.0, access.sectors * kSectorBytes / kPassBytes);
       } else if (access.memory == LaunchAccess::Memory::block && nest.intrinsic == Intrinsic::none) {
         share_in_block(access);
       }
     }
+  }
+
+  /// Of results in two bytes (codegen/gpu/emit_memory.cc).
+  double tiles_stored(const LaunchAccess& access) const {
+    if (!access.store || !is_half(tree_.dag.op(access.tensor).dtype)) return 1;
+    const auto side_by_side = static_cast<std::int64_t>(access.run) / (kOfLane * kLanesOfRow);
+    return side_by_side % 4 == 0 ? 4 : side_by_side % 2 == 0 ? 2 : 1;
   }
 
   /// What is computed of sums: a lane has neighbours of a row, or what the row has one of.
@@ -475,6 +487,7 @@ class NestReader {
   /// As many elements at once as lie behind each other at a multiple of that many.
   void finish(const Access& from, const Reach& reach, LaunchAccess& access) const {
     const double widest = 16 / from.element_bytes;
+    access.run = reach.run;
     while (access.width < widest && std::fmod(reach.run, 2 * access.width) == 0 &&
            (reach.steps & (2 * static_cast<std::int32_t>(access.width) - 1)) == 0)
       access.width *= 2;
