@@ -30,6 +30,13 @@ constexpr std::size_t kMostMapped = 128, kMostOperands = 512;
 /// Of a concatenation: each of its elements is chosen among all of them.
 constexpr std::size_t kMostParts = 128;
 
+struct FuseOptions {
+  bool enabled = true;  ///< off: each node is a group of its own
+  /// A convolution of single pixels in 16 bits also computes what it reads, where a scale, a shift and a relu of a stored activation
+  /// would be a kernel of their own: GPUs compute it on the way into block memory.
+  bool computes_operands = false;
+};
+
 /// Puts every node except lone aliases into one group, by classes of operators (operator_class.h), never by names:
 ///   - elementwise operators join the convolution, matmul, window, reduction or softmax that computes their operand,
 ///     when nothing outside the group reads that operand and the shapes are equal; other operands become inputs;
@@ -45,12 +52,6 @@ constexpr std::size_t kMostParts = 128;
 ///     group, and so is a squeeze-and-excite (squeeze_excite.h);
 ///   - a group has at most kMostMapped elementwise operators, and its operators kMostOperands operands in all.
 /// `steps`: how many nodes were looked at, each time anew, which is in proportion to the graph.
-struct FuseOptions {
-  bool enabled = true;  ///< off: each node is a group of its own
-  /// A convolution of single pixels in 16 bits also computes what it reads, where a scale, a shift and a relu of a stored activation
-  /// would be a kernel of their own: GPUs compute it on the way into block memory.
-  bool computes_operands = false;
-};
 Result<FusedGraph> fuse(Graph, const FuseOptions& = {}, std::size_t* steps = nullptr);
 
 /// The nodes, in topological order, as one kernel; the last one computes its output.

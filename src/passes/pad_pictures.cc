@@ -56,7 +56,7 @@ class PicturePadder {
     if (conv == nullptr || conv->groups != 1 || conv->layout != Layout::channels_last) return std::nullopt;
     const TensorType &x = from_.value(node.inputs[0]).type, &y = from_.value(node.output).type;
     const auto& weights = from_.value(node.inputs[1]).constant;
-    if (!weights || x.shape.size() != 4 || weights->shape().size() != 4 || x.shape.back() > kPictureChannels)
+    if (!weights || x.shape.size() != 4 || weights->shape().size() != 4 || x.shape.back() >= kPictureChannels)
       return std::nullopt;
     if (conv->strides[1] % 2 != 0 || conv->dilations != std::vector<std::int64_t>{1, 1}) return std::nullopt;
     if (!(is_half(x.dtype) ? is_stored(node) : pays(node, *weights))) return std::nullopt;

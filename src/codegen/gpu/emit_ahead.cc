@@ -11,7 +11,7 @@ namespace {
 /// Registers of a thread that sums, the operands of two steps and what is copied by way of registers take at most; the rest are
 /// addresses.
 constexpr std::size_t kMostAhead = 192;
-constexpr std::int64_t kRegisterBytes = 4;
+constexpr std::size_t kRegisterBytes = 4;
 constexpr std::size_t kSumsOfTile = 4, kLeftWords = 4, kRightWords = 2;  ///< of a tile
 
 void add_statements(const Stmt& s, std::vector<Stmt>& out) {
@@ -46,8 +46,8 @@ bool is_late_store(const Program& program, const Stmt& s, BufferId sums, std::si
           fits = fits && load->source.value != sums.value;
           const bool held = program.buffer(BufferId(load->source.value)).scope == Scope::registers;
           // A byte may take a whole register.
-          const std::int64_t each = is_half(part->dtype) ? 2 : kRegisterBytes;
-          bytes += held ? static_cast<std::size_t>(part->lanes * each) : 0;
+          const std::size_t each = is_half(part->dtype) ? 2 : kRegisterBytes;
+          bytes += held ? static_cast<std::size_t>(part->lanes) * each : 0;
         });
       });
   return fits;

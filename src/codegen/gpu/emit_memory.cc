@@ -227,7 +227,8 @@ bool GpuEmitter::store_tiles(std::span<const Stmt> list) {
   }
   turn_words(words, thread);
   Value* all = llvm::PoisonValue::get(widen(b_.getInt32Ty(), static_cast<int>(tiles)));
-  for (std::size_t k = 0; k < words.size(); ++k) all = b_.CreateInsertElement(all, words[k], i64(k));
+  for (std::size_t k = 0; k < words.size(); ++k)
+    all = b_.CreateInsertElement(all, words[k], i64(static_cast<std::int64_t>(k)));
   b_.CreateAlignedStore(all, address(buffer, moved.linear), llvm::Align(static_cast<std::uint64_t>(tiles * kWord)));
   changed(buffer);
   return true;

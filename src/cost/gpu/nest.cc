@@ -297,7 +297,7 @@ class NestReader {
   /// Of results in two bytes (codegen/gpu/emit_memory.cc).
   double tiles_stored(const LaunchAccess& access) const {
     if (!access.store || !is_half(tree_.dag.op(access.tensor).dtype)) return 1;
-    const auto side_by_side = static_cast<std::int64_t>(access.run) / (kOfLane * kLanesOfRow);
+    const auto side_by_side = static_cast<std::int64_t>(access.run / (kOfLane * kLanesOfRow));
     return side_by_side % 4 == 0 ? 4 : side_by_side % 2 == 0 ? 2 : 1;
   }
 
