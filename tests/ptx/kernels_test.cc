@@ -116,6 +116,8 @@ std::vector<Case> cases() {
           {"masked attention", testing::masked_heads_text(16)},
           {"dense of halves", testing::half_dense_text(33, 30, 50), 4e-3},
           {"convolution of halves", testing::half_convolution_text(7, 16, 12), 4e-3},
+          {"scaled convolution of halves", testing::scaled_halves_text(9, 64, 24, 2), 4e-3},
+          {"scaled convolution of bf16", testing::with_bf16(testing::scaled_halves_text(9, 64, 24, 1)), 3e-2},
           {"dense of bf16", testing::with_bf16(testing::half_dense_text(33, 30, 50)), 3e-2},
           {"convolution of bf16", testing::with_bf16(testing::half_convolution_text(7, 16, 12)), 3e-2},
           {"attention of halves", testing::half_heads_text(1, 24, 40, 32), 4e-3},

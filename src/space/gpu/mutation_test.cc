@@ -222,6 +222,7 @@ TEST_F(Mutation, OfProductsOfBytesDoesNotSurvive) {
 TEST_F(Mutation, OfProductsOfHalvesDoesNotSurvive) {
   judge_sketch(testing::half_dense_text(16, 64, 32), mma_half_sketch);
   judge_sketch(testing::with_bf16(testing::half_dense_text(16, 64, 32)), mma_half_sketch);
+  judge_sketch(testing::scaled_halves_text(4, 64, 32, 1), mma_half_sketch);
 }
 TEST_F(Mutation, OfTilesOfWarpsDoesNotSurvive) {
   for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(testing::random_cases(4)); ++seed) {
