@@ -132,23 +132,29 @@ Choice fitting(std::int64_t warps, std::int64_t each, std::int64_t extent) {
   return {warps, each};
 }
 
+/// Products of a step that take longer than what threads load ahead of them: an operand is better rounded once, when it is copied.
+constexpr std::int64_t kHideLoads = 64;
+
 std::vector<Choices> tiles_of(const Sketch& sketch, const ProductForm& form, Intrinsic intrinsic, int sms) {
   std::vector<Choices> tiles;
-  for (const auto& [row_warps, rows, column_warps, columns] : kTiles) {
-    Choices choices{{"rows", fitting(row_warps, rows, form.rows)},
-                    {"columns", fitting(column_warps, columns, form.columns)},
-                    {"depth", sketch.decisions[2].options.front()},
-                    {"stages", {3}},
-                    {"pad", sketch.decisions[4].options.front()},
-                    {"split", {1}},
-                    {"min_blocks", {0}},
-                    {"round", sketch.decisions[7].options.front()},
-                    {"raster", {0}}};
-    tiles.push_back(choices);
-    const MmaTile tile = mma_tile_of(intrinsic, choices);
-    choices["split"] = parts_for(form, tile.rows(), tile.columns(), tile.depth, sketch.decisions[5].options, sms);
-    tiles.push_back(choices);
-  }
+  const std::vector<Choice>& roundings = sketch.decisions[7].options;
+  for (const auto& [row_warps, rows, column_warps, columns] : kTiles)
+    for (const Choice& depth : sketch.decisions[2].options) {
+      Choices choices{{"rows", fitting(row_warps, rows, form.rows)},
+                      {"columns", fitting(column_warps, columns, form.columns)},
+                      {"depth", depth},
+                      {"stages", {3}},
+                      {"pad", sketch.decisions[4].options.front()},
+                      {"split", {1}},
+                      {"min_blocks", {0}},
+                      {"round", roundings.front()},
+                      {"raster", {0}}};
+      const MmaTile tile = mma_tile_of(intrinsic, choices);
+      if (roundings.size() > 1 && tile.intrinsics() >= kHideLoads) choices["round"] = {1};
+      tiles.push_back(choices);
+      choices["split"] = parts_for(form, tile.rows(), tile.columns(), tile.depth, sketch.decisions[5].options, sms);
+      tiles.push_back(choices);
+    }
   return tiles;
 }
 
@@ -156,8 +162,7 @@ std::vector<Choices> tiles_of(const Sketch& sketch, const ProductForm& form, Int
 constexpr bool of_halves(Intrinsic i) { return multiplies_halves(i) || i == Intrinsic::mma_half_bf16; }
 
 std::vector<std::int64_t> mma_depths(std::int64_t depth, Intrinsic intrinsic) {
-  std::vector<std::int64_t> options = {16, 32, 64};
-  if (of_halves(intrinsic)) options = {32, 16, 64};
+  std::vector<std::int64_t> options = {32, 16, 64};
   if (multiplies_bytes(intrinsic)) options = {32, 64, 128};
   std::erase_if(options, [&](std::int64_t part) { return part > depth; });
   return options;
