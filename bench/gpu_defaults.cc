@@ -1,6 +1,6 @@
 // Default schedules for GPUs, by the estimate and by NVIDIA's assembler: bench/README.md.
 //
-//   gpu_defaults [--target TARGET]... [--precision PRECISION]... [--each] [--search COUNT] [--assemble] MODEL...
+//   gpu_defaults [--target TARGET]... [--precision PRECISION]... [--memory GB/S] [--each] [--search COUNT] [--assemble] MODEL...
 //
 // MODEL is one as import_model takes it, with *N behind it one of the zoo in batches of N, or a file of a DAG that ends in .dag. A kernel
 // that several models have is looked at once. Prints a JSON row a target and precision:
@@ -36,6 +36,7 @@ struct Options {
   std::vector<std::string> targets, precisions, models;
   bool each = false, assemble = false;
   int search = 0;
+  MachineRates rates;  ///< beside those of the data sheet
 };
 
 /// A sum of launches, and what the longest of them is held by.
@@ -43,10 +44,10 @@ struct Estimated {
   double us = 0;
   std::string held;
 };
-Estimated estimate_of(const LoopTree& tree, const Target& target) {
+Estimated estimate_of(const LoopTree& tree, const Target& target, const MachineRates& rates) {
   Estimated all;
   const std::vector<LaunchWork> launches = gpu_launches(tree);
-  for (const LaunchCost& cost : launch_costs(tree, launches, target)) {
+  for (const LaunchCost& cost : launch_costs(tree, launches, target, rates)) {
     all.us += cost.seconds * 1e6;
     all.held += fmt::format(
         " [issue {:.1f} near {:.1f} latency {:.1f} l2 {:.1f} memory {:.1f}; {} x {} threads, {} registers, {} an SM]",
@@ -60,14 +61,14 @@ struct Searched {
   Candidate candidate;
   Estimated estimate;
 };
-Searched best_of(const DesignSpace& space, const Target& target, int count) {
+Searched best_of(const DesignSpace& space, const Target& target, const MachineRates& rates, int count) {
   Searched best{space.default_candidate(), {}};
   Rng rng(1);
   for (int k = 0; k <= count; ++k) {
     const Candidate candidate = k == 0 ? space.default_candidate() : space.sample(rng);
     const Result<Scheduled> scheduled = space.schedule(candidate);
     if (!scheduled.ok()) continue;
-    Estimated estimate = estimate_of(scheduled->tree, target);
+    Estimated estimate = estimate_of(scheduled->tree, target, rates);
     if (k == 0 || estimate.us < best.estimate.us) best = {candidate, std::move(estimate)};
   }
   return best;
@@ -136,12 +137,12 @@ class Defaults {
     const Candidate candidate = space.default_candidate();
     const Result<Scheduled> scheduled = space.schedule(candidate);
     if (!scheduled.ok()) return report(kernel, task, scheduled.error().message);
-    const Estimated estimate = estimate_of(scheduled->tree, target_);
+    const Estimated estimate = estimate_of(scheduled->tree, target_, options_.rates);
     kernel.us = estimate.us;
     if (options_.each)
       fmt::print("{:3} x {:8.2f} us  {} {}{}\n", task.weight, kernel.us, task.name, to_json(candidate), estimate.held);
     if (options_.search > 0) {
-      const Searched best = best_of(space, target_, options_.search);
+      const Searched best = best_of(space, target_, options_.rates, options_.search);
       kernel.searched_us = best.estimate.us;
       if (options_.each && best.estimate.us < kernel.us)
         fmt::print("      {:8.2f} us  {}{}\n", best.estimate.us, to_json(best.candidate), best.estimate.held);
@@ -193,7 +194,7 @@ int run(int count, char** words) {
   Options options;
   for (int k = 1; k < count; ++k) {
     const std::string word = words[k];
-    const bool takes_value = word == "--target" || word == "--precision" || word == "--search";
+    const bool takes_value = word == "--target" || word == "--precision" || word == "--search" || word == "--memory";
     if (takes_value && k + 1 == count) return fail(word + " needs a value");
     if (word == "--target")
       options.targets.emplace_back(words[++k]);
@@ -201,6 +202,8 @@ int run(int count, char** words) {
       options.precisions.emplace_back(words[++k]);
     else if (word == "--search")
       options.search = std::max(0, std::atoi(words[++k]));
+    else if (word == "--memory")
+      options.rates.memory_gbs = std::atof(words[++k]);
     else if (word == "--each")
       options.each = true;
     else if (word == "--assemble")
