@@ -127,8 +127,7 @@ struct Call {
   std::vector<Expr> args;
 };
 /// One index for each dimension in a ComputeDag; in a lowered Program one flat index in elements (after `flatten`). A
-/// `mask` (boolean, same lanes; undefined means all true) leaves lanes unread: they give 0, which
-/// whoever makes it needs not to see: native code of programs with sizes may give another element there.
+/// `mask` (boolean, same lanes; undefined means all true) leaves lanes unread: they give 0.
 struct Load {
   SourceId source;
   std::vector<Expr> index;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <numeric>
+#include <ranges>
+#include <span>
 #include <unordered_set>
 #include <utility>
 
@@ -9,6 +11,7 @@
 #include "passes/integer_form.h"
 #include "passes/integer_products.h"
 #include "passes/operator_class.h"
+#include "passes/pad_pictures.h"
 #include "passes/permutation.h"
 #include "passes/squeeze_excite.h"
 
@@ -232,11 +235,60 @@ class NodeFacts {
   /// On the way from a byte to the float that it stands for: computed by who reads that.
   bool widens(Index n) const { return widens_[n]; }
 
+  /// What computes the 16 bits that a convolution of single pixels multiplies, where it alone reads them: cheap elementwise operators of
+  /// an activation of 16 bits and constants, in order. Nothing where it is something else, or where a tile has so few columns that its
+  /// products would not hide what it computes.
+  std::vector<Index> computed_operand(Index conv) const {
+    constexpr std::int64_t kFewestColumns = 32;
+    constexpr std::size_t kMostInChain = 8;
+    if (!is_of_single_pixels(graph_.nodes[conv]) || shape(conv).back() < kFewestColumns) return {};
+    std::vector<Index> chain;
+    ValueId value = graph_.nodes[conv].inputs[0];
+    if (!is_half(graph_.value(value).type.dtype)) return {};
+    do {
+      const Node* node = producers_[value.index()];
+      if (!node || readers_[value.index()] != 1 || chain.size() == kMostInChain) return {};
+      const std::optional<ValueId> operand = mapped_operand(*node);
+      if (!operand) return {};
+      chain.insert(chain.begin(), static_cast<Index>(node - graph_.nodes.data()));
+      value = *operand;
+    } while (!is_half(graph_.value(value).type.dtype));
+    return chain.size() > 1 ? chain : std::vector<Index>();
+  }
+
  protected:
   const Graph& graph_;
   std::vector<OperatorClass> classes_;
 
  private:
+  bool is_of_single_pixels(const Node& node) const {
+    const auto* conv = std::get_if<ConvOperator>(&node.op);
+    if (!conv || !conv->wide || conv->groups != 1 || conv->layout != Layout::channels_last) return false;
+    const Shape& kernel = graph_.value(node.inputs[1]).type.shape;
+    const auto are = [](const auto& numbers, std::int64_t all) {
+      return std::ranges::all_of(numbers, [&](std::int64_t each) { return each == all; });
+    };
+    return are(std::span(kernel).first(kernel.size() - 2), 1) && are(conv->pads_begin, 0) && are(conv->pads_end, 0);
+  }
+
+  /// The one activation of a cheap elementwise operator, which has the result's shape; its other operands are constants.
+  std::optional<ValueId> mapped_operand(const Node& node) const {
+    const auto* unary = std::get_if<UnaryOperator>(&node.op);
+    const auto* binary = std::get_if<BinaryOperator>(&node.op);
+    const bool scales = binary && (binary->kind == BinaryKind::add || binary->kind == BinaryKind::sub ||
+                                   binary->kind == BinaryKind::mul);
+    if (!scales && !(unary && unary->kind == UnaryKind::relu) && !std::holds_alternative<ClipOperator>(node.op) &&
+        !std::holds_alternative<CastOperator>(node.op))
+      return std::nullopt;
+    std::optional<ValueId> activation;
+    for (ValueId id : node.inputs) {
+      if (graph_.value(id).constant) continue;
+      if (activation || graph_.value(id).type.shape != graph_.value(node.output).type.shape) return std::nullopt;
+      activation = id;
+    }
+    return activation;
+  }
+
   /// `widens` of a node whose operands are known.
   bool is_on_the_way_from_a_byte(const Node& node) const {
     if (std::holds_alternative<BinaryOperator>(node.op)) {
@@ -261,8 +313,8 @@ class Fusion : NodeFacts {
   }
 
   /// Attentions and squeeze-and-excites are groups of their own. Anchors take their epilogues first. Other nodes form
-  /// groups of their own.
-  void run() {
+  /// groups of their own, which a convolution may compute as it reads them.
+  void run(bool computes_operands) {
     for (const auto& find : {find_attentions, find_squeeze_excites}) {
       for (const std::vector<NodeId>& nodes : find(graph_)) {
         for (NodeId n : nodes) unite(nodes.back().index(), n.index());
@@ -277,6 +329,7 @@ class Fusion : NodeFacts {
       return joins_epilogue(n, readers) || joins_rows(n, readers) || joins_chain(n, readers) ||
              joins_consumer(n, readers);
     });
+    if (computes_operands) join_operands();
   }
 
   std::size_t steps() const { return steps_ + dominance_.steps(); }
@@ -309,7 +362,7 @@ class Fusion : NodeFacts {
     s.anchor = c == OperatorClass::anchor;
     s.heavy = c == OperatorClass::anchor || c == OperatorClass::window || c == OperatorClass::softmax;
     s.arithmetic = c != OperatorClass::injective;
-    s.pads_only = std::holds_alternative<PadOperator>(graph_.nodes[n].op);
+    s.pads_only = std::holds_alternative<PadOperator>(graph_.nodes[n].op) && !pads_channels(graph_, graph_.nodes[n]);
     s.rows = rows_of(n);
     s.other_reduction = c == OperatorClass::reduction && !s.rows;
     return s;
@@ -332,6 +385,20 @@ class Fusion : NodeFacts {
         for (Index k : *readers) unite(n, k);
         changed = true;
       }
+    }
+  }
+
+  /// A group that does nothing but compute the operand of a convolution becomes a part of it.
+  void join_operands() {
+    std::vector<std::size_t> members(graph_.nodes.size(), 0);
+    for (Index n = 0; n < graph_.nodes.size(); ++n) ++members[root(n)];
+    for (Index conv = 0; conv < graph_.nodes.size(); ++conv) {
+      const std::vector<Index> chain = computed_operand(conv);
+      if (chain.empty() || dominance_.next(chain.back()) != conv || members[root(chain.back())] != chain.size() ||
+          !fits_one_kernel(chain.back(), {conv}))
+        continue;
+      if (std::all_of(chain.begin(), chain.end(), [&](Index n) { return root(n) == root(chain.back()); }))
+        unite(conv, chain.back());
     }
   }
 
@@ -571,9 +638,9 @@ Group group_of(const Graph& graph, const std::vector<NodeId>& nodes) {
   return group;
 }
 
-Result<FusedGraph> fuse(Graph graph, bool enabled, std::size_t* steps) {
+Result<FusedGraph> fuse(Graph graph, const FuseOptions& options, std::size_t* steps) {
   Fusion fusion(graph);
-  if (enabled) fusion.run();
+  if (options.enabled) fusion.run(options.computes_operands);
   if (steps) *steps = fusion.steps();
   std::vector<std::vector<NodeId>> node_groups = fusion.node_groups();
   std::vector<Group> groups;

@@ -30,23 +30,29 @@ constexpr std::size_t kMostMapped = 128, kMostOperands = 512;
 /// Of a concatenation: each of its elements is chosen among all of them.
 constexpr std::size_t kMostParts = 128;
 
+struct FuseOptions {
+  bool enabled = true;  ///< off: each node is a group of its own
+  /// A convolution of single pixels in 16 bits also computes what it reads, where a scale, a shift and a relu of a stored activation
+  /// would be a kernel of their own: GPUs compute it on the way into block memory.
+  bool computes_operands = false;
+};
+
 /// Puts every node except lone aliases into one group, by classes of operators (operator_class.h), never by names:
 ///   - elementwise operators join the convolution, matmul, window, reduction or softmax that computes their operand,
 ///     when nothing outside the group reads that operand and the shapes are equal; other operands become inputs;
 ///   - elementwise and injective operators join each other into one kernel, unless an element would be computed anew
 ///     for each of many places (before an expand or a broadcast);
 ///   - elementwise operators join the reduction, softmax or non-overlapping window that reads them;
-///   - paddings join their consumer, and so do a slice of a value that others read as well, the transpose of a picture
+///   - paddings join their consumer, unless they add channels (pad_pictures.h), and so do a slice of a value that others read as well, the transpose of a picture
 ///     of a few channels, and the product with a scale of channels before a narrow 1x1 convolution; nothing else is
-///     computed inside a convolution's or matmul's loops;
+///     computed inside a convolution's or matmul's loops, unless `computes_operands`;
 ///   - reductions over the same trailing dimensions (rows) of the same shape, with the elementwise operators between
 ///     them, are one group: layer normalization, in any form;
 ///   - a group has at most one anchor (or window, or softmax), and one output; but an attention (attention.h) is one
 ///     group, and so is a squeeze-and-excite (squeeze_excite.h);
 ///   - a group has at most kMostMapped elementwise operators, and its operators kMostOperands operands in all.
-/// `enabled` = false: each node is a group of its own. `steps`: how many nodes were looked at, each time anew, which is in
-/// proportion to the graph.
-Result<FusedGraph> fuse(Graph, bool enabled = true, std::size_t* steps = nullptr);
+/// `steps`: how many nodes were looked at, each time anew, which is in proportion to the graph.
+Result<FusedGraph> fuse(Graph, const FuseOptions& = {}, std::size_t* steps = nullptr);
 
 /// The nodes, in topological order, as one kernel; the last one computes its output.
 Group group_of(const Graph&, const std::vector<NodeId>& nodes);

@@ -194,7 +194,7 @@ TEST(Fuse, DoesNotRunAlongColumnsAsIfTheyWereRows) {
 TEST(Fuse, CanBeOff) {
   GraphBuilder build;
   const ValueId y = build.relu("y", build.conv("c", build.input("x", {1, 4, 6, 6}), 4, 1));
-  const auto fused = fuse(build.finish({y}), false);
+  const auto fused = fuse(build.finish({y}), {.enabled = false});
   ASSERT_TRUE(fused.ok());
   EXPECT_EQ(fused->groups.size(), 2u);
 }
@@ -228,7 +228,7 @@ TEST(Fuse, MakesNoKernelLargerThanTheLimit) {
 TEST(Fuse, TakesStepsInProportionToTheGraph) {
   for (const auto& [name, make] : kLongGraphs) {
     std::size_t few = 0, many = 0;
-    ASSERT_TRUE(fuse(make(8000), true, &few).ok() && fuse(make(32000), true, &many).ok());
+    ASSERT_TRUE(fuse(make(8000), {}, &few).ok() && fuse(make(32000), {}, &many).ok());
     EXPECT_LE(many, 5 * few) << name;
   }
 }

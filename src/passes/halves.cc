@@ -71,9 +71,9 @@ bool moves(const Operator& op, DType to) {
          (pool && pool->kind == PoolKind::max) || (pad && fits(pad->value, to));
 }
 
-/// An attention that reads 16 bits. Of f16 its products are of f16, and the softmax rounds its weights. Of bf16 they stay f32: what is
-/// moved to where a product reads it is widened behind the last move, by the copy that the kernel makes of it in any case. Where sizes
-/// are fixed and the number of keys is even, the softmax rounds its weights too, and their product with the values is of bf16.
+/// An attention that reads 16 bits. On tensor cores its products are of these, and the softmax rounds its weights. On a CPU they stay f32:
+/// what is moved to where a product reads it is widened behind the last move, by the copy that the kernel makes of it in any case. Where
+/// sizes are fixed and the number of keys is even, the softmax rounds its weights too, and their product with the values is of bf16.
 struct HalfAttention {
   std::vector<std::size_t> products;  ///< of queries and keys, and with the values
   std::size_t softmax = 0;
@@ -130,7 +130,7 @@ class HalfTensors {
     for (const std::vector<NodeId>& nodes : find_attentions(graph)) {
       close(nodes), ends[nodes.back().index()] = true;
       attentions_.emplace_back(graph, nodes);
-      attentions_.back().of_halves = kind.to == DType::f16 || (kind.pairs && attentions_.back().moves_all);
+      attentions_.back().of_halves = !kind.pairs || attentions_.back().moves_all;
     }
     for (const std::vector<NodeId>& nodes : find_squeeze_excites(graph)) close(nodes);
     for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
@@ -271,14 +271,14 @@ class HalfTensors {
   }
 
   bool rounds_weights(const HalfAttention& attention) const {
-    return attention.of_halves && (kind_.to == DType::f16 || (kind_.is_fixed && attention.has_pairs));
+    return attention.of_halves && (!kind_.pairs || (kind_.is_fixed && attention.has_pairs));
   }
 
   void store(const HalfAttention& attention) {
     for (ValueId operand : attention.operands) store(operand);
     for (std::size_t n : attention.before) half_[graph_.nodes[n].output.index()] = true, closed_[n] = false;
     if (!rounds_weights(attention)) return;
-    for (std::size_t n : attention.products) of_halves_[n] = kind_.to == DType::f16 || n == attention.products.back();
+    for (std::size_t n : attention.products) of_halves_[n] = !kind_.pairs || n == attention.products.back();
     half_[graph_.nodes[attention.softmax].output.index()] = true;
   }
 

@@ -25,7 +25,7 @@ Result<Graph> store_bf16(const Graph&);
 /// and add up pairs of their products with the values. (At all sizes of a range networks are to be of one structure.)
 Result<Graph> store_bf16_of_fixed_sizes(const Graph&);
 
-/// As store_halves, of bf16: for GPUs whose tensor cores multiply them. Attentions stay f32.
+/// As store_halves, of bf16: for GPUs whose tensor cores multiply them.
 Result<Graph> store_bf16_tensors(const Graph&);
 
 }  // namespace whet

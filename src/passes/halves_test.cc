@@ -66,6 +66,32 @@ TEST(Halves, AreSumsThatElementOperatorsRead) {
   EXPECT_EQ(kernels.find(" -> sum2 "), std::string::npos) << "nothing else reads it:\n" << kernels;
 }
 
+/// A scale, a shift and a relu of a sum that the next block adds to as well: the convolution of single pixels computes them where it reads
+/// the sum. Another convolution would compute them for each of its taps, and one of few channels would wait for them.
+TEST(Halves, AreScaledByConvolutionsOfSinglePixels) {
+  const auto kernels = [](std::int64_t channels, std::int64_t kernel) {
+    GraphBuilder build;
+    ValueId sum = build.conv("c0", build.input("x", {1, 4, 6, 6}), 8, 3);
+    for (const std::string k : {"1", "2"}) {
+      const ValueId scaled = build.binary("scaled" + k, BinaryKind::mul, sum, build.constant("s" + k, {8, 1, 1}));
+      const ValueId shifted = build.binary("shifted" + k, BinaryKind::add, scaled, build.constant("b" + k, {8, 1, 1}));
+      const ValueId wide = build.conv("w" + k, build.relu("r" + k, shifted), channels, kernel, 1, kernel / 2);
+      sum = build.plus("sum" + k, build.conv("n" + k, build.relu("q" + k, wide), 8, 1), sum);
+    }
+    const Graph graph = build.finish({build.conv("y", build.relu("r", sum), 8, 1)});
+    const FusedGraph fused = *optimize(graph, {.halves = true}), usual = *optimize(graph, {});
+    const std::vector<Tensor> inputs = random_inputs(graph, 3);
+    const auto want = evaluate_graph(usual.graph, inputs), got = evaluate_graph(fused.graph, inputs);
+    EXPECT_TRUE(want.ok() && got.ok());
+    EXPECT_LT(compare((*got)[fused.graph.outputs[0].index()], (*want)[usual.graph.outputs[0].index()]).relative, 1e-2);
+    return to_text(fused);
+  };
+  const std::string computed = "\ncast+mul+add+relu+cast+conv+relu+cast (sum1_half";
+  EXPECT_NE(kernels(64, 1).find(computed), std::string::npos) << kernels(64, 1);
+  EXPECT_EQ(kernels(64, 3).find(computed), std::string::npos) << kernels(64, 3);
+  EXPECT_EQ(kernels(16, 1).find(computed), std::string::npos) << kernels(16, 1);
+}
+
 /// The first layer of a residual network of the second version.
 TEST(Halves, AreWhatWindowsRead) {
   GraphBuilder build;
@@ -125,7 +151,45 @@ TEST(Halves, OfAScaleOfChannelsAreMadeWhereAConvolutionReadsThem) {
   EXPECT_NE(text(true).find("\nmul+cast+conv "), std::string::npos) << text(true);
 }
 
-/// c2 has an even number of channels and results for a vector, c3 has not; an attention would stay as it is.
+/// The kernel that rounds the picture stores four channels and the border. One more kernel is made for a large convolution alone.
+TEST(Halves, OfPicturesHaveFourChannelsAndABorder) {
+  const auto text = [](bool scaled, std::int64_t pictures, std::int64_t stride) {
+    GraphBuilder build;
+    ValueId x = build.input("x", {pictures, 3, 64, 62});
+    if (scaled) x = build.unary("t", UnaryKind::tanh, x);
+    const ValueId a = build.relu("a", build.conv("c1", x, 32, 7, stride, 3));
+    return to_text(*optimize(build.finish({build.conv("y", a, 8, 1)}), {.halves = true}));
+  };
+  EXPECT_NE(text(true, 1, 2).find("f16[1x69x68x4]"), std::string::npos) << text(true, 1, 2);
+  EXPECT_EQ(text(true, 1, 2).find("pad+conv"), std::string::npos) << text(true, 1, 2);
+  EXPECT_NE(text(true, 1, 1).find("pad+conv"), std::string::npos) << "pixels are 8 bytes:\n" << text(true, 1, 1);
+  EXPECT_EQ(text(false, 1, 2).find("x4]"), std::string::npos) << "the picture is an input of f32";
+  EXPECT_NE(text(false, 512, 2).find("f16[512x69x68x4]"), std::string::npos) << text(false, 512, 2);
+}
+
+/// What is added changes nothing, whatever the kernel, the padding and the picture.
+TEST(Halves, OfPaddedPicturesHaveTheSameProducts) {
+  int padded = 0;
+  for (const std::int64_t kernel : {1, 2, 3, 6, 7})
+    for (const std::int64_t pad : {0, 1, 3})
+      for (const std::int64_t side : {9, 12}) {
+        GraphBuilder build;
+        const ValueId x = build.unary("t", UnaryKind::tanh, build.input("x", {2, 3, side, side + 1}));
+        const ValueId a = build.relu("a", build.conv("c1", x, 8, kernel, 2, std::min(pad, kernel - 1)));
+        const Graph graph = build.finish({build.conv("y", a, 8, 1)});
+        const FusedGraph wide = *optimize(graph, {}), halves = *optimize(graph, {.halves = true});
+        padded += to_text(halves).find("x4]") != std::string::npos;
+        const std::vector<Tensor> inputs = random_inputs(graph, 3);
+        const auto want = evaluate_graph(wide.graph, inputs), got = evaluate_graph(halves.graph, inputs);
+        ASSERT_TRUE(want.ok() && got.ok());
+        EXPECT_LT(compare((*got)[halves.graph.outputs[0].index()], (*want)[wide.graph.outputs[0].index()]).relative,
+                  4e-3)
+            << kernel << " " << pad << " " << side;
+      }
+  EXPECT_GE(padded, 20);
+}
+
+/// c2 has an even number of channels and results for a vector, c3 has not.
 TEST(Bf16, IsStoredWhereAProcessorMultipliesPairs) {
   GraphBuilder build;
   const ValueId a = build.relu("a", build.conv("c1", build.input("x", {1, 4, 6, 6}), 16, 3));
@@ -155,6 +219,22 @@ TEST(Bf16, OfGpusIsStoredWhereF16Is) {
   };
   EXPECT_EQ(stored({.bf16_tensors = true}, DType::bf16), stored({.halves = true}, DType::f16));
   EXPECT_NE(stored({.bf16_tensors = true}, DType::bf16).find("a_half"), std::string::npos);
+}
+
+/// Tensor cores multiply both, and attentions of both are one kernel with rounded weights.
+TEST(Bf16, OfGpusIsReadByAttentionsThatReadF16) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const Graph graph = random_attention(seed);
+    const FusedGraph halves = *optimize(graph, {.halves = true}), fused = *optimize(graph, {.bf16_tensors = true});
+    std::string kernels = to_text(halves);
+    for (std::size_t at = 0; (at = kernels.find(" f16[", at)) != std::string::npos; at += 6)
+      kernels.insert(at + 1, "b");
+    EXPECT_EQ(to_text(fused), kernels) << seed;
+    for (const Node& node : fused.graph.nodes)
+      if (const auto* softmax = std::get_if<SoftmaxOperator>(&node.op)) {
+        EXPECT_EQ(softmax->rounds, DType::bf16) << seed;
+      }
+  }
 }
 
 TEST(Bf16, OfAnInputIsMadeForProductsThatGainMore) {

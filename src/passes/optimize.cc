@@ -18,6 +18,7 @@
 #include "passes/integer_products.h"
 #include "passes/layout.h"
 #include "passes/output_names.h"
+#include "passes/pad_pictures.h"
 #include "passes/rewriter.h"
 #include "passes/rolled_loops.h"
 #include "passes/scale_shift.h"
@@ -98,9 +99,11 @@ constexpr Pass kPasses[] = {
     {"long concatenations", split_long_concats, has_long_concat},
     {"dead code", remove_dead_code},  // which also gives constants the order in which they are read
     {"halves", store_halves, nullptr, &PassOptions::halves},
+    {"pad pictures", pad_pictures, has<ConvOperator>, &PassOptions::halves},
     {"bf16", store_bf16, nullptr, &PassOptions::bf16},
     {"bf16 of fixed sizes", store_bf16_of_fixed_sizes, nullptr, &PassOptions::bf16_of_fixed_sizes},
     {"bf16 tensors", store_bf16_tensors, nullptr, &PassOptions::bf16_tensors},
+    {"pad pictures", pad_pictures, has<ConvOperator>, &PassOptions::bf16_tensors},
     {"f16 weights", store_f16_weights, has<MatMulOperator>, &PassOptions::f16_weights},
     {"bf16 weights", store_bf16_weights, has<MatMulOperator>, &PassOptions::bf16_weights},
 };
@@ -185,7 +188,8 @@ Result<Graph> run_passes(const Graph& graph, const PassOptions& options, const G
 Result<FusedGraph> optimize(const Graph& graph, const PassOptions& options) {
   WHET_TRY(Graph optimized, run_passes(graph, options));
   WHET_RETURN_IF_ERROR(verify(optimized));
-  return fuse(std::move(optimized), options.fuse);
+  return fuse(std::move(optimized),
+              {.enabled = options.fuse, .computes_operands = options.halves || options.bf16_tensors});
 }
 
 }  // namespace whet

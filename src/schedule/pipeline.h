@@ -19,8 +19,8 @@ struct Pipeline {
   std::int64_t stages;
 };
 constexpr std::int64_t kMaxStages = 8;
-/// Elements that a GPU's thread holds during the work where copies are not asynchronous: more take registers from the
-/// sums.
+/// Registers in which a GPU's thread holds elements during the work where copies are not asynchronous: more are taken from the sums.
+/// Two elements of 16 bits share one.
 constexpr std::int64_t kMostHeld = 48;
 Status apply(LoopTree&, const Pipeline&);
 

@@ -236,7 +236,7 @@ TEST(GroupDag, OfATransposeHasAsFewDimensionsAsItNeeds) {
   const auto shapes = [](Shape shape, std::vector<std::int64_t> perm) {
     GraphBuilder build;
     const ValueId y = build.add("y", TransposeOperator{std::move(perm)}, {build.input("x", std::move(shape))});
-    const FusedGraph fused = fuse(build.finish({y}), true).value();
+    const FusedGraph fused = fuse(build.finish({y})).value();
     const ComputeDag dag = group_dag(fused, fused.groups[0]).value();
     return to_string(dag.ops[0].shape) + " -> " + to_string(dag.op(dag.outputs[0]).shape);
   };

@@ -11,6 +11,7 @@ namespace {
 /// Registers of a thread that sums, the operands of two steps and what is copied by way of registers take at most; the rest are
 /// addresses.
 constexpr std::size_t kMostAhead = 192;
+constexpr std::size_t kRegisterBytes = 4;
 constexpr std::size_t kSumsOfTile = 4, kLeftWords = 4, kRightWords = 2;  ///< of a tile
 
 void add_statements(const Stmt& s, std::vector<Stmt>& out) {
@@ -27,8 +28,8 @@ bool is_copy_group(const Stmt& s, CopyGroup::Kind kind) {
   return group != nullptr && group->kind == kind;
 }
 
-/// Stores from registers into block memory, which have nothing to do with the sums and meet nobody. Adds the elements.
-bool is_late_store(const Program& program, const Stmt& s, BufferId sums, std::size_t& elements) {
+/// Stores from registers into block memory, which have nothing to do with the sums and meet nobody. Adds the bytes in registers.
+bool is_late_store(const Program& program, const Stmt& s, BufferId sums, std::size_t& bytes) {
   bool fits = true;
   for_each(
       s,
@@ -43,7 +44,10 @@ bool is_late_store(const Program& program, const Stmt& s, BufferId sums, std::si
           const Load* load = std::get_if<Load>(&part->kind);
           if (load == nullptr) return;
           fits = fits && load->source.value != sums.value;
-          elements += static_cast<std::size_t>(part->lanes);
+          const bool held = program.buffer(BufferId(load->source.value)).scope == Scope::registers;
+          // A byte may take a whole register.
+          const std::size_t each = is_half(part->dtype) ? 2 : kRegisterBytes;
+          bytes += held ? static_cast<std::size_t>(part->lanes) * each : 0;
         });
       });
   return fits;
@@ -94,7 +98,8 @@ std::optional<GpuEmitter::StepLoop> GpuEmitter::step_loop(const Stmt& body) {
   std::size_t held = 0;
   for (const Stmt& s : loop.behind)
     if (!is_late_store(program_, s, buffer, held)) return std::nullopt;
-  loop.ahead = kSumsOfTile * loop.steps.front().size() + 2 * of_step + held <= kMostAhead;
+  const std::size_t registers = (held + kRegisterBytes - 1) / kRegisterBytes;
+  loop.ahead = kSumsOfTile * loop.steps.front().size() + 2 * of_step + registers <= kMostAhead;
   if (!loop.ahead && held > 0) return std::nullopt;  // loads in flight would wait behind the products
   return loop;
 }

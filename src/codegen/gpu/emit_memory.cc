@@ -14,6 +14,11 @@ constexpr std::int64_t kAccessBytes = 16;  ///< the widest access of a thread
 
 }  // namespace
 
+bool is_zero(const Expr& e) {
+  const Broadcast* same = std::get_if<Broadcast>(&e->kind);
+  return is_const(same != nullptr ? same->a : e, 0);
+}
+
 // ---- Lanes
 
 GpuEmitter::Value* GpuEmitter::splatted(Value* mask) {
@@ -66,9 +71,30 @@ GpuEmitter::Value* GpuEmitter::load(ExprRef ref, const ExprInfo& info, const Loa
 
 GpuEmitter::Value* GpuEmitter::load_slot(SlotPlace place, DType dtype, int lanes) {
   const Slot& slot = analysis_.slots().all()[static_cast<std::size_t>(place.slot)];
-  Value* const whole = b_.CreateLoad(value_type(slot.dtype, slot.lanes), slots_[static_cast<std::size_t>(place.slot)]);
+  Value* const whole = b_.CreateLoad(slot_type(slot), slots_[static_cast<std::size_t>(place.slot)]);
   WHET_CHECK(dtype == slot.dtype);
-  return lanes_at(place, slot, whole, lanes);
+  Value* const value = lanes_at(place, slot, whole, lanes);
+  return is_packed(slot) ? from_memory(value, dtype, lanes) : value;
+}
+
+bool GpuEmitter::is_packed(const Slot& slot) const { return is_half(slot.dtype) && !program_.buffer(slot.buffer).quad; }
+
+llvm::Type* GpuEmitter::slot_type(const Slot& slot) {
+  return is_packed(slot) ? memory_type(slot.dtype, slot.lanes) : value_type(slot.dtype, slot.lanes);
+}
+
+GpuEmitter::Value* GpuEmitter::moved_bits(const Store& n) {
+  const Select* choice = std::get_if<Select>(&n.value->kind);
+  if (choice != nullptr && !is_zero(choice->if_false)) return nullptr;
+  const Load* from = std::get_if<Load>(&(choice != nullptr ? choice->if_true : n.value)->kind);
+  if (from == nullptr || from->mask.defined() || n.mask.defined() || n.cross != 0) return nullptr;
+  const BufferId source(from->source.value);
+  if (analysis_.slots().holds(source)) return nullptr;
+  const int lanes = n.value->lanes;
+  Value* condition = choice != nullptr ? expr(choice->condition) : nullptr;
+  if (condition != nullptr && splatted(condition) != nullptr) condition = splatted(condition);
+  Value* const bits = load_memory(source, table_.intern(from->index[0]), lanes, effective_mask(condition, lanes));
+  return condition == nullptr ? bits : b_.CreateSelect(condition, bits, llvm::Constant::getNullValue(bits->getType()));
 }
 
 GpuEmitter::Value* GpuEmitter::load_memory(BufferId buffer, ExprRef index, int lanes, Value* mask) {
@@ -131,31 +157,53 @@ GpuEmitter::Value* GpuEmitter::stored_as(DType dtype, Value* value, int lanes) {
   return b_.CreateBitCast(words, memory_type(dtype, lanes));
 }
 
-/// Thread 4g + q of a warp's tiles has the columns 2q and 2q + 1 of row g, and `b` those of the next tile. Two bytes each, a row of a tile is
-/// half a sector. Neighbouring threads exchange words: the first has then four columns of the first tile, the second of the next one,
-/// and a row of both is a whole sector.
-bool GpuEmitter::store_together(const Store& a, const Store& b) {
-  constexpr std::int64_t kTileColumns = 8, kQuad = 4, kPair = 2, kStored = 8;
-  const Buffer& buffer = program_.buffer(a.buffer);
-  const auto reads_it = [&](const Expr& value) {
-    bool found = false;
-    for_each(value, [&](const Expr& part) {
-      const Load* load = std::get_if<Load>(&part->kind);
-      found = found || (load != nullptr && load->source.value == a.buffer.value);
-    });
-    return found;
-  };
-  const auto is_plain = [&](const Store& s) {
-    const Ramp* ramp = std::get_if<Ramp>(&s.index[0]->kind);
-    return s.buffer == a.buffer && !s.mask.defined() && s.cross == 0 && !s.async && s.value->lanes == kPair &&
-           ramp != nullptr && ramp->stride == 1 && !reads_it(s.value);
-  };
+namespace {
+
+/// A store of what a lane has of a row of a tile, in two bytes each, which nothing stands between and that of the next tile.
+const Store* plain_pair(const Program& program, const Stmt& s) {
+  const Store* store = std::get_if<Store>(&s->kind);
+  if (store == nullptr || store->mask.defined() || store->cross != 0 || store->async || store->value->lanes != 2)
+    return nullptr;
+  const Buffer& buffer = program.buffer(store->buffer);
   const bool is_far = buffer.scope == Scope::argument || buffer.scope == Scope::workspace;
-  if (branches_ > 0 || !is_half(buffer.dtype) || !is_far || !is_plain(a) || !is_plain(b)) return false;
-  const ExprInfo &first = table_[table_.intern(a.index[0])], &second = table_[table_.intern(b.index[0])];
-  if (!first.is_linear || !second.is_linear || first.linear.terms != second.linear.terms ||
-      second.linear.constant - first.linear.constant != kTileColumns)
-    return false;
+  const Ramp* ramp = std::get_if<Ramp>(&store->index[0]->kind);
+  if (!is_half(buffer.dtype) || !is_far || ramp == nullptr || ramp->stride != 1) return nullptr;
+  bool reads_it = false;
+  for_each(store->value, [&](const Expr& part) {
+    const Load* load = std::get_if<Load>(&part->kind);
+    reads_it = reads_it || (load != nullptr && load->source.value == store->buffer.value);
+  });
+  return reads_it ? nullptr : store;
+}
+
+}  // namespace
+
+std::size_t GpuEmitter::store_together(std::span<const Stmt> list) {
+  for (const std::size_t tiles : {4, 2})
+    if (list.size() >= tiles && store_tiles(list.first(tiles))) return tiles;
+  return 0;
+}
+
+/// Thread 4g + q of a warp's tiles has the columns 2q and 2q + 1 of row g of each. Two bytes each, a row of a tile is half a sector. The
+/// threads of a row exchange words until each has neighbours of one tile: of four tiles its whole row, of two tiles half of it.
+bool GpuEmitter::store_tiles(std::span<const Stmt> list) {
+  constexpr std::int64_t kTileColumns = 8, kQuad = 4, kPair = 2, kWord = 4;
+  if (branches_ > 0) return false;
+  std::vector<const Store*> stores;
+  for (const Stmt& s : list) {
+    const Store* store = plain_pair(program_, s);
+    if (store == nullptr || store->buffer != std::get<Store>(list[0]->kind).buffer) return false;
+    stores.push_back(store);
+  }
+  const auto tiles = std::ssize(list);
+  const BufferId buffer = stores[0]->buffer;
+  const ExprInfo& first = table_[table_.intern(stores[0]->index[0])];
+  for (std::int64_t k = 0; k < tiles; ++k) {
+    const ExprInfo& index = table_[table_.intern(stores[static_cast<std::size_t>(k)]->index[0])];
+    if (!index.is_linear || index.linear.terms != first.linear.terms ||
+        index.linear.constant - first.linear.constant != k * kTileColumns)
+      return false;
+  }
   const Expr thread = var(launch_->nest.threads->index, "t");
   const ExprRef quad = table_.keep(floormod(thread, kQuad));
   std::int64_t units = first.linear.constant;
@@ -165,26 +213,41 @@ bool GpuEmitter::store_together(const Store& a, const Store& b) {
       is_of_tiles = factor == kPair;
     else
       units = std::gcd(units, factor);
-  if (!is_of_tiles || units * element_bytes(a.buffer) % kStored != 0) return false;
-  const Expr place = std::get<Ramp>(a.index[0]->kind).base + floormod(thread, kPair) * (kTileColumns - kPair);
+  if (!is_of_tiles || units * element_bytes(buffer) % (tiles * kWord) != 0) return false;
+  const Expr place = std::get<Ramp>(stores[0]->index[0]->kind).base + floormod(thread, tiles) * (kTileColumns - kPair);
   const ExprInfo& moved = table_[table_.keep(place)];
   if (!moved.is_linear) return false;
 
   const Frame frame(*this);
-  const auto word = [&](const Store& s) {
-    const Cast* rounded = std::get_if<Cast>(&s.value->kind);
-    const Expr& kept = rounded != nullptr && rounded->a->dtype == DType::f32 ? rounded->a : s.value;
-    return b_.CreateBitCast(stored_as(buffer.dtype, expr(kept), kPair), b_.getInt32Ty());
-  };
-  Value *const one = word(a), *const two = word(b);
-  Value* const odd = emit(table_.keep(floormod(thread, kPair) >= int_const(1)));
-  Value* const got = hooks_.exchange(b_, b_.CreateSelect(odd, one, two), 1);
-  Value* all = llvm::PoisonValue::get(widen(b_.getInt32Ty(), kPair));
-  all = b_.CreateInsertElement(all, b_.CreateSelect(odd, got, one), i64(0));
-  all = b_.CreateInsertElement(all, b_.CreateSelect(odd, two, got), i64(1));
-  b_.CreateAlignedStore(all, address(a.buffer, moved.linear), llvm::Align(kStored));
-  changed(a.buffer);
+  std::vector<Value*> words;
+  for (const Store* store : stores) {
+    const Cast* rounded = std::get_if<Cast>(&store->value->kind);
+    const Expr& kept = rounded != nullptr && rounded->a->dtype == DType::f32 ? rounded->a : store->value;
+    words.push_back(b_.CreateBitCast(stored_as(program_.buffer(buffer).dtype, expr(kept), kPair), b_.getInt32Ty()));
+  }
+  turn_words(words, thread);
+  Value* all = llvm::PoisonValue::get(widen(b_.getInt32Ty(), static_cast<int>(tiles)));
+  for (std::size_t k = 0; k < words.size(); ++k)
+    all = b_.CreateInsertElement(all, words[k], i64(static_cast<std::int64_t>(k)));
+  b_.CreateAlignedStore(all, address(buffer, moved.linear), llvm::Align(static_cast<std::uint64_t>(tiles * kWord)));
+  changed(buffer);
   return true;
+}
+
+/// Word k of the thread with the number q among its neighbours, of which there are as many as words, becomes word q of number k. A bit of
+/// these numbers at a time: threads that differ in it exchange the words whose number has the other value of it.
+void GpuEmitter::turn_words(std::vector<Value*>& words, const Expr& thread) {
+  for (std::size_t bit = words.size() / 2; bit > 0; bit /= 2) {
+    const auto mask = static_cast<std::int64_t>(bit);
+    Value* const has_bit = emit(table_.keep(floormod(thread, 2 * mask) >= int_const(mask)));
+    for (std::size_t k = 0; k < words.size(); ++k) {
+      if ((k & bit) != 0) continue;
+      Value *&without = words[k], *&with = words[k + bit];
+      Value* const got = hooks_.exchange(b_, b_.CreateSelect(has_bit, without, with), static_cast<int>(mask));
+      without = b_.CreateSelect(has_bit, got, without);
+      with = b_.CreateSelect(has_bit, with, got);
+    }
+  }
 }
 
 /// An access is as wide as its place is known to be aligned; what lies apart, or has a mask of its own, is accessed one

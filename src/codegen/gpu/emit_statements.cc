@@ -46,8 +46,7 @@ void GpuEmitter::launch(const GpuLaunch& launch, const std::string& entry) {
   versions_.assign(program_.buffers.size(), ++last_version_);
   slots_.clear();
   expected_.clear(), branches_ = 0;
-  for (const Slot& slot : analysis_.slots().all())
-    slots_.push_back(b_.CreateAlloca(value_type(slot.dtype, slot.lanes), b_.getInt32(1)));
+  for (const Slot& slot : analysis_.slots().all()) slots_.push_back(b_.CreateAlloca(slot_type(slot), b_.getInt32(1)));
   bind(launch.nest.blocks->index, hooks_.block(b_));
   bind(launch.nest.threads->index, hooks_.thread(b_));
   stmt(launch.nest.body);
@@ -87,14 +86,10 @@ void GpuEmitter::stmt(const Stmt& s) {
                  },
                  [&](const Block& n) {
                    expect_tiles(n);
-                   for (std::size_t i = 0; i < n.body.size(); ++i) {
-                     const Store* const one = std::get_if<Store>(&n.body[i]->kind);
-                     const Store* const next =
-                         i + 1 < n.body.size() ? std::get_if<Store>(&n.body[i + 1]->kind) : nullptr;
-                     if (one != nullptr && next != nullptr && store_together(*one, *next))
-                       ++i;
-                     else
-                       stmt(n.body[i]);
+                   for (std::size_t i = 0; i < n.body.size();) {
+                     const std::size_t together = store_together(std::span(n.body).subspan(i));
+                     if (together == 0) stmt(n.body[i]);
+                     i += std::max<std::size_t>(1, together);
                    }
                  },
                  [&](const Barrier&) {
@@ -216,6 +211,11 @@ void GpuEmitter::store(const Store& n) {
   const Frame frame(*this);
   if (n.async && copy(n)) return changed(n.buffer);
   const ExprRef index = table_.intern(n.index[0]);
+  if (analysis_.slots().holds(n.buffer) && n.index[0]->lanes == n.value->lanes) {
+    const SlotPlace place = analysis_.slots().place(n.buffer, table_[index].linear, n.value->lanes);
+    const bool packed = is_packed(analysis_.slots().all()[static_cast<std::size_t>(place.slot)]);
+    if (Value* const bits = packed ? moved_bits(n) : nullptr) return store_bits(place, bits, nullptr);
+  }
   Value* mask = n.mask.defined() ? expr(n.mask) : nullptr;
   if (mask != nullptr && splatted(mask) != nullptr) mask = splatted(mask);
   // What no lane stores is not read either: only the stored lanes' loads are known to be legal. What another thread takes
@@ -237,9 +237,14 @@ void GpuEmitter::store(const Store& n) {
 
 void GpuEmitter::store_slot(SlotPlace place, Value* value, Value* mask) {
   const Slot& slot = analysis_.slots().all()[static_cast<std::size_t>(place.slot)];
+  store_bits(place, is_packed(slot) ? to_memory(value, slot.dtype, place.lanes) : value, mask);
+}
+
+void GpuEmitter::store_bits(SlotPlace place, Value* value, Value* mask) {
+  const Slot& slot = analysis_.slots().all()[static_cast<std::size_t>(place.slot)];
   Value* const memory = slots_[static_cast<std::size_t>(place.slot)];
   const bool is_part = place.lanes != slot.lanes;
-  Value* const whole = is_part || mask != nullptr ? b_.CreateLoad(value_type(slot.dtype, slot.lanes), memory) : nullptr;
+  Value* const whole = is_part || mask != nullptr ? b_.CreateLoad(slot_type(slot), memory) : nullptr;
   if (mask != nullptr) value = b_.CreateSelect(mask, value, part_of(whole, place.first, place.lanes));
   b_.CreateStore(is_part ? join(whole, value, place.first, place.lanes, slot.lanes) : value, memory);
 }
@@ -254,11 +259,6 @@ bool GpuEmitter::copy(const Store& n) {
   Expr value = n.value;
   Expr condition;
   if (const auto* choice = std::get_if<Select>(&value->kind)) {
-    const auto is_zero = [](Expr e) {
-      if (const auto* same = std::get_if<Broadcast>(&e->kind)) e = same->a;
-      const auto* number = std::get_if<FloatConst>(&e->kind);
-      return (number != nullptr && number->value == 0) || is_const(e, 0);
-    };
     if (!is_zero(choice->if_false)) return refuse("stores another value than zero where nothing is read");
     condition = choice->condition, value = choice->if_true;
   }

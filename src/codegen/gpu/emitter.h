@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -24,6 +25,9 @@ namespace whet {
 
 /// The first element of a tile's operand: its buffer, the part of its index that varies, and the constant.
 using FragmentPlace = std::tuple<std::int32_t, Linear::Terms, std::int64_t>;
+
+/// A number that is 0, or as many lanes of it.
+bool is_zero(const Expr&);
 
 /// Values are kept where they were computed, and hold for what follows in that level.
 struct GpuLevel : EmittedLevel {
@@ -63,6 +67,7 @@ class GpuEmitter final : StructuredEmitter<GpuLevel> {
   void if_stmt(const If&);
   void store(const Store&);
   void store_slot(SlotPlace, Value* value, Value* mask);
+  void store_bits(SlotPlace, Value* value, Value* mask);  ///< of the slot's type
   bool copy(const Store&);
   Value* exchanged(Value*, int mask, int lanes);
   /// Runs `body` where the i1 is true.
@@ -153,11 +158,19 @@ class GpuEmitter final : StructuredEmitter<GpuLevel> {
   // emit_memory.cc
   Value* load(ExprRef, const ExprInfo&, const Load&) override;
   Value* load_slot(SlotPlace, DType, int lanes);
+  /// Registers hold elements of 16 bits as memory has them. Those of a row that four lanes have are computed with at once.
+  bool is_packed(const Slot&) const;
+  llvm::Type* slot_type(const Slot&);
+  /// The element that a store moves to such registers, which nothing converts on the way; null where it is computed.
+  Value* moved_bits(const Store&);
   Value* load_memory(BufferId, ExprRef index, int lanes, Value* mask);
   Value* load_at(BufferId, llvm::Type*, Value* pointer, std::int64_t align, Value* mask);
   void store_memory(BufferId, ExprRef index, Value* value, Value* mask, int lanes);
-  /// Two stores of sums of a warp's neighbouring tiles as one; false where they are none, or not all threads come by.
-  bool store_together(const Store&, const Store&);
+  /// Stores of sums of a warp's neighbouring tiles as one. Gives how many of the first statements these are; none where not all threads come
+  /// by.
+  std::size_t store_together(std::span<const Stmt>);
+  bool store_tiles(std::span<const Stmt>);
+  void turn_words(std::vector<Value*>&, const Expr& thread);
   /// Elements as memory has them.
   Value* stored_as(DType, Value*, int lanes);
   /// The addresses of `lanes` elements, cut into parts that lie together and are aligned: called with the first lane, the

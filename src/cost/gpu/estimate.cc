@@ -12,14 +12,17 @@ namespace whet {
 namespace {
 
 using Memory = LaunchAccess::Memory;
+/// Asynchronous copies: from sm_80 on. What they bring goes past the cache; its lines are looked up by another stage than the one that has
+/// the data of block memory and of the cache, so both take their cycles at the same time.
+constexpr int kAsynchronous = 80;
 /// Of a block that an SM cannot hold: slower than any that it can.
 constexpr double kImpossible = 1.0;
 
 /// What one op of a block asks of its SM.
 struct PhaseWork {
-  double slots = 0, passes = 0, waits = 0;  ///< as of the block
-  double independent = 1;                   ///< instructions of a thread that wait for none of each other
-  bool copies = false;                      ///< beside the work, where there is a pipeline
+  double slots = 0, passes = 0, lookups = 0, waits = 0;  ///< as of the block
+  double independent = 1;                                ///< instructions of a thread that wait for none of each other
+  bool copies = false;                                   ///< beside the work, where there is a pipeline
 };
 
 /// What one block asks of its SM.
@@ -28,7 +31,8 @@ struct BlockWork {
   double slots = 0;          ///< instructions of all its warps
   double multiply_adds = 0;  ///< those on f32 lanes
   double tensor = 0;         ///< cycles of the SM's units for warp-wide intrinsics
-  double passes = 0;         ///< cycles of access to memory
+  double passes = 0;         ///< cycles of access to block memory and the SM's cache
+  double lookups = 0;        ///< cycles in which the lines of asynchronous copies are looked up, beside these
   double waits = 0;          ///< cycles from one thing to the next, without the slabs
   double code = 0;           ///< instructions that are in the code
 };
@@ -37,15 +41,19 @@ struct BlockWork {
 /// (codegen/gpu/nvptx_hooks.cc; SASS of ptxas 13).
 constexpr double tf32_rounding(int arch) { return arch >= 90 ? 0.25 : 0.5; }
 
+/// An exchange and three selects for two words.
+constexpr double kTurnSlots = 2;
+
 double slots_of(const OpWork& nest, int arch, const GpuCalibration& c) {
   const double conversions = nest.conversions - nest.to_tf32 * (1 - tf32_rounding(arch));
   double slots = nest.multiply_adds + nest.tiles + conversions * c.conversion_slots +
-                 nest.functions * c.function_slots + nest.trips * c.trip_slots + nest.exchanges * c.exchange_slots;
+                 nest.functions * c.function_slots + nest.trips * c.trip_slots + nest.exchanges * c.exchange_slots +
+                 nest.turned * kTurnSlots;
   for (const LaunchAccess& access : nest.accesses) {
     if (access.memory == Memory::registers) continue;
     if (nest.copies && access.store) continue;  // one instruction with the load
-    const bool moves = (nest.copies || nest.rounds) && !access.store;
-    slots += access.requests * (moves ? c.copy_slots : 1);
+    const bool moves = nest.copies || (nest.rounds && !access.constant);
+    slots += access.requests * (moves && !access.store ? c.copy_slots : 1);
     if (!nest.copies && !nest.rounds && access.memory == Memory::global)
       slots += std::min(access.requests, nest.trips) * c.address_slots;
   }
@@ -82,11 +90,16 @@ double tensor_cycles(const OpWork& nest, int arch) {
 BlockWork work_of(const LaunchWork& launch, int arch, double far, const GpuCalibration& c) {
   BlockWork work;
   for (const OpWork& nest : launch.nests) {
-    PhaseWork phase{nest.warps * slots_of(nest, arch, c), 0, waits_of(nest, far, launch.stages == 1, c),
-                    std::clamp(nest.sums / 4, 1.0, 4.0), nest.copies || nest.held > 0};
-    for (const LaunchAccess& access : nest.accesses) phase.passes += nest.warps * access.requests * access.passes;
+    PhaseWork phase{.slots = nest.warps * slots_of(nest, arch, c),
+                    .waits = waits_of(nest, far, launch.stages == 1, c),
+                    .independent = std::clamp(nest.sums / 4, 1.0, 4.0),
+                    .copies = nest.copies || nest.held > 0};
+    for (const LaunchAccess& access : nest.accesses) {
+      const bool goes_past = nest.copies && access.memory == Memory::global && arch >= kAsynchronous;
+      (goes_past ? phase.lookups : phase.passes) += nest.warps * access.requests * access.passes;
+    }
     work.slots += phase.slots;
-    work.passes += phase.passes;
+    work.passes += phase.passes, work.lookups += phase.lookups;
     work.multiply_adds += nest.warps * nest.multiply_adds;
     work.tensor += nest.warps * tensor_cycles(nest, arch);
     work.waits += phase.waits;
@@ -141,7 +154,7 @@ class LaunchCoster {
     const double on_lanes = work_.multiply_adds * kWarp / limits_.lanes_per_sm;
     const double tensor = work_.tensor * (launch.reads_ahead ? c_.busy / c_.busy_ahead : 1);
     wave.issue = blocks * std::max({on_lanes, tensor, work_.slots / c_.schedulers}) / filled;
-    wave.near = blocks * work_.passes;
+    wave.near = blocks * std::max(work_.passes, work_.lookups);
     // Copies are under way while the slabs before them are worked on.
     const double slabs = std::max(1.0, launch.slabs), work = std::max(wave.issue, wave.near) / slabs;
     const double ahead = static_cast<double>(launch.stages - 1) * work;
@@ -158,8 +171,8 @@ class LaunchCoster {
     for (const PhaseWork& phase : work_.phases) {
       if (phase.copies && launch.stages > 1 && launch.slabs > 1) continue;
       const double warps = static_cast<double>(launch.threads) / kWarp / c_.schedulers;
-      cycles +=
-          std::max({phase.slots / c_.schedulers / share_filled(warps * phase.independent), phase.passes, phase.waits});
+      cycles += std::max({phase.slots / c_.schedulers / share_filled(warps * phase.independent), phase.passes,
+                          phase.lookups, phase.waits});
     }
     return cycles;
   }

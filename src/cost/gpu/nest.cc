@@ -18,7 +18,7 @@ namespace {
 constexpr double kPassBytes = 128, kWordBytes = 4;
 constexpr std::size_t kBanks = 32;
 /// Of the sums of a warp a lane has two neighbours of one of eight rows (lower/gpu/spread_warps.h).
-constexpr double kOfLane = 2, kRowsOfWarp = 8;
+constexpr double kOfLane = 2, kRowsOfWarp = 8, kLanesOfRow = 4;
 /// Exchanges that a meeting of warps in block memory takes as long as.
 constexpr double kMeeting = 3;
 /// What a block keeps of global memory near its SM between two uses.
@@ -154,6 +154,13 @@ double roundings_of(const Op& op) {
   return all;
 }
 
+/// Whether the op reads one activation, of 16 bits.
+bool reads_one_half(const ComputeDag& dag, OpId op) {
+  std::vector<OpId> activations = inputs_of(dag, op);
+  std::erase_if(activations, [&](OpId input) { return is_constant(dag, input); });
+  return activations.size() == 1 && is_half(dag.op(activations[0]).dtype);
+}
+
 /// The bytes of the sectors that some of the loops touch: of a box of elements, and no more of it than the loops have iterations,
 /// because strides leave rows out and a tile of a merged axis has parts of rows.
 template <typename Chosen>
@@ -213,7 +220,9 @@ class NestReader {
     nest.multiply_adds = runs * (contracts ? operations - 1 : operations);
     const double roundings = roundings_of(tree_.dag.op(from.op));
     const bool in_block = tree_.place(from.op).stored_in == StoredIn::block;
-    nest.rounds = in_block && operations == 0 && roundings > 0;
+    const bool scales = operations > 0 && element.family == OpFamily::unfold && reads_one_half(tree_.dag, from.op);
+    nest.rounds = in_block && roundings > 0 && (operations == 0 || scales);
+    if (scales) nest.multiply_adds += runs;  // they are widened
     nest.copies = in_block && from.flops == 0 && from.calls == 0 && roundings == 0;
     nest.conversions = runs * roundings;
     nest.to_tf32 = runs * roundings_to_tf32(tree_.dag.op(from.op));
@@ -270,14 +279,26 @@ class NestReader {
       nest.body = std::max(1.0, nest.body / kWarp);
     for (LaunchAccess& access : nest.accesses) {
       if (access.memory == LaunchAccess::Memory::global) {
-        // Eight rows of eight neighbours.
-        access.requests = std::max(1.0, access.requests * access.width / kOfLane / kWarp);
-        access.width = kOfLane, access.sectors = kRowsOfWarp;
-        access.passes = access.least_passes = std::max(1.0, kRowsOfWarp * kSectorBytes / kPassBytes);
+        // Eight rows of eight neighbours, of as many tiles side by side as are stored together.
+        const double tiles = tiles_stored(access);
+        access.requests = std::max(1.0, access.requests * access.width / kOfLane / tiles / kWarp);
+        access.width = kOfLane * tiles;
+        nest.turned += access.requests * tiles * std::log2(tiles);
+        const double of_row =
+            access.width * kLanesOfRow * static_cast<double>(size_of(tree_.dag.op(access.tensor).dtype));
+        access.sectors = kRowsOfWarp * std::max(1.0, of_row / kSectorBytes);
+        access.passes = access.least_passes = std::max(1.0, access.sectors * kSectorBytes / kPassBytes);
       } else if (access.memory == LaunchAccess::Memory::block && nest.intrinsic == Intrinsic::none) {
         share_in_block(access);
       }
     }
+  }
+
+  /// Of results in two bytes (codegen/gpu/emit_memory.cc).
+  double tiles_stored(const LaunchAccess& access) const {
+    if (!access.store || !is_half(tree_.dag.op(access.tensor).dtype)) return 1;
+    const auto side_by_side = static_cast<std::int64_t>(access.run / (kOfLane * kLanesOfRow));
+    return side_by_side % 4 == 0 ? 4 : side_by_side % 2 == 0 ? 2 : 1;
   }
 
   /// What is computed of sums: a lane has neighbours of a row, or what the row has one of.
@@ -432,6 +453,7 @@ class NestReader {
     lanes_.run_over(nest_->op, threads_);
     for (std::size_t k = 0; k < all.size(); ++k) {
       accesses[k].tensor = all[k].tensor, accesses[k].store = all[k].store;
+      accesses[k].constant = is_constant(tree_.dag, all[k].tensor);
       accesses[k].memory = memory_of(all[k].tensor);
       if (accesses[k].memory == LaunchAccess::Memory::registers) continue;
       reaches[k].at = address(all[k]);
@@ -465,6 +487,7 @@ class NestReader {
   /// As many elements at once as lie behind each other at a multiple of that many.
   void finish(const Access& from, const Reach& reach, LaunchAccess& access) const {
     const double widest = 16 / from.element_bytes;
+    access.run = reach.run;
     while (access.width < widest && std::fmod(reach.run, 2 * access.width) == 0 &&
            (reach.steps & (2 * static_cast<std::int32_t>(access.width) - 1)) == 0)
       access.width *= 2;
@@ -502,13 +525,15 @@ class NestReader {
 };
 
 /// Rounded copies are loaded ahead of the work and stored behind it where a pipeline has room (lower/gpu/late_stores.h).
-void hold_copies(LaunchWork& launch) {
+void hold_copies(const LoopTree& tree, LaunchWork& launch) {
   if (launch.stages == 1) return;
-  const auto held_by = [](const OpWork& nest) {
-    double elements = 0;
+  const auto held_by = [&](const OpWork& nest) {
+    double registers = 0;
     for (const LaunchAccess& access : nest.accesses)
-      if (!access.store) elements += access.requests * access.width / nest.trips;
-    return nest.rounds ? elements : 0;
+      if (!access.store && !access.constant)
+        registers +=
+            access.requests * access.width / nest.trips * (is_half(tree.dag.op(access.tensor).dtype) ? 0.5 : 1);
+    return nest.rounds ? registers : 0;
   };
   double all = 0;
   for (const OpWork& nest : launch.nests) all += held_by(nest);
@@ -638,7 +663,7 @@ std::vector<LaunchWork> gpu_launches(const LoopTree& tree) {
     add(tree, launches[of_root[root]], reader.read(nest, path), path);
   }
   for (std::size_t k = 0; k < launches.size(); ++k) {
-    hold_copies(launches[k]);
+    hold_copies(tree, launches[k]);
     launches[k].reads_ahead = reads_ahead(launches[k]);
     launches[k].registers = std::min(registers_of(tree, launches[k]), most_registers(tree, roots[k], launches[k]));
   }

@@ -15,9 +15,11 @@ struct LaunchAccess {
   Memory memory = Memory::registers;
   OpId tensor;
   bool store = false;
-  double requests = 0;  ///< instructions of one thread while its block runs
-  double width = 1;     ///< elements that a thread reads or writes at once
-  double sectors = 0;   ///< that one request of a warp touches; global memory alone
+  bool constant = false;  ///< of a tensor that is known ahead of time
+  double requests = 0;    ///< instructions of one thread while its block runs
+  double width = 1;       ///< elements that a thread reads or writes at once
+  double run = 1;         ///< neighbours that what is unrolled touches
+  double sectors = 0;     ///< that one request of a warp touches; global memory alone
   /// Cycles that one request keeps the SM's access to memory busy: one for 128 bytes or, of global memory, a line that it touches.
   double passes = 0;
   double least_passes = 0;  ///< without bank conflicts
@@ -39,9 +41,10 @@ struct OpWork {
   double functions = 0;                   ///< calls of exp and the like
   double sums = 0;                        ///< registers that hold its elements
   double exchanges = 0;  ///< values that a thread gets from another one, one after the other, for sums across threads
+  double turned = 0;     ///< words that the threads of a row exchange, a step at a time, before they are stored
   bool copies = false;   ///< it only moves elements into block memory
-  bool rounds = false;   ///< it rounds what it moves there, by way of registers
-  double held = 0;       ///< elements of a trip that a thread holds meanwhile, where they are stored behind the work
+  bool rounds = false;   ///< it rounds what it moves there, or scales numbers of 16 bits, by way of registers
+  double held = 0;       ///< registers of a thread that hold a trip's elements, where they are stored behind the work
   std::vector<LaunchAccess> accesses;
 };
 

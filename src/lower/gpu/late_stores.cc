@@ -18,23 +18,42 @@ bool is_group(const Stmt& s, CopyGroup::Kind kind) {
 }
 bool is_commit(const Stmt& s) { return is_group(s, CopyGroup::Kind::commit); }
 
-/// The value before it is rounded, and how: rounding waits for what is loaded. Zeros beside it need none.
-struct Unrounded {
-  Expr value;
-  std::function<Expr(Expr)> round;
+/// What is held of a value, and how the value is computed of that: computing waits for what is loaded. Zeros beside it need none.
+struct Deferred {
+  Expr held;
+  std::function<Expr(Expr)> compute;  ///< null: the value is held itself
 };
-Unrounded unrounded(const Expr& e) {
+
+/// The one element of 16 bits that is computed with beside constants.
+Expr only_half(const Program& program, const Expr& e) {
+  Expr found;
+  bool is_only = true;
+  for_each(e, [&](const Expr& part) {
+    const Load* load = std::get_if<Load>(&part->kind);
+    if (!load || program.buffer(BufferId(load->source.value)).constant) return;
+    is_only = is_only && is_half(part->dtype) && (!found.defined() || same(found, part));
+    found = part;
+  });
+  return is_only ? found : Expr();
+}
+
+Deferred deferred(const Program& program, const Expr& e) {
   const Cast* cast = std::get_if<Cast>(&e->kind);
-  if (cast && is_half(e->dtype) && cast->a->dtype == DType::f32)
-    return {cast->a, [to = e->dtype](Expr x) { return whet::cast(to, std::move(x)); }};
   const Call* call = std::get_if<Call>(&e->kind);
+  const bool narrows = cast && is_half(e->dtype) && cast->a->dtype == DType::f32;
+  const Expr half = std::holds_alternative<Select>(e->kind) ? Expr() : only_half(program, e);
+  if (half.defined() && !same(half, e))
+    return {half, [e, half](const Expr& x) {
+              return rewrite(e, [&](const Expr& part) { return same(part, half) ? x : Expr(); });
+            }};
+  if (narrows) return {cast->a, [to = e->dtype](Expr x) { return whet::cast(to, std::move(x)); }};
   if (call && rounds_operands(call->fn))
     return {call->args[0], [fn = call->fn](Expr x) { return whet::call(fn, {std::move(x)}); }};
   const Select* choice = std::get_if<Select>(&e->kind);
   if (!choice || !is_const(choice->if_false, 0)) return {e, nullptr};
-  Unrounded chosen = unrounded(choice->if_true);
-  if (!chosen.round) return {e, nullptr};
-  return {select(choice->condition, chosen.value, constant_like(chosen.value, 0)), chosen.round};
+  Deferred chosen = deferred(program, choice->if_true);
+  if (!chosen.compute) return {e, nullptr};
+  return {select(choice->condition, chosen.held, constant_like(chosen.held, 0)), chosen.compute};
 }
 
 /// The stores of one statement that can wait, and where their elements are held.
@@ -57,7 +76,7 @@ class HeldStores {
     const Store* store = std::get_if<Store>(&s->kind);
     return store && find_store(s, *store);
   }
-  std::int64_t elements() const { return elements_; }
+  std::int64_t registers() const { return registers_; }
   bool empty() const { return found_.empty(); }
 
   /// The statement with registers in place of block memory.
@@ -66,7 +85,7 @@ class HeldStores {
       const Store& store = std::get<Store>(node->kind);
       held.registers = BufferId(static_cast<std::int64_t>(program_.buffers.size()));
       program_.buffers.push_back({.name = program_.buffer(store.buffer).name + ".held",
-                                  .dtype = unrounded(store.value).value->dtype,
+                                  .dtype = deferred(program_, store.value).held->dtype,
                                   .extents = held.extents,
                                   .scope = Scope::registers});
     }
@@ -77,7 +96,7 @@ class HeldStores {
           if (found == found_.end()) return Stmt();
           Store now = std::get<Store>(part->kind);
           now.buffer = found->second.registers, now.index = found->second.index;
-          now.value = unrounded(now.value).value;
+          now.value = deferred(program_, now.value).held;
           return make_stmt(std::move(now));
         },
         nullptr);
@@ -96,9 +115,9 @@ class HeldStores {
     if (found != found_.end()) {
       Store now = std::get<Store>(s->kind);
       const Held& held = found->second;
-      const std::function<Expr(Expr)> round = unrounded(now.value).round;
+      const std::function<Expr(Expr)> compute = deferred(program_, now.value).compute;
       now.value = load(program_.buffer(held.registers).dtype, SourceId(held.registers.value), held.index);
-      if (round) now.value = round(now.value);
+      if (compute) now.value = compute(now.value);
       return make_stmt(std::move(now));
     }
     if (const If* n = std::get_if<If>(&s->kind)) {
@@ -150,7 +169,8 @@ class HeldStores {
     if (held.extents.empty()) held.extents = {1}, held.index = {int_const(0)};
     std::int64_t elements = 1;
     for (const std::int64_t extent : held.extents) elements *= extent;
-    elements_ += elements;  // a byte may take a whole register
+    // Two of 16 bits share a register; a byte may take a whole one.
+    registers_ += is_half(deferred(program_, store.value).held->dtype) ? (elements + 1) / 2 : elements;
     return found_.emplace(&*s, std::move(held)).second;
   }
 
@@ -158,7 +178,7 @@ class HeldStores {
   Shape extents_;            ///< of the loops around
   std::vector<Expr> index_;  ///< their variables
   std::map<const StmtNode*, Held> found_;
-  std::int64_t elements_ = 0;
+  std::int64_t registers_ = 0;
 };
 
 /// The iteration with late stores, or undefined.
@@ -168,14 +188,14 @@ Stmt iteration(Program& program, const Block& list) {
   const auto commit = std::find_if(list.body.begin(), list.body.end(), is_commit);
   if (commit == list.body.end() || commit + 1 == list.body.end()) return Stmt();
   std::vector<HeldStores> held;
-  std::int64_t elements = 0;
+  std::int64_t registers = 0;
   for (auto part = list.body.begin(); part != commit; ++part) {
     HeldStores& stores = held.emplace_back(program);
     if (std::holds_alternative<CopyGroup>((*part)->kind)) continue;
     if (!stores.find(*part)) return Stmt();
-    elements += stores.elements();
+    registers += stores.registers();
   }
-  if (elements == 0 || elements > kMostHeld) return Stmt();
+  if (registers == 0 || registers > kMostHeld) return Stmt();
   std::vector<Stmt> body = list.body;
   std::vector<Stmt> behind;
   for (std::size_t k = 0; k < held.size(); ++k) {

@@ -15,30 +15,10 @@ constexpr std::int64_t kFewestPartKeys = 16;
 /// A part has whole steps of the sum over its keys, so that the main loop has no conditions.
 constexpr std::int64_t kPartStep = 8;
 
-/// Follows ops whose ids change.
-class Renamed {
- public:
-  explicit Renamed(std::vector<OpId*> ops) : ops_(std::move(ops)) {}
-  /// `count` ops have come in front of `at`, and it and those behind it have moved up.
-  void insert(OpId at, std::int64_t count) {
-    for (OpId* op : ops_)
-      if (op->valid() && *op >= at) *op = OpId(op->value + count);
-  }
-
- private:
-  std::vector<OpId*> ops_;
-};
-
 /// The ids when the product and its softmax are parts (compute/split_softmax.h).
 void follow_parts(GpuAttention& form, const SplitSoftmaxOps& parts, std::vector<OpId>& inlined) {
   AttentionForm& a = form.ops;
-  const std::vector<OpId> gone = {a.top, a.exp, a.sum, a.weights};
-  const auto now = [&, old = a.mix](OpId op) {
-    if (op == old) return parts.product;
-    const std::int64_t moved = op > old ? parts.product.value - old.value : 0;
-    const auto before = op > old ? 0 : std::count_if(gone.begin(), gone.end(), [&](OpId g) { return g < op; });
-    return OpId(op.value + moved - before);
-  };
+  const auto now = [&parts, old = a](OpId op) { return id_behind_softmax(old, parts.product, op); };
   for (OpId& op : inlined) op = now(op);
   a.scores = now(a.scores);
   if (a.masked != a.scores) inlined.push_back(now(a.masked));
@@ -66,24 +46,12 @@ std::int64_t results_of_parts(const AttentionForm& a, std::int64_t part) {
   return (a.keys_count + part - 1) / part * a.heads * a.rows * (a.width + 4) * 4;
 }
 
-/// Whether neighbours along the op's axis of this number are read from neighbouring places.
-bool reads_along(const Element& element, std::int64_t axis) {
-  bool along = false;
-  for_each(element.body, [&](const Expr& part) {
-    const Load* load = std::get_if<Load>(&part->kind);
-    along = along || (load && !load->index.empty() && (load->index.back()->vars & var_bit(VarId(axis))) != 0);
-  });
-  return along;
-}
-
 /// Of parts of `part` keys; of 0, the DAG's own softmax.
 std::optional<GpuAttention> find_gpu_attention(const ComputeDag& dag, const AttentionForm& found, std::int64_t part,
                                                bool keys_by_row) {
   GpuAttention form{.ops = found, .keys_by_row = keys_by_row};
   AttentionForm& a = form.ops;
-  std::vector<OpId> inlined = a.inlined;
-  for (OpId operand : {inputs_of(dag, a.scores)[0], inputs_of(dag, a.scores)[1], inputs_of(dag, a.mix)[1]})
-    if (!dag.op(operand).is_placeholder()) inlined.push_back(operand);
+  std::vector<OpId> inlined = inlined_ops(dag, a);
   form.columns = a.width, form.all_keys = a.keys_count;
 
   Scheduler s(dag);
@@ -95,27 +63,15 @@ std::optional<GpuAttention> find_gpu_attention(const ComputeDag& dag, const Atte
     a.row = std::ssize(now.op(a.output).shape) - 2, a.column = a.row + 1;
     a.keys_count = now.op(a.masked).shape.back(), form.columns = now.op(a.output).shape.back();
   }
-  std::vector<OpId*> all{&a.scores, &a.masked, &a.top, &a.sum, &a.weights, &a.mix, &a.output, &form.result};
-  if (part == 0) all.push_back(&a.exp);
+  std::vector<OpId*> followed{&form.result};
+  if (part == 0) followed.push_back(&a.exp);
   if (form.parts)
     for (OpId* op : {&form.parts->all_top, &form.parts->all_sum, &form.parts->all_mix, &form.parts->product})
-      all.push_back(op);
-  OpId query = inputs_of(s.tree().dag, a.scores)[0], key = inputs_of(s.tree().dag, a.scores)[1];
-  OpId value = inputs_of(s.tree().dag, a.mix)[1];
-  for (OpId* op : {&query, &key, &value, &form.queries, &form.keys}) all.push_back(op);
-  for (OpId& op : inlined) all.push_back(&op);
-  Renamed renamed(all);
-  const auto unfold = [&](OpId operand, OpId reader, UnfoldOrder order) {
-    const OpId copy = s.unfold(operand, reader, order);
-    renamed.insert(copy, 1);
-    return copy;
-  };
-  form.queries = unfold(query, a.scores, UnfoldOrder::spatial_first);
-  form.keys = unfold(key, a.scores, keys_by_row ? UnfoldOrder::spatial_first : UnfoldOrder::turned);
-  form.values = unfold(value, a.mix, UnfoldOrder::turned);
-  std::sort(inlined.begin(), inlined.end());
-  inlined.erase(std::unique(inlined.begin(), inlined.end()), inlined.end());
-  for (OpId op : inlined) s.inline_op(op);
+      followed.push_back(op);
+  for (OpId& op : inlined) followed.push_back(&op);
+  const OperandCopies copies = unfold_operands(s, a, keys_by_row, followed);
+  form.queries = copies.queries, form.keys = copies.keys, form.values = copies.values;
+  inline_each(s, std::move(inlined));
   if (part == 0) s.inline_op(a.exp);
   if (!s.finish().ok()) return std::nullopt;
   form.turns_keys = !keys_by_row && reads_along(s.tree().dag.op(form.keys).element(), 0);
@@ -126,6 +82,54 @@ std::optional<GpuAttention> find_gpu_attention(const ComputeDag& dag, const Atte
 }
 
 }  // namespace
+
+OpId id_behind_softmax(const AttentionForm& a, OpId product, OpId op) {
+  if (op == a.mix) return product;
+  if (op > a.mix) return OpId(op.value + product.value - a.mix.value);
+  const OpId gone[] = {a.top, a.exp, a.sum, a.weights};
+  return OpId(op.value - std::count_if(std::begin(gone), std::end(gone), [&](OpId g) { return g < op; }));
+}
+
+std::vector<OpId> inlined_ops(const ComputeDag& dag, const AttentionForm& a) {
+  std::vector<OpId> inlined = a.inlined;
+  for (OpId operand : {inputs_of(dag, a.scores)[0], inputs_of(dag, a.scores)[1], inputs_of(dag, a.mix)[1]})
+    if (!dag.op(operand).is_placeholder()) inlined.push_back(operand);
+  return inlined;
+}
+
+OperandCopies unfold_operands(Scheduler& s, AttentionForm& a, bool keys_by_row, std::vector<OpId*> followed) {
+  OperandCopies copies;
+  const ComputeDag& dag = s.tree().dag;
+  OpId query = inputs_of(dag, a.scores)[0], key = inputs_of(dag, a.scores)[1], value = inputs_of(dag, a.mix)[1];
+  for (OpId* op : {&a.scores, &a.masked, &a.top, &a.sum, &a.weights, &a.mix, &a.output, &query, &key, &value,
+                   &copies.queries, &copies.keys})
+    followed.push_back(op);
+  const auto unfold = [&](OpId operand, OpId reader, UnfoldOrder order) {
+    const OpId copy = s.unfold(operand, reader, order);
+    for (OpId* op : followed)
+      if (op->valid() && *op >= copy) *op = OpId(op->value + 1);
+    return copy;
+  };
+  copies.queries = unfold(query, a.scores, UnfoldOrder::spatial_first);
+  copies.keys = unfold(key, a.scores, keys_by_row ? UnfoldOrder::spatial_first : UnfoldOrder::turned);
+  copies.values = unfold(value, a.mix, UnfoldOrder::turned);
+  return copies;
+}
+
+void inline_each(Scheduler& s, std::vector<OpId> ops) {
+  std::sort(ops.begin(), ops.end());
+  ops.erase(std::unique(ops.begin(), ops.end()), ops.end());
+  for (OpId op : ops) s.inline_op(op);
+}
+
+bool reads_along(const Element& element, std::int64_t axis) {
+  bool along = false;
+  for_each(element.body, [&](const Expr& part) {
+    const Load* load = std::get_if<Load>(&part->kind);
+    along = along || (load && !load->index.empty() && uses(load->index.back(), VarId(axis)));
+  });
+  return along;
+}
 
 GpuAttentions find_gpu_attentions(const ComputeDag& dag, bool keys_by_row) {
   GpuAttentions forms;

@@ -37,6 +37,21 @@ using GpuAttentions = std::map<std::int64_t, GpuAttention>;
 ///   keys_by_row   where a key's elements are neighbours in memory, they are so in its copy
 GpuAttentions find_gpu_attentions(const ComputeDag&, bool keys_by_row = false);
 
+/// The id of an op of the task when the softmax's ops are gone and others, the last of which is `product`, have taken the place of the
+/// product with the values (compute/split_softmax.h, compute/online_softmax.h).
+OpId id_behind_softmax(const AttentionForm&, OpId product, OpId op);
+/// Ops of the task that are computed where they are read: those of the form, and the operands of both products.
+std::vector<OpId> inlined_ops(const ComputeDag&, const AttentionForm&);
+/// Copies of the operands of both products, in the order in which blocks read them.
+struct OperandCopies {
+  OpId queries, keys, values;
+};
+///   followed   ids of ops, which change with the copies
+OperandCopies unfold_operands(Scheduler&, AttentionForm&, bool keys_by_row, std::vector<OpId*> followed);
+void inline_each(Scheduler&, std::vector<OpId> ops);
+/// Whether neighbours along the op's axis of this number are read from neighbouring places.
+bool reads_along(const Element&, std::int64_t axis);
+
 /// A maximum or a sum of each query's row of scores at `block`, in block memory, by some of the `threads` a row.
 void add_up_rows(Scheduler&, const GpuAttention&, OpId op, LoopId block, std::int64_t queries, std::int64_t threads);
 

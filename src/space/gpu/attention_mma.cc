@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/arithmetic.h"
-#include "compute/round.h"
-#include "space/gpu/attention_tiles.h"
+#include "space/gpu/attention_launch.h"
+#include "space/gpu/attention_warps.h"
 #include "space/gpu/levels.h"
 #include "space/gpu/limits.h"
 #include "space/gpu/mma_tile.h"
@@ -18,51 +18,8 @@ constexpr std::int64_t kMostWarpIntrinsics = 64;  ///< of an unrolled step of a 
 constexpr std::int64_t kWeightLanes = 4;          ///< weights that a thread computes at once
 constexpr std::int64_t kWeightRows = 4;           ///< and rows of them that are unrolled
 
-/// What a block's warps share.
-struct WarpShare {
-  Intrinsic intrinsic = Intrinsic::mma_tf32;
-  std::int64_t row_warps = 1, warp_rows = kMmaRows, column_warps = 1;
-  std::int64_t depth = 16, stages = 1, min_blocks = 0;
-
-  std::int64_t queries() const { return row_warps * warp_rows; }
-  std::int64_t threads() const { return row_warps * column_warps * kWarp; }
-  /// Of the results or keys of a row, those of one warp.
-  std::int64_t of_warp(std::int64_t columns) const {
-    return round_up((columns + column_warps - 1) / column_warps, kMmaColumns);
-  }
-  /// Of a row's results or keys, those that all warps compute: some of them behind the last.
-  std::int64_t of_warps(std::int64_t columns) const { return round_up(columns, of_warp(columns)); }
-  /// Terms of a sum that are read, some of them behind the last, where `at_once` are taken together.
-  std::int64_t terms_read(std::int64_t terms, std::int64_t at_once) const {
-    return round_up(terms, at_once < terms ? at_once : step_of(intrinsic));
-  }
-  /// The intrinsics that a warp runs in a step, which adds `terms` terms to each of `columns` columns.
-  std::int64_t intrinsics(std::int64_t columns, std::int64_t terms) const {
-    return warp_rows / kMmaRows * (of_warp(columns) / kMmaColumns) * (terms / step_of(intrinsic));
-  }
-  std::int64_t sums(std::int64_t columns) const { return warp_rows * of_warp(columns) / kWarp; }
-  std::int64_t operands(std::int64_t columns) const {
-    return warp_rows / kMmaRows * 4 + of_warp(columns) / kMmaColumns * 2;
-  }
-};
-
-WarpShare share_of(Intrinsic intrinsic, const Choices& c) {
-  WarpShare share{.intrinsic = intrinsic};
-  const auto take = [&](const char* name, std::size_t at, std::int64_t& value) {
-    if (const auto found = c.find(name); found != c.end() && at < found->second.size()) value = found->second[at];
-  };
-  take("queries", 0, share.row_warps), take("queries", 1, share.warp_rows), take("columns", 0, share.column_warps);
-  take("depth", 0, share.depth), take("stages", 0, share.stages), take("min_blocks", 0, share.min_blocks);
-  return share;
-}
-
-/// Terms of the scores' sum that are unrolled: all of them, where they are few.
 std::int64_t score_terms(const GpuAttention& form, const WarpShare& share) {
-  const std::int64_t step = step_of(share.intrinsic);
-  std::int64_t terms = round_up(form.ops.depth, step);
-  while (terms > step && share.intrinsics(form.ops.keys_count, terms) > kMostWarpIntrinsics)
-    terms = round_up(terms / 2, step);
-  return terms;
+  return unrolled_terms(share, form.ops.depth, form.ops.keys_count, kMostWarpIntrinsics);
 }
 
 /// Everything that a block has in its memory.
@@ -74,13 +31,10 @@ struct AttentionTiles {
     const AttentionForm& a = form.ops;
     const std::int64_t depth = share.terms_read(a.depth, score_terms(form, share));
     queries = left_tile(share.intrinsic, share.queries(), depth, bytes(form.queries));
-    const std::int64_t all_keys = share.of_warps(a.keys_count);
-    keys = form.keys_by_row ? left_tile(share.intrinsic, all_keys, depth, bytes(form.keys))
-                            : right_tile(share.intrinsic, depth, all_keys, bytes(form.keys));
+    keys = keys_tile(share, form.keys_by_row, share.of_warps(a.keys_count), depth, bytes(form.keys));
     scores = {share.queries(), a.keys_count, form.pad, bytes(a.masked)};
-    weights =
-        left_tile(share.intrinsic, share.queries(), share.terms_read(a.keys_count, share.depth), bytes(a.weights));
-    values = right_tile(share.intrinsic, std::min(share.depth, weights.columns), share.of_warps(form.columns),
+    weights = left_tile(share.intrinsic, share.queries(), share.terms_read(a.keys_count, share.keys), bytes(a.weights));
+    values = right_tile(share.intrinsic, std::min(share.keys, weights.columns), share.of_warps(form.columns),
                         bytes(form.values));
   }
   std::int64_t bytes(std::int64_t stages) const {
@@ -120,36 +74,24 @@ class AttentionMmaBuilder {
     const WarpSum sum{product, share_.intrinsic, terms};
     if (product == stored)
       return sum_by_warps(s_, sum, {inside.row, inside.column, reduce_loops(s_, product).back()}, warps);
-    const auto columns = s_.split(inside.column, kMmaColumns, Tail::guard);
-    s_.annotate(inside.row, LoopKind::unrolled);
-    s_.annotate(columns.outer, LoopKind::unrolled);
-    s_.annotate(columns.inner, LoopKind::vectorized);
+    unroll_tiles(s_, inside.row, inside.column);
     return sum_by_warps(s_, sum, s_.compute_at(product, warps, StoredIn::registers));
   }
 
   /// The second product, and the loops of the launch. Gives the loop over keys.
   LoopId mix() {
     const std::vector<LoopId> loops = s_.loops(a_.output);
-    const auto row = static_cast<std::size_t>(a_.row), column = static_cast<std::size_t>(a_.column);
-    const auto block = s_.split(loops[row], share_.queries(), Tail::guard);
-    const auto rows = s_.split(block.inner, share_.warp_rows, Tail::guard);
-    const auto columns = s_.split(loops[column], std::min(share_.of_warp(f_.columns), f_.columns), Tail::guard);
-    std::vector<LoopId> heads;
-    for (std::size_t k = 0; k < s_.tree().dag.op(a_.output).shape.size(); ++k)
-      if (k != row && k != column) heads.push_back(loops[k]);
-    std::vector<LoopId> order = heads;
-    for (LoopId loop : {block.outer, rows.outer, columns.outer}) order.push_back(loop);
-    if (a_.output == a_.mix) order.push_back(loops.back());
-    for (LoopId loop : {rows.inner, columns.inner}) order.push_back(loop);
-    s_.reorder(order);
-    if (heads.size() > 1) heads = {s_.fuse(heads)};
-    for (LoopId loop : heads) s_.bind(loop, LoopKind::block);
-    block_ = block.outer;
-    s_.bind(block_, LoopKind::block);
-    if (share_.min_blocks > 0) s_.min_blocks(heads.empty() ? block_ : heads.front(), share_.min_blocks);
-    s_.bind(rows.outer, LoopKind::warp), s_.bind(columns.outer, LoopKind::warp);
+    const QueryLoops queries = cut_queries(s_, a_, share_);
+    const auto columns = s_.split(loops[static_cast<std::size_t>(a_.column)],
+                                  std::min(share_.of_warp(f_.columns), f_.columns), Tail::guard);
+    std::vector<LoopId> inside{columns.outer};
+    if (a_.output == a_.mix) inside.push_back(loops.back());
+    inside.push_back(queries.inside), inside.push_back(columns.inner);
+    bind_queries(s_, a_, share_, loops, queries, inside);
+    s_.bind(columns.outer, LoopKind::warp);
+    block_ = queries.blocks;
     const LoopId keys =
-        sum(a_.mix, a_.output, columns.outer, {rows.inner, columns.inner}, std::min(share_.depth, a_.keys_count));
+        sum(a_.mix, a_.output, columns.outer, {queries.inside, columns.inner}, std::min(share_.keys, a_.keys_count));
     fill(f_.values, keys, tiles_.values);
     return keys;
   }
@@ -204,10 +146,7 @@ class AttentionMmaBuilder {
 };
 
 Objection share_fits(const GpuAttention& form, const WarpShare& share, const GpuLimits& limits) {
-  if (const Objection wrong = threads_fit(share.threads(), kMostWarpThreads)) return wrong;
-  if (const Objection wrong = blocks_fit(share.min_blocks, share.threads(), limits)) return wrong;
-  // Whole tiles of the intrinsic waste what they must.
-  if (const Objection wrong = waste_bounded(round_up(form.ops.rows, kMmaRows), share.queries())) return wrong;
+  if (const Objection wrong = warps_fit(form.ops, share, kMostWarpThreads, limits)) return wrong;
   const std::int64_t keys = form.ops.keys_count, columns = form.columns;
   if (form.parts && share.of_warp(columns) >= form.ops.width)
     return "a warp would have all results of a part, whose sum and maximum are beside them";
@@ -216,18 +155,9 @@ Objection share_fits(const GpuAttention& form, const WarpShare& share, const Gpu
     const std::int64_t registers = mma_registers(share.sums(extent), share.operands(extent));
     if (const Objection wrong = registers_fit(registers, share.threads(), limits, share.min_blocks)) return wrong;
   }
-  if (const Objection wrong = intrinsics_bounded(share.intrinsics(columns, share.depth), kMostWarpIntrinsics))
+  if (const Objection wrong = intrinsics_bounded(share.intrinsics(columns, share.keys), kMostWarpIntrinsics))
     return wrong;
   return intrinsics_bounded(share.intrinsics(keys, score_terms(form, share)), kMostWarpIntrinsics);
-}
-
-std::vector<Choice> query_cuts(std::int64_t rows) {
-  std::vector<Choice> options;
-  for (std::int64_t warps : {1, 2, 4, 8})
-    for (std::int64_t each : {16, 32, 64})
-      if (const std::int64_t all = warps * each; all <= 128 && (all <= rows || all == kMmaRows))
-        options.push_back({warps, each});
-  return options;
 }
 
 std::vector<std::int64_t> value_depths(std::int64_t keys, Intrinsic intrinsic) {
@@ -263,7 +193,7 @@ std::optional<Sketch> sketch_of(const char* name, const std::shared_ptr<const Gp
   Sketch sketch;
   sketch.name = name;
   sketch.decisions = {
-      {"queries", "queries of a block: warps, and queries of each", query_cuts(whole.rows), 0},
+      {"queries", "queries of a block: warps, and queries of each", query_cuts(whole.rows, {16, 32, 64}, 128), 0},
       {"columns", "warps that share the keys and the results of a row", single({1, 2, 4, 8}), 0},
       {"depth", "keys whose values are copied together", single(value_depths(whole.keys_count, intrinsic)), 0},
       {"stages", "copies of values under way at once, and the one that is read", single({1, 2, 3}), 0},
@@ -291,17 +221,18 @@ std::optional<Sketch> sketch_of(const char* name, const std::shared_ptr<const Gp
 
 std::optional<Sketch> attention_mma_sketch(const ComputeDag& dag, const Target& target, Precision precision) {
   const std::optional<Intrinsic> intrinsic = mma_of(precision);
-  if (!intrinsic || !limits_of(target.gpu()).mma || multiplies_halves(dag)) return std::nullopt;
+  if (!intrinsic || !limits_of(target.gpu()).mma || mma_of_halves(dag)) return std::nullopt;
   const auto forms = std::make_shared<const GpuAttentions>(find_gpu_attentions(dag, true));
   if (!forms->contains(0)) return std::nullopt;
   return sketch_of("attention_mma", forms, *intrinsic, dag, target);
 }
 
 std::optional<Sketch> attention_half_sketch(const ComputeDag& dag, const Target& target) {
-  if (!limits_of(target.gpu()).mma || !multiplies_halves(dag)) return std::nullopt;
+  const std::optional<Intrinsic> intrinsic = mma_of_halves(dag);
+  if (!limits_of(target.gpu()).mma || !intrinsic) return std::nullopt;
   const auto forms = std::make_shared<const GpuAttentions>(find_gpu_attentions(dag, true));
   if (!forms->contains(0)) return std::nullopt;
-  return sketch_of("attention_half", forms, Intrinsic::mma_half, dag, target);
+  return sketch_of("attention_half", forms, *intrinsic, dag, target);
 }
 
 }  // namespace whet

@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "compute/round.h"
 #include "program/swizzle.h"
 #include "schedule/pipeline.h"
 #include "space/gpu/limits.h"
@@ -63,11 +62,13 @@ struct MmaForms {
   }
 };
 
-/// Where an operand is rounded when it is copied, threads hold what they copy while they work.
+/// Where an operand is rounded or scaled when it is copied, threads hold what they copy while they work.
 Objection held_copies_fit(const ProductForm& p, const MmaTile& tile, const GpuLimits& limits) {
-  const auto elements = [](const TileCopy& copy) { return copy.times * copy.lanes; };
+  const bool as_they_are = tile.intrinsic == Intrinsic::mma_half || tile.intrinsic == Intrinsic::mma_half_bf16;
+  const std::int64_t of_register = as_they_are ? 2 : 1;
+  const auto registers = [&](const TileCopy& copy) { return copy.times * copy.lanes / of_register; };
   const std::int64_t held =
-      (p.left_computed ? elements(left_copy(p, tile)) : 0) + (p.right_computed ? elements(right_copy(p, tile)) : 0);
+      (p.left_computed ? registers(left_copy(p, tile)) : 0) + (p.right_computed ? registers(right_copy(p, tile)) : 0);
   if (tile.stages == 1 || held == 0 || held > kMostHeld) return std::nullopt;
   return registers_fit(mma_registers_beside(held, tile.sums(), tile.operands()), tile.threads(), limits,
                        tile.min_blocks);
@@ -131,35 +132,37 @@ Choice fitting(std::int64_t warps, std::int64_t each, std::int64_t extent) {
   return {warps, each};
 }
 
+/// Products of a step that take longer than what threads load ahead of them: an operand is better rounded once, when it is copied.
+constexpr std::int64_t kHideLoads = 64;
+
 std::vector<Choices> tiles_of(const Sketch& sketch, const ProductForm& form, Intrinsic intrinsic, int sms) {
   std::vector<Choices> tiles;
-  for (const auto& [row_warps, rows, column_warps, columns] : kTiles) {
-    Choices choices{{"rows", fitting(row_warps, rows, form.rows)},
-                    {"columns", fitting(column_warps, columns, form.columns)},
-                    {"depth", sketch.decisions[2].options.front()},
-                    {"stages", {3}},
-                    {"pad", sketch.decisions[4].options.front()},
-                    {"split", {1}},
-                    {"min_blocks", {0}},
-                    {"round", sketch.decisions[7].options.front()},
-                    {"raster", {0}}};
-    tiles.push_back(choices);
-    const MmaTile tile = mma_tile_of(intrinsic, choices);
-    choices["split"] = parts_for(form, tile.rows(), tile.columns(), tile.depth, sketch.decisions[5].options, sms);
-    tiles.push_back(choices);
-  }
+  const std::vector<Choice>& roundings = sketch.decisions[7].options;
+  for (const auto& [row_warps, rows, column_warps, columns] : kTiles)
+    for (const Choice& depth : sketch.decisions[2].options) {
+      Choices choices{{"rows", fitting(row_warps, rows, form.rows)},
+                      {"columns", fitting(column_warps, columns, form.columns)},
+                      {"depth", depth},
+                      {"stages", {3}},
+                      {"pad", sketch.decisions[4].options.front()},
+                      {"split", {1}},
+                      {"min_blocks", {0}},
+                      {"round", roundings.front()},
+                      {"raster", {0}}};
+      const MmaTile tile = mma_tile_of(intrinsic, choices);
+      if (roundings.size() > 1 && tile.intrinsics() >= kHideLoads) choices["round"] = {1};
+      tiles.push_back(choices);
+      choices["split"] = parts_for(form, tile.rows(), tile.columns(), tile.depth, sketch.decisions[5].options, sms);
+      tiles.push_back(choices);
+    }
   return tiles;
 }
 
 /// Operands of two bytes.
 constexpr bool of_halves(Intrinsic i) { return multiplies_halves(i) || i == Intrinsic::mma_half_bf16; }
-bool multiplies_either_half(const ComputeDag& dag) {
-  return multiplies_halves(dag) || multiplies_halves(dag, DType::bf16);
-}
 
 std::vector<std::int64_t> mma_depths(std::int64_t depth, Intrinsic intrinsic) {
-  std::vector<std::int64_t> options = {16, 32, 64};
-  if (of_halves(intrinsic)) options = {32, 16, 64};
+  std::vector<std::int64_t> options = {32, 16, 64};
   if (multiplies_bytes(intrinsic)) options = {32, 64, 128};
   std::erase_if(options, [&](std::int64_t part) { return part > depth; });
   return options;
@@ -217,18 +220,18 @@ std::optional<Sketch> mma_sketch_of(const MmaForms& forms, Intrinsic intrinsic, 
 
 std::optional<Sketch> mma_sketch(const ComputeDag& dag, const Target& target, Precision precision) {
   const std::optional<Intrinsic> intrinsic = mma_of(precision);
-  if (!intrinsic || !limits_of(target.gpu()).mma || multiplies_either_half(dag)) return std::nullopt;
+  if (!intrinsic || !limits_of(target.gpu()).mma || mma_of_halves(dag)) return std::nullopt;
   MmaForms forms{product_form(dag, {precision, false}), std::nullopt};
   if (precision != Precision::bf16) forms.at_copy = product_form(dag, {precision, true});
   return mma_sketch_of(forms, *intrinsic, dag, target);
 }
 
 std::optional<Sketch> mma_half_sketch(const ComputeDag& dag, const Target& target) {
-  if (!limits_of(target.gpu()).mma || !multiplies_either_half(dag)) return std::nullopt;
+  const std::optional<Intrinsic> intrinsic = mma_of_halves(dag);
+  if (!limits_of(target.gpu()).mma || !intrinsic) return std::nullopt;
   const std::optional<ProductForm> form = product_form(dag, {Precision::f16, false});
   if (!form || form->left_bytes != 2 || form->right_bytes != 2) return std::nullopt;
-  const Intrinsic intrinsic = multiplies_halves(dag) ? Intrinsic::mma_half : Intrinsic::mma_half_bf16;
-  return mma_sketch_of({form, std::nullopt}, intrinsic, dag, target);
+  return mma_sketch_of({form, std::nullopt}, *intrinsic, dag, target);
 }
 
 std::optional<Sketch> mma_bytes_sketch(const ComputeDag& dag, const Target& target) {

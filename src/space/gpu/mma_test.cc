@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "cost/gpu/nest.h"
+#include "lower/lower.h"
 #include "schedule/precision.h"
 #include "space/testing/gpu_samples.h"
 #include "space/testing/product_texts.h"
@@ -107,6 +108,22 @@ void expect_right_halves(const std::string& text, int samples) {
 TEST(MmaOfHalves, ComputesConvolutions) { expect_right_halves(testing::half_convolution_text(7, 16, 12), 4); }
 TEST(MmaOfHalves, ComputesProductsOfTwoInputs) { expect_right_halves(testing::half_dense_text(28, 36, 24, ""), 4); }
 TEST(MmaOfHalves, ComputesWhatTilesDoNotDivide) { expect_right_halves(testing::half_dense_text(33, 30, 50), 4); }
+/// What is loaded waits as it is, two elements a register, and is computed behind the products of the slab before.
+TEST(MmaOfHalves, ScalesWhatItReads) {
+  for (const int stride : {1, 2}) expect_right_halves(testing::scaled_halves_text(9, 64, 24, stride), 4);
+  const ComputeDag task = parse_dag(testing::scaled_halves_text(14, 256, 64, 1)).value();
+  const DesignSpace space(task, {*mma_half_sketch(task, sm_80())});
+  const LoopTree tree = space.schedule(space.default_candidate())->tree;
+  const Lowered lowered = lower(tree, sm_80()).value();
+  const auto held = std::ranges::find_if(lowered.program.buffers,
+                                         [](const Buffer& buffer) { return buffer.name.ends_with(".held"); });
+  ASSERT_NE(held, lowered.program.buffers.end()) << to_text(tree);
+  EXPECT_EQ(held->dtype, DType::f16);
+  const LaunchWork launch = gpu_launches(tree).front();
+  double registers = 0;
+  for (const OpWork& nest : launch.nests) registers += nest.held;
+  EXPECT_EQ(registers, static_cast<double>(num_elements(held->extents)) / 2);
+}
 TEST(MmaOfHalves, ComputesSumsInPartsThatASecondLaunchAdds) {
   expect_right_halves(testing::half_dense_text(24, 24, 384), 4);
 }

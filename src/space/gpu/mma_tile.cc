@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "compute/round.h"
 #include "space/gpu/levels.h"
 
 namespace whet {
@@ -97,6 +98,12 @@ std::optional<Intrinsic> mma_of(Precision precision) {
     default:
       return std::nullopt;
   }
+}
+
+std::optional<Intrinsic> mma_of_halves(const ComputeDag& dag) {
+  if (multiplies_halves(dag)) return Intrinsic::mma_half;
+  if (multiplies_halves(dag, DType::bf16)) return Intrinsic::mma_half_bf16;
+  return std::nullopt;
 }
 
 LoopId sum_by_warps(Scheduler& s, const WarpSum& sum, std::vector<LoopId> loops, LoopId cache) {

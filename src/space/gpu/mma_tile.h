@@ -11,6 +11,9 @@ inline std::int64_t step_of(Intrinsic i) { return op_of(i).element().reduce_axes
 /// The intrinsic that multiplies operands of this precision; nothing for f32.
 std::optional<Intrinsic> mma_of(Precision);
 
+/// The intrinsic of products whose operands are all f16, or all bf16, in memory; nothing where they are neither.
+std::optional<Intrinsic> mma_of_halves(const ComputeDag&);
+
 /// A tile that a block computes by warps, each with `warp_rows` by `warp_columns` of it.
 struct MmaTile {
   Intrinsic intrinsic = Intrinsic::mma_tf32;

@@ -206,7 +206,8 @@ TEST_F(Mutation, OfAttentionOnTensorCoresDoesNotSurvive) {
 /// A maximum that differs from lane to lane, or from step to step, cancels in the quotient: queries and keys are whole tiles, so that no
 /// condition cuts it.
 TEST_F(Mutation, OfOnlineSumsDoesNotSurvive) {
-  judge_sketch(testing::half_heads_text(1, 16, 48, 16), half_attention_stream_sketch);
+  const std::string halves = testing::half_heads_text(1, 16, 48, 16);
+  for (const std::string& text : {halves, testing::with_bf16(halves)}) judge_sketch(text, half_attention_stream_sketch);
   const ComputeDag dag = *parse_dag(testing::heads_text(1, 16, 32, 16));
   const std::optional<Sketch> sketch = attention_stream_sketch(dag, target_of("a100"), Precision::tf32);
   ASSERT_TRUE(sketch.has_value());
@@ -221,6 +222,7 @@ TEST_F(Mutation, OfProductsOfBytesDoesNotSurvive) {
 TEST_F(Mutation, OfProductsOfHalvesDoesNotSurvive) {
   judge_sketch(testing::half_dense_text(16, 64, 32), mma_half_sketch);
   judge_sketch(testing::with_bf16(testing::half_dense_text(16, 64, 32)), mma_half_sketch);
+  judge_sketch(testing::scaled_halves_text(4, 64, 32, 1), mma_half_sketch);
 }
 TEST_F(Mutation, OfTilesOfWarpsDoesNotSurvive) {
   for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(testing::random_cases(4)); ++seed) {

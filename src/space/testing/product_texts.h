@@ -63,4 +63,23 @@ return out
                      rows, columns, depth, right);
 }
 
+/// A convolution of single pixels of f16 that computes what it reads: x is scaled, shifted and rectified first.
+inline std::string scaled_halves_text(int rows, int channels, int filters, int stride) {
+  return fmt::format(R"(
+x = PLACEHOLDER [1, {0}, {0}, {1}] f16
+s = PLACEHOLDER [{1}] const
+b = PLACEHOLDER [{1}] const
+w = PLACEHOLDER [{1}, {2}] f16 const
+wide(n, y, z, c) = f32(x[n, y, z, c]) for n in 1, y in {0}, z in {0}, c in {1}
+scaled(n, y, z, c) = (wide[n, y, z, c]*s[c]) for n in 1, y in {0}, z in {0}, c in {1}
+shifted(n, y, z, c) = (scaled[n, y, z, c] + b[c]) for n in 1, y in {0}, z in {0}, c in {1}
+relu(n, y, z, c) = max(shifted[n, y, z, c], 0f) for n in 1, y in {0}, z in {0}, c in {1}
+a(n, y, z, c): f16 = f16(relu[n, y, z, c]) for n in 1, y in {0}, z in {0}, c in {1}
+conv(n, oh, ow, oc) += (f32(a[n, (oh*{4}), (ow*{4}), rc])*f32(w[rc, oc])) for n in 1, oh in {3}, ow in {3}, oc in {2}, rc in {1}  # conv n:batch oh:row ow:column oc:out_channel rc:in_channel
+out(n, oh, ow, oc): f16 = f16(conv[n, oh, ow, oc]) for n in 1, oh in {3}, ow in {3}, oc in {2}
+return out
+)",
+                     rows, channels, filters, (rows - 1) / stride + 1, stride);
+}
+
 }  // namespace whet::testing
