@@ -173,6 +173,8 @@ struct VariantPiece {
   std::vector<std::vector<RecordedSchedule>> schedules = {};
   /// Of the network: tasks of which nothing was measured have the schedules for these; empty: for the variant's largest ones.
   SizeValues at = {};
+  /// Tasks have the kernels that they would have without records, whatever was measured.
+  bool untuned = false;
 };
 /// One list a variant of a family, by their sizes: together they have all of its boxes.
 using FamilyPieces = std::vector<std::vector<VariantPiece>>;

@@ -292,6 +292,28 @@ TEST_F(CompileFamily, RunsRandomNetworks) {
   EXPECT_GE(compiled, cases / 2);
 }
 
+/// One piece by the records, one as though there were none.
+TEST_F(CompileFamily, KeepsUntunedKernelsInAPieceOfItsOwn) {
+  const Build build = [](const SizeValues& at) -> Result<Graph> {
+    ModelBuilder b(7);
+    b.graph.outputs = {b.relu(b.node(MatMulOperator{}, {b.input("x", {at[0], 24}), b.constant({24, 40})}))};
+    return b.graph;
+  };
+  ASSERT_TRUE(compile({{"x.0", 2, 40}}, build).ok());
+  ASSERT_EQ(family_.variants.size(), 1u);
+  source_.recorded = [](const Task&) { return RecordedSchedule{"", 1e-6}; };  // the naive schedule
+  VariantPiece untuned{{{{2}, {6}}}, {}, {6}};
+  untuned.untuned = true;
+  const FamilyPieces pieces = {{untuned, VariantPiece{{{{7}, {40}}}}}};
+  const Result<CompileReport> report =
+      compile_family(family_, pieces, {{"x.0", 0, 0, {}, 2, 40, 1}}, source_, target_, path());
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  ASSERT_EQ(report->tasks.size(), 2u);
+  EXPECT_EQ(report->tasks[0].source, TaskReport::Source::record);
+  EXPECT_EQ(report->tasks[1].source, TaskReport::Source::default_schedule);
+  expect_right(build, all_of(2, 40));
+}
+
 /// Two kernels of one task, each where it is best.
 TEST_F(CompileFamily, RunsPiecesByKernelsOfTheirOwn) {
   const Build build = [](const SizeValues& at) -> Result<Graph> {

@@ -441,6 +441,20 @@ Result<Family> exact_family(const std::vector<std::string>& names, const std::ve
   return family;
 }
 
+SizeValues own_sizes(const SizedTask& task, const SizeValues& at) {
+  SizeValues own;
+  for (const Expr& size : task.sizes) own.push_back(value_at(size, at));
+  return own;
+}
+
+Task task_at(const SizedTask& task, const SizeValues& at) {
+  Task moved = task.task;
+  if (at.empty() || task.sizes.empty()) return moved;
+  moved.dag = moved_to(task.task.dag, own_sizes(task, at));
+  moved.key = workload_key(moved.dag);
+  return moved;
+}
+
 const Variant* variant_at(const Family& family, const SizeValues& values) {
   if (!check_values(family.sizes, values).ok()) return nullptr;
   for (const Variant& variant : family.variants)

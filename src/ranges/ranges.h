@@ -24,6 +24,11 @@ struct SizedTask {
   std::vector<Expr> within = {};
 };
 
+/// The values of the task's own sizes at these of the network.
+SizeValues own_sizes(const SizedTask&, const SizeValues& at);
+/// The task with its numbers at these sizes of the network; where these are none, or it has none, as it is.
+Task task_at(const SizedTask&, const SizeValues& at);
+
 /// Where a constant of a size lies in that of the size at which the variant was read.
 struct ConstantWindow {
   std::vector<Expr> begin;  ///< one a dimension, of the network's sizes; undefined: 0; empty: 0 in all

@@ -25,7 +25,7 @@ RangedRecord ranged(const std::string& steps, std::int64_t at, double seconds, s
 NetworkAtSizes network() {
   return {4,       "1f00",
           "net",   "n=1..512",
-          kTarget, {{{24}, 0.25, 4e-4, 3e-4, 2.9e-4, true}, {{512}, 0, 5e-3, 4e-3, 0, false}},
+          kTarget, {{{24}, 0.25, 4e-4, 3e-4, 2.9e-4, true}, {{512}, 0, 5e-3, 5e-3, 0, false, true}},
           "0.2.0", "2026-12-01T10:00:00Z"};
 }
 std::string why(const std::string& line) {

@@ -87,6 +87,44 @@ TEST_F(LadderTest, TimesEachKernelAtAllSizesAndWritesItDownAsTimesOfRanges) {
   EXPECT_EQ(known.front().ranged, (std::vector<bool>{true, true}));
 }
 
+/// The default schedule of a size that no record is of.
+SizedSchedule usual_at(std::int64_t n) {
+  const DesignSpace space = make_space(dag_at(kDense, {n}), kTarget);
+  const Candidate candidate = space.default_candidate();
+  return {to_text(space.steps(candidate).value()), candidate, "", {n}, {}, {}, {}};
+}
+
+TEST_F(LadderTest, TimesWhatAnUntunedLibraryHasInAnyCase) {
+  RecordFile file = RecordFile::open(path_).value();
+  search(file);
+  std::vector<LadderTask> tasks = this->tasks();
+  const SizedSchedule usual = usual_at(100);
+  tasks[0].always = {usual, usual};
+  FormulaMeasurer measurer(by_rows);
+  const LadderProgress progress = climb_ladder(tasks, kTarget, measurer, file, {.most = 1}).value();
+  EXPECT_EQ(progress.kernels, 2) << "one of the records, and that one once";
+  const auto known = across_sizes(kDense, tasks[0].points, file.records(), kTarget, {});
+  const auto timed = std::ranges::find(known, usual.steps, &SizedSchedule::steps);
+  ASSERT_NE(timed, known.end());
+  EXPECT_EQ(timed->from, SizeValues{100});
+  EXPECT_EQ(timed->ranged, (std::vector<bool>{true, true}));
+  FormulaMeasurer again(by_rows);
+  EXPECT_EQ(climb_ladder(tasks, kTarget, again, file, {.most = 1}).value().times, 0) << "what is known is not measured";
+}
+
+TEST_F(LadderTest, MeasuresNoFailureOfAnUntunedKernelAgain) {
+  RecordFile file = RecordFile::open(path_).value();
+  search(file);
+  std::vector<LadderTask> tasks = this->tasks();
+  tasks[0].always = {usual_at(100)};
+  const std::string kernel =
+      to_text(*steps_for_sizes(moved_to(kDense, {100}), *parse_steps(tasks[0].always[0].steps)));
+  const auto is_wrong = [&](const std::string& each) { return each == kernel; };
+  FormulaMeasurer first(by_rows, is_wrong), second(by_rows, is_wrong);
+  EXPECT_EQ(climb_ladder(tasks, kTarget, first, file, {}).value().failed, 2);
+  EXPECT_EQ(climb_ladder(tasks, kTarget, second, file, {}).value().failed, 0);
+}
+
 TEST_F(LadderTest, GoesOnWhereItWasEnded) {
   FormulaMeasurer first(by_rows), second(by_rows);
   const LadderProgress none = climb(first, {.interrupted = [] { return true; }});

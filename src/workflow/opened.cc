@@ -18,6 +18,7 @@
 #include "records/record_file.h"
 #include "whet/model.h"
 #include "workflow/exact_sizes.h"
+#include "workflow/kept_sizes.h"
 #include "workflow/kernels_text.h"
 #include "workflow/own_inputs.h"
 #include "workflow/range_choice.h"
@@ -291,6 +292,7 @@ Result<CompileReport> compile_ranges(const SizedModel& model, const std::vector<
   const SpaceOptions schedules = records.rounding.schedules();
   WHET_TRY(RangeChoice choice,
            choose_for_ranges(family, model.sizes, records.tuning_sizes, known.records, target, schedules));
+  keep_untuned(known.records, family, model.sizes, records.tuning_sizes, target, schedules, choice.pieces);
   if (records.tuning_sizes.hot != "off")
     WHET_RETURN_IF_ERROR(add_exact_sizes(hot_sizes(known.records, family, target), read, family, choice.pieces));
   if (!choice.at.empty()) tell(records.tell, "Schedules are chosen for " + requests_text(model.sizes, choice.at));
