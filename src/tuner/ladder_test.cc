@@ -31,16 +31,16 @@ class LadderTest : public ::testing::Test {
   void TearDown() override { std::remove(path_.c_str()); }
 
   /// Records of some schedules at both sizes, as a search leaves them.
-  void search(RecordFile& file) {
+  void search(RecordFile& file, const ComputeDag& dag = kDense) {
     for (const std::int64_t n : {16, 256}) {
-      const DesignSpace space = make_space(dag_at(kDense, {n}), kTarget);
+      const DesignSpace space = make_space(dag_at(dag, {n}), kTarget);
       Rng rng(static_cast<std::uint64_t>(n));
       int found = 0;
       for (int tries = 0; tries < 300 && found < 3; ++tries) {
         const Candidate candidate = space.sample(rng);
         const Result<Steps> steps = space.steps(candidate);
-        if (!steps.ok() || !steps_for_sizes(moved_to(kDense, {n}), *steps).ok()) continue;
-        Record record = testing_records::timed(workload_key(dag_at(kDense, {n})), to_text(*steps), 1e-6 * ++found,
+        if (!steps.ok() || !steps_for_sizes(moved_to(dag, {n}), *steps).ok()) continue;
+        Record record = testing_records::timed(workload_key(dag_at(dag, {n})), to_text(*steps), 1e-6 * ++found,
                                                to_string(kTarget));
         record.candidate = candidate;
         ASSERT_TRUE(file.append(record).ok());
@@ -134,6 +134,35 @@ TEST_F(LadderTest, GoesOnWhereItWasEnded) {
   FormulaMeasurer third(by_rows);
   EXPECT_EQ(climb(third).times, 0) << "what is known is not measured again";
   EXPECT_EQ(third.ladders, 0);
+}
+
+/// ^C behind the first task: what was timed is kept, and the next run goes on with the second.
+TEST_F(LadderTest, MeasuresNoTaskAgainThatWasTimedBeforeAnInterrupt) {
+  const ComputeDag other = parse_dag(R"(n = SIZE 1..512 at 512
+x = PLACEHOLDER [n, 32]
+w = PLACEHOLDER [32, 48] const
+dense(i, j) += (x[i, k]*w[k, j]) for i in n, j in 48, k in 32  # matmul i:row j:out_channel k:in_channel
+return dense
+)")
+                               .value();
+  RecordFile file = RecordFile::open(path_).value();
+  search(file), search(file, other);
+  std::vector<LadderTask> tasks = this->tasks();
+  tasks.push_back({"other", other, tasks[0].points});
+  bool is_interrupted = false;
+  LadderOptions until_first;
+  until_first.on_task = [&](const LadderProgress&) { is_interrupted = true; };
+  until_first.interrupted = [&] { return is_interrupted; };
+  FormulaMeasurer first(by_rows), second(by_rows);
+  const LadderProgress before = climb_ladder(tasks, kTarget, first, file, until_first).value();
+  EXPECT_TRUE(before.interrupted);
+  EXPECT_EQ(before.done, 1);
+  EXPECT_EQ(first.ladders, 1);
+  const std::size_t known = file.records().ranged().size();
+  const LadderProgress after = climb_ladder(tasks, kTarget, second, file, {}).value();
+  EXPECT_EQ(after.done, 2);
+  EXPECT_EQ(second.ladders, 1) << "of the second task";
+  EXPECT_EQ(file.records().ranged().size(), known + static_cast<std::size_t>(after.times));
 }
 
 TEST_F(LadderTest, BeginsNothingBehindItsDeadline) {

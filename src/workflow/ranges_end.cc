@@ -190,19 +190,29 @@ Status RangesEnd::time_network(Device& device, RecordFile& file, Tuned& tuned) {
 }
 
 void RangesEnd::run(DeviceMeasurer& measurer, const Devices& devices, RecordFile& file, Tuned& tuned) {
+  if (has_ranges(prepared_.sizes) && prepared_.emulated)
+    tell(settings_.where.tell, "Kernels for ranges are not timed on an emulated device, whose times say nothing of them");
   if (!is_wanted() || interrupted()) return;
   if (const double needed = needs(); settings_.time.limited() && left() < needed / 2)
     return leave_out(tuned, "kernels for ranges, which take", needed, "none is timed");
   Status done = read_network(tuned);
   if (done.ok()) done = climb(measurer, file, tuned);
   if (done.ok() && tuned.ladder) listener_.ladder(*tuned.ladder);
-  const bool whole = !settings_.no_network && prepared_.chosen.size() == prepared_.tasks.size();
-  if (done.ok() && whole && !is_remote(prepared_) && !interrupted()) {
+  if (done.ok() && compares_network() && !interrupted()) {
     done = time_network(*devices[measurer.deciding()], file, tuned);
     if (done.ok() && tuned.at_sizes) listener_.at_sizes(*tuned.at_sizes);
   }
   if (!done.ok() && !interrupted())
     tell(settings_.where.tell, "Kernels for ranges cannot be timed: " + done.error().message);
+}
+
+/// Of the whole network, on this machine: elsewhere a library runs at its usual sizes.
+bool RangesEnd::compares_network() const {
+  if (settings_.no_network || prepared_.chosen.size() != prepared_.tasks.size()) return false;
+  if (is_remote(prepared_))
+    tell(settings_.where.tell,
+         "The network at its sizes is timed on this machine alone: for other devices kernels are chosen by their own times");
+  return !is_remote(prepared_);
 }
 
 }  // namespace whet

@@ -29,6 +29,7 @@ class RangesEnd {
 
  private:
   bool is_wanted() const;
+  bool compares_network() const;
   double ladder_seconds() const;
   Status read_network(Tuned&);
   Status climb(DeviceMeasurer&, RecordFile&, Tuned&);
