@@ -222,6 +222,20 @@ REQUESTS
   head -1 events.jsonl | grep -q '"v":1,"event":"started"' || die "the events begin with $(head -1 events.jsonl)"
   tail -1 events.jsonl | grep -q '"event":"finished"' || die "the events end with $(tail -1 events.jsonl)"
   refuse 2 "-o is missing" "$whet" serve zoo:mlp
+  # A model at the sizes at which it is tuned.
+  cat > requests << 'REQUESTS'
+{"id": 1, "do": "tasks"}
+{"id": 2, "do": "tune", "trials": 8, "round": 4}
+{"id": 3, "do": "ranges"}
+{"id": 4, "do": "compile", "output": "sized.so"}
+REQUESTS
+  expect 0 '"id":4,"output":"sized.so"' "$whet" serve zoo:mlp --sizes batch=1..8 --tuning-sizes 2,8 --no-base -o sized.jsonl < requests
+  grep -q '"sizes":\[{"sizes":{"batch":2},"runs":1}' out || { cat out; die "the tasks do not say where they run"; }
+  grep -q '"id":3,"event":"ladder"' out || { cat out; die "no kernel for ranges was timed"; }
+  grep -q '"id":3,"done":true' out || { cat out; die "the ranges were not timed"; }
+  expect 0 "largest magnitude: yes" "$whet" check sized.so --against zoo:mlp
+  refuse 2 "serve: --lengths counts only for a model with --sizes" "$whet" serve zoo:mlp --lengths requests -o sized.jsonl
+  refuse 2 "serve: --sizes is of a MODEL, and none is given" "$whet" serve --sizes n=1..8 -o sized.jsonl
   refuse 2 "expected a file descriptor" "$whet" tune zoo:mlp -o served.jsonl --trials 4 --events 99
   refuse 1 '--report: cannot write "nowhere/page.html"' "$whet" tune zoo:mlp -o served.jsonl --trials 4 --report nowhere/page.html
   refuse 2 "by programs" "$whet" measure-host < /dev/null

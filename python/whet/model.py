@@ -409,10 +409,25 @@ class Model:
         return program.run("explain", "task", str(task), "--model", *self._words(target, {"records": self._records(records)}))
 
     @shown(LabOptions)
-    def lab(self, records: Optional[PathLike] = None, target: Optional[str] = None,
+    def lab(self,
+            records: Optional[PathLike] = None,
+            target: Optional[str] = None,
+            sizes: Optional[Sizes] = None,
+            tuning_sizes: Optional[Sequence[Union[int, Sequence[int]]]] = None,
+            lengths: Optional[Lengths] = None,
             **options: Unpack[LabOptions]) -> Lab:
-        """Spaces, samples and measurements of the tasks, for search strategies of your own: see `Lab`."""
-        return Lab(self._words(target, {"output": self._records(records), **options}))
+        """Spaces, samples and measurements of the tasks, for search strategies of your own: see `Lab`.
+
+        sizes, tuning_sizes, lengths
+                 as `tune` takes them: the tasks are then those of the sizes at which the model is tuned
+
+        >>> with whet.load("zoo:mlp").lab("lab_sizes.jsonl", sizes={"batch": (1, 8)}, tuning_sizes=[2, 8]) as lab:
+        ...     lab.tasks[0].sizes
+        [({'batch': 2}, 1)]
+        """
+        folders: List[program.Folder] = []  # live as long as the lab
+        of_sizes = {"sizes": _sizes(sizes), "tuning_sizes": _tuning_sizes(tuning_sizes), "lengths": _lengths(lengths, folders)}
+        return Lab(self._words(target, {"output": self._records(records), **of_sizes, **options}), folders)
 
     def records(self, path: Optional[PathLike] = None) -> Records:
         """The record file of the model."""
