@@ -180,7 +180,7 @@ Json choice_json(const TaskAcrossSizes& known) {
 Result<int> explain_sizes(const Question& question) {
   WHET_RETURN_IF_ERROR(needs_model(question));
   FamilyOptions how;
-  how.in_place = InPlaceParts::strided;  // as libraries have it
+  how.in_place = InPlaceParts::at_all_sizes;  // as libraries have it
   WHET_TRY(const Family family, load_family(question.model, question.rounding.passes(), how));
   std::optional<RangeChoice> choice;
   std::string networks;

@@ -110,7 +110,7 @@ class CompileFamily : public ::testing::Test {
 
   Result<CompileReport> compile(const std::vector<SizeRange>& ranges, const Build& build) {
     FamilyOptions how;
-    how.in_place = InPlaceParts::strided;
+    how.in_place = InPlaceParts::at_all_sizes;
     const auto read = [&](const SizeValues& at) -> Result<FusedGraph> {
       WHET_TRY(Graph graph, build(at));
       return optimize(std::move(graph), {});
@@ -227,6 +227,27 @@ TEST_F(CompileFamily, WritesConcatenationsInPlace) {
         report->tasks, [](const TaskReport& task) { return task.name.find("concat") != std::string::npos; }));
     expect_right(build, {{1, 8}, {1, 37}, {2, 21}, {3, 9}, {3, 37}});
   }
+}
+
+/// A row of the network's own in front of n others: parts that are contiguous, and begin where the one before ends.
+TEST_F(CompileFamily, WritesContiguousPartsInPlace) {
+  const Build build = [](const SizeValues& at) -> Result<Graph> {
+    ModelBuilder b(12);
+    const ValueId x = b.input("x", {1, at[0], 32});
+    const auto rows = [&](ValueId from) { return b.relu(b.node(MatMulOperator{}, {from, b.constant({32, 16})})); };
+    const ValueId first = rows(b.input("first", {1, 3, 32})), all = rows(x), last = rows(x);
+    const ValueId both = b.node(ConcatOperator{1}, {first, all, last});
+    b.graph.outputs = {b.relu(b.node(MatMulOperator{}, {both, b.constant({16, 24})}))};
+    return b.graph;
+  };
+  const Result<CompileReport> report = compile({{"x.1", 2, 41}}, build);
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_TRUE(std::ranges::none_of(
+      report->tasks, [](const TaskReport& task) { return task.name.find("concat") != std::string::npos; }));
+  EXPECT_TRUE(std::ranges::any_of(family_.variants.back().offsets, [](const auto& offset) {
+    return value_at(offset.second, {10}) == (3 + 10) * 64;
+  }));
+  expect_right(build, all_of(2, 41));
 }
 
 TEST_F(CompileFamily, RunsEveryBatchAndWidth) {

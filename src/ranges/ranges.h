@@ -58,8 +58,10 @@ struct Family {
 /// Which concatenations of a network at several sizes need no kernel, because those that compute the parts write them in place.
 enum class InPlaceParts : std::uint8_t {
   none,
-  strided,  ///< whose parts lie along the last axis, which has one extent and the same parts at all sizes, as kernels of ranges write them
-  all,      ///< as a network of one size has them: also parts that are contiguous in the whole
+  /// Those that are so at all sizes: parts along the last axis, which has one extent and the same parts at all, and parts that are
+  /// contiguous in the whole, which begins all of them on cache lines whatever the sizes are.
+  at_all_sizes,
+  all,  ///< as a network of one size has them
 };
 
 struct FamilyOptions {
