@@ -275,6 +275,18 @@ case_tuned_sizes() {
   expect 0 "of ranges of sizes" "$whet" records distill r.jsonl -o best.jsonl
   expect 0 "from records" "$whet" compile zoo:mlp --sizes batch=1..32 --hot-sizes off --records best.jsonl -o few.so
   expect 0 '"best_of"' "$whet" explain sizes --model zoo:mlp --sizes batch=1..32 --records r.jsonl --lengths lengths.txt --json
+  # What else takes record files knows lines of ranges, and leaves them as they are.
+  local sized=(--model zoo:mlp --sizes batch=1..32 --tuning-sizes 2,8,32)
+  expect 0 "teach a base nothing" "$whet" records pack r.jsonl "${sized[@]}" -o base.jsonl
+  grep -q '"base":' base.jsonl || die "the tuning sizes taught nothing"
+  ! grep -q '"range":' base.jsonl || die "times of ranges are in the base"
+  expect 0 "not measured; whet compile zoo:mlp --quick" "$whet" compile zoo:mlp --batch 8 --base base.jsonl -o m.so
+  expect 0 "are not measured again" "$whet" repro r.jsonl "${sized[@]}" --within 1000 --best 1 --seconds 3
+  refuse 2 "repro: --lengths counts only for a model with --sizes" "$whet" repro r.jsonl --model zoo:mlp --lengths lengths.txt
+  refuse 2 "records pack: --tuning-sizes counts only for a model with --sizes" "$whet" records pack r.jsonl --model zoo:mlp --tuning-sizes 8
+  refuse 2 "compile: --quick times a model for one size, which --shape gives it" "$whet" compile zoo:mlp --sizes batch=1..32 --quick -o m.so
+  expect 0 '"range":{"task":' "$whet" records best r.jsonl --json
+  expect 0 "of ranges of sizes" "$whet" records merge r.jsonl best.jsonl -o merged.jsonl
   refuse 2 "tune: --lengths counts only for a model with --sizes" "$whet" tune zoo:mlp --lengths lengths.txt
   expect 0 "records kept" "$whet" tune zoo:mlp --sizes batch=1..32 --tuning-sizes 8 --trials 4 -o page.jsonl --report page.html
   grep -q 'id="sizes"' page.html || die "the page has no section of sizes"

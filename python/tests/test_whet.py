@@ -351,7 +351,7 @@ class Options(InAFolder):
                 (whet.Model.write_weights, whet.CompileOptions, {"output", "like", "records", "target"}),
                 (whet.Model.report, whet.ReportOptions, {"output", "records", "target"}),
                 (whet.Model.lab, whet.LabOptions, {"records", "target", "sizes", "tuning_sizes", "lengths"}),
-                (whet.Model.repro, whet.ReproOptions, {"records", "target", "devices", "seconds"}),
+                (whet.Model.repro, whet.ReproOptions, {"records", "target", "devices", "seconds", "sizes", "tuning_sizes", "lengths"}),
                 (whet.Model.admit, whet.ReproOptions, {"base", "output", "origin", "target", "devices", "seconds"}),
                 (whet.load, whet.LoadOptions, {"path", "shapes"}),
                 (whet.open_lab, whet.LabOptions, {"records", "target"}),

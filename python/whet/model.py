@@ -382,13 +382,20 @@ class Model:
 
     @shown(ReproOptions)
     def repro(self, records: Optional[PathLike] = None, target: Optional[str] = None, devices: Optional[Sequence[str]] = None,
-              seconds: Optional[float] = None, **options: Unpack[ReproOptions]) -> Reproduction:
+              seconds: Optional[float] = None, sizes: Optional[Sizes] = None,
+              tuning_sizes: Optional[Sequence[Union[int, Sequence[int]]]] = None, lengths: Optional[Lengths] = None,
+              **options: Unpack[ReproOptions]) -> Reproduction:
         """Measures the best of a record file again, here or on `devices`: whether its times and choices are true.
 
         seconds  no task but the first begins after this time; the heaviest go first
+        sizes, tuning_sizes, lengths
+                 as `tune` took them: the tasks of the sizes at which the model was tuned; times of kernels for ranges are not
+                 measured again
         options  see `whet.ReproOptions`
         """
-        asked: Dict[str, object] = {"device": devices, "seconds": seconds, **options}
+        folders: List[program.Folder] = []  # live as long as the run
+        of_sizes = {"sizes": _sizes(sizes), "tuning_sizes": _tuning_sizes(tuning_sizes), "lengths": _lengths(lengths, folders)}
+        asked: Dict[str, object] = {"device": devices, "seconds": seconds, **of_sizes, **options}
         return run_repro(self._records(records), self._words(target, asked))
 
     @shown(ReproOptions)

@@ -46,6 +46,7 @@ CommandAction make_serve(Arguments& arguments) {
   add_shapes(arguments, settings->model);
   add_sizes(arguments, settings->model);
   add_tuning_sizes(arguments, settings->tuning_sizes);
+  add_hot_sizes(arguments, settings->tuning_sizes);
   arguments.add("--input", settings->model.inputs, "name=x.npy: the value of an input that decides shapes");
   add_options(arguments, settings->where);
   arguments.add("-o,--output", settings->records, "Record file that measurements are appended to");

@@ -356,6 +356,7 @@ CommandAction make_tune(Arguments& arguments) {
   arguments.add("--input", settings.model.inputs, "name=x.npy: the value of an input that decides shapes");
   add_sizes(arguments, settings.model);
   add_tuning_sizes(arguments, settings.tuning_sizes);
+  add_hot_sizes(arguments, settings.tuning_sizes);
   add_options(arguments, settings.where, &command->threads);
   arguments.add("-o,--output", settings.records,
                 "Record file to append to and to resume from (default: the model's name with .jsonl, here)");
