@@ -757,7 +757,8 @@ class SeveralSizes(InAFolder):
     def test_are_asked_for_by_numbers_tuples_and_lists(self):
         model = whet.load("zoo:mlp")
         for sizes, told in [({"batch": 4}, ((4,), 4, 4, 1)), ({"batch": (1, 4)}, ((), 1, 4, 1)), ({"batch": (1, 7, 3)}, ((), 1, 7, 3)),
-                            ({"batch": [4, 2]}, ((2, 4), 2, 4, 1)), ({"data.0": range(1, 4)}, ((1, 2, 3), 1, 3, 1))]:
+                            ({"batch": [4, 2]}, ((2, 4), 2, 4, 1)), ({"data.0": range(1, 4)}, ((1, 2, 3), 1, 3, 1)),
+                            ({"batch": np.int64(3)}, ((3,), 3, 3, 1)), ({"batch": np.array([1, 5])}, ((1, 5), 1, 5, 1))]:
             with self.subTest(sizes=sizes):
                 size, = model.compile(sizes=sizes).sizes
                 self.assertEqual((size.values, size.min, size.max, size.step), told)
@@ -766,7 +767,7 @@ class SeveralSizes(InAFolder):
                 model.compile(sizes=sizes)
 
     def test_are_tuned_in_a_lab(self):
-        with whet.load("zoo:mlp").lab("lab.jsonl", sizes={"batch": (1, 8)}, lengths=[2, 2, 8], no_base=True) as lab:
+        with whet.load("zoo:mlp").lab("lab.jsonl", sizes={"batch": (1, 8)}, lengths=np.array([2, 2, 8]), no_base=True) as lab:
             sizes = [each for task in lab.tasks for each in task.sizes]
             self.assertEqual({at["batch"] for at, runs in sizes}, {2, 8})
             for task in lab.tasks:
