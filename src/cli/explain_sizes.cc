@@ -86,8 +86,7 @@ std::string decided_by(const VariantPiece& piece) {
 /// The same, for people.
 std::string decided_text(const Family& family, const VariantPiece& piece) {
   const std::string at = piece.at.empty() ? "the largest sizes" : to_text(family.sizes, piece.at);
-  if (piece.untuned)
-    return "untuned, with schedules for " + at + ": the network was slower by those of the records";
+  if (piece.untuned) return "untuned, with schedules for " + at + ": the network was slower by those of the records";
   return has_schedules(piece) ? "by the times of the records" : "by the estimate, with schedules for " + at;
 }
 

@@ -194,8 +194,7 @@ Status check_options(const RecordsCommand& command, const std::function<bool(con
     WHET_RETURN_IF_ERROR(refuse_given(given, of_pack, where, "is for pack"));
   else if (command.pack.model.model.empty())
     WHET_RETURN_IF_ERROR(refuse_given(given, shape_options(), where, "is for --model"));
-  if (command.pack.model.model.empty())
-    WHET_RETURN_IF_ERROR(refuse_given(given, {"--sizes"}, where, "is for --model"));
+  if (command.pack.model.model.empty()) WHET_RETURN_IF_ERROR(refuse_given(given, {"--sizes"}, where, "is for --model"));
   if (command.pack.model.sizes.empty())
     WHET_RETURN_IF_ERROR(
         refuse_given(given, {std::begin(of_sizes), std::end(of_sizes)}, where, "counts only for a model with --sizes"));

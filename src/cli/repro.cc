@@ -244,8 +244,8 @@ Result<int> remeasure(ReproCommand& command, Zygote& zygote, EventStream* events
     WHET_RETURN_IF_ERROR(
         refuse_given(command.given, {"--best"}, "repro", "is for record files; of a base, all entries are tested"));
   if (base)
-    WHET_RETURN_IF_ERROR(
-        refuse_given(command.given, {"--sizes"}, "repro", "is for record files; a base is tested on a model of one size"));
+    WHET_RETURN_IF_ERROR(refuse_given(command.given, {"--sizes"}, "repro",
+                                      "is for record files; a base is tested on a model of one size"));
   WHET_TRY(Workplace place, make_workplace(command.measuring(), zygote));
   await_interrupts("Interrupted");
   if (base) {
@@ -269,8 +269,8 @@ Result<int> run(ReproCommand& command) {
   TuneSettings& measuring = command.settings.measuring;
   if (measuring.model.model.empty()) return wrong_use({"repro: no model is given; give --model MODEL"});
   if (measuring.model.sizes.empty())
-    WHET_RETURN_IF_ERROR(refuse_given(command.given, {"--tuning-sizes", "--lengths"}, "repro",
-                                      "counts only for a model with --sizes"));
+    WHET_RETURN_IF_ERROR(
+        refuse_given(command.given, {"--tuning-sizes", "--lengths"}, "repro", "counts only for a model with --sizes"));
   measuring.where.interrupted = is_interrupted;
   WHET_TRY(Zygote zygote, Zygote::start());
   end_at_interrupts("Interrupted before anything was measured");

@@ -244,9 +244,8 @@ TEST_F(CompileFamily, WritesContiguousPartsInPlace) {
   ASSERT_TRUE(report.ok()) << report.error().message;
   EXPECT_TRUE(std::ranges::none_of(
       report->tasks, [](const TaskReport& task) { return task.name.find("concat") != std::string::npos; }));
-  EXPECT_TRUE(std::ranges::any_of(family_.variants.back().offsets, [](const auto& offset) {
-    return value_at(offset.second, {10}) == (3 + 10) * 64;
-  }));
+  EXPECT_TRUE(std::ranges::any_of(family_.variants.back().offsets,
+                                  [](const auto& offset) { return value_at(offset.second, {10}) == (3 + 10) * 64; }));
   expect_right(build, all_of(2, 41));
 }
 

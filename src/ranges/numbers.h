@@ -44,8 +44,8 @@ ComputeDag with_functions(const ComputeDag&, const std::vector<Expr>& functions,
 
 /// Which concatenations of a network are written in place.
 struct InPlaceChoice {
-  bool all = false;      ///< those that are so at the sizes at hand; else
-  bool strided = false;  ///< those whose parts lie along a last axis,
+  bool all = false;                       ///< those that are so at the sizes at hand; else
+  bool strided = false;                   ///< those whose parts lie along a last axis,
   std::set<std::string> contiguous = {};  ///< and of those with contiguous parts these, by the names of the wholes
 };
 

@@ -450,7 +450,8 @@ Result<Family> find_family(const std::vector<SizeRange>& sizes, const ReadAtSize
   Result<Family> family = Finder(sizes, read, options, choice).run();
   const bool ended = !family.ok() && family.error().kind == ErrorKind::interrupted;
   if (at_all_sizes && !family.ok() && !ended && !choice.contiguous.empty()) {
-    choice.contiguous.clear();  // they begin on cache lines at some sizes alone, and make more structures than there may be
+    choice.contiguous
+        .clear();  // they begin on cache lines at some sizes alone, and make more structures than there may be
     family = Finder(sizes, read, options, choice).run();
   }
   if (!at_all_sizes || !family.ok() || !has_growing_rows(*family)) return family;

@@ -273,7 +273,8 @@ TEST(FindFamily, HasPartsAlongALastAxisThatIsTheSameAtAllSizes) {
     const ValueId both = build.add("both", ConcatOperator{1}, {build.relu("b", y), a});
     return build.finish({build.relu("z", both)});
   });
-  EXPECT_EQ(parts_and_tasks(at_times_longer, InPlaceParts::at_all_sizes).first, 0) << "as long at 20 and 19, and not at 18";
+  EXPECT_EQ(parts_and_tasks(at_times_longer, InPlaceParts::at_all_sizes).first, 0)
+      << "as long at 20 and 19, and not at 18";
 }
 
 /// Contiguous parts are in place where all of them begin on cache lines at all sizes: where rows are whole lines, or only the last part grows.

@@ -337,7 +337,8 @@ std::vector<std::string> distill_ranged(const Records& records) {
     if (!target.ok() || !seen.insert({record.range, record.record.target.text()}).second) continue;
     const std::vector<const RangedRecord*> figures = records.ranged_of(record.range, *target);
     const std::set<KernelKey> kept = worth_keeping(figures);
-    std::set<std::string_view> failed;  // each stays once: without it the schedule might be taken for a kernel of the range
+    std::set<std::string_view>
+        failed;  // each stays once: without it the schedule might be taken for a kernel of the range
     for (const RangedRecord* each : figures)
       if (each->record.outcome.ok() ? kept.contains(kernel_of(*each)) : failed.insert(each->record.steps).second)
         lines.push_back(to_line(*each));

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "artifact/code_format.h"
@@ -79,8 +81,9 @@ class Ladder {
   /// A task and the schedules that are worth a kernel.
   struct Rungs {
     const LadderTask* task;
-    std::vector<SizedSchedule> schedules;  ///< those of records first, and of these the best
-    double expected = 0;                   ///< seconds of all requests by the best; 0: there is no record
+    std::vector<SizedSchedule> schedules;             ///< those of records first, and of these the best
+    double expected = 0;                              ///< seconds of all requests by the best; 0: there is no record
+    std::map<std::string, std::size_t> kernels = {};  ///< the schedules by their steps for all sizes
   };
 
   double now() const { return options_.clock ? options_.clock() : seconds_now(); }
@@ -92,21 +95,30 @@ class Ladder {
     // What was timed for ranges before has no right of way here: a later run finds better ones.
     std::ranges::stable_sort(known, {}, &SizedSchedule::expected);
     Rungs rungs{&task, {}, known.empty() ? 0 : known.front().expected};
-    std::set<std::string> kernels;
-    const auto add = [&](const SizedSchedule& schedule) {
-      if (kernels.insert(for_all_sizes(task.dag, schedule)).second) rungs.schedules.push_back(schedule);
-    };
-    for (const SizedSchedule& each : known)
-      if (rungs.schedules.size() < options_.most) add(each);
+    for (const SizedSchedule& each : known) add(each, options_.most, rungs);
     const std::set<std::string_view> failed = failed_of(task.dag);
     for (const SizedSchedule& each : task.always) {
       const auto same = std::ranges::find(known, each.steps, &SizedSchedule::steps);
-      if (same != known.end())
-        add(*same);
-      else if (!failed.contains(each.steps))
-        add(untimed(each, task.points.size()));
+      if (same == known.end() && failed.contains(each.steps)) continue;
+      add(same != known.end() ? *same : untimed(each, task.points.size()), rungs.schedules.size() + 1, rungs);
     }
     return rungs;
+  }
+
+  /// Adds a kernel where there are fewer than `most`. Of equal ones that one stays which has times.
+  static void add(const SizedSchedule& schedule, std::size_t most, Rungs& rungs) {
+    const std::size_t count = rungs.schedules.size();
+    const auto [known, is_new] = rungs.kernels.emplace(for_all_sizes(rungs.task->dag, schedule), count);
+    if (!is_new && is_timed(schedule))
+      rungs.schedules[known->second] = schedule;
+    else if (is_new && count < most)
+      rungs.schedules.push_back(schedule);
+    else if (is_new)
+      rungs.kernels.erase(known);
+  }
+
+  static bool is_timed(const SizedSchedule& schedule) {
+    return std::ranges::all_of(schedule.ranged, [](bool ranged) { return ranged; });
   }
 
   /// Schedules that are no kernels for all sizes of the task, as the file says.
@@ -124,15 +136,13 @@ class Ladder {
 
   Status climb(const Rungs& rungs) {
     const LadderTask& task = *rungs.task;
-    const auto is_timed = [](const SizedSchedule& each) {
-      return std::ranges::all_of(each.ranged, [](bool ranged) { return ranged; });
-    };
-    if (std::ranges::all_of(rungs.schedules, is_timed)) return ok_status();
+    if (std::ranges::all_of(rungs.schedules, &Ladder::is_timed)) return ok_status();
     RangedTask ranged{{workload_key(task.dag), task.name, task.dag, target_}, {}, {}};
     for (const SizedPoint& point : task.points) ranged.timed.push_back(point.at);
     ranged.checked = sizes_to_check(task.dag.sizes, options_.seed);
     ranged.ended = [this] { return now() >= options_.deadline; };
-    std::vector<const SizedSchedule*> asked;  // those without times, and the best of the others, beside which they are timed
+    std::vector<const SizedSchedule*>
+        asked;  // those without times, and the best of the others, beside which they are timed
     bool has_timed = false;
     for (const SizedSchedule& each : rungs.schedules) {
       if (is_timed(each) && has_timed) continue;

@@ -23,7 +23,7 @@ const NetworkAtSizes* timed_network(const Records&, const Family&, const Target&
 void keep_untuned(const std::vector<TimedAtSizes>& points, const Family&, const FamilyPieces& untuned,
                   FamilyPieces& pieces);
 /// The same by the last line of the network, where that keeps any.
-void keep_untuned(const Records&, const Family&, const std::vector<WantedSize>&, const TuningSizeOptions&, const Target&,
-                  const SpaceOptions&, FamilyPieces& pieces);
+void keep_untuned(const Records&, const Family&, const std::vector<WantedSize>&, const TuningSizeOptions&,
+                  const Target&, const SpaceOptions&, FamilyPieces& pieces);
 
 }  // namespace whet

@@ -13,10 +13,10 @@ namespace whet {
 
 /// What `whet records pack` makes a record base of.
 struct PackOptions {
-  std::vector<std::string> files;  ///< bases, and where a model is given record files of its runs
-  ModelOptions model;              ///< whose records they are; no `model`: the files are bases
+  std::vector<std::string> files;       ///< bases, and where a model is given record files of its runs
+  ModelOptions model;                   ///< whose records they are; no `model`: the files are bases
   TuningSizeOptions tuning_sizes = {};  ///< of a model with sizes: at which of them it was tuned
-  std::string network;             ///< what the base calls it: "resnet50 batch 8"; "": by the model's name and --batch
+  std::string network;  ///< what the base calls it: "resnet50 batch 8"; "": by the model's name and --batch
   std::vector<std::string> without;  ///< networks to leave out (RecordBase::without)
   std::string name;                  ///< of the base: "cpu-512"
 };

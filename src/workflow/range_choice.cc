@@ -12,6 +12,7 @@
 #include "base/arithmetic.h"
 #include "base/parallel.h"
 #include "compiler/kernels.h"
+#include "schedule/steps_for_sizes.h"
 #include "workflow/cut_sizes.h"
 #include "workflow/untuned_pieces.h"
 
@@ -265,15 +266,17 @@ namespace {
 std::vector<SizedSchedule> untuned_kernels(const Variant& variant, const SizedTask& task, const UntunedRanges& untuned,
                                            const std::vector<VariantPiece>& pieces, const Target& target) {
   std::vector<SizedSchedule> kernels;
-  const auto add = [&](const SizeValues& at, const ScheduleSource& source) {
-    if (const std::optional<RecordedSchedule> known = untuned_schedule(task_at(task, at), source, target))
+  for (const VariantPiece& piece : pieces)
+    if (const auto known = untuned_schedule(task_at(task, piece.at), untuned.source, target))
       kernels.push_back({known->steps, known->candidate, "", known->at, {}, {}, {}});
-  };
-  for (const VariantPiece& piece : pieces) add(piece.at, untuned.source);
-  ScheduleSource usual = untuned.source;
-  usual.transferred = {};
-  for (const TuningSize& size : untuned.tuned)
-    if (has_point(variant, size.at)) add(size.at, usual);
+  for (const TuningSize& size : untuned.tuned) {
+    if (!has_point(variant, size.at)) continue;
+    const SizeValues own = own_sizes(task, size.at);
+    const ComputeDag dag = dag_at(task.task.dag, own);
+    const Result<Steps> usual = untuned.source.fallback(dag);
+    if (usual.ok() && steps_for_sizes(moved_to(task.task.dag, own), *usual).ok())
+      kernels.push_back({to_text(*usual), untuned.source.space(dag).default_candidate(), "", own, {}, {}, {}});
+  }
   return kernels;
 }
 
@@ -311,8 +314,7 @@ FamilyPieces untuned_choice(const Family& family, const std::vector<WantedSize>&
   const std::vector<TuningSize> usual = sizes_to_estimate(sizes, options);
   FamilyPieces pieces;
   for (const Variant& variant : family.variants)
-    pieces.push_back(
-        untuned_pieces(variant, family.sizes, usual, !options.lengths.empty(), target, schedules));
+    pieces.push_back(untuned_pieces(variant, family.sizes, usual, !options.lengths.empty(), target, schedules));
   return pieces;
 }
 
@@ -344,8 +346,8 @@ Result<RangeChoice> choose_for_ranges(const Family& family, const std::vector<Wa
   const std::vector<TuningSize> untuned = sizes_to_estimate(sizes, options);
   for (std::size_t v = 0; v < family.variants.size(); ++v) {
     const Variant& variant = family.variants[v];
-    const bool is_measured = std::ranges::any_of(
-        choice.tasks[v], [](const TaskAcrossSizes& task) { return !task.schedules.empty(); });
+    const bool is_measured =
+        std::ranges::any_of(choice.tasks[v], [](const TaskAcrossSizes& task) { return !task.schedules.empty(); });
     choice.pieces.push_back(
         is_measured ? Cutting(variant, choice.tasks[v], family.sizes, choice.at).pieces()
                     : untuned_pieces(variant, family.sizes, untuned, !options.lengths.empty(), target, schedules));

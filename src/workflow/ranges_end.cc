@@ -97,8 +97,7 @@ Status RangesEnd::climb(DeviceMeasurer& measurer, RecordFile& file, Tuned& tuned
   options.on_task = [&](const LadderProgress& progress) { listener_.ladder(progress); };
   if (settings_.time.limited()) options.deadline = seconds_now() + kLadderPart * std::max(0.0, left());
   const Target& target = prepared_.place.target;
-  WHET_TRY(tuned.ladder,
-           climb_ladder(ladder_tasks(family_, at, untuned_, target), target, measurer, file, options));
+  WHET_TRY(tuned.ladder, climb_ladder(ladder_tasks(family_, at, untuned_, target), target, measurer, file, options));
   if (tuned.ladder->out_of_time)
     leave_out(tuned, "kernels for ranges, which take", ladder_seconds(),
               fmt::format("{} of {} tasks were timed as such, and the others count by estimates", tuned.ladder->done,
@@ -131,7 +130,8 @@ Status RangesEnd::compile_ranges(const Records& records, const std::vector<Timed
                                  const std::string& path) const {
   const Target& target = prepared_.place.target;
   const SpaceOptions schedules = settings_.rounding.schedules();
-  WHET_TRY(RangeChoice choice, choose_for_ranges(family_, model_->sizes, settings_.tuning_sizes, records, target, schedules));
+  WHET_TRY(RangeChoice choice,
+           choose_for_ranges(family_, model_->sizes, settings_.tuning_sizes, records, target, schedules));
   if (points != nullptr) keep_untuned(*points, family_, untuned_.pieces, choice.pieces);
   std::vector<ModelSize> sizes;
   for (const WantedSize& size : model_->sizes)
@@ -152,8 +152,7 @@ SizedLibraries RangesEnd::libraries(const RecordFile& file) const {
   libraries.alone = [&](const SizeValues& at, const std::string& path) -> Status {
     const Target& target = prepared_.place.target;
     WHET_TRY(const FusedGraph fused, read(at));
-    const ScheduleSource source =
-        best_known(&file.records(), *prepared_.base, target, settings_.rounding.schedules());
+    const ScheduleSource source = best_known(&file.records(), *prepared_.base, target, settings_.rounding.schedules());
     const Result<CompileReport> compiled = compile_model(fused, source, target, path, compiling());
     return compiled.ok() ? ok_status() : Status(compiled.error());
   };
@@ -191,7 +190,8 @@ Status RangesEnd::time_network(Device& device, RecordFile& file, Tuned& tuned) {
 
 void RangesEnd::run(DeviceMeasurer& measurer, const Devices& devices, RecordFile& file, Tuned& tuned) {
   if (has_ranges(prepared_.sizes) && prepared_.emulated)
-    tell(settings_.where.tell, "Kernels for ranges are not timed on an emulated device, whose times say nothing of them");
+    tell(settings_.where.tell,
+         "Kernels for ranges are not timed on an emulated device, whose times say nothing of them");
   if (!is_wanted() || interrupted()) return;
   if (const double needed = needs(); settings_.time.limited() && left() < needed / 2)
     return leave_out(tuned, "kernels for ranges, which take", needed, "none is timed");
@@ -211,7 +211,8 @@ bool RangesEnd::compares_network() const {
   if (settings_.no_network || prepared_.chosen.size() != prepared_.tasks.size()) return false;
   if (is_remote(prepared_))
     tell(settings_.where.tell,
-         "The network at its sizes is timed on this machine alone: for other devices kernels are chosen by their own times");
+         "The network at its sizes is timed on this machine alone: for other devices kernels are chosen by their own "
+         "times");
   return !is_remote(prepared_);
 }
 

@@ -638,7 +638,9 @@ std::vector<Json> sizes_of_tasks(const Prepared& prepared) {
 class RangesTold : public TuneListener {
  public:
   RangesTold(const Prepared& prepared, const ServeOptions::Told& told) : prepared_(prepared), told_(told) {}
-  void ladder(const LadderProgress& progress) override { told_("ladder", to_json(progress).set("task", progress.task)); }
+  void ladder(const LadderProgress& progress) override {
+    told_("ladder", to_json(progress).set("task", progress.task));
+  }
   void at_sizes(const NetworkAtSizes& times) override {
     told_("at_sizes", Json::object().set("at_sizes", to_json(times, names_of(prepared_.sizes))));
   }

@@ -111,9 +111,11 @@ TEST_F(Serving, KnowsTheSizesOfItsModel) {
   });
   EXPECT_EQ(lines, std::vector<std::string>{R"({"id":4,"event":"ladder","done":1})"});
   EXPECT_EQ(answer, R"({"id":4,"done":true})");
-  const std::string own = dump(Json::object().set("do", "define").set("dag", "x = PLACEHOLDER [8]\ny(i) = neg(x[i]) for i in 8\nreturn y"));
+  const std::string own =
+      dump(Json::object().set("do", "define").set("dag", "x = PLACEHOLDER [8]\ny(i) = neg(x[i]) for i in 8\nreturn y"));
   EXPECT_EQ(ask(own)["error"].string_or(""), "");
-  EXPECT_TRUE(ask(R"({"do": "tasks"})")["tasks"].items().at(1)["sizes"].is_null()) << "a task of the program's own has none";
+  EXPECT_TRUE(ask(R"({"do": "tasks"})")["tasks"].items().at(1)["sizes"].is_null())
+      << "a task of the program's own has none";
 }
 TEST_F(Serving, TakesATaskAsText) {
   const std::string text =

@@ -48,9 +48,8 @@ class SettlingAtSizes {
       : libraries_(libraries), device_(device), options_(options) {}
 
   SizesTruth run() {
-    const bool compiled =
-        compile(tuned_, [&](const std::string& path) { return libraries_.tuned({}, path); }) &&
-        compile(untuned_, libraries_.untuned);
+    const bool compiled = compile(tuned_, [&](const std::string& path) { return libraries_.tuned({}, path); }) &&
+                          compile(untuned_, libraries_.untuned);
     if (!compiled && truth_.failed.ok() && !interrupted()) truth_.needed = 2 * compiling_;
     if (!compiled) return std::move(truth_);
     for (const SizeValues& at : options_.at) truth_.points.push_back({at});

@@ -30,8 +30,8 @@ struct SizesTruthOptions {
   std::vector<RequestCount> requests;  ///< by which sizes are hot
   bool hot = true;                     ///< sizes may have kernels of their own
   std::string folder;                  ///< for the libraries
-  std::function<double()> left;         ///< seconds until all has ended; empty: no limit
-  std::function<bool()> interrupted;    ///< may be empty
+  std::function<double()> left;        ///< seconds until all has ended; empty: no limit
+  std::function<bool()> interrupted;   ///< may be empty
   Tell tell;
 };
 
