@@ -384,7 +384,7 @@ struct Places {
 };
 
 /// Of the concatenation that a group is.
-Rows rows_of(const Graph& graph, const Node& node, const InPlace& found) {
+Rows contiguous_rows(const Graph& graph, const Node& node, const InPlace& found) {
   const TensorType& whole = graph.value(node.output).type;
   Rows rows{static_cast<std::uint64_t>(size_of(whole.dtype)), {}};
   for (auto d = static_cast<std::size_t>(std::get<ConcatOperator>(node.op).axis) + 1; d < whole.shape.size(); ++d)
@@ -403,7 +403,7 @@ std::optional<Places> places_at(const ReadAtSizes& read, const SizeValues& at) {
   for (std::size_t g = 0; g < fused->groups.size(); ++g)
     if (const Node& node = graph.node(fused->groups[g].nodes.front());
         found->done[g] && found->parts.at(node.inputs.front()).shape.empty())
-      places.contiguous[graph.value(node.output).name] = rows_of(graph, node, *found);
+      places.contiguous[graph.value(node.output).name] = contiguous_rows(graph, node, *found);
   for (const auto& [value, part] : found->parts)
     if (!part.shape.empty())
       places.strided[graph.value(value).name] = {graph.value(part.whole).name, part.shape.back(), part.offset};
