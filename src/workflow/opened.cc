@@ -361,6 +361,16 @@ Status choose_shapes(OpenedModel& model, const ModelOptions& options, const Inpu
   return model.set_shapes(shapes);
 }
 
+std::vector<WantedSize> wanted_sizes(const OpenedModel& model) {
+  std::vector<WantedSize> sizes;
+  for (const ModelSize& size : model.sizes()) {
+    const SizeRange range = size.is_range() ? SizeRange{size.name, size.min, size.max, size.step}
+                                            : SizeRange{size.name, size.values.front(), size.values.back(), 1};
+    sizes.push_back({size.name, range, size.values});
+  }
+  return sizes;
+}
+
 std::string sizes_text(const OpenedModel& model) {
   std::string text;
   for (const ModelSize& size : model.sizes())
