@@ -254,7 +254,7 @@ case_tuning() {
 
 # Ranges are tuned at some sizes, and a library for all of them chooses by these.
 case_tuned_sizes() {
-  printf '1 2\n2\n24 5\n' > lengths.txt
+  printf '1 8\n2\n24 5\n' > lengths.txt
   expect 0 "Weights and sums are of 3 requests: 1 at batch=2, 1 at batch=8, 1 at batch=32" \
     "$whet" tune zoo:mlp --sizes batch=1..32 --tuning-sizes 2,8,32 --trials 24 --round 4 -o r.jsonl --events events.jsonl
   grep -q "One inference of each size" out || { cat out; die "there is no table of sizes"; }
@@ -275,7 +275,7 @@ case_tuned_sizes() {
   expect 0 "of ranges of sizes" "$whet" records distill r.jsonl -o best.jsonl
   expect 0 "from records" "$whet" compile zoo:mlp --sizes batch=1..32 --hot-sizes off --records best.jsonl -o few.so
   expect 0 '"best_of"' "$whet" explain sizes --model zoo:mlp --sizes batch=1..32 --records r.jsonl --lengths lengths.txt --json
-  expect 0 "8 requests take " "$whet" bench sized.so --lengths lengths.txt --seconds 0.1
+  expect 0 "14 requests take " "$whet" bench sized.so --lengths lengths.txt --seconds 0.1
   expect 0 '"p99_ms"' "$whet" bench sized.so --lengths lengths.txt --seconds 0.1 --json
   refuse 2 "bench: --lengths says at which sizes it is timed" "$whet" bench sized.so --lengths lengths.txt --shape data=4x784
   # What else takes record files knows lines of ranges, and leaves them as they are.
