@@ -233,14 +233,14 @@ TEST_F(CompileFamily, WritesConcatenationsInPlace) {
 TEST_F(CompileFamily, WritesContiguousPartsInPlace) {
   const Build build = [](const SizeValues& at) -> Result<Graph> {
     ModelBuilder b(12);
-    const ValueId x = b.input("x", {1, at[0], 32});
+    const ValueId x = b.input("x", {at[0], 32});
     const auto rows = [&](ValueId from) { return b.relu(b.node(MatMulOperator{}, {from, b.constant({32, 16})})); };
-    const ValueId first = rows(b.input("first", {1, 3, 32})), all = rows(x), last = rows(x);
-    const ValueId both = b.node(ConcatOperator{1}, {first, all, last});
+    const ValueId first = rows(b.input("first", {3, 32})), all = rows(x), last = rows(x);
+    const ValueId both = b.node(ConcatOperator{0}, {first, all, last});
     b.graph.outputs = {b.relu(b.node(MatMulOperator{}, {both, b.constant({16, 24})}))};
     return b.graph;
   };
-  const Result<CompileReport> report = compile({{"x.1", 2, 41}}, build);
+  const Result<CompileReport> report = compile({{"x.0", 2, 41}}, build);
   ASSERT_TRUE(report.ok()) << report.error().message;
   EXPECT_TRUE(std::ranges::none_of(
       report->tasks, [](const TaskReport& task) { return task.name.find("concat") != std::string::npos; }));

@@ -281,11 +281,13 @@ TEST(FindFamily, HasPartsAlongALastAxisThatIsTheSameAtAllSizes) {
 TEST(FindFamily, HasContiguousPartsThatBeginOnCacheLinesAtAllSizes) {
   const auto tasks_of = [](std::int64_t channels, bool grows_first) {
     const auto read = network([=](GraphBuilder& build, const SizeValues& s) {
-      const auto rows = [&](const char* name, std::int64_t count) {
-        return build.relu(name, build.input(std::string(name) + "_in", {1, count, channels}));
+      const auto rows = [&](const std::string& name, std::int64_t count) {
+        const ValueId x = build.input(name + "_in", {count, 16});
+        return build.add(name, MatMulOperator{}, {x, build.constant(name + "_weights", {16, channels})});
       };
       const ValueId a = rows("a", grows_first ? s[0] : 16), b = rows("b", s[0]);
-      return build.finish({build.relu("y", build.add("both", ConcatOperator{1}, {a, b}))});
+      const ValueId both = build.add("both", ConcatOperator{0}, {a, b});
+      return build.finish({build.add("c", MatMulOperator{}, {both, build.constant("u", {channels, 8})})});
     });
     FamilyOptions how;
     how.in_place = InPlaceParts::at_all_sizes;
