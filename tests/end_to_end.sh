@@ -222,6 +222,20 @@ REQUESTS
   head -1 events.jsonl | grep -q '"v":1,"event":"started"' || die "the events begin with $(head -1 events.jsonl)"
   tail -1 events.jsonl | grep -q '"event":"finished"' || die "the events end with $(tail -1 events.jsonl)"
   refuse 2 "-o is missing" "$whet" serve zoo:mlp
+  # A model at the sizes at which it is tuned.
+  cat > requests << 'REQUESTS'
+{"id": 1, "do": "tasks"}
+{"id": 2, "do": "tune", "trials": 8, "round": 4}
+{"id": 3, "do": "ranges"}
+{"id": 4, "do": "compile", "output": "sized.so"}
+REQUESTS
+  expect 0 '"id":4,"output":"sized.so"' "$whet" serve zoo:mlp --sizes batch=1..8 --tuning-sizes 2,8 --no-base -o sized.jsonl < requests
+  grep -q '"sizes":\[{"sizes":{"batch":2},"runs":1}' out || { cat out; die "the tasks do not say where they run"; }
+  grep -q '"id":3,"event":"ladder"' out || { cat out; die "no kernel for ranges was timed"; }
+  grep -q '"id":3,"done":true' out || { cat out; die "the ranges were not timed"; }
+  expect 0 "largest magnitude: yes" "$whet" check sized.so --against zoo:mlp
+  refuse 2 "serve: --lengths counts only for a model with --sizes" "$whet" serve zoo:mlp --lengths requests -o sized.jsonl
+  refuse 2 "serve: --sizes is of a MODEL, and none is given" "$whet" serve --sizes n=1..8 -o sized.jsonl
   refuse 2 "expected a file descriptor" "$whet" tune zoo:mlp -o served.jsonl --trials 4 --events 99
   refuse 1 '--report: cannot write "nowhere/page.html"' "$whet" tune zoo:mlp -o served.jsonl --trials 4 --report nowhere/page.html
   refuse 2 "by programs" "$whet" measure-host < /dev/null
@@ -261,6 +275,21 @@ case_tuned_sizes() {
   expect 0 "of ranges of sizes" "$whet" records distill r.jsonl -o best.jsonl
   expect 0 "from records" "$whet" compile zoo:mlp --sizes batch=1..32 --hot-sizes off --records best.jsonl -o few.so
   expect 0 '"best_of"' "$whet" explain sizes --model zoo:mlp --sizes batch=1..32 --records r.jsonl --lengths lengths.txt --json
+  expect 0 "14 requests take " "$whet" bench sized.so --lengths lengths.txt --seconds 0.1
+  expect 0 '"p99_ms"' "$whet" bench sized.so --lengths lengths.txt --seconds 0.1 --json
+  refuse 2 "bench: --lengths says at which sizes it is timed" "$whet" bench sized.so --lengths lengths.txt --shape data=4x784
+  # What else takes record files knows lines of ranges, and leaves them as they are.
+  local sized=(--model zoo:mlp --sizes batch=1..32 --tuning-sizes 2,8,32)
+  expect 0 "teach a base nothing" "$whet" records pack r.jsonl "${sized[@]}" -o base.jsonl
+  grep -q '"base":' base.jsonl || die "the tuning sizes taught nothing"
+  ! grep -q '"range":' base.jsonl || die "times of ranges are in the base"
+  expect 0 "not measured; whet compile zoo:mlp --quick" "$whet" compile zoo:mlp --batch 8 --base base.jsonl -o m.so
+  expect 0 "are not measured again" "$whet" repro r.jsonl "${sized[@]}" --within 1000 --best 1 --seconds 3
+  refuse 2 "repro: --lengths counts only for a model with --sizes" "$whet" repro r.jsonl --model zoo:mlp --lengths lengths.txt
+  refuse 2 "records pack: --tuning-sizes counts only for a model with --sizes" "$whet" records pack r.jsonl --model zoo:mlp --tuning-sizes 8
+  refuse 2 "compile: --quick times a model for one size, which --shape gives it" "$whet" compile zoo:mlp --sizes batch=1..32 --quick -o m.so
+  expect 0 '"range":{"task":' "$whet" records best r.jsonl --json
+  expect 0 "of ranges of sizes" "$whet" records merge r.jsonl best.jsonl -o merged.jsonl
   refuse 2 "tune: --lengths counts only for a model with --sizes" "$whet" tune zoo:mlp --lengths lengths.txt
   expect 0 "records kept" "$whet" tune zoo:mlp --sizes batch=1..32 --tuning-sizes 8 --trials 4 -o page.jsonl --report page.html
   grep -q 'id="sizes"' page.html || die "the page has no section of sizes"
@@ -269,6 +298,53 @@ case_tuned_sizes() {
     "$whet" compile zoo:mlp --sizes batch=1..32 --lengths lengths.txt
   printf '24 many\n' > lengths.txt
   refuse 1 'lengths.txt, line 1: "24 many" is no request' "$whet" tune zoo:mlp --sizes batch=1..32 --lengths lengths.txt
+}
+
+# Batch and length are ranges: one library for all pairs of them.
+case_tuned_two_sizes() {
+  # Of x f32[b,n,16] the mean row of an attention over relu(x w), whose weights w are sines.
+  base64 -d > two.onnx <<< "CAdCBAoAEA06hgMKEwoBYQoBYgoBYxIBZiIFUmFuZ2UKCwoBZhIBZyIDU2luCg4KAWcKAWQSAWgiA011bAoSCgFoCgFlEgF3IgdSZXNoYXBlChEKAXgKAXcSAWkiBk1hdE11bAoMCgFpEgFyIgRSZWx1CiIKAXISAXQiCVRyYW5zcG9zZSoPCgRwZXJtQABAAkABoAEHChEKAXIKAXQSAXMiBk1hdE11bAocCgFzEgFwIgdTb2Z0bWF4KgsKBGF4aXMYAqABAgoRCgFwCgFyEgFtIgZNYXRNdWwKMAoBbRIBeSIKUmVkdWNlTWVhbioLCgRheGVzQAGgAQcqDwoIa2VlcGRpbXMYAKABAhIDdHdvKgsQAUoEAAAAAEIBYSoLEAFKBAAAQERCAWIqCxABSgQAAIA/QgFjKgsQAUoEzczMPUIBZCoZCAIQB0oQEAAAAAAAAAAwAAAAAAAAAEIBZVoZCgF4EhQKEggBEg4KAxIBYgoDEgFuCgIIEGIUCgF5Eg8KDQgBEgkKAxIBYgoCCDA="
+  local sizes=(--sizes b=1..4 --sizes n=16..48)
+  printf '1x16 4\n2x32 2\n4x48\n' > requests.txt
+  expect 0 "7 requests: 4 at b=1 n=16, 2 at b=2 n=32, 1 at b=4 n=48" \
+    "$whet" tune two.onnx "${sizes[@]}" --lengths requests.txt --trials 24 --round 4 --no-base -o r.jsonl --events events.jsonl --report page.html
+  grep -q "Kernels for ranges: " out || { cat out; die "no kernel for ranges was timed"; }
+  grep -q "One inference of the whole network" out || { cat out; die "the network was not timed"; }
+  grep -q '"sizes":{"b":4,"n":48}' events.jsonl || die "the events do not name both sizes"
+  grep -q 'id="sizes"' page.html || die "the page has no section of sizes"
+  grep -q '"at":\[[0-9]*,[0-9]*\]' r.jsonl || die "no time is of two sizes"
+  expect 0 "from records" "$whet" compile two.onnx "${sizes[@]}" --lengths requests.txt --records r.jsonl -o two.so
+  expect 0 "largest magnitude: yes" "$whet" check two.so --against two.onnx
+  expect 0 "largest magnitude: yes" "$whet" check two.so --against two.onnx --sizes b=all --sizes n=16..48:8
+  expect 0 "f32[3x48]" "$whet" run two.so --shape x=3x17x16 --fill ones
+  refuse 1 'input "x" is 3x64x16; n is 16..48' "$whet" run two.so --shape x=3x64x16 --fill ones
+  expect 0 "Kernels at " "$whet" explain sizes --model two.onnx "${sizes[@]}" --records r.jsonl --lengths requests.txt
+  grep -Eq "Kernels at .*: (by the times of the records|untuned, with schedules for)" out || { cat out; die "nothing says what decided a piece"; }
+  expect 0 '"decided_by": "' "$whet" explain sizes --model two.onnx "${sizes[@]}" --records r.jsonl --json
+  expect 0 "median (ms)" "$whet" bench two.so --seconds 0.02
+  refuse 2 '--tuning-sizes is "16"; expected values of 2 sizes, like 1x16,8x128' "$whet" tune two.onnx "${sizes[@]}" --tuning-sizes 16
+}
+
+# ^C while kernels for ranges are timed: what was timed is kept.
+case_interrupted_ladder() {
+  local sizes=(--sizes batch=1..32 --tuning-sizes 2,8,32)
+  "$whet" tune zoo:mlp "${sizes[@]}" --trials 16 --round 4 --no-base -o r.jsonl --events events.jsonl > tune.out 2>&1 &
+  local tuner=$! code=0 known
+  for _ in $(seq 1 1200); do
+    grep -q '"event":"ladder"' events.jsonl 2> /dev/null && break
+    kill -0 "$tuner" 2> /dev/null || { cat tune.out; die "the tuner ended before it timed a kernel for ranges"; }
+    sleep 0.05
+  done
+  kill -INT "$tuner"
+  wait "$tuner" || code=$?
+  [ "$code" -eq 130 ] || { cat tune.out; die "^C ended with $code, expected 130"; }
+  grep -q "records kept in r.jsonl" tune.out || die "^C does not say where the records are"
+  known=$(grep -c '"range":{"task":' r.jsonl || true)
+  [ "$known" -gt 0 ] || die "the times of the first task are lost"
+  grep '"range":{"task":' r.jsonl > before.jsonl
+  expect 0 "Kernels for ranges: " "$whet" tune zoo:mlp "${sizes[@]}" --trials 1 --round 1 --no-base -o r.jsonl
+  grep '"range":{"task":' r.jsonl | head -n "$known" | cmp - before.jsonl || die "the second run changed the lines of the first"
+  expect 0 "from records" "$whet" compile zoo:mlp --sizes batch=1..32 --records r.jsonl -o sized.so
 }
 
 # The whole way of a GPU on the emulated device.
@@ -405,6 +481,14 @@ case_remote() {
   refuse 1 "gpu.so: runs on a GPU" "$whet" run gpu.so --fill ones --device "$device"
   refuse 1 "started with --no-models" "$whet" run m.so --fill ones --device "$device --no-models"
 
+  # Kernels for ranges travel once, with their sizes in each request. The network at its sizes is timed on this machine alone.
+  local ranged=(zoo:mlp --sizes batch=1..8 --threads 1)
+  expect 0 "Kernels for ranges: " "$whet" tune "${ranged[@]}" --tuning-sizes 2,8 --trials 8 --round 4 --no-base -o ranged.jsonl --device "$device"
+  grep -q "for other devices kernels are chosen by their own times" out || { cat out; die "nothing says that the network was not timed"; }
+  grep '"range":{"task":' ranged.jsonl | grep -q '"host":' || die "no time of a range is of the device"
+  expect 0 "from records" "$whet" compile "${ranged[@]}" --records ranged.jsonl -o ranged.so
+  expect 0 "largest magnitude: yes" "$whet" check ranged.so --against zoo:mlp
+
   # A machine that an emulator runs is no device unless one insists, and its records are marked.
   if "$whet" devices export aarch64 > board 2> /dev/null && command -v qemu-aarch64-static > /dev/null; then
     chmod +x board
@@ -428,6 +512,8 @@ case_remote() {
       refuse 1 "m.so: is compiled for x86-64" "$whet" run m.so --fill ones --device "$device" --allow-emulated
       expect 0 "The network, measured alternately" "$whet" tune zoo:mlp --trials 4 --round 4 --tasks 0 --threads 1 -o b.jsonl \
         --device "$device" --allow-emulated
+      expect 0 "Kernels for ranges are not timed on an emulated device" "$whet" tune zoo:mlp --sizes batch=1..8 --tuning-sizes 8 --trials 2 \
+        --round 2 --tasks 0 --threads 1 -o c.jsonl --device "$device" --allow-emulated
     fi
   fi
 }
@@ -547,6 +633,9 @@ case_fleet() {
   expect 0 "-threads=1" "$whet" target --device fleet:x86 --fleet lab/me --threads 1
   expect 0 "is not emulated" "$whet" doctor --device fleet:x86 --fleet lab/me
   refuse 1 "it has some of x86" "$whet" doctor --device fleet:pi5 --fleet lab/me
+  expect 0 "Kernels for ranges: " "$whet" tune zoo:mlp --sizes batch=1..8 --tuning-sizes 2,8 --trials 8 --round 4 --no-base --threads 1 -o ranged.jsonl \
+    --device fleet:x86 --fleet lab/me
+  grep '"range":{"task":' ranged.jsonl | grep -q '"host":"fleet:x86' || die "no time of a range is of the fleet"
   # Compiled models run on one of its units, which gets their files by the broker, with and without made weights.
   local in_fleet=(--device fleet:x86 --fleet lab/me)
   expect 0 "" "$whet" run zoo:mlp --fill ones --threads 1 "${in_fleet[@]}" -o there.npz

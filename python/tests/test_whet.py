@@ -350,8 +350,8 @@ class Options(InAFolder):
                 (whet.Model.archive, whet.CompileOptions, {"output", "name", "header", "records", "target"}),
                 (whet.Model.write_weights, whet.CompileOptions, {"output", "like", "records", "target"}),
                 (whet.Model.report, whet.ReportOptions, {"output", "records", "target"}),
-                (whet.Model.lab, whet.LabOptions, {"records", "target"}),
-                (whet.Model.repro, whet.ReproOptions, {"records", "target", "devices", "seconds"}),
+                (whet.Model.lab, whet.LabOptions, {"records", "target", "sizes", "tuning_sizes", "lengths"}),
+                (whet.Model.repro, whet.ReproOptions, {"records", "target", "devices", "seconds", "sizes", "tuning_sizes", "lengths"}),
                 (whet.Model.admit, whet.ReproOptions, {"base", "output", "origin", "target", "devices", "seconds"}),
                 (whet.load, whet.LoadOptions, {"path", "shapes"}),
                 (whet.open_lab, whet.LabOptions, {"records", "target"}),
@@ -741,6 +741,45 @@ class SeveralSizes(InAFolder):
             np.testing.assert_allclose(exe(x), whet.load("zoo:mlp", batch=n).compile()(x), rtol=2e-5, atol=2e-6)
         with self.assertRaisesRegex(whet.UsageError, "batch is 1..9"):
             exe(np.zeros((10, 784), np.float32))
+
+    def test_of_a_range_take_any_shape_in_every_call(self):
+        exe = whet.load("zoo:mlp").compile(sizes={"batch": (2, 8, 2)})
+        self.assertEqual([(size.min, size.max, size.step) for size in exe.sizes], [(2, 8, 2)])
+        first, second = exe.session(), exe.session()
+        for n in (8, 2, 6, 4):
+            x = np.random.default_rng(n).random((n, 784), np.float32)
+            np.testing.assert_array_equal(first(x), exe({"data": x}))
+            second(np.zeros((2, 784), np.float32))  # sessions have sizes of their own
+            self.assertEqual(first(x).shape, (n, 10))
+        with self.assertRaisesRegex(whet.UsageError, "batch is 2..8:2"):
+            exe(np.zeros((3, 784), np.float32))
+
+    def test_are_asked_for_by_numbers_tuples_and_lists(self):
+        model = whet.load("zoo:mlp")
+        for sizes, told in [({"batch": 4}, ((4,), 4, 4, 1)), ({"batch": (1, 4)}, ((), 1, 4, 1)), ({"batch": (1, 7, 3)}, ((), 1, 7, 3)),
+                            ({"batch": [4, 2]}, ((2, 4), 2, 4, 1)), ({"data.0": range(1, 4)}, ((1, 2, 3), 1, 3, 1)),
+                            ({"batch": np.int64(3)}, ((3,), 3, 3, 1)), ({"batch": np.array([1, 5])}, ((1, 5), 1, 5, 1))]:
+            with self.subTest(sizes=sizes):
+                size, = model.compile(sizes=sizes).sizes
+                self.assertEqual((size.values, size.min, size.max, size.step), told)
+        for sizes, sentence in [({"batch": (4, 1)}, "batch=4..1"), ({"height": 4}, "height"), ({"batch": []}, "batch={}")]:
+            with self.subTest(sizes=sizes), self.assertRaisesRegex(whet.Error, sentence):
+                model.compile(sizes=sizes)
+
+    def test_are_tuned_in_a_lab(self):
+        with whet.load("zoo:mlp").lab("lab.jsonl", sizes={"batch": (1, 8)}, lengths=np.array([2, 2, 8]), no_base=True) as lab:
+            sizes = [each for task in lab.tasks for each in task.sizes]
+            self.assertEqual({at["batch"] for at, runs in sizes}, {2, 8})
+            for task in lab.tasks:
+                task.tune(trials=2, strategy="random")
+            events = []
+            told = lab.time_ranges(events.append)
+            self.assertGreater(told["ladder"]["times"], 0)
+            self.assertEqual({each["event"] for each in events}, {"ladder", "at_sizes"})
+            exe = lab.compile()
+            self.assertEqual(exe(np.zeros((5, 784), np.float32)).shape, (5, 10))
+        with whet.load("zoo:mlp").lab("one.jsonl") as lab, self.assertRaisesRegex(whet.Error, "the session's model has no ranges"):
+            lab.time_ranges()
 
     def test_write_into_arrays_that_are_given(self):
         session = whet.open(self.path).session()

@@ -116,6 +116,8 @@ class LabTask:
         self.flops: float = told["flops"]
         self.dag: str = told["dag"]
         self.ops: List[TaskOp] = ops_of(told["ops"])
+        #: of a model with sizes: where it runs, and how often there
+        self.sizes: List[Tuple[Dict[str, int], int]] = [(each["sizes"], each["runs"]) for each in told.get("sizes", ())]
 
     def __repr__(self) -> str:
         return f"task {self.id}: {self.name}"
@@ -272,7 +274,8 @@ class Lab:
     (task 3: softmax 1x10, [True])
     """
 
-    def __init__(self, words: Sequence[str]) -> None:
+    def __init__(self, words: Sequence[str], folders: Sequence[program.Folder] = ()) -> None:
+        self._folders = folders  # of files that the program reads while it runs
         self._turn = threading.Lock()
         self._owner = os.getpid()
         self._ended = False
@@ -325,6 +328,15 @@ class Lab:
         library = str(folder.path / "model.so") if folder else program.file(output, "the library")
         self.ask({"do": "compile", "output": os.path.abspath(library)})
         return Compiled(library, None, folder)
+
+    def time_ranges(self, on_event: Optional[Callable[[Dict[str, Any]], None]] = None) -> Dict[str, Any]:
+        """Of a model with ranges of sizes: times kernels for all sizes, and the network at some, by the records that there are. `compile`
+        chooses by these times. Returns the answer of `ranges` (docs/formats/serve.md).
+
+        on_event  gets what happens meanwhile
+        """
+        answer: Dict[str, Any] = self.ask({"do": "ranges"}, on_event)
+        return answer
 
     def ask(self, request: Mapping[str, Any], on_event: Optional[Callable[[Dict[str, Any]], None]] = None) -> Any:
         """Sends a request, and returns the answer. Raises `Error` with its sentence.

@@ -23,6 +23,7 @@ from .records import Records
 from .repro import Admission, Reproduction, run_admission, run_repro
 from .schedule import TaskOp, ops_of
 from .shown import short
+from .sizes import Lengths, Sizes, TuningSizes, words_of_sizes
 from .templates import AnyTemplate, Rule, write_tables
 from .tuning import Progress, Tuned, run_tune
 
@@ -31,9 +32,7 @@ if TYPE_CHECKING:
 
 Shape = Union[str, int, Sequence[int]]  #: (1, 3, 224, 224) or "1x3x224x224"
 Shapes = Union[Mapping[str, Shape], Shape]
-Sizes = Mapping[str, Union[int, Sequence[int]]]  #: {"x.0": [1, 2, 4, 8], "n": (1, 512)}
 Inputs = Mapping[str, Any]  #: arrays of numpy, or files: {"ptr": csr.indptr, "col": "col.npy"}
-Lengths = Union[PathLike, Sequence[Union[int, Sequence[int]]]]  #: a file, or [24, 31, 24], or of two sizes [(1, 24), (2, 31)]
 
 
 @dataclass(frozen=True)
@@ -116,19 +115,6 @@ def _bound(path: str, options: Mapping[str, object], shapes: Optional[Shapes]) -
     return [extents if "=" in extents else f"{_only_input(path, options, extents)}={extents}"]
 
 
-def _sizes(sizes: Optional[Sizes]) -> List[str]:
-    """The values of `--sizes`: an int fixes, a tuple is a range, a list names sizes."""
-    words = []
-    for name, values in (sizes or {}).items():
-        if isinstance(values, tuple) and len(values) in (2, 3):
-            step = f":{values[2]}" if len(values) == 3 else ""
-            words.append(f"{name}={values[0]}..{values[1]}{step}")
-        else:
-            listed = [values] if isinstance(values, int) else list(values)
-            words.append(f"{name}={{{','.join(map(str, listed))}}}")
-    return words
-
-
 def _definition_files(define: Mapping[str, object], folder: Path) -> List[str]:
     """The values of `--define`: what is no file yet is written into the folder."""
     words = []
@@ -141,21 +127,6 @@ def _definition_files(define: Mapping[str, object], folder: Path) -> List[str]:
             definition = file
         words.append(f"{operator}={program.file(definition, f'the definition of {operator}')}")
     return words
-
-
-def _tuning_sizes(sizes: Optional[Sequence[Union[int, Sequence[int]]]]) -> List[str]:
-    """The values of `--tuning-sizes`: [16, 64], or of two sizes [(1, 16), (8, 128)]."""
-    return ["x".join(map(str, [each] if isinstance(each, int) else each)) for each in sizes or []]
-
-
-def _lengths(lengths: Optional[Lengths], folder: List[program.Folder]) -> Optional[str]:
-    """The value of `--lengths`: a file, which is written where requests are listed; its folder then goes into `folder`."""
-    if lengths is None or isinstance(lengths, (str, os.PathLike)):
-        return None if lengths is None else program.file(lengths, "the requests")
-    folder.append(program.Folder())
-    file = folder[-1].path / "lengths.txt"
-    file.write_text("\n".join(_tuning_sizes(lengths)) + "\n")
-    return str(file)
 
 
 def _inputs(inputs: Optional[Inputs], before: object, folders: List[program.Folder]) -> Optional[List[str]]:
@@ -235,7 +206,7 @@ class Model:
              rules: Sequence[Rule] = (),
              only_templates: bool = False,
              sizes: Optional[Sizes] = None,
-             tuning_sizes: Optional[Sequence[Union[int, Sequence[int]]]] = None,
+             tuning_sizes: Optional[TuningSizes] = None,
              lengths: Optional[Lengths] = None,
              inputs: Optional[Inputs] = None,
              **options: Unpack[TuneOptions]) -> Tuned:
@@ -266,7 +237,7 @@ class Model:
         [{'batch': 2}, {'batch': 8}]
         """
         folders: List[program.Folder] = []  # live as long as the run
-        of_sizes = {"sizes": _sizes(sizes), "tuning_sizes": _tuning_sizes(tuning_sizes), "lengths": _lengths(lengths, folders)}
+        of_sizes = words_of_sizes(sizes, tuning_sizes, lengths, folders)
         own = _inputs(inputs, self._options.get("input"), folders)
         asked: Dict[str, object] = {"minutes": minutes, "seconds": seconds, "trials": trials, "input": own, **of_sizes, **options}
         if templates or rules:
@@ -289,7 +260,7 @@ class Model:
                 quick: Union[bool, float] = False,
                 devices: Optional[Sequence[str]] = None,
                 sizes: Optional[Sizes] = None,
-                tuning_sizes: Optional[Sequence[Union[int, Sequence[int]]]] = None,
+                tuning_sizes: Optional[TuningSizes] = None,
                 lengths: Optional[Lengths] = None,
                 inputs: Optional[Inputs] = None,
                 **options: Unpack[CompileOptions]) -> Compiled:
@@ -326,8 +297,8 @@ class Model:
         of_tune = None if records is None else program.file(records, "records")
         timed = ["--quick" if quick is True else f"--quick={quick}"] if quick else []
         requests: List[program.Folder] = []
-        named: Dict[str, object] = {"output": library, "records": of_tune, "device": devices, "sizes": _sizes(sizes),
-                                    "tuning_sizes": _tuning_sizes(tuning_sizes), "lengths": _lengths(lengths, requests),
+        named: Dict[str, object] = {"output": library, "records": of_tune, "device": devices,
+                                    **words_of_sizes(sizes, tuning_sizes, lengths, requests),
                                     "input": _inputs(inputs, self._options.get("input"), requests), **options}
         program.run("compile", *self._words(target, named), *timed, "-q")
         return Compiled(library, options.get("weights_file"), folder)
@@ -382,13 +353,20 @@ class Model:
 
     @shown(ReproOptions)
     def repro(self, records: Optional[PathLike] = None, target: Optional[str] = None, devices: Optional[Sequence[str]] = None,
-              seconds: Optional[float] = None, **options: Unpack[ReproOptions]) -> Reproduction:
+              seconds: Optional[float] = None, sizes: Optional[Sizes] = None,
+              tuning_sizes: Optional[TuningSizes] = None, lengths: Optional[Lengths] = None,
+              **options: Unpack[ReproOptions]) -> Reproduction:
         """Measures the best of a record file again, here or on `devices`: whether its times and choices are true.
 
         seconds  no task but the first begins after this time; the heaviest go first
+        sizes, tuning_sizes, lengths
+                 as `tune` took them: the tasks of the sizes at which the model was tuned; times of kernels for ranges are not
+                 measured again
         options  see `whet.ReproOptions`
         """
-        asked: Dict[str, object] = {"device": devices, "seconds": seconds, **options}
+        folders: List[program.Folder] = []  # live as long as the run
+        of_sizes = words_of_sizes(sizes, tuning_sizes, lengths, folders)
+        asked: Dict[str, object] = {"device": devices, "seconds": seconds, **of_sizes, **options}
         return run_repro(self._records(records), self._words(target, asked))
 
     @shown(ReproOptions)
@@ -409,10 +387,25 @@ class Model:
         return program.run("explain", "task", str(task), "--model", *self._words(target, {"records": self._records(records)}))
 
     @shown(LabOptions)
-    def lab(self, records: Optional[PathLike] = None, target: Optional[str] = None,
+    def lab(self,
+            records: Optional[PathLike] = None,
+            target: Optional[str] = None,
+            sizes: Optional[Sizes] = None,
+            tuning_sizes: Optional[TuningSizes] = None,
+            lengths: Optional[Lengths] = None,
             **options: Unpack[LabOptions]) -> Lab:
-        """Spaces, samples and measurements of the tasks, for search strategies of your own: see `Lab`."""
-        return Lab(self._words(target, {"output": self._records(records), **options}))
+        """Spaces, samples and measurements of the tasks, for search strategies of your own: see `Lab`.
+
+        sizes, tuning_sizes, lengths
+                 as `tune` takes them: the tasks are then those of the sizes at which the model is tuned
+
+        >>> with whet.load("zoo:mlp").lab("lab_sizes.jsonl", sizes={"batch": (1, 8)}, tuning_sizes=[2, 8]) as lab:
+        ...     lab.tasks[0].sizes
+        [({'batch': 2}, 1)]
+        """
+        folders: List[program.Folder] = []  # live as long as the lab
+        of_sizes = words_of_sizes(sizes, tuning_sizes, lengths, folders)
+        return Lab(self._words(target, {"output": self._records(records), **of_sizes, **options}), folders)
 
     def records(self, path: Optional[PathLike] = None) -> Records:
         """The record file of the model."""

@@ -117,6 +117,7 @@ class LabOptions(_Measuring, total=False):
     device: Words
     base: Words  #: record bases of other networks instead of the one that whet carries
     no_base: bool  #: know nothing of other networks
+    hot_sizes: Literal["on", "off"]  #: kernels of their own for sizes of ranges with much of the time
 
 
 def shown(options: Any) -> Callable[[Function], Function]:

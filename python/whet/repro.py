@@ -8,6 +8,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence
 from . import program
 from .errors import Error
 from .shown import short
+from .sizes import Lengths, Sizes, TuningSizes, words_of_sizes
 
 
 @dataclass(frozen=True)
@@ -90,19 +91,24 @@ def run_admission(file: str, words: Sequence[str]) -> Admission:
 
 
 def pack(files: Sequence[program.PathLike], output: program.PathLike, model: Any = None, name: Optional[str] = None,
-         without: Sequence[str] = ()) -> str:
+         without: Sequence[str] = (), sizes: Optional[Sizes] = None, tuning_sizes: Optional[TuningSizes] = None,
+         lengths: Optional[Lengths] = None) -> str:
     """Writes a record base of what record files teach about other networks, or joins bases; returns its path.
 
     files    record files of `model`, each of a run, and record bases; without a model, bases alone
     name     what the base calls the model; None: its file's name, and its batch
     without  networks whose lessons are left out
+    sizes, tuning_sizes, lengths
+             of a model with sizes, as `tune` took them: those at which it was tuned teach
 
     >>> tuned = whet.load("zoo:mlp").tune(trials=24, records="taught.jsonl", no_base=True, no_network=True, progress=False)
     >>> whet.pack([tuned.records], "own.jsonl", model=whet.load("zoo:mlp"))
     'own.jsonl'
     """
     base = program.file(output, "the record base")
-    asked = {"output": base, "name": name, "without": list(without)}
+    folders: List[program.Folder] = []  # live as long as the run
+    of_sizes = words_of_sizes(sizes, tuning_sizes, lengths, folders)
+    asked: Dict[str, object] = {"output": base, "name": name, "without": list(without), **of_sizes}
     words = program.options(asked) if model is None else ["--model", *model._words(None, asked)]
     program.run("records", "pack", *(program.file(each, "records") for each in files), *words)
     return base

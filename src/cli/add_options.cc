@@ -66,6 +66,10 @@ void add_tuning_sizes(Arguments& arguments, TuningSizeOptions& options) {
                 "The sizes of your requests, a line each, with their count or without: what is tuned, and how much it "
                 "counts, follows them (docs/formats/lengths.md)");
   arguments.reads(options.lengths);
+}
+
+void add_hot_sizes(Arguments& arguments, TuningSizeOptions& options) {
+  const auto group = arguments.group("The model");
   arguments.choice(
       "--hot-sizes", options.hot, {"on", "off"},
       "Kernels of their own for sizes of ranges that have a tenth of the requests' time and are 3% faster so");

@@ -26,6 +26,8 @@ void add_shapes(Arguments&, ModelOptions&);
 void add_sizes(Arguments&, ModelOptions&);
 /// --tuning-sizes and --lengths.
 void add_tuning_sizes(Arguments&, TuningSizeOptions&);
+/// --hot-sizes.
+void add_hot_sizes(Arguments&, TuningSizeOptions&);
 /// Those of add_shapes.
 const std::vector<std::string>& shape_options();
 /// "zoo:resnet-18", ...

@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
 #include <memory>
+#include <utility>
 
+#include "base/counted.h"
 #include "cli/add_options.h"
 #include "cli/command.h"
 #include "cli/output.h"
@@ -14,6 +17,7 @@
 #include "machine/processor.h"
 #include "machine/stolen.h"
 #include "workflow/latency.h"
+#include "workflow/lengths.h"
 #include "workflow/opened.h"
 #include "workflow/remote.h"
 
@@ -23,6 +27,7 @@ namespace {
 struct BenchCommand {
   RunnableOptions runnable;
   LatencyOptions timing;
+  std::string lengths;  ///< of a library for several sizes: a file of requests; "": none
   bool json = false;
 };
 
@@ -84,7 +89,32 @@ void print_json(const OpenedModel& model, const Latency& latency) {
 struct SizeTimed {
   std::vector<std::int64_t> at;
   Latency latency;
+  std::int64_t requests = 0;  ///< of --lengths
 };
+
+/// What all requests take, by the medians of their sizes.
+struct RequestsTimed {
+  std::int64_t count = 0;
+  double seconds = 0, p50 = 0, p90 = 0, p99 = 0;
+};
+RequestsTimed all_requests(const std::vector<SizeTimed>& timed) {
+  std::vector<std::pair<double, std::int64_t>> order;  // seconds of an inference, and how many there are
+  RequestsTimed all;
+  for (const SizeTimed& each : timed) {
+    order.emplace_back(each.latency.percentile(0.5), each.requests);
+    all.count += each.requests;
+    all.seconds += static_cast<double>(each.requests) * order.back().first;
+  }
+  std::ranges::sort(order);
+  for (const auto& [part, seconds] : {std::pair(0.5, &all.p50), std::pair(0.9, &all.p90), std::pair(0.99, &all.p99)}) {
+    double before = 0;
+    for (const auto& [own, count] : order) {
+      *seconds = own;
+      if (before += static_cast<double>(count); before >= part * static_cast<double>(all.count)) break;
+    }
+  }
+  return all;
+}
 
 /// Times a model at the shapes that it has.
 Result<Latency> time_model(OpenedModel& model, const BenchCommand& command, const InputFiles& files) {
@@ -99,7 +129,9 @@ Result<Latency> time_model(OpenedModel& model, const BenchCommand& command, cons
 void print_text(const OpenedModel& model, const std::vector<SizeTimed>& timed) {
   fmt::print("{} · {}\n{}\n", model.info().name, model.info().target, model.info().records);
   std::vector<Table::Column> columns;
+  const RequestsTimed all = all_requests(timed);
   for (const ModelSize& size : model.sizes()) columns.push_back({size.name});
+  if (all.count > 0) columns.push_back({"Requests"});
   for (const char* title : {"median (ms)", "mean (ms)", "p90 (ms)", "p99 (ms)", "min (ms)", "inferences/s"})
     columns.push_back({title});
   Table table(columns);
@@ -107,6 +139,7 @@ void print_text(const OpenedModel& model, const std::vector<SizeTimed>& timed) {
   for (const SizeTimed& row : timed) {
     std::vector<std::string> cells;
     for (const std::int64_t value : row.at) cells.push_back(std::to_string(value));
+    if (all.count > 0) cells.push_back(std::to_string(row.requests));
     for (const double seconds : {row.latency.percentile(0.5), row.latency.mean, row.latency.percentile(0.9),
                                  row.latency.percentile(0.99), row.latency.sorted.front()})
       cells.push_back(fmt::format("{:.4f}", seconds * 1e3));
@@ -115,15 +148,20 @@ void print_text(const OpenedModel& model, const std::vector<SizeTimed>& timed) {
     disturbed = disturbed || row.latency.disturbed();
   }
   print(table);
+  if (all.count > 0)
+    fmt::print("{} take {:.3f} s, by the medians: p50 {:.3f} ms, p90 {:.3f} ms, p99 {:.3f} ms\n",
+               counted(all.count, "request"), all.seconds, all.p50 * 1e3, all.p90 * 1e3, all.p99 * 1e3);
   fmt::print("{}\n", threads_text(model));
   if (disturbed) fmt::print("Other programs ran: where a median is far above its min, the min says more\n");
 }
 
 void print_json(const OpenedModel& model, const std::vector<SizeTimed>& timed) {
   Json rows = Json::array();
+  const RequestsTimed all = all_requests(timed);
   for (const SizeTimed& row : timed)
     rows.add(Json::object()
                  .set("at", Json::array_of(row.at))
+                 .set("requests", all.count > 0 ? Json(row.requests) : Json())
                  .set("median_ms", row.latency.percentile(0.5) * 1e3)
                  .set("mean_ms", row.latency.mean * 1e3)
                  .set("min_ms", row.latency.sorted.front() * 1e3)
@@ -138,11 +176,33 @@ void print_json(const OpenedModel& model, const std::vector<SizeTimed>& timed) {
   Json out = Json::object();
   out.set("model", model.info().name).set("target", model.info().target).set("records", model.info().records);
   out.set("threads", static_cast<int>(model.pool().threads)).set("cores", Json::array_of(cores_of(model)));
+  if (all.count > 0)
+    out.set("requests", all.count)
+        .set("seconds", all.seconds)
+        .set("p50_ms", all.p50 * 1e3)
+        .set("p90_ms", all.p90 * 1e3)
+        .set("p99_ms", all.p99 * 1e3);
   fmt::print("{}\n", dump(out.set("sizes", sizes).set("rows", rows), 2));
+}
+
+/// A row a size of the requests, which share the time.
+Result<int> run_requests(BenchCommand command, OpenedModel& model, const InputFiles& files) {
+  WHET_TRY(const std::vector<RequestCount> requests, read_lengths(command.lengths, wanted_sizes(model)));
+  const auto count = static_cast<double>(requests.size());
+  command.timing.seconds /= count, command.timing.warmup /= count;
+  std::vector<SizeTimed> timed;
+  for (const RequestCount& each : requests) {
+    WHET_RETURN_IF_ERROR(model.set_sizes(each.at));
+    WHET_TRY(Latency latency, time_model(model, command, files));
+    timed.push_back({each.at, std::move(latency), each.count});
+  }
+  command.json ? print_json(model, timed) : print_text(model, timed);
+  return kDone;
 }
 
 /// A row a size, of a library whose size no option and no file says.
 Result<int> run_sizes(const BenchCommand& command, OpenedModel& model, const InputFiles& files) {
+  if (!command.lengths.empty()) return run_requests(command, model, files);
   std::vector<SizeTimed> timed;
   for (const std::vector<std::int64_t>& at : choices_of(model)) {
     WHET_RETURN_IF_ERROR(model.set_sizes(at));
@@ -159,6 +219,12 @@ Result<int> run(BenchCommand& command) {
   WHET_TRY(const InputFiles files, read_inputs(command.runnable.model));
   WHET_TRY(Runnable runnable, open_runnable(command.runnable, files));
   const bool is_given = !command.runnable.model.shapes.empty() || !command.runnable.model.inputs.empty();
+  if (!command.lengths.empty() && (runnable.model.sizes().empty() || is_given))
+    return Error{
+        runnable.model.sizes().empty()
+            ? "bench: " + command.runnable.model.model + " is for one size; --lengths is for libraries for several"
+            : "bench: --lengths says at which sizes it is timed, and so do --shape and --input; give one of them",
+        ErrorKind::wrong_use};
   if (!runnable.model.sizes().empty() && !is_given) return run_sizes(command, runnable.model, files);
   WHET_TRY(const Latency latency, time_model(runnable.model, command, files));
   command.json ? print_json(runnable.model, latency) : print_text(runnable.model, latency, runnable.emulator);
@@ -174,6 +240,11 @@ CommandAction make_bench(Arguments& arguments) {
   arguments.add("--runs", command->timing.runs, 1, 1000000000,
                 "Inferences to measure (default: as many as fit into --seconds)", 0);
   arguments.add("--warmup", command->timing.warmup, 0, 86400, "Time to run before measuring [s]");
+  arguments.add(
+      "--lengths", command->lengths,
+      "Of a library for several sizes: time it at those of these requests, which share the time, and say what "
+      "all take (docs/formats/lengths.md)");
+  arguments.reads(command->lengths);
   arguments.flag("--on-device", command->timing.on_device,
                  "For a GPU: keep inputs and outputs in its memory, and also time inferences one behind the other");
   arguments.flag("--json", command->json, "Print JSON");

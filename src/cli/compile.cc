@@ -207,6 +207,7 @@ CommandAction make_compile(Arguments& arguments) {
   arguments.add("--input", command->settings.model.inputs, "name=x.npy: the value of an input that decides shapes");
   add_sizes(arguments, command->settings.model);
   add_tuning_sizes(arguments, command->settings.records.tuning_sizes);
+  add_hot_sizes(arguments, command->settings.records.tuning_sizes);
   add_options(arguments, command->settings.where.place);
   add_options(arguments, command->settings.records);
   arguments.flag(

@@ -174,6 +174,7 @@ CommandAction make_size_topic(Arguments& arguments) {
     add_sizes(to, question.model);
     to.add("--records", question.records, "Its record file: by which schedules a library for ranges runs, and why");
     add_tuning_sizes(to, question.tuning_sizes);
+    add_hot_sizes(to, question.tuning_sizes);
     add_options(to, question.rounding, "schedules");
     add_options(to, question.place);
   });

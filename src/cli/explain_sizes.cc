@@ -15,6 +15,7 @@
 #include "compute/dag.h"
 #include "records/record_file.h"
 #include "workflow/exact_sizes.h"
+#include "workflow/kept_sizes.h"
 #include "workflow/range_choice.h"
 #include "workflow/sizes.h"
 
@@ -53,6 +54,8 @@ Result<Chosen> choose(const Question& question, const Family& family, const Targ
   Chosen chosen;
   WHET_TRY(chosen.kernels, choose_for_ranges(family, model.sizes, question.tuning_sizes, read.records, target,
                                              question.rounding.schedules()));
+  keep_untuned(read.records, family, model.sizes, question.tuning_sizes, target, question.rounding.schedules(),
+               chosen.kernels.pieces);
   chosen.networks = networks_text(read.records);
   if (question.tuning_sizes.hot != "off") chosen.hot = hot_sizes(read.records, family, target);
   return chosen;
@@ -71,8 +74,25 @@ std::string times_text(const TaskAcrossSizes& known, const SizedSchedule& schedu
   return text;
 }
 
+bool has_schedules(const VariantPiece& piece) {
+  return std::ranges::any_of(piece.schedules, [](const auto& of_task) { return !of_task.empty(); });
+}
+
+/// What decides the kernels of a piece: "untuned", "records", "estimate".
+std::string decided_by(const VariantPiece& piece) {
+  return piece.untuned ? "untuned" : has_schedules(piece) ? "records" : "estimate";
+}
+
+/// The same, for people.
+std::string decided_text(const Family& family, const VariantPiece& piece) {
+  const std::string at = piece.at.empty() ? "the largest sizes" : to_text(family.sizes, piece.at);
+  if (piece.untuned) return "untuned, with schedules for " + at + ": the network was slower by those of the records";
+  return has_schedules(piece) ? "by the times of the records" : "by the estimate, with schedules for " + at;
+}
+
 /// The schedules of the kernels of a piece.
 void print_piece(const Variant& variant, const std::vector<TaskAcrossSizes>& tasks, const VariantPiece& piece) {
+  if (!has_schedules(piece)) return;
   Table table({{"Task"}, {"Schedules"}, {"Best of"}, {"Expected (ms)"}, {"Second (ms)"}, {"At each size (ms)", false}});
   for (std::size_t t = 0; t < variant.tasks.size(); ++t) {
     const std::vector<RecordedSchedule>& own = piece.schedules[t];
@@ -93,6 +113,7 @@ std::string chosen_of(const TaskAcrossSizes& known) {
 
 /// The kernels of each task with records, and what all would bring.
 void print_kernels(const Variant& variant, const std::vector<TaskAcrossSizes>& tasks) {
+  if (std::ranges::all_of(tasks, [](const TaskAcrossSizes& task) { return task.schedules.empty(); })) return;
   Table table({{"Task"}, {"Kernels of schedules"}, {"Expected (ms)"}, {"With all (ms)"}});
   for (std::size_t t = 0; t < variant.tasks.size(); ++t)
     if (!tasks[t].schedules.empty())
@@ -104,7 +125,7 @@ void print_kernels(const Variant& variant, const std::vector<TaskAcrossSizes>& t
 void print_choice(const Family& family, std::size_t v, const RangeChoice& choice) {
   print_kernels(family.variants[v], choice.tasks[v]);
   for (const VariantPiece& piece : choice.pieces[v]) {
-    fmt::print("Kernels at {}\n", boxes_text(family, piece.boxes));
+    fmt::print("Kernels at {}: {}\n", boxes_text(family, piece.boxes), decided_text(family, piece));
     print_piece(family.variants[v], choice.tasks[v], piece);
   }
 }
@@ -119,7 +140,9 @@ Json pieces_json(const Family& family, const std::vector<VariantPiece>& pieces) 
                         .set("task", static_cast<std::int64_t>(t))
                         .set("best_of", Json::array_of(own[0].at))
                         .set("expected_seconds", own[0].seconds));
-    all.add(Json::object().set("sizes", boxes_text(family, piece.boxes)).set("kernels", std::move(kernels)));
+    Json row = Json::object().set("sizes", boxes_text(family, piece.boxes)).set("decided_by", decided_by(piece));
+    if (!piece.at.empty()) row.set("schedules_for", Json::array_of(piece.at));
+    all.add(row.set("kernels", std::move(kernels)));
   }
   return all;
 }
@@ -156,7 +179,7 @@ Json choice_json(const TaskAcrossSizes& known) {
 Result<int> explain_sizes(const Question& question) {
   WHET_RETURN_IF_ERROR(needs_model(question));
   FamilyOptions how;
-  how.in_place = InPlaceParts::strided;  // as libraries have it
+  how.in_place = InPlaceParts::at_all_sizes;  // as libraries have it
   WHET_TRY(const Family family, load_family(question.model, question.rounding.passes(), how));
   std::optional<RangeChoice> choice;
   std::string networks;
@@ -202,8 +225,9 @@ Result<int> explain_sizes(const Question& question) {
                question.model.text(), question.records, question.rounding.text());
   for (std::size_t v = 0; v < family.variants.size(); ++v) {
     print_variant(family, family.variants[v], v + 1);
-    if (choice && !choice->at.empty()) print_choice(family, v, *choice);
+    if (choice) print_choice(family, v, *choice);
   }
+  for (const SizeValues& at : hot) fmt::print("Kernels of its own: {}\n", to_text(family.sizes, at));
   if (!networks.empty()) fmt::print("\n{}", networks);
   return kDone;
 }

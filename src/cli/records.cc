@@ -187,11 +187,17 @@ Status check_options(const RecordsCommand& command, const std::function<bool(con
   const std::string where = "records " + command.action;
   const bool reads = command.action == "best" || command.action == "show" || command.action == "stats";
   std::vector<std::string> of_pack = shape_options();
-  for (const char* option : {"--model", "--name", "--without"}) of_pack.emplace_back(option);
+  const char* const of_sizes[] = {"--tuning-sizes", "--lengths"};
+  for (const char* option : {"--model", "--name", "--without", "--sizes", "--tuning-sizes", "--lengths"})
+    of_pack.emplace_back(option);
   if (command.action != "pack")
     WHET_RETURN_IF_ERROR(refuse_given(given, of_pack, where, "is for pack"));
   else if (command.pack.model.model.empty())
     WHET_RETURN_IF_ERROR(refuse_given(given, shape_options(), where, "is for --model"));
+  if (command.pack.model.model.empty()) WHET_RETURN_IF_ERROR(refuse_given(given, {"--sizes"}, where, "is for --model"));
+  if (command.pack.model.sizes.empty())
+    WHET_RETURN_IF_ERROR(
+        refuse_given(given, {std::begin(of_sizes), std::end(of_sizes)}, where, "counts only for a model with --sizes"));
   WHET_RETURN_IF_ERROR(
       reads ? refuse_given(given, {"--output"}, where, "is for distill, merge and pack; this is printed")
             : refuse_given(given, {"--json"}, where, "is for best and stats; record files are lines of JSON anyway"));
@@ -257,6 +263,8 @@ CommandAction make_records(Arguments& arguments) {
                   "Leave out what this network taught, alone or in batches; may be repeated");
   }
   add_shapes(arguments, command->pack.model);
+  add_sizes(arguments, command->pack.model);
+  add_tuning_sizes(arguments, command->pack.tuning_sizes);
   return [command, given = arguments.given()] { return run(*command, given); };
 }
 

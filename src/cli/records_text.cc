@@ -67,7 +67,9 @@ std::string networks_text(const Records& records) {
       text += fmt::format("{:10.4f} ms  at {}{}{}{}\n", point.ranged * 1e3, joined_sizes(point.at),
                           point.untuned > 0 ? fmt::format("; untuned {:.4f}", point.untuned * 1e3) : "",
                           point.exact > 0 ? fmt::format("; a library for it alone {:.4f}", point.exact * 1e3) : "",
-                          point.hot ? "; it has kernels of its own" : "");
+                          point.hot             ? "; it has kernels of its own"
+                          : point.keeps_untuned ? "; untuned kernels are kept"
+                                                : "");
   }
   return text;
 }

@@ -243,6 +243,9 @@ Result<int> remeasure(ReproCommand& command, Zygote& zygote, EventStream* events
   if (base)
     WHET_RETURN_IF_ERROR(
         refuse_given(command.given, {"--best"}, "repro", "is for record files; of a base, all entries are tested"));
+  if (base)
+    WHET_RETURN_IF_ERROR(refuse_given(command.given, {"--sizes"}, "repro",
+                                      "is for record files; a base is tested on a model of one size"));
   WHET_TRY(Workplace place, make_workplace(command.measuring(), zygote));
   await_interrupts("Interrupted");
   if (base) {
@@ -265,6 +268,9 @@ Result<int> remeasure(ReproCommand& command, Zygote& zygote, EventStream* events
 Result<int> run(ReproCommand& command) {
   TuneSettings& measuring = command.settings.measuring;
   if (measuring.model.model.empty()) return wrong_use({"repro: no model is given; give --model MODEL"});
+  if (measuring.model.sizes.empty())
+    WHET_RETURN_IF_ERROR(
+        refuse_given(command.given, {"--tuning-sizes", "--lengths"}, "repro", "counts only for a model with --sizes"));
   measuring.where.interrupted = is_interrupted;
   WHET_TRY(Zygote zygote, Zygote::start());
   end_at_interrupts("Interrupted before anything was measured");
@@ -300,6 +306,8 @@ CommandAction make_repro(Arguments& arguments) {
     arguments.writes("--output", command->output, FileKind::records);
   }
   add_shapes(arguments, measuring.model);
+  add_sizes(arguments, measuring.model);
+  add_tuning_sizes(arguments, measuring.tuning_sizes);
   arguments.add("--input", measuring.model.inputs, "name=x.npy: the value of an input that decides shapes");
   add_options(arguments, measuring.where);
   add_options(arguments, measuring.rounding, "records");

@@ -17,11 +17,14 @@ namespace {
 
 Result<int> run(TuneSettings& settings, const std::function<bool(const std::string&)>& given) {
   if (settings.model.model.empty()) {
-    std::vector<std::string> of_models = {"--input"};
+    std::vector<std::string> of_models = {"--input", "--sizes"};
     for (const std::string& option : shape_options())
       if (option != "--seed") of_models.push_back(option);
     WHET_RETURN_IF_ERROR(refuse_given(given, of_models, "serve", "is of a MODEL, and none is given"));
   }
+  if (settings.model.sizes.empty())
+    WHET_RETURN_IF_ERROR(refuse_given(given, {"--tuning-sizes", "--lengths", "--hot-sizes"}, "serve",
+                                      "counts only for a model with --sizes"));
   WHET_RETURN_IF_ERROR(check_repeat(settings, "serve"));
   if (settings.records.empty())
     return wrong_use({"serve: -o is missing; give the record file that measurements go to"});
@@ -41,6 +44,9 @@ CommandAction make_serve(Arguments& arguments) {
                 "A model file, or zoo:NAME; without one, tasks are defined by requests");
   arguments.reads(settings->model.model);
   add_shapes(arguments, settings->model);
+  add_sizes(arguments, settings->model);
+  add_tuning_sizes(arguments, settings->tuning_sizes);
+  add_hot_sizes(arguments, settings->tuning_sizes);
   arguments.add("--input", settings->model.inputs, "name=x.npy: the value of an input that decides shapes");
   add_options(arguments, settings->where);
   arguments.add("-o,--output", settings->records, "Record file that measurements are appended to");

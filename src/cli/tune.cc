@@ -103,7 +103,7 @@ void print_at_sizes(const Tuned& tuned) {
   for (const std::string& name : tuned.size_names) columns.push_back({name});
   for (const char* title : {"Share of time", "Untuned (ms)", "Tuned (ms)", "Gain", "For it alone (ms)"})
     columns.push_back({title});
-  columns.push_back({"Kernels of its own", false});
+  columns.push_back({"Kernels", false});
   Table table(columns);
   for (const TimedAtSizes& each : tuned.at_sizes->points) {
     std::vector<std::string> row;
@@ -113,7 +113,7 @@ void print_at_sizes(const Tuned& tuned) {
     row.push_back(milliseconds_if_any(each.ranged));
     row.push_back(each.untuned > 0 && each.ranged > 0 ? fmt::format("{:.2f}", each.untuned / each.ranged) : "–");
     row.push_back(milliseconds_if_any(each.exact));
-    row.push_back(each.hot ? "yes" : "");
+    row.push_back(each.hot ? "of its own" : each.keeps_untuned ? "untuned" : "");
     table.add(std::move(row));
   }
   fmt::print("\nOne inference of the whole network, libraries for ranges alternately:\n");
@@ -356,6 +356,7 @@ CommandAction make_tune(Arguments& arguments) {
   arguments.add("--input", settings.model.inputs, "name=x.npy: the value of an input that decides shapes");
   add_sizes(arguments, settings.model);
   add_tuning_sizes(arguments, settings.tuning_sizes);
+  add_hot_sizes(arguments, settings.tuning_sizes);
   add_options(arguments, settings.where, &command->threads);
   arguments.add("-o,--output", settings.records,
                 "Record file to append to and to resume from (default: the model's name with .jsonl, here)");

@@ -166,9 +166,13 @@ Result<InPlace> in_place_of(const Variant& variant) {
     for (const int group : task.task.groups) has_task[static_cast<std::size_t>(group)] = true;
   if (std::ranges::find(has_task, false) == has_task.end())
     return InPlace{{}, std::vector<bool>(fused.groups.size(), false)};
-  WHET_TRY(InPlace found, strided_parts(fused));
-  for (std::size_t g = 0; g < has_task.size(); ++g)
-    WHET_CHECK(has_task[g] != found.done[g], "a group has a task or is written in place");
+  WHET_TRY(InPlace found, parts_in_place(fused));
+  for (std::size_t g = 0; g < has_task.size(); ++g) {
+    WHET_CHECK(has_task[g] || found.done[g], "a group has a task or is written in place");
+    if (!has_task[g] || !found.done[g]) continue;
+    found.done[g] = false;
+    for (const ValueId part : fused.graph.node(fused.groups[g].nodes.front()).inputs) found.parts.erase(part);
+  }
   return found;
 }
 
@@ -327,14 +331,21 @@ class Assembler {
     return ok_status();
   }
 
-  /// A strided part begins at the same place at all sizes, and goes on to the end of the whole.
+  /// A part goes on to the end of the whole. A strided one begins at the same place at all sizes.
   Status add_changing_part(ValueId value, const PartOf& part) {
-    if (changes_->offset(value).defined())
+    const Expr own = changes_->offset(value);
+    if (own.defined() && !part.shape.empty())
       return Error{"value \"" + graph().value(value).name + "\" is written to another place at each size",
                    ErrorKind::unsupported};
+    const Expr offset = own.defined() ? own : int_const(static_cast<std::int64_t>(part.offset));
     const Expr whole = changes_->bytes(part.whole), begin = changing_offset_[part.whole.index()];
-    const std::int64_t offset = static_cast<std::int64_t>(part.offset);
-    changing_.push_back({begin.defined() ? begin + offset : begin, whole.defined() ? whole - offset : whole});
+    ChangingArgument changing;
+    if (begin.defined() || own.defined()) changing.offset = begin.defined() ? begin + offset : offset;
+    if (whole.defined())
+      changing.bytes = whole - offset;
+    else if (own.defined())
+      changing.bytes = int_const(static_cast<std::int64_t>(bytes_of(graph().value(part.whole).type))) - offset;
+    changing_.push_back(std::move(changing));
     return ok_status();
   }
 

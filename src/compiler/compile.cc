@@ -178,15 +178,11 @@ bool begin_alike(const MeasuredSchedules& a, const MeasuredSchedules& b) {
   return a.front().steps == b.front().steps && a.front().at == b.front().at;
 }
 
-/// The task with its numbers at these sizes of the network.
-Task scheduled_at(const SizedTask& task, const SizeValues& at) {
-  Task moved = task.task;
-  if (at.empty() || task.sizes.empty()) return moved;
-  SizeValues own;
-  for (const Expr& size : task.sizes) own.push_back(value_at(size, at));
-  moved.dag = moved_to(task.task.dag, own);
-  moved.key = workload_key(moved.dag);
-  return moved;
+/// The schedules of a library without records.
+ScheduleSource without_records(ScheduleSource source) {
+  source.recorded = {};
+  source.close = {};
+  return source;
 }
 
 /// A library in the making. Networks are added one after another: they share the kernels of equal tasks, and equal
@@ -195,7 +191,7 @@ class LibraryMaker {
  public:
   /// `variants`: how many networks there will be.
   LibraryMaker(const ScheduleSource& source, const Target& target, const CompileOptions& options, std::size_t variants)
-      : source_(source), target_(target), options_(options) {
+      : source_(source), untuned_source_(without_records(source)), target_(target), options_(options) {
     library_.variants.resize(variants);
     report_.variants.resize(variants);
     at_.resize(variants);
@@ -209,7 +205,7 @@ class LibraryMaker {
     WHET_TRY(const PlacedTasks placed, place_tasks(fused, target_));
     report_.schedule_seconds += seconds_now() - begin;
     at_[number] = std::move(at);
-    return add_network(fused, placed.tasks, placed.tasks, {}, number,
+    return add_network(fused, {placed.tasks, placed.tasks}, number,
                        [&](const std::vector<int>& task_of, const auto& packed) {
                          return assemble(fused, placed.in_place, task_of, tasks_, compiled_, packed, library_.weights);
                        });
@@ -219,13 +215,14 @@ class LibraryMaker {
   Status add(const Variant& variant, const VariantPiece& piece, std::size_t number,
              const std::vector<SizeRange>& sizes) {
     std::vector<Task> tasks, scheduled;
-    for (const SizedTask& task : variant.tasks) {
-      tasks.push_back(task.task);
-      scheduled.push_back(scheduled_at(task, piece.at));
+    for (std::size_t t = 0; t < variant.tasks.size(); ++t) {
+      const bool is_measured = t < piece.schedules.size() && !piece.schedules[t].empty();
+      tasks.push_back(variant.tasks[t].task);
+      scheduled.push_back(task_at(variant.tasks[t], is_measured ? SizeValues() : piece.at));
     }
     for (const SizeBox& box : piece.boxes) library_.boxes.push_back({number, box.low, box.high});
     at_[number] = variant.at;
-    return add_network(variant.fused, tasks, scheduled, piece.schedules, number,
+    return add_network(variant.fused, {tasks, scheduled, piece.schedules, piece.untuned}, number,
                        [&](const std::vector<int>& task_of, const auto& packed) {
                          return assemble(variant, sizes, task_of, tasks_, compiled_, packed, library_.weights);
                        });
@@ -266,16 +263,23 @@ class LibraryMaker {
   }
 
  private:
+  /// The tasks of a network that is added, and what their schedules are chosen by.
+  struct NetworkTasks {
+    const std::vector<Task>& tasks;
+    const std::vector<Task>& scheduled;            ///< the same at the sizes for which schedules are chosen
+    std::vector<MeasuredSchedules> measured = {};  ///< one list a task, or none
+    bool untuned = false;                          ///< as VariantPiece has it
+  };
+
   /// Compiles what is new of the tasks of variant `variant`; `assembled` makes its plan of each group's task and packed weights.
-  ///   scheduled  the tasks at the sizes for which schedules are chosen
-  ///   measured   one list a task, or none
   template <typename Assembled>
-  Status add_network(const FusedGraph& fused, const std::vector<Task>& tasks, const std::vector<Task>& scheduled,
-                     const std::vector<MeasuredSchedules>& measured, std::size_t variant, const Assembled& assembled) {
+  Status add_network(const FusedGraph& fused, const NetworkTasks& network, std::size_t variant,
+                     const Assembled& assembled) {
+    const std::vector<Task>& tasks = network.tasks;
     const double begin = seconds_now();
-    const std::vector<int> numbers = number(tasks, scheduled, measured);
+    const std::vector<int> numbers = number(network);
     report_.schedule_seconds += seconds_now() - begin;
-    WHET_RETURN_IF_ERROR(compile_from(so_far(fused, compiled_.size())));
+    WHET_RETURN_IF_ERROR(compile_from(so_far(fused, compiled_.size()), network.untuned));
 
     std::vector<int> task_of = task_of_group(fused, tasks);
     for (int& task : task_of)
@@ -298,25 +302,25 @@ class LibraryMaker {
   }
 
   /// The number of each task among all, to which those are added that are not there, or that another schedule is best for.
-  std::vector<int> number(const std::vector<Task>& tasks, const std::vector<Task>& scheduled,
-                          const std::vector<MeasuredSchedules>& measured) {
+  std::vector<int> number(const NetworkTasks& network) {
     std::vector<int> numbers;
-    for (std::size_t t = 0; t < tasks.size(); ++t) {
-      const Task& task = tasks[t];
-      const MeasuredSchedules own = measured.empty() ? MeasuredSchedules() : measured[t];
+    for (std::size_t t = 0; t < network.tasks.size(); ++t) {
+      const Task &task = network.tasks[t], &scheduled = network.scheduled[t];
+      const MeasuredSchedules own = network.measured.empty() ? MeasuredSchedules() : network.measured[t];
       int at = -1;
       for (auto [entry, end] = by_key_.equal_range(task.key); entry != end && at < 0; ++entry) {
         const auto place = static_cast<std::size_t>(entry->second);
         const Task& known = tasks_[place];
         if (known.within == task.within && same_dag(known.dag, task.dag) && begin_alike(measured_[place], own) &&
-            scheduled_[place].key == scheduled[t].key)
+            scheduled_[place].key == scheduled.key && is_untuned_[place] == network.untuned)
           at = entry->second;
       }
       if (at < 0) {
         by_key_.emplace(task.key, at = static_cast<int>(tasks_.size()));
         tasks_.push_back(task);
-        scheduled_.push_back(scheduled[t]);
+        scheduled_.push_back(scheduled);
         measured_.push_back(own);
+        is_untuned_.push_back(network.untuned);
       } else {
         tasks_[static_cast<std::size_t>(at)].weight += task.weight;
       }
@@ -356,11 +360,11 @@ class LibraryMaker {
     }
   }
 
-  Status compile_from(const LibrarySoFar& library) {
+  Status compile_from(const LibrarySoFar& library, bool untuned) {
     const std::vector<Task> added(scheduled_.begin() + library.kernels, scheduled_.end());
     const std::vector<MeasuredSchedules> measured(measured_.begin() + library.kernels, measured_.end());
     WHET_TRY(std::vector<CompiledTask> compiled,
-             compile_tasks(added, measured, library, source_, target_, options_, report_));
+             compile_tasks(added, measured, library, untuned ? untuned_source_ : source_, target_, options_, report_));
     for (CompiledTask& task : compiled) compiled_.push_back(std::move(task));
     return ok_status();
   }
@@ -427,6 +431,7 @@ class LibraryMaker {
   }
 
   const ScheduleSource& source_;
+  const ScheduleSource untuned_source_;
   const Target& target_;
   const CompileOptions& options_;
   const double begin_ = seconds_now();
@@ -434,6 +439,7 @@ class LibraryMaker {
   std::vector<Task> tasks_;                  ///< of all networks, one a kernel
   std::vector<Task> scheduled_;              ///< `tasks_` at the sizes for which schedules are chosen
   std::vector<MeasuredSchedules> measured_;  ///< of `tasks_`
+  std::vector<bool> is_untuned_;             ///< the same: records say nothing of it
   std::multimap<std::string, int> by_key_;   ///< more than one where different tasks share a key
   std::vector<CompiledTask> compiled_;       ///< of `tasks_`
   StoredConstants stored_;

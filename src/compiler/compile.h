@@ -173,6 +173,8 @@ struct VariantPiece {
   std::vector<std::vector<RecordedSchedule>> schedules = {};
   /// Of the network: tasks of which nothing was measured have the schedules for these; empty: for the variant's largest ones.
   SizeValues at = {};
+  /// Tasks have the kernels that they would have without records, whatever was measured.
+  bool untuned = false;
 };
 /// One list a variant of a family, by their sizes: together they have all of its boxes.
 using FamilyPieces = std::vector<std::vector<VariantPiece>>;
@@ -182,7 +184,7 @@ FamilyPieces whole_variants(const Family&);
 /// Compiles a network for all sizes of ranges into one library: each piece of a variant of the family becomes a plan, whose kernels take
 /// their sizes when they run. Schedules are those of the piece, else those of the task at one of its sizes (VariantPiece::at), made for all
 /// sizes of the variant (schedule/steps_for_sizes.h). Weights are in it once where plans read them alike. A session begins at the least sizes.
-///   family      read with strided concatenations in place, or none (FamilyOptions::in_place)
+///   family      read with concatenations in place that are so at all sizes, or none (FamilyOptions::in_place)
 ///   sizes       those of the family, as users have them: ranges, or the values that are listed
 ///   dimensions  as SizedNetwork has them
 /// Errors are those of compile_model, with the sizes at which they occur; a target other than a CPU; a constant that is another one at

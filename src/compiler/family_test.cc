@@ -110,7 +110,7 @@ class CompileFamily : public ::testing::Test {
 
   Result<CompileReport> compile(const std::vector<SizeRange>& ranges, const Build& build) {
     FamilyOptions how;
-    how.in_place = InPlaceParts::strided;
+    how.in_place = InPlaceParts::at_all_sizes;
     const auto read = [&](const SizeValues& at) -> Result<FusedGraph> {
       WHET_TRY(Graph graph, build(at));
       return optimize(std::move(graph), {});
@@ -229,6 +229,26 @@ TEST_F(CompileFamily, WritesConcatenationsInPlace) {
   }
 }
 
+/// A row of the network's own in front of n others: parts that are contiguous, and begin where the one before ends.
+TEST_F(CompileFamily, WritesContiguousPartsInPlace) {
+  const Build build = [](const SizeValues& at) -> Result<Graph> {
+    ModelBuilder b(12);
+    const ValueId x = b.input("x", {at[0], 32});
+    const auto rows = [&](ValueId from) { return b.relu(b.node(MatMulOperator{}, {from, b.constant({32, 16})})); };
+    const ValueId first = rows(b.input("first", {3, 32})), all = rows(x), last = rows(x);
+    const ValueId both = b.node(ConcatOperator{0}, {first, all, last});
+    b.graph.outputs = {b.relu(b.node(MatMulOperator{}, {both, b.constant({16, 24})}))};
+    return b.graph;
+  };
+  const Result<CompileReport> report = compile({{"x.0", 2, 41}}, build);
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_TRUE(std::ranges::none_of(
+      report->tasks, [](const TaskReport& task) { return task.name.find("concat") != std::string::npos; }));
+  EXPECT_TRUE(std::ranges::any_of(family_.variants.back().offsets,
+                                  [](const auto& offset) { return value_at(offset.second, {10}) == (3 + 10) * 64; }));
+  expect_right(build, all_of(2, 41));
+}
+
 TEST_F(CompileFamily, RunsEveryBatchAndWidth) {
   const Build build = [](const SizeValues& at) -> Result<Graph> { return pictures(at[0], at[1]); };
   const Result<CompileReport> report = compile({{"x.0", 1, 5}, {"x.3", 12, 36, 8}}, build);
@@ -290,6 +310,28 @@ TEST_F(CompileFamily, RunsRandomNetworks) {
     }
   }
   EXPECT_GE(compiled, cases / 2);
+}
+
+/// One piece by the records, one as though there were none.
+TEST_F(CompileFamily, KeepsUntunedKernelsInAPieceOfItsOwn) {
+  const Build build = [](const SizeValues& at) -> Result<Graph> {
+    ModelBuilder b(7);
+    b.graph.outputs = {b.relu(b.node(MatMulOperator{}, {b.input("x", {at[0], 24}), b.constant({24, 40})}))};
+    return b.graph;
+  };
+  ASSERT_TRUE(compile({{"x.0", 2, 40}}, build).ok());
+  ASSERT_EQ(family_.variants.size(), 1u);
+  source_.recorded = [](const Task&) { return RecordedSchedule{"", 1e-6}; };  // the naive schedule
+  VariantPiece untuned{{{{2}, {6}}}, {}, {6}};
+  untuned.untuned = true;
+  const FamilyPieces pieces = {{untuned, VariantPiece{{{{7}, {40}}}}}};
+  const Result<CompileReport> report =
+      compile_family(family_, pieces, {{"x.0", 0, 0, {}, 2, 40, 1}}, source_, target_, path());
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  ASSERT_EQ(report->tasks.size(), 2u);
+  EXPECT_EQ(report->tasks[0].source, TaskReport::Source::record);
+  EXPECT_EQ(report->tasks[1].source, TaskReport::Source::default_schedule);
+  expect_right(build, all_of(2, 40));
 }
 
 /// Two kernels of one task, each where it is best.

@@ -191,4 +191,18 @@ Result<std::vector<CompiledTask>> compile_tasks(const std::vector<Task>& tasks,
   return compiled;
 }
 
+std::optional<RecordedSchedule> untuned_schedule(const Task& task, const ScheduleSource& source, const Target& target) {
+  const Task exact = at_their_sizes({task}).front();
+  std::vector<Attempt> list = attempts(exact, {}, source, target).list;
+  add_even_shares(task, exact, source, target, list);
+  for (const Attempt& each : list) {
+    if (!each.steps.ok() || !steps_for_sizes(task.dag, *each.steps).ok()) continue;
+    const bool is_default = each.candidate.sketch.empty() && source.space;
+    return RecordedSchedule{
+        to_text(*each.steps), 0, "", {}, is_default ? source.space(exact.dag).default_candidate() : each.candidate,
+        task.dag.at};
+  }
+  return std::nullopt;
+}
+
 }  // namespace whet

@@ -46,4 +46,9 @@ Result<std::vector<CompiledTask>> compile_tasks(const std::vector<Task>&,
                                                 const ScheduleSource&, const Target&, const CompileOptions&,
                                                 CompileReport& report);
 
+/// By what a library without records runs a task with sizes: by what similar tasks taught, or the default schedule, with equal shares
+/// for workers at all sizes (even_shares.h). Nothing where none of them can be made for all sizes.
+///   task  its DAG is at the sizes for which the schedule is chosen
+std::optional<RecordedSchedule> untuned_schedule(const Task& task, const ScheduleSource&, const Target&);
+
 }  // namespace whet

@@ -1,6 +1,7 @@
 #include "diff/compare_records.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <set>
 #include <tuple>
 #include <vector>
@@ -71,6 +72,36 @@ void compare_plans(const Records& before, const Records& after, Comparison& comp
   }
 }
 
+/// "0.9960 ms"
+std::string milliseconds_text(double seconds) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.4f ms", seconds * 1e3);
+  return text;
+}
+
+/// "16", "2x128"
+std::string joined_values(const std::vector<std::int64_t>& values) {
+  std::string text;
+  for (const std::int64_t value : values) text += (text.empty() ? "" : "x") + std::to_string(value);
+  return text;
+}
+
+/// What networks take at sizes of their ranges, at those that both files have. Times of their kernels are none of a task.
+void compare_networks(const Records& before, const Records& after, Comparison& comparison) {
+  for (const NetworkAtSizes& now : after.networks()) {
+    const NetworkAtSizes* old = before.network_at_sizes(now.graph, now.ranges, now.target);
+    if (old == nullptr || after.network_at_sizes(now.graph, now.ranges, now.target) != &now) continue;
+    std::string times;
+    for (const TimedAtSizes& point : now.points) {
+      const auto same = std::ranges::find(old->points, point.at, &TimedAtSizes::at);
+      if (same == old->points.end() || same->ranged <= 0 || point.ranged <= 0) continue;
+      times += (times.empty() ? "" : ", ") + joined_values(point.at) + ": " + milliseconds_text(same->ranged) + " -> " +
+               milliseconds_text(point.ranged);
+    }
+    if (!times.empty()) comparison.circumstances.push_back(now.name + " at " + now.ranges + ": " + times);
+  }
+}
+
 }  // namespace
 
 Comparison compare_records(const Records& before, const Records& after, const TaskWeights& weights) {
@@ -79,6 +110,7 @@ Comparison compare_records(const Records& before, const Records& after, const Ta
   add_change(comparison, "targets", joined_words(targets_of(olds)), joined_words(targets_of(news)));
   add_change(comparison, "devices", joined_words(devices_of(olds)), joined_words(devices_of(news)));
   compare_plans(before, after, comparison);
+  compare_networks(before, after, comparison);
   int common = 0;
   for (const auto& [key, old] : olds) {
     const double weight = weight_of(weights, key);

@@ -96,6 +96,20 @@ TEST(CompareRecords, NamesTargetsDevicesAndPlansThatDiffer) {
   EXPECT_EQ(verdict_of(c, 0.02), Verdict::unknown) << "no task of both has the same target";
 }
 
+TEST(CompareRecords, SaysWhatNetworksTookAtTheSizesThatBothFilesHave) {
+  const auto records = [](double small, std::int64_t large_at) {
+    Records made({timed("k1", "s", 1e-3)});
+    NetworkAtSizes line;
+    line.graph = "g", line.name = "net", line.ranges = "b=1..8, n=1..512", line.target = "cpu";
+    line.points = {{{1, 16}}, {{8, large_at}}};
+    line.points[0].ranged = small, line.points[1].ranged = 4e-3;
+    made.add(line);
+    return made;
+  };
+  EXPECT_EQ(compare_records(records(1e-3, 512), records(0.9e-3, 256)).circumstances,
+            std::vector<std::string>{"net at b=1..8, n=1..512: 1x16: 1.0000 ms -> 0.9000 ms"});
+  EXPECT_TRUE(compare_records(records(1e-3, 512), Records({timed("k1", "s", 1e-3)})).circumstances.empty());
+}
 TEST(CompareRecords, TakePlansThatDifferInOrderAloneForOne) {
   const PlannedKernel chain{"b", "chain: a+b"}, blocks{"c", "nchw16c"};
   const auto records = [](std::vector<PlannedKernel> kernels) {

@@ -221,33 +221,32 @@ ComputeDag with_functions(const ComputeDag& dag, const std::vector<Expr>& functi
   return out;
 }
 
-InPlace parts_in_place(const FusedGraph& fused, const std::vector<ComputeDag>& dags, InPlaceParts which) {
-  if (which == InPlaceParts::none) return {{}, std::vector<bool>(fused.groups.size(), false)};
+InPlace parts_in_place(const FusedGraph& fused, const std::vector<ComputeDag>& dags, const InPlaceChoice& choice) {
   std::vector<Shape> layouts;
   for (const ComputeDag& dag : dags) layouts.push_back(dag.op(dag.outputs.front()).shape);
   InPlace found = find_in_place(fused.graph, fused.groups, layouts);
-  if (which == InPlaceParts::all) return found;
+  if (choice.all) return found;
   for (std::size_t g = 0; g < fused.groups.size(); ++g) {
     if (!found.done[g]) continue;
-    const std::vector<ValueId>& parts = fused.graph.node(fused.groups[g].nodes.front()).inputs;
-    // Where a contiguous part begins on a cache line is a matter of the size.
-    found.done[g] = std::ranges::none_of(parts, [&](ValueId part) { return found.parts.at(part).shape.empty(); });
-    for (const ValueId part : parts)
+    const Node& node = fused.graph.node(fused.groups[g].nodes.front());
+    const bool is_contiguous = found.parts.at(node.inputs.front()).shape.empty();
+    found.done[g] = is_contiguous ? choice.contiguous.contains(fused.graph.value(node.output).name) : choice.strided;
+    for (const ValueId part : node.inputs)
       if (!found.done[g]) found.parts.erase(part);
   }
   return found;
 }
 
-Result<InPlace> strided_parts(const FusedGraph& fused) {
+Result<InPlace> parts_in_place(const FusedGraph& fused) {
   std::vector<ComputeDag> dags;
   for (const Group& group : fused.groups) {
     WHET_TRY(ComputeDag dag, group_dag(fused, group));
     dags.push_back(std::move(dag));
   }
-  return parts_in_place(fused, dags, InPlaceParts::strided);
+  return parts_in_place(fused, dags, {.all = true});
 }
 
-Result<Reading> reading_of(FusedGraph fused, InPlaceParts in_place) {
+Result<Reading> reading_of(FusedGraph fused, const InPlaceChoice& in_place) {
   Reading reading;
   reading.fused = std::move(fused);
   for (const Group& group : reading.fused.groups) {

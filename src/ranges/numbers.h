@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,6 +42,13 @@ void append(const ComputeDag&, Parts&);
 ComputeDag with_functions(const ComputeDag&, const std::vector<Expr>& functions, std::vector<SizeRange> sizes,
                           SizeValues at);
 
+/// Which concatenations of a network are written in place.
+struct InPlaceChoice {
+  bool all = false;                       ///< those that are so at the sizes at hand; else
+  bool strided = false;                   ///< those whose parts lie along a last axis,
+  std::set<std::string> contiguous = {};  ///< and of those with contiguous parts these, by the names of the wholes
+};
+
 /// A network as it was read at some values of its sizes.
 struct Reading {
   FusedGraph fused;
@@ -61,12 +69,12 @@ struct Reading {
   std::string label(std::size_t i) const;
 };
 /// Errors: a group that is no DAG.
-Result<Reading> reading_of(FusedGraph, InPlaceParts = InPlaceParts::all);
+Result<Reading> reading_of(FusedGraph, const InPlaceChoice& = {.all = true});
 /// The concatenations that are written in place.
 ///   dags  of the groups
-InPlace parts_in_place(const FusedGraph&, const std::vector<ComputeDag>& dags, InPlaceParts);
-/// The same, of which kernels of ranges are made. Errors: of reading_of.
-Result<InPlace> strided_parts(const FusedGraph&);
+InPlace parts_in_place(const FusedGraph&, const std::vector<ComputeDag>& dags, const InPlaceChoice&);
+/// All at the sizes at hand. Errors: of reading_of.
+Result<InPlace> parts_in_place(const FusedGraph&);
 
 /// Where `part` lies in `whole`, which has its rank and dtype: at the beginning, at the end or in the middle of each dimension. Nothing:
 /// it is no window of it.

@@ -65,8 +65,9 @@ bool compares_all(std::size_t number) { return (number & (number - 1)) == 0; }
 /// Reads networks, and sorts them by their structure.
 class Structures {
  public:
-  Structures(const std::vector<SizeRange>& sizes, const ReadAtSizes& read, const FamilyOptions& options)
-      : sizes_(sizes), read_(read), options_(options) {}
+  Structures(const std::vector<SizeRange>& sizes, const ReadAtSizes& read, const FamilyOptions& options,
+             const InPlaceChoice& in_place)
+      : sizes_(sizes), read_(read), options_(options), in_place_(in_place) {}
 
   /// Sizes at which the network cannot be read are remembered, and no error.
   Status read(const SizeValues& point) {
@@ -77,7 +78,7 @@ class Structures {
       failed_.emplace(point, fused.error());
       return ok_status();
     }
-    WHET_TRY(Reading reading, reading_of(std::move(*fused), options_.in_place));
+    WHET_TRY(Reading reading, reading_of(std::move(*fused), in_place_));
     const auto [entry, is_new] = ids_.emplace(reading.parts.structure, all_.size());
     kinds_[point] = static_cast<int>(entry->second);
     if (is_new) {
@@ -136,6 +137,7 @@ class Structures {
   const std::vector<SizeRange>& sizes_;
   const ReadAtSizes& read_;
   const FamilyOptions& options_;
+  const InPlaceChoice& in_place_;
   std::vector<Structure> all_;
   std::map<std::string, std::size_t> ids_;  ///< by structure
   std::map<SizeValues, int> kinds_;
@@ -218,12 +220,13 @@ std::vector<std::pair<std::string, int>> forms_of(const std::vector<Expr>& funct
 
 class Finder {
  public:
-  Finder(const std::vector<SizeRange>& sizes, const ReadAtSizes& read, const FamilyOptions& options)
-      : sizes_(sizes), read_(read), options_(options) {}
+  Finder(const std::vector<SizeRange>& sizes, const ReadAtSizes& read, const FamilyOptions& options,
+         const InPlaceChoice& in_place)
+      : sizes_(sizes), read_(read), options_(options), in_place_(in_place) {}
 
   Result<Family> run() {
     WHET_RETURN_IF_ERROR(verify(sizes_));
-    Structures structures(sizes_, read_, options_);
+    Structures structures(sizes_, read_, options_, in_place_);
     WHET_RETURN_IF_ERROR(read_all(sizes_to_read(sizes_, options_), structures));
     WHET_TRY(const auto boxes, boxes_of(structures));
     Family family{sizes_, {}, count_points(sizes_), static_cast<std::int64_t>(structures.kinds().size())};
@@ -359,6 +362,7 @@ class Finder {
   const std::vector<SizeRange>& sizes_;
   const ReadAtSizes& read_;
   const FamilyOptions& options_;
+  const InPlaceChoice& in_place_;
 };
 
 /// Where a value that is written in place lies.
@@ -368,46 +372,91 @@ struct Place {
   std::uint64_t offset = 0;
   friend bool operator==(const Place&, const Place&) = default;
 };
-/// The parts that lie along a last axis, by name; nothing where the network cannot be read there.
-std::optional<std::map<std::string, Place>> strided_places(const ReadAtSizes& read, const SizeValues& at) {
+/// A concatenation of contiguous parts.
+struct Rows {
+  std::uint64_t bytes = 0;            ///< of one along the axis of the concatenation
+  std::vector<std::uint64_t> begins;  ///< of the parts [bytes]
+};
+/// What is written in place at some sizes, by name.
+struct Places {
+  std::map<std::string, Place> strided;    ///< the parts
+  std::map<std::string, Rows> contiguous;  ///< the wholes
+};
+
+/// Of the concatenation that a group is.
+Rows contiguous_rows(const Graph& graph, const Node& node, const InPlace& found) {
+  const TensorType& whole = graph.value(node.output).type;
+  Rows rows{static_cast<std::uint64_t>(size_of(whole.dtype)), {}};
+  for (auto d = static_cast<std::size_t>(std::get<ConcatOperator>(node.op).axis) + 1; d < whole.shape.size(); ++d)
+    rows.bytes *= static_cast<std::uint64_t>(whole.shape[d]);
+  for (const ValueId part : node.inputs) rows.begins.push_back(found.parts.at(part).offset);
+  return rows;
+}
+
+/// Nothing where the network cannot be read there.
+std::optional<Places> places_at(const ReadAtSizes& read, const SizeValues& at) {
   const Result<FusedGraph> fused = read(at);
-  const Result<InPlace> found = fused.ok() ? strided_parts(*fused) : Result<InPlace>(fused.error());
+  const Result<InPlace> found = fused.ok() ? parts_in_place(*fused) : Result<InPlace>(fused.error());
   if (!found.ok()) return std::nullopt;
-  std::map<std::string, Place> places;
+  const Graph& graph = fused->graph;
+  Places places;
+  for (std::size_t g = 0; g < fused->groups.size(); ++g)
+    if (const Node& node = graph.node(fused->groups[g].nodes.front());
+        found->done[g] && found->parts.at(node.inputs.front()).shape.empty())
+      places.contiguous[graph.value(node.output).name] = contiguous_rows(graph, node, *found);
   for (const auto& [value, part] : found->parts)
-    places[fused->graph.value(value).name] = {fused->graph.value(part.whole).name, part.shape.back(), part.offset};
+    if (!part.shape.empty())
+      places.strided[graph.value(value).name] = {graph.value(part.whole).name, part.shape.back(), part.offset};
   return places;
 }
 
-/// Whether rows of strided parts are as long, and begin at the same places, at the largest sizes and at those one step below.
-bool are_places_fixed(const std::vector<SizeRange>& sizes, const ReadAtSizes& read) {
+/// What is written in place at the largest sizes, and at those one step below in the same way: rows of strided parts are as long and begin
+/// at the same places, and contiguous parts begin on cache lines because all rows do, or at the same places.
+InPlaceChoice in_place_at_all(const std::vector<SizeRange>& sizes, const ReadAtSizes& read) {
   SizeValues largest, below;
   for (const SizeRange& size : sizes) {
     largest.push_back(size.max);
     below.push_back(std::max(size.min, size.max - size.step));
   }
-  const auto places = strided_places(read, largest);
-  if (!places || places->empty() || largest == below) return true;
-  const auto others = strided_places(read, below);
-  return !others || *places == *others;
+  InPlaceChoice choice{.strided = true};
+  const std::optional<Places> places = places_at(read, largest);
+  if (!places || (places->strided.empty() && places->contiguous.empty())) return choice;
+  const std::optional<Places> others = largest == below ? places : places_at(read, below);
+  if (!others) return choice;
+  choice.strided = places->strided == others->strided;
+  for (const auto& [whole, rows] : places->contiguous) {
+    const auto other = others->contiguous.find(whole);
+    if (other == others->contiguous.end()) continue;
+    const bool on_lines = rows.bytes % kCacheLine == 0 && other->second.bytes % kCacheLine == 0;
+    if (on_lines || rows.begins == other->second.begins) choice.contiguous.insert(whole);
+  }
+  return choice;
+}
+
+/// Rows that are as long at the two sizes looked at, and not at others: 16 + ceil(n/2) of 512 and 511.
+bool has_growing_rows(const Family& family) {
+  return std::ranges::any_of(family.variants, [](const Variant& variant) {
+    return std::ranges::any_of(
+        variant.tasks, [](const SizedTask& task) { return !task.within.empty() && task.within.back().defined(); });
+  });
 }
 
 }  // namespace
 
 Result<Family> find_family(const std::vector<SizeRange>& sizes, const ReadAtSizes& read, const FamilyOptions& options) {
-  FamilyOptions how = options;
-  if (how.in_place == InPlaceParts::strided && verify(sizes).ok() && !are_places_fixed(sizes, read))
-    how.in_place = InPlaceParts::none;
-  Result<Family> family = Finder(sizes, read, how).run();
-  // Rows that are as long at the two sizes looked at, and not at others: 16 + ceil(n/2) of 512 and 511.
-  const auto has_growing_rows = [](const Variant& variant) {
-    return std::ranges::any_of(
-        variant.tasks, [](const SizedTask& task) { return !task.within.empty() && task.within.back().defined(); });
-  };
-  if (how.in_place != InPlaceParts::strided || !family.ok() || std::ranges::none_of(family->variants, has_growing_rows))
-    return family;
-  how.in_place = InPlaceParts::none;
-  return Finder(sizes, read, how).run();
+  const bool at_all_sizes = options.in_place == InPlaceParts::at_all_sizes && verify(sizes).ok();
+  InPlaceChoice choice{.all = options.in_place == InPlaceParts::all};
+  if (at_all_sizes) choice = in_place_at_all(sizes, read);
+  Result<Family> family = Finder(sizes, read, options, choice).run();
+  const bool ended = !family.ok() && family.error().kind == ErrorKind::interrupted;
+  if (at_all_sizes && !family.ok() && !ended && !choice.contiguous.empty()) {
+    choice.contiguous
+        .clear();  // they begin on cache lines at some sizes alone, and make more structures than there may be
+    family = Finder(sizes, read, options, choice).run();
+  }
+  if (!at_all_sizes || !family.ok() || !has_growing_rows(*family)) return family;
+  choice.strided = false;
+  return Finder(sizes, read, options, choice).run();
 }
 
 std::vector<SizeValues> sizes_to_read(const std::vector<SizeRange>& sizes, const FamilyOptions& options) {
@@ -439,6 +488,20 @@ Result<Family> exact_family(const std::vector<std::string>& names, const std::ve
     family.variants.push_back(std::move(of_one.variants.front()));
   }
   return family;
+}
+
+SizeValues own_sizes(const SizedTask& task, const SizeValues& at) {
+  SizeValues own;
+  for (const Expr& size : task.sizes) own.push_back(value_at(size, at));
+  return own;
+}
+
+Task task_at(const SizedTask& task, const SizeValues& at) {
+  Task moved = task.task;
+  if (at.empty() || task.sizes.empty()) return moved;
+  moved.dag = moved_to(task.task.dag, own_sizes(task, at));
+  moved.key = workload_key(moved.dag);
+  return moved;
 }
 
 const Variant* variant_at(const Family& family, const SizeValues& values) {

@@ -24,6 +24,11 @@ struct SizedTask {
   std::vector<Expr> within = {};
 };
 
+/// The values of the task's own sizes at these of the network.
+SizeValues own_sizes(const SizedTask&, const SizeValues& at);
+/// The task with its numbers at these sizes of the network; where these are none, or it has none, as it is.
+Task task_at(const SizedTask&, const SizeValues& at);
+
 /// Where a constant of a size lies in that of the size at which the variant was read.
 struct ConstantWindow {
   std::vector<Expr> begin;  ///< one a dimension, of the network's sizes; undefined: 0; empty: 0 in all
@@ -53,8 +58,10 @@ struct Family {
 /// Which concatenations of a network at several sizes need no kernel, because those that compute the parts write them in place.
 enum class InPlaceParts : std::uint8_t {
   none,
-  strided,  ///< whose parts lie along the last axis, which has one extent and the same parts at all sizes, as kernels of ranges write them
-  all,      ///< as a network of one size has them: also parts that are contiguous in the whole
+  /// Those that are so at all sizes: parts along the last axis, which has one extent and the same parts at all, and parts that are
+  /// contiguous in the whole, which begins all of them on cache lines whatever the sizes are.
+  at_all_sizes,
+  all,  ///< as a network of one size has them
 };
 
 struct FamilyOptions {

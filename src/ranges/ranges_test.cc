@@ -244,7 +244,7 @@ TEST(FindFamily, HasPartsAlongALastAxisThatIsTheSameAtAllSizes) {
     const ValueId both = build.add("both", ConcatOperator{1}, {a, b});
     return build.finish({build.add("c", MatMulOperator{}, {both, build.constant("u", {48, 8})})});
   });
-  EXPECT_EQ(parts_and_tasks(columns, InPlaceParts::strided), std::pair(2, std::size_t{3}));
+  EXPECT_EQ(parts_and_tasks(columns, InPlaceParts::at_all_sizes), std::pair(2, std::size_t{3}));
   EXPECT_EQ(parts_and_tasks(columns, InPlaceParts::none), std::pair(0, std::size_t{4}))
       << "the concatenation is copied";
 
@@ -255,8 +255,8 @@ TEST(FindFamily, HasPartsAlongALastAxisThatIsTheSameAtAllSizes) {
     const ValueId both = build.add("both", ConcatOperator{0}, {a, b});
     return build.finish({build.add("c", MatMulOperator{}, {both, build.constant("u", {16, 8})})});
   });
-  EXPECT_EQ(parts_and_tasks(rows, InPlaceParts::strided), std::pair(0, std::size_t{3}))
-      << "one kernel of both products, and a copy of contiguous parts";
+  EXPECT_EQ(parts_and_tasks(rows, InPlaceParts::at_all_sizes), std::pair(0, std::size_t{2}))
+      << "one kernel of both products, whose rows are whole cache lines at all sizes";
 
   // 32 and 16 columns to a row at n = 20: the second part begins on a cache line there, and elsewhere at other sizes.
   const auto longer = network([](GraphBuilder& build, const SizeValues& s) {
@@ -265,7 +265,7 @@ TEST(FindFamily, HasPartsAlongALastAxisThatIsTheSameAtAllSizes) {
     const ValueId both = build.add("both", ConcatOperator{1}, {build.relu("b", y), a});
     return build.finish({build.relu("z", both)});
   });
-  EXPECT_EQ(parts_and_tasks(longer, InPlaceParts::strided).first, 0) << "rows are longer at larger sizes";
+  EXPECT_EQ(parts_and_tasks(longer, InPlaceParts::at_all_sizes).first, 0) << "rows are longer at larger sizes";
 
   const auto at_times_longer = network([](GraphBuilder& build, const SizeValues& s) {
     const ValueId a = build.add("a", MatMulOperator{}, {build.input("x", {4, 16}), build.constant("w", {16, 16})});
@@ -273,7 +273,34 @@ TEST(FindFamily, HasPartsAlongALastAxisThatIsTheSameAtAllSizes) {
     const ValueId both = build.add("both", ConcatOperator{1}, {build.relu("b", y), a});
     return build.finish({build.relu("z", both)});
   });
-  EXPECT_EQ(parts_and_tasks(at_times_longer, InPlaceParts::strided).first, 0) << "as long at 20 and 19, and not at 18";
+  EXPECT_EQ(parts_and_tasks(at_times_longer, InPlaceParts::at_all_sizes).first, 0)
+      << "as long at 20 and 19, and not at 18";
+}
+
+/// Contiguous parts are in place where all of them begin on cache lines at all sizes: where rows are whole lines, or only the last part grows.
+TEST(FindFamily, HasContiguousPartsThatBeginOnCacheLinesAtAllSizes) {
+  const auto tasks_of = [](std::int64_t channels, bool grows_first) {
+    const auto read = network([=](GraphBuilder& build, const SizeValues& s) {
+      const auto rows = [&](const std::string& name, std::int64_t count) {
+        const ValueId x = build.input(name + "_in", {count, 16});
+        return build.add(name, MatMulOperator{}, {x, build.constant(name + "_weights", {16, channels})});
+      };
+      const ValueId a = rows("a", grows_first ? s[0] : 16), b = rows("b", s[0]);
+      const ValueId both = build.add("both", ConcatOperator{0}, {a, b});
+      return build.finish({build.add("c", MatMulOperator{}, {both, build.constant("u", {channels, 8})})});
+    });
+    FamilyOptions how;
+    how.in_place = InPlaceParts::at_all_sizes;
+    const auto family = find_family({{"n", 2, 40}}, read, how);
+    EXPECT_TRUE(family.ok()) << message(family);
+    if (!family.ok()) return std::pair(0, std::size_t{0});
+    int groups = 0;
+    for (const SizedTask& task : family->variants.back().tasks) groups += task.task.weight;
+    return std::pair(groups, family->variants.size());
+  };
+  EXPECT_EQ(tasks_of(16, true), std::pair(3, std::size_t{1})) << "rows of 64 bytes: nothing copies";
+  EXPECT_EQ(tasks_of(5, true), std::pair(4, std::size_t{1})) << "rows of 20 bytes";
+  EXPECT_EQ(tasks_of(5, false), std::pair(3, std::size_t{1})) << "the second part begins behind 320 bytes";
 }
 
 /// A network that has each kind of function: rows of two products one behind the other, the last rows of a table, and pictures whose

@@ -308,7 +308,7 @@ namespace {
 using KernelKey = std::pair<std::string_view, std::vector<std::int64_t>>;
 KernelKey kernel_of(const RangedRecord& r) { return {r.record.steps, r.from}; }
 
-/// The kernels that are the fastest at some size, and the one with the least sum over those that have most sizes.
+/// The kernels that are the fastest at some size, and the one with the least sum over those that have most sizes. What failed is none.
 std::set<KernelKey> worth_keeping(const std::vector<const RangedRecord*>& figures) {
   std::map<std::vector<std::int64_t>, const RangedRecord*> fastest;
   std::map<KernelKey, std::pair<int, double>> sums;
@@ -337,8 +337,11 @@ std::vector<std::string> distill_ranged(const Records& records) {
     if (!target.ok() || !seen.insert({record.range, record.record.target.text()}).second) continue;
     const std::vector<const RangedRecord*> figures = records.ranged_of(record.range, *target);
     const std::set<KernelKey> kept = worth_keeping(figures);
+    std::set<std::string_view>
+        failed;  // each stays once: without it the schedule might be taken for a kernel of the range
     for (const RangedRecord* each : figures)
-      if (kept.contains(kernel_of(*each))) lines.push_back(to_line(*each));
+      if (each->record.outcome.ok() ? kept.contains(kernel_of(*each)) : failed.insert(each->record.steps).second)
+        lines.push_back(to_line(*each));
   }
   for (const NetworkAtSizes& each : records.networks())
     if (records.network_at_sizes(each.graph, each.ranges, each.target) == &each) lines.push_back(to_line(each));

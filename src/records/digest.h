@@ -17,7 +17,7 @@ std::vector<Plan> distill_plans(const Records&);
 /// All plans of all files, each once, in order of time.
 std::vector<Plan> merge_plans(const std::vector<const Records*>&);
 /// Lines of times for ranges of sizes, as they are written. Of kernels, of each schedule that is the fastest of its task at some size, or
-/// over all sizes that have one, its last figures; of networks the last of each network, ranges and target.
+/// over all sizes that have one, its last figures, and of each that failed one line; of networks the last of each network, ranges and target.
 std::vector<std::string> distill_ranged(const Records&);
 /// All lines of all files, each once: times of kernels in order of time, then those of networks.
 std::vector<std::string> merge_ranged(const std::vector<const Records*>&);

@@ -63,6 +63,7 @@ class NetworkReader {
           !seconds(item, "exact", point.exact))
         return false;
       point.hot = item["hot"].bool_or(false);
+      point.keeps_untuned = item["keeps_untuned"].bool_or(false);
       out.push_back(std::move(point));
     }
     return true;
@@ -112,6 +113,7 @@ std::string to_line(const NetworkAtSizes& n) {
     if (each.ranged > 0) point.set("ranged", each.ranged);
     if (each.exact > 0) point.set("exact", each.exact);
     if (each.hot) point.set("hot", true);
+    if (each.keeps_untuned) point.set("keeps_untuned", true);
     points.add(std::move(point));
   }
   Json network =

@@ -25,7 +25,7 @@ RangedRecord ranged(const std::string& steps, std::int64_t at, double seconds, s
 NetworkAtSizes network() {
   return {4,       "1f00",
           "net",   "n=1..512",
-          kTarget, {{{24}, 0.25, 4e-4, 3e-4, 2.9e-4, true}, {{512}, 0, 5e-3, 4e-3, 0, false}},
+          kTarget, {{{24}, 0.25, 4e-4, 3e-4, 2.9e-4, true}, {{512}, 0, 5e-3, 5e-3, 0, false, true}},
           "0.2.0", "2026-12-01T10:00:00Z"};
 }
 std::string why(const std::string& line) {
@@ -158,6 +158,11 @@ TEST(RangedRecords, AreDistilledToWhatIsFastestSomewhere) {
     records.add(ranged(steps, 16, small * 1e-5));
     records.add(ranged(steps, 64, large * 1e-5));
   }
+  for (const std::int64_t at : {16, 64}) {
+    RangedRecord wrong = ranged("e", at, 1e-6);
+    wrong.record.outcome.code = OutcomeCode::wrong_answer, wrong.record.outcome.seconds.clear();
+    records.add(std::move(wrong));
+  }
   records.add(network()), records.add(network());
   std::string kept;
   for (const std::string& line : distill_ranged(records)) {
@@ -165,8 +170,9 @@ TEST(RangedRecords, AreDistilledToWhatIsFastestSomewhere) {
     const auto* each = std::get_if<RangedRecord>(&parsed);
     kept += each == nullptr ? "network" : each->record.steps + " ";
   }
-  EXPECT_EQ(kept, "a a b b d d network") << "c is never the fastest, and d takes least over both";
-  EXPECT_EQ(merge_ranged({&records, &records}).size(), 9u) << "each line once";
+  EXPECT_EQ(kept, "a a b b d d e network")
+      << "c is never the fastest, d takes least over both, and that e is no kernel of the range stays known";
+  EXPECT_EQ(merge_ranged({&records, &records}).size(), 11u) << "each line once";
 }
 
 TEST(RangedRecords, StayInAFileThatIsAppendedTo) {

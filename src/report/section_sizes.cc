@@ -17,6 +17,10 @@ std::string size_values_text(const std::vector<std::int64_t>& values) {
 
 bool is_timed(const TimedAtSizes& point) { return is_time(point.untuned) && is_time(point.ranged); }
 
+std::string kernels_text(const TimedAtSizes& point) {
+  return point.hot ? "of its own" : point.keeps_untuned ? "untuned" : "";
+}
+
 std::string rows_of(const NetworkAtSizes& network, const TimeUnit& unit) {
   std::string rows;
   for (const TimedAtSizes& point : network.points) {
@@ -27,7 +31,7 @@ std::string rows_of(const NetworkAtSizes& network, const TimeUnit& unit) {
             number_cell(point.share > 0 ? share_text(point.share, 1) : "–", point.share) +
             number_cell(time(point.untuned), point.untuned) + number_cell(time(point.ranged), point.ranged) +
             number_cell(gain_of(point.untuned, point.ranged), is_timed(point) ? point.untuned / point.ranged : 0) +
-            number_cell(time(point.exact), point.exact) + fmt::format("<td>{}</td></tr>\n", point.hot ? "yes" : "");
+            number_cell(time(point.exact), point.exact) + fmt::format("<td>{}</td></tr>\n", kernels_text(point));
   }
   return rows;
 }
@@ -36,7 +40,7 @@ std::string table_of(const NetworkAtSizes& network, const TimeUnit& unit) {
   std::string head = fmt::format("<th scope=\"col\" class=\"n\">{}</th>", escaped(network.ranges));
   for (const char* title : {"Share of time", "Untuned", "Tuned", "Gain", "For it alone"})
     head += fmt::format("<th scope=\"col\" class=\"n\">{}</th>", title);
-  head += "<th scope=\"col\">Kernels of its own</th>";
+  head += "<th scope=\"col\">Kernels</th>";
   return fmt::format(
       "<div class=\"picture\" role=\"region\" tabindex=\"0\" aria-label=\"Sizes of {}\"><table "
       "class=\"narrow\"><thead><tr>{}</tr></thead><tbody>\n{}</tbody></table></div>\n",
@@ -54,11 +58,13 @@ std::string finding_of(const NetworkAtSizes& network) {
   const std::string who = fmt::format("{} at {}", escaped(network.name), escaped(network.ranges));
   if (low == 0) return who + " was not timed.";
   const auto own = std::ranges::count_if(network.points, &TimedAtSizes::hot);
+  const auto kept = std::ranges::count_if(network.points, &TimedAtSizes::keeps_untuned);
   return fmt::format(
-      "Tuned, {} is {:.2f} to {:.2f} times as fast as untuned, by one library for all sizes{}.", who, low, high,
+      "Tuned, {} is {:.2f} to {:.2f} times as fast as untuned, by one library for all sizes{}{}.", who, low, high,
       own == 0
           ? ""
-          : fmt::format("; {} kernels of {} own", count_of(own, "size has", "sizes have"), own == 1 ? "its" : "their"));
+          : fmt::format("; {} kernels of {} own", count_of(own, "size has", "sizes have"), own == 1 ? "its" : "their"),
+      kept == 0 ? "" : fmt::format("; at {} untuned kernels are kept", count_of(kept, "size", "sizes")));
 }
 
 }  // namespace
@@ -76,7 +82,8 @@ std::string sizes_section(const ReportData& data) {
   return section("sizes", "Sizes of requests", finding,
                  body +
                      "<p class=\"remark\">One inference of the whole network, the libraries alternately. Untuned: "
-                     "without records. For it alone: a library for this size.</p>\n");
+                     "without records. For it alone: a library for this size. Untuned kernels are kept where those of "
+                     "the records were slower.</p>\n");
 }
 
 }  // namespace whet

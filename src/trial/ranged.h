@@ -26,6 +26,8 @@ struct TimedAtSizes {
   double ranged = 0;   ///< the library for the ranges
   double exact = 0;    ///< a library for these sizes alone
   bool hot = false;    ///< a library for the ranges has kernels for these sizes alone
+  /// A library for the ranges has untuned kernels there: by those of the records an inference took longer. `ranged` is with them.
+  bool keeps_untuned = false;
   friend bool operator==(const TimedAtSizes&, const TimedAtSizes&) = default;
 };
 

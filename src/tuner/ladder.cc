@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "artifact/code_format.h"
@@ -51,8 +53,8 @@ class Ladder {
     std::vector<Rungs> all;
     for (const LadderTask& task : tasks) all.push_back(rungs_of(task));
     double expected = 0;
-    for (const Rungs& each : all) expected += each.expected();
-    std::erase_if(all, [&](const Rungs& each) { return each.expected() < kWorthALadder * expected; });
+    for (const Rungs& each : all) expected += each.expected;
+    std::erase_if(all, [&](const Rungs& each) { return each.expected < kWorthALadder * expected; });
     std::ranges::stable_sort(all, std::ranges::greater(), &Rungs::expected);
     progress_.tasks = std::ssize(all);
     double longest = 0;
@@ -79,46 +81,81 @@ class Ladder {
   /// A task and the schedules that are worth a kernel.
   struct Rungs {
     const LadderTask* task;
-    std::vector<SizedSchedule> schedules;  ///< the best first
-
-    double expected() const { return schedules.empty() ? 0 : schedules.front().expected; }
+    std::vector<SizedSchedule> schedules;             ///< those of records first, and of these the best
+    double expected = 0;                              ///< seconds of all requests by the best; 0: there is no record
+    std::map<std::string, std::size_t> kernels = {};  ///< the schedules by their steps for all sizes
   };
 
   double now() const { return options_.clock ? options_.clock() : seconds_now(); }
   bool interrupted() const { return options_.interrupted && options_.interrupted(); }
 
   Rungs rungs_of(const LadderTask& task) const {
-    Rungs rungs{&task, across_sizes(task.dag, task.points, file_.records(), target_, options_.schedules)};
+    std::vector<SizedSchedule> known =
+        across_sizes(task.dag, task.points, file_.records(), target_, options_.schedules);
     // What was timed for ranges before has no right of way here: a later run finds better ones.
-    std::ranges::stable_sort(rungs.schedules, {}, &SizedSchedule::expected);
-    if (rungs.schedules.size() > options_.most) rungs.schedules.resize(options_.most);
+    std::ranges::stable_sort(known, {}, &SizedSchedule::expected);
+    Rungs rungs{&task, {}, known.empty() ? 0 : known.front().expected};
+    for (const SizedSchedule& each : known) add(each, options_.most, rungs);
+    const std::set<std::string_view> failed = failed_of(task.dag);
+    for (const SizedSchedule& each : task.always) {
+      const auto same = std::ranges::find(known, each.steps, &SizedSchedule::steps);
+      if (same == known.end() && failed.contains(each.steps)) continue;
+      add(same != known.end() ? *same : untimed(each, task.points.size()), rungs.schedules.size() + 1, rungs);
+    }
     return rungs;
+  }
+
+  /// Adds a kernel where there are fewer than `most`. Of equal ones that one stays which has times.
+  static void add(const SizedSchedule& schedule, std::size_t most, Rungs& rungs) {
+    const std::size_t count = rungs.schedules.size();
+    const auto [known, is_new] = rungs.kernels.emplace(for_all_sizes(rungs.task->dag, schedule), count);
+    if (!is_new && is_timed(schedule))
+      rungs.schedules[known->second] = schedule;
+    else if (is_new && count < most)
+      rungs.schedules.push_back(schedule);
+    else if (is_new)
+      rungs.kernels.erase(known);
+  }
+
+  static bool is_timed(const SizedSchedule& schedule) {
+    return std::ranges::all_of(schedule.ranged, [](bool ranged) { return ranged; });
+  }
+
+  /// Schedules that are no kernels for all sizes of the task, as the file says.
+  std::set<std::string_view> failed_of(const ComputeDag& dag) const {
+    std::set<std::string_view> failed;
+    for (const RangedRecord* each : file_.records().ranged_of(range_id(dag), target_))
+      if (!each->record.outcome.ok()) failed.insert(each->record.steps);
+    return failed;
+  }
+
+  static SizedSchedule untimed(SizedSchedule schedule, std::size_t points) {
+    schedule.ranged.assign(points, false);
+    return schedule;
   }
 
   Status climb(const Rungs& rungs) {
     const LadderTask& task = *rungs.task;
-    const auto is_timed = [](const SizedSchedule& each) {
-      return std::ranges::all_of(each.ranged, [](bool ranged) { return ranged; });
-    };
-    if (std::ranges::all_of(rungs.schedules, is_timed)) return ok_status();
+    if (std::ranges::all_of(rungs.schedules, &Ladder::is_timed)) return ok_status();
     RangedTask ranged{{workload_key(task.dag), task.name, task.dag, target_}, {}, {}};
     for (const SizedPoint& point : task.points) ranged.timed.push_back(point.at);
     ranged.checked = sizes_to_check(task.dag.sizes, options_.seed);
     ranged.ended = [this] { return now() >= options_.deadline; };
-    std::vector<const SizedSchedule*> untimed;  // and the best of the others, beside which they are timed
+    std::vector<const SizedSchedule*>
+        asked;  // those without times, and the best of the others, beside which they are timed
     bool has_timed = false;
     for (const SizedSchedule& each : rungs.schedules) {
       if (is_timed(each) && has_timed) continue;
       has_timed |= is_timed(each);
-      untimed.push_back(&each);
+      asked.push_back(&each);
     }
     std::vector<std::string> steps;
-    for (const SizedSchedule* each : untimed) steps.push_back(for_all_sizes(task.dag, *each));
+    for (const SizedSchedule* each : asked) steps.push_back(for_all_sizes(task.dag, *each));
     const std::vector<std::vector<Outcome>> outcomes = measurer_.ladder(ranged, steps);
     progress_.kernels += std::ssize(steps);
     for (std::size_t k = 0; k < outcomes.size(); ++k)
       for (std::size_t p = 0; p < outcomes[k].size(); ++p)
-        WHET_RETURN_IF_ERROR(remember(task, *untimed[k], task.points[p].at, outcomes[k][p]));
+        WHET_RETURN_IF_ERROR(remember(task, *asked[k], task.points[p].at, outcomes[k][p]));
     return ok_status();
   }
 

@@ -20,6 +20,8 @@ struct LadderTask {
   std::string name;
   ComputeDag dag;                  ///< with sizes
   std::vector<SizedPoint> points;  ///< of its own sizes: at which it is timed, and how often requests run it there
+  /// Schedules that are timed in any case: of each the steps, the candidate and the sizes that they are for.
+  std::vector<SizedSchedule> always = {};
 };
 
 /// How far the ladder has come.
@@ -35,7 +37,7 @@ struct LadderProgress {
 struct LadderOptions {
   SpaceOptions schedules;
   std::uint64_t seed = 0;  ///< of the sizes at which answers are compared
-  std::size_t most = 12;   ///< kernels of a task
+  std::size_t most = 12;   ///< kernels of a task by records
   /// The second of the clock from which on no task is begun that would take as long as the longest before it, and nothing is timed any
   /// more; infinity: no limit.
   double deadline = std::numeric_limits<double>::infinity();
@@ -44,8 +46,9 @@ struct LadderOptions {
   std::function<void(const LadderProgress&)> on_task;
 };
 
-/// Times kernels for ranges, as a library for ranges runs them. Of each task the schedules that records know of its sizes become kernels
-/// for all its sizes, however they pack its constants: which packing a library has is chosen by these times. Each is built once, its answers are compared at both ends and
+/// Times kernels for ranges, as a library for ranges runs them. Of each task the schedules that records know of its sizes, and those that
+/// are timed in any case, become kernels for all its sizes, however they pack its constants: which packing a library has is chosen by these
+/// times. Equal kernels are timed once. Each is built once, its answers are compared at both ends and
 /// at seeded sizes between, and it is timed at all points, without builds between them. Every outcome is a line of the file (never a time
 /// of one size). The tasks that take most of the requests' time go first; those below 0.2% of it are left to estimates. What the file has
 /// is not measured again. Errors: a line that cannot be written.

@@ -31,17 +31,17 @@ class LadderTest : public ::testing::Test {
   void TearDown() override { std::remove(path_.c_str()); }
 
   /// Records of some schedules at both sizes, as a search leaves them.
-  void search(RecordFile& file) {
+  void search(RecordFile& file, const ComputeDag& dag = kDense) {
     for (const std::int64_t n : {16, 256}) {
-      const DesignSpace space = make_space(dag_at(kDense, {n}), kTarget);
+      const DesignSpace space = make_space(dag_at(dag, {n}), kTarget);
       Rng rng(static_cast<std::uint64_t>(n));
       int found = 0;
       for (int tries = 0; tries < 300 && found < 3; ++tries) {
         const Candidate candidate = space.sample(rng);
         const Result<Steps> steps = space.steps(candidate);
-        if (!steps.ok() || !steps_for_sizes(moved_to(kDense, {n}), *steps).ok()) continue;
-        Record record = testing_records::timed(workload_key(dag_at(kDense, {n})), to_text(*steps), 1e-6 * ++found,
-                                               to_string(kTarget));
+        if (!steps.ok() || !steps_for_sizes(moved_to(dag, {n}), *steps).ok()) continue;
+        Record record =
+            testing_records::timed(workload_key(dag_at(dag, {n})), to_text(*steps), 1e-6 * ++found, to_string(kTarget));
         record.candidate = candidate;
         ASSERT_TRUE(file.append(record).ok());
       }
@@ -87,6 +87,43 @@ TEST_F(LadderTest, TimesEachKernelAtAllSizesAndWritesItDownAsTimesOfRanges) {
   EXPECT_EQ(known.front().ranged, (std::vector<bool>{true, true}));
 }
 
+/// The default schedule of a size that no record is of.
+SizedSchedule usual_at(std::int64_t n) {
+  const DesignSpace space = make_space(dag_at(kDense, {n}), kTarget);
+  const Candidate candidate = space.default_candidate();
+  return {to_text(space.steps(candidate).value()), candidate, "", {n}, {}, {}, {}};
+}
+
+TEST_F(LadderTest, TimesWhatAnUntunedLibraryHasInAnyCase) {
+  RecordFile file = RecordFile::open(path_).value();
+  search(file);
+  std::vector<LadderTask> tasks = this->tasks();
+  const SizedSchedule usual = usual_at(100);
+  tasks[0].always = {usual, usual};
+  FormulaMeasurer measurer(by_rows);
+  const LadderProgress progress = climb_ladder(tasks, kTarget, measurer, file, {.most = 0}).value();
+  EXPECT_EQ(progress.kernels, 1) << "none of the records, and that one once";
+  const auto known = across_sizes(kDense, tasks[0].points, file.records(), kTarget, {});
+  const auto timed = std::ranges::find(known, usual.steps, &SizedSchedule::steps);
+  ASSERT_NE(timed, known.end());
+  EXPECT_EQ(timed->from, SizeValues{100});
+  EXPECT_EQ(timed->ranged, (std::vector<bool>{true, true}));
+  FormulaMeasurer again(by_rows);
+  EXPECT_EQ(climb_ladder(tasks, kTarget, again, file, {.most = 0}).value().times, 0) << "what is known is not measured";
+}
+
+TEST_F(LadderTest, MeasuresNoFailureOfAnUntunedKernelAgain) {
+  RecordFile file = RecordFile::open(path_).value();
+  search(file);
+  std::vector<LadderTask> tasks = this->tasks();
+  tasks[0].always = {usual_at(100)};
+  const std::string kernel = to_text(*steps_for_sizes(moved_to(kDense, {100}), *parse_steps(tasks[0].always[0].steps)));
+  const auto is_wrong = [&](const std::string& each) { return each == kernel; };
+  FormulaMeasurer first(by_rows, is_wrong), second(by_rows, is_wrong);
+  EXPECT_EQ(climb_ladder(tasks, kTarget, first, file, {}).value().failed, 2);
+  EXPECT_EQ(climb_ladder(tasks, kTarget, second, file, {}).value().failed, 0);
+}
+
 TEST_F(LadderTest, GoesOnWhereItWasEnded) {
   FormulaMeasurer first(by_rows), second(by_rows);
   const LadderProgress none = climb(first, {.interrupted = [] { return true; }});
@@ -96,6 +133,35 @@ TEST_F(LadderTest, GoesOnWhereItWasEnded) {
   FormulaMeasurer third(by_rows);
   EXPECT_EQ(climb(third).times, 0) << "what is known is not measured again";
   EXPECT_EQ(third.ladders, 0);
+}
+
+/// ^C behind the first task: what was timed is kept, and the next run goes on with the second.
+TEST_F(LadderTest, MeasuresNoTaskAgainThatWasTimedBeforeAnInterrupt) {
+  const ComputeDag other = parse_dag(R"(n = SIZE 1..512 at 512
+x = PLACEHOLDER [n, 32]
+w = PLACEHOLDER [32, 48] const
+dense(i, j) += (x[i, k]*w[k, j]) for i in n, j in 48, k in 32  # matmul i:row j:out_channel k:in_channel
+return dense
+)")
+                               .value();
+  RecordFile file = RecordFile::open(path_).value();
+  search(file), search(file, other);
+  std::vector<LadderTask> tasks = this->tasks();
+  tasks.push_back({"other", other, tasks[0].points});
+  bool is_interrupted = false;
+  LadderOptions until_first;
+  until_first.on_task = [&](const LadderProgress&) { is_interrupted = true; };
+  until_first.interrupted = [&] { return is_interrupted; };
+  FormulaMeasurer first(by_rows), second(by_rows);
+  const LadderProgress before = climb_ladder(tasks, kTarget, first, file, until_first).value();
+  EXPECT_TRUE(before.interrupted);
+  EXPECT_EQ(before.done, 1);
+  EXPECT_EQ(first.ladders, 1);
+  const std::size_t known = file.records().ranged().size();
+  const LadderProgress after = climb_ladder(tasks, kTarget, second, file, {}).value();
+  EXPECT_EQ(after.done, 2);
+  EXPECT_EQ(second.ladders, 1) << "of the second task";
+  EXPECT_EQ(file.records().ranged().size(), known + static_cast<std::size_t>(after.times));
 }
 
 TEST_F(LadderTest, BeginsNothingBehindItsDeadline) {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "compute/size.h"
@@ -9,17 +8,16 @@
 
 namespace whet {
 
-// The sizes of a variant, cut into pieces along the one of them that is a range.
+// The sizes of a variant, cut into pieces along one of them.
 
 /// Whether the variant has these values of the network's sizes.
 bool has_point(const Variant&, const SizeValues& at);
-/// The only size of a variant that has several values; nothing where there is none, or more than one.
-///   sizes  how many the network has
-std::optional<std::size_t> only_range(const Variant&, std::size_t sizes);
+/// Whether size `k` has several values in the variant.
+bool changes(const Variant&, std::size_t k);
 /// Between the points of two pieces: the largest value of the first piece, in the middle by the logarithm.
 std::int64_t last_before(std::int64_t point, std::int64_t next);
-/// The values low .. high of size `k`, whose range is `range`, in the boxes of the variant.
-std::vector<SizeBox> clipped(const Variant&, std::size_t k, const SizeRange& range, std::int64_t low,
+/// The values low .. high of size `k`, whose range is `range`, in these boxes.
+std::vector<SizeBox> clipped(std::vector<SizeBox> boxes, std::size_t k, const SizeRange& range, std::int64_t low,
                              std::int64_t high);
 
 }  // namespace whet

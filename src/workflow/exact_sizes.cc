@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "plan/plan.h"
 #include "workflow/cut_sizes.h"
+#include "workflow/kept_sizes.h"
 
 namespace whet {
 
@@ -51,9 +51,7 @@ Status add_exact_sizes(const std::vector<SizeValues>& points, const ReadAtSizes&
 
 std::vector<SizeValues> hot_sizes(const Records& records, const Family& family, const Target& target) {
   std::vector<SizeValues> hot;
-  if (records.networks().empty() || family.variants.empty()) return hot;
-  const NetworkAtSizes* known =
-      records.network_at_sizes(hash_of(family.variants.back().fused), to_text(family.sizes), to_string(target));
+  const NetworkAtSizes* known = timed_network(records, family, target);
   if (known == nullptr) return hot;
   constexpr std::size_t kMost = 3;  // as a run of the tuner writes
   for (const TimedAtSizes& each : known->points)

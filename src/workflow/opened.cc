@@ -18,6 +18,7 @@
 #include "records/record_file.h"
 #include "whet/model.h"
 #include "workflow/exact_sizes.h"
+#include "workflow/kept_sizes.h"
 #include "workflow/kernels_text.h"
 #include "workflow/own_inputs.h"
 #include "workflow/range_choice.h"
@@ -291,6 +292,7 @@ Result<CompileReport> compile_ranges(const SizedModel& model, const std::vector<
   const SpaceOptions schedules = records.rounding.schedules();
   WHET_TRY(RangeChoice choice,
            choose_for_ranges(family, model.sizes, records.tuning_sizes, known.records, target, schedules));
+  keep_untuned(known.records, family, model.sizes, records.tuning_sizes, target, schedules, choice.pieces);
   if (records.tuning_sizes.hot != "off")
     WHET_RETURN_IF_ERROR(add_exact_sizes(hot_sizes(known.records, family, target), read, family, choice.pieces));
   if (!choice.at.empty()) tell(records.tell, "Schedules are chosen for " + requests_text(model.sizes, choice.at));
@@ -357,6 +359,16 @@ Status choose_shapes(OpenedModel& model, const ModelOptions& options, const Inpu
     if (const auto said = given.find(input.name); said != given.end()) shape = said->second;
   }
   return model.set_shapes(shapes);
+}
+
+std::vector<WantedSize> wanted_sizes(const OpenedModel& model) {
+  std::vector<WantedSize> sizes;
+  for (const ModelSize& size : model.sizes()) {
+    const SizeRange range = size.is_range() ? SizeRange{size.name, size.min, size.max, size.step}
+                                            : SizeRange{size.name, size.values.front(), size.values.back(), 1};
+    sizes.push_back({size.name, range, size.values});
+  }
+  return sizes;
 }
 
 std::string sizes_text(const OpenedModel& model) {

@@ -92,6 +92,8 @@ Result<CompileReport> compile_sizes_with_records(const ModelOptions&, const Inpu
 Status choose_shapes(OpenedModel&, const ModelOptions&, const InputFiles&);
 /// "x.0 = 4, n = 32": the sizes that are set; "" where there are none.
 std::string sizes_text(const OpenedModel&);
+/// The sizes of a library for several, as requests for it have them.
+std::vector<WantedSize> wanted_sizes(const OpenedModel&);
 /// The choices of sizes of a library for several, as set_sizes takes them; one without values where it is for one. Of ranges both ends
 /// and the powers of two between, of several ranges with many both ends and the middle.
 std::vector<std::vector<std::int64_t>> choices_of(const OpenedModel&);

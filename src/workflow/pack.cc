@@ -137,10 +137,25 @@ void tell_what_is_left_out(const PackedTasks& packed, const std::string& target,
                    std::string(for_count(packed.changed, "is", "are")) + " in no space of this whet: not taken");
 }
 
+/// The network; of a model with sizes at each of those at which it is tuned.
+Result<std::vector<FusedGraph>> networks_of(const PackOptions& options) {
+  std::vector<FusedGraph> networks;
+  if (options.model.sizes.empty()) {
+    WHET_TRY(networks.emplace_back(), load_fused(options.model));
+    return networks;
+  }
+  WHET_TRY(const SizedModel model, sized_model(options.model, {}));
+  WHET_TRY(const std::vector<TuningSize> sizes, tuning_sizes(model.sizes, options.tuning_sizes));
+  for (const TuningSize& size : sizes) {
+    WHET_TRY(const ModelOptions at, model.at(size.at));
+    WHET_TRY(networks.emplace_back(), load_fused(at));
+  }
+  return networks;
+}
+
 /// What the records of a network teach: a base for each target.
-Result<std::vector<RecordBase>> taught(const PackOptions& options, const std::vector<const Records*>& runs,
-                                       const Tell& user) {
-  WHET_TRY(const FusedGraph fused, load_fused(options.model));
+Result<std::vector<RecordBase>> taught(const PackOptions& options, const FusedGraph& fused,
+                                       const std::vector<const Records*>& runs, const Tell& user) {
   std::vector<RecordBase> bases;
   for (const std::string& text : targets_of(runs)) {
     WHET_TRY(const Target target, target_of_records(text));
@@ -179,9 +194,13 @@ Result<RecordBase> pack_base(const PackOptions& options, const Tell& user) {
                    (records.records.size() > 0 ? "; give the model of its records: --model MODEL" : "")};
   }
   if (!options.model.model.empty()) {
-    WHET_TRY(std::vector<RecordBase> own, taught(options, runs, user));
-    if (own.empty()) return Error{"no record of these files is of a task of " + options.model.name()};
-    std::ranges::move(own, std::back_inserter(bases));
+    const std::size_t before = bases.size();
+    WHET_TRY(const std::vector<FusedGraph> networks, networks_of(options));
+    for (const FusedGraph& network : networks) {
+      WHET_TRY(std::vector<RecordBase> own, taught(options, network, runs, user));
+      std::ranges::move(own, std::back_inserter(bases));
+    }
+    if (bases.size() == before) return Error{"no record of these files is of a task of " + options.model.name()};
   }
   std::vector<const RecordBase*> all;
   for (const RecordBase& base : bases) all.push_back(&base);

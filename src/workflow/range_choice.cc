@@ -11,6 +11,8 @@
 
 #include "base/arithmetic.h"
 #include "base/parallel.h"
+#include "compiler/kernels.h"
+#include "schedule/steps_for_sizes.h"
 #include "workflow/cut_sizes.h"
 #include "workflow/untuned_pieces.h"
 
@@ -31,13 +33,6 @@ struct PlacedTask {
   const SizedTask* task;
   TaskAcrossSizes* out;
 };
-
-/// The task's own sizes.
-SizeValues own_sizes(const SizedTask& task, const SizeValues& at) {
-  SizeValues own;
-  for (const Expr& size : task.sizes) own.push_back(value_at(size, at));
-  return own;
-}
 
 /// At most `count` of them, as evenly as that goes.
 std::vector<SizeValues> thinned(const std::vector<SizeValues>& all, std::size_t count) {
@@ -145,12 +140,13 @@ class Cutting {
         const std::int64_t value = size.at[cut.size];
         return value >= cut.values[first] && (end == cut.values.size() || value < cut.values[end]);
       };
-      VariantPiece& piece = pieces.emplace_back(VariantPiece{variant_.boxes, schedules(is_inside)});
+      VariantPiece& piece =
+          pieces.emplace_back(VariantPiece{variant_.boxes, schedules(is_inside), heaviest(is_inside)});
       if (cut.begins.size() == 1) continue;
       const std::int64_t low = k > 0 ? last_before(cut.values[first - 1], cut.values[first]) + 1 : 0;
       const std::int64_t high =
           end < cut.values.size() ? last_before(cut.values[end - 1], cut.values[end]) : kLargestSize;
-      piece.boxes = clipped(variant_, cut.size, sizes_[cut.size], low, high);
+      piece.boxes = clipped(variant_.boxes, cut.size, sizes_[cut.size], low, high);
     }
     return pieces;
   }
@@ -171,10 +167,7 @@ class Cutting {
   Cut best_cut() const {
     Cut best;
     for (std::size_t k = 0; k < sizes_.size(); ++k) {
-      const bool changes = std::ranges::any_of(variant_.boxes, [&](const SizeBox& box) {
-        return box.low[k] != box.high[k] || box.low[k] != variant_.boxes.front().low[k];
-      });
-      if (!changes || at_.size() < 2) continue;
+      if (!changes(variant_, k) || at_.size() < 2) continue;
       if (Cut cut = cut_along(k); cut.seconds < best.seconds) best = std::move(cut);
     }
     return best;
@@ -227,6 +220,18 @@ class Cutting {
     return seconds;
   }
 
+  /// The point whose requests take most time, where time grows with the product of the sizes.
+  SizeValues heaviest(const Inside& is_inside) const {
+    SizeValues at;
+    double most = 0;
+    for (const TuningSize* size : at_) {
+      double time = static_cast<double>(size->requests);
+      for (const std::int64_t value : size->at) time *= static_cast<double>(value);
+      if (is_inside(*size) && time > most) at = size->at, most = time;
+    }
+    return at;
+  }
+
   /// Of each task, the best at these points first: its kernels, then the others, and last those that pack otherwise.
   std::vector<std::vector<RecordedSchedule>> schedules(const Inside& is_inside) const {
     std::vector<std::vector<RecordedSchedule>> all;
@@ -255,15 +260,62 @@ class Cutting {
 
 }  // namespace
 
-std::vector<LadderTask> ladder_tasks(const Family& family, const std::vector<TuningSize>& at) {
+namespace {
+
+/// The kernels of a task in a library without records that has these pieces, and by the default schedules of sizes.
+std::vector<SizedSchedule> untuned_kernels(const Variant& variant, const SizedTask& task, const UntunedRanges& untuned,
+                                           const std::vector<VariantPiece>& pieces, const Target& target) {
+  std::vector<SizedSchedule> kernels;
+  for (const VariantPiece& piece : pieces)
+    if (const auto known = untuned_schedule(task_at(task, piece.at), untuned.source, target))
+      kernels.push_back({known->steps, known->candidate, "", known->at, {}, {}, {}});
+  for (const TuningSize& size : untuned.tuned) {
+    if (!has_point(variant, size.at)) continue;
+    const SizeValues own = own_sizes(task, size.at);
+    const ComputeDag dag = dag_at(task.task.dag, own);
+    const Result<Steps> usual = untuned.source.fallback(dag);
+    if (usual.ok() && steps_for_sizes(moved_to(task.task.dag, own), *usual).ok())
+      kernels.push_back({to_text(*usual), untuned.source.space(dag).default_candidate(), "", own, {}, {}, {}});
+  }
+  return kernels;
+}
+
+/// Where nothing was measured; none: they are no sizes to tune at.
+std::vector<TuningSize> sizes_to_estimate(const std::vector<WantedSize>& sizes, const TuningSizeOptions& options) {
+  Result<std::vector<TuningSize>> usual = tuning_sizes(sizes, options);
+  return usual.ok() ? std::move(usual).value() : std::vector<TuningSize>();
+}
+
+}  // namespace
+
+std::vector<LadderTask> ladder_tasks(const Family& family, const std::vector<TuningSize>& at,
+                                     const UntunedRanges& untuned, const Target& target) {
   std::vector<LadderTask> tasks;
-  for (const Variant& variant : family.variants)
-    for (const SizedTask& task : variant.tasks) {
+  std::vector<std::pair<std::size_t, const SizedTask*>> of;  // the variant and the task of each
+  for (std::size_t v = 0; v < family.variants.size(); ++v)
+    for (const SizedTask& task : family.variants[v].tasks) {
       if (task.sizes.empty()) continue;
-      std::vector<SizedPoint> points = points_of({&variant, &task, nullptr}, at);
-      if (!points.empty()) tasks.push_back({task.task.name, task.task.dag, std::move(points)});
+      std::vector<SizedPoint> points = points_of({&family.variants[v], &task, nullptr}, at);
+      if (points.empty()) continue;
+      tasks.push_back({task.task.name, task.task.dag, std::move(points)});
+      of.emplace_back(v, &task);
     }
+  if (untuned.pieces.empty()) return tasks;
+  parallel_for(static_cast<int>(tasks.size()), 0, [&](int i) {
+    const auto t = static_cast<std::size_t>(i);
+    const auto [v, task] = of[t];
+    tasks[t].always = untuned_kernels(family.variants[v], *task, untuned, untuned.pieces[v], target);
+  });
   return tasks;
+}
+
+FamilyPieces untuned_choice(const Family& family, const std::vector<WantedSize>& sizes,
+                            const TuningSizeOptions& options, const Target& target, const SpaceOptions& schedules) {
+  const std::vector<TuningSize> usual = sizes_to_estimate(sizes, options);
+  FamilyPieces pieces;
+  for (const Variant& variant : family.variants)
+    pieces.push_back(untuned_pieces(variant, family.sizes, usual, !options.lengths.empty(), target, schedules));
+  return pieces;
 }
 
 Result<RangeChoice> choose_for_ranges(const Family& family, const std::vector<WantedSize>& sizes,
@@ -291,16 +343,14 @@ Result<RangeChoice> choose_for_ranges(const Family& family, const std::vector<Wa
     placed.out->schedules = across_sizes(placed.task->task.dag, placed.out->points, records, target, schedules);
     placed.out->kernels = kernels_of(*placed.out);
   });
-  std::vector<TuningSize> untuned;  // where nothing was measured; none: they are no sizes to tune at
-  if (Result<std::vector<TuningSize>> usual = tuning_sizes(sizes, options); usual.ok())
-    untuned = std::move(usual).value();
+  const std::vector<TuningSize> untuned = sizes_to_estimate(sizes, options);
   for (std::size_t v = 0; v < family.variants.size(); ++v) {
     const Variant& variant = family.variants[v];
-    const bool measured =
-        std::ranges::any_of(choice.at, [&](const TuningSize& size) { return has_point(variant, size.at); });
+    const bool is_measured =
+        std::ranges::any_of(choice.tasks[v], [](const TaskAcrossSizes& task) { return !task.schedules.empty(); });
     choice.pieces.push_back(
-        measured ? Cutting(variant, choice.tasks[v], family.sizes, choice.at).pieces()
-                 : untuned_pieces(variant, family.sizes, untuned, !options.lengths.empty(), target, schedules));
+        is_measured ? Cutting(variant, choice.tasks[v], family.sizes, choice.at).pieces()
+                    : untuned_pieces(variant, family.sizes, untuned, !options.lengths.empty(), target, schedules));
   }
   return choice;
 }

@@ -29,12 +29,24 @@ struct RangeChoice {
   std::vector<std::vector<TaskAcrossSizes>> tasks;  ///< of each variant
   /// Of each variant: where sizes are ranges, at most six pieces along one of them, at each of which every task has one of its kernels;
   /// one more where that saves 1% of the expected seconds. They read the same weights: the kernels of a task pack its constants as the
-  /// best one for all points does. Of a variant whose sizes have no records, pieces by the estimate (untuned_pieces.h).
+  /// best one for all points does. Of a variant whose tasks have no records, pieces by the estimate (untuned_pieces.h).
   FamilyPieces pieces;
 };
 
-/// The tasks of a family whose kernels take sizes, each at those of these sizes of the network that it has.
-std::vector<LadderTask> ladder_tasks(const Family&, const std::vector<TuningSize>& at);
+/// What a library for ranges is without records.
+struct UntunedRanges {
+  FamilyPieces pieces;            ///< none: nothing of it is timed
+  std::vector<TuningSize> tuned;  ///< whose default schedules count, too
+  ScheduleSource source;          ///< gives no records
+};
+/// Those pieces, by the estimate (untuned_pieces.h).
+FamilyPieces untuned_choice(const Family&, const std::vector<WantedSize>&, const TuningSizeOptions&, const Target&,
+                            const SpaceOptions&);
+
+/// The tasks of a family whose kernels take sizes, each at those of these sizes of the network that it has. The kernels of the untuned
+/// library are timed in any case.
+std::vector<LadderTask> ladder_tasks(const Family&, const std::vector<TuningSize>& at, const UntunedRanges&,
+                                     const Target&);
 
 /// Chooses by expected seconds over the sizes that are listed, or, where none are, over those of which there are records, sixteen at most.
 /// Of more sizes than 1,024 some are looked for, evenly chosen, and those at which a model is tuned.

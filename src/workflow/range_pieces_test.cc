@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "base/rng.h"
+#include "compiler/choose.h"
+#include "compiler/kernels.h"
 #include "compiler/testing/model_builder.h"
 #include "passes/optimize.h"
 #include "records/testing/sample.h"
@@ -118,12 +120,51 @@ TEST(RangePieces, ATaskHasOneKernelWhereAnotherIsNotWorthIt) {
 
 TEST(LadderTasks, HaveTheirOwnSizes) {
   const Family known = family();
-  const std::vector<LadderTask> tasks = ladder_tasks(known, {{{2, 16}, 3}, {{4, 16}, 1}, {{2, 32}, 2}});
+  const std::vector<LadderTask> tasks = ladder_tasks(known, {{{2, 16}, 3}, {{4, 16}, 1}, {{2, 32}, 2}}, {}, kTarget);
   ASSERT_EQ(tasks.size(), 1u);
   ASSERT_EQ(tasks[0].points.size(), 2u) << "32 rows and 64, which two sizes have";
   EXPECT_EQ(tasks[0].points[0].at, (SizeValues{32}));
   EXPECT_DOUBLE_EQ(tasks[0].points[0].uses, 3);
   EXPECT_DOUBLE_EQ(tasks[0].points[1].uses, 3);
+}
+
+TEST(LadderTasks, HaveTheKernelsOfAnUntunedLibrary) {
+  const Family known = family();
+  UntunedRanges untuned;
+  untuned.pieces = untuned_choice(known, kSizes, {.listed = kTuned}, kTarget, {});
+  untuned.tuned = tuning_sizes(kSizes, {.listed = kTuned}).value();
+  untuned.source = best_of(nullptr, kTarget);
+  ASSERT_EQ(untuned.pieces.size(), 1u);
+  const std::vector<LadderTask> tasks = ladder_tasks(known, untuned.tuned, untuned, kTarget);
+  ASSERT_EQ(tasks.size(), 1u);
+  const SizedTask& task = known.variants[0].tasks.at(0);
+  const auto has = [&](const std::string& steps) {
+    return std::ranges::any_of(tasks[0].always, [&](const SizedSchedule& each) { return each.steps == steps; });
+  };
+  for (const VariantPiece& piece : untuned.pieces[0])
+    EXPECT_TRUE(has(untuned_schedule(task_at(task, piece.at), untuned.source, kTarget)->steps));
+  for (const TuningSize& size : untuned.tuned) {
+    const SizeValues at = own(task, size.at);
+    EXPECT_TRUE(std::ranges::any_of(tasks[0].always, [&](const SizedSchedule& each) { return each.from == at; }))
+        << "a kernel of each tuning size";
+  }
+}
+
+TEST(UntunedPieces, OfTwoSizesAreAlongOneOfThem) {
+  const Family known = family();
+  const FamilyPieces pieces = untuned_choice(known, kSizes, {.listed = kTuned}, kTarget, {});
+  ASSERT_EQ(pieces.size(), 1u);
+  for (std::int64_t b = 2; b <= 8; b += 2)
+    for (std::int64_t n = 16; n <= 256; n += 16) {
+      const auto has = [&](const VariantPiece& piece) {
+        return std::ranges::any_of(piece.boxes, [&](const SizeBox& box) { return contains(box, {b, n}); });
+      };
+      EXPECT_EQ(std::ranges::count_if(pieces[0], has), 1) << b << "x" << n;
+    }
+  for (const VariantPiece& piece : pieces[0]) {
+    ASSERT_EQ(piece.at.size(), 2u) << "the schedules are those of a tuning size";
+    EXPECT_TRUE(std::ranges::any_of(piece.boxes, [&](const SizeBox& box) { return contains(box, piece.at); }));
+  }
 }
 
 }  // namespace

@@ -9,23 +9,14 @@
 #include "trial/ranged.h"
 #include "tuner/ladder.h"
 #include "workflow/lengths.h"
+#include "workflow/range_choice.h"
+#include "workflow/sizes_truth.h"
 #include "workflow/tuning.h"
 
 namespace whet {
 
-/// Parts of all requests, the smallest sizes first: the size of the request at a tenth, at half and at nine tenths of them, and the largest
-/// that the ranges have. Ascending, each once.
-std::vector<SizeValues> telling_sizes(const std::vector<RequestCount>&, const std::vector<WantedSize>&);
-
-/// The part of the time of all requests that those of each size take, where an inference takes these seconds at some sizes and time grows
-/// evenly with the product of the sizes between them. One a request.
-///   timed  the seconds at sizes, at least at one
-std::vector<double> time_shares(const std::vector<RequestCount>&,
-                                const std::vector<std::pair<SizeValues, double>>& timed);
-
-/// What a run of the tuner for ranges of sizes does after its tasks. Kernels for ranges are timed at sizes (tuner/ladder.h). Then libraries
-/// of the whole network are timed alternately at telling sizes: for the ranges by the records, for the ranges without records, and for one
-/// size alone where that has a tenth of the requests' time. Such a size gets kernels of its own where these are 3% faster. All is written
+/// What a run of the tuner for ranges of sizes does after its tasks. Kernels for ranges are timed at sizes (tuner/ladder.h), those that an
+/// untuned library has among them. Then libraries of the whole network are timed alternately (workflow/sizes_truth.h). All is written
 /// to the record file. One thread; the arguments live longer.
 class RangesEnd {
  public:
@@ -37,17 +28,16 @@ class RangesEnd {
   void run(DeviceMeasurer&, const Devices&, RecordFile&, Tuned&);
 
  private:
-  struct Libraries;
-
   bool is_wanted() const;
+  bool compares_network() const;
   double ladder_seconds() const;
   Status read_network(Tuned&);
   Status climb(DeviceMeasurer&, RecordFile&, Tuned&);
   Status time_network(Device&, RecordFile&, Tuned&);
   Result<FusedGraph> read(const SizeValues&) const;
-  Result<ModelRun> run_at(const SizeValues&, double burst_seconds, int bursts) const;
-  Result<std::vector<double>> seconds_of(Device&, const std::vector<std::string>& libraries, const SizeValues&) const;
-  Status try_exact(Device&, RecordFile&, Libraries&, std::vector<TimedAtSizes>& points);
+  Result<ModelRun> run_at(const SizeValues&) const;
+  Status compile_ranges(const Records&, const std::vector<TimedAtSizes>* points, const std::string& path) const;
+  SizedLibraries libraries(const RecordFile&) const;
   CompileOptions compiling() const;
   bool interrupted() const { return settings_.where.interrupted && settings_.where.interrupted(); }
   double left() const;
@@ -59,8 +49,7 @@ class RangesEnd {
   std::optional<SizedModel> model_;
   Family family_;
   std::vector<RequestCount> requests_;
-  double reading_ = 0;    ///< seconds of reading the network at all sizes
-  double compiling_ = 0;  ///< seconds of the last library for ranges
+  UntunedRanges untuned_;
 };
 
 }  // namespace whet

@@ -136,7 +136,7 @@ Result<Repro> repro_records(const ReproSettings& settings, Workplace& place, Zyg
   read.records.count(prepared.emulated ? EmulatedRecords::alone : EmulatedRecords::left_out);
   read.records.prefer_device(place.devices.front()->info().name);
   read.records.count_inputs(input_hashes(prepared.tasks));
-  WHET_RETURN_IF_ERROR(apply_plan(measuring, read.records, prepared));
+  if (prepared.at.empty()) WHET_RETURN_IF_ERROR(apply_plan(measuring, read.records, prepared));  // sizes have no plans
   std::vector<Replay> replays = replays_of(settings, prepared, read.records);
   if (replays.empty()) {
     const std::vector<std::string> why =

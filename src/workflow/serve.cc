@@ -23,6 +23,7 @@
 #include "workflow/events.h"
 #include "workflow/opened.h"
 #include "workflow/outputs.h"
+#include "workflow/ranges_end.h"
 #include "workflow/task_json.h"
 #include "workflow/transferring.h"
 #include "workflow/tune_json.h"
@@ -172,7 +173,8 @@ const std::vector<TaskServer::Verb>& TaskServer::verbs() {
       {"steps", &TaskServer::steps},           {"best", &TaskServer::best},
       {"neighbours", &TaskServer::neighbours}, {"measure", &TaskServer::measure},
       {"template", &TaskServer::add_template}, {"tune", &TaskServer::search},
-      {"compile", &TaskServer::compile},       {"features", &TaskServer::features_of},
+      {"ranges", &TaskServer::ranges},         {"compile", &TaskServer::compile},
+      {"features", &TaskServer::features_of},
   };
   return verbs;
 }
@@ -258,7 +260,7 @@ MeasureTask TaskServer::measure_task(const Task& task) const {
   return {task.key, task.name, task.dag, target_, task.within, task.inputs};
 }
 
-Result<Json> TaskServer::tasks(const Json& /*request*/) { return tasks_json(tasks_); }
+Result<Json> TaskServer::tasks(const Json& /*request*/) { return tasks_json(tasks_, serving_.sizes); }
 
 Result<Json> TaskServer::define(const Json& request) {
   const Json &text = request["dag"], &name = request["name"];
@@ -495,6 +497,16 @@ Result<Json> TaskServer::search(const Json& request) {
       .set("tasks", std::move(list));
 }
 
+Result<Json> TaskServer::ranges(const Json& request) {
+  if (!serving_.ranges) return Error{"the session's model has no ranges; start whet serve with --sizes, like n=1..512"};
+  return serving_.ranges([&](const std::string& event, const Json& members) {
+    if (!emit_) return;
+    Json line = Json::object().set("id", request["id"]).set("event", event);
+    for (const auto& [name, value] : members.members()) line.set(name, value);
+    emit_(dump(line));
+  });
+}
+
 Result<Json> TaskServer::compile(const Json& request) {
   const Json& output = request["output"];
   if (!output.is_string()) return Error{"output is " + dump(output) + "; expected a path"};
@@ -591,8 +603,12 @@ Result<Json> compiled(const TuneSettings& settings, const Prepared& prepared, co
   CompileOptions options;
   options.name = settings.model.name();
   options.emulated = prepared.emulated && prepared.place.target.is_gpu();
+  records.tuning_sizes = settings.tuning_sizes;
+  const Target& target = prepared.place.target;
   WHET_TRY(const CompileReport report,
-           compile_with_records(prepared.fused, records, prepared.place.target, output, options));
+           settings.model.sizes.empty()
+               ? compile_with_records(prepared.fused, records, target, output, options)
+               : compile_sizes_with_records(settings.model, prepared.files, records, target, output, options));
   return Json::object()
       .set("output", output)
       .set("summary", summary(report))
@@ -602,11 +618,64 @@ Result<Json> compiled(const TuneSettings& settings, const Prepared& prepared, co
       .set("predicted_ms", report.predicted_seconds * 1e3);
 }
 
+std::vector<std::string> names_of(const std::vector<WantedSize>& sizes) {
+  std::vector<std::string> names;
+  for (const WantedSize& size : sizes) names.push_back(size.name);
+  return names;
+}
+
+/// Of each task of a model with sizes: where it runs.
+std::vector<Json> sizes_of_tasks(const Prepared& prepared) {
+  std::vector<Json> sizes(prepared.at.empty() ? 0 : prepared.tasks.size(), Json::array());
+  for (const PreparedSize& size : prepared.at)
+    for (const auto& [task, runs] : size.tasks)
+      sizes[task].add(
+          Json::object().set("sizes", values_json(names_of(prepared.sizes), size.size.at)).set("runs", runs));
+  return sizes;
+}
+
+/// Tells how kernels for ranges are timed.
+class RangesTold : public TuneListener {
+ public:
+  RangesTold(const Prepared& prepared, const ServeOptions::Told& told) : prepared_(prepared), told_(told) {}
+  void ladder(const LadderProgress& progress) override {
+    told_("ladder", to_json(progress).set("task", progress.task));
+  }
+  void at_sizes(const NetworkAtSizes& times) override {
+    told_("at_sizes", Json::object().set("at_sizes", to_json(times, names_of(prepared_.sizes))));
+  }
+
+ private:
+  const Prepared& prepared_;
+  const ServeOptions::Told& told_;
+};
+
+/// What the end of a run of the tuner does for ranges.
+Result<Json> timed_ranges(TuneSettings settings, const Workplace& work, DeviceMeasurer& measurer, RecordFile& file,
+                          const ServeOptions::Told& told) {
+  std::vector<std::string> notes;
+  settings.where.tell = [&notes, tell = settings.where.tell](const std::string& note) {
+    notes.push_back(note);
+    whet::tell(tell, note);
+  };
+  RangesTold listener(work.prepared, told);
+  Tuned tuned;
+  RangesEnd(settings, work.prepared, listener).run(measurer, work.devices, file, tuned);
+  if (!tuned.ladder) return Error{notes.empty() ? "interrupted before anything was timed" : notes.back()};
+  Json out = Json::object().set("done", true).set("ladder", to_json(*tuned.ladder));
+  if (tuned.at_sizes) out.set("at_sizes", to_json(*tuned.at_sizes, names_of(work.prepared.sizes)));
+  return out.set("notes", Json::array_of(notes));
+}
+
 }  // namespace
 
-Json tasks_json(const std::vector<Task>& tasks) {
+Json tasks_json(const std::vector<Task>& tasks, const std::vector<Json>& sizes) {
   Json list = Json::array();
-  for (std::size_t id = 0; id < tasks.size(); ++id) list.add(json_of(tasks[id], static_cast<std::int64_t>(id)));
+  for (std::size_t id = 0; id < tasks.size(); ++id) {
+    Json row = json_of(tasks[id], static_cast<std::int64_t>(id));
+    if (id < sizes.size()) row.set("sizes", sizes[id]);
+    list.add(std::move(row));
+  }
   return Json::object().set("tasks", std::move(list));
 }
 
@@ -624,7 +693,11 @@ Result<std::unique_ptr<ServedTasks>> ServedTasks::start(const TuneSettings& sett
   served->builders_.emplace(zygote, settings.builders, BuilderLimits{.timeout = settings.build_timeout});
   served->measurer_.emplace(*served->builders_, devices, measure_options(settings, prepared));
   WHET_RETURN_IF_ERROR(calibrate(settings, prepared, *served->measurer_));
-  ServeOptions serving{.interrupted = settings.where.interrupted, .compile = {}};
+  ServeOptions serving{.interrupted = settings.where.interrupted, .compile = {}, .sizes = sizes_of_tasks(prepared)};
+  if (has_ranges(prepared.sizes))
+    serving.ranges = [tasks = served.get()](const ServeOptions::Told& told) {
+      return timed_ranges(tasks->settings_, tasks->work_, *tasks->measurer_, *tasks->file_, told);
+    };
   if (!settings.model.model.empty())
     serving.compile = [tasks = served.get()](const std::string& to) {
       return compiled(tasks->settings_, tasks->work_.prepared, *tasks->file_, to);

@@ -29,6 +29,12 @@ struct ServeOptions {
   std::function<bool()> interrupted;  ///< ends a search; may be empty
   /// Compiles the session's model with its records to a file, and tells of it. Empty: there is no model.
   std::function<Result<Json>(const std::string& output)> compile;
+  /// Of a model with sizes: at which of them each task runs, and how often there.
+  std::vector<Json> sizes = {};
+  /// Hears what happens before an answer: the name of an event, and its members.
+  using Told = std::function<void(const std::string& event, const Json& members)>;
+  /// Times kernels for the ranges of the session's model, and the model at its sizes. Empty: it has no ranges.
+  std::function<Result<Json>(const Told&)> ranges = {};
 };
 
 /// Answers requests about tasks, their spaces and their measurements: own strategies in other programs are made of these. A request
@@ -65,6 +71,7 @@ class TaskServer {
   Result<Json> best(const Json& request);
   Result<Json> add_template(const Json& request);
   Result<Json> search(const Json& request);
+  Result<Json> ranges(const Json& request);
   Result<Json> compile(const Json& request);
   Result<Json> features_of(const Json& request);
 
@@ -99,7 +106,8 @@ class TaskServer {
 };
 
 /// The tasks of a list as `tasks` answers them: an object with `tasks`.
-Json tasks_json(const std::vector<Task>&);
+///   sizes  of a model with sizes, of the first of them: where each runs
+Json tasks_json(const std::vector<Task>&, const std::vector<Json>& sizes = {});
 
 /// A model that was prepared as a run of the tuner does it, with its devices, builders and record file, and the server of its tasks.
 class ServedTasks {

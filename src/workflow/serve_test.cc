@@ -87,6 +87,36 @@ TEST_F(Serving, TellsTheTasks) {
   EXPECT_EQ(task["weight"].integer(), 3);
   EXPECT_TRUE(same_dag(parse_dag(task["dag"].string()).value(), testing_dag()));
 }
+/// A model with sizes: each task says where it runs, and ranges are timed as the session does it.
+TEST_F(Serving, KnowsTheSizesOfItsModel) {
+  EXPECT_EQ(error(R"({"do": "ranges"})"),
+            "the session's model has no ranges; start whet serve with --sizes, like n=1..512");
+  const ComputeDag dag = testing_dag();
+  ServeOptions serving;
+  serving.sizes = {Json::array()};
+  serving.sizes[0].add(Json::object().set("sizes", Json::object().set("n", 16)).set("runs", 2));
+  serving.ranges = [](const ServeOptions::Told& told) -> Result<Json> {
+    told("ladder", Json::object().set("done", 1));
+    return Json::object().set("done", true);
+  };
+  server_.emplace(std::vector<Task>{{workload_key(dag), "dense", dag, 1, {0}}},
+                  parse_target("cpu -mcpu=haswell -threads=1").value(), SpaceOptions{}, 7, measurer_, *file_,
+                  std::make_shared<const RecordBase>(), std::move(serving));
+  const Json tasks = ask(R"({"do": "tasks"})");
+  EXPECT_EQ(dump(tasks["tasks"].items().at(0)["sizes"]), R"([{"sizes":{"n":16},"runs":2}])");
+  std::vector<std::string> lines;
+  const std::string answer = server_->answer(R"({"id": 4, "do": "ranges"})", [&](const std::string& line) {
+    lines.push_back(line);
+    return true;
+  });
+  EXPECT_EQ(lines, std::vector<std::string>{R"({"id":4,"event":"ladder","done":1})"});
+  EXPECT_EQ(answer, R"({"id":4,"done":true})");
+  const std::string own =
+      dump(Json::object().set("do", "define").set("dag", "x = PLACEHOLDER [8]\ny(i) = neg(x[i]) for i in 8\nreturn y"));
+  EXPECT_EQ(ask(own)["error"].string_or(""), "");
+  EXPECT_TRUE(ask(R"({"do": "tasks"})")["tasks"].items().at(1)["sizes"].is_null())
+      << "a task of the program's own has none";
+}
 TEST_F(Serving, TakesATaskAsText) {
   const std::string text =
       "a = PLACEHOLDER [4, 8]\nb = PLACEHOLDER [8, 6] const\nc(i, j) += (a[i, k]*b[k, j]) for i in 4, j in 6, k in "

@@ -507,7 +507,7 @@ Result<Family> family_of_ranges(const std::vector<WantedSize>& sizes, const Read
                                 const std::function<Status(std::int64_t read, std::int64_t all)>& on_point) {
   WHET_RETURN_IF_ERROR(check_counts(sizes));
   FamilyOptions how;
-  how.in_place = InPlaceParts::strided;
+  how.in_place = InPlaceParts::at_all_sizes;
   how.on_point = on_point;
   Family family;
   for (const WantedSize& size : sizes) family.sizes.push_back(size.range);

@@ -70,7 +70,7 @@ Status check_ranges(const std::vector<WantedSize>&, const Target&);
 /// Whether some size is a range.
 bool has_ranges(const std::vector<WantedSize>&);
 /// A model at all values of its sizes, as one library has it: variants of ranges for each choice of the values that are listed, with
-/// strided concatenations in place. Errors: of find_family; more values than are read.
+/// the concatenations in place that are so at all sizes. Errors: of find_family; more values than are read.
 ///   on_point  as FamilyOptions has it
 Result<Family> family_of_ranges(const std::vector<WantedSize>&, const ReadAtSizes& read,
                                 const std::function<Status(std::int64_t read, std::int64_t all)>& on_point = {});

@@ -201,7 +201,8 @@ Json to_json(const NetworkAtSizes& network, const std::vector<std::string>& name
                    .set("untuned_ms", known(each.untuned))
                    .set("ranged_ms", known(each.ranged))
                    .set("exact_ms", known(each.exact))
-                   .set("hot", each.hot));
+                   .set("hot", each.hot)
+                   .set("keeps_untuned", each.keeps_untuned));
   return points;
 }
 

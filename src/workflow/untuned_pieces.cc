@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <numeric>
-#include <optional>
 #include <utility>
 
+#include "base/arithmetic.h"
 #include "base/parallel.h"
 #include "transfer/across_sizes.h"
 #include "transfer/default_sizes.h"
@@ -67,16 +67,52 @@ ExpectedSeconds of_network(const Variant& variant, const Points& points, bool by
   return sums;
 }
 
-/// The point of the piece first .. end - 1 whose schedules take the least time in it.
-std::size_t best_of(const ExpectedSeconds& seconds, std::size_t first, std::size_t end) {
-  const auto of_piece = [&](std::size_t from) {
-    return std::accumulate(seconds[from].begin() + static_cast<std::ptrdiff_t>(first),
-                           seconds[from].begin() + static_cast<std::ptrdiff_t>(end), 0.0);
-  };
-  std::size_t best = end - 1;  // of equal ones the largest
-  for (std::size_t from = end - 1; from-- > first;)
-    if (of_piece(from) < of_piece(best)) best = from;
-  return best;
+/// Pieces along a size, each beginning with one of the values that the points have.
+struct UntunedCut {
+  std::size_t size = 0;
+  std::vector<std::int64_t> values;  ///< ascending
+  std::vector<std::size_t> begins;   ///< their numbers, one a piece; empty: there is none
+  std::vector<SizeValues> at;        ///< one a piece: the point whose schedules it has
+  double seconds = kInfinity;
+
+  std::size_t end_of(std::size_t piece) const { return piece + 1 < begins.size() ? begins[piece + 1] : values.size(); }
+};
+
+/// Chooses the point whose schedules a piece has: of those in it the one whose schedules take the least time there, of equal ones the
+/// largest.
+void choose_points(const Points& points, const ExpectedSeconds& by_value, UntunedCut& cut) {
+  cut.seconds = 0;
+  for (std::size_t piece = 0; piece < cut.begins.size(); ++piece) {
+    const std::size_t first = cut.begins[piece], end = cut.end_of(piece);
+    double least = kInfinity;
+    SizeValues& at = cut.at.emplace_back();
+    for (std::size_t from = points.size(); from-- > 0;) {
+      const std::int64_t value = points[from]->at[cut.size];
+      if (value < cut.values[first] || value > cut.values[end - 1]) continue;
+      const auto begin = by_value[from].begin();
+      const double sum =
+          std::accumulate(begin + static_cast<std::ptrdiff_t>(first), begin + static_cast<std::ptrdiff_t>(end), 0.0);
+      if (sum < least) least = sum, at = points[from]->at;
+    }
+    cut.seconds += least;
+  }
+}
+
+///   seconds  [schedules of point][point]
+UntunedCut untuned_cut_along(std::size_t k, const Points& points, const ExpectedSeconds& seconds) {
+  UntunedCut cut{k, {}, {}, {}, 0};
+  for (const TuningSize* point : points) cut.values.push_back(point->at[k]);
+  std::ranges::sort(cut.values);
+  cut.values.erase(std::ranges::unique(cut.values).begin(), cut.values.end());
+  ExpectedSeconds by_value(points.size(), std::vector<double>(cut.values.size(), 0));
+  for (std::size_t from = 0; from < points.size(); ++from)
+    for (std::size_t p = 0; p < points.size(); ++p) {
+      const auto value = std::ranges::lower_bound(cut.values, points[p]->at[k]);
+      by_value[from][static_cast<std::size_t>(value - cut.values.begin())] += seconds[from][p];
+    }
+  cut.begins = cut_points({by_value}, cut.values.size(), kMostPieces, kWorth);
+  choose_points(points, by_value, cut);
+  return cut;
 }
 
 }  // namespace
@@ -84,22 +120,25 @@ std::size_t best_of(const ExpectedSeconds& seconds, std::size_t first, std::size
 std::vector<VariantPiece> untuned_pieces(const Variant& variant, const std::vector<SizeRange>& sizes,
                                          const std::vector<TuningSize>& at, bool by_requests, const Target& target,
                                          const SpaceOptions& options) {
-  const std::optional<std::size_t> ranged = only_range(variant, sizes.size());
   Points points;
   for (const TuningSize& size : at)
     if (has_point(variant, size.at)) points.push_back(&size);
+  std::vector<std::size_t> along;
+  for (std::size_t k = 0; k < sizes.size(); ++k)
+    if (changes(variant, k)) along.push_back(k);
   const std::vector<std::vector<RecordedSchedule>> none(variant.tasks.size());
-  if (!ranged || points.size() < 2) return {VariantPiece{variant.boxes, none}};
+  if (along.empty() || points.size() < 2) return {VariantPiece{variant.boxes, none}};
   const ExpectedSeconds seconds = of_network(variant, points, by_requests, target, options);
-  const std::vector<std::size_t> begins = cut_points({seconds}, points.size(), kMostPieces, kWorth);
-  const auto value = [&](std::size_t point) { return points[point]->at[*ranged]; };
+  UntunedCut cut;
+  for (const std::size_t k : along)
+    if (UntunedCut other = untuned_cut_along(k, points, seconds); other.seconds < cut.seconds) cut = std::move(other);
   std::vector<VariantPiece> pieces;
-  for (std::size_t k = 0; k < begins.size(); ++k) {
-    const std::size_t end = k + 1 < begins.size() ? begins[k + 1] : points.size();
-    const std::int64_t low = k > 0 ? last_before(value(begins[k] - 1), value(begins[k])) + 1 : 0;
-    const std::int64_t high = end < points.size() ? last_before(value(end - 1), value(end)) : kLargestSize;
-    pieces.push_back(
-        {clipped(variant, *ranged, sizes[*ranged], low, high), none, points[best_of(seconds, begins[k], end)]->at});
+  for (std::size_t piece = 0; piece < cut.begins.size(); ++piece) {
+    const std::size_t first = cut.begins[piece], end = cut.end_of(piece);
+    const std::int64_t low = piece > 0 ? last_before(cut.values[first - 1], cut.values[first]) + 1 : 0;
+    const std::int64_t high =
+        end < cut.values.size() ? last_before(cut.values[end - 1], cut.values[end]) : kLargestSize;
+    pieces.push_back({clipped(variant.boxes, cut.size, sizes[cut.size], low, high), none, cut.at[piece]});
   }
   return pieces;
 }

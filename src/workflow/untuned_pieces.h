@@ -10,8 +10,8 @@
 
 namespace whet {
 
-/// A variant of which nothing was measured, in at most three pieces whose schedules are those for a size in the piece, where one of its
-/// sizes is a range. One more piece only where the estimate saves 3%.
+/// A variant of which nothing was measured, in at most three pieces along one of its ranges, that along which they save most. The schedules
+/// of a piece are those for one of the points in it. One more piece only where the estimate saves 3%.
 ///   at  sizes that may be those of a piece, ascending; those of other variants do not count
 ///   by_requests  requests are counted: their seconds count. Else the points count alike, by how much longer each takes than by schedules
 ///                for itself.

@@ -1,0 +1,258 @@
+#include "workflow/sizes_truth.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <utility>
+
+#include "base/arithmetic.h"
+#include "base/parallel.h"
+#include "plan/tried.h"
+#include "tuner/compare_models.h"
+#include "tuner/network.h"
+
+namespace whet {
+namespace {
+
+/// A size has kernels of its own where it has this part of the requests' time, and they take this part of the time of those for ranges.
+constexpr double kHotShare = 0.1, kHotFaster = 0.97;
+constexpr std::size_t kMostHot = 3;
+/// The untuned library is faster where it takes this part of the time.
+constexpr double kUntunedFaster = 0.99;
+/// Of each library at each size, alternately.
+constexpr double kLibraryBurst = 0.05;
+constexpr int kLibraryBursts = 5;
+/// The wall time of both libraries at a size.
+constexpr double kPointSeconds = 2 * kLibraryBursts * kLibraryBurst;
+
+double product_over(const SizeValues& values) {
+  return std::accumulate(values.begin(), values.end(), 1.0,
+                         [](double product, std::int64_t value) { return product * static_cast<double>(value); });
+}
+
+/// Evenly between the two nearest, by the product of the sizes; in proportion outside.
+double seconds_at(const std::vector<std::pair<double, double>>& timed, double product) {
+  const auto next = std::ranges::lower_bound(timed, product, {}, &std::pair<double, double>::first);
+  if (next == timed.begin()) return next->second;
+  const auto before = next - 1;
+  if (next == timed.end()) return before->second * product / before->first;
+  const double part = (product - before->first) / (next->first - before->first);
+  return before->second + part * (next->second - before->second);
+}
+
+class SettlingAtSizes {
+ public:
+  SettlingAtSizes(const SizedLibraries& libraries, Device& device, const SizesTruthOptions& options)
+      : libraries_(libraries), device_(device), options_(options) {}
+
+  SizesTruth run() {
+    const bool compiled = compile(tuned_, [&](const std::string& path) { return libraries_.tuned({}, path); }) &&
+                          compile(untuned_, libraries_.untuned);
+    if (!compiled && truth_.failed.ok() && !interrupted()) truth_.needed = 2 * compiling_;
+    if (!compiled) return std::move(truth_);
+    for (const SizeValues& at : options_.at) truth_.points.push_back({at});
+    time_points();
+    std::erase_if(truth_.points, [](const TimedAtSizes& point) { return point.untuned == 0; });
+    if (goes_on()) keep_what_is_faster();
+    if (goes_on()) try_alone();
+    (void)device_.time_models({}, {});  // frees their memory
+    std::ranges::sort(truth_.points, {}, &TimedAtSizes::at);
+    return std::move(truth_);
+  }
+
+ private:
+  bool interrupted() const { return options_.interrupted && options_.interrupted(); }
+  double left() const { return options_.left ? options_.left() : kInfinity; }
+  bool goes_on() const { return truth_.failed.ok() && !truth_.points.empty() && !interrupted(); }
+
+  /// False where no time is left for it and its comparison, or where it fails or is interrupted.
+  bool compile(const std::string& path, const std::function<Status(const std::string&)>& make) {
+    if (interrupted() || left() < 2 * compiling_) return false;
+    const double begin = seconds_now();
+    truth_.failed = make(path);
+    compiling_ = std::max(compiling_, seconds_now() - begin);
+    return truth_.failed.ok() && !interrupted();
+  }
+
+  Result<ModelRun> run_at(const SizeValues& at) const {
+    WHET_TRY(ModelRun run, libraries_.run_at(at));
+    run.burst_seconds = kLibraryBurst, run.bursts = kLibraryBursts;
+    return run;
+  }
+
+  /// The best burst of both libraries.
+  Status time_point(TimedAtSizes& point) {
+    WHET_TRY(const ModelRun run, run_at(point.at));
+    WHET_TRY(const std::vector<ModelTimes> times, device_.time_models({{untuned_}, {tuned_}}, run));
+    if (!make_sense(times, 2, kLibraryBursts)) return Error{"the device's times of the models make no sense"};
+    const auto best = [](const ModelTimes& model) {
+      return std::ranges::min(model.bursts, {}, &ModelBurst::median).median;
+    };
+    point.untuned = best(times[0]), point.ranged = best(times[1]);
+    return ok_status();
+  }
+
+  /// As many as there is time for.
+  void time_points() {
+    for (TimedAtSizes& point : truth_.points) {
+      if (!truth_.failed.ok() || interrupted() || left() < kPointSeconds) return;
+      truth_.failed = time_point(point);
+    }
+  }
+
+  /// Whether the untuned library is faster; asked in new processes where there is time.
+  bool is_slower(TimedAtSizes& point) const {
+    if (point.untuned >= kUntunedFaster * point.ranged) return false;
+    if (interrupted() || left() < kPlanComparisons * kPointSeconds) return true;
+    const Result<ModelRun> run = run_at(point.at);
+    if (!run.ok()) return true;
+    const Result<ModelVerdict> verdict =
+        compare_in_new_processes(device_, ModelLibrary{tuned_}, ModelLibrary{untuned_}, *run, kUntunedFaster);
+    if (!verdict.ok()) return true;
+    point.ranged = verdict->middle.usual, point.untuned = verdict->middle.other;
+    return verdict->faster;
+  }
+
+  std::vector<TimedAtSizes*> slower_points() {
+    std::vector<TimedAtSizes*> slower;
+    for (TimedAtSizes& point : truth_.points)
+      if (is_slower(point)) slower.push_back(&point);
+    return slower;
+  }
+
+  /// "n=512 an inference takes 1.0020 ms by them, and 1.2500 ms"
+  std::string times_text(const TimedAtSizes& point) const {
+    std::string at;
+    for (std::size_t k = 0; k < point.at.size(); ++k)
+      at += fmt::format("{}{}={}", k > 0 ? ", " : "", options_.names[k], point.at[k]);
+    return fmt::format("{} an inference takes {} by them, and {}", at, four_decimals_of_ms(point.untuned),
+                       four_decimals_of_ms(point.ranged));
+  }
+
+  void keep_what_is_faster() {
+    const std::vector<TimedAtSizes*> slower = slower_points();
+    if (slower.empty()) return;
+    for (TimedAtSizes* point : slower) {
+      tell(options_.tell, "Untuned kernels are kept: at " + times_text(*point) + " by those of the records");
+      point->keeps_untuned = true;
+    }
+    if (slower.size() == truth_.points.size()) return keep_all();
+    const bool compiled =
+        compile(kept_, [&](const std::string& path) { return libraries_.tuned(truth_.points, path); });
+    if (!compiled) {  // these are its kernels there all the same
+      for (TimedAtSizes* point : slower) point->ranged = point->untuned;
+      return;
+    }
+    tuned_ = kept_;
+    time_points();
+    if (!goes_on()) return;
+    const std::vector<TimedAtSizes*> still = slower_points();
+    if (still.empty()) return;
+    tell(options_.tell, "Untuned kernels are kept at all sizes: at " + times_text(*still.front()) +
+                            " with those of the records beside them");
+    keep_all();
+  }
+
+  void keep_all() {
+    tuned_ = untuned_;
+    for (TimedAtSizes& point : truth_.points) point.keeps_untuned = true, point.ranged = point.untuned;
+  }
+
+  /// The numbers of the requests whose sizes take most of the time, and the parts that all take.
+  std::pair<std::vector<std::size_t>, std::vector<double>> hottest() const {
+    std::vector<std::pair<SizeValues, double>> timed;
+    for (const TimedAtSizes& each : truth_.points) timed.emplace_back(each.at, each.ranged);
+    std::vector<double> shares = time_shares(options_.requests, timed);
+    std::vector<std::size_t> order(options_.requests.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, std::ranges::greater(), [&](std::size_t k) { return shares[k]; });
+    if (order.size() > kMostHot) order.resize(kMostHot);
+    return {std::move(order), std::move(shares)};
+  }
+
+  /// Libraries for the sizes with most of the requests' time alone, against that for the ranges.
+  void try_alone() {
+    const auto [order, shares] = hottest();
+    for (std::size_t k = 0; k < options_.requests.size(); ++k)
+      for (TimedAtSizes& point : truth_.points)
+        if (point.at == options_.requests[k].at) point.share = shares[k];
+    for (const std::size_t k : order) {
+      if (shares[k] < kHotShare || !truth_.failed.ok()) return;
+      const SizeValues& at = options_.requests[k].at;
+      const std::string alone = fmt::format("{}/alone{}.so", options_.folder, k);
+      if (!compile(alone, [&](const std::string& path) { return libraries_.alone(at, path); })) return;
+      truth_.failed = compare_alone(at, shares[k], alone);
+    }
+  }
+
+  Status compare_alone(const SizeValues& at, double share, const std::string& alone) {
+    WHET_TRY(const ModelRun run, run_at(at));
+    WHET_TRY(const ModelVerdict verdict,
+             compare_in_new_processes(device_, ModelLibrary{tuned_}, ModelLibrary{alone}, run, kHotFaster));
+    auto point = std::ranges::find(truth_.points, at, &TimedAtSizes::at);
+    if (point == truth_.points.end()) point = truth_.points.insert(point, TimedAtSizes{at, share});
+    point->ranged = verdict.middle.usual;
+    point->exact = verdict.middle.other;
+    point->hot = verdict.faster && options_.hot;
+    return ok_status();
+  }
+
+  const SizedLibraries& libraries_;
+  Device& device_;
+  const SizesTruthOptions& options_;
+  const std::string untuned_ = options_.folder + "/untuned.so", kept_ = options_.folder + "/kept.so";
+  std::string tuned_ = options_.folder + "/tuned.so";  ///< the library for the ranges as it is now
+  double compiling_ = 0;                               ///< seconds of the slowest compile
+  SizesTruth truth_;
+};
+
+}  // namespace
+
+SizesTruth settle_at_sizes(const SizedLibraries& libraries, Device& device, const SizesTruthOptions& options) {
+  return SettlingAtSizes(libraries, device, options).run();
+}
+
+std::vector<SizeValues> telling_sizes(const std::vector<RequestCount>& requests, const std::vector<WantedSize>& sizes) {
+  std::vector<const RequestCount*> order;
+  double all = 0;
+  for (const RequestCount& each : requests) order.push_back(&each), all += static_cast<double>(each.count);
+  std::ranges::stable_sort(order, {}, [](const RequestCount* each) { return product_over(each->at); });
+  std::vector<SizeValues> told;
+  for (const double part : {0.1, 0.5, 0.9}) {
+    double before = 0;
+    for (const RequestCount* each : order)
+      if (before += static_cast<double>(each->count); before >= part * all) {
+        told.push_back(each->at);
+        break;
+      }
+  }
+  SizeValues& largest = told.emplace_back();
+  for (const WantedSize& size : sizes) largest.push_back(size.listed.empty() ? size.range.max : size.listed.back());
+  std::ranges::sort(told);
+  told.erase(std::ranges::unique(told).begin(), told.end());
+  return told;
+}
+
+std::vector<double> time_shares(const std::vector<RequestCount>& requests,
+                                const std::vector<std::pair<SizeValues, double>>& timed) {
+  std::vector<std::pair<double, double>> by_product;
+  for (const auto& [at, seconds] : timed) by_product.emplace_back(product_over(at), seconds);
+  std::ranges::sort(by_product);
+  std::vector<double> shares;
+  double all = 0;
+  for (const RequestCount& each : requests) {
+    shares.push_back(static_cast<double>(each.count) * seconds_at(by_product, product_over(each.at)));
+    all += shares.back();
+  }
+  for (double& share : shares) share = all > 0 ? share / all : 0;
+  return shares;
+}
+
+double settling_seconds(double sizes, double compile_seconds) {
+  constexpr double kLibraries = 3;  // and one with untuned kernels, or for one size alone
+  return kLibraries * compile_seconds + sizes * kPointSeconds;
+}
+
+}  // namespace whet
