@@ -58,18 +58,15 @@ class CoreSet {
 };
 
 void affinity(CoreSet* allowed, std::uint32_t* count) {
-  cpu_set_t* mask = CPU_ALLOC(kMaxCores);
-  const std::size_t bytes = CPU_ALLOC_SIZE(kMaxCores);
+  static_assert(kMaxCores <= CPU_SETSIZE);
+  cpu_set_t mask;
   *count = 0;
-  if (mask == nullptr) return;
-  if (sched_getaffinity(0, bytes, mask) == 0) {
-    for (std::uint32_t core = 0; core < kMaxCores; ++core) {
-      if (!CPU_ISSET_S(core, bytes, mask)) continue;
-      allowed->add(core);
-      ++*count;
-    }
+  if (sched_getaffinity(0, sizeof mask, &mask) != 0) return;
+  for (std::uint32_t core = 0; core < kMaxCores; ++core) {
+    if (!CPU_ISSET(core, &mask)) continue;
+    allowed->add(core);
+    ++*count;
   }
-  CPU_FREE(mask);
 }
 
 /// A number that is higher for stronger cores of one machine; 0 where the system does not tell.
