@@ -160,14 +160,19 @@ void find_usable_cores(UsableCores* cores) {
   cores->quota = find_quota();
   const CoreSet little = find_little_cores();
   long strongest = 0;
-  for (std::uint32_t core = 0; core < kMaxCores; ++core) {
-    if (allowed.has(core)) strongest = core_strength(core) > strongest ? core_strength(core) : strongest;
-  }
+  std::uint32_t found = 0;
   for (std::uint32_t core = 0; core < kMaxCores; ++core) {
     if (!allowed.has(core) || little.has(core) || !is_first_sibling(core, allowed)) continue;
-    // Arm systems grade their cores: those far below the strongest are the little ones.
-    if (core_strength(core) * 10 < strongest * 7) continue;
-    cores->core[cores->count++] = core;
+    cores->core[found] = core;
+    cores->strength[found] = core_strength(core);
+    if (cores->strength[found] > strongest) strongest = cores->strength[found];
+    ++found;
+  }
+  // Arm systems grade their cores: those far below the strongest are the little ones.
+  for (std::uint32_t i = 0; i < found; ++i) {
+    if (cores->strength[i] * 10 < strongest * 7) continue;
+    cores->core[cores->count] = cores->core[i];
+    cores->strength[cores->count++] = cores->strength[i];
   }
   if (cores->count > 0) return;
   for (std::uint32_t core = 0; core < kMaxCores; ++core) {  // only little cores are allowed: they it is
