@@ -687,6 +687,17 @@ weights_apart() {
   refuse 2 "--weights-only needs --like LIBRARY" "$whet" compile zoo:mlp --weights-only -o none.weights
   refuse 2 "--like is for --weights-only" "$whet" compile zoo:mlp --like apart.so -o none.so
   refuse 2 "were chosen with the weights of then" "$whet" compile zoo:mlp --weights-only --like apart.so --precision bf16 -o none.weights
+  # What rounds is judged by data.
+  expect 0 "" "$whet" compile zoo:mlp --precision f16 -o half.so --weights-file half.weights
+  printf '\0\0\200\077\0\0\0\077%.0s' $(seq 392) | npy '<f4' '(1, 784)' > sample.npy
+  local half=("$whet" compile zoo:mlp --seed 7 --precision f16 --weights-only --like half.so -o seven_half.weights)
+  refuse 2 "give --samples and --max-error" "${half[@]}"
+  refuse 2 "--samples counts only with --max-error" "${half[@]}" --samples sample.npy
+  refuse 1 "they are not written" "${half[@]}" --samples sample.npy --max-error 'abs<=0'
+  [ -z "$(ls | grep seven_half)" ] || die "weights that err were written"
+  expect 0 "its code is as it was" "${half[@]}" --samples sample.npy --max-error 1%
+  expect 0 "within the limits" "$whet" check half.so --weights-file seven_half.weights --against zoo:mlp --seed 7 --samples sample.npy --max-error 1%
+  refuse 2 "judge the weights of --weights-only" "$whet" compile zoo:mlp --samples sample.npy --max-error 1% -o none.so
   refuse 2 "--weights-file is for a library" "$whet" run zoo:mlp --fill ones --weights-file apart.weights
   refuse 1 "which this command reads; give it another name" "$whet" compile zoo:mlp --weights-only --like apart.so -o apart.so
   expect 0 "" "$whet" compile zoo:mlp -o libapart.a --header apart.h --weights-file archive.weights
