@@ -58,7 +58,8 @@ void on_lost_page(int number, siginfo_t* info, void* context) {
   const int error = errno;
   // One that a process sent has no address.
   WatchedPages* watched = info->si_code > 0 ? all_watched.load(std::memory_order_acquire) : nullptr;
-  while (watched != nullptr && !replace_pages(*watched, reinterpret_cast<std::uintptr_t>(info->si_addr))) watched = watched->next;
+  while (watched != nullptr && !replace_pages(*watched, reinterpret_cast<std::uintptr_t>(info->si_addr)))
+    watched = watched->next;
   if (watched == nullptr) hand_on(number, info, context);
   errno = error;
 }
@@ -80,7 +81,8 @@ void set_handler() {
 /// Leaves it where something else was set meanwhile, which may call ours.
 void set_back_handler() {
   struct sigaction now = {};
-  if (sigaction(SIGBUS, nullptr, &now) == 0 && is_ours(now)) handler.ours = sigaction(SIGBUS, &handler.before, nullptr) != 0;
+  if (sigaction(SIGBUS, nullptr, &now) == 0 && is_ours(now))
+    handler.ours = sigaction(SIGBUS, &handler.before, nullptr) != 0;
 }
 
 WatchedPages* find_forgotten() {

@@ -158,7 +158,9 @@ TEST(LostPages, EndTheProcessWhereNobodyUsesThem) {
   const auto read_after_cut = [] {
     signal(SIGBUS, SIG_DFL);
     const MappedFile file;
-    { const PagesInUse use(file.watched()); }
+    {
+      const PagesInUse use(file.watched());
+    }
     file.cut(0);
     file.page(0);
   };

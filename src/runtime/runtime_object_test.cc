@@ -87,8 +87,9 @@ TEST(RuntimeObject, NeedsNothingButTheCLibrary) {
 /// Archives are linked with any C library. musl has none of these, which glibc has.
 TEST(RuntimeObject, NeedsNothingThatGlibcAloneHas) {
   for (const Object& object : {cpu_object(), cuda_object()})
-    for (const char* name : {"pthread_attr_setaffinity_np", "__sched_cpualloc", "__sched_cpufree", "__snprintf_chk", "__memcpy_chk",
-                             "__strcpy_chk", "__isoc23_strtol", "__isoc23_strtoul", "qsort_r", "secure_getenv"})
+    for (const char* name :
+         {"pthread_attr_setaffinity_np", "__sched_cpualloc", "__sched_cpufree", "__snprintf_chk", "__memcpy_chk",
+          "__strcpy_chk", "__isoc23_strtol", "__isoc23_strtoul", "qsort_r", "secure_getenv"})
       EXPECT_EQ(object.undefined.count(name), 0u) << name;
 }
 

@@ -20,7 +20,7 @@ struct OwnWeights {
   Pages copy;        ///< the file as it was read
   void* mapped;      ///< the file itself; null: it is not mapped
   std::uint64_t mapped_bytes;
-  int file_and_one;  ///< of `mapped`: the open file, counted from 1
+  int file_and_one;       ///< of `mapped`: the open file, counted from 1
   WatchedPages* watched;  ///< of `mapped`
 };
 

@@ -132,9 +132,7 @@ class CuttingModel {
 
  private:
   static std::int32_t cut(const whet_kernel_args*) { return truncate(cut_path.c_str(), cut_to); }
-  static std::int32_t grow(const whet_kernel_args*) {
-    return grown_to < 0 ? 0 : truncate(cut_path.c_str(), grown_to);
-  }
+  static std::int32_t grow(const whet_kernel_args*) { return grown_to < 0 ? 0 : truncate(cut_path.c_str(), grown_to); }
   static constexpr whet_kernel kEntries[] = {cut, grow};
   static inline std::string cut_path;
   static inline off_t cut_to, grown_to;

@@ -104,10 +104,10 @@ Status check_samples_options(const CompileSettings& settings) {
   // Which kernels round was decided by the errors that the weights of then gave.
   if (!settings.weights_only || has_samples || settings.records.rounding.precision == RoundingOptions().precision)
     return ok_status();
-  return wrong_option(
-      {fmt::format("--weights-only keeps the kernels, and those of --precision {} were chosen with the weights of then: "
-                   "give --samples and --max-error, by which the answers are judged, or compile the model anew",
-                   settings.records.rounding.precision)});
+  return wrong_option({fmt::format(
+      "--weights-only keeps the kernels, and those of --precision {} were chosen with the weights of then: "
+      "give --samples and --max-error, by which the answers are judged, or compile the model anew",
+      settings.records.rounding.precision)});
 }
 
 /// Weights apart from the library.

@@ -41,7 +41,8 @@ IsaSet host_isa() {
     const IsaSet rows = rows_beside(first);
     left &= ~rows;
     std::uint32_t registers[4] = {};
-    if (!__get_cpuid_count(first.leaf, first.subleaf, &registers[0], &registers[1], &registers[2], &registers[3])) continue;
+    if (!__get_cpuid_count(first.leaf, first.subleaf, &registers[0], &registers[1], &registers[2], &registers[3]))
+      continue;
     for (int bit = 0; bit < kIsaX86Count; ++bit) {
       const IsaRow& row = kIsaTable[bit];
       const bool offered = (rows >> bit) & (registers[static_cast<int>(row.reg)] >> row.bit) & 1;
