@@ -755,6 +755,11 @@ DAG
   expect 0 "" "$whet" compile sized.dag --sizes N=1..64 -o sized.so
   expect 0 "f32[7x16]" "$whet" run sized.so --shape A=7x32 --shape C=7x16 --fill ones
   expect 0 "largest magnitude: yes" "$whet" check sized.so --against sized.dag
+  sed 's/\[24, /[N, /; s/i in 24/i in N/' matmul.dag > open.dag
+  expect 0 "f32[5x16]" "$whet" run open.dag --shape A=5x32 --fill ones
+  expect 0 "" "$whet" compile open.dag --sizes N=1..40 -o open.so
+  expect 0 "largest magnitude: yes" "$whet" check open.so --against open.dag
+  expect 1 "no value for size N; give --shape A=Nx32 or --shape C=Nx16" "$whet" tasks open.dag
   sed 's/B = PLACEHOLDER \[32/B = PLACEHOLDER [31/' matmul.dag > wrong.dag
   refuse 1 "wrong.dag" "$whet" tasks wrong.dag
 }
