@@ -56,17 +56,6 @@ struct OperatorText {
   }
 };
 
-/// Words in quotes, where the notation has none, are read differently by it and by the text of sizes.
-bool reads_alike(const OperatorText& file) {
-  std::size_t input = 0;
-  for (const Op& op : file.read.ops) {
-    if (!op.is_placeholder()) continue;
-    if (input == file.text.inputs().size() || file.text.inputs()[input++].extents.size() != op.shape.size())
-      return false;
-  }
-  return input == file.text.inputs().size();
-}
-
 /// A dimension that a SIZE line has is open within its bounds, and `at` where nothing binds it.
 FileDimension dimension_of(const OperatorText& file, const std::string& name, std::int64_t extent) {
   if (name.empty()) return {extent, ""};
@@ -137,9 +126,6 @@ Result<FileModel> read_operator_file(ModelSource&& source) {
   const Result<SizeValues> sizes = bound.sizes(*read);
   if (!sizes.ok()) return sizes.error().at(file->what);
   file->read = moved_to(*read, *sizes);
-  if (!reads_alike(*file))
-    return Error{file->what +
-                 ": a placeholder's line has quotes around words of the notation; expected PLACEHOLDER [...]"};
   if (undecided.empty()) {
     if (const Result<ComputeDag> now = file->definition(bound); !now.ok()) return now.error();
   }

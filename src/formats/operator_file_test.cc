@@ -118,9 +118,6 @@ TEST(OperatorFile, WantsAValueForEachSize) {
   EXPECT_NE(error({{"a", {8}}}).find("the model says NxL"), std::string::npos) << error({{"a", {8}}});
   EXPECT_EQ(error({{"a", {2, 8}}, {"b", {9, 4}}}), "open.dag: L is 8, and 9 in b; a size has one value");
 }
-TEST(OperatorFile, HasWordsOfTheNotationWithoutQuotes) {
-  EXPECT_NE(error_of("x = \"PLACEHOLDER\" [4]\ny(i) = x[i] for i in 4\nreturn y\n"), "");
-}
 TEST(OperatorFile, HasBoundsOfItsSizes) {
   constexpr const char* text =
       "n = SIZE 4..12:4 at 8\nx = PLACEHOLDER [n, 2]\ny(i, j) = neg(x[i, j]) for i in n, j in 2\nreturn y\n";

@@ -19,14 +19,18 @@ bool is_line(const std::vector<DagToken>& tokens, std::string_view word) {
   return tokens.size() > 2 && tokens[1].text == "=" && tokens[2].kind == DagToken::Kind::word && tokens[2].text == word;
 }
 
+bool is_sign(const DagToken& token, std::string_view sign) {
+  return token.kind == DagToken::Kind::sign && token.text == sign;
+}
+
 /// The words of each extent of a placeholder: x = PLACEHOLDER [n, c, 4]
 std::vector<std::vector<DagToken>> extents_of(const std::vector<DagToken>& tokens) {
   std::vector<std::vector<DagToken>> extents;
   int depth = 0;
-  for (std::size_t t = 4; t < tokens.size() && tokens[t].text != "]"; ++t) {
-    if (tokens[t].text == "(") ++depth;
-    if (tokens[t].text == ")") --depth;
-    const bool is_next = depth == 0 && tokens[t].text == ",";
+  for (std::size_t t = 4; t < tokens.size() && !is_sign(tokens[t], "]"); ++t) {
+    if (is_sign(tokens[t], "(")) ++depth;
+    if (is_sign(tokens[t], ")")) --depth;
+    const bool is_next = depth == 0 && is_sign(tokens[t], ",");
     if (is_next || extents.empty()) extents.emplace_back();
     if (!is_next) extents.back().push_back(tokens[t]);
   }
