@@ -5,7 +5,7 @@
 //   onnxruntime_latency LIBRARY MODEL.onnx [--threads N] --requests LIST --answer FILE
 //
 // Inputs come from the files, in the order of the model's inputs; the others are made up. Prints one line,
-// `median_ms runs`, or with --shapes, instead of running, `NAME=1x3x48x192` for each input whose shape the model leaves
+// `median_ms runs` (with --seconds 0 of one run), or with --shapes, instead of running, `NAME=1x3x48x192` for each input whose shape the model leaves
 // open. With --requests it runs those of a list (requests.h) in one session: it says `ready`, and answers `times FIRST..END`
 // and `answer K` as whet_requests does.
 //
@@ -282,8 +282,9 @@ void print_open_shapes(const Model& model, const std::vector<Array>& arrays) {
 
 void print_latency(Model& model, const Options& options) {
   for (const double start = now(); now() - start < options.warmup;) model.run();
+  const std::size_t least = options.seconds > 0 ? bench::kLeastRuns : 1;
   std::vector<double> times;
-  for (const double start = now(); now() - start < options.seconds || times.size() < bench::kLeastRuns;) {
+  for (const double start = now(); now() - start < options.seconds || times.size() < least;) {
     const double before = now();
     model.run();
     times.push_back(now() - before);

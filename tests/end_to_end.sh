@@ -776,6 +776,17 @@ weights_apart() {
   refuse 2 "--weights-only needs --like LIBRARY" "$whet" compile zoo:mlp --weights-only -o none.weights
   refuse 2 "--like is for --weights-only" "$whet" compile zoo:mlp --like apart.so -o none.so
   refuse 2 "were chosen with the weights of then" "$whet" compile zoo:mlp --weights-only --like apart.so --precision bf16 -o none.weights
+  # What rounds is judged by data.
+  expect 0 "" "$whet" compile zoo:mlp --precision f16 -o half.so --weights-file half.weights
+  printf '\0\0\200\077\0\0\0\077%.0s' $(seq 392) | npy '<f4' '(1, 784)' > sample.npy
+  local half=("$whet" compile zoo:mlp --seed 7 --precision f16 --weights-only --like half.so -o seven_half.weights)
+  refuse 2 "give --samples and --max-error" "${half[@]}"
+  refuse 2 "--samples counts only with --max-error" "${half[@]}" --samples sample.npy
+  refuse 1 "they are not written" "${half[@]}" --samples sample.npy --max-error 'abs<=0'
+  [ -z "$(ls | grep seven_half)" ] || die "weights that err were written"
+  expect 0 "its code is as it was" "${half[@]}" --samples sample.npy --max-error 1%
+  expect 0 "within the limits" "$whet" check half.so --weights-file seven_half.weights --against zoo:mlp --seed 7 --samples sample.npy --max-error 1%
+  refuse 2 "judge the weights of --weights-only" "$whet" compile zoo:mlp --samples sample.npy --max-error 1% -o none.so
   refuse 2 "--weights-file is for a library" "$whet" run zoo:mlp --fill ones --weights-file apart.weights
   refuse 1 "which this command reads; give it another name" "$whet" compile zoo:mlp --weights-only --like apart.so -o apart.so
   expect 0 "" "$whet" compile zoo:mlp -o libapart.a --header apart.h --weights-file archive.weights
@@ -799,6 +810,47 @@ C
   expect 0 "" "$whet" compile zoo:mlp -o code.so --dump-code code.ll
   grep -q "^define " code.ll || die "the listing has no IR"
   refuse 2 "--dump-code is for processors" "$whet" compile zoo:mlp --target "cuda -model=h100" -o gpu.so --dump-code code.ll
+}
+
+# An operator in whet's notation is a model of every command, of one size and of a range.
+case_own_operator() {
+  cat > matmul.dag << 'DAG'
+# C = A B + C, without a role
+A = PLACEHOLDER [24, 32]
+B = PLACEHOLDER [32, 16]
+C = PLACEHOLDER [24, 16]
+matmul(i, j) += (A[i, k]*B[k, j]) for i in 24, j in 16, k in 32
+out(i, j) = (matmul[i, j] + C[i, j]) for i in 24, j in 16
+return out
+DAG
+  expect 0 "# matmul i:row j:out_channel k:in_channel" "$whet" tasks matmul.dag --dag
+  expect 0 "tile+pack" "$whet" space matmul.dag --task 0
+  expect 0 "records kept in matmul.jsonl" "$whet" tune matmul.dag --trials 8 --round 4 --report tuned.html
+  expect 0 "1 of 1 tasks from records" "$whet" compile matmul.dag --records matmul.jsonl -o matmul.so --dump-code matmul.ll
+  expect 0 "f32[24x16]" "$whet" run matmul.so --fill ones -o ones.npy
+  expect 0 "    33 at [0, 0]" "$whet" run matmul.dag --fill ones --print-top 1
+  expect 0 "largest magnitude: yes" "$whet" check matmul.so --against matmul.dag
+  expect 0 "largest magnitude: yes" "$whet" check matmul.dag --records matmul.jsonl --against matmul.dag
+  expect 0 "inferences/s" "$whet" bench matmul.dag --records matmul.jsonl --runs 5 --warmup 0
+  expect 0 "matmul" "$whet" profile matmul.so --runs 5
+  expect 0 "" "$whet" report matmul.dag --records matmul.jsonl -o matmul.html
+  expect 0 "GFLOPS" "$whet" explain task 0 --model matmul.dag --records matmul.jsonl
+  expect 0 "out" "$whet" explain passes --model matmul.dag
+  expect 0 "of this machine" "$whet" repro matmul.jsonl --model matmul.dag --within 1000 --best 1
+  expect 0 "pairs measured alternately" "$whet" diff matmul.so matmul.so --seconds 0.2 --threshold 1000
+  expect 0 '"recorded":true' "$whet" serve matmul.dag -o served.jsonl <<< '{"id": 1, "do": "measure", "task": 0, "candidates": [{"steps": ""}]}'
+  sed 's/^A = /N = SIZE 1..64 at 24\nA = /; s/\[24, /[N, /; s/i in 24/i in N/' matmul.dag > sized.dag
+  expect 0 "N" "$whet" sizes sized.dag
+  expect 0 "" "$whet" compile sized.dag --sizes N=1..64 -o sized.so
+  expect 0 "f32[7x16]" "$whet" run sized.so --shape A=7x32 --shape C=7x16 --fill ones
+  expect 0 "largest magnitude: yes" "$whet" check sized.so --against sized.dag
+  sed 's/\[24, /[N, /; s/i in 24/i in N/' matmul.dag > open.dag
+  expect 0 "f32[5x16]" "$whet" run open.dag --shape A=5x32 --fill ones
+  expect 0 "" "$whet" compile open.dag --sizes N=1..40 -o open.so
+  expect 0 "largest magnitude: yes" "$whet" check open.so --against open.dag
+  expect 1 "no value for size N; give --shape A=Nx32 or --shape C=Nx16" "$whet" tasks open.dag
+  sed 's/B = PLACEHOLDER \[32/B = PLACEHOLDER [31/' matmul.dag > wrong.dag
+  refuse 1 "wrong.dag" "$whet" tasks wrong.dag
 }
 
 # Two archives in one program answer as the libraries do.
@@ -843,6 +895,13 @@ C
   expect 0 "both answer as the libraries" ./main
   cc -std=c99 -I"$source/include" -Wl,--gc-sections main.c lib2.a libone.a -ldl -o small || die "unused sections of archives cannot be left out"
   expect 0 "both answer as the libraries" ./small
+  cc -std=c99 -static -I"$source/include" -Wl,--gc-sections main.c lib2.a libone.a -o whole 2> out || { cat out; die "archives are not linked statically"; }
+  mkdir nothing  # both have run before the library is looked for, which a static program may not open
+  expect 1 "one.so" env -C nothing ../whole
+  if command -v musl-gcc > out; then
+    musl-gcc -std=c99 -static -I"$source/include" main.c lib2.a libone.a -o with_musl 2> out || { cat out; die "archives are not linked with musl"; }
+    expect 1 "one.so" env -C nothing ../with_musl
+  fi
   [ "$(nm --defined-only -g libone.a | grep -c ' [A-Z] ')" -eq 1 ] || { nm -g libone.a; die "an archive shows more than one symbol"; }
   expect 0 "calls whet_one_v1" "$whet" compile zoo:mlp -o libone.a --header one.h
   if command -v rustc > out; then

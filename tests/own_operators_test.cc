@@ -55,6 +55,20 @@ TEST(OwnOperators, ReadRowsThatAnInputNames) {
   const auto i = op::axis("i", 3), j = op::axis("j", 2);
   EXPECT_EQ(values_of(op::compute("taken", {i, j}, table(rows(i), j))), (std::vector<double>{0, 1, 2, 3, 4, 5}));
 }
+TEST(OwnOperators, HaveSizesByName) {
+  const auto n = op::size("n");
+  const auto x = op::input("x", {n, 2});
+  const auto i = op::axis("i", n), j = op::axis("j", 2);
+  const auto y = op::compute("y", {i, j}, x(i, j) / op::cast(op::DType::f32, n));
+  EXPECT_EQ(op::text({y}), "x = PLACEHOLDER [n, 2]\ny(i, j) = (x[i, j]/f32(n)) for i in n, j in 2\nreturn y\n");
+  ImportOptions options;
+  options.shapes["x"] = {3, 2};
+  const Graph graph = import_model_bytes(op::text({y}), "own", options).value();
+  EXPECT_EQ(to_string(graph.value(graph.outputs[0]).type), "f32[3x2]");
+  EXPECT_THROW(op::size("a b"), op::Error);
+  const std::vector<std::int64_t> extents = {3, 2};
+  EXPECT_EQ(op::text({op::input("z", extents)}), "z = PLACEHOLDER [3, 2]\nreturn z\n");
+}
 TEST(OwnOperators, MayHaveAnyNames) {
   const auto x = op::input("for \"one\"", {2});
   const auto i = op::axis("in", 2);

@@ -16,6 +16,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <initializer_list>
 #include <memory>
 #include <set>
 #include <stdexcept>
@@ -69,7 +70,7 @@ inline std::string quoted(const std::string& name) {
 struct Line {
   std::string name, text;
   bool is_input = false;
-  std::vector<std::int64_t> extents;
+  std::size_t dimensions = 0;
   DType dtype = DType::f32;
   std::vector<std::shared_ptr<const Line>> reads;
 };
@@ -89,11 +90,26 @@ struct Expr {
   detail::Reads reads;
 };
 
+/// An extent that the shapes of inputs decide (`--shape`, or `--sizes n=1..512` for a range); an i64 in expressions.
+struct Size : Expr {};
+inline Size size(const std::string& name) {
+  if (!detail::is_word(name)) throw Error("the size \"" + name + "\" is no word; expected letters, digits, _ and .");
+  return {{name, DType::i64, {}}};
+}
+
+/// Of a dimension or an axis: a number, or a size.
+struct Extent {
+  std::string text;
+  template <typename T, std::enable_if_t<std::is_integral_v<T>, int> = 0>
+  Extent(T number) : text(std::to_string(number)) {}  // NOLINT: implicit, as numbers are written
+  Extent(const Size& size) : text(size.text) {}       // NOLINT
+};
+
 /// The numbers 0 .. extent-1; an i64 in expressions.
 struct Axis : Expr {
-  std::int64_t extent;
+  Extent extent;
 };
-inline Axis axis(const std::string& name, std::int64_t extent) {
+inline Axis axis(const std::string& name, const Extent& extent) {
   return {{detail::quoted(name), DType::i64, {}}, extent};
 }
 
@@ -256,7 +272,7 @@ inline Reduction prod(const Expr& body, std::vector<Axis> over) { return {"*=", 
 inline Reduction max(const Expr& body, std::vector<Axis> over) { return {"max=", body, std::move(over)}; }
 inline Reduction min(const Expr& body, std::vector<Axis> over) { return {"min=", body, std::move(over)}; }
 
-/// A tensor of fixed extents: an input, or what `compute` defines.
+/// An input, or what `compute` defines.
 class Tensor {
  public:
   explicit Tensor(std::shared_ptr<const detail::Line> line) : line_(std::move(line)) {}
@@ -267,8 +283,8 @@ class Tensor {
     return at({place(index)...});
   }
   Expr at(const std::vector<Expr>& index) const {
-    if (index.size() != line_->extents.size())
-      throw Error(line_->name + " has " + std::to_string(line_->extents.size()) + " dimensions and is read at " +
+    if (index.size() != line_->dimensions)
+      throw Error(line_->name + " has " + std::to_string(line_->dimensions) + " dimensions and is read at " +
                   std::to_string(index.size()));
     Expr element{detail::quoted(line_->name) + "[", line_->dtype, {line_}};
     for (std::size_t d = 0; d < index.size(); ++d) {
@@ -299,34 +315,36 @@ struct InputOptions {
   bool is_const = false;   ///< may be packed for the kernel, where its values are known while compiling
   std::int64_t below = 0;  ///< an index tensor of the values 0 .. below-1; others count as the nearest of these
 };
-inline Tensor input(const std::string& name, const std::vector<std::int64_t>& extents,
-                    const InputOptions& options = {}) {
+inline Tensor input(const std::string& name, const std::vector<Extent>& extents, const InputOptions& options = {}) {
   std::string text = detail::quoted(name) + " = PLACEHOLDER [";
-  for (std::size_t d = 0; d < extents.size(); ++d) text += (d > 0 ? ", " : "") + std::to_string(extents[d]);
+  for (std::size_t d = 0; d < extents.size(); ++d) text += (d > 0 ? ", " : "") + extents[d].text;
   text += "]";
   if (options.dtype != DType::f32) text += std::string(" ") + detail::name_of(options.dtype);
   if (options.is_const) text += " const";
   if (options.below > 0) text += " < " + std::to_string(options.below);
-  return Tensor(std::make_shared<detail::Line>(detail::Line{name, text, true, extents, options.dtype, {}}));
+  return Tensor(std::make_shared<detail::Line>(detail::Line{name, text, true, extents.size(), options.dtype, {}}));
+}
+inline Tensor input(const std::string& name, std::initializer_list<Extent> extents, const InputOptions& options = {}) {
+  return input(name, std::vector<Extent>(extents), options);
+}
+inline Tensor input(const std::string& name, const std::vector<std::int64_t>& extents,
+                    const InputOptions& options = {}) {
+  return input(name, std::vector<Extent>(extents.begin(), extents.end()), options);
 }
 
 /// A tensor with a dimension an axis, and the value at each place.
 inline Tensor compute(const std::string& name, const std::vector<Axis>& axes, const Reduction& value) {
   std::string text = detail::quoted(name) + "(";
-  std::vector<std::int64_t> extents;
-  for (const Axis& each : axes) {
-    text += (extents.empty() ? "" : ", ") + each.text;
-    extents.push_back(each.extent);
-  }
+  for (std::size_t d = 0; d < axes.size(); ++d) text += (d > 0 ? ", " : "") + axes[d].text;
   text += ")";
   if (value.body.dtype != DType::f32) text += std::string(": ") + detail::name_of(value.body.dtype);
   text += std::string(" ") + value.sign + " " + value.body.text;
   std::vector<Axis> loops = axes;
   loops.insert(loops.end(), value.over.begin(), value.over.end());
   for (std::size_t l = 0; l < loops.size(); ++l)
-    text += (l == 0 ? " for " : ", ") + loops[l].text + " in " + std::to_string(loops[l].extent);
+    text += (l == 0 ? " for " : ", ") + loops[l].text + " in " + loops[l].extent.text;
   return Tensor(
-      std::make_shared<detail::Line>(detail::Line{name, text, false, extents, value.body.dtype, value.body.reads}));
+      std::make_shared<detail::Line>(detail::Line{name, text, false, axes.size(), value.body.dtype, value.body.reads}));
 }
 inline Tensor compute(const std::string& name, const std::vector<Axis>& axes, const Expr& value) {
   return compute(name, axes, Reduction{"=", value, {}});

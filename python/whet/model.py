@@ -311,6 +311,7 @@ class Model:
 
         like     the library
         records  those that it was compiled with; options likewise
+        options  with `samples` and `max_error`, which a library that rounds (`precision`) asks for, the answers are judged first
 
         >>> exe = whet.load("zoo:mlp").compile("swapped.so", weights_file="swapped.weights")
         >>> other = whet.load("zoo:mlp", seed=7)

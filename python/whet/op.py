@@ -19,9 +19,9 @@ from typing import List, Optional, Sequence, Tuple, Union
 from .errors import UsageError
 
 __all__ = [
-    "Axis", "Definition", "Expression", "Reduction", "Tensor", "absolute", "axis", "cast", "ceil", "compute", "cos", "define", "erf", "exp",
+    "Axis", "Definition", "Expression", "Reduction", "Size", "Tensor", "absolute", "axis", "cast", "ceil", "compute", "cos", "define", "erf", "exp",
     "floor", "floordiv", "floormod", "input", "log", "max", "maximum", "min", "minimum", "power", "prod", "round", "rsqrt", "sigmoid", "sin",
-    "sqrt", "sum", "tanh", "where"
+    "size", "sqrt", "sum", "tanh", "where"
 ]
 
 Number = Union[int, float, bool]
@@ -133,12 +133,36 @@ class Expression:
         return Expression(f"!({self.text})", "bool", self._reads)
 
 
+class Size(Expression):
+    """An extent that the shapes of inputs decide; an i64 in expressions."""
+
+    def __init__(self, name: str) -> None:
+        if _quoted(name) != name:
+            raise UsageError(f"the size {name!r} is no word; expected letters, digits, _ and .")
+        super().__init__(name, "i64")
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+Extent = Union[int, Size]
+
+
+def _extent(extent: Extent, of: str) -> str:
+    if isinstance(extent, Size):
+        return extent.text
+    if isinstance(extent, Expression):
+        raise UsageError(f"{of} has the extent {extent.text}; expected a number or a whet.op.size")
+    return str(extent)
+
+
 class Axis(Expression):
     """The numbers 0 .. extent-1; an i64 in expressions. One axis may serve several tensors."""
 
-    def __init__(self, name: str, extent: int) -> None:
+    def __init__(self, name: str, extent: Extent) -> None:
         super().__init__(_quoted(name), "i64")
         self.extent = extent
+        self.extent_text = _extent(extent, name)
 
 
 class Reduction:
@@ -149,9 +173,9 @@ class Reduction:
 
 
 class Tensor:
-    """A tensor with a name and fixed extents: an input, or what `compute` defines. `tensor[i, j]` is one of its elements."""
+    """A tensor with a name and extents: an input, or what `compute` defines. `tensor[i, j]` is one of its elements."""
 
-    def __init__(self, name: str, extents: Sequence[int], dtype: str, line: str, reads: Sequence["Tensor"], is_input: bool = False) -> None:
+    def __init__(self, name: str, extents: Sequence[Extent], dtype: str, line: str, reads: Sequence["Tensor"], is_input: bool = False) -> None:
         self.name, self.extents, self.dtype, self.is_input = name, tuple(extents), dtype, is_input
         self._line, self._reads = line, tuple(reads)
 
@@ -260,7 +284,7 @@ def _of_float(function: str, x: Expression) -> Expression:
     return Expression(f"{function}({x.text})", x.dtype, x._reads)
 
 
-def input(name: str, *extents: int, dtype: str = "f32", const: bool = False, below: int = 0) -> Tensor:
+def input(name: str, *extents: Extent, dtype: str = "f32", const: bool = False, below: int = 0) -> Tensor:
     """An input of the operator.
 
     const  its values may be packed for the kernel where they are known while compiling (`input="b=b.npy"` of `load`)
@@ -268,14 +292,27 @@ def input(name: str, *extents: int, dtype: str = "f32", const: bool = False, bel
     """
     if dtype not in _DTYPES:
         raise UsageError(f"{name} is {dtype!r}; expected one of {', '.join(_DTYPES)}")
-    line = f"{_quoted(name)} = PLACEHOLDER [{', '.join(map(str, extents))}]"
+    line = f"{_quoted(name)} = PLACEHOLDER [{', '.join(_extent(each, name) for each in extents)}]"
     line += (f" {dtype}" if dtype != "f32" else "") + (" const" if const else "") + (f" < {below}" if below else "")
     return Tensor(name, extents, dtype, line, (), is_input=True)
 
 
-def axis(name: str, extent: int) -> Axis:
+def axis(name: str, extent: Extent) -> Axis:
     """An axis of the numbers 0 .. extent-1."""
     return Axis(name, extent)
+
+
+def size(name: str) -> Size:
+    """An extent of inputs and axes that is known by its name alone: `shapes` of `whet.load` gives it, or `sizes` of `compile` a range.
+
+    >>> n, j = size("n"), axis("j", 4)
+    >>> x, i = input("x", n, 4), axis("i", n)
+    >>> print(define(compute("y", (i, j), x[i, j] / cast("f32", n))), end="")
+    x = PLACEHOLDER [n, 4]
+    y(i, j) = (x[i, j]/f32(n)) for i in n, j in 4
+    return y
+    """
+    return Size(name)
 
 
 def compute(name: str, axes: Union[Axis, Sequence[Axis]], value: Union[Expression, Reduction, Number]) -> Tensor:
@@ -292,7 +329,7 @@ def compute(name: str, axes: Union[Axis, Sequence[Axis]], value: Union[Expressio
     body = value.body if isinstance(value, Reduction) else _as_expression(value, "f32")
     sign = value.sign if isinstance(value, Reduction) else "="
     head = f"{_quoted(name)}({', '.join(each.text for each in own)})" + (f": {body.dtype}" if body.dtype != "f32" else "")
-    loops = ", ".join(f"{each.text} in {each.extent}" for each in (*own, *over))
+    loops = ", ".join(f"{each.text} in {each.extent_text}" for each in (*own, *over))
     line = f"{head} {sign} {body.text}" + (f" for {loops}" if loops else "")
     return Tensor(name, [each.extent for each in own], body.dtype, line, body._reads)
 

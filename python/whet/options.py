@@ -84,6 +84,8 @@ class CompileOptions(_Everywhere, total=False):
     threads: int
     weights: Literal["model", "seed"]  #: "seed": large ones are made up, to be timed only
     weights_file: PathLike  #: a file for the weights, which the library then has not
+    samples: PathLike  #: of `write_weights`: data by which the answers are judged before the weights are written
+    max_error: Words  #: with `samples`: what each may err by: "1%", "boxes:abs<=2"
     base: Words  #: record bases of other networks, for tasks without records, instead of the one that whet carries
     no_base: bool  #: default schedules for tasks without records
     fleet: PathLike  #: with `quick`: folder that lets you into a fleet

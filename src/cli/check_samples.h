@@ -14,7 +14,7 @@ struct SampleCheck {
   RunnableOptions runnable;
   std::string
       against;  ///< a model, which is compiled in f32 without algorithms that round otherwise, or a compiled one
-  std::string samples;  ///< a folder or a file, as workflow/samples.h has it
+  std::string samples;  ///< a folder or a file, as workflow/sample_answers.h has it
   Accuracy accuracy;
   bool json = false;
 };

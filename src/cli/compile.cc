@@ -238,6 +238,12 @@ CommandAction make_compile(Arguments& arguments) {
   arguments.add("--like", command->settings.like,
                 "With --weights-only: a library that was compiled with --weights-file");
   arguments.reads(command->settings.like);
+  arguments.add("--samples", command->settings.samples,
+                "With --weights-only: your data, as whet check takes it, by which the answers are judged before the "
+                "weights are written; --precision asks for it");
+  arguments.reads(command->settings.samples);
+  arguments.add("--max-error", command->settings.max_error,
+                "With --samples: what the answers to each may err by, as whet check takes it; may be repeated");
   arguments.add("--name", command->settings.name,
                 "Of an archive: its name in C, which exports whet_NAME_v1 (default: that of libNAME.a)");
   arguments.add("--header", command->settings.header, "Of an archive: also write a C header to this file");

@@ -229,6 +229,8 @@ OptionTable compile_options(CompileRequest& request) {
   table.text("weights-file", settings.weights_file);
   table.flag("weights-only", settings.weights_only);
   table.text("like", settings.like);
+  table.text("samples", settings.samples);
+  table.texts("max-error", settings.max_error);
   table.text("name", settings.name);
   table.text("header", settings.header);
   table.text("dump-code", settings.listing);

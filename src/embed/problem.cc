@@ -242,7 +242,8 @@ Result<std::string> Problem::compile(const Compile& compile) {
   std::vector<std::string> inputs = settings.records.base.files;
   inputs.push_back(settings.model.model);
   if (!settings.records.file.empty()) inputs.push_back(settings.records.file);
-  if (!settings.like.empty()) inputs.push_back(settings.like);
+  for (const std::string& read : {settings.like, settings.samples})
+    if (!read.empty()) inputs.push_back(read);
   WHET_RETURN_IF_ERROR(
       check_outputs({{"output", settings.output, settings.weights_only ? FileKind::weights : FileKind::model},
                      {"weights-file", settings.weights_file, FileKind::weights},

@@ -89,6 +89,48 @@ TEST(OperatorFile, HasBoundsThatTheTypeReaches) {
   EXPECT_EQ(error_of("x = PLACEHOLDER [256]\nr = PLACEHOLDER [4] u8 < 256\ny(i) = x[i64(r[i])] for i in 4\nreturn y\n"),
             "");
 }
+
+constexpr const char* kOpen = R"(a = PLACEHOLDER [N, L]
+b = PLACEHOLDER [L, 4]
+product(i, j) += (a[i, k]*b[k, j]) for i in N, j in 4, k in L
+mean(i, j) = (product[i, j]/f32(L)) for i in N, j in 4
+return mean
+)";
+
+TEST(OperatorFile, TakesSizesByNameFromTheShapesOfItsInputs) {
+  ImportOptions options;
+  options.shapes["a"] = {3, 8};
+  const Graph graph = import_model_bytes(kOpen, "open.dag", options).value();
+  EXPECT_EQ(to_string(graph.value(graph.inputs[1]).type), "f32[8x4]");
+  EXPECT_EQ(to_string(graph.value(graph.outputs[0]).type), "f32[3x4]");
+  EXPECT_NE(to_text(definition(graph, 0)).find("f32(8)"), std::string::npos) << to_text(definition(graph, 0));
+  EXPECT_EQ(definition(graph, 0).op(OpId(2)).element().family, OpFamily::matmul);
+}
+TEST(OperatorFile, WantsAValueForEachSize) {
+  const auto error = [](const std::map<std::string, Shape>& shapes) {
+    ImportOptions options;
+    options.shapes = shapes;
+    const auto graph = import_model_bytes(kOpen, "open.dag", options);
+    return graph.ok() ? "" : graph.error().message;
+  };
+  EXPECT_EQ(error({{"b", {8, 4}}}), "open.dag: no value for size N; give --shape a=Nx8");
+  EXPECT_EQ(error({}), "open.dag: no value for size L; give --shape a=NxL or --shape b=Lx4");
+  EXPECT_NE(error({{"a", {8}}}).find("the model says NxL"), std::string::npos) << error({{"a", {8}}});
+  EXPECT_EQ(error({{"a", {2, 8}}, {"b", {9, 4}}}), "open.dag: L is 8, and 9 in b; a size has one value");
+}
+TEST(OperatorFile, HasBoundsOfItsSizes) {
+  constexpr const char* text =
+      "n = SIZE 4..12:4 at 8\nx = PLACEHOLDER [n, 2]\ny(i, j) = neg(x[i, j]) for i in n, j in 2\nreturn y\n";
+  const auto type = [](const std::map<std::string, Shape>& shapes) {
+    ImportOptions options;
+    options.shapes = shapes;
+    const auto graph = import_model_bytes(text, "sized.dag", options);
+    return graph.ok() ? to_string(graph->value(graph->outputs[0]).type) : graph.error().message;
+  };
+  EXPECT_EQ(type({}), "f32[8x2]") << "the value that it names";
+  EXPECT_EQ(type({{"x", {12, 2}}}), "f32[12x2]");
+  EXPECT_NE(type({{"x", {16, 2}}}).find("is at 16"), std::string::npos) << type({{"x", {16, 2}}});
+}
 TEST(OperatorFile, HasTheSizesOfTheFile) {
   ImportOptions options;
   options.shapes["a"] = {9, 16};

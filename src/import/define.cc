@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
-#include <set>
 
 #include "base/counted.h"
-#include "compute/lexer.h"
 #include "compute/loads_inside.h"
 #include "compute/recognise.h"
+#include "import/sized_text.h"
 
 namespace whet {
 namespace {
@@ -33,16 +32,6 @@ ComputeDag within_bounds(ComputeDag dag) {
 
 // ---- The text: attributes and sizes become numbers before it is read.
 
-std::vector<std::string_view> lines_of(std::string_view text) {
-  std::vector<std::string_view> lines;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    lines.push_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return lines;
-}
-
 /// A definition at its node.
 class Definition {
  public:
@@ -52,14 +41,14 @@ class Definition {
 
   /// Its DAG at the node's sizes, with as many placeholders as the node has operands, of their types.
   Result<ComputeDag> dag() {
-    std::string_view written = own_.text;
-    if (written.starts_with("\xEF\xBB\xBF")) written.remove_prefix(3);  // as some editors begin a text
-    WHET_TRY(const std::string text, with_attributes(written));
-    WHET_TRY(const std::string numbers, with_sizes(text));
-    const Result<ComputeDag> read = parse_dag(numbers);
+    WHET_TRY(const std::string text, with_attributes(own_.text));
+    SizedText sized(text);
+    if (sized.is_readable()) WHET_RETURN_IF_ERROR(bind_sizes(sized));
+    const Result<ComputeDag> read = parse_dag(sized.numbers());
     if (!read.ok()) return fault(": " + read.error().message);
-    WHET_TRY(const SizeValues values, values_of_sizes(*read));
-    Result<ComputeDag> dag = as_definition(dag_at(*read, values));
+    const Result<SizeValues> values = sized.sizes(*read);
+    if (!values.ok()) return fault(": " + values.error().message);
+    Result<ComputeDag> dag = as_definition(dag_at(*read, *values));
     if (!dag.ok()) return fault(": " + dag.error().message);
     WHET_RETURN_IF_ERROR(check_operands(*dag));
     return dag;
@@ -125,94 +114,20 @@ class Definition {
                  (others.empty() ? "; it has no numbers" : " (it has " + others + ")"));
   }
 
-  /// Names among the extents of placeholders, which no SIZE line has, as the extents of the operands.
-  Result<std::string> with_sizes(std::string_view text) {
-    std::vector<std::pair<std::string_view, std::vector<DagToken>>> lines;
-    for (const std::string_view line : lines_of(text)) {
-      auto tokens = tokenize_dag(line);
-      if (!tokens.ok()) return std::string(text);  // parse_dag says what is wrong, with the line
-      lines.emplace_back(line, std::move(*tokens));
-    }
-    std::set<std::string> declared;
-    std::size_t input = 0;
-    for (const auto& [line, tokens] : lines) {
-      if (is_line(tokens, "SIZE")) declared.insert(tokens[0].text);
-      if (!is_line(tokens, "PLACEHOLDER")) continue;
-      WHET_RETURN_IF_ERROR(bind_extents(tokens, input++, declared));
-    }
-    if (input != operands_.size())
-      return fault(" defines " + op_ + " of " + counted(static_cast<std::int64_t>(input), "input") + "; the node has " +
+  /// Names among the extents of placeholders are the extents of the operands.
+  Status bind_sizes(SizedText& sized) const {
+    if (sized.inputs().size() != operands_.size())
+      return fault(" defines " + op_ + " of " + counted(std::ssize(sized.inputs()), "input") + "; the node has " +
                    std::to_string(operands_.size()));
-    std::string numbers;
-    for (const auto& [line, tokens] : lines) numbers += with_numbers(line, tokens) + "\n";
-    return numbers;
-  }
-  static bool is_line(const std::vector<DagToken>& tokens, std::string_view word) {
-    return tokens.size() > 2 && tokens[1].text == "=" && tokens[2].kind == DagToken::Kind::word &&
-           tokens[2].text == word;
-  }
-
-  /// x = PLACEHOLDER [n, c, 4]
-  Status bind_extents(const std::vector<DagToken>& tokens, std::size_t input, const std::set<std::string>& declared) {
-    if (input >= operands_.size()) return ok_status();
-    const Shape& shape = site_.shape(operands_[input]);
-    const std::vector<std::vector<DagToken>> extents = extents_of(tokens);
-    if (!extents.empty() && extents.size() != shape.size())
-      return fault(" defines " + op_ + " of " + tokens[0].text + " with " + counted(std::ssize(extents), "dimension") +
-                   "; the node gives " + to_string(site_.type(operands_[input])));
-    for (std::size_t d = 0; d < extents.size(); ++d) {
-      const bool is_name = extents[d].size() == 1 && extents[d][0].kind == DagToken::Kind::word;
-      if (!is_name || declared.contains(extents[d][0].text)) continue;
-      const std::string& name = extents[d][0].text;
-      const auto [known, is_new] = sizes_.emplace(name, shape[d]);
-      if (!is_new && known->second != shape[d])
-        return fault(": " + name + " is " + std::to_string(known->second) + ", and " + std::to_string(shape[d]) +
-                     " in " + tokens[0].text + "; a size has one value");
+    for (std::size_t i = 0; i < operands_.size(); ++i) {
+      const Shape& shape = site_.shape(operands_[i]);
+      const SizedText::Input& own = sized.inputs()[i];
+      if (!own.is_scalar && own.extents.size() != shape.size())
+        return fault(" defines " + op_ + " of " + own.name + " with " + counted(std::ssize(own.extents), "dimension") +
+                     "; the node gives " + to_string(site_.type(operands_[i])));
+      if (const Status bound = sized.bind(i, shape); !bound.ok()) return fault(": " + bound.error().message);
     }
     return ok_status();
-  }
-  /// The words of each extent of a placeholder.
-  static std::vector<std::vector<DagToken>> extents_of(const std::vector<DagToken>& tokens) {
-    std::vector<std::vector<DagToken>> extents;
-    int depth = 0;
-    for (std::size_t t = 4; t < tokens.size() && tokens[t].text != "]"; ++t) {
-      if (tokens[t].text == "(") ++depth;
-      if (tokens[t].text == ")") --depth;
-      const bool is_next = depth == 0 && tokens[t].text == ",";
-      if (is_next || extents.empty()) extents.emplace_back();
-      if (!is_next) extents.back().push_back(tokens[t]);
-    }
-    return extents;
-  }
-
-  /// The line with the values of sizes.
-  std::string with_numbers(std::string_view line, const std::vector<DagToken>& tokens) const {
-    std::string text;
-    std::size_t behind = 0;
-    for (const DagToken& token : tokens) {
-      const auto size = token.kind == DagToken::Kind::word ? sizes_.find(token.text) : sizes_.end();
-      if (size == sizes_.end()) continue;
-      text += std::string(line.substr(behind, token.column - 1 - behind)) + std::to_string(size->second);
-      behind = token.column - 1 + token.text.size();
-    }
-    return text + std::string(line.substr(behind));
-  }
-
-  /// The sizes of SIZE lines, by the extents of the operands that they are.
-  Result<SizeValues> values_of_sizes(const ComputeDag& dag) const {
-    SizeValues values = dag.at;
-    std::size_t input = 0;
-    for (const Op& op : dag.ops) {
-      if (!op.is_placeholder()) continue;
-      const Shape& shape = site_.shape(operands_.at(input++));
-      for (std::size_t d = 0; d < std::min(op.sizes.size(), shape.size()); ++d) {
-        const auto* size = op.sizes[d].defined() ? std::get_if<Var>(&op.sizes[d]->kind) : nullptr;
-        if (size != nullptr) values[size_number(size->id)] = shape[d];
-      }
-    }
-    if (const Status status = check_values(dag.sizes, values); !status.ok())
-      return fault(": " + status.error().message);
-    return values;
   }
 
   Status check_operands(const ComputeDag& dag) const {
@@ -234,7 +149,6 @@ class Definition {
   const std::string& op_;
   const std::vector<ValueId>& operands_;
   const AttributeNumbers& attributes_;
-  std::map<std::string, std::int64_t> sizes_;  ///< by the names that no SIZE line has
 };
 
 // ---- Definitions of each element.

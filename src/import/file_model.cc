@@ -248,6 +248,7 @@ Result<Graph> import_file(FileModel file, const ImportOptions& options) {
   WHET_RETURN_IF_ERROR(check_operators(model, options.definitions));
   WHET_TRY(model.lists, expand_lists(model.file, options));
   open_dimensions(model.file, options);
+  WHET_RETURN_IF_ERROR(Status(model.file.undecided));
   WHET_TRY(model.input_types, bind_inputs(model.file, options));
   WHET_RETURN_IF_ERROR(check_shapes(model));
   std::set<std::string> folded = model.file.folded;

@@ -54,6 +54,8 @@ struct FileModel {
   /// Makes node `i`'s values in the graph. All that it reads is defined there; it defines all that it writes and that is
   /// read. Called again from the first node on when import begins again with more known values.
   std::function<Status(GrowingGraph&, std::size_t i)> import;
+  /// An error where the nodes need a size that no option decides. Who asks for the inputs alone may have them.
+  Status undecided = ok_status();
   /// Refuses shapes of the inputs that the nodes are not right for. None: all that the dimensions allow are right.
   std::function<Status(const std::map<std::string, Shape>&)> check_shapes = {};
   /// Inputs whose values, which the user gave, decided what the nodes are: they are constants.

@@ -84,6 +84,15 @@ TEST(RuntimeObject, NeedsNothingButTheCLibrary) {
   expect_c_library_alone(cuda_object(), "whet_cuda_image");
 }
 
+/// Archives are linked with any C library. musl has none of these, which glibc has.
+TEST(RuntimeObject, NeedsNothingThatGlibcAloneHas) {
+  for (const Object& object : {cpu_object(), cuda_object()})
+    for (const char* name :
+         {"pthread_attr_setaffinity_np", "__sched_cpualloc", "__sched_cpufree", "__snprintf_chk", "__memcpy_chk",
+          "__strcpy_chk", "__isoc23_strtol", "__isoc23_strtoul", "qsort_r", "secure_getenv"})
+      EXPECT_EQ(object.undefined.count(name), 0u) << name;
+}
+
 TEST(RuntimeObject, ExportsOneSymbol) {
   EXPECT_EQ(cpu_object().exported, (std::set<std::string>{"whet_model_v1"}));
   EXPECT_EQ(cuda_object().exported, (std::set<std::string>{"whet_model_v1"}));

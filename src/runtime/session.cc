@@ -219,13 +219,19 @@ void remember_times(whet_session& s, std::uint64_t whole, std::uint64_t copies) 
   for (std::uint32_t i = 0; i < s.profile.steps; ++i) add(s.walk.step_ns[i], &s.steps[i].min_ns, &s.steps[i].total_ns);
 }
 
+int walk_steps(whet_session& s) {
+  const PagesInUse weights(s.model->own_weights.watched);
+  return walk_plan(s.walk, s.profiling);
+}
+
 int run(whet_session& s, whet_error* error) {
   if (prepare(s, error) != 0 || check_weights(s.model->own_weights, error) != 0) return -1;
   const std::uint64_t begin = s.profiling ? now_ns() : 0;
   std::uint64_t copies = copy_inputs(s);
-  if (const int failure = walk_plan(s.walk, s.profiling); failure != 0) {
+  if (const int failure = walk_steps(s); failure != 0) {
     return whet_fail(error, "cannot start the pool's threads again after fork: %s", strerror(failure));
   }
+  if (check_weights(s.model->own_weights, error) != 0) return -1;  // cut meanwhile: the answers are none
   copies += copy_outputs(s);
   if (s.profiling) remember_times(s, now_ns() - begin, copies);
   if (const std::uint64_t failure = s.walk.failure.load(std::memory_order_relaxed); failure != 0) {

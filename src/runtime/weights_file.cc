@@ -102,6 +102,11 @@ int map_file(int file, const whet_weights_header& header, const char* path, bool
   if (sums && sum_file(file, header, path, error) != 0) return -1;
   void* const mapped = mmap(nullptr, header.file_bytes, PROT_READ, MAP_SHARED, file, 0);
   if (mapped == MAP_FAILED) return whet_fail(error, "%s: cannot map it: %s", path, strerror(errno));
+  out->watched = watch_pages(mapped, header.file_bytes);
+  if (out->watched == nullptr) {
+    munmap(mapped, header.file_bytes);
+    return no_memory(header.file_bytes, error);
+  }
   out->mapped = mapped;
   out->mapped_bytes = header.file_bytes;
   out->file_and_one = file + 1;
@@ -156,6 +161,7 @@ int open_weights(const WeightsOf& of, const whet_open_source& source, bool map, 
 
 void close_weights(OwnWeights* weights) {
   free_pages(&weights->copy);
+  forget_pages(weights->watched);
   if (weights->mapped != nullptr) munmap(weights->mapped, weights->mapped_bytes);
   if (weights->file_and_one != 0) close(weights->file_and_one - 1);
   *weights = OwnWeights{};
@@ -164,7 +170,13 @@ void close_weights(OwnWeights* weights) {
 int check_weights(const OwnWeights& weights, whet_error* error) {
   if (weights.file_and_one == 0) return 0;
   const std::uint64_t bytes = bytes_of(weights.file_and_one - 1);
-  if (bytes >= weights.mapped_bytes) return 0;
+  const bool is_whole = bytes >= weights.mapped_bytes;
+  if (is_whole && !has_lost_pages(weights.watched)) return 0;
+  if (is_whole) {
+    return whet_fail(error,
+                     "a part of the weights file could not be read while it is mapped: it was cut for a while, or its "
+                     "disk fails; open the model again");
+  }
   return whet_fail(error,
                    "the weights file was cut while it is mapped: it has %llu bytes, and had %llu; open the model "
                    "again with a whole one",

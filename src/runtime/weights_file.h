@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "runtime/lost_pages.h"
 #include "runtime/memory.h"
 #include "whet/model.h"
 
@@ -19,7 +20,8 @@ struct OwnWeights {
   Pages copy;        ///< the file as it was read
   void* mapped;      ///< the file itself; null: it is not mapped
   std::uint64_t mapped_bytes;
-  int file_and_one;  ///< of `mapped`: the open file, counted from 1
+  int file_and_one;       ///< of `mapped`: the open file, counted from 1
+  WatchedPages* watched;  ///< of `mapped`
 };
 
 /// Takes the weights from a file or from the program's memory.
@@ -27,7 +29,7 @@ struct OwnWeights {
 /// Errors: a file that cannot be read, or is cut while it is; one of another format, damaged or of another compile; both at once.
 int open_weights(const WeightsOf&, const whet_open_source&, bool map, OwnWeights*, whet_error*);
 void close_weights(OwnWeights*);
-/// Fails where a mapped file was cut since.
+/// Fails where a mapped file was cut since, or could not be read while `watched` was in use: what was computed by it is no answer.
 int check_weights(const OwnWeights&, whet_error*);
 
 }  // namespace whet

@@ -12,6 +12,7 @@
 
 #include "artifact/model_plan.h"
 #include "base/testing/checkout.h"
+#include "runtime/cpu/pool.h"
 #include "runtime/session.h"
 #include "runtime/testing/weights_bytes.h"
 
@@ -77,6 +78,65 @@ class TestModel {
   }
 
  private:
+  std::vector<std::uint64_t> stored_;
+  ModelImage image_{};
+};
+
+constexpr std::size_t kLargeBytes = 1 << 18;
+
+/// A model whose first kernel cuts the file of its weights, whose second step reads them, and whose third makes the file longer again.
+class CuttingModel {
+ public:
+  CuttingModel(const std::string& path, off_t left, off_t at_last = -1) {
+    cut_path = path, cut_to = left, grown_to = at_last;
+    ModelPlan plan;
+    plan.name = "net";
+    plan.target = "cpu -mcpu=x86-64 -threads=1";
+    plan.weights_bytes = kLargeBytes;
+    plan.entries = 2;
+    plan.outputs = {{"y", 4, {kLargeBytes}, kLargeBytes}};
+    ModelPlan::Step cut, copy, grow;
+    cut.kind = grow.kind = PlanStepKind::kernel;
+    cut.node = "cut", cut.op = "test", cut.entry = 0;
+    copy.kind = PlanStepKind::copy;
+    copy.arguments = {{PlanPlace::weights, 0, 0, kLargeBytes}, {PlanPlace::output, 0, 0, kLargeBytes}};
+    copy.node = "y", copy.op = "copy", copy.barrier = copy.parallel = true;
+    grow.node = "grow", grow.op = "test", grow.entry = 1, grow.barrier = true;
+    plan.steps = {cut, copy, grow};
+    const std::string stored = write_plan(plan);
+    stored_.assign(stored.size() / 8, 0);
+    std::memcpy(stored_.data(), stored.data(), stored.size());
+    image_ = {stored_.data(), stored.size(), kEntries, nullptr, kLargeBytes, 0, kKey};
+  }
+
+  /// The sentence of a run by the mapped file.
+  std::string answer(const whet_open_source& source, std::uint32_t threads) const {
+    whet_open_options options{};
+    options.map_weights = 1;
+    whet_pool_options workers{};
+    workers.threads = threads;
+    whet_model* model = nullptr;
+    whet_pool* pool = nullptr;
+    whet_session* session = nullptr;
+    whet_error error{};
+    EXPECT_EQ(model_open_from(image_, &options, &source, &model, &error), 0) << error.message;
+    EXPECT_EQ(pool_create(&workers, 0, &pool, &error), 0) << error.message;
+    EXPECT_EQ(session_create(model, pool, &session, &error), 0) << error.message;
+    const std::string said = session_run(session, &error) == 0 ? "an answer" : error.message;
+    EXPECT_NE(session_run(session, &error), 0) << "a model that lost weights stays without answers";
+    session_destroy(session);
+    pool_destroy(pool);
+    model_close(model);
+    return said;
+  }
+
+ private:
+  static std::int32_t cut(const whet_kernel_args*) { return truncate(cut_path.c_str(), cut_to); }
+  static std::int32_t grow(const whet_kernel_args*) { return grown_to < 0 ? 0 : truncate(cut_path.c_str(), grown_to); }
+  static constexpr whet_kernel kEntries[] = {cut, grow};
+  static inline std::string cut_path;
+  static inline off_t cut_to, grown_to;
+
   std::vector<std::uint64_t> stored_;
   ModelImage image_{};
 };
@@ -188,6 +248,28 @@ TEST_F(WeightsFile, IsASentenceWhereItIsCutWhileItIsMapped) {
   EXPECT_EQ(model_.answer(&from, true, cut),
             "the weights file was cut while it is mapped: it has 100 bytes, and had 4352; open the model again with a "
             "whole one");
+}
+
+TEST_F(WeightsFile, IsASentenceWhereItIsCutWhileARunReadsIt) {
+  for (const std::uint32_t threads : {1u, 2u})
+    for (const off_t left : {off_t{0}, off_t{100}, off_t{kLargeBytes / 2}}) {
+      const CuttingModel model(path_, left);
+      write(weights_bytes(kKey, std::string(kLargeBytes, 'w')));
+      const whet_open_source from = source();
+      EXPECT_EQ(model.answer(from, threads),
+                "the weights file was cut while it is mapped: it has " + std::to_string(left) + " bytes, and had " +
+                    std::to_string(kLargeBytes + 4096) + "; open the model again with a whole one")
+          << threads;
+    }
+}
+
+TEST_F(WeightsFile, IsASentenceWhereItWasCutForAWhile) {
+  const CuttingModel model(path_, 0, kLargeBytes + 4096);
+  write(weights_bytes(kKey, std::string(kLargeBytes, 'w')));
+  const whet_open_source from = source();
+  EXPECT_EQ(model.answer(from, 1),
+            "a part of the weights file could not be read while it is mapped: it was cut for a while, or its disk "
+            "fails; open the model again");
 }
 
 TEST_F(WeightsFile, IsNoFolderAndNoPipe) {

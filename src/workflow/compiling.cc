@@ -3,10 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <iterator>
+#include <system_error>
 #include <utility>
 
+#include "base/counted.h"
 #include "machine/detect.h"
 #include "tensor_files/file.h"
+#include "workflow/sample_answers.h"
 #include "workflow/sizes.h"
 #include "workflow/tune_json.h"
 
@@ -85,8 +91,28 @@ Status choose_name(CompileSettings& settings) {
       "--name is \"{}\"; expected a name of C, of letters, digits and _, which calls it whet_NAME_v1", settings.name)});
 }
 
+/// The data that new weights are judged on.
+Status check_samples_options(const CompileSettings& settings) {
+  const bool has_samples = !settings.samples.empty(), has_limit = !settings.max_error.empty();
+  if (!settings.weights_only && (has_samples || has_limit))
+    return wrong_option({"--samples and --max-error judge the weights of --weights-only; whet check judges a library"});
+  if (has_samples != has_limit)
+    return wrong_option({fmt::format("--{} counts only with --{}", has_samples ? "samples" : "max-error",
+                                     has_samples ? "max-error" : "samples")});
+  if (const Result<Accuracy> accuracy = parse_accuracy(settings.max_error); !accuracy.ok())
+    return wrong_option(accuracy.error().at("--max-error"));
+  // Which kernels round was decided by the errors that the weights of then gave.
+  if (!settings.weights_only || has_samples || settings.records.rounding.precision == RoundingOptions().precision)
+    return ok_status();
+  return wrong_option({fmt::format(
+      "--weights-only keeps the kernels, and those of --precision {} were chosen with the weights of then: "
+      "give --samples and --max-error, by which the answers are judged, or compile the model anew",
+      settings.records.rounding.precision)});
+}
+
 /// Weights apart from the library.
 Status check_weights_options(CompileSettings& settings) {
+  WHET_RETURN_IF_ERROR(check_samples_options(settings));
   if (!settings.weights_only)
     return settings.like.empty()
                ? ok_status()
@@ -100,12 +126,6 @@ Status check_weights_options(CompileSettings& settings) {
         std::pair("--quick", settings.quick > 0)})
     if (given)
       return wrong_option({fmt::format("{} and --weights-only exclude each other: no library is written", option)});
-  // Which kernels round was decided by the errors that the weights of then gave.
-  if (settings.records.rounding.precision != RoundingOptions().precision)
-    return wrong_option(
-        {fmt::format("--weights-only keeps the kernels, and those of --precision {} were chosen with the "
-                     "weights of then: compile the model anew, and check it",
-                     settings.records.rounding.precision)});
   settings.weights_file = settings.output;
   return ok_status();
 }
@@ -200,11 +220,7 @@ Result<CompiledModel> compile_quickly(CompileSettings& settings, Zygote& zygote,
   return compiled;
 }
 
-}  // namespace
-
-Result<CompiledModel> compile_as_asked(CompileSettings settings, Zygote* zygote, const CompileWatch& watch) {
-  WHET_RETURN_IF_ERROR(choose_name(settings));
-  WHET_RETURN_IF_ERROR(check_weights_options(settings));
+Result<CompiledModel> compile_unjudged(CompileSettings settings, Zygote* zygote, const CompileWatch& watch) {
   if (settings.quick > 0) {
     WHET_RETURN_IF_ERROR(check_tuning_sizes(settings));
     return compile_quickly(settings, *zygote, watch);
@@ -224,6 +240,46 @@ Result<CompiledModel> compile_as_asked(CompileSettings settings, Zygote* zygote,
         compile_sizes_with_records(settings.model, files, settings.records, target, settings.output, options));
   WHET_TRY(const FusedGraph fused, load_fused(settings.model, files, settings.records.rounding.passes(target)));
   return finished(settings, target, compile_with_records(fused, settings.records, target, settings.output, options));
+}
+
+/// The answers of the library with weights that were written, against those of the network in f32.
+Status judge_weights(const CompileSettings& settings, const std::string& weights) {
+  RunnableOptions library;
+  library.model = settings.model;
+  library.model.model = settings.like;
+  library.place = settings.where.place;
+  library.place.target.clear();  // the library has its own, and the network in f32 is this machine's
+  library.weights_file = weights;
+  library.tell = library.records.tell = settings.records.tell;
+  WHET_TRY(const Accuracy accuracy, parse_accuracy(settings.max_error));
+  WHET_TRY(const SampleJudgement found, judge_on_samples(library, settings.model.model, settings.samples, accuracy));
+  if (found.judged.kept()) return ok_status();
+  return Error{fmt::format("{} with the weights of {}: {}, by {}; they are not written", settings.like,
+                           settings.model.model, to_text(found.judged.worst()),
+                           counted(std::ssize(found.samples.all), "sample"))};
+}
+
+/// The weights come to their place once the answers are judged.
+Result<CompiledModel> compile_judged(CompileSettings settings, Zygote* zygote, const CompileWatch& watch) {
+  const std::string output = settings.output, unjudged = output + ".unjudged";
+  settings.output = settings.weights_file = unjudged;
+  WHET_TRY(CompiledModel compiled, compile_unjudged(settings, zygote, watch));
+  const Status judged = judge_weights(settings, unjudged);
+  std::error_code failure;
+  if (judged.ok()) std::filesystem::rename(unjudged, output, failure);
+  if (!judged.ok() || failure) std::remove(unjudged.c_str());
+  WHET_RETURN_IF_ERROR(Status(judged));
+  if (failure) return Error{output + ": " + failure.message(), ErrorKind::io};
+  return compiled;
+}
+
+}  // namespace
+
+Result<CompiledModel> compile_as_asked(CompileSettings settings, Zygote* zygote, const CompileWatch& watch) {
+  WHET_RETURN_IF_ERROR(choose_name(settings));
+  WHET_RETURN_IF_ERROR(check_weights_options(settings));
+  return settings.samples.empty() ? compile_unjudged(std::move(settings), zygote, watch)
+                                  : compile_judged(std::move(settings), zygote, watch);
 }
 
 std::string name_of(TaskReport::Source source) {

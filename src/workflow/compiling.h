@@ -3,6 +3,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "compiler/compile.h"
 #include "json/json.h"
@@ -30,6 +31,10 @@ struct CompileSettings {
   /// nothing else is written.
   std::string weights_file, like;
   bool weights_only = false;
+  /// Of `weights_only`: data on which the answers with these weights are judged before the file comes to its place (workflow/samples.h), and
+  /// what they may err by (plan/accuracy.h). "": they are not.
+  std::string samples;
+  std::vector<std::string> max_error;
 };
 
 /// Hears how far a compile is; both may be empty.

@@ -25,6 +25,8 @@ TEST(Isa, AgreesWithTheCompilersView) {
   EXPECT_EQ(has("fma"), bool(__builtin_cpu_supports("fma")));
   EXPECT_EQ(has("avx512f"), bool(__builtin_cpu_supports("avx512f")));
   EXPECT_EQ(has("avx512vnni"), bool(__builtin_cpu_supports("avx512vnni")));
+  EXPECT_EQ(has("lzcnt"), bool(__builtin_cpu_supports("lzcnt"))) << "of another leaf";
+  EXPECT_EQ(has("avx512bf16"), bool(__builtin_cpu_supports("avx512bf16"))) << "of another subleaf";
 }
 #endif
 

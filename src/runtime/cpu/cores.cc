@@ -58,18 +58,15 @@ class CoreSet {
 };
 
 void affinity(CoreSet* allowed, std::uint32_t* count) {
-  cpu_set_t* mask = CPU_ALLOC(kMaxCores);
-  const std::size_t bytes = CPU_ALLOC_SIZE(kMaxCores);
+  static_assert(kMaxCores <= CPU_SETSIZE);
+  cpu_set_t mask;
   *count = 0;
-  if (mask == nullptr) return;
-  if (sched_getaffinity(0, bytes, mask) == 0) {
-    for (std::uint32_t core = 0; core < kMaxCores; ++core) {
-      if (!CPU_ISSET_S(core, bytes, mask)) continue;
-      allowed->add(core);
-      ++*count;
-    }
+  if (sched_getaffinity(0, sizeof mask, &mask) != 0) return;
+  for (std::uint32_t core = 0; core < kMaxCores; ++core) {
+    if (!CPU_ISSET(core, &mask)) continue;
+    allowed->add(core);
+    ++*count;
   }
-  CPU_FREE(mask);
 }
 
 /// A number that is higher for stronger cores of one machine; 0 where the system does not tell.
@@ -163,14 +160,19 @@ void find_usable_cores(UsableCores* cores) {
   cores->quota = find_quota();
   const CoreSet little = find_little_cores();
   long strongest = 0;
-  for (std::uint32_t core = 0; core < kMaxCores; ++core) {
-    if (allowed.has(core)) strongest = core_strength(core) > strongest ? core_strength(core) : strongest;
-  }
+  std::uint32_t found = 0;
   for (std::uint32_t core = 0; core < kMaxCores; ++core) {
     if (!allowed.has(core) || little.has(core) || !is_first_sibling(core, allowed)) continue;
-    // Arm systems grade their cores: those far below the strongest are the little ones.
-    if (core_strength(core) * 10 < strongest * 7) continue;
-    cores->core[cores->count++] = core;
+    cores->core[found] = core;
+    cores->strength[found] = core_strength(core);
+    if (cores->strength[found] > strongest) strongest = cores->strength[found];
+    ++found;
+  }
+  // Arm systems grade their cores: those far below the strongest are the little ones.
+  for (std::uint32_t i = 0; i < found; ++i) {
+    if (cores->strength[i] * 10 < strongest * 7) continue;
+    cores->core[cores->count] = cores->core[i];
+    cores->strength[cores->count++] = cores->strength[i];
   }
   if (cores->count > 0) return;
   for (std::uint32_t core = 0; core < kMaxCores; ++core) {  // only little cores are allowed: they it is

@@ -12,6 +12,7 @@ constexpr std::uint32_t kMaxCores = 1024;
 struct UsableCores {
   std::uint32_t count = 0;
   std::uint32_t core[kMaxCores];  ///< one a physical core of the big kind, ascending; the first `count` are set
+  long strength[kMaxCores];       ///< of these, as the system grades them; 0 where it does not
   std::uint32_t allowed = 0;      ///< logical cores of every kind in the affinity mask
   double quota = 0;               ///< CPUs' worth of time that a cgroup grants; 0: no limit
 };

@@ -36,7 +36,7 @@ struct Worker {
   std::uint32_t index;
   pthread_t thread;
   std::uint32_t core;  // where it is pinned
-  bool places_itself;  // there, for the thread that made it may not
+  bool places_itself;  // there, before its first job: the thread that made it may not
 };
 
 struct alignas(kLine) Line {
@@ -111,17 +111,23 @@ void watch(Pool& pool, TakePart take_part) {
   pool.disturbance.lost(static_cast<std::int64_t>((now_ns() - began) - (thread_ns() - before)));
 }
 
-/// Calls set(bytes, mask) with the mask of one core. Gives what that does, or ENOMEM.
-template <typename Set>
-int with_mask(std::uint32_t core, Set set) {
-  cpu_set_t* mask = CPU_ALLOC(kMaxCores);
-  if (mask == nullptr) return ENOMEM;
-  const std::size_t bytes = CPU_ALLOC_SIZE(kMaxCores);
-  CPU_ZERO_S(bytes, mask);
-  CPU_SET_S(core, bytes, mask);
-  const int failure = set(bytes, mask);
-  CPU_FREE(mask);
-  return failure;
+cpu_set_t mask_of(std::uint32_t core) {
+  static_assert(kMaxCores <= CPU_SETSIZE);
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  CPU_SET(core, &mask);
+  return mask;
+}
+
+/// Gives a thread one core: 0, or an errno.
+int pin(pthread_t thread, std::uint32_t core) {
+  const cpu_set_t mask = mask_of(core);
+  return pthread_setaffinity_np(thread, sizeof mask, &mask);
+}
+
+void pin_this_thread(std::uint32_t core) {
+  const cpu_set_t mask = mask_of(core);
+  sched_setaffinity(0, sizeof mask, &mask);
 }
 
 /// The system may wake the caller on a worker's processor and leave it there, while the one that it came from is empty or
@@ -133,10 +139,7 @@ void make_way(Pool& pool) {
   for (std::uint32_t w = 1; w < pool.started; ++w) {
     Worker& worker = pool.threads[w];
     if (worker.core != static_cast<std::uint32_t>(here)) continue;
-    const auto set = [&](std::size_t bytes, cpu_set_t* mask) {
-      return pthread_setaffinity_np(worker.thread, bytes, mask);
-    };
-    if (with_mask(pool.callers_core, set) == 0) std::swap(worker.core, pool.callers_core);
+    if (pin(worker.thread, pool.callers_core) == 0) std::swap(worker.core, pool.callers_core);
     return;
   }
 }
@@ -145,13 +148,13 @@ void* work(void* argument) {
   Worker& self = *static_cast<Worker*>(argument);
   Pool& pool = *self.pool;
   FloatMode mode;
-  if (self.places_itself)
-    with_mask(self.core, [](std::size_t bytes, cpu_set_t* mask) { return sched_setaffinity(0, bytes, mask); });
   // The epoch at which this worker was made is 0 (also after a fork). Jobs of shares may end without this worker.
   for (std::uint32_t epoch = 0;;) {
     pool.epoch.word.wait_while(epoch, pool.idle_spin_ns);
+    const bool is_first = epoch == 0;
     epoch = pool.epoch.word.load();
     if (pool.stop.load(std::memory_order_relaxed)) return nullptr;
+    if (is_first && self.places_itself) pin_this_thread(self.core);
     if (epoch % 2 == 0) {
       watch(pool, [&] { pool.shares.join(self.index); });
     } else {
@@ -168,34 +171,35 @@ void limit_stack(pthread_attr_t& attributes) {
     pthread_attr_setstacksize(&attributes, kWorkerStack);
 }
 
-/// Starts one thread, on its core where it has one; falls back to a free thread where the core is refused.
+/// Where the core is not open to the process, all workers count as free.
+void pin_worker(Pool& pool, Worker& worker) {
+  const int failure = pin(worker.thread, worker.core);
+  worker.places_itself = failure == EPERM;  // a sandbox lets a thread place itself and no other
+  if (failure != EINVAL) return;
+  pool.settings.pinned = 0;
+  snprintf(pool.note, sizeof pool.note, "%u threads, not pinned: core %u is not open to this process", pool.workers,
+           worker.core);
+}
+
+/// Starts one thread, and pins it where it has a core. (As an attribute of the thread glibc alone has that, and archives are linked with
+/// other C libraries too.)
 int start_thread(Pool& pool, Worker& worker) {
   worker.core = pool.cores[worker.index];
+  worker.places_itself = false;
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   limit_stack(attributes);
-  if (pool.settings.pinned && !worker.places_itself) {
-    with_mask(worker.core, [&](std::size_t bytes, cpu_set_t* mask) {
-      return pthread_attr_setaffinity_np(&attributes, bytes, mask);
-    });
-  }
   const int failure = pthread_create(&worker.thread, &attributes, work, &worker);
   pthread_attr_destroy(&attributes);
-  if (failure == EPERM && pool.settings.pinned && !worker.places_itself) {
-    worker.places_itself = true;  // a sandbox lets a thread place itself and no other
-    return start_thread(pool, worker);
-  }
-  if (failure != EINVAL || !pool.settings.pinned) return failure;
-  pool.settings.pinned = 0;
-  snprintf(pool.note, sizeof pool.note, "%u threads, not pinned: core %u is not open to this process", pool.workers,
-           pool.cores[worker.index]);
-  return start_thread(pool, worker);
+  if (failure == 0 && pool.settings.pinned) pin_worker(pool, worker);
+  return failure;
 }
 
-/// Signals are the program's own threads' business.
+/// Signals are the program's own threads' business. SIGBUS is that of the thread that reads a lost page (runtime/lost_pages.h).
 int start_threads(Pool& pool) {
   sigset_t all, before;
   sigfillset(&all);
+  sigdelset(&all, SIGBUS);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   int failure = 0;
   pool.callers_core = pool.cores[0];
