@@ -36,16 +36,24 @@ const LoweredWay* most_promising(const std::vector<LoweredWay>& ways) {
   return best;
 }
 
+/// "bf16" of "bf16 -> nhwc", of "nhwc -> bf16" and of "bf16": the type in fewer bits.
+std::string type_in(const std::string& forms) {
+  const std::size_t arrow = forms.find(" -> ");
+  const std::string from = forms.substr(0, arrow);
+  return from == to_text(kChannelsLast) && arrow != forms.npos ? forms.substr(arrow + 4) : from;
+}
+
 /// Why the layer is f32 in the plan.
 std::string why_f32(const LayerPrecision& layer, const LoweredWay& way, double budget) {
+  const std::string type = type_in(way.forms);
   if (!way.error) return "its error was not measured: there was no time, or its answers were not finite";
   if (way.seconds == 0) return "no kernel of fewer bits was measured";
   if (layer.usual_seconds == 0) return "its f32 kernel was not measured";
-  if (layer.saves <= 0) return way.forms + " is no faster";
+  if (layer.saves <= 0) return type + " is no faster";
   if (budget <= 0) return "no plan was adopted";
   const double share = *way.error * *way.error / budget;
-  if (share > 1) return way.forms + " alone breaks the limit";
-  return fmt::format("{} would take {:.0f}% of the budget for {:.1f} us", way.forms, 100 * share, layer.saves * 1e6);
+  if (share > 1) return type + " alone breaks the limit";
+  return fmt::format("{} would take {:.0f}% of the budget for {:.1f} us", type, 100 * share, layer.saves * 1e6);
 }
 
 /// The numbers of the plan's alternatives by the groups whose work they do.
