@@ -20,7 +20,7 @@ const std::string& node_of(const FusedGraph& fused, std::size_t group) {
   return fused.graph.value(fused.groups[group].outputs.front()).name;
 }
 
-double measured_seconds(const Price& price) { return price.kind == PriceKind::measured ? price.alone() : 0; }
+double seconds_alone(const Price& price) { return price.kind == PriceKind::measured ? price.alone() : 0; }
 
 bool rounds(const Alternative& alternative) {
   return alternative.kind == AlternativeKind::lowered && (alternative.rounds_product || alternative.rounds_reads);
@@ -119,7 +119,7 @@ std::vector<LayerPrecision> layer_precisions(const FusedGraph& fused, const Alte
   for (std::size_t a = alternatives.usual; a < alternatives.all.size(); ++a) {
     const Alternative& each = alternatives.all[a];
     if (!rounds(each) || each.group < 0) continue;
-    LoweredWay way{each.name, measured_seconds(prices[a]), std::nullopt};
+    LoweredWay way{each.name, seconds_alone(prices[a]), std::nullopt};
     if (!unknown.contains(static_cast<int>(a))) way.error = std::sqrt(uses.uses[a]);
     layers[each.group].ways.push_back(std::move(way));
   }
@@ -128,7 +128,7 @@ std::vector<LayerPrecision> layer_precisions(const FusedGraph& fused, const Alte
       layers[number].why = why_not_lowered(fused, fused.groups[g]);
   for (std::size_t a = 0; a < alternatives.usual; ++a)
     if (const auto layer = layers.find(alternatives.all[a].group); layer != layers.end())
-      layer->second.usual_seconds = measured_seconds(prices[a]);
+      layer->second.usual_seconds = seconds_alone(prices[a]);
   std::vector<LayerPrecision> ordered;
   for (auto& [group, layer] : layers) {
     layer.node = node_of(fused, static_cast<std::size_t>(group));
