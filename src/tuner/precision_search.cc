@@ -329,11 +329,18 @@ class PrecisionSearcher {
       }
     }
     if (best) return describe(std::move(*best));
+    tell_layers({}, first_budget());
     if (!result_.interrupted) WHET_RETURN_IF_ERROR(stay(why_nothing(any)));
     return std::optional<Verified>();
   }
 
+  void tell_layers(const std::vector<int>& plan, double budget) {
+    const ErrorUses uses = error_uses(fused_, alternatives_, errors_);
+    result_.by_layer = layer_precisions(fused_, alternatives_, hopes_.prices(), uses, plan, budget);
+  }
+
   std::optional<Verified> describe(Verified one) {
+    tell_layers(one.plan.alternatives, one.budget);
     result_.predicted_error = one.predicted, result_.measured_error = one.error.error;
     for (int a : one.plan.alternatives) {
       if (at(a).task < 0) continue;

@@ -9,6 +9,7 @@
 #include "device/device.h"
 #include "measure/measurer.h"
 #include "plan/accuracy.h"
+#include "plan/layer_precisions.h"
 #include "plan/plan.h"
 #include "records/record_file.h"
 #include "tuner/layer_errors.h"
@@ -58,6 +59,7 @@ struct PrecisionSearch {
   std::size_t kernels = 0, lowered = 0,
               conversions = 0;  ///< of that plan: all kernels, those that multiply or read fewer bits, copies
   double gap = 0;               ///< as NetworkPlans has it
+  std::vector<LayerPrecision> by_layer;  ///< of that plan; of none, why each layer is f32
   PlanPrecision precision;      ///< of that plan, as far as it is known
   double network_seconds = 0, usual_network_seconds = 0;
   std::optional<Plan> adopted;  ///< a line of the record file now

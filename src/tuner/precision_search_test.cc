@@ -132,6 +132,14 @@ TEST_F(PrecisionSearchTest, LowersAllWhereTheBudgetAllowsIt) {
   EXPECT_LT(search.measured_error, 3 * search.predicted_error);
   EXPECT_EQ(plan_, search.adopted);
   EXPECT_EQ(plan_->precision->allowed, std::vector<std::string>{"2%"});
+  double share = 0;
+  for (const LayerPrecision& layer : search.by_layer) {
+    EXPECT_TRUE(layer.lowered) << layer.node << ": " << layer.why;
+    EXPECT_NE(layer.is, "f32") << layer.node;
+    share += layer.share;
+  }
+  EXPECT_EQ(search.by_layer.size(), 3u);
+  EXPECT_LE(share, 1 + 1e-6) << "the layers use no more than the budget";
 }
 
 TEST_F(PrecisionSearchTest, ItsPlanIsTheOneThatACompileTakesWhenAsked) {
@@ -180,6 +188,8 @@ TEST_F(PrecisionSearchTest, KeepsFloatWhereNothingIsWithinTheLimit) {
   EXPECT_FALSE(plan_.has_value());
   EXPECT_TRUE(search.why_not.starts_with("no layer can be lowered within 0.0001%: the least error of a layer is "))
       << search.why_not;
+  ASSERT_EQ(search.by_layer.size(), 3u);
+  for (const LayerPrecision& layer : search.by_layer) EXPECT_EQ(layer.is, "f32") << layer.node;
 }
 
 TEST_F(PrecisionSearchTest, KeepsFloatWhereLoweredKernelsOrTheNetworkAreNoFaster) {

@@ -11,6 +11,7 @@
 #include "base/parallel.h"
 #include "compiler/scratch.h"
 #include "device/cpu/opened_model.h"
+#include "workflow/layer_json.h"
 #include "workflow/samples.h"
 
 namespace whet {
@@ -208,7 +209,8 @@ Json to_json(const PrecisionSearch& search) {
       .set("predicted_error", search.predicted_error)
       .set("measured_error", search.measured_error)
       .set("network_ms", search.network_seconds * 1e3)
-      .set("f32_network_ms", search.usual_network_seconds * 1e3);
+      .set("f32_network_ms", search.usual_network_seconds * 1e3)
+      .set("by_layer", to_json(search.by_layer));
 }
 
 }  // namespace whet
