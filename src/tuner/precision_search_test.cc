@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <optional>
+#include <set>
 
 #include "base/testing/random_cases.h"
 #include "compiler/scratch.h"
@@ -219,6 +220,38 @@ TEST_F(PrecisionSearchTest, EndsAtAnInterruptAndAdoptsNothing) {
   const PrecisionSearch search = this->search();
   EXPECT_TRUE(search.interrupted);
   EXPECT_FALSE(plan_.has_value());
+}
+
+/// Interrupted at one of many places, then begun again: the errors that were measured are in the file, and the plan is that of a search that
+/// nobody interrupted.
+TEST_F(PrecisionSearchTest, IsInterruptedAnywhereAndGoesOnFromItsRecords) {
+  using Phase = PrecisionProgress::Phase;
+  int asked = 0, end = 0;
+  std::optional<Phase> phase;  // in which the search is
+  std::set<Phase> ended_in;
+  options_.on_progress = [&](const PrecisionProgress& progress) { phase = progress.phase; };
+  options_.tuning.interrupted = [&] { return ++asked, false; };
+  const PrecisionSearch whole = search();
+  ASSERT_TRUE(whole.adopted.has_value()) << whole.why_not;
+  const int all = asked;
+  constexpr int kPlaces = 16;
+  for (int place = 0; place < kPlaces; ++place) {
+    SCOPED_TRACE(place);
+    std::filesystem::remove(folder_->path() + "/r.jsonl");
+    asked = 0, end = place * all / kPlaces, phase = std::nullopt;
+    options_.tuning.interrupted = [&] { return ++asked > end; };
+    EXPECT_TRUE(search().interrupted);
+    EXPECT_FALSE(plan_.has_value()) << "an interrupted search adopts nothing";
+    if (phase) ended_in.insert(*phase);
+    const std::size_t kept = errors_in_file_;
+    options_.tuning.interrupted = nullptr;
+    const PrecisionSearch resumed = search();
+    EXPECT_EQ(resumed.known_errors, kept);
+    EXPECT_EQ(resumed.known_errors + resumed.errors, whole.errors);
+    ASSERT_TRUE(resumed.adopted.has_value()) << resumed.why_not;
+    EXPECT_EQ(resumed.adopted->kernels, whole.adopted->kernels);
+  }
+  EXPECT_EQ(ended_in, (std::set<Phase>{Phase::errors, Phase::measuring, Phase::verifying}));
 }
 
 }  // namespace precision_search_test
