@@ -121,7 +121,9 @@ class PrecisionSearcher {
     WHET_TRY(const RunNetwork usual, options_.open(f32_.fused));
     WHET_TRY(want_, answers_to(usual, options_.calibration, options_.tuning.interrupted));
     WHET_TRY(want_held_out_, answers_to(usual, options_.held_out, options_.tuning.interrupted));
-    return ok_status();
+    SampleInputs all = want_;
+    all.insert(all.end(), want_held_out_.begin(), want_held_out_.end());
+    return check_reference(options_.accuracy, output_names(fused_.graph), all);
   }
 
   // ---- errors ----

@@ -23,6 +23,8 @@ constexpr double kFloatPart = 0.5;
 constexpr double kErrorsPart = 0.25, kMeasuredPart = 0.75;
 /// One choice may take this part of the run.
 constexpr double kLoweringChoicePart = 0.02;
+/// Fewer samples say little about those that nobody looked at.
+constexpr std::size_t kFewSamples = 8;
 /// Trials of lowered kernels, for each task of the network, where no limit is given.
 constexpr int kLoweredTrialsPerTask = 32;
 
@@ -77,14 +79,20 @@ Status check_lowering(const TuneSettings& settings) {
   if (!settings.only.empty()) return wrong_use_of_tune("--precision auto is for the whole network: leave out --tasks");
   if (!settings.together.empty()) return wrong_use_of_tune("--precision auto is for one model, and several are given");
   if (!settings.model.sizes.empty())
-    return wrong_use_of_tune("--precision auto is for models of one size: leave out --sizes");
+    return wrong_use_of_tune(
+        "--precision auto is for models of one size: leave out --sizes, and give the size by --shape");
+  const Result<std::vector<DeviceName>> devices = parse_devices(settings.where.devices);
+  if (!devices.ok()) return ok_status();  // who connects says what is wrong with them
+  if (has_fleet(*devices))
+    return wrong_use_of_tune(
+        "--precision auto runs your samples on one machine, and any unit of a fleet takes any job: leave out --device");
+  if (std::ranges::any_of(*devices, &DeviceName::is_remote))
+    return wrong_use_of_tune("--precision auto runs your samples on this machine, not elsewhere: leave out --device");
   return ok_status();
 }
 
 Status prepare_lowering(const TuneSettings& settings, Prepared& prepared) {
   if (!is_wanted(settings)) return ok_status();
-  if (is_remote(prepared) || prepared.emulated)
-    return wrong_use_of_tune("--precision auto runs the network on this machine: leave out --device");
   WHET_TRY(prepared.accuracy, parse_accuracy(settings.max_error));
   const std::vector<InputSlot> slots = input_slots(prepared.fused.graph);
   WHET_TRY(Samples samples, read_samples(settings.samples, slots));
@@ -92,6 +100,10 @@ Status prepare_lowering(const TuneSettings& settings, Prepared& prepared) {
   if (samples.all.size() < 2)
     return Error{settings.samples +
                  " has one sample; --precision auto needs two at least, as half of them are held out"};
+  if (samples.all.size() < kFewSamples)
+    tell(settings.where.tell,
+         fmt::format("{} has {} samples: with fewer than {} the limits are likely to break on data that is not among them",
+                     settings.samples, samples.all.size(), kFewSamples));
   std::vector<std::string> outputs;
   for (ValueId id : prepared.fused.graph.outputs) outputs.push_back(prepared.fused.graph.value(id).name);
   for (const Allowed& allowed : prepared.accuracy.allowed)

@@ -12,10 +12,11 @@
 /// `whet tune --precision auto`: a plan in fewer bits, on a user's samples.
 namespace whet {
 
-/// The options of `whet tune` that it needs, and those that it cannot be together with; nothing to say where the precision is another.
+/// The options of `whet tune` that it needs, and those that it cannot be together with: several models, several sizes, some tasks alone,
+/// devices elsewhere and fleets. Nothing to say where the precision is another.
 Status check_lowering(const TuneSettings&);
-/// Reads the samples and the limits into `prepared`, where there are samples. Errors: as read_samples has it; samples of one value; fewer than two; limits about
-/// outputs that the model does not have; several models, several sizes, some tasks alone, devices elsewhere.
+/// Reads the samples and the limits into `prepared`, where there are samples. Errors: as read_samples has it; samples of one value; fewer
+/// than two; limits about outputs that the model does not have. Few samples are told.
 Status prepare_lowering(const TuneSettings&, Prepared&);
 /// "samples: 32 of images/ (16 calibrate, 16 are held out); input x f32[1x3x320x320]: -2.12 .. 2.64, mean -0.31", a line an input
 std::vector<std::string> samples_text(const Prepared&);
