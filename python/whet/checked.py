@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import zipfile
 from dataclasses import dataclass, field
@@ -51,10 +52,11 @@ class Checked:
 
 def _write_npz(path: Path, tensors: Mapping[str, Any]) -> None:
     """As numpy.savez does, of any names, in C order."""
-    with zipfile.ZipFile(path, "w", allowZip64=True) as archive:
+    with zipfile.ZipFile(path, "w") as archive:
         for name, tensor in tensors.items():
-            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                np.lib.format.write_array(member, np.asarray(tensor, order="C"), allow_pickle=False)
+            member = io.BytesIO()
+            np.save(member, np.asarray(tensor, order="C"), allow_pickle=False)
+            archive.writestr(f"{name}.npy", member.getvalue())
 
 
 def _write(path: Path, sample: Any) -> None:
