@@ -274,6 +274,7 @@ class PrecisionSearcher {
   }
 
   Result<Verified> verified(const NetworkPlan& plan, double budget) {
+    const double start = now();
     tell({PrecisionProgress::Phase::verifying, 0, 0, 0, result_.choices + 1});
     Verified one{plan, {}, {}, {}, 0, budget, predicted_error(plan)};
     WHET_TRY(one.network, assemble(fused_, alternatives_, plan.alternatives));
@@ -282,6 +283,7 @@ class PrecisionSearcher {
     WHET_TRY(const Judged judged, judge(options_.accuracy, output_names(fused_.graph), got, want_));
     one.error = error_between(got, want_), one.share = judged.share;
     if (result_.choices++ == 0) result_.first_error = one.error.worst;
+    result_.verifying_seconds += now() - start;
     return one;
   }
 
@@ -375,8 +377,10 @@ class PrecisionSearcher {
   // ---- the last word ----
 
   Result<bool> holds_out(const Verified& chosen) {
+    const double start = now();
     WHET_TRY(const SampleInputs got, answers_to(chosen.run, options_.held_out, options_.tuning.interrupted));
     WHET_TRY(const Judged judged, judge(options_.accuracy, output_names(fused_.graph), got, want_held_out_));
+    result_.verifying_seconds += now() - start;
     result_.precision.held_out_share = judged.share;
     result_.precision.held_out_error = error_between(got, want_held_out_).worst;
     if (judged.kept() && std::isfinite(result_.precision.held_out_error)) return true;

@@ -51,7 +51,7 @@ struct PrecisionOptions {
 struct PrecisionSearch {
   std::size_t alternatives = 0, layers = 0;  ///< that are lowered, and what a probe can round
   std::size_t errors = 0, known_errors = 0;  ///< that were measured just now, and before
-  double errors_seconds = 0, seconds = 0;
+  double errors_seconds = 0, verifying_seconds = 0, seconds = 0;  ///< of layers' errors, of networks on samples, of all
   std::int64_t trials = 0;
   int choices = 0;                                 ///< that were verified
   double first_error = 0;                          ///< worst sample of the first

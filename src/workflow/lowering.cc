@@ -203,6 +203,7 @@ Json to_json(const PrecisionSearch& search) {
       .set("errors", static_cast<std::int64_t>(search.errors))
       .set("known_errors", static_cast<std::int64_t>(search.known_errors))
       .set("errors_seconds", search.errors_seconds)
+      .set("verifying_seconds", search.verifying_seconds)
       .set("seconds", search.seconds)
       .set("trials", search.trials)
       .set("choices", search.choices)
