@@ -126,8 +126,9 @@ def face(rng, size):
         parts = [((x, y - 0.25 * r), (0.95 * r, 1.15 * r), rng.uniform(10, 80, 3)), ((x, y), (0.8 * r, r), skin),
                  ((x, y + 0.5 * r), (0.3 * r, 0.1 * r), skin * [0.8, 0.4, 0.4]), ((x, y + 0.15 * r), (0.1 * r, 0.2 * r), skin * 0.85)]
         for side in (-1, 1):
-            parts += [((x + side * 0.33 * r, y - 0.2 * r), (0.17 * r, 0.09 * r), np.full(3, 235.0)), ((x + side * 0.33 * r, y - 0.2 * r), (0.08 * r, 0.09 * r), np.full(3, 30.0)),
-                      ((x + side * 0.33 * r, y - 0.4 * r), (0.2 * r, 0.04 * r), np.full(3, 50.0))]
+            eye = x + side * 0.33 * r
+            parts += [((eye, y - 0.2 * r), (0.17 * r, 0.09 * r), np.full(3, 235.0)), ((eye, y - 0.2 * r), (0.08 * r, 0.09 * r), np.full(3, 30.0)),
+                      ((eye, y - 0.4 * r), (0.2 * r, 0.04 * r), np.full(3, 50.0))]
         for centre, radii, colour in parts:
             inside = ellipse(size, centre, radii)
             picture = picture * (1 - inside) + np.clip(colour * shade, 0, 255) * inside

@@ -71,12 +71,13 @@ class Network:
         records, found = self.tune(limit, "--precision", "auto", "--samples", self.samples["samples"], "--max-error", limit)
         precision = found["precision"]
         self.compile(limit, records, *(["--precision", "auto"] if precision["adopted"] else []))
-        minutes = 60 * self.options.minutes
+        seconds, measured = 60 * self.options.minutes, precision["measured_error"]
         row = {"limit": limit, "adopted": precision["adopted"], "why_not": precision["why_not"], "layers": precision["layers"],
                "lowered": precision["lowered"], "conversions": precision["conversions"], "choices": precision["choices"],
                "worst_calibration": precision["worst_error"], "worst_held_out": precision["worst_held_out_error"],
-               "predicted_by_measured": precision["predicted_error"] / precision["measured_error"] if precision["measured_error"] > 0 else None,
-               "errors_share": precision["errors_seconds"] / minutes, "search_share": (precision["errors_seconds"] + precision["verifying_seconds"]) / minutes}
+               "predicted_by_measured": precision["predicted_error"] / measured if measured > 0 else None,
+               "errors_share": precision["errors_seconds"] / seconds,
+               "search_share": (precision["errors_seconds"] + precision["verifying_seconds"]) / seconds}
         row["worst_unseen"], row["kept_unseen"] = judged([self.libraries[limit], "--against", self.model], self.samples["unseen"], limit)
         return row
 
