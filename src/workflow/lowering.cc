@@ -9,9 +9,9 @@
 
 #include "base/counted.h"
 #include "base/parallel.h"
-#include "compiler/scratch.h"
-#include "device/cpu/opened_model.h"
 #include "workflow/layer_json.h"
+#include "workflow/open_network.h"
+#include "workflow/remote.h"
 #include "workflow/samples.h"
 
 namespace whet {
@@ -34,30 +34,6 @@ bool is_wanted(const TuneSettings& settings) { return settings.rounding.chooses(
 
 /// Every second sample takes part in the choice: neighbours in a folder are alike.
 bool is_held_out(std::size_t sample) { return sample % 2 == 1; }
-
-/// Compiles by the best records and opens in this process.
-class Opener {
- public:
-  Opener(const NetworkOptions& network, const Target& target, const RecordFile& file, ScratchDirectory scratch)
-      : network_(network), target_(target), file_(file), scratch_(std::move(scratch)) {}
-
-  Result<RunNetwork> open(const FusedGraph& fused) {
-    const std::string path = fmt::format("{}/{}.so", scratch_.path(), opened_++);
-    const ScheduleSource source = compiled_schedules(network_, &file_.records(), target_);
-    WHET_TRY(const CompileReport report, compile_model(fused, source, target_, path, {}));
-    WHET_TRY(OpenedModel model, OpenedModel::open(path, network_.open));
-    return RunNetwork([opened = std::make_shared<OpenedModel>(std::move(model))](const std::vector<Tensor>& inputs) {
-      return opened->run(inputs);
-    });
-  }
-
- private:
-  NetworkOptions network_;
-  Target target_;
-  const RecordFile& file_;
-  ScratchDirectory scratch_;
-  int opened_ = 0;
-};
 
 }  // namespace
 
@@ -86,13 +62,13 @@ Status check_lowering(const TuneSettings& settings) {
   if (has_fleet(*devices))
     return wrong_use_of_tune(
         "--precision auto runs your samples on one machine, and any unit of a fleet takes any job: leave out --device");
-  if (std::ranges::any_of(*devices, &DeviceName::is_remote))
-    return wrong_use_of_tune("--precision auto runs your samples on this machine, not elsewhere: leave out --device");
   return ok_status();
 }
 
 Status prepare_lowering(const TuneSettings& settings, Prepared& prepared) {
   if (!is_wanted(settings)) return ok_status();
+  if (prepared.emulated)
+    return wrong_use_of_tune("--precision auto chooses by times, and those of an emulator mean nothing");
   WHET_TRY(prepared.accuracy, parse_accuracy(settings.max_error));
   const std::vector<InputSlot> slots = input_slots(prepared.fused.graph);
   WHET_TRY(Samples samples, read_samples(settings.samples, slots));
@@ -134,8 +110,8 @@ TuneSettings float_settings(const TuneSettings& whole) {
 }
 
 Result<PrecisionSearch> search_lowering(const TuneSettings& whole, const Prepared& prepared, const RunEnd& end,
-                                        const Tuned& tuned, Measurer& measurer, Device& device, RecordFile& file,
-                                        TuneListener& listener) {
+                                        const Tuned& tuned, DeviceMeasurer& measurer, const Devices& devices,
+                                        RecordFile& file, TuneListener& listener) {
   const double begun = seconds_now(), left = whole.time.left(begun);
   PrecisionOptions options;
   options.name = whole.model.name();
@@ -161,10 +137,15 @@ Result<PrecisionSearch> search_lowering(const TuneSettings& whole, const Prepare
         std::clamp(kLoweringChoicePart * whole.time.run_seconds(), 0.5, options.seconds_a_choice);
   options.on_progress = [&listener](const PrecisionProgress& progress) { listener.lowering(progress); };
   WHET_TRY(options.network, end.network_options(measurer, begun + left));
-  WHET_TRY(ScratchDirectory scratch, ScratchDirectory::make());
-  const auto opener = std::make_shared<Opener>(options.network, prepared.place.target, file, std::move(scratch));
-  options.open = [opener](const FusedGraph& fused) { return opener->open(fused); };
-  return search_precision(prepared.fused, prepared.place.target, measurer, file, device, options);
+  std::shared_ptr<ModelHost> host;
+  if (is_remote(prepared)) {
+    const MeasuringOptions& where = whole.where;
+    WHET_TRY(host, connect_models(prepared.devices[measurer.deciding()], where.fleet,
+                                  {.run_timeout = where.run_timeout, .interrupted = where.interrupted, .tell = where.tell}));
+  }
+  WHET_TRY(NetworkOpener opener, NetworkOpener::make(options.network, prepared.place.target, file, std::move(host)));
+  options.open = [&opener](const FusedGraph& fused) { return opener.open(fused); };
+  return search_precision(prepared.fused, prepared.place.target, measurer, file, *devices[measurer.deciding()], options);
 }
 
 std::string progress_text(const PrecisionProgress& progress) {

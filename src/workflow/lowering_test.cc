@@ -49,8 +49,7 @@ TEST(Lowering, SaysWhatItCannotBeTogetherWith) {
             "tune: --precision auto is for one model, and several are given");
   EXPECT_EQ(error_of_settings([](TuneSettings& s) { s.model.sizes = {"n=1..512"}; }),
             "tune: --precision auto is for models of one size: leave out --sizes, and give the size by --shape");
-  EXPECT_EQ(error_of_settings([](TuneSettings& s) { s.where.devices = {"ssh://pi@board"}; }),
-            "tune: --precision auto runs your samples on this machine, not elsewhere: leave out --device");
+  EXPECT_EQ(error_of_settings([](TuneSettings& s) { s.where.devices = {"ssh://pi@board"}; }), "");
   EXPECT_EQ(
       error_of_settings([](TuneSettings& s) { s.where.devices = {"fleet:cortex-a76"}; }),
       "tune: --precision auto runs your samples on one machine, and any unit of a fleet takes any job: leave out "
@@ -108,6 +107,12 @@ TEST_F(LoweringSamples, ThatDecideNothingAreASentence) {
             folder_ + " has one sample; --precision auto needs two at least, as half of them are held out");
   save(2, true);
   EXPECT_TRUE(prepare_error().starts_with("the samples are constant: every element of ")) << prepare_error();
+}
+
+TEST_F(LoweringSamples, ThatAnEmulatorWouldTimeAreRefused) {
+  save(8);
+  prepared_.emulated = true;
+  EXPECT_EQ(prepare_error(), "tune: --precision auto chooses by times, and those of an emulator mean nothing");
 }
 
 TEST_F(LoweringSamples, AreJudgedByOutputsThatTheModelHas) {
