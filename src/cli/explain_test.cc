@@ -156,9 +156,8 @@ class ExplainPrecision : public ExplainTest {
   }
   /// The plan of one lowered layer, within a budget of 1% as it was chosen.
   std::string adopt_one() {
-    const auto one = std::ranges::find_if(alternatives_.all, [](const Alternative& a) {
-      return a.rounds_product && a.name == "bf16 -> nhwc";
-    });
+    const auto one = std::ranges::find_if(
+        alternatives_.all, [](const Alternative& a) { return a.rounds_product && a.name == "bf16 -> nhwc"; });
     Plan plan{.version = 4, .graph = hash_of(fused_), .name = "mlp", .target = to_string(target_)};
     plan.kernels = {{fused_.graph.value(one->fragment.reads.front().value).name, "nhwc -> bf16", true},
                     {node_of(*one), one->name, false}};

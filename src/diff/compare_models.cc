@@ -101,8 +101,8 @@ void add_precision_change(const std::vector<StepPair>& pairs, Comparison& compar
         ++changes[change];
   std::string text;
   for (const auto& [change, kernels] : changes)
-    text += (text.empty() ? "" : ", ") + counted(kernels, "kernel") + " " + std::string(name_of(change.first)) + " -> " +
-            std::string(name_of(change.second));
+    text += (text.empty() ? "" : ", ") + counted(kernels, "kernel") + " " + std::string(name_of(change.first)) +
+            " -> " + std::string(name_of(change.second));
   if (!text.empty()) comparison.circumstances.push_back("precision: " + text);
 }
 

@@ -104,10 +104,10 @@ bool is_zero(const Tensor& tensor) {
 
 ///   samples  "sample 3"
 Error no_scale(const std::string& output, const std::string& samples) {
-  return {fmt::format(
-      "output {} is all zeros for {}, so that nothing is small beside it: give an absolute limit, like "
-      "\"{}:abs<=0.01\"",
-      output, samples, output)};
+  return {
+      fmt::format("output {} is all zeros for {}, so that nothing is small beside it: give an absolute limit, like "
+                  "\"{}:abs<=0.01\"",
+                  output, samples, output)};
 }
 
 bool is_finite(const Tensor& tensor) {

@@ -18,15 +18,15 @@ struct LoweredWay {
 
 /// What a layer's precision is, costs and saves. A layer is a group with a product, or one for which some kernel rounds.
 struct LayerPrecision {
-  std::string node;            ///< the value that it computes
-  std::string is = "f32";      ///< how the plan computes it: "f32", or the forms of its kernel
-  bool lowered = false;        ///< its kernel in the plan rounds
-  double usual_seconds = 0;    ///< of its usual kernel; 0: nobody measured it
+  std::string node;             ///< the value that it computes
+  std::string is = "f32";       ///< how the plan computes it: "f32", or the forms of its kernel
+  bool lowered = false;         ///< its kernel in the plan rounds
+  double usual_seconds = 0;     ///< of its usual kernel; 0: nobody measured it
   std::optional<double> error;  ///< of its kernel in the plan; where that is f32, of the fastest kernel that rounds
-  double saves = 0;            ///< what that kernel saves of `usual_seconds`, below 0 where it is slower; 0: not known
-  double share = 0;            ///< of the plan's budget of squared errors, that it uses; 0 where it is f32
+  double saves = 0;             ///< what that kernel saves of `usual_seconds`, below 0 where it is slower; 0: not known
+  double share = 0;             ///< of the plan's budget of squared errors, that it uses; 0 where it is f32
   std::vector<LoweredWay> ways;  ///< the kernels that round; empty: there is none
-  std::string why;             ///< why it is f32, a clause; "" where it rounds
+  std::string why;               ///< why it is f32, a clause; "" where it rounds
 };
 
 /// The layers in the order in which they run.
@@ -37,8 +37,8 @@ std::vector<LayerPrecision> layer_precisions(const FusedGraph&, const Alternativ
 
 /// A network with its kernels in fewer bits, as the records know them.
 struct LoweredKernels {
-  const Plan* line = nullptr;  ///< the plan that was adopted; null: there is none that counts
-  std::string note;            ///< why the records' plan does not count; "" otherwise
+  const Plan* line = nullptr;      ///< the plan that was adopted; null: there is none that counts
+  std::string note;                ///< why the records' plan does not count; "" otherwise
   std::vector<LayerError> errors;  ///< of the plan's samples; without a plan of those that were used last
   Alternatives alternatives;
   std::vector<Price> prices;
@@ -54,9 +54,9 @@ std::vector<LayerPrecision> layer_precisions(const FusedGraph&, const LoweredKer
 
 /// What a budget would give, by the times and errors that are known. Nothing of it was run on samples.
 struct BudgetEstimate {
-  double part = 1;            ///< sum of kernels' times / that of the usual ones
-  std::size_t lowered = 0;    ///< layers that round
-  double error = 0;           ///< predicted: relative L2 over the samples
+  double part = 1;          ///< sum of kernels' times / that of the usual ones
+  std::size_t lowered = 0;  ///< layers that round
+  double error = 0;         ///< predicted: relative L2 over the samples
 };
 /// Nothing where a usual kernel has no time, or where no plan was found.
 std::optional<BudgetEstimate> estimate_within(const FusedGraph&, const LoweredKernels&, double budget);

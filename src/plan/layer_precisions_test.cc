@@ -39,7 +39,8 @@ class LayerPrecisions : public ::testing::Test {
   }
   void time(const Alternative& alternative, double seconds) {
     const Task& task = alternatives_.tasks[static_cast<std::size_t>(alternative.task)];
-    records_.add(testing_records::timed(task.key, to_text(*default_steps(task.dag, target_)), seconds, to_string(target_)));
+    records_.add(
+        testing_records::timed(task.key, to_text(*default_steps(task.dag, target_)), seconds, to_string(target_)));
   }
   void add_error(const std::string& node, double error, const std::string& samples = "s") {
     LayerError line;

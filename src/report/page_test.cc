@@ -62,7 +62,8 @@ TEST(ReportPage, IsAsItWas) {
   ReportData begun = made_up();
   begun.live = true;
   begun.tasks.resize(1);
-  begun.network = {}, begun.profile = {}, begun.layouts = {}, begun.precision = {}, begun.failures = {}, begun.phases = {};
+  begun.network = {}, begun.profile = {}, begun.layouts = {}, begun.precision = {}, begun.failures = {},
+  begun.phases = {};
   expect_golden("live.html", report_html(begun));
 }
 
@@ -118,7 +119,9 @@ TEST(ReportPage, HasARowForThePrecisionOfEachLayer) {
 TEST(ReportPage, SaysWhereNoPlanInFewerBitsCounts) {
   ReportData data = made_up();
   data.precision.adopted = false, data.precision.note = "the records' plan is of <other> weights";
-  EXPECT_EQ(count(report_html(data), "no plan in fewer bits was adopted. the records&#39; plan is of &lt;other&gt; weights."), 1u);
+  EXPECT_EQ(
+      count(report_html(data), "no plan in fewer bits was adopted. the records&#39; plan is of &lt;other&gt; weights."),
+      1u);
   data.precision = {};
   EXPECT_EQ(count(report_html(data), "id=\"precision\""), 0u);
 }

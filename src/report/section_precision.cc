@@ -22,8 +22,8 @@ double seconds_in_plan(const LayerPrecision& layer) {
 
 std::string row_of_layer(const LayerPrecision& layer, TimeUnit unit) {
   const auto time = [&](double seconds) { return number_cell(is_time(seconds) ? unit.number(seconds) : "", seconds); };
-  return fmt::format("<tr><td>{}</td><td>{}</td>{}{}{}{}<td>{}</td></tr>\n", escaped(layer.node),
-                     escaped(layer.is), time(seconds_in_plan(layer)), time(layer.usual_seconds),
+  return fmt::format("<tr><td>{}</td><td>{}</td>{}{}{}{}<td>{}</td></tr>\n", escaped(layer.node), escaped(layer.is),
+                     time(seconds_in_plan(layer)), time(layer.usual_seconds),
                      number_cell(layer.error ? error_percent(*layer.error) : "", layer.error.value_or(0)),
                      number_cell(layer.share > 0 ? share_text(layer.share, 1) : "", layer.share), escaped(layer.why));
 }
@@ -46,18 +46,20 @@ std::string finding_of_precision(const ReportPrecision& precision, TimeUnit unit
     const std::string why = precision.note.empty() ? "" : " " + escaped(precision.note) + ".";
     return "Every layer computes f32: no plan in fewer bits was adopted." + why;
   }
-  std::string text = fmt::format("{} of {} {} fewer bits.", count_text(lowered),
-                                 count_of(std::ssize(precision.layers), "layer"), for_count(lowered, "computes", "compute"));
+  std::string text =
+      fmt::format("{} of {} {} fewer bits.", count_text(lowered), count_of(std::ssize(precision.layers), "layer"),
+                  for_count(lowered, "computes", "compute"));
   if (precision.network_seconds > 0 && precision.usual_network_seconds > 0)
     text += fmt::format(" One inference takes {}, in f32 {}: {:.2f} of the time, measured alternately.",
                         unit.text(precision.network_seconds), unit.text(precision.usual_network_seconds),
                         precision.network_seconds / precision.usual_network_seconds);
   const PlanPrecision& plan = precision.plan;
-  return text + fmt::format(" Allowed: {}. The worst of {} used {:.2f} of it and errs by {}, the worst of {} that were held "
-                            "out {:.2f} and {}.",
-                            escaped(fmt::format("{}", fmt::join(plan.allowed, ", "))),
-                            count_of(plan.calibration, "sample"), plan.share, error_percent(plan.error),
-                            count_text(plan.held_out), plan.held_out_share, error_percent(plan.held_out_error));
+  return text + fmt::format(
+                    " Allowed: {}. The worst of {} used {:.2f} of it and errs by {}, the worst of {} that were held "
+                    "out {:.2f} and {}.",
+                    escaped(fmt::format("{}", fmt::join(plan.allowed, ", "))), count_of(plan.calibration, "sample"),
+                    plan.share, error_percent(plan.error), count_text(plan.held_out), plan.held_out_share,
+                    error_percent(plan.held_out_error));
 }
 
 }  // namespace
@@ -66,12 +68,13 @@ std::string precision_section(const ReportData& data) {
   const ReportPrecision& precision = data.precision;
   if (precision.layers.empty()) return "";
   const TimeUnit unit = unit_of(data);
-  return section("precision", "Precision", finding_of_precision(precision, unit),
-                 table_of_layers(precision.layers, unit) +
-                     "<p class=\"remark\">Error alone: relative L2 of the network's answers on the samples with this layer "
-                     "alone rounded, as the plan has it or as its fastest kernel of fewer bits would. Squares of errors add "
-                     "up to the budget. Samples that were held out took no part in the choice; they are no proof for other "
-                     "data.</p>\n");
+  return section(
+      "precision", "Precision", finding_of_precision(precision, unit),
+      table_of_layers(precision.layers, unit) +
+          "<p class=\"remark\">Error alone: relative L2 of the network's answers on the samples with this layer "
+          "alone rounded, as the plan has it or as its fastest kernel of fewer bits would. Squares of errors add "
+          "up to the budget. Samples that were held out took no part in the choice; they are no proof for other "
+          "data.</p>\n");
 }
 
 }  // namespace whet

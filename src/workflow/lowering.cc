@@ -78,8 +78,9 @@ Status prepare_lowering(const TuneSettings& settings, Prepared& prepared) {
                  " has one sample; --precision auto needs two at least, as half of them are held out"};
   if (samples.all.size() < kFewSamples)
     tell(settings.where.tell,
-         fmt::format("{} has {} samples: with fewer than {} the limits are likely to break on data that is not among them",
-                     settings.samples, samples.all.size(), kFewSamples));
+         fmt::format(
+             "{} has {} samples: with fewer than {} the limits are likely to break on data that is not among them",
+             settings.samples, samples.all.size(), kFewSamples));
   std::vector<std::string> outputs;
   for (ValueId id : prepared.fused.graph.outputs) outputs.push_back(prepared.fused.graph.value(id).name);
   for (const Allowed& allowed : prepared.accuracy.allowed)
@@ -140,12 +141,14 @@ Result<PrecisionSearch> search_lowering(const TuneSettings& whole, const Prepare
   std::shared_ptr<ModelHost> host;
   if (is_remote(prepared)) {
     const MeasuringOptions& where = whole.where;
-    WHET_TRY(host, connect_models(prepared.devices[measurer.deciding()], where.fleet,
-                                  {.run_timeout = where.run_timeout, .interrupted = where.interrupted, .tell = where.tell}));
+    WHET_TRY(host,
+             connect_models(prepared.devices[measurer.deciding()], where.fleet,
+                            {.run_timeout = where.run_timeout, .interrupted = where.interrupted, .tell = where.tell}));
   }
   WHET_TRY(NetworkOpener opener, NetworkOpener::make(options.network, prepared.place.target, file, std::move(host)));
   options.open = [&opener](const FusedGraph& fused) { return opener.open(fused); };
-  return search_precision(prepared.fused, prepared.place.target, measurer, file, *devices[measurer.deciding()], options);
+  return search_precision(prepared.fused, prepared.place.target, measurer, file, *devices[measurer.deciding()],
+                          options);
 }
 
 std::string progress_text(const PrecisionProgress& progress) {

@@ -30,7 +30,8 @@ std::string error_of_settings(const std::function<void(TuneSettings&)>& change) 
 
 TEST(Lowering, NeedsSamplesAndALimit) {
   EXPECT_EQ(error_of_settings([](TuneSettings&) {}), "");
-  for (const auto& change : {+[](TuneSettings& s) { s.samples.clear(); }, +[](TuneSettings& s) { s.max_error.clear(); }})
+  for (const auto& change :
+       {+[](TuneSettings& s) { s.samples.clear(); }, +[](TuneSettings& s) { s.max_error.clear(); }})
     EXPECT_EQ(
         error_of_settings(change),
         "tune: --precision auto needs --samples and --max-error: without them nobody can say what is precise enough");
@@ -50,10 +51,9 @@ TEST(Lowering, SaysWhatItCannotBeTogetherWith) {
   EXPECT_EQ(error_of_settings([](TuneSettings& s) { s.model.sizes = {"n=1..512"}; }),
             "tune: --precision auto is for models of one size: leave out --sizes, and give the size by --shape");
   EXPECT_EQ(error_of_settings([](TuneSettings& s) { s.where.devices = {"ssh://pi@board"}; }), "");
-  EXPECT_EQ(
-      error_of_settings([](TuneSettings& s) { s.where.devices = {"fleet:cortex-a76"}; }),
-      "tune: --precision auto runs your samples on one machine, and any unit of a fleet takes any job: leave out "
-      "--device");
+  EXPECT_EQ(error_of_settings([](TuneSettings& s) { s.where.devices = {"fleet:cortex-a76"}; }),
+            "tune: --precision auto runs your samples on one machine, and any unit of a fleet takes any job: leave out "
+            "--device");
 }
 
 /// Samples of zoo:mlp in a folder.
@@ -96,9 +96,10 @@ TEST_F(LoweringSamples, AreReadAndFewOfThemAreNoted) {
                                                           " (4 calibrate, 4 are held out); input "));
   std::filesystem::remove(folder_ + "/7.npy");
   EXPECT_EQ(prepare_error(), "");
-  EXPECT_EQ(notes_, std::vector<std::string>{
-                        folder_ + " has 7 samples: with fewer than 8 the limits are likely to break on data that is not "
-                                  "among them"});
+  EXPECT_EQ(notes_,
+            std::vector<std::string>{
+                folder_ + " has 7 samples: with fewer than 8 the limits are likely to break on data that is not "
+                          "among them"});
 }
 
 TEST_F(LoweringSamples, ThatDecideNothingAreASentence) {

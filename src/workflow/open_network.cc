@@ -33,8 +33,8 @@ Result<RunNetwork> NetworkOpener::open(const FusedGraph& fused) {
   const std::string path = fmt::format("{}/{}.so", scratch_.path(), opened_++);
   const ScheduleSource source = compiled_schedules(network_, &file_->records(), target_);
   WHET_TRY(const CompileReport report, compile_model(network, source, target_, path, {}));
-  WHET_TRY(OpenedModel model, host_ == nullptr ? OpenedModel::open(path, network_.open)
-                                               : open_elsewhere(host_, path, network_.open));
+  WHET_TRY(OpenedModel model,
+           host_ == nullptr ? OpenedModel::open(path, network_.open) : open_elsewhere(host_, path, network_.open));
   return RunNetwork(
       [opened = std::make_shared<OpenedModel>(std::move(model)), joins](const std::vector<Tensor>& inputs) {
         return opened->run(joins ? joined_switches(inputs) : inputs);

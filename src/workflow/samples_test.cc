@@ -135,7 +135,8 @@ TEST_F(SampleFiles, WithControlCharactersInTheirNamesAreRefused) {
 }
 
 TEST_F(SampleFiles, HaveEachInputOnce) {
-  ASSERT_TRUE(save_npz(path("twice.npz"), {{"x", ramp(DType::f32, {1, 3}, 0)}, {"x", ramp(DType::f32, {1, 3}, 9)}}).ok());
+  ASSERT_TRUE(
+      save_npz(path("twice.npz"), {{"x", ramp(DType::f32, {1, 3}, 0)}, {"x", ramp(DType::f32, {1, 3}, 9)}}).ok());
   EXPECT_EQ(error("twice.npz"), "sample F/twice.npz has the tensor x twice");
 }
 
