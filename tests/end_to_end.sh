@@ -369,7 +369,7 @@ case_precision() {
   refuse 2 "--precision auto needs --samples and --max-error" "$whet" tune zoo:mlp --precision auto --samples samples
   refuse 2 "leave out --sizes" "$whet" tune zoo:mlp --sizes batch=1..4 --precision auto --samples samples --max-error 1%
   refuse 2 "any unit of a fleet takes any job" "$whet" tune zoo:mlp --device fleet:x86 --precision auto --samples samples --max-error 1%
-  refuse 1 "the records have no plan in fewer bits for this network and target" \
+  refuse 1 "there are neither errors of this network's layers nor a plan in fewer bits" \
     "$whet" explain precision --model zoo:mlp --records "$source/tests/golden/records.jsonl" --target "cpu -mcpu=znver4 -threads=1"
   local auto=(--precision auto --samples samples --max-error 5%)
   if ! grep -qw avx512_bf16 /proc/cpuinfo; then

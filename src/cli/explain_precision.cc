@@ -55,7 +55,11 @@ Result<AskedLayers> asked_layers(const Question& question) {
   for (const std::string& note : lowered.read.notes) tell_user(note);
   WHET_TRY(lowered.kernels, lowered_kernels(lowered.fused, lowered.read.records, place.target, rounding.schedules()));
   const LoweredKernels& kernels = lowered.kernels;
-  if (kernels.line == nullptr && kernels.errors.empty()) return Error{question.records + ": " + kernels.note};
+  if (kernels.line == nullptr && kernels.errors.empty())
+    return Error{question.records + ": " +
+                 (!kernels.note.empty() ? kernels.note
+                                        : "there are neither errors of this network's layers nor a plan in fewer bits "
+                                          "for this target: whet tune --precision auto --samples S --max-error E")};
   lowered.layers = layer_precisions(lowered.fused, kernels);
   if (!question.what.empty()) {
     WHET_TRY(const std::size_t named, layer_at(question, lowered));
@@ -107,7 +111,8 @@ std::string estimate_text(const std::optional<BudgetEstimate>& estimate) {
 void print_plan(const AskedLayers& lowered) {
   const Plan* line = lowered.kernels.line;
   if (line == nullptr) {
-    fmt::print("No plan in fewer bits was adopted: f32 stays\n");
+    const std::string& note = lowered.kernels.note;
+    fmt::print("{}: f32 stays\n", note.empty() ? "No plan in fewer bits was adopted" : note);
     return;
   }
   const PlanPrecision& precision = *line->precision;

@@ -222,7 +222,7 @@ TEST_F(ExplainPrecision, SaysWhatCannotBe) {
        "cpu haswell has no products of bf16");
   RecordFile empty = RecordFile::open(folder_.path() + "/empty.jsonl").value();
   says({"precision", "--model", "zoo:mlp", "--records", empty.path(), "--target", to_string(target_)},
-       "the records have no plan in fewer bits for this network and target");
+       "there are neither errors of this network's layers nor a plan in fewer bits for this target");
 }
 
 }  // namespace explain_test

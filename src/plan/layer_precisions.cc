@@ -141,7 +141,9 @@ std::vector<LayerPrecision> layer_precisions(const FusedGraph& fused, const Alte
 Result<LoweredKernels> lowered_kernels(const FusedGraph& fused, const Records& records, const Target& target,
                                        const SpaceOptions& schedules) {
   LoweredKernels found;
-  found.line = lowered_line(fused, records, target, found.note);
+  std::string note;
+  found.line = lowered_line(fused, records, target, note);
+  if (records.lowered_plan_for(hash_of(fused), to_string(target)) != nullptr) found.note = note;
   found.errors =
       errors_of(fused, records, to_string(target), found.line == nullptr ? "" : found.line->precision->samples);
   WHET_TRY(found.alternatives, find_alternatives(fused, target, options_of(found.line)));

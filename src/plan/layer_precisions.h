@@ -38,7 +38,7 @@ std::vector<LayerPrecision> layer_precisions(const FusedGraph&, const Alternativ
 /// A network with its kernels in fewer bits, as the records know them.
 struct LoweredKernels {
   const Plan* line = nullptr;      ///< the plan that was adopted; null: there is none that counts
-  std::string note;                ///< why the records' plan does not count; "" otherwise
+  std::string note;                ///< why the plan that the records have does not count; "" otherwise
   std::vector<LayerError> errors;  ///< of the plan's samples; without a plan of those that were used last
   Alternatives alternatives;
   std::vector<Price> prices;

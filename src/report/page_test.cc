@@ -119,9 +119,8 @@ TEST(ReportPage, HasARowForThePrecisionOfEachLayer) {
 TEST(ReportPage, SaysWhereNoPlanInFewerBitsCounts) {
   ReportData data = made_up();
   data.precision.adopted = false, data.precision.note = "the records' plan is of <other> weights";
-  EXPECT_EQ(
-      count(report_html(data), "no plan in fewer bits was adopted. the records&#39; plan is of &lt;other&gt; weights."),
-      1u);
+  EXPECT_EQ(count(report_html(data), "Every layer computes f32: the records&#39; plan is of &lt;other&gt; weights."),
+            1u);
   data.precision = {};
   EXPECT_EQ(count(report_html(data), "id=\"precision\""), 0u);
 }

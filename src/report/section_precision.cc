@@ -42,10 +42,9 @@ std::string table_of_layers(const std::vector<LayerPrecision>& layers, TimeUnit 
 
 std::string finding_of_precision(const ReportPrecision& precision, TimeUnit unit) {
   const auto lowered = std::ranges::count_if(precision.layers, &LayerPrecision::lowered);
-  if (!precision.adopted) {
-    const std::string why = precision.note.empty() ? "" : " " + escaped(precision.note) + ".";
-    return "Every layer computes f32: no plan in fewer bits was adopted." + why;
-  }
+  if (!precision.adopted)
+    return "Every layer computes f32: " +
+           (precision.note.empty() ? "no plan in fewer bits was adopted" : escaped(precision.note)) + ".";
   std::string text =
       fmt::format("{} of {} {} fewer bits.", count_text(lowered), count_of(std::ssize(precision.layers), "layer"),
                   for_count(lowered, "computes", "compute"));
