@@ -429,6 +429,45 @@ case_bf16() {
   expect 1 "largest magnitude: no" "$whet" check bf16.so --against zoo:mlp --fill random --tolerance 2e-5
 }
 
+# make_samples FOLDER COUNT: inputs of zoo:mlp, a file each.
+make_samples() {
+  local sample
+  printf 'x = PLACEHOLDER [1, 784]\ny(i, j) = neg(x[i, j]) for i in 1, j in 784\nreturn y\n' > sample.dag
+  mkdir "$1"
+  for sample in $(seq "$2"); do
+    "$whet" run sample.dag --fill random --seed "$sample" -o "$1/$sample.npy" > out || die "no sample was made"
+  done
+}
+
+# A precision for each layer: what is chosen, and what every front end tells of it.
+case_precision() {
+  make_samples samples 8
+  refuse 2 "--precision auto needs --samples and --max-error" "$whet" tune zoo:mlp --precision auto --samples samples
+  refuse 2 "leave out --sizes" "$whet" tune zoo:mlp --sizes batch=1..4 --precision auto --samples samples --max-error 1%
+  refuse 2 "any unit of a fleet takes any job" "$whet" tune zoo:mlp --device fleet:x86 --precision auto --samples samples --max-error 1%
+  refuse 1 "there are neither errors of this network's layers nor a plan in fewer bits" \
+    "$whet" explain precision --model zoo:mlp --records "$source/tests/golden/records.jsonl" --target "cpu -mcpu=znver4 -threads=1"
+  local auto=(--precision auto --samples samples --max-error 5%)
+  if ! grep -qw avx512_bf16 /proc/cpuinfo; then
+    refuse 2 "has no products of bf16" "$whet" tune zoo:mlp "${auto[@]}"
+    return
+  fi
+  expect 0 "(4 calibrate, 4 are held out)" "$whet" tune zoo:mlp "${auto[@]}" --trials 48 --threads 1 -o r.jsonl --events events.jsonl
+  grep -q "^Precision: errors of" out || { cat out; die "nothing is said of errors"; }
+  grep -q '"event":"precision".*"by_layer":\[{"layer":' events.jsonl || die "the event has no layers"
+  expect 0 "Error alone" "$whet" explain precision --model zoo:mlp --records r.jsonl --threads 1
+  expect 0 '"kernels"' "$whet" explain precision --model zoo:mlp --records r.jsonl --threads 1 --json
+  expect 0 "" "$whet" report zoo:mlp --records r.jsonl --threads 1 --no-run -o page.html
+  grep -q '<section id="precision">' page.html || die "the report has no section on precision"
+  # Errors that are known are not measured again.
+  expect 0 "(3 known before)" "$whet" tune zoo:mlp "${auto[@]}" --trials 8 --threads 1 -o r.jsonl
+  # Two libraries of other precisions.
+  "$whet" compile zoo:mlp --threads 1 -o f32.so > out
+  "$whet" compile zoo:mlp --threads 1 --precision bf16 -o bf16.so > out
+  "$whet" diff f32.so bf16.so --seconds 0.2 > out || true
+  grep -Eq '^  precision: [0-9]+ kernels? f32 -> bf16$' out || { cat out; die "diff does not name the other precision"; }
+}
+
 # Over standard input and output of whet-device, as files of the build and as whet carries it.
 case_remote() {
   local machine device
@@ -474,6 +513,12 @@ case_remote() {
   expect 0 "largest magnitude: yes" "$whet" check zoo:squeezenet_v1.1 --image 32 --inner --device "$device" --threads 2
   expect 0 "Execution time summary" "$whet" bench m.so --runs 20 --device "$device"
   expect 0 '"runs": 5' "$whet" profile zoo:mlp --runs 5 --json --device "$device"
+  # Samples run where the network is timed.
+  if grep -qw avx512_bf16 /proc/cpuinfo; then
+    make_samples samples 4
+    expect 0 "Precision: errors of" "$whet" tune zoo:mlp --trials 16 --round 4 --no-base --threads 1 -o auto.jsonl --device "$device" --precision auto --samples samples --max-error 5%
+    grep -q '"error":{' auto.jsonl || die "no layer's error is in the record file"
+  fi
   refuse 2 "--launches is for models that run on a GPU" "$whet" run m.so --fill ones --device "$device" --launches chain
   refuse 2 "--cores names processor 900" "$whet" run m.so --fill ones --device "$device" --cores 900
   refuse 1 "runs code for its processor alone" "$whet" run zoo:mlp --fill ones --device "$device" --target "cuda -arch=sm_80 -sms=108"

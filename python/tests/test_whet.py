@@ -322,7 +322,7 @@ class Options(InAFolder):
                 "serve": whet.LabOptions}
     ELSEWHERE = {"help", "json", "quiet", "verbose", "events",  # Python has them as values, bars and callbacks
                  "quick", "shape", "sizes", "tuning_sizes", "lengths", "target", "minutes", "seconds", "trials", "device", "records", "output", "model",
-                 "origin", "name", "header", "templates", "objective", "weights_only", "like"}  # parameters of the functions
+                 "origin", "name", "header", "templates", "objective", "weights_only", "like", "samples"}  # parameters of the functions
 
     @staticmethod
     def of_help(command):
@@ -360,7 +360,7 @@ class Options(InAFolder):
     def test_are_shown(self):
         for function, options, more in [
                 (whet.Model.tune, whet.TuneOptions, {"minutes", "seconds", "trials", "records", "target", "devices", "on_progress", "progress",
-                                                     "templates", "rules", "only_templates", "sizes", "tuning_sizes", "lengths", "inputs"}),
+                                                     "templates", "rules", "only_templates", "sizes", "tuning_sizes", "lengths", "inputs", "samples"}),
                 (whet.tune, whet.TuneOptions, {"models", "minutes", "seconds", "trials", "records", "target", "devices", "on_progress",
                                                "progress", "objective"}),
                 (whet.Model.compile, whet.CompileOptions, {"output", "records", "target", "quick", "devices", "sizes", "tuning_sizes", "lengths", "inputs"}),
@@ -1036,6 +1036,59 @@ class Tuning(InAFolder):
         finally:
             program.start = start
         self.assertGreater(len(whet.Records("mlp.jsonl")), 0)
+
+
+class OnSamples(InAFolder):
+    """A precision for each layer, and answers judged on a user's data."""
+
+    def samples(self, count=8):
+        return np.random.default_rng(56).random((count, 1, 784), dtype=np.float32)
+
+    def test_are_checked_in_every_form(self):
+        model, rows = whet.load("zoo:mlp"), self.samples()
+        np.save("rows.npy", rows)
+        for samples in ["rows.npy", Path("rows.npy"), rows, np.asfortranarray(rows), list(rows), {"data": rows},
+                        [{"data": row} for row in rows]]:
+            checked = model.check(samples, ["1%", "top1>=99%"])
+            self.assertTrue(checked.kept)
+            self.assertEqual(checked.samples, 8)
+            self.assertEqual([limit.measure for limit in checked.limits], ["relative L2", "top1"])
+            self.assertEqual(repr(checked), "Checked(within the limits on 8 samples)")
+
+    def test_judge_a_library(self):
+        model = whet.load("zoo:mlp")
+        exe = model.compile("m.so")
+        self.assertTrue(model.check(self.samples(), "1%", library=exe).kept)
+        other = whet.load("zoo:mlp", seed=7).compile("other.so")
+        checked = model.check(self.samples(), "1%", library=other.path)
+        self.assertFalse(checked.kept)
+        self.assertGreater(checked.limits[0].share, 1)
+        self.assertIn("broken", repr(checked.limits[0]))
+
+    def test_that_are_none_are_refused(self):
+        model = whet.load("zoo:mlp")
+        with self.assertRaisesRegex(whet.UsageError, "empty list"):
+            model.check([], "1%")
+        with self.assertRaisesRegex(whet.Error, "input data wants"):
+            model.check(self.samples()[:, :, :5], "1%")
+        with self.assertRaisesRegex(whet.UsageError, "give --max-error or --tolerance, not both"):
+            model.check(self.samples(), "1%", tolerance=1e-3)
+        with self.assertRaisesRegex(whet.UsageError, "--precision auto needs --samples and --max-error"):
+            model.tune(trials=1, precision="auto", samples=self.samples(), progress=False)
+
+    def test_choose_a_precision_for_each_layer(self):
+        flags = re.search(r"^flags\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+        if flags is None or "avx512_bf16" not in flags[1].split():
+            self.skipTest("this processor has no products of bf16")
+        model = whet.load("zoo:mlp")
+        tuned = model.tune(trials=24, records="auto.jsonl", precision="auto", samples=self.samples(), max_error="3%", progress=False)
+        self.assertEqual(tuned.precision["layers"], tuned.precision["errors"] + tuned.precision["known_errors"])
+        self.assertTrue(tuned.precision["by_layer"])
+        self.assertEqual(tuned.precision["adopted"], tuned.precision["why_not"] == "")
+        if tuned.precision["adopted"]:
+            exe = model.compile("auto.so", records="auto.jsonl", precision="auto")
+            self.assertTrue(model.check(self.samples(), "3%", library=exe).kept)
+        self.assertIsNone(model.tune(trials=4, records="f32.jsonl", progress=False).precision)
 
 
 class Again(InAFolder):

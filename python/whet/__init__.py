@@ -15,6 +15,7 @@ except ModuleNotFoundError:
     raise ModuleNotFoundError("whet needs numpy: `pip install numpy`, or Debian's package python3-numpy for Debian's own /usr/bin/python3", name="numpy") from None
 
 from . import op
+from .checked import Checked, CheckedLimit
 from .compiled import Benchmark, Compiled, Session, Size, Step, Tensor
 from .compiled import open_compiled as open
 from .errors import Error, Note, UsageError
@@ -29,7 +30,7 @@ from .tuning import Progress, Tuned
 
 __version__ = "0.2.0"
 __all__ = [
-    "Admission", "Benchmark", "Candidate", "CompileOptions", "Compiled", "Decision", "Error", "Failure", "Features",
+    "Admission", "Benchmark", "Candidate", "Checked", "CheckedLimit", "CompileOptions", "Compiled", "Decision", "Error", "Failure", "Features",
     "Lab", "LabOptions", "LabTask", "LoadOptions", "Loop", "Model", "Note", "Outcome", "Progress", "Record",
     "Records", "RemeasuredTask", "ReportOptions", "ReproOptions", "Reproduction", "Rule", "Schedule", "Searched",
     "Session", "Size", "Sketch", "Step", "Task", "TaskAxis", "TaskOp", "TaskTemplate", "Template", "TemplateTask",

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, 
 import numpy as np
 
 from . import program
+from .checked import Checked, Samples, run_check, samples_path
 from .compiled import Compiled
 from .errors import Error, UsageError
 from .lab import Lab
 from .op import Definition, Tensor
 from .op import define as define_tensors
-from .options import CompileOptions, LabOptions, LoadOptions, ReportOptions, ReproOptions, TuneOptions, shown
+from .options import CompileOptions, LabOptions, LoadOptions, Precision, ReportOptions, ReproOptions, TuneOptions, Words, shown
 from .program import PathLike
 from .records import Records
 from .repro import Admission, Reproduction, run_admission, run_repro
@@ -209,6 +210,7 @@ class Model:
              tuning_sizes: Optional[TuningSizes] = None,
              lengths: Optional[Lengths] = None,
              inputs: Optional[Inputs] = None,
+             samples: Optional[Samples] = None,
              **options: Unpack[TuneOptions]) -> Tuned:
         """Searches for faster kernels on this machine, or on `devices`, and appends what it measures to `records`.
 
@@ -224,6 +226,9 @@ class Model:
         lengths          the sizes of your requests, `[24, 31, 24, ...]` or a file of them: what is tuned follows them
         inputs           `{"ptr": csr.indptr}`: tensors that an operator of your own is measured with, arrays or files; records keep
                          their hash
+        samples          with `precision="auto"` and `max_error="1%"`: your data, by which each layer's precision is chosen: a folder, a
+                         file, an array with samples along a new first dimension (of several inputs a dict of such), or a list of
+                         samples; `precision` of the result says what became of it
         options          further options of `whet tune`, like `threads=2`, `round=16`, `report="page.html"`: see
                          `whet.TuneOptions`
 
@@ -239,7 +244,8 @@ class Model:
         folders: List[program.Folder] = []  # live as long as the run
         of_sizes = words_of_sizes(sizes, tuning_sizes, lengths, folders)
         own = _inputs(inputs, self._options.get("input"), folders)
-        asked: Dict[str, object] = {"minutes": minutes, "seconds": seconds, "trials": trials, "input": own, **of_sizes, **options}
+        asked: Dict[str, object] = {"minutes": minutes, "seconds": seconds, "trials": trials, "input": own, **of_sizes,
+                                    "samples": samples_path(samples, folders), **options}
         if templates or rules:
             folders.append(program.Folder())
             file = folders[-1].path / "templates.jsonl"
@@ -351,6 +357,29 @@ class Model:
         page = program.file(output, "the page")
         program.run("report", *self._words(target, {"output": page, "records": self._records(records), **options}))
         return Path(page)
+
+    def check(self, samples: Samples, max_error: Optional[Words] = None, library: Union[None, PathLike, Compiled] = None,
+              records: Optional[PathLike] = None, target: Optional[str] = None, precision: Optional[Precision] = None,
+              threads: Optional[int] = None, tolerance: Optional[float] = None) -> Checked:
+        """Compares answers on your data with those of this model in f32.
+
+        samples    as `tune` takes them
+        max_error  what each sample may err by: "1%" (relative L2 of each output), "boxes:abs<=2", "scores:top1>=99%", or a list
+        library    whose answers; None: those of this model, compiled with `records` at `precision`
+        tolerance  instead of `max_error`: the largest difference, as a part of the largest magnitude
+
+        >>> checked = whet.load("zoo:mlp").check(np.random.default_rng(0).random((4, 1, 784), np.float32), "1%")
+        >>> checked.kept, checked.samples, [limit.measure for limit in checked.limits]
+        (True, 4, ['relative L2'])
+        """
+        folders: List[program.Folder] = []  # live as long as the check
+        asked: Dict[str, object] = {"samples": samples_path(samples, folders), "max_error": max_error, "precision": precision,
+                                    "tolerance": tolerance, "threads": threads,
+                                    "records": None if records is None else program.file(records, "records")}
+        if library is None:
+            return run_check(self._words(target, asked))
+        path = library.path if isinstance(library, Compiled) else program.file(library, "the library")
+        return run_check([path, "--against", *self._words(target, asked)])
 
     @shown(ReproOptions)
     def repro(self, records: Optional[PathLike] = None, target: Optional[str] = None, devices: Optional[Sequence[str]] = None,

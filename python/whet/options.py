@@ -74,7 +74,6 @@ class TuneOptions(_Measuring, total=False):
     hot_sizes: Literal["on", "off"]  #: kernels of their own for sizes of ranges with much of the time
     layouts: Words  #: of activations: "search", or a list
     covers: Literal["search", "off"]  #: whether several groups may be one kernel
-    samples: PathLike  #: with precision="auto": your data, a folder or a file
     max_error: Words  #: with precision="auto": what each sample may err by: "1%", "boxes:abs<=2"
 
 

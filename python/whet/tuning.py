@@ -72,6 +72,12 @@ class Tuned:
         """Untuned by tuned, measured alternately."""
         return self.untuned_ms / self.tuned_ms if self.untuned_ms and self.tuned_ms else None
 
+    @property
+    def precision(self) -> Optional[Dict[str, Any]]:
+        """What became of `precision="auto"`: the members of the event `precision` (docs/formats/events.md), as `adopted`, `why_not`,
+        `network_ms`, `f32_network_ms`, `worst_held_out_error` and `by_layer`; None without it."""
+        return self.details.get("precision")
+
 
 class Bar:
     """A line that is drawn anew: on a terminal, or in a notebook."""

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <map>
 #include <optional>
 
 #include "base/counted.h"
@@ -14,144 +12,120 @@
 #include "cli/explain.h"
 #include "cli/output.h"
 #include "cli/table.h"
-#include "plan/error_uses.h"
-#include "plan/plan.h"
+#include "plan/layer_precisions.h"
 #include "records/record_file.h"
+#include "workflow/layer_json.h"
 #include "workflow/opened.h"
 
 namespace whet {
 namespace {
 
-/// A network with its lowered kernels, their times and their errors.
-struct LoweredNetwork {
+/// A network with its lowered kernels, and what was asked of the records.
+struct AskedLayers {
   FusedGraph fused;
-  Alternatives alternatives;
-  std::vector<Price> prices;
-  ErrorUses uses;
-  std::vector<LayerError> errors;
-  const Plan* line = nullptr;  ///< the adopted plan
   RecordsRead read;
+  LoweredKernels kernels;
+  std::vector<LayerPrecision> layers;  ///< that the answer shows
+  std::optional<BudgetEstimate> half, twice;
+
+  double budget() const { return kernels.line == nullptr ? 0 : kernels.line->precision->budget; }
 };
 
-/// The errors of the plan's samples; without a plan those of the samples that were used last.
-std::vector<LayerError> errors_of(const LoweredNetwork& network, const std::string& target) {
-  const std::string graph = hash_of(network.fused), weights = hash_of_constants(network.fused);
-  std::vector<LayerError> found;
-  std::string samples = network.line != nullptr ? network.line->precision->samples : "";
-  const std::vector<LayerError>& all = network.read.records.errors();
-  for (auto error = all.rbegin(); error != all.rend(); ++error) {
-    if (error->graph != graph || error->weights != weights || error->target != target) continue;
-    if (samples.empty()) samples = error->samples;
-    if (error->samples == samples) found.push_back(*error);
-  }
-  std::reverse(found.begin(), found.end());
-  return found;
+/// The layer that is named: errors tell what else the network has, and why a node is no layer.
+Result<std::size_t> layer_at(const Question& question, const AskedLayers& lowered) {
+  std::vector<std::string> names;
+  for (const LayerPrecision& layer : lowered.layers) names.push_back(layer.node);
+  for (const Group& group : lowered.fused.groups)
+    if (lowered.fused.graph.value(group.outputs.front()).name == question.what &&
+        std::ranges::find(names, question.what) == names.end())
+      return Error{"explain precision: " + question.what +
+                   " multiplies nothing and its kernels round nothing: it is stored as its neighbours are"};
+  return find_name(question.what, names, "is no layer with a product, nor one for which a kernel rounds");
 }
 
-Result<LoweredNetwork> lowered_network(const Question& question) {
-  LoweredNetwork network;
+Result<AskedLayers> asked_layers(const Question& question) {
+  AskedLayers lowered;
   WHET_TRY(const TargetOnCores place, choose_target(question.place));
-  const std::string target = to_string(place.target);
+  RoundingOptions rounding;
+  rounding.precision = "auto";
+  WHET_RETURN_IF_ERROR(rounding.check(place.target));
   WHET_TRY(const InputFiles files, read_named_inputs(question.model));
-  WHET_TRY(network.fused, load_fused(question.model, files, {}));
-  WHET_TRY(network.read, read_records(question.records));
-  for (const std::string& note : network.read.notes) tell_user(note);
-  const Records& records = network.read.records;
-  network.line = records.lowered_plan_for(hash_of(network.fused), target);
-  network.errors = errors_of(network, target);
-  if (network.errors.empty())
-    return Error{
-        question.records +
-        " has no errors of this network's layers for this target and these weights: whet tune --precision auto "
-        "--samples S --max-error E measures them"};
-  AlternativeOptions options{.covers = false, .lowered = {StoredAs::bf16}};
-  WHET_TRY(network.alternatives, find_alternatives(network.fused, place.target, options));
-  network.prices = prices_of(network.alternatives, records, place.target, {.guess = false});
-  network.uses = error_uses(network.fused, network.alternatives, network.errors);
-  return network;
-}
-
-/// A row of the answer.
-struct LayerRow {
-  std::string node, is;
-  double error = 0;    ///< alone, of its fastest measured lowered kernel; of none, of its product
-  double seconds = 0;  ///< that this kernel saves; 0: not known
-  std::string why;
-};
-
-/// What the adopted plan has at each node.
-std::map<std::string, std::string> forms_in_plan(const LoweredNetwork& network) {
-  std::map<std::string, std::string> forms;
-  if (network.line != nullptr)
-    for (const PlannedKernel& kernel : network.line->kernels)
-      if (!kernel.transform) forms[kernel.node] = kernel.forms;
-  return forms;
-}
-
-std::vector<LayerRow> rows_of(const LoweredNetwork& network) {
-  const std::map<std::string, std::string> planned = forms_in_plan(network);
-  const double budget = network.line != nullptr ? network.line->precision->budget : 0;
-  std::map<int, double> usual;
-  for (std::size_t a = 0; a < network.alternatives.usual; ++a)
-    usual[network.alternatives.all[a].group] = network.prices[a].seconds;
-  std::vector<LayerRow> rows;
-  for (std::size_t g = 0; g < network.fused.groups.size(); ++g) {
-    const std::string& node = network.fused.graph.value(network.fused.groups[g].outputs.front()).name;
-    LayerRow row{node, "f32"};
-    bool found = false;
-    double fastest = 0;
-    for (std::size_t a = network.alternatives.usual; a < network.alternatives.all.size(); ++a) {
-      const Alternative& each = network.alternatives.all[a];
-      if (each.group != static_cast<int>(g) || !each.rounds_product) continue;
-      const bool measured = network.prices[a].kind == PriceKind::measured;
-      if (!found) row.error = std::sqrt(network.uses.uses[a]);
-      found = true;
-      if (!measured || (fastest > 0 && network.prices[a].seconds >= fastest)) continue;
-      fastest = network.prices[a].seconds, row.error = std::sqrt(network.uses.uses[a]);
-    }
-    if (!found) continue;
-    if (fastest > 0 && usual[static_cast<int>(g)] > 0) row.seconds = usual[static_cast<int>(g)] - fastest;
-    if (const auto form = planned.find(node); form != planned.end()) row.is = form->second;
-    const bool lowered = row.is.starts_with("bf16");
-    if (!lowered && row.error == 0)
-      row.why = "its error is not known";
-    else if (!lowered && fastest == 0)
-      row.why = "nobody measured it in bf16";
-    else if (!lowered && row.seconds <= 0)
-      row.why = "bf16 is no faster";
-    else if (!lowered && budget > 0 && row.error * row.error > budget)
-      row.why = "alone it breaks the limit";
-    else if (!lowered && budget > 0)
-      row.why = fmt::format("it would take {:.0f}% of the budget", 100 * row.error * row.error / budget);
-    rows.push_back(std::move(row));
+  WHET_TRY(lowered.fused, load_fused(question.model, files, {}));
+  WHET_TRY(lowered.read, read_records(question.records));
+  for (const std::string& note : lowered.read.notes) tell_user(note);
+  WHET_TRY(lowered.kernels, lowered_kernels(lowered.fused, lowered.read.records, place.target, rounding.schedules()));
+  const LoweredKernels& kernels = lowered.kernels;
+  if (kernels.line == nullptr && kernels.errors.empty())
+    return Error{question.records + ": " +
+                 (!kernels.note.empty() ? kernels.note
+                                        : "there are neither errors of this network's layers nor a plan in fewer bits "
+                                          "for this target: whet tune --precision auto --samples S --max-error E")};
+  lowered.layers = layer_precisions(lowered.fused, kernels);
+  if (!question.what.empty()) {
+    WHET_TRY(const std::size_t named, layer_at(question, lowered));
+    lowered.layers = {lowered.layers[named]};
   }
-  std::ranges::stable_sort(rows, std::ranges::greater(), &LayerRow::error);
-  return rows;
+  std::ranges::stable_sort(lowered.layers, std::ranges::greater(),
+                           [](const LayerPrecision& layer) { return layer.error.value_or(0); });
+  if (lowered.budget() <= 0) return lowered;
+  lowered.half = estimate_within(lowered.fused, kernels, lowered.budget() / 4);
+  lowered.twice = estimate_within(lowered.fused, kernels, 4 * lowered.budget());
+  return lowered;
 }
 
-/// The sum of measured kernels' times in the fastest plan within a budget, as a part of the usual one's; nothing where it is not known.
-std::optional<double> part_within(const LoweredNetwork& network, double budget) {
-  PlanOptions options{.forbidden = network.uses.unknown};
-  options.uses = network.uses.uses, options.budget = budget, options.gap = 1e-3;
-  for (std::size_t a = 0; a < network.prices.size(); ++a) {
-    if (network.prices[a].kind != PriceKind::estimated) continue;
-    if (a < network.alternatives.usual) return std::nullopt;
-    options.forbidden.push_back(static_cast<int>(a));
+std::string error_text(const std::optional<double>& error) {
+  return error ? fmt::format("{:.2g}%", 100 * *error) : "–";
+}
+std::string time_text(double seconds) { return seconds != 0 ? fmt::format("{:.1f}", seconds * 1e6) : "–"; }
+std::string share_text(double error, double budget) {
+  return error > 0 && budget > 0 ? fmt::format("{:.0f}%", 100 * error * error / budget) : "–";
+}
+
+void print_layers(const AskedLayers& lowered) {
+  Table table(
+      {{"Layer", false}, {"Is", false}, {"Error alone"}, {"Of the budget"}, {"Saves (us)"}, {"Why f32", false}});
+  for (const LayerPrecision& layer : lowered.layers)
+    table.add({layer.node, layer.is, error_text(layer.error),
+               layer.share > 0 ? fmt::format("{:.0f}%", 100 * layer.share) : "–", time_text(layer.saves), layer.why});
+  print(table);
+}
+
+/// Its usual kernel, then those that round.
+void print_ways(const LayerPrecision& layer, double budget) {
+  Table table({{"Kernel", false}, {"Time (us)"}, {"Error alone"}, {"Of the budget"}, {"", false}});
+  const auto is = [&](const std::string& forms) { return layer.is == forms ? "in the plan" : ""; };
+  table.add({"f32", time_text(layer.usual_seconds), "0%", "–", is("f32")});
+  for (const LoweredWay& way : layer.ways)
+    table.add({way.forms, time_text(way.seconds), error_text(way.error), share_text(way.error.value_or(0), budget),
+               is(way.forms)});
+  print(table);
+}
+
+/// "0.71 of the f32 kernels' time with 20 layers lowered"
+std::string estimate_text(const std::optional<BudgetEstimate>& estimate) {
+  if (!estimate) return "nothing is known";
+  return fmt::format("{:.2f} of the f32 kernels' time with {} lowered", estimate->part,
+                     counted(static_cast<std::int64_t>(estimate->lowered), "layer"));
+}
+
+void print_plan(const AskedLayers& lowered) {
+  const Plan* line = lowered.kernels.line;
+  if (line == nullptr) {
+    const std::string& note = lowered.kernels.note;
+    fmt::print("{}: f32 stays\n", note.empty() ? "No plan in fewer bits was adopted" : note);
+    return;
   }
-  const Result<NetworkPlans> plans = best_plans(network.fused, network.alternatives, network.prices, options);
-  if (!plans.ok() || plans->usual.seconds <= 0) return std::nullopt;
-  return plans->best.front().seconds / plans->usual.seconds;
+  const PlanPrecision& precision = *line->precision;
+  fmt::print("Limits {}: {}; {:.2f} of them used by the worst of {}, {:.2f} by the worst of {} held out\n",
+             fmt::join(precision.allowed, ", "), lowered_worth(*line), precision.share,
+             counted(precision.calibration, "sample"), precision.held_out_share, precision.held_out);
+  fmt::print("At half of the error {}, at twice {}: estimates by kernels' times and errors, not verified\n",
+             estimate_text(lowered.half), estimate_text(lowered.twice));
 }
 
-std::string part_text(const std::optional<double>& part) { return part ? fmt::format("{:.2f}", *part) : "?"; }
-
-Json row_json(const LayerRow& row) {
-  return Json::object()
-      .set("layer", row.node)
-      .set("is", row.is)
-      .set("error", row.error)
-      .set("saves_us", row.seconds * 1e6)
-      .set("why", row.why);
+void add_estimate(Json& out, const std::string& name, const std::optional<BudgetEstimate>& estimate) {
+  out.set(name, estimate ? Json(estimate->part) : Json());
+  out.set("lowered_" + name, estimate ? Json(static_cast<std::int64_t>(estimate->lowered)) : Json());
 }
 
 }  // namespace
@@ -159,40 +133,17 @@ Json row_json(const LayerRow& row) {
 Result<int> explain_precision(const Question& question) {
   WHET_RETURN_IF_ERROR(needs_model(question));
   WHET_RETURN_IF_ERROR(needs_records(question));
-  WHET_TRY(const LoweredNetwork network, lowered_network(question));
-  std::vector<LayerRow> rows = rows_of(network);
-  if (!question.what.empty()) {
-    std::vector<std::string> names;
-    for (const LayerRow& row : rows) names.push_back(row.node);
-    WHET_TRY(const std::size_t named,
-             find_name(question.what, names, "is no layer with a product that can be lowered"));
-    rows = {rows[named]};
-  }
-  const double budget = network.line != nullptr ? network.line->precision->budget : 0;
-  const auto half = budget > 0 ? part_within(network, budget / 4) : std::nullopt;
-  const auto twice = budget > 0 ? part_within(network, 4 * budget) : std::nullopt;
+  WHET_TRY(const AskedLayers lowered, asked_layers(question));
   if (question.json) {
-    Json layers = Json::array();
-    for (const LayerRow& row : rows) layers.add(row_json(row));
-    Json out = Json::object().set("layers", layers).set("adopted", network.line != nullptr).set("budget", budget);
-    out.set("at_half", half ? Json(*half) : Json()).set("at_twice", twice ? Json(*twice) : Json());
+    Json out = Json::object().set("layers", to_json(lowered.layers)).set("adopted", lowered.kernels.line != nullptr);
+    out.set("budget", lowered.budget());
+    add_estimate(out, "at_half", lowered.half);
+    add_estimate(out, "at_twice", lowered.twice);
     return print(out);
   }
-  Table table({{"Layer", false}, {"Is", false}, {"Error alone"}, {"Saves (us)"}, {"Why", false}});
-  for (const LayerRow& row : rows)
-    table.add({row.node, row.is, row.error > 0 ? fmt::format("{:.2g}%", 100 * row.error) : "–",
-               row.seconds != 0 ? fmt::format("{:.1f}", row.seconds * 1e6) : "–", row.why});
-  print(table);
-  if (network.line == nullptr) {
-    fmt::print("No plan in fewer bits was adopted: f32 stays\n");
-    return kDone;
-  }
-  const PlanPrecision& precision = *network.line->precision;
-  fmt::print("Limits {}: {}, {} of them used by the worst sample, {:.2f} by the worst held out\n",
-             fmt::join(precision.allowed, ", "), lowered_worth(*network.line), fmt::format("{:.2f}", precision.share),
-             precision.held_out_share);
-  fmt::print("By sums of kernels' times, not verified: at half the error {} of the f32 kernels' time, at twice {}\n",
-             part_text(half), part_text(twice));
+  print_layers(lowered);
+  if (!question.what.empty()) print_ways(lowered.layers.front(), lowered.budget());
+  print_plan(lowered);
   return kDone;
 }
 

@@ -2,10 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdio>
+#include <set>
+
+#include "alternatives/alternatives.h"
 #include "cli/command.h"
 #include "compiler/scratch.h"
 #include "json/json.h"
 #include "passes/optimize.h"
+#include "plan/plan.h"
 #include "records/record_file.h"
 #include "records/testing/sample.h"
 #include "space/space.h"
@@ -116,6 +122,107 @@ TEST_F(ExplainTest, LayoutAndCoverWithRecordsHaveTheSums) {
   const Json node = ask(of_records({"layout", kernels.items()[0]["node"].string()}));
   ASSERT_FALSE(node["kernels"].items().empty());
   EXPECT_GT(node["kernels"].items()[0]["network_seconds"].number(), 0);
+}
+
+/// Records of zoo:mlp whose lowered kernels take half of the usual ones' time; each layer alone errs by 0.5%.
+class ExplainPrecision : public ExplainTest {
+ protected:
+  void SetUp() override {
+    RecordFile file = RecordFile::open(records_).value();
+    for (const Alternative& each : alternatives_.all) {
+      if (each.task < 0) continue;
+      const Task& task = alternatives_.tasks[static_cast<std::size_t>(each.task)];
+      const double seconds = each.kind == AlternativeKind::lowered ? 5e-6 : 10e-6;
+      const std::string steps = to_text(*default_steps(task.dag, target_));
+      ASSERT_TRUE(file.append(testing_records::timed(task.key, steps, seconds, to_string(target_))).ok());
+    }
+    for (const Alternative& each : alternatives_.all) {
+      if (!each.rounds_product) continue;
+      LayerError error;
+      error.graph = hash_of(fused_), error.weights = hash_of_constants(fused_), error.samples = "s";
+      error.node = node_of(each), error.error = error.worst = 5e-3;
+      error.target = to_string(target_), error.whet = "0.1.0", error.at = "2026-12-01T00:00:00Z";
+      ASSERT_TRUE(file.append_error(error).ok());
+      layers_.insert(error.node);
+    }
+  }
+  std::string node_of(const Alternative& each) const {
+    return fused_.graph.value(each.fragment.writes.front().value).name;
+  }
+  std::vector<std::string> words(std::vector<std::string> more = {}) const {
+    more.insert(more.begin(), "precision");
+    more.insert(more.end(), {"--model", "zoo:mlp", "--records", records_, "--target", to_string(target_)});
+    return more;
+  }
+  /// The plan of one lowered layer, within a budget of 1% as it was chosen.
+  std::string adopt_one() {
+    const auto one = std::ranges::find_if(
+        alternatives_.all, [](const Alternative& a) { return a.rounds_product && a.name == "bf16 -> nhwc"; });
+    Plan plan{.version = 4, .graph = hash_of(fused_), .name = "mlp", .target = to_string(target_)};
+    plan.kernels = {{fused_.graph.value(one->fragment.reads.front().value).name, "nhwc -> bf16", true},
+                    {node_of(*one), one->name, false}};
+    plan.precision = PlanPrecision{.samples = "s", .weights = hash_of_constants(fused_), .allowed = {"1%"}};
+    plan.precision->budget = 1e-4, plan.precision->calibration = plan.precision->held_out = 2;
+    plan.whet = "0.1.0", plan.at = "2026-12-01T00:00:00Z";
+    RecordFile file = RecordFile::open(records_).value();
+    EXPECT_TRUE(file.append_plan(plan).ok());
+    return node_of(*one);
+  }
+
+  Target target_ = parse_target("cpu -mcpu=znver4 -threads=1").value();
+  FusedGraph fused_ = load_fused({.model = "zoo:mlp"}, {}, {}).value();
+  Alternatives alternatives_ =
+      find_alternatives(fused_, target_, {.covers = false, .lowered = {StoredAs::bf16}}).value();
+  std::set<std::string> layers_;
+};
+
+TEST_F(ExplainPrecision, HasARowALayer) {
+  const Json answer = ask(words());
+  EXPECT_FALSE(answer["adopted"].boolean());
+  ASSERT_GE(answer["layers"].items().size(), layers_.size());
+  for (const Json& layer : answer["layers"].items()) {
+    EXPECT_EQ(layer["is"].string(), "f32");
+    EXPECT_FALSE(layer["why"].string().empty());
+  }
+}
+TEST_F(ExplainPrecision, HasTheKernelsOfOneLayerAndWhatOtherBudgetsGive) {
+  const std::string node = adopt_one();
+  const Json answer = ask(words({node}));
+  EXPECT_TRUE(answer["adopted"].boolean());
+  ASSERT_EQ(answer["layers"].items().size(), 1u);
+  const Json& layer = answer["layers"].items()[0];
+  EXPECT_EQ(layer["is"].string(), "bf16 -> nhwc");
+  EXPECT_NEAR(layer["share"].number(), 0.25, 1e-9);
+  ASSERT_FALSE(layer["kernels"].items().empty());
+  for (const Json& kernel : layer["kernels"].items()) EXPECT_NEAR(kernel["error"].number(), 5e-3, 1e-9);
+  EXPECT_GE(answer["lowered_at_twice"].integer(), answer["lowered_at_half"].integer());
+  EXPECT_LE(answer["at_twice"].number(), answer["at_half"].number());
+}
+TEST_F(ExplainPrecision, SaysWhatCannotBe) {
+  const auto error = [&](const std::vector<std::string>& asked) {
+    std::vector<std::string> all = {"whet", "explain"};
+    all.insert(all.end(), asked.begin(), asked.end());
+    std::vector<char*> argv;
+    for (std::string& word : all) argv.push_back(word.data());
+    ::testing::internal::CaptureStderr();
+    const int code =
+        run_command_line({{"explain", "Explains", make_explain}}, static_cast<int>(argv.size()), argv.data());
+    std::fflush(stderr);
+    EXPECT_NE(code, kDone);
+    return ::testing::internal::GetCapturedStderr();
+  };
+  const auto says = [&](const std::vector<std::string>& asked, const std::string& part) {
+    const std::string said = error(asked);
+    EXPECT_NE(said.find(part), said.npos) << said;
+  };
+  says(words({"nowhere"}), "is no layer with a product, nor one for which a kernel rounds");
+  const std::string softmax = fused_.graph.value(fused_.groups.back().outputs.front()).name;
+  says(words({softmax}), softmax + " multiplies nothing and its kernels round nothing");
+  says({"precision", "--model", "zoo:mlp", "--records", records_, "--target", kTarget},
+       "cpu haswell has no products of bf16");
+  RecordFile empty = RecordFile::open(folder_.path() + "/empty.jsonl").value();
+  says({"precision", "--model", "zoo:mlp", "--records", empty.path(), "--target", to_string(target_)},
+       "there are neither errors of this network's layers nor a plan in fewer bits for this target");
 }
 
 }  // namespace explain_test

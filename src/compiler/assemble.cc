@@ -14,6 +14,7 @@
 #include "compute/count.h"
 #include "compute/dag.h"
 #include "ranges/numbers.h"
+#include "target/precision.h"
 
 namespace whet {
 namespace {
@@ -438,6 +439,7 @@ class Assembler {
     step.bytes = facts.bytes;
     step.predicted_seconds = compiled.report.predicted_seconds;
     step.op = task.name;
+    if (compiled.report.precision != Precision::f32) step.op += " " + std::string(name_of(compiled.report.precision));
     for (NodeId node : group.nodes) step.node += (step.node.empty() ? "" : "+") + graph().node(node).name;
   }
 

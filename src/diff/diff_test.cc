@@ -141,6 +141,28 @@ TEST(CompareModels, GoStepByStepAlsoWhereNamesRepeat) {
   EXPECT_TRUE(c.circumstances.empty());
 }
 
+TEST(CompareModels, NameAnotherPrecisionPlan) {
+  const Comparison c = compare_models(
+      model(3e-3, {{"a+a_relu", "conv2d k3", 1e-3}, {"b", "dense bf16", 1e-3}, {"c", "conv2d k1", 1e-3}}),
+      model(2e-3, {{"x_half", "cast", 1e-5},
+                   {"a_wide+a+a_relu+a_relu_half", "conv2d k3 bf16", 5e-4},
+                   {"b", "dense", 1e-3},
+                   {"c", "conv2d k1", 1e-3}}));
+  EXPECT_EQ(c.circumstances, std::vector<std::string>{"precision: 1 kernel f32 -> bf16, 1 kernel bf16 -> f32"});
+  ASSERT_EQ(c.parts.size(), 3u);
+  EXPECT_EQ(c.parts[0].name, "a+a_relu (conv2d k3)");
+  EXPECT_EQ(c.parts[0].change, "now conv2d k3 bf16");
+  EXPECT_EQ(c.parts[1].change, "now dense");
+  EXPECT_EQ(c.parts[2].name, "x_half (cast)");
+  EXPECT_EQ(c.parts[2].change, "only in the new model");
+}
+TEST(CompareModels, TakeNoKernelForOneOfSeveralThatDoItsWork) {
+  const Comparison c = compare_models(model(3e-3, {{"a+b", "chain", 1e-3}}),
+                                      model(2e-3, {{"a", "conv2d k3", 5e-4}, {"b", "conv2d k1", 6e-4}}));
+  ASSERT_EQ(c.parts.size(), 3u);
+  for (const Comparison::Part& part : c.parts) EXPECT_TRUE(part.change.starts_with("only in the ")) << part.name;
+}
+
 constexpr const char* kBench =
     R"({"model": "net", "target": "cpu", "threads": 2, "cores": [0, 1], "median_ms": 2, "min_ms": 1.9})";
 TEST(CompareBenchmarks, BelievesWhatTheFastestRunsShowToo) {

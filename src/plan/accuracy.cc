@@ -102,11 +102,18 @@ bool is_zero(const Tensor& tensor) {
   return true;
 }
 
-Error no_scale(const std::string& output, std::size_t sample) {
-  return {fmt::format(
-      "output {} is all zeros for sample {}, so that nothing is small beside it: give an absolute limit, like "
-      "\"{}:abs<=0.01\"",
-      output, sample, output)};
+///   samples  "sample 3"
+Error no_scale(const std::string& output, const std::string& samples) {
+  return {
+      fmt::format("output {} is all zeros for {}, so that nothing is small beside it: give an absolute limit, like "
+                  "\"{}:abs<=0.01\"",
+                  output, samples, output)};
+}
+
+bool is_finite(const Tensor& tensor) {
+  for (std::int64_t i = 0; i < tensor.size(); ++i)
+    if (!std::isfinite(tensor.get(i))) return false;
+  return true;
 }
 
 /// The limit on one output over all samples.
@@ -124,7 +131,7 @@ Result<JudgedLimit> judge_output(const Allowed& allowed, const std::string& name
     }
     const Figure figure = figure_of(allowed, is, should);
     if (allowed.measure == Measure::relative && std::isinf(figure.measured) && is_zero(should))
-      return no_scale(name, sample);
+      return no_scale(name, fmt::format("sample {}", sample));
     if (sample > 0 && !(figure.share > judged.share)) continue;
     judged.measured = figure.measured, judged.share = figure.share, judged.sample = sample;
   }
@@ -201,6 +208,26 @@ Result<Judged> judge(const Accuracy& accuracy, const std::vector<std::string>& o
                                to_text(allowed), fmt::join(outputs, ", "))};
   }
   return judged;
+}
+
+Status check_reference(const Accuracy& accuracy, const std::vector<std::string>& outputs,
+                       const std::vector<std::vector<Tensor>>& want) {
+  for (std::size_t output = 0; output < outputs.size(); ++output) {
+    bool judged = false, is_relative = false, has_numbers = false;
+    for (const Allowed& allowed : accuracy.allowed) {
+      if (!allowed.output.empty() && allowed.output != outputs[output]) continue;
+      judged = true, is_relative = is_relative || allowed.measure == Measure::relative;
+    }
+    for (std::size_t sample = 0; sample < want.size() && judged; ++sample) {
+      const Tensor& answer = want[sample][output];
+      if (!is_finite(answer))
+        return Error{fmt::format("output {} of the f32 network is not finite for sample {}: nothing compares with it",
+                                 outputs[output], sample)};
+      has_numbers = has_numbers || !is_zero(answer);
+    }
+    if (is_relative && !has_numbers && !want.empty()) return no_scale(outputs[output], "every sample");
+  }
+  return ok_status();
 }
 
 }  // namespace whet

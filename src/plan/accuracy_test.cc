@@ -89,6 +89,22 @@ TEST(Judged, AsksForAnAbsoluteLimitWhereAnswersAreZeros) {
             "\"score:1%\" is about an output that the model does not have; its outputs are boxes, y");
 }
 
+TEST(Reference, ThatNothingComparesWithIsASentence) {
+  const auto error = [](const std::string& limit, const std::vector<std::vector<Tensor>>& want) {
+    const Status checked = check_reference(*parse_accuracy({limit}), {"boxes", "y"}, want);
+    return checked.ok() ? "" : checked.error().message;
+  };
+  const Tensor zeros = row({0, 0}), ones = row({1, 1}), wild = row({1, std::numeric_limits<double>::infinity()});
+  EXPECT_EQ(error("1%", {{ones, ones}, {zeros, ones}}), "") << "zeros in some samples may be right";
+  EXPECT_EQ(error("1%", {{zeros, ones}, {zeros, ones}}),
+            "output boxes is all zeros for every sample, so that nothing is small beside it: give an absolute limit, "
+            "like \"boxes:abs<=0.01\"");
+  EXPECT_EQ(error("abs<=1", {{zeros, ones}}), "");
+  EXPECT_EQ(error("y:1%", {{zeros, ones}}), "") << "no limit is about boxes";
+  EXPECT_EQ(error("1%", {{ones, ones}, {ones, wild}}),
+            "output y of the f32 network is not finite for sample 1: nothing compares with it");
+}
+
 TEST(Figures, AreThoseOfTheirDefinitions) {
   Rng rng(5);
   const Tensor want = Tensor::random({DType::f32, {7, 5}}, rng), noise = Tensor::random({DType::f32, {7, 5}}, rng);

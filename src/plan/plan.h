@@ -83,6 +83,9 @@ struct PlannedNetwork {
 ///   schedules  only records that these permit count
 Result<PlannedNetwork> planned(const FusedGraph&, const Records&, const Target&, const SpaceOptions& schedules = {});
 
+/// The last plan of the records that stores activations in fewer bits. Null where there is none, or where it is of other constants, and
+/// the note says why.
+const Plan* lowered_line(const FusedGraph&, const Records&, const Target&, std::string& note);
 /// Applies the last plan of the records that stores activations in fewer bits. Where there is none, or where it is of other constants or
 /// kernels, the network is as it is, and the note says why.
 Result<PlannedNetwork> planned_lowered(const FusedGraph&, const Records&, const Target&);

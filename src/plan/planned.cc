@@ -92,20 +92,25 @@ Result<PlannedNetwork> planned(const FusedGraph& fused, const Records& records, 
   return network;
 }
 
-Result<PlannedNetwork> planned_lowered(const FusedGraph& fused, const Records& records, const Target& target) {
-  PlannedNetwork network{fused};
+const Plan* lowered_line(const FusedGraph& fused, const Records& records, const Target& target, std::string& note) {
   const Plan* line = records.lowered_plan_for(hash_of(fused), to_string(target));
   if (line == nullptr) {
-    network.note =
+    note =
         "the records have no plan in fewer bits for this network and target: whet tune --precision auto --samples S "
         "--max-error E looks for one";
-    return network;
+    return nullptr;
   }
-  if (const std::string weights = hash_of_constants(fused); weights != line->precision->weights) {
-    network.note = "the records' plan in fewer bits is of other weights (hash " + line->precision->weights +
-                   ", these " + weights + "): tune again with --samples";
-    return network;
-  }
+  const std::string weights = hash_of_constants(fused);
+  if (weights == line->precision->weights) return line;
+  note = "the records' plan in fewer bits is of other weights (hash " + line->precision->weights + ", these " +
+         weights + "): tune again with --samples";
+  return nullptr;
+}
+
+Result<PlannedNetwork> planned_lowered(const FusedGraph& fused, const Records& records, const Target& target) {
+  PlannedNetwork network{fused};
+  const Plan* line = lowered_line(fused, records, target, network.note);
+  if (line == nullptr) return network;
   Result<FusedGraph> result = applied(fused, line->kernels, target);
   if (!result.ok()) {
     network.note = "the records' plan in fewer bits does not count: " + result.error().message;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "artifact/outcome_code.h"
+#include "plan/layer_precisions.h"
 #include "target/machine_rates.h"
 #include "task/label.h"
 #include "trial/plan.h"
@@ -108,6 +109,16 @@ struct ReportLayouts {
   std::vector<TriedPlan> tried;                           ///< in the network
 };
 
+/// A precision for each layer, chosen on a user's samples.
+struct ReportPrecision {
+  std::vector<LayerPrecision> layers;  ///< in the order in which they run; empty: the records know no error of one
+  bool adopted = false;                ///< a plan in fewer bits serves who asks for it; else all is f32
+  std::string note;                    ///< why the records' plan does not count; "" otherwise
+  PlanPrecision plan;                  ///< of the adopted plan: limits, samples and errors
+  double network_seconds = 0, usual_network_seconds = 0;  ///< one inference by it and in f32, measured alternately
+  std::string recorded_at;
+};
+
 struct ReportFailure {
   OutcomeCode code = OutcomeCode::unknown;
   std::string message;
@@ -149,6 +160,7 @@ struct ReportData {
   std::vector<ReportTask> tasks;
   ReportProfile profile;
   ReportLayouts layouts;
+  ReportPrecision precision;
   std::vector<NetworkAtSizes> at_sizes;  ///< networks at sizes of their ranges, as the records have them
   std::vector<ReportFailure> failures;
   std::vector<ReportDevice> devices;

@@ -57,6 +57,7 @@ Records of_target(const Records& records, const std::string& target) {
     if (record.target == target) own.push_back(record);
   Records found(std::move(own));
   for (const Plan& plan : records.plans()) found.add(plan);
+  for (const LayerError& error : records.errors()) found.add(error);
   return found;
 }
 
@@ -290,6 +291,26 @@ Result<ReportLayouts> layouts_of(const Records& records, const ReportSources& fr
   return layouts;
 }
 
+/// Nothing of a network of which the records know neither errors nor a plan in fewer bits.
+ReportPrecision precision_of(const Records& records, const ReportSources& from) {
+  const auto is_lowered = [](const Plan& plan) { return plan.precision.has_value(); };
+  ReportPrecision precision;
+  if (records.errors().empty() && std::ranges::none_of(records.plans(), is_lowered)) return precision;
+  const Result<LoweredKernels> kernels = lowered_kernels(*from.fused, records, *from.target, from.schedules);
+  if (!kernels.ok()) {
+    precision.note = "the records' plan in fewer bits does not count: " + kernels.error().message;
+    return precision;
+  }
+  precision.note = kernels->note;
+  if (kernels->errors.empty() && kernels->line == nullptr) return precision;
+  precision.layers = layer_precisions(*from.fused, *kernels);
+  if (kernels->line == nullptr) return precision;
+  const Plan& line = *kernels->line;
+  precision.adopted = true, precision.plan = *line.precision, precision.recorded_at = line.at;
+  precision.network_seconds = line.network_seconds, precision.usual_network_seconds = line.usual_network_seconds;
+  return precision;
+}
+
 void add_trials(ReportData& data, const Records& records, const FileClock& clock) {
   const RecordStats counted = stats(records);
   data.trials = counted.trials;
@@ -344,6 +365,9 @@ Result<ReportData> gather_report(const ReportSources& from) {
         if (!has_layouts) return;
         Result<ReportLayouts> found = layouts_of(records, from, network_bytes);
         found.ok() ? void(data.layouts = std::move(*found)) : void(layouts = found.error());
+      },
+      [&] {
+        if (has_layouts) data.precision = precision_of(records, from);
       },
       [&] { add_trials(data, records, clock); }, [&] { data.devices = devices_of(records); }};
   from.for_each(static_cast<int>(std::size(others)), [&](int i) { others[i](); });

@@ -130,6 +130,38 @@ TEST(GatherReport, DrawsThePlanOfTheRecords) {
   EXPECT_EQ(layouts.chosen.kernels.size(), layouts.usual.kernels.size() + 1);
 }
 
+TEST(GatherReport, HasThePrecisionOfEachLayer) {
+  Gathered g;
+  g.target = *parse_target("cpu -mcpu=znver4 -threads=2");
+  g.tasks = extract_tasks(g.fused, g.target).value();
+  const std::string target = to_string(g.target);
+  const Alternatives alternatives =
+      find_alternatives(g.fused, g.target, {.covers = false, .lowered = {StoredAs::bf16}}).value();
+  const auto lowered = std::ranges::find_if(
+      alternatives.all, [](const Alternative& a) { return a.rounds_product && a.name == "bf16 -> nhwc"; });
+  ASSERT_NE(lowered, alternatives.all.end());
+  const std::string& node = g.fused.graph.value(lowered->fragment.writes.front().value).name;
+  const std::string& read = g.fused.graph.value(lowered->fragment.reads.front().value).name;
+  Records records;
+  EXPECT_TRUE(g.of(records).precision.layers.empty());
+  LayerError error{.graph = hash_of(g.fused), .weights = hash_of_constants(g.fused), .samples = "s", .node = node};
+  error.error = error.worst = 4e-3, error.target = target;
+  records.add(error);
+  EXPECT_FALSE(g.of(records).precision.adopted);
+  Plan plan;
+  plan.graph = hash_of(g.fused), plan.target = target, plan.at = "2026-11-21T10:00:00Z";
+  plan.kernels = {{read, "nhwc -> bf16", true}, {node, "bf16 -> nhwc", false}};
+  plan.precision = PlanPrecision{.samples = "s", .weights = hash_of_constants(g.fused), .allowed = {"1%"}};
+  plan.precision->budget = 64e-6;
+  records.add(plan);
+  const ReportPrecision found = g.of(records).precision;
+  EXPECT_TRUE(found.adopted) << found.note;
+  const auto layer = std::ranges::find(found.layers, node, &LayerPrecision::node);
+  ASSERT_NE(layer, found.layers.end());
+  EXPECT_EQ(layer->is, "bf16 -> nhwc");
+  EXPECT_NEAR(layer->share, 0.25, 1e-9);
+}
+
 TEST(GatherReport, DrawsAPlanWithGroupsAsOneKernel) {
   const Gathered g{.fused = network(16)};
   const Alternatives alternatives = find_alternatives(g.fused, g.target, {}).value();

@@ -18,12 +18,13 @@ struct PagePart {
   std::string (*make)(const ReportData&);
 };
 
-constexpr std::array<PagePart, 13> kParts = {{{"progress", "Latency over time", progress_section},
+constexpr std::array<PagePart, 14> kParts = {{{"progress", "Latency over time", progress_section},
                                               {"tasks", "Tasks", tasks_section},
                                               {"curves", "Curves", curves_section},
                                               {"roofline", "Roofline", roofline_section},
                                               {"layouts", "Layouts", layouts_section},
                                               {"covers", "Covers", covers_section},
+                                              {"precision", "Precision", precision_section},
                                               {"sizes", "Sizes", sizes_section},
                                               {"timeline", "Timeline", timeline_section},
                                               {"effort", "Trials", effort_section},

@@ -62,7 +62,8 @@ TEST(ReportPage, IsAsItWas) {
   ReportData begun = made_up();
   begun.live = true;
   begun.tasks.resize(1);
-  begun.network = {}, begun.profile = {}, begun.layouts = {}, begun.failures = {}, begun.phases = {};
+  begun.network = {}, begun.profile = {}, begun.layouts = {}, begun.precision = {}, begun.failures = {},
+  begun.phases = {};
   expect_golden("live.html", report_html(begun));
 }
 
@@ -103,6 +104,27 @@ TEST(ReportPage, NamesTheOperationOfEveryBar) {
   EXPECT_EQ(first_wrong_tag(many), "");
 }
 
+TEST(ReportPage, HasARowForThePrecisionOfEachLayer) {
+  const std::string html = report_html(made_up());
+  EXPECT_EQ(count(html,
+                  "1 of 3 layers computes fewer bits. One inference takes 160\u00a0µs, in f32 199\u00a0µs: 0.80 of the "
+                  "time, measured alternately. Allowed: 1%. The worst of 16 samples used 0.66 of it and errs by 0.66%, "
+                  "the worst of 16 that were held out 0.81 and 0.81%."),
+            1u);
+  EXPECT_EQ(count(html, "<tr><td>c1</td><td>nhwc -&gt; bf16</td>"), 1u);
+  EXPECT_EQ(count(html, "<td>bf16 alone breaks the limit</td></tr>"), 1u);
+  EXPECT_EQ(count(html, "<td>its 3 terms are no pairs</td></tr>"), 1u);
+}
+
+TEST(ReportPage, SaysWhereNoPlanInFewerBitsCounts) {
+  ReportData data = made_up();
+  data.precision.adopted = false, data.precision.note = "the records' plan is of <other> weights";
+  EXPECT_EQ(count(report_html(data), "Every layer computes f32: the records&#39; plan is of &lt;other&gt; weights."),
+            1u);
+  data.precision = {};
+  EXPECT_EQ(count(report_html(data), "id=\"precision\""), 0u);
+}
+
 TEST(ReportPage, FoldsTheCurvesOfTasksWithoutGain) {
   ReportData data = made_up();
   EXPECT_EQ(count(report_html(data), "without gain"), 0u);
@@ -137,8 +159,8 @@ TEST(ReportPage, HasAnEndForEveryElement) {
 
 TEST(ReportPage, SaysInASentenceWhatEachSectionShows) {
   const std::string html = report_html(made_up());
-  EXPECT_EQ(count(html, "<section id="), 13u);
-  EXPECT_EQ(count(html, "<p class=\"finding\">") + count(html, "<p class=\"lead\">"), 13u);
+  EXPECT_EQ(count(html, "<section id="), 14u);
+  EXPECT_EQ(count(html, "<p class=\"finding\">") + count(html, "<p class=\"lead\">"), 14u);
   EXPECT_EQ(count(html, "<p class=\"finding\"></p>"), 0u);
   EXPECT_EQ(count(html, "<svg"), count(html, "role=\"img\" aria-label=") + count(html, "aria-hidden=\"true\"><"));
 }

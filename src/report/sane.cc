@@ -43,6 +43,19 @@ void clean(ReportProfile& profile) {
   });
 }
 
+void clean(ReportPrecision& precision) {
+  PlanPrecision& plan = precision.plan;
+  zero_unless_sane(plan.share, plan.held_out_share, plan.error, plan.held_out_error, plan.budget,
+                   precision.network_seconds, precision.usual_network_seconds);
+  plan.calibration = std::max<std::int64_t>(0, plan.calibration);
+  plan.held_out = std::max<std::int64_t>(0, plan.held_out);
+  for (LayerPrecision& layer : precision.layers) {
+    zero_unless_sane(layer.usual_seconds, layer.share);
+    if (layer.error) zero_unless_sane(*layer.error);
+    for (LoweredWay& way : layer.ways) zero_unless_sane(way.seconds);
+  }
+}
+
 void clean(ReportPlan& plan) {
   plan.seconds = plan.excess = 0;
   for (ReportKernel& kernel : plan.kernels) {
@@ -65,6 +78,7 @@ ReportData sane_report(ReportData data) {
   ReportLayouts& layouts = data.layouts;
   for (ReportPlan* plan : {&layouts.chosen, &layouts.runner_up, &layouts.usual}) clean(*plan);
   for (ReportCover& cover : layouts.covers) none_unless_sane(cover.seconds, cover.usual_seconds);
+  clean(data.precision);
   zero_unless_sane(layouts.bound_seconds, layouts.network_seconds, layouts.usual_network_seconds);
   for (NetworkAtSizes& network : data.at_sizes)
     for (TimedAtSizes& point : network.points) zero_unless_sane(point.share, point.untuned, point.ranged, point.exact);

@@ -17,6 +17,7 @@ std::string curves_section(const ReportData&);
 std::string roofline_section(const ReportData&);
 std::string layouts_section(const ReportData&);
 std::string covers_section(const ReportData&);
+std::string precision_section(const ReportData&);
 std::string sizes_section(const ReportData&);
 std::string timeline_section(const ReportData&);
 std::string effort_section(const ReportData&);

@@ -83,6 +83,8 @@ class HeaderReader {
   Status read_dtype() {
     const auto code = quoted();
     if (!code) return Error{what_ + ": structured arrays are not supported"};
+    if (std::ranges::any_of(*code, [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 0x7f; }))
+      return malformed();  // messages quote it
     const bool ordered = !code->empty() && std::strchr("<>|=", code->front()) != nullptr;
     const std::string_view kind = ordered ? code->substr(1) : *code;
     for (const TypeCode& known : kTypeCodes) {

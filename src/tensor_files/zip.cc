@@ -68,6 +68,8 @@ Result<CentralEntry> parse_central(std::string_view bytes, std::size_t at, const
   entry.length = kCentralSize + name + extra + comment;
   if (bytes.size() - at < entry.length) return damaged;
   entry.member.name = std::string(bytes.substr(at + kCentralSize, name));
+  if (std::ranges::any_of(entry.member.name, [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 0x7f; }))
+    return Error{what + ": a member of the zip file has control characters in its name"};
   entry.member.crc = static_cast<std::uint32_t>(number(bytes, at + 16, 4));
   entry.packed_size = number(bytes, at + 20, 4);
   entry.member.size = number(bytes, at + 24, 4);

@@ -121,7 +121,9 @@ class PrecisionSearcher {
     WHET_TRY(const RunNetwork usual, options_.open(f32_.fused));
     WHET_TRY(want_, answers_to(usual, options_.calibration, options_.tuning.interrupted));
     WHET_TRY(want_held_out_, answers_to(usual, options_.held_out, options_.tuning.interrupted));
-    return ok_status();
+    SampleInputs all = want_;
+    all.insert(all.end(), want_held_out_.begin(), want_held_out_.end());
+    return check_reference(options_.accuracy, output_names(fused_.graph), all);
   }
 
   // ---- errors ----
@@ -272,6 +274,7 @@ class PrecisionSearcher {
   }
 
   Result<Verified> verified(const NetworkPlan& plan, double budget) {
+    const double start = now();
     tell({PrecisionProgress::Phase::verifying, 0, 0, 0, result_.choices + 1});
     Verified one{plan, {}, {}, {}, 0, budget, predicted_error(plan)};
     WHET_TRY(one.network, assemble(fused_, alternatives_, plan.alternatives));
@@ -280,6 +283,7 @@ class PrecisionSearcher {
     WHET_TRY(const Judged judged, judge(options_.accuracy, output_names(fused_.graph), got, want_));
     one.error = error_between(got, want_), one.share = judged.share;
     if (result_.choices++ == 0) result_.first_error = one.error.worst;
+    result_.verifying_seconds += now() - start;
     return one;
   }
 
@@ -329,11 +333,18 @@ class PrecisionSearcher {
       }
     }
     if (best) return describe(std::move(*best));
+    tell_layers({}, first_budget());
     if (!result_.interrupted) WHET_RETURN_IF_ERROR(stay(why_nothing(any)));
     return std::optional<Verified>();
   }
 
+  void tell_layers(const std::vector<int>& plan, double budget) {
+    const ErrorUses uses = error_uses(fused_, alternatives_, errors_);
+    result_.by_layer = layer_precisions(fused_, alternatives_, hopes_.prices(), uses, plan, budget);
+  }
+
   std::optional<Verified> describe(Verified one) {
+    tell_layers(one.plan.alternatives, one.budget);
     result_.predicted_error = one.predicted, result_.measured_error = one.error.error;
     for (int a : one.plan.alternatives) {
       if (at(a).task < 0) continue;
@@ -366,8 +377,10 @@ class PrecisionSearcher {
   // ---- the last word ----
 
   Result<bool> holds_out(const Verified& chosen) {
+    const double start = now();
     WHET_TRY(const SampleInputs got, answers_to(chosen.run, options_.held_out, options_.tuning.interrupted));
     WHET_TRY(const Judged judged, judge(options_.accuracy, output_names(fused_.graph), got, want_held_out_));
+    result_.verifying_seconds += now() - start;
     result_.precision.held_out_share = judged.share;
     result_.precision.held_out_error = error_between(got, want_held_out_).worst;
     if (judged.kept() && std::isfinite(result_.precision.held_out_error)) return true;

@@ -9,6 +9,7 @@
 #include "device/device.h"
 #include "measure/measurer.h"
 #include "plan/accuracy.h"
+#include "plan/layer_precisions.h"
 #include "plan/plan.h"
 #include "records/record_file.h"
 #include "tuner/layer_errors.h"
@@ -48,17 +49,18 @@ struct PrecisionOptions {
 };
 
 struct PrecisionSearch {
-  std::size_t alternatives = 0, layers = 0;  ///< that are lowered, and what a probe can round
-  std::size_t errors = 0, known_errors = 0;  ///< that were measured just now, and before
-  double errors_seconds = 0, seconds = 0;
+  std::size_t alternatives = 0, layers = 0;                       ///< that are lowered, and what a probe can round
+  std::size_t errors = 0, known_errors = 0;                       ///< that were measured just now, and before
+  double errors_seconds = 0, verifying_seconds = 0, seconds = 0;  ///< of layers' errors, of networks on samples, of all
   std::int64_t trials = 0;
   int choices = 0;                                 ///< that were verified
   double first_error = 0;                          ///< worst sample of the first
   double predicted_error = 0, measured_error = 0;  ///< over the calibration samples, of the plan that was taken last
   std::size_t kernels = 0, lowered = 0,
-              conversions = 0;  ///< of that plan: all kernels, those that multiply or read fewer bits, copies
-  double gap = 0;               ///< as NetworkPlans has it
-  PlanPrecision precision;      ///< of that plan, as far as it is known
+              conversions = 0;           ///< of that plan: all kernels, those that multiply or read fewer bits, copies
+  double gap = 0;                        ///< as NetworkPlans has it
+  std::vector<LayerPrecision> by_layer;  ///< of that plan; of none, why each layer is f32
+  PlanPrecision precision;               ///< of that plan, as far as it is known
   double network_seconds = 0, usual_network_seconds = 0;
   std::optional<Plan> adopted;  ///< a line of the record file now
   std::string why_not;          ///< why none was adopted, a sentence; "" where one was

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <optional>
+#include <set>
 
 #include "base/testing/random_cases.h"
 #include "compiler/scratch.h"
@@ -132,6 +134,14 @@ TEST_F(PrecisionSearchTest, LowersAllWhereTheBudgetAllowsIt) {
   EXPECT_LT(search.measured_error, 3 * search.predicted_error);
   EXPECT_EQ(plan_, search.adopted);
   EXPECT_EQ(plan_->precision->allowed, std::vector<std::string>{"2%"});
+  double share = 0;
+  for (const LayerPrecision& layer : search.by_layer) {
+    EXPECT_EQ(layer.why.empty(), layer.lowered) << layer.node << " is " << layer.is << ": " << layer.why;
+    share += layer.share;
+  }
+  EXPECT_EQ(std::ranges::count_if(search.by_layer, &LayerPrecision::lowered), 3);
+  EXPECT_GT(share, 0);
+  EXPECT_LE(share, 1 + 1e-6) << "the layers use no more than the budget";
 }
 
 TEST_F(PrecisionSearchTest, ItsPlanIsTheOneThatACompileTakesWhenAsked) {
@@ -180,6 +190,8 @@ TEST_F(PrecisionSearchTest, KeepsFloatWhereNothingIsWithinTheLimit) {
   EXPECT_FALSE(plan_.has_value());
   EXPECT_TRUE(search.why_not.starts_with("no layer can be lowered within 0.0001%: the least error of a layer is "))
       << search.why_not;
+  EXPECT_GE(search.by_layer.size(), 3u);
+  for (const LayerPrecision& layer : search.by_layer) EXPECT_EQ(layer.is, "f32") << layer.node;
 }
 
 TEST_F(PrecisionSearchTest, KeepsFloatWhereLoweredKernelsOrTheNetworkAreNoFaster) {
@@ -209,6 +221,36 @@ TEST_F(PrecisionSearchTest, EndsAtAnInterruptAndAdoptsNothing) {
   const PrecisionSearch search = this->search();
   EXPECT_TRUE(search.interrupted);
   EXPECT_FALSE(plan_.has_value());
+}
+
+/// Interrupted at the first, a middle and the last question of each phase, then begun again: the errors that were measured are in the file,
+/// and the plan is that of a search that nobody interrupted.
+TEST_F(PrecisionSearchTest, IsInterruptedAnywhereAndGoesOnFromItsRecords) {
+  constexpr int kBefore = -1;
+  int phase = kBefore, asked = 0;
+  std::map<int, std::vector<int>> questions;  // by phase: which of them it asks
+  options_.on_progress = [&](const PrecisionProgress& progress) { phase = static_cast<int>(progress.phase); };
+  options_.tuning.interrupted = [&] { return questions[phase].push_back(asked++), false; };
+  const PrecisionSearch whole = search();
+  ASSERT_TRUE(whole.adopted.has_value()) << whole.why_not;
+  ASSERT_EQ(questions.size(), 4u) << "before the errors, errors, measuring, verifying";
+  std::set<int> ends;
+  for (const auto& [of, own] : questions) ends.insert({own.front(), own[own.size() / 2], own.back()});
+  for (const int end : ends) {
+    SCOPED_TRACE(end);
+    std::filesystem::remove(folder_->path() + "/r.jsonl");
+    asked = 0;
+    options_.tuning.interrupted = [&] { return asked++ >= end; };
+    EXPECT_TRUE(search().interrupted);
+    EXPECT_FALSE(plan_.has_value()) << "an interrupted search adopts nothing";
+    const std::size_t kept = errors_in_file_;
+    options_.tuning.interrupted = nullptr;
+    const PrecisionSearch resumed = search();
+    EXPECT_EQ(resumed.known_errors, kept);
+    EXPECT_EQ(resumed.known_errors + resumed.errors, whole.errors);
+    ASSERT_TRUE(resumed.adopted.has_value()) << resumed.why_not;
+    EXPECT_EQ(resumed.adopted->kernels, whole.adopted->kernels);
+  }
 }
 
 }  // namespace precision_search_test

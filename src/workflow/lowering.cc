@@ -9,8 +9,9 @@
 
 #include "base/counted.h"
 #include "base/parallel.h"
-#include "compiler/scratch.h"
-#include "device/cpu/opened_model.h"
+#include "workflow/layer_json.h"
+#include "workflow/open_network.h"
+#include "workflow/remote.h"
 #include "workflow/samples.h"
 
 namespace whet {
@@ -22,6 +23,8 @@ constexpr double kFloatPart = 0.5;
 constexpr double kErrorsPart = 0.25, kMeasuredPart = 0.75;
 /// One choice may take this part of the run.
 constexpr double kLoweringChoicePart = 0.02;
+/// Fewer samples say little about those that nobody looked at.
+constexpr std::size_t kFewSamples = 8;
 /// Trials of lowered kernels, for each task of the network, where no limit is given.
 constexpr int kLoweredTrialsPerTask = 32;
 
@@ -31,30 +34,6 @@ bool is_wanted(const TuneSettings& settings) { return settings.rounding.chooses(
 
 /// Every second sample takes part in the choice: neighbours in a folder are alike.
 bool is_held_out(std::size_t sample) { return sample % 2 == 1; }
-
-/// Compiles by the best records and opens in this process.
-class Opener {
- public:
-  Opener(const NetworkOptions& network, const Target& target, const RecordFile& file, ScratchDirectory scratch)
-      : network_(network), target_(target), file_(file), scratch_(std::move(scratch)) {}
-
-  Result<RunNetwork> open(const FusedGraph& fused) {
-    const std::string path = fmt::format("{}/{}.so", scratch_.path(), opened_++);
-    const ScheduleSource source = compiled_schedules(network_, &file_.records(), target_);
-    WHET_TRY(const CompileReport report, compile_model(fused, source, target_, path, {}));
-    WHET_TRY(OpenedModel model, OpenedModel::open(path, network_.open));
-    return RunNetwork([opened = std::make_shared<OpenedModel>(std::move(model))](const std::vector<Tensor>& inputs) {
-      return opened->run(inputs);
-    });
-  }
-
- private:
-  NetworkOptions network_;
-  Target target_;
-  const RecordFile& file_;
-  ScratchDirectory scratch_;
-  int opened_ = 0;
-};
 
 }  // namespace
 
@@ -76,14 +55,20 @@ Status check_lowering(const TuneSettings& settings) {
   if (!settings.only.empty()) return wrong_use_of_tune("--precision auto is for the whole network: leave out --tasks");
   if (!settings.together.empty()) return wrong_use_of_tune("--precision auto is for one model, and several are given");
   if (!settings.model.sizes.empty())
-    return wrong_use_of_tune("--precision auto is for models of one size: leave out --sizes");
+    return wrong_use_of_tune(
+        "--precision auto is for models of one size: leave out --sizes, and give the size by --shape");
+  const Result<std::vector<DeviceName>> devices = parse_devices(settings.where.devices);
+  if (!devices.ok()) return ok_status();  // who connects says what is wrong with them
+  if (has_fleet(*devices))
+    return wrong_use_of_tune(
+        "--precision auto runs your samples on one machine, and any unit of a fleet takes any job: leave out --device");
   return ok_status();
 }
 
 Status prepare_lowering(const TuneSettings& settings, Prepared& prepared) {
   if (!is_wanted(settings)) return ok_status();
-  if (is_remote(prepared) || prepared.emulated)
-    return wrong_use_of_tune("--precision auto runs the network on this machine: leave out --device");
+  if (prepared.emulated)
+    return wrong_use_of_tune("--precision auto chooses by times, and those of an emulator mean nothing");
   WHET_TRY(prepared.accuracy, parse_accuracy(settings.max_error));
   const std::vector<InputSlot> slots = input_slots(prepared.fused.graph);
   WHET_TRY(Samples samples, read_samples(settings.samples, slots));
@@ -91,6 +76,11 @@ Status prepare_lowering(const TuneSettings& settings, Prepared& prepared) {
   if (samples.all.size() < 2)
     return Error{settings.samples +
                  " has one sample; --precision auto needs two at least, as half of them are held out"};
+  if (samples.all.size() < kFewSamples)
+    tell(settings.where.tell,
+         fmt::format(
+             "{} has {} samples: with fewer than {} the limits are likely to break on data that is not among them",
+             settings.samples, samples.all.size(), kFewSamples));
   std::vector<std::string> outputs;
   for (ValueId id : prepared.fused.graph.outputs) outputs.push_back(prepared.fused.graph.value(id).name);
   for (const Allowed& allowed : prepared.accuracy.allowed)
@@ -121,8 +111,8 @@ TuneSettings float_settings(const TuneSettings& whole) {
 }
 
 Result<PrecisionSearch> search_lowering(const TuneSettings& whole, const Prepared& prepared, const RunEnd& end,
-                                        const Tuned& tuned, Measurer& measurer, Device& device, RecordFile& file,
-                                        TuneListener& listener) {
+                                        const Tuned& tuned, DeviceMeasurer& measurer, const Devices& devices,
+                                        RecordFile& file, TuneListener& listener) {
   const double begun = seconds_now(), left = whole.time.left(begun);
   PrecisionOptions options;
   options.name = whole.model.name();
@@ -148,10 +138,17 @@ Result<PrecisionSearch> search_lowering(const TuneSettings& whole, const Prepare
         std::clamp(kLoweringChoicePart * whole.time.run_seconds(), 0.5, options.seconds_a_choice);
   options.on_progress = [&listener](const PrecisionProgress& progress) { listener.lowering(progress); };
   WHET_TRY(options.network, end.network_options(measurer, begun + left));
-  WHET_TRY(ScratchDirectory scratch, ScratchDirectory::make());
-  const auto opener = std::make_shared<Opener>(options.network, prepared.place.target, file, std::move(scratch));
-  options.open = [opener](const FusedGraph& fused) { return opener->open(fused); };
-  return search_precision(prepared.fused, prepared.place.target, measurer, file, device, options);
+  std::shared_ptr<ModelHost> host;
+  if (is_remote(prepared)) {
+    const MeasuringOptions& where = whole.where;
+    WHET_TRY(host,
+             connect_models(prepared.devices[measurer.deciding()], where.fleet,
+                            {.run_timeout = where.run_timeout, .interrupted = where.interrupted, .tell = where.tell}));
+  }
+  WHET_TRY(NetworkOpener opener, NetworkOpener::make(options.network, prepared.place.target, file, std::move(host)));
+  options.open = [&opener](const FusedGraph& fused) { return opener.open(fused); };
+  return search_precision(prepared.fused, prepared.place.target, measurer, file, *devices[measurer.deciding()],
+                          options);
 }
 
 std::string progress_text(const PrecisionProgress& progress) {
@@ -190,6 +187,7 @@ Json to_json(const PrecisionSearch& search) {
       .set("errors", static_cast<std::int64_t>(search.errors))
       .set("known_errors", static_cast<std::int64_t>(search.known_errors))
       .set("errors_seconds", search.errors_seconds)
+      .set("verifying_seconds", search.verifying_seconds)
       .set("seconds", search.seconds)
       .set("trials", search.trials)
       .set("choices", search.choices)
@@ -208,7 +206,8 @@ Json to_json(const PrecisionSearch& search) {
       .set("predicted_error", search.predicted_error)
       .set("measured_error", search.measured_error)
       .set("network_ms", search.network_seconds * 1e3)
-      .set("f32_network_ms", search.usual_network_seconds * 1e3);
+      .set("f32_network_ms", search.usual_network_seconds * 1e3)
+      .set("by_layer", to_json(search.by_layer));
 }
 
 }  // namespace whet

@@ -12,19 +12,20 @@
 /// `whet tune --precision auto`: a plan in fewer bits, on a user's samples.
 namespace whet {
 
-/// The options of `whet tune` that it needs, and those that it cannot be together with; nothing to say where the precision is another.
+/// The options of `whet tune` that it needs, and those that it cannot be together with: several models, several sizes, some tasks alone,
+/// fleets. Nothing to say where the precision is another.
 Status check_lowering(const TuneSettings&);
-/// Reads the samples and the limits into `prepared`, where there are samples. Errors: as read_samples has it; samples of one value; fewer than two; limits about
-/// outputs that the model does not have; several models, several sizes, some tasks alone, devices elsewhere.
+/// Reads the samples and the limits into `prepared`, where there are samples. Errors: as read_samples has it; samples of one value; fewer
+/// than two; limits about outputs that the model does not have; an emulated device. Few samples are told.
 Status prepare_lowering(const TuneSettings&, Prepared&);
 /// "samples: 32 of images/ (16 calibrate, 16 are held out); input x f32[1x3x320x320]: -2.12 .. 2.64, mean -0.31", a line an input
 std::vector<std::string> samples_text(const Prepared&);
 
 /// The settings of the tuning in f32 that comes first: about half of the time, or of the trials.
 TuneSettings float_settings(const TuneSettings&);
-/// What comes then, in what is left of the time.
+/// What comes then, in what is left of the time: samples run where the network is timed, on a device elsewhere in a session of their own.
 Result<PrecisionSearch> search_lowering(const TuneSettings& whole, const Prepared&, const RunEnd&, const Tuned&,
-                                        Measurer&, Device&, RecordFile&, TuneListener&);
+                                        DeviceMeasurer&, const Devices&, RecordFile&, TuneListener&);
 
 /// "precision: 12 of 31 layers measured", "precision: 4 tasks are measured now", "precision: choice 2 runs on the samples"; "" of layers that
 /// are not worth a line.

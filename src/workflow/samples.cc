@@ -30,24 +30,39 @@ Error too_many(const std::string& what) {
   return {fmt::format("{}: more than {} samples; give fewer", what, kMostSamples), ErrorKind::limit};
 }
 
-/// The tensors of one file, which is hostile: it unpacks to no more bytes than are left.
-Result<std::vector<NamedTensor>> read_tensors(const std::string& path, std::uint64_t bytes_left) {
-  constexpr std::uint64_t kHeaders = 1 << 20;
+Error no_inputs(const std::string& what) {
+  return Error{what + ": the model has no inputs, so that there are no samples of it"};
+}
+
+/// Beside what tensors hold, a file may have as many bytes of headers.
+constexpr std::uint64_t kHeaders = 1 << 20;
+
+/// Of f64, which become f32, there may be twice as many bytes.
+std::uint64_t most_bytes(std::uint64_t left) { return 2 * left + kHeaders; }
+
+/// The bytes of a file, as many as it had when they were counted.
+Result<std::string> read_bytes(const std::string& path, std::uint64_t left) {
   WHET_TRY(const std::uint64_t size, file_size(path));
-  if (size > bytes_left + kHeaders) return too_many_bytes(path);
-  WHET_TRY(const std::string bytes, read_file(path));
-  if (path.ends_with(".npz")) {
-    WHET_TRY(const std::vector<ZipMember> members, parse_zip(bytes, path));
-    std::uint64_t unpacked = 0;
-    for (const ZipMember& member : members) {
-      // Each is checked alone first: a sum of such numbers may wrap.
-      if (member.size > bytes_left + kHeaders || (unpacked += member.size) > bytes_left + kHeaders)
-        return too_many_bytes(path);
-    }
-    return parse_npz(bytes, path);
+  if (size > most_bytes(left)) return too_many_bytes(path);
+  return read_file_part(path, 0, size);
+}
+
+/// The tensors of one file, which is hostile: it unpacks to no more bytes than are left.
+Result<std::vector<NamedTensor>> parse_tensors(std::string_view bytes, const std::string& path, std::uint64_t left) {
+  if (!path.ends_with(".npz")) {
+    WHET_TRY(Tensor tensor, parse_npy(bytes, path));
+    return std::vector<NamedTensor>{{"", std::move(tensor)}};
   }
-  WHET_TRY(Tensor tensor, parse_npy(bytes, path));
-  return std::vector<NamedTensor>{{"", std::move(tensor)}};
+  WHET_TRY(const std::vector<ZipMember> members, parse_zip(bytes, path));
+  std::uint64_t unpacked = 0;
+  for (const ZipMember& member : members)  // each is checked alone first: a sum of such numbers may wrap
+    if (member.size > most_bytes(left) || (unpacked += member.size) > most_bytes(left)) return too_many_bytes(path);
+  return parse_npz(bytes, path);
+}
+
+/// A terminal takes control characters for commands.
+bool has_control(std::string_view name) {
+  return std::ranges::any_of(name, [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 0x7f; });
 }
 
 bool is_sample_file(const fs::path& path) { return path.extension() == ".npz" || path.extension() == ".npy"; }
@@ -60,7 +75,10 @@ Result<std::vector<std::string>> files_in(const std::string& folder) {
   for (auto entry = fs::directory_iterator(folder, code); !code && entry != fs::directory_iterator();
        entry.increment(code)) {
     if (++entries > kMostSamples) return too_many(folder);
-    if (is_sample_file(entry->path())) files.push_back(entry->path().string());
+    if (!is_sample_file(entry->path())) continue;
+    files.push_back(entry->path().string());
+    if (has_control(entry->path().filename().string()))
+      return Error{"the folder \"" + folder + "\" has a sample whose name has control characters; rename it"};
   }
   if (code) return Error{"cannot read the folder \"" + folder + "\": " + code.message(), ErrorKind::io};
   if (files.empty())
@@ -105,7 +123,9 @@ Result<std::vector<Tensor>> in_order(std::vector<NamedTensor> tensors, const std
   if (tensors.size() == 1 && slots.size() == 1 && tensors.front().name.empty())
     return std::vector<Tensor>{std::move(tensors.front().tensor)};
   std::map<std::string, Tensor> named;
-  for (NamedTensor& each : tensors) named.emplace(each.name, std::move(each.tensor));
+  for (NamedTensor& each : tensors)
+    if (!named.try_emplace(each.name, std::move(each.tensor)).second)
+      return Error{fmt::format("sample {} has the tensor {} twice", path, each.name)};
   std::vector<Tensor> ordered;
   for (const InputSlot& slot : slots) {
     const auto found = named.find(slot.name);
@@ -140,9 +160,12 @@ class SampleReader {
 
   ///   several  a file may hold more than one sample
   Status add(const std::string& path, bool several) {
-    const std::uint64_t used = sample_bytes_ * samples_.all.size();
-    WHET_TRY(std::vector<NamedTensor> named,
-             read_tensors(path, 2 * (kMostSampleBytes - std::min(kMostSampleBytes, used))));
+    WHET_TRY(const std::string bytes, read_bytes(path, bytes_left()));
+    return add(bytes, path, several);
+  }
+
+  Status add(std::string_view bytes, const std::string& path, bool several) {
+    WHET_TRY(std::vector<NamedTensor> named, parse_tensors(bytes, path, bytes_left()));
     WHET_TRY(std::vector<Tensor> tensors, in_order(std::move(named), path, slots_));
     std::int64_t count = kOne;
     for (std::size_t i = 0; i < slots_.size(); ++i) {
@@ -174,6 +197,10 @@ class SampleReader {
   }
 
  private:
+  std::uint64_t bytes_left() const {
+    return kMostSampleBytes - std::min(kMostSampleBytes, sample_bytes_ * samples_.all.size());
+  }
+
   Status take(const std::string& name, std::vector<Tensor> inputs) {
     if (samples_.all.size() == kMostSamples) return too_many(samples_.from);
     if (sample_bytes_ * (samples_.all.size() + 1) > kMostSampleBytes) return too_many_bytes(samples_.from);
@@ -218,7 +245,7 @@ std::vector<std::vector<Tensor>> Samples::inputs() const {
 }
 
 Result<Samples> read_samples(const std::string& path, const std::vector<InputSlot>& slots) {
-  if (slots.empty()) return Error{path + ": the model has no inputs, so that there are no samples of it"};
+  if (slots.empty()) return no_inputs(path);
   SampleReader reading(path, slots);
   std::error_code code;
   if (fs::is_directory(path, code)) {
@@ -229,6 +256,13 @@ Result<Samples> read_samples(const std::string& path, const std::vector<InputSlo
   } else {
     return Error{"\"" + path + "\": expected a folder of samples, or a file ending in .npz or .npy"};
   }
+  return std::move(reading).finish();
+}
+
+Result<Samples> parse_samples(std::string_view bytes, const std::string& name, const std::vector<InputSlot>& slots) {
+  if (slots.empty()) return no_inputs(name);
+  SampleReader reading(name, slots);
+  WHET_RETURN_IF_ERROR(reading.add(bytes, name, true));
   return std::move(reading).finish();
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -37,10 +38,12 @@ constexpr std::size_t kMostSamples = 10'000;
 ///             input, in front, or in place of a first dimension of 1
 ///   x.npy     the same of a model with one input
 /// Types are those of the inputs, or f64 for f32, and what held_as takes.
-/// Errors name the file, and the input with its type and what was found: no samples; another shape; a name that is no input; a NaN or
-/// an infinity; more than `kMostSampleBytes` or `kMostSamples`; what read_file refuses (pipes, devices); damaged files, and archives whose
-/// members unpack to more than samples may have.
+/// Errors name the file, and the input with its type and what was found: no samples; another shape; a name that is no input, or is there
+/// twice; a NaN or an infinity; more than `kMostSampleBytes` or `kMostSamples`; what read_file refuses (pipes, devices); damaged files, and
+/// archives whose members unpack to more than samples may have; names of files or members with control characters.
 Result<Samples> read_samples(const std::string& path, const std::vector<InputSlot>& slots);
+/// The same of the bytes of one file of this name.
+Result<Samples> parse_samples(std::string_view bytes, const std::string& name, const std::vector<InputSlot>& slots);
 
 /// What the samples have beside what the model declares, a line an input: "input x f32[1x3x320x320]: -2.12 .. 2.64, mean -0.31"
 std::vector<std::string> sample_lines(const Samples&, const std::vector<InputSlot>& slots);

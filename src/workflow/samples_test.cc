@@ -127,6 +127,27 @@ TEST_F(SampleFiles, ThatAreNoFilesAreNotWaitedFor) {
   EXPECT_EQ(error(), "cannot read \"F/zero.npy\": it is a device");
 }
 
+TEST_F(SampleFiles, WithControlCharactersInTheirNamesAreRefused) {
+  save("a\nb.npy", ramp(DType::f32, {1, 3}, 0));
+  EXPECT_EQ(error(), "the folder \"F\" has a sample whose name has control characters; rename it");
+  ASSERT_TRUE(save_npz(path("m.npz"), {{"\x1b[2J", ramp(DType::f32, {1, 3}, 0)}}).ok());
+  EXPECT_EQ(error("m.npz"), "F/m.npz: a member of the zip file has control characters in its name");
+}
+
+TEST_F(SampleFiles, HaveEachInputOnce) {
+  ASSERT_TRUE(
+      save_npz(path("twice.npz"), {{"x", ramp(DType::f32, {1, 3}, 0)}, {"x", ramp(DType::f32, {1, 3}, 9)}}).ok());
+  EXPECT_EQ(error("twice.npz"), "sample F/twice.npz has the tensor x twice");
+}
+
+TEST_F(SampleFiles, AreTheSameFromMemory) {
+  const std::string bytes = *format_npz({{"x", ramp(DType::f32, {4, 1, 3}, 0)}});
+  ASSERT_TRUE(write_file(path("s.npz"), bytes).ok());
+  EXPECT_EQ(read("s.npz")->digest, parse_samples(bytes, "s.npz", slots_)->digest);
+  EXPECT_EQ(parse_samples(bytes, "s.npz", {}).error().message,
+            "s.npz: the model has no inputs, so that there are no samples of it");
+}
+
 TEST_F(SampleFiles, ThatUnpackToMoreThanSamplesMayHaveAreRefusedUnread) {
   ZipWriter zip;
   ASSERT_TRUE(zip.add("x.npy", format_npy(ramp(DType::f32, {1, 3}, 0))).ok());
@@ -150,7 +171,7 @@ TEST_F(SampleFiles, OfGarbageAreASentence) {
     ASSERT_TRUE(write_file(path("garbage.npz"), bytes).ok());
     const Result<Samples> samples = read("garbage.npz");
     if (!samples.ok()) {
-      EXPECT_EQ(samples.error().message.find("\n"), std::string::npos) << i;
+      EXPECT_EQ(samples.error().message.find('\n'), std::string::npos) << i;
     }
   }
 }

@@ -380,8 +380,7 @@ Result<Tuned> tune_model(const TuneSettings& whole, const Prepared& prepared, Zy
     prepared.networks.empty() ? end.run(measurer, devices, file, tuned)
                               : end_together(settings, prepared, measurer, devices, file, listener, tuned);
     if (prepared.samples && !interrupted(settings)) {
-      Result<PrecisionSearch> search =
-          search_lowering(whole, prepared, end, tuned, measurer, *devices[measurer.deciding()], file, listener);
+      Result<PrecisionSearch> search = search_lowering(whole, prepared, end, tuned, measurer, devices, file, listener);
       if (search.ok())
         listener.precision(tuned.precision.emplace(std::move(*search)));
       else

@@ -28,6 +28,7 @@
 #include "runtime/testing/weights_bytes.h"
 #include "schedules.h"
 #include "space/space.h"
+#include "tensor_files/npy.h"
 
 namespace {
 
@@ -55,6 +56,18 @@ class Seeds {
   fs::path folder_;
   int count_ = 0;
 };
+
+/// One sample and several, of one input and of two.
+void add_samples(Seeds& seeds) {
+  Rng rng(56);
+  const auto x = [&](Shape shape) { return Tensor::random({DType::f32, std::move(shape)}, rng); };
+  const Tensor n = Tensor::of<double>(DType::i64, {2}, {7, 8});
+  for (const Tensor& tensor : {x({1, 3}), x({2, 1, 3}), x({2, 3})}) {
+    seeds.add("samples", format_npy(tensor));
+    seeds.add("samples", format_npz({{"x", tensor}}).value());
+  }
+  seeds.add("samples", format_npz({{"x", x({2, 1, 3})}, {"n", n}}).value());
+}
 
 /// A small network of each of TensorFlow's and MXNet's files; the byte before it says which.
 void add_frameworks(Seeds& seeds) {
@@ -388,6 +401,7 @@ int main(int argc, char** argv) {
     seeds.add("lengths", requests);
   for (const auto& file : fs::directory_iterator(source / "src/codegen/gpu/testdata/hooks"))
     seeds.add("ptx", ".extern .shared .align 128 .b8 block_memory[];\n" + read(file.path()));
+  add_samples(seeds);
   for (const std::size_t size : {0, 64, 1024}) seeds.add("weights", weights_bytes(7, std::string(size, 'w')));
   add_plan(seeds);
   add_schedules(seeds);

@@ -68,6 +68,25 @@ ReportLayouts layouts() {
   return layouts;
 }
 
+/// A layer that a plan lowers, one that is too dear, and one that cannot be lowered.
+ReportPrecision precision() {
+  ReportPrecision precision;
+  LayerPrecision lowered, dear, odd;
+  lowered.node = "c1", lowered.is = "nhwc -> bf16", lowered.lowered = true;
+  lowered.usual_seconds = 100e-6, lowered.saves = 48e-6, lowered.error = 4e-3, lowered.share = 0.25;
+  lowered.ways = {{"nhwc -> bf16", 52e-6, 4e-3}, {"bf16", 50e-6, 5e-3}};
+  dear.node = "c2", dear.usual_seconds = 100e-6, dear.saves = 45e-6, dear.error = 2e-2;
+  dear.why = "bf16 alone breaks the limit", dear.ways = {{"bf16", 55e-6, 2e-2}};
+  odd.node = "d", odd.usual_seconds = 5e-6, odd.why = "its 3 terms are no pairs";
+  precision.layers = {lowered, dear, odd}, precision.adopted = true;
+  precision.plan.allowed = {"1%"}, precision.plan.calibration = precision.plan.held_out = 16;
+  precision.plan.error = 6.6e-3, precision.plan.share = 0.66;
+  precision.plan.held_out_error = 8.1e-3, precision.plan.held_out_share = 0.81;
+  precision.network_seconds = 160e-6, precision.usual_network_seconds = 199e-6;
+  precision.recorded_at = "2026-11-21T10:05:30Z";
+  return precision;
+}
+
 }  // namespace
 
 ReportData made_up() {
@@ -98,6 +117,7 @@ ReportData made_up() {
                    {1, 1, 115e-6, 127e-6}},
                   {102e-6, 128e-6, 134e-6}};
   data.layouts = layouts();
+  data.precision = precision();
   data.failures = {{OutcomeCode::crash, "killed by signal 11 at 0x10", 1}};
   data.devices = {
       {.name = "anvil",
