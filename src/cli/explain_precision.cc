@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 
+#include "alternatives/stored_numbers.h"
 #include "base/counted.h"
 #include "base/nearest.h"
 #include "cli/add_options.h"
@@ -29,6 +30,7 @@ struct LoweredNetwork {
   std::vector<Price> prices;
   ErrorUses uses;
   std::vector<LayerError> errors;
+  ValueRanges ranges;          ///< that scales of whole numbers follow from
   const Plan* line = nullptr;  ///< the adopted plan
   RecordsRead read;
 };
@@ -48,6 +50,15 @@ std::vector<LayerError> errors_of(const LoweredNetwork& network, const std::stri
   return found;
 }
 
+/// Those that the plan's scales follow from; without a plan those of the errors' samples.
+ValueRanges ranges_of(const LoweredNetwork& network, const std::string& target) {
+  if (network.line != nullptr && !network.line->precision->ranges.empty()) return network.line->precision->ranges;
+  const LayerError& error = network.errors.front();
+  const RangesOnSamples* found =
+      network.read.records.ranges_on_samples(error.graph, error.weights, error.samples, target);
+  return found != nullptr ? found->values : ValueRanges();
+}
+
 Result<LoweredNetwork> lowered_network(const Question& question) {
   LoweredNetwork network;
   WHET_TRY(const TargetOnCores place, choose_target(question.place));
@@ -64,7 +75,8 @@ Result<LoweredNetwork> lowered_network(const Question& question) {
         question.records +
         " has no errors of this network's layers for this target and these weights: whet tune --precision auto "
         "--samples S --max-error E measures them"};
-  AlternativeOptions options{.covers = false, .lowered = {StoredAs::bf16}};
+  AlternativeOptions options{.covers = false, .lowered = lowered_for(place.target)};
+  options.ranges = network.ranges = ranges_of(network, target);
   WHET_TRY(network.alternatives, find_alternatives(network.fused, place.target, options));
   network.prices = prices_of(network.alternatives, records, place.target, {.guess = false});
   network.uses = error_uses(network.fused, network.alternatives, network.errors);
@@ -88,12 +100,30 @@ std::map<std::string, std::string> forms_in_plan(const LoweredNetwork& network) 
   return forms;
 }
 
+/// What the layer of these forms multiplies; nothing where that is f32.
+std::optional<StoredAs> lowered_in(const std::string& forms) {
+  const auto form = parse_activation_layout(std::string_view(forms).substr(0, forms.find(" -> ")));
+  return form && form->stored != StoredAs::usual ? std::optional(form->stored) : std::nullopt;
+}
+
+/// " (14 bits, step 0.0021)": how a group's product has its activation; "" of bf16.
+std::string numbers_text(const LoweredNetwork& network, int group, StoredAs type, const StoredForms& stored) {
+  for (NodeId n : network.fused.groups[static_cast<std::size_t>(group)].nodes) {
+    const Node& node = network.fused.graph.node(n);
+    if (!is_product(node.op)) continue;
+    const std::optional<StoredNumbers> numbers = stored.numbers(node.inputs[0], type);
+    if (numbers && !to_text(*numbers).empty()) return " (" + to_text(*numbers) + ")";
+  }
+  return "";
+}
+
 std::vector<LayerRow> rows_of(const LoweredNetwork& network) {
   const std::map<std::string, std::string> planned = forms_in_plan(network);
   const double budget = network.line != nullptr ? network.line->precision->budget : 0;
   std::map<int, double> usual;
   for (std::size_t a = 0; a < network.alternatives.usual; ++a)
     usual[network.alternatives.all[a].group] = network.prices[a].seconds;
+  const StoredForms stored(network.fused, network.ranges);
   std::vector<LayerRow> rows;
   for (std::size_t g = 0; g < network.fused.groups.size(); ++g) {
     const std::string& node = network.fused.graph.value(network.fused.groups[g].outputs.front()).name;
@@ -112,17 +142,18 @@ std::vector<LayerRow> rows_of(const LoweredNetwork& network) {
     if (!found) continue;
     if (fastest > 0 && usual[static_cast<int>(g)] > 0) row.seconds = usual[static_cast<int>(g)] - fastest;
     if (const auto form = planned.find(node); form != planned.end()) row.is = form->second;
-    const bool lowered = row.is.starts_with("bf16");
+    const bool lowered = lowered_in(row.is).has_value();
     if (!lowered && row.error == 0)
       row.why = "its error is not known";
     else if (!lowered && fastest == 0)
-      row.why = "nobody measured it in bf16";
+      row.why = "nobody measured it in fewer bits";
     else if (!lowered && row.seconds <= 0)
-      row.why = "bf16 is no faster";
+      row.why = "fewer bits are no faster";
     else if (!lowered && budget > 0 && row.error * row.error > budget)
       row.why = "alone it breaks the limit";
     else if (!lowered && budget > 0)
       row.why = fmt::format("it would take {:.0f}% of the budget", 100 * row.error * row.error / budget);
+    if (lowered) row.is += numbers_text(network, static_cast<int>(g), *lowered_in(row.is), stored);
     rows.push_back(std::move(row));
   }
   std::ranges::stable_sort(rows, std::ranges::greater(), &LayerRow::error);

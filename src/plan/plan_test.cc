@@ -396,7 +396,7 @@ TEST(BestPlan, OfLoweredKernelsKeepsABudget) {
     options.budget = budget;
     const NetworkPlans plans = c.plans(prices, options);
     return std::ranges::count_if(plans.best.front().alternatives,
-                                 [&](int a) { return c.alternatives.all[static_cast<std::size_t>(a)].rounds_product; });
+                                 [&](int a) { return c.alternatives.all[static_cast<std::size_t>(a)].rounds_product.has_value(); });
   };
   EXPECT_EQ(products(0), 0);
   EXPECT_EQ(products(1.5e-4), 1);

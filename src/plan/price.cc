@@ -97,6 +97,7 @@ double sum_of_usual(const Alternative& alternative, const std::map<int, double>&
 /// Where no kernel of its kind on the same forms was measured.
 double usual_hope(const Alternative& alternative, const PriceOptions& options) {
   if (alternative.kind != AlternativeKind::lowered) return options.hope;
+  if (alternative.rounds_product == StoredAs::u8) return options.hope_of_bytes;
   return hope_name(alternative).starts_with("depthwise") ? options.hope_of_lowered_depthwise : options.hope_of_lowered;
 }
 

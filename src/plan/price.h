@@ -43,6 +43,8 @@ struct PriceOptions {
   /// The same on activations that are stored in fewer bits: processors multiply twice as many numbers then, except in depthwise
   /// convolutions, which widen them.
   double hope_of_lowered = 0.45, hope_of_lowered_depthwise = 0.75;
+  /// The same of products of bytes, of which processors multiply four times as many.
+  double hope_of_bytes = 0.25;
   /// The same by the name of groups of one kind on the same forms (`hope_name`), where such groups were measured.
   std::map<std::string, double> hope_of = {};
 };
