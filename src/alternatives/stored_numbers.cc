@@ -28,7 +28,7 @@ std::int64_t most_of(int bits) { return (std::int64_t{1} << (bits - 1)) - 1; }
 enum class ProductKind : std::uint8_t { none, of_words, depthwise };
 
 /// As passes/halves.cc has it for a whole network: words of terms by a constant factor, for a vector of results.
-ProductKind kind_of(const Graph& graph, const Node& node, StoredAs stored) {
+ProductKind product_kind(const Graph& graph, const Node& node, StoredAs stored) {
   constexpr std::int64_t kSums = 16;
   if (!is_product(node.op) || !graph.value(node.inputs[1]).constant) return ProductKind::none;
   const Shape &x = graph.value(node.inputs[0]).type.shape, &y = graph.value(node.output).type.shape;
@@ -249,7 +249,7 @@ void StoredForms::read_ranges(const ValueRanges& ranges) {
 void StoredForms::choose_bits() {
   constexpr double kFewerInWeights = 4;  // steps of a weight may be so much larger than the activation's
   for (const Node& node : graph_.nodes) {
-    if (kind_of(graph_, node, StoredAs::i16) != ProductKind::of_words) continue;
+    if (product_kind(graph_, node, StoredAs::i16) != ProductKind::of_words) continue;
     double room = kMostSum;  // of the products of the largest factors
     for (const Magnitudes& own : magnitudes_of(channel_weights(graph_, node)))
       if (own.largest > 0) room = std::min(room, kMostSum * own.largest / own.sum);
@@ -295,7 +295,7 @@ const LoweredProduct* StoredForms::product(const Node& node, StoredAs stored) co
 }
 
 std::optional<LoweredProduct> StoredForms::make_product(const Node& node, StoredAs stored) const {
-  const ProductKind kind = kind_of(graph_, node, stored);
+  const ProductKind kind = product_kind(graph_, node, stored);
   if (kind == ProductKind::none) return std::nullopt;
   const std::optional<StoredNumbers> x = numbers(node.inputs[0], stored);
   if (!x) return std::nullopt;
