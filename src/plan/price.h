@@ -58,6 +58,7 @@ std::int64_t activation_bytes(const Task&);
 
 /// The price of each alternative. For one that nobody has measured:
 ///   bound    the roofline of the task; of a group on other forms at least `hope`
+///            of a lowered one whose group has another one measured that multiplies the same type, 0.9 of that at least
 ///   seconds  the time by an older code generator; else, of a group on other forms, the time of its usual kernel; else the
 ///            analytic estimate of the default schedule, times the median of measured / estimated over the measured tasks. Never
 ///            below the bound
