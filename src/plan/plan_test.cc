@@ -324,6 +324,34 @@ TEST(Prices, AreMeasuredOrHoped) {
   }
 }
 
+/// A group's kernels that multiply the same type differ in what they write: who knows one knows the others.
+TEST(Prices, OfLoweredKernelsAreNearThoseOfTheirSiblings) {
+  Case c;
+  const Target znver4 = *parse_target("cpu -mcpu=znver4 -threads=2");
+  AlternativeOptions options{.covers = false, .lowered = {StoredAs::i16, StoredAs::u8}};
+  for (const Value& value : c.fused.graph.values) options.ranges[value.name] = {-1, 2};
+  c.alternatives = find_alternatives(c.fused, znver4, options).value();
+  const auto is_of_r2 = [&](const Alternative& a) {
+    return a.rounds_product && c.fused.graph.value(a.fragment.writes.front().value).name == "r2";
+  };
+  const auto first = std::ranges::find_if(
+      c.alternatives.all, [&](const Alternative& a) { return is_of_r2(a) && a.name == "i16 -> nhwc"; });
+  ASSERT_NE(first, c.alternatives.all.end());
+  const Task& task = c.alternatives.tasks[static_cast<std::size_t>(first->task)];
+  Records records;
+  records.add(
+      testing_records::timed(task.key, to_text(*default_steps(task.dag, znver4)), 20e-6, to_string(znver4)));
+  const std::vector<Price> prices = prices_of(c.alternatives, records, znver4, {});
+  int siblings = 0;
+  for (std::size_t a = 0; a < prices.size(); ++a) {
+    if (!is_of_r2(c.alternatives.all[a]) || prices[a].kind == PriceKind::measured) continue;
+    const bool same = c.alternatives.all[a].rounds_product == StoredAs::i16;
+    siblings += same;
+    EXPECT_EQ(prices[a].bound >= 0.9 * 20e-6, same) << c.alternatives.all[a].name;
+  }
+  EXPECT_EQ(siblings, 2);
+}
+
 TEST(Prices, HaveWhatTheNetworkTakesLongerThanItsKernels) {
   GraphBuilder b;
   const ValueId wide =
