@@ -54,9 +54,23 @@ Result<ValueId> add_turn(Graph& graph, ValueId value, const Shape& shape, Activa
 
 }  // namespace
 
+DType dtype_of(StoredAs stored) {
+  switch (stored) {
+    case StoredAs::bf16:
+      return DType::bf16;
+    case StoredAs::i16:
+      return DType::i16;
+    case StoredAs::u8:
+      return DType::u8;
+    case StoredAs::usual:
+      break;
+  }
+  return DType::f32;
+}
+
 std::string to_text(ActivationLayout form) {
   if (form.wide > 0) return "merged tensor " + std::to_string(form.wide);
-  if (form.stored == StoredAs::bf16) return "bf16";
+  if (form.stored != StoredAs::usual) return std::string(name_of(dtype_of(form.stored)));
   if (form == kChannelsLast) return "nhwc";
   if (form == kChannelsFirst) return "nchw";
   return "nchw" + std::to_string(form.block) + "c";
@@ -65,7 +79,8 @@ std::string to_text(ActivationLayout form) {
 std::optional<ActivationLayout> parse_activation_layout(std::string_view text) {
   if (text == "nhwc") return kChannelsLast;
   if (text == "nchw") return kChannelsFirst;
-  if (text == "bf16") return ActivationLayout{0, 0, StoredAs::bf16};
+  for (StoredAs stored : kLoweredTypes)
+    if (text == name_of(dtype_of(stored))) return ActivationLayout{0, 0, stored};
   if (!text.starts_with("nchw") || !text.ends_with('c')) return std::nullopt;
   ActivationLayout form;
   const char* end = text.data() + text.size() - 1;

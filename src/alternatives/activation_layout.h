@@ -14,7 +14,13 @@ namespace whet {
 enum class StoredAs : std::uint8_t {
   usual,  ///< as it is
   bf16,   ///< rounded: channels last, of any rank
+  i16,    ///< the same as whole numbers of 16 bits with a scale (stored_numbers.h)
+  u8,     ///< the same as bytes with a scale and a zero point
 };
+/// All but the usual one.
+constexpr StoredAs kLoweredTypes[] = {StoredAs::bf16, StoredAs::i16, StoredAs::u8};
+/// f32 of the usual one.
+DType dtype_of(StoredAs);
 
 /// How an activation that the fused graph has as [N, spatial..., C] is stored: in blocks of neighbouring channels.
 ///   nhwc     [N, spatial..., C]          one block
@@ -23,6 +29,7 @@ enum class StoredAs : std::uint8_t {
 ///            finite numbers, as long as all values are finite. From an infinite value they become NaN (0 times infinity), and
 ///            so do all channels of the convolution that reads them
 ///   bf16     as nhwc, each number rounded
+///   i16, u8  as nhwc, each number as a multiple of the value's scale
 /// The graph tuner of AutoTVM has the same family: Liu et al., "Optimizing CNN Model Inference on CPUs", USENIX ATC 2019.
 struct ActivationLayout {
   std::int64_t block = 0;  ///< channels of a block; 0: all of them
@@ -32,7 +39,7 @@ struct ActivationLayout {
 };
 constexpr ActivationLayout kChannelsLast{0}, kChannelsFirst{1};
 
-/// "nhwc", "nchw", "nchw16c", "bf16"; "merged tensor 3", which is read by no one
+/// "nhwc", "nchw", "nchw16c", "bf16", "i16", "u8"; "merged tensor 3", which is read by no one
 std::string to_text(ActivationLayout);
 std::optional<ActivationLayout> parse_activation_layout(std::string_view text);
 

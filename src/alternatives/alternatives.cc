@@ -57,9 +57,10 @@ constexpr std::int64_t kLine = 64;
 
 class Finder {
  public:
-  Finder(const FusedGraph& fused, const Target& target, PlacedTasks placed)
+  Finder(const FusedGraph& fused, const Target& target, PlacedTasks placed, const ValueRanges& ranges)
       : fused_(fused),
         target_(target),
+        stored_(fused, ranges),
         in_place_(std::move(placed.in_place)),
         table_(placed.tasks),
         readers_(fused.graph.values.size()),
@@ -84,7 +85,7 @@ class Finder {
       for (ActivationLayout in : forms)
         for (ActivationLayout out : forms) WHET_RETURN_IF_ERROR(add_converted(g, in, out, options.padded));
     if (options.covers) WHET_RETURN_IF_ERROR(add_covers());
-    for (StoredAs stored : options.lowered) WHET_RETURN_IF_ERROR(add_all_lowered(stored));
+    if (!options.lowered.empty()) WHET_RETURN_IF_ERROR(add_all_lowered(options.lowered));
     WHET_RETURN_IF_ERROR(add_transforms());
     result_.tasks = table_.take();
     for (Alternative& a : result_.all) a.writes_parts = writes_parts(a);
@@ -148,28 +149,29 @@ class Finder {
     return ok_status();
   }
 
-  /// Groups that read or write activations of this type, or both, and aliases of such.
-  Status add_all_lowered(StoredAs stored) {
-    if (stored == StoredAs::usual) return ok_status();
-    for (std::size_t g = 0; g < fused_.groups.size(); ++g) {
-      WHET_RETURN_IF_ERROR(add_lowered(g, stored, StoredAs::usual));
-      WHET_RETURN_IF_ERROR(add_lowered(g, stored, stored));
-      WHET_RETURN_IF_ERROR(add_lowered(g, StoredAs::usual, stored));
-    }
+  /// Groups that read or write activations of these types, or read one and write another, and aliases of such.
+  Status add_all_lowered(std::vector<StoredAs> types) {
+    types.insert(types.begin(), StoredAs::usual);
+    for (std::size_t g = 0; g < fused_.groups.size(); ++g)
+      for (StoredAs in : types)
+        for (StoredAs out : types) WHET_RETURN_IF_ERROR(add_lowered(g, in, out));
     for (std::size_t a = 0; a < result_.usual; ++a) {
       if (result_.all[a].kind != AlternativeKind::alias) continue;
       const ValueId written = result_.all[a].fragment.writes.front().value;
       const auto node = std::ranges::find(fused_.graph.nodes, written, &Node::output);
-      WHET_TRY(std::optional<Fragment> fragment, lowered_alias(fused_, *node));
-      if (!fragment) continue;
-      const std::string name = to_text(fragment->writes.front().form);
-      result_.all.push_back({AlternativeKind::lowered, std::move(*fragment), -1, -1, name});
+      for (StoredAs stored : types) {
+        WHET_TRY(std::optional<Fragment> fragment, lowered_alias(fused_, *node, stored, stored_));
+        if (!fragment) continue;
+        const std::string name = to_text(fragment->writes.front().form);
+        result_.all.push_back({AlternativeKind::lowered, std::move(*fragment), -1, -1, name});
+      }
     }
     return ok_status();
   }
 
   Status add_lowered(std::size_t g, StoredAs in, StoredAs out) {
-    WHET_TRY(std::optional<LoweredGroup> group, lowered(fused_, fused_.groups[g], in, out));
+    if (in == StoredAs::usual && out == StoredAs::usual) return ok_status();
+    WHET_TRY(std::optional<LoweredGroup> group, lowered(fused_, fused_.groups[g], in, out, stored_));
     if (!group) return ok_status();
     WHET_TRY(const int task, table_.number_of(group->fragment));
     if (!group->rounds_product) table_.set_twin(task, task_of_group_[g]);
@@ -308,10 +310,11 @@ class Finder {
   }
 
   Status add_rounded_copy(ValueId value, ActivationLayout to) {
-    WHET_TRY(Fragment fragment, rounded_copy(fused_, value));
-    WHET_TRY(const int task, table_.number_of(fragment));
+    WHET_TRY(std::optional<Fragment> fragment, rounded_copy(fused_, value, to.stored, stored_));
+    if (!fragment) return ok_status();
+    WHET_TRY(const int task, table_.number_of(*fragment));
     result_.all.push_back(
-        {AlternativeKind::transform, std::move(fragment), -1, task, to_text(kChannelsLast) + " -> " + to_text(to)});
+        {AlternativeKind::transform, std::move(*fragment), -1, task, to_text(kChannelsLast) + " -> " + to_text(to)});
     return ok_status();
   }
 
@@ -328,6 +331,7 @@ class Finder {
 
   const FusedGraph& fused_;
   const Target& target_;
+  const StoredForms stored_;
   const InPlace in_place_;
   std::vector<int> task_of_group_;
   TaskTable table_;
@@ -476,10 +480,20 @@ std::vector<ActivationLayout> forms_for(const Target& target) {
   return forms;
 }
 
+std::vector<StoredAs> lowered_for(const Target& target) {
+  if (!target.is_cpu()) return {};
+  const CpuTarget& cpu = target.cpu();
+  std::vector<StoredAs> types;
+  if (cpu.bf16_products) types.push_back(StoredAs::bf16);
+  if (cpu.isa == Isa::x86_64 && cpu.vector_bytes >= 32) types.push_back(StoredAs::i16);
+  types.push_back(StoredAs::u8);
+  return types;
+}
+
 Result<Alternatives> find_alternatives(const FusedGraph& fused, const Target& target,
                                        const AlternativeOptions& options) {
   WHET_TRY(PlacedTasks placed, place_tasks(fused, target));
-  return Finder(fused, target, std::move(placed)).run(options);
+  return Finder(fused, target, std::move(placed), options.ranges).run(options);
 }
 
 Result<FusedGraph> assemble(const FusedGraph& fused, const Alternatives& alternatives, const std::vector<int>& chosen) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -7,6 +8,7 @@
 #include "alternatives/convert.h"
 #include "target/target.h"
 #include "task/task.h"
+#include "trial/value_range.h"
 
 namespace whet {
 
@@ -31,7 +33,7 @@ struct Alternative {
   /// Of the time of these groups' usual kernels it is hoped to take no less than this part; 0: PriceOptions says.
   double hope = 0;
   /// Of a lowered one what its answers lose (lowered.h).
-  bool rounds_product = false, rounds_reads = false;
+  std::optional<StoredAs> rounds_product = {}, rounds_reads = {};
   bool in_place = false;      ///< a concatenation without a kernel: what writes its operands has to write parts
   bool writes_parts = false;  ///< its kernel can write its result where it belongs in a concatenation
 };
@@ -56,9 +58,13 @@ struct AlternativeOptions {
   std::vector<ActivationLayout> padded = {};
   /// Types in which activations may be stored beside the usual ones. Their kernels round: who asks for them decides what is precise enough.
   std::vector<StoredAs> lowered = {};
+  /// Of the network's values on samples, for whole numbers among these types: a value without one is not stored so.
+  ValueRanges ranges = {};
 };
 /// The forms that fit a target: nchw, and blocks that are whole vectors of f32, of 64 channels at the most.
 std::vector<ActivationLayout> forms_for(const Target&);
+/// The types of fewer bits whose products the target adds up several at a time: bytes on every CPU, bf16 and i16 where it has instructions.
+std::vector<StoredAs> lowered_for(const Target&);
 
 /// The alternative reads or writes channels that its values do not have.
 bool pads(const FusedGraph&, const Alternative&);
@@ -66,8 +72,9 @@ bool pads(const FusedGraph&, const Alternative&);
 /// Every group on every pair of forms that it can be computed on, and the transforms between the forms in which a value is
 /// written and read. With covers, the kernels of merge.h and chain.h too. A concatenation that can be in place is offered in
 /// place alone: who reads and copies its operands too would better copy the whole. Equal kernels are one task, also those of
-/// the usual ones. Lowered groups are channels last; an f32 activation is rounded by a kernel of its own where no group writes it so, and
-/// what is stored in fewer bits is never widened by one: who needs it wide reads another result.
+/// the usual ones. Lowered groups are channels last; they may read one type of fewer bits and write another. An f32 activation is rounded
+/// by a kernel of its own where no group writes it so, and what is stored in fewer bits is never widened by one, or stored in another type:
+/// who needs it so reads another result.
 Result<Alternatives> find_alternatives(const FusedGraph&, const Target&, const AlternativeOptions&);
 
 /// The network of the chosen alternatives (numbers of `all`, in an order in which they can run): a fused graph with the

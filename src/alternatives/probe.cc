@@ -5,27 +5,36 @@
 #include <set>
 #include <utility>
 
+#include "alternatives/stored_numbers.h"
+
 namespace whet {
 namespace {
 
-bool multiplies(const Operator& op) {
-  return std::holds_alternative<ConvOperator>(op) || std::holds_alternative<MatMulOperator>(op);
-}
-
 /// Which roundings some alternative of a group has.
 struct Rounding {
-  bool product = false, reads = false;
+  std::set<StoredAs> product, reads;
 };
 
 /// Copies the network, and adds a second way beside each layer.
 class ProbeBuilder {
  public:
-  ProbeBuilder(const FusedGraph& fused, const Alternatives& alternatives)
-      : from_(fused.graph), fused_(fused), rounding_(fused.groups.size()), group_of_(fused.graph.nodes.size(), -1) {
+  ProbeBuilder(const FusedGraph& fused, const Alternatives& alternatives, const ValueRanges& ranges)
+      : from_(fused.graph),
+        fused_(fused),
+        forms_(fused, ranges),
+        rounding_(fused.groups.size()),
+        group_of_(fused.graph.nodes.size(), -1) {
+    sink_.add = [this](const std::string& name, Operator op, std::vector<ValueId> inputs) {
+      return emit(name, std::move(op), std::move(inputs));
+    };
+    sink_.constant = [this](const std::string& name, Tensor value) {
+      return result_.graph.add_constant(unique(name), std::move(value));
+    };
     for (const Alternative& each : alternatives.all) {
       if (each.kind != AlternativeKind::lowered || each.group < 0) continue;
       Rounding& rounding = rounding_[static_cast<std::size_t>(each.group)];
-      rounding.product |= each.rounds_product, rounding.reads |= each.rounds_reads;
+      if (each.rounds_product) rounding.product.insert(*each.rounds_product);
+      if (each.rounds_reads) rounding.reads.insert(*each.rounds_reads);
     }
     for (std::size_t g = 0; g < fused.groups.size(); ++g)
       for (NodeId n : fused.groups[g].nodes) group_of_[n.index()] = static_cast<int>(g);
@@ -38,8 +47,8 @@ class ProbeBuilder {
       graph.inputs.push_back(now_[id] = graph.add_value(unique(from_.value(id).name), from_.value(id).type));
     for (std::size_t g = 0; g < rounding_.size(); ++g) {
       const std::string& node = from_.value(fused_.groups[g].outputs.front()).name;
-      if (rounding_[g].product) add_switch(static_cast<int>(g), node, true);
-      if (rounding_[g].reads) add_switch(static_cast<int>(g), node, false);
+      for (StoredAs stored : rounding_[g].product) add_switch({static_cast<int>(g), node, true, stored});
+      for (StoredAs stored : rounding_[g].reads) add_switch({static_cast<int>(g), node, false, stored});
     }
     for (std::size_t n = 0; n < from_.nodes.size(); ++n) WHET_RETURN_IF_ERROR(add(from_.nodes[n], group_of_[n]));
     for (ValueId id : from_.outputs) graph.outputs.push_back(operand(id));
@@ -48,59 +57,65 @@ class ProbeBuilder {
   }
 
  private:
-  void add_switch(int group, const std::string& node, bool product) {
+  void add_switch(ProbedLayer layer) {
     Graph& graph = result_.graph;
-    const ValueId on = graph.add_value(unique(node + (product ? "_product" : "_reads")), {DType::boolean, {1}});
+    const std::string name = layer.node + (layer.product ? "_product_" : "_reads_") + text_of(layer.stored);
+    const ValueId on = graph.add_value(unique(name), {DType::boolean, {1}});
     graph.inputs.push_back(on);
-    (product ? product_switch_ : reads_switch_)[group] = on;
-    result_.layers.push_back({group, node, product});
+    (layer.product ? product_switch_ : reads_switch_)[{layer.group, layer.stored}] = on;
+    result_.layers.push_back(std::move(layer));
   }
+  static std::string text_of(StoredAs stored) { return to_text(ActivationLayout{0, 0, stored}); }
 
   Status add(const Node& node, int group) {
-    const bool is_product = multiplies(node.op);
+    static const Rounding kNone;
+    const Rounding& rounding = group >= 0 ? rounding_[static_cast<std::size_t>(group)] : kNone;
+    const bool product = is_product(node.op);
     std::vector<ValueId> inputs;
     for (ValueId id : node.inputs) {
-      const bool rounds = group >= 0 && !is_product && rounding_[static_cast<std::size_t>(group)].reads;
-      WHET_TRY(const ValueId now, rounds ? rounded(id, group) : Result<ValueId>(operand(id)));
+      WHET_TRY(const ValueId now, product ? Result<ValueId>(operand(id)) : rounded(id, group, rounding.reads));
       inputs.push_back(now);
     }
-    WHET_TRY(const ValueId usual, emit(node.name, node.op, inputs));
-    now_[node.output] = usual;
-    if (!is_product || group < 0 || !rounding_[static_cast<std::size_t>(group)].product) return ok_status();
-    WHET_TRY(const ValueId lowered, lowered_product(node, std::move(inputs)));
-    WHET_TRY(now_[node.output],
-             emit(node.name + "_either", WhereOperator{}, {product_switch_.at(group), lowered, usual}));
+    WHET_TRY(ValueId now, emit(node.name, node.op, inputs));
+    for (StoredAs stored : rounding.product) {
+      if (!product) break;
+      WHET_TRY(const ValueId lowered, lowered_product(node, inputs, stored));
+      WHET_TRY(now, either(node.name, product_switch_.at({group, stored}), lowered, now));
+    }
+    now_[node.output] = now;
     return ok_status();
   }
 
-  Result<ValueId> lowered_product(const Node& node, std::vector<ValueId> inputs) {
-    Operator op = node.op;
-    const auto* conv = std::get_if<ConvOperator>(&op);
-    const bool depthwise = conv != nullptr && conv->groups > 1;
-    WHET_TRY(inputs[0], emit(node.name + "_bf16", CastOperator{DType::bf16}, {inputs[0]}));
-    const Value& weights = from_.value(node.inputs[1]);
-    if (!depthwise)
-      inputs[1] = result_.graph.add_constant(
-          unique(weights.name + "_bf16"), Tensor::later({DType::bf16, weights.type.shape}, [wide = *weights.constant] {
-            return held_as(wide, DType::bf16);
-          }));
-    if (auto* wide = std::get_if<ConvOperator>(&op)) wide->wide = true;
-    if (auto* wide = std::get_if<MatMulOperator>(&op)) wide->wide = true;
-    return emit(node.name + "_lowered", std::move(op), std::move(inputs));
+  Result<ValueId> lowered_product(const Node& node, const std::vector<ValueId>& inputs, StoredAs stored) {
+    const LoweredProduct* product = forms_.product(node, stored);
+    WHET_CHECK(product != nullptr, "an alternative has this product");
+    const std::string name = node.name + "_" + text_of(stored);
+    WHET_TRY(const ValueId x, add_rounding(sink_, name + "_operand", inputs[0], *forms_.numbers(node.inputs[0], stored)));
+    Node named = node;
+    named.name = name;
+    return add_product(sink_, named, *product, x, [&] { return Result<ValueId>(inputs[2]); });
   }
 
-  /// What a group reads from outside, rounded where its switch is on.
-  Result<ValueId> rounded(ValueId id, int group) {
-    const Value& value = from_.value(id);
+  /// What a group reads from outside, rounded where one of its switches is on.
+  Result<ValueId> rounded(ValueId id, int group, const std::set<StoredAs>& types) {
+    if (types.empty()) return operand(id);
     const Group& own = fused_.groups[static_cast<std::size_t>(group)];
-    const bool outside = std::find(own.inputs.begin(), own.inputs.end(), id) != own.inputs.end();
-    if (value.constant || !outside || value.type.dtype != DType::f32) return operand(id);
+    if (std::find(own.inputs.begin(), own.inputs.end(), id) == own.inputs.end()) return operand(id);
     if (const auto known = rounded_.find({id, group}); known != rounded_.end()) return known->second;
-    WHET_TRY(const ValueId half, emit(value.name + "_half", CastOperator{DType::bf16}, {operand(id)}));
-    WHET_TRY(const ValueId wide, emit(value.name + "_wide", CastOperator{DType::f32}, {half}));
-    WHET_TRY(const ValueId either,
-             emit(value.name + "_either", WhereOperator{}, {reads_switch_.at(group), wide, operand(id)}));
-    return rounded_[{id, group}] = either;
+    ValueId now = operand(id);
+    for (StoredAs stored : types) {
+      const std::optional<StoredNumbers> numbers = forms_.numbers(id, stored);
+      if (!numbers) continue;
+      const std::string name = from_.value(id).name + "_" + text_of(stored);
+      WHET_TRY(const ValueId narrow, add_rounding(sink_, name, operand(id), *numbers));
+      WHET_TRY(const ValueId wide, add_widening(sink_, name + "_wide", narrow, *numbers));
+      WHET_TRY(now, either(name, reads_switch_.at({group, stored}), wide, now));
+    }
+    return rounded_[{id, group}] = now;
+  }
+
+  Result<ValueId> either(const std::string& name, ValueId on, ValueId yes, ValueId no) {
+    return emit(name + "_either", WhereOperator{}, {on, yes, no});
   }
 
   ValueId operand(ValueId id) {
@@ -122,19 +137,21 @@ class ProbeBuilder {
 
   const Graph& from_;
   const FusedGraph& fused_;
+  StoredForms forms_;
+  NodeSink sink_;                   ///< of the probe
   std::vector<Rounding> rounding_;  ///< by group
   std::vector<int> group_of_;       ///< by node; -1: an alias
   ProbeNetwork result_;
   std::map<ValueId, ValueId> now_;
   std::map<std::pair<ValueId, int>, ValueId> rounded_;
-  std::map<int, ValueId> product_switch_, reads_switch_;  ///< by group
+  std::map<std::pair<int, StoredAs>, ValueId> product_switch_, reads_switch_;  ///< by group
   std::set<std::string> names_;
 };
 
 }  // namespace
 
-Result<ProbeNetwork> probe_of(const FusedGraph& fused, const Alternatives& alternatives) {
-  return ProbeBuilder(fused, alternatives).run();
+Result<ProbeNetwork> probe_of(const FusedGraph& fused, const Alternatives& alternatives, const ValueRanges& ranges) {
+  return ProbeBuilder(fused, alternatives, ranges).run();
 }
 
 std::vector<Tensor> probe_inputs(const std::vector<Tensor>& sample, std::size_t layers, int on) {

@@ -142,6 +142,47 @@ TEST(ProductsOfPairs, OfI16AreExact) {
     EXPECT_EQ(count(loops, "vpaddd"), count(loops, "vpmaddwd")) << loops;
   }
 }
+/// A layer on whole numbers: its sums are scaled, and a rectified result is rounded to multiples of another scale.
+ComputeDag i16_convolution(int rows, int columns, int in, int out, int kernel) {
+  const int around = kernel / 2;
+  const std::string axes = fmt::format("n in 1, oh in {}, ow in {}, oc in {}", rows, columns, out);
+  std::string text = fmt::format(
+      "x = PLACEHOLDER [1, {0}, {1}, {2}] i16\nw = PLACEHOLDER [{3}, {3}, {2}, {4}] i16 const\n"
+      "shift = PLACEHOLDER [{4}] i32 const\nscale = PLACEHOLDER [{4}] const\na_unit = PLACEHOLDER [1] const\n",
+      rows, columns, in, kernel, out);
+  if (around > 0)
+    text += fmt::format(
+        "pad(n, y_, x_, c): i16 = select((y_ >= {0}) && (y_ < {1}) && (x_ >= {0}) && (x_ < {2}), x[n, (y_ - {0}), "
+        "(x_ - {0}), c], 0i16) for n in 1, y_ in {3}, x_ in {4}, c in {5}  # pad n:batch y_:row x_:column c:channel\n",
+        around, rows + around, columns + around, rows + 2 * around, columns + 2 * around, in);
+  text += fmt::format(
+      "conv(n, oh, ow, oc): i32 += (i32({0}[n, (oh + rh), (ow + rw), rc])*i32(w[rh, rw, rc, oc])) for {1}, rh in {2}, "
+      "rw in {2}, rc in {3}  # conv n:batch oh:row ow:column oc:out_channel rh:tap rw:tap rc:in_channel\n"
+      "sums(n, oh, ow, oc): i32 = (conv[n, oh, ow, oc] + shift[oc]) for {1}  # elementwise\n"
+      "real(n, oh, ow, oc) = max((f32(sums[n, oh, ow, oc])*scale[oc]), 0f) for {1}  # elementwise\n"
+      "steps(n, oh, ow, oc) = round((real[n, oh, ow, oc]*a_unit[0])) for {1}  # elementwise\n"
+      "y(n, oh, ow, oc): i16 = i16(min(max(steps[n, oh, ow, oc], -8191f), 8191f)) for {1}  # elementwise\nreturn y\n",
+      around > 0 ? "pad" : "x", axes, kernel, in);
+  return parse_dag(text).value();
+}
+
+TEST(ProductsOfPairs, OfI16BetweenLayersAreExact) {
+  expect_right(i16_convolution(9, 8, 16, 48, 1), 4);
+  expect_right(i16_convolution(7, 9, 10, 40, 3), 4);
+  const std::string text = loops_of(i16_convolution(28, 28, 64, 64, 3), "znver4");
+  EXPECT_GE(count(text, "vpdpwssd"), 12) << text;
+}
+
+/// A depthwise convolution of i16 widens what it reads.
+TEST(ProductsOfPairs, BesideDepthwiseConvolutionsOfI16) {
+  expect_right(parse_dag("x = PLACEHOLDER [1, 9, 9, 40] i16\nw = PLACEHOLDER [3, 3, 40] const\n"
+                         "y(n, oh, ow, c) += (f32(x[n, (oh + rh), (ow + rw), c])*w[rh, rw, c]) for n in 1, oh in 7, ow "
+                         "in 7, c in 40, rh in 3, rw in 3  # depthwise n:batch oh:row ow:column c:channel rh:tap "
+                         "rw:tap\nreturn y\n")
+                   .value(),
+               4);
+}
+
 TEST(ProductsOfPairs, AreRightWhereNoInstructionFits) {
   expect_right(pair_convolution(5, 6, 5, 24, 3), 4);
   expect_right(product(3, 8, 12), 4);

@@ -130,14 +130,15 @@ struct ConvOperator {
   std::int64_t groups = 1;
   Layout layout = Layout::channels_first;
   std::int64_t block = 0;  ///< channels in a block of the result, where the layout is channels_blocked
-  bool wide = false;       ///< x and w are of 16 bits, or w is f32; bias and result f32
+  /// x and w are f16 or bf16, or w is f32 and x of any 16 bits: bias and result are f32. Or both are i16: these are i32.
+  bool wide = false;
   friend bool operator==(const ConvOperator&, const ConvOperator&) = default;
 };
 /// (a, b): the last two dimensions are matrices, the others broadcast. Import reshapes 1-D operands to matrices as
 /// numpy does. transpose_b: b is [..., N, K]. Of u8 times i8 the sums are i32.
 struct MatMulOperator {
   bool transpose_a = false, transpose_b = false;
-  bool wide = false;  ///< b is of 16 bits, and a like it or f32; the result is f32
+  bool wide = false;  ///< b is f16 or bf16, and a like it or f32: the result is f32. Or both are i16: it is i32
   friend bool operator==(const MatMulOperator&, const MatMulOperator&) = default;
 };
 struct PoolOperator {

@@ -32,6 +32,19 @@ TEST(Infer, ConvolutionCountsWindowsInBothLayouts) {
   EXPECT_EQ(inferred(conv(1, 1, 8, Layout::channels_last), {f32({1, 5, 5, 8}), f32({3, 3, 8})}), "f32[1x5x5x8]");
   EXPECT_EQ(inferred(conv(1, 1, 4, Layout::channels_last), {f32({1, 5, 5, 8}), f32({3, 3, 2, 12})}), "f32[1x5x5x12]");
 }
+TEST(Infer, ProductsOfI16AddUpInI32) {
+  const auto i16 = [](Shape shape) { return TensorType{DType::i16, std::move(shape)}; };
+  ConvOperator op = conv(1, 1, 1, Layout::channels_last);
+  op.wide = true;
+  EXPECT_EQ(inferred(op, {i16({1, 5, 5, 8}), i16({3, 3, 8, 16}), {DType::i32, {16}}}), "i32[1x5x5x16]");
+  EXPECT_EQ(inferred(op, {i16({1, 5, 5, 8}), i16({3, 3, 8, 16}), f32({16})}),
+            "n: the bias is f32[16] and the sums are i32");
+  EXPECT_EQ(inferred(MatMulOperator{.wide = true}, {i16({2, 8}), i16({8, 4})}), "i32[2x4]");
+  op.groups = 8;
+  EXPECT_EQ(inferred(op, {i16({1, 5, 5, 8}), f32({3, 3, 8})}), "f32[1x5x5x8]") << "widened";
+  op.wide = false;
+  EXPECT_EQ(inferred(op, {i16({1, 5, 5, 8}), i16({3, 3, 8})}), "n: input 0 is i16[1x5x5x8]; conv needs f32, f64, f16 or i32");
+}
 TEST(Infer, ConvolutionOfBlocksOfChannelsWritesBlocksOfItsOwn) {
   ConvOperator op = conv(1, 1, 1, Layout::channels_blocked);
   op.block = 16;

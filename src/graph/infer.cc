@@ -77,7 +77,8 @@ Result<DType> dtype_of_sums(const InferSite& site, bool wide) {
   if (is_product_of_bytes(site)) return DType::i32;
   if (!wide) return site.in(0).dtype;
   if (is_half(site.in(0).dtype)) return DType::f32;
-  return site.error("input 0 is " + to_string(site.in(0)) + "; a wide " + site.operation + " needs f16 or bf16");
+  if (site.in(0).dtype == DType::i16) return site.in(1).dtype == DType::i16 ? DType::i32 : DType::f32;
+  return site.error("input 0 is " + to_string(site.in(0)) + "; a wide " + site.operation + " needs f16, bf16 or i16");
 }
 
 Status InferSite::expect_rank_at_least(std::size_t i, std::size_t rank) const {

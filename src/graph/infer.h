@@ -36,8 +36,8 @@ struct InferSite {
 bool is_sane(const Shape&);
 /// Inputs 0 and 1 are u8 and i8, whose products are added up in i32.
 bool is_product_of_bytes(const InferSite&);
-/// Of a convolution or matmul: i32 of bytes, f32 where it is `wide`, else that of its inputs. An error where it is wide and input 0
-/// is not f16.
+/// Of a convolution or matmul: i32 of bytes; where it is `wide` i32 of two factors of i16, else f32; else that of its inputs. An error where
+/// it is wide and input 0 is not of 16 bits.
 Result<DType> dtype_of_sums(const InferSite&, bool wide);
 /// The dimension of the channels (or of their blocks), the first spatial dimension, and the number of these.
 struct ChannelPlace {

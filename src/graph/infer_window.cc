@@ -60,9 +60,10 @@ std::int64_t channels_of(Layout layout, const Shape& x) {
   return layout == Layout::channels_blocked ? outer * x.back() : outer;
 }
 
-/// Quantized networks add up in i32.
-Status expect_float_or_i32(const InferSite& site) {
-  if (is_float(site.in(0).dtype) || site.in(0).dtype == DType::i32) return ok_status();
+/// Quantized networks add up in i32, also numbers of i16.
+Status expect_float_or_i32(const InferSite& site, bool wide) {
+  const DType dtype = site.in(0).dtype;
+  if (is_float(dtype) || dtype == DType::i32 || (wide && dtype == DType::i16)) return ok_status();
   return site.error("input 0 is " + to_string(site.in(0)) + "; " + site.operation + " needs f32, f64, f16 or i32");
 }
 
@@ -142,7 +143,7 @@ Status expect_windows_on_input(const InferSite& site, const PoolOperator& op, st
 Result<TensorType> infer(const InferSite& site, const ConvOperator& op) {
   WHET_RETURN_IF_ERROR(site.expect_inputs(2, 3));
   const bool bytes = is_product_of_bytes(site);
-  if (!bytes) WHET_RETURN_IF_ERROR(expect_float_or_i32(site));
+  if (!bytes) WHET_RETURN_IF_ERROR(expect_float_or_i32(site, op.wide));
   const bool has_wide_weights = op.wide && site.in(1).dtype == DType::f32;
   if (!bytes && !has_wide_weights) WHET_RETURN_IF_ERROR(site.expect_same_dtype(0, 1));
   WHET_RETURN_IF_ERROR(expect_activation(site, op.layout));

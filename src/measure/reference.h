@@ -58,8 +58,8 @@ class Reference {
 };
 
 /// The largest error to expect relative to the largest magnitude: rounding of the dtype, grown by the lengths of
-/// reductions; of bf16 that of f32, and 2^-6 for each op that rounds to it. Kernels that round the operands of products may err by more
-/// (target/precision.h).
+/// reductions; of bf16 that of f32, and 2^-6 for each op that rounds to it; 2^-8 of floats that are rounded to i16. Kernels that round the
+/// operands of products may err by more (target/precision.h).
 double tolerance_of(const ComputeDag&, DType output);
 
 }  // namespace whet

@@ -568,11 +568,15 @@ void drop_edge_aliases(const Graph& graph, std::vector<NodeId>& nodes) {
   while (!nodes.empty() && ends_in_alias(graph, nodes)) nodes.pop_back();
 }
 
-bool has_bytes(const Graph& graph, const std::vector<NodeId>& nodes) {
-  const auto is_of_bytes = [&](ValueId id) { return is_byte(graph.value(id).type.dtype); };
+/// Numbers of 8 or 16 bits that stand for others by a scale.
+bool has_scaled_numbers(const Graph& graph, const std::vector<NodeId>& nodes) {
+  const auto is_scaled = [&](ValueId id) {
+    const DType dtype = graph.value(id).type.dtype;
+    return is_byte(dtype) || dtype == DType::i16;
+  };
   return std::any_of(nodes.begin(), nodes.end(), [&](NodeId n) {
     const Node& node = graph.node(n);
-    return is_of_bytes(node.output) || std::any_of(node.inputs.begin(), node.inputs.end(), is_of_bytes);
+    return is_scaled(node.output) || std::any_of(node.inputs.begin(), node.inputs.end(), is_scaled);
   });
 }
 
@@ -621,7 +625,7 @@ bool is_literal(const Graph& graph, const std::vector<NodeId>& group_nodes, Valu
   const bool scales = std::any_of(group_nodes.begin(), group_nodes.end(), [&](NodeId n) {
     return reads(graph.node(n)) && scales_or_shifts(graph, graph.node(n));
   });
-  if (scales && has_bytes(graph, group_nodes)) return false;
+  if (scales && has_scaled_numbers(graph, group_nodes)) return false;
   return std::all_of(group_nodes.begin(), group_nodes.end(), [&](NodeId n) {
     return !reads(graph.node(n)) || class_of(graph.node(n).op) == OperatorClass::elementwise;
   });

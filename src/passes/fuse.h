@@ -58,8 +58,8 @@ Result<FusedGraph> fuse(Graph, const FuseOptions& = {}, std::size_t* steps = nul
 Group group_of(const Graph&, const std::vector<NodeId>& nodes);
 
 /// Whether the value is a constant that operators of the group write into their expressions: it has one element, and
-/// elementwise operators alone read it. Numbers that a group with bytes adds, subtracts, multiplies or divides by are no
-/// literals: scales and zero points differ from layer to layer, and layers that are equal otherwise are one task.
+/// elementwise operators alone read it. Numbers that a group with bytes, or with numbers of i16, adds, subtracts, multiplies or divides by
+/// are no literals: scales and zero points differ from layer to layer, and layers that are equal otherwise are one task.
 bool is_literal(const Graph&, const std::vector<NodeId>& group_nodes, ValueId);
 
 constexpr std::uint64_t kCacheLine = 64;  ///< bytes; what a kernel reads or writes begins on one

@@ -3,13 +3,14 @@
 #include <cmath>
 #include <map>
 #include <string>
-#include <utility>
+#include <tuple>
 
 namespace whet {
 
 ErrorUses error_uses(const FusedGraph& fused, const Alternatives& alternatives, const std::vector<LayerError>& errors) {
-  std::map<std::pair<std::string, bool>, double> known;  // by node, and whether it is the product's
-  for (const LayerError& each : errors) known[{each.node, each.product}] = each.error;
+  using Rounded = std::tuple<std::string, bool, std::string>;  // the node, whether it is the product's, and to what
+  std::map<Rounded, double> known;
+  for (const LayerError& each : errors) known[{each.node, each.product, each.stored}] = each.error;
   ErrorUses found;
   found.uses.assign(alternatives.all.size(), 0);
   for (std::size_t a = alternatives.usual; a < alternatives.all.size(); ++a) {
@@ -19,8 +20,9 @@ ErrorUses error_uses(const FusedGraph& fused, const Alternatives& alternatives, 
     const std::string& node = fused.graph.value(group.outputs.front()).name;
     bool all_known = true;
     for (const bool product : {true, false}) {
-      if (!(product ? each.rounds_product : each.rounds_reads)) continue;
-      const auto error = known.find({node, product});
+      const std::optional<StoredAs> stored = product ? each.rounds_product : each.rounds_reads;
+      if (!stored) continue;
+      const auto error = known.find({node, product, to_text(ActivationLayout{0, 0, *stored})});
       all_known = all_known && error != known.end() && std::isfinite(error->second);
       if (all_known) found.uses[a] += error->second * error->second;
     }

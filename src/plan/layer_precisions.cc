@@ -9,6 +9,7 @@
 #include <set>
 
 #include "alternatives/not_lowered.h"
+#include "alternatives/stored_numbers.h"
 
 namespace whet {
 namespace {
@@ -99,13 +100,37 @@ std::vector<LayerError> errors_of(const FusedGraph& fused, const Records& record
   return found;
 }
 
-/// What the plan is made of, beside what is lowered.
-AlternativeOptions options_of(const Plan* line) {
-  AlternativeOptions options{.covers = false, .lowered = {StoredAs::bf16}};
-  if (line == nullptr) return options;
-  add_forms_of(line->kernels, options);
-  options.covers = std::ranges::any_of(line->kernels, [](const PlannedKernel& k) { return names_cover(k.forms); });
+/// Those of the plan; without a plan those of the errors' samples.
+ValueRanges ranges_of(const LoweredKernels& kernels, const Records& records, const std::string& target) {
+  if (kernels.line != nullptr && !kernels.line->precision->ranges.empty()) return kernels.line->precision->ranges;
+  if (kernels.errors.empty()) return {};
+  const LayerError& error = kernels.errors.front();
+  const RangesOnSamples* found = records.ranges_on_samples(error.graph, error.weights, error.samples, target);
+  return found != nullptr ? found->values : ValueRanges();
+}
+
+/// All that may be lowered, and what the plan is made of beside.
+AlternativeOptions options_of(const LoweredKernels& kernels, const Target& target) {
+  AlternativeOptions options{.covers = false, .lowered = lowered_for(target)};
+  options.ranges = kernels.ranges;
+  if (kernels.line == nullptr) return options;
+  const std::vector<PlannedKernel>& planned = kernels.line->kernels;
+  add_forms_of(planned, options);
+  options.covers = std::ranges::any_of(planned, [](const PlannedKernel& k) { return names_cover(k.forms); });
   return options;
+}
+
+/// How the layer's product has what it reads, in the type of these forms.
+std::string numbers_of(const FusedGraph& fused, const Group& group, const std::string& forms,
+                       const StoredForms& stored) {
+  const auto type = parse_activation_layout(type_in(forms));
+  if (!type || type->stored == StoredAs::usual) return "";
+  for (NodeId n : group.nodes) {
+    const Node& node = fused.graph.node(n);
+    if (!is_product(node.op)) continue;
+    if (const auto numbers = stored.numbers(node.inputs[0], type->stored)) return to_text(*numbers);
+  }
+  return "";
 }
 
 }  // namespace
@@ -146,7 +171,8 @@ Result<LoweredKernels> lowered_kernels(const FusedGraph& fused, const Records& r
   if (records.lowered_plan_for(hash_of(fused), to_string(target)) != nullptr) found.note = note;
   found.errors =
       errors_of(fused, records, to_string(target), found.line == nullptr ? "" : found.line->precision->samples);
-  WHET_TRY(found.alternatives, find_alternatives(fused, target, options_of(found.line)));
+  found.ranges = ranges_of(found, records, to_string(target));
+  WHET_TRY(found.alternatives, find_alternatives(fused, target, options_of(found, target)));
   found.prices = prices_of(found.alternatives, records, target, {.schedules = schedules, .guess = false});
   found.uses = error_uses(fused, found.alternatives, found.errors);
   if (found.line == nullptr) return found;
@@ -157,7 +183,15 @@ Result<LoweredKernels> lowered_kernels(const FusedGraph& fused, const Records& r
 
 std::vector<LayerPrecision> layer_precisions(const FusedGraph& fused, const LoweredKernels& kernels) {
   const double budget = kernels.line == nullptr ? 0 : kernels.line->precision->budget;
-  return layer_precisions(fused, kernels.alternatives, kernels.prices, kernels.uses, kernels.plan, budget);
+  std::vector<LayerPrecision> layers =
+      layer_precisions(fused, kernels.alternatives, kernels.prices, kernels.uses, kernels.plan, budget);
+  const StoredForms stored(fused, kernels.ranges);
+  for (const Group& group : fused.groups) {
+    const auto layer =
+        std::ranges::find(layers, fused.graph.value(group.outputs.front()).name, &LayerPrecision::node);
+    if (layer != layers.end() && layer->lowered) layer->numbers = numbers_of(fused, group, layer->is, stored);
+  }
+  return layers;
 }
 
 std::optional<BudgetEstimate> estimate_within(const FusedGraph& fused, const LoweredKernels& kernels, double budget) {

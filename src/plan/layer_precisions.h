@@ -20,6 +20,7 @@ struct LoweredWay {
 struct LayerPrecision {
   std::string node;             ///< the value that it computes
   std::string is = "f32";       ///< how the plan computes it: "f32", or the forms of its kernel
+  std::string numbers;          ///< as the plan stores what its product reads, "14 bits, step 0.00021"; "" of f32 and bf16
   bool lowered = false;         ///< its kernel in the plan rounds
   double usual_seconds = 0;     ///< of its usual kernel; 0: nobody measured it
   std::optional<double> error;  ///< of its kernel in the plan; where that is f32, of the fastest kernel that rounds
@@ -40,6 +41,7 @@ struct LoweredKernels {
   const Plan* line = nullptr;      ///< the plan that was adopted; null: there is none that counts
   std::string note;                ///< why the plan that the records have does not count; "" otherwise
   std::vector<LayerError> errors;  ///< of the plan's samples; without a plan of those that were used last
+  ValueRanges ranges;              ///< on these samples, that scales of whole numbers follow from
   Alternatives alternatives;
   std::vector<Price> prices;
   ErrorUses uses;
@@ -49,7 +51,7 @@ struct LoweredKernels {
 ///   schedules  only records that these permit count
 Result<LoweredKernels> lowered_kernels(const FusedGraph&, const Records&, const Target&,
                                        const SpaceOptions& schedules = {});
-/// The same with the layers: of the plan and of what it left in f32.
+/// The same with the layers and their numbers: of the plan and of what it left in f32.
 std::vector<LayerPrecision> layer_precisions(const FusedGraph&, const LoweredKernels&);
 
 /// What a budget would give, by the times and errors that are known. Nothing of it was run on samples.

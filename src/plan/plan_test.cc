@@ -324,6 +324,34 @@ TEST(Prices, AreMeasuredOrHoped) {
   }
 }
 
+/// A group's kernels that multiply the same type differ in what they write: who knows one knows the others.
+TEST(Prices, OfLoweredKernelsAreNearThoseOfTheirSiblings) {
+  Case c;
+  const Target znver4 = *parse_target("cpu -mcpu=znver4 -threads=2");
+  AlternativeOptions options{.covers = false, .lowered = {StoredAs::i16, StoredAs::u8}};
+  for (const Value& value : c.fused.graph.values) options.ranges[value.name] = {-1, 2};
+  c.alternatives = find_alternatives(c.fused, znver4, options).value();
+  const auto is_of_r2 = [&](const Alternative& a) {
+    return a.rounds_product && c.fused.graph.value(a.fragment.writes.front().value).name == "r2";
+  };
+  const auto first = std::ranges::find_if(
+      c.alternatives.all, [&](const Alternative& a) { return is_of_r2(a) && a.name == "i16 -> nhwc"; });
+  ASSERT_NE(first, c.alternatives.all.end());
+  const Task& task = c.alternatives.tasks[static_cast<std::size_t>(first->task)];
+  Records records;
+  records.add(
+      testing_records::timed(task.key, to_text(*default_steps(task.dag, znver4)), 20e-6, to_string(znver4)));
+  const std::vector<Price> prices = prices_of(c.alternatives, records, znver4, {});
+  int siblings = 0;
+  for (std::size_t a = 0; a < prices.size(); ++a) {
+    if (!is_of_r2(c.alternatives.all[a]) || prices[a].kind == PriceKind::measured) continue;
+    const bool same = c.alternatives.all[a].rounds_product == StoredAs::i16;
+    siblings += same;
+    EXPECT_EQ(prices[a].bound >= 0.9 * 20e-6, same) << c.alternatives.all[a].name;
+  }
+  EXPECT_EQ(siblings, 2);
+}
+
 TEST(Prices, HaveWhatTheNetworkTakesLongerThanItsKernels) {
   GraphBuilder b;
   const ValueId wide =
@@ -396,12 +424,57 @@ TEST(BestPlan, OfLoweredKernelsKeepsABudget) {
     options.budget = budget;
     const NetworkPlans plans = c.plans(prices, options);
     return std::ranges::count_if(plans.best.front().alternatives,
-                                 [&](int a) { return c.alternatives.all[static_cast<std::size_t>(a)].rounds_product; });
+                                 [&](int a) { return c.alternatives.all[static_cast<std::size_t>(a)].rounds_product.has_value(); });
   };
   EXPECT_EQ(products(0), 0);
   EXPECT_EQ(products(1.5e-4), 1);
   EXPECT_EQ(products(2.5e-4), 2);
   EXPECT_EQ(products(1), 3) << "all three convolutions";
+}
+
+/// What it takes, and adds to the error, to have a value in a form: every way of a network that is a chain.
+using Ways = std::vector<std::pair<double, double>>;
+Ways ways_to(const Case& c, const std::vector<Price>& prices, const std::vector<double>& uses, StoredValue wanted) {
+  if (wanted.value == c.fused.graph.inputs.front() && wanted.form == kChannelsLast) return {{0, 0}};
+  Ways all;
+  for (std::size_t a = 0; a < c.alternatives.all.size(); ++a) {
+    const Fragment& fragment = c.alternatives.all[a].fragment;
+    if (fragment.writes.front() != wanted) continue;
+    EXPECT_EQ(fragment.reads.size(), 1u) << "a chain";
+    for (const auto& [seconds, error] : ways_to(c, prices, uses, fragment.reads.front()))
+      all.emplace_back(seconds + prices[a].seconds, error + uses[a]);
+  }
+  return all;
+}
+
+TEST(BestPlan, OfI16AndBytesIsTheEnumeratedOne) {
+  GraphBuilder b;
+  const ValueId first = b.relu("r1", b.conv("c1", b.input("x", {1, 16, 6, 6}), 16, 3, 1, 1));
+  Case c{optimize(b.finish({b.conv("c2", first, 16, 3, 1, 1)}), {}).value()};
+  AlternativeOptions options{.covers = false, .lowered = {StoredAs::bf16, StoredAs::i16, StoredAs::u8}};
+  for (const Value& value : c.fused.graph.values) options.ranges[value.name] = {-1, 2};
+  c.alternatives = find_alternatives(c.fused, *parse_target("cpu -mcpu=znver4 -threads=2"), options).value();
+  Rng rng(5);
+  int lowered = 0, whole = 0;
+  for (int i = 0; i < 40; ++i) {
+    PlanOptions choosing;
+    const auto prices = c.prices([&](const Alternative& a, Price& price) {
+      const bool products = a.rounds_product.has_value();
+      if (a.task >= 0) make(price, a.kind == AlternativeKind::transform ? rng.uniform(0, 3) : rng.uniform(products ? 2 : 8, 10));
+      choosing.uses.push_back(products ? rng.uniform(0, 1) : 0);
+    });
+    choosing.budget = rng.uniform(0, 2);
+    double least = 1;
+    const StoredValue wanted{c.fused.graph.outputs.front(), kChannelsLast};
+    for (const auto& [seconds, error] : ways_to(c, prices, choosing.uses, wanted))
+      if (error <= choosing.budget) least = std::min(least, seconds);
+    const NetworkPlan best = c.plans(prices, choosing).best.front();
+    EXPECT_NEAR(best.seconds, least, 1e-9);
+    for (const StoredAs stored : lowered_of(kernels_of(c.fused, c.alternatives, best)))
+      ++lowered, whole += stored != StoredAs::bf16;
+  }
+  EXPECT_GT(whole, 5);
+  EXPECT_GT(lowered, whole);
 }
 
 TEST(BestPlan, OfLoweredKernelsIsFoundAgainByItsNames) {

@@ -62,12 +62,14 @@ Result<std::optional<Solved>> solve(const FusedGraph& fused, const Records& reco
   return std::optional(Solved{std::move(network), std::move(kernels), best.seconds, plans.usual.seconds});
 }
 
-Result<FusedGraph> applied(const FusedGraph& fused, const std::vector<PlannedKernel>& kernels, const Target& target) {
-  if (kernels.empty()) return fused;
-  WHET_TRY(const std::vector<ActivationLayout> forms, forms_of(kernels));
-  WHET_TRY(const Alternatives alternatives,
-           find_alternatives(fused, target, {.forms = forms, .padded = forms, .lowered = lowered_of(kernels)}));
-  WHET_TRY(const NetworkPlan found, find_plan(fused, alternatives, kernels));
+Result<FusedGraph> applied(const FusedGraph& fused, const Plan& line, const Target& target) {
+  if (line.kernels.empty()) return fused;
+  AlternativeOptions options{.lowered = lowered_of(line.kernels)};
+  WHET_TRY(options.forms, forms_of(line.kernels));
+  options.padded = options.forms;
+  if (line.precision) options.ranges = line.precision->ranges;
+  WHET_TRY(const Alternatives alternatives, find_alternatives(fused, target, options));
+  WHET_TRY(const NetworkPlan found, find_plan(fused, alternatives, line.kernels));
   return assemble(fused, alternatives, found.alternatives);
 }
 
@@ -77,7 +79,7 @@ Result<PlannedNetwork> planned(const FusedGraph& fused, const Records& records, 
                                const SpaceOptions& schedules) {
   PlannedNetwork network{fused};
   if (const Plan* line = records.plan_for(hash_of(fused), to_string(target))) {
-    Result<FusedGraph> result = applied(fused, line->kernels, target);
+    Result<FusedGraph> result = applied(fused, *line, target);
     if (result.ok()) {
       network.fused = std::move(*result);
       network.kernels = line->kernels, network.line = line;
@@ -111,7 +113,7 @@ Result<PlannedNetwork> planned_lowered(const FusedGraph& fused, const Records& r
   PlannedNetwork network{fused};
   const Plan* line = lowered_line(fused, records, target, network.note);
   if (line == nullptr) return network;
-  Result<FusedGraph> result = applied(fused, line->kernels, target);
+  Result<FusedGraph> result = applied(fused, *line, target);
   if (!result.ok()) {
     network.note = "the records' plan in fewer bits does not count: " + result.error().message;
     return network;

@@ -43,6 +43,8 @@ struct PriceOptions {
   /// The same on activations that are stored in fewer bits: processors multiply twice as many numbers then, except in depthwise
   /// convolutions, which widen them.
   double hope_of_lowered = 0.45, hope_of_lowered_depthwise = 0.75;
+  /// The same of products of bytes, of which processors multiply four times as many.
+  double hope_of_bytes = 0.25;
   /// The same by the name of groups of one kind on the same forms (`hope_name`), where such groups were measured.
   std::map<std::string, double> hope_of = {};
 };
@@ -56,6 +58,7 @@ std::int64_t activation_bytes(const Task&);
 
 /// The price of each alternative. For one that nobody has measured:
 ///   bound    the roofline of the task; of a group on other forms at least `hope`
+///            of a lowered one whose group has another one measured that multiplies the same type, 0.9 of that at least
 ///   seconds  the time by an older code generator; else, of a group on other forms, the time of its usual kernel; else the
 ///            analytic estimate of the default schedule, times the median of measured / estimated over the measured tasks. Never
 ///            below the bound

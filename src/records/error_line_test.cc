@@ -22,6 +22,16 @@ LayerError error() {
           "0.9.0", "2026-11-30T22:00:00Z"};
 }
 
+RangesOnSamples ranges() {
+  return {"1f00",
+          "2e",
+          "ab12",
+          {{"conv2d_2", {0, 6.25}}, {"x", {-2.125, 2.640625}}},
+          "cpu -mcpu=znver4 -threads=2",
+          "0.9.0",
+          "2026-12-01T03:00:00Z"};
+}
+
 std::string why(const std::string& line) {
   const ParsedLine parsed = parse_line(line);
   const auto* bad = std::get_if<BadLine>(&parsed);
@@ -35,14 +45,54 @@ Plan lowered_plan() {
   return plan;
 }
 
+/// Stores activations as whole numbers.
+Plan whole_plan() {
+  Plan plan = lowered_plan();
+  plan.version = 5;
+  plan.kernels = {{"conv2d_3", "i16 -> u8", false}, {"x", "nhwc -> i16", true}};
+  plan.precision->allowed = {"1%"}, plan.precision->ranges = ranges().values;
+  return plan;
+}
+
 TEST(ErrorLine, IsReadAsItWasWritten) {
-  for (const bool product : {true, false}) {
-    LayerError e = error();
-    e.product = product;
-    const ParsedLine parsed = parse_line(to_line(e));
-    ASSERT_TRUE(std::holds_alternative<LayerError>(parsed));
-    EXPECT_EQ(std::get<LayerError>(parsed), e);
-  }
+  for (const bool product : {true, false})
+    for (const char* stored : {"bf16", "i16", "u8"}) {
+      LayerError e = error();
+      e.product = product, e.stored = stored;
+      const ParsedLine parsed = parse_line(to_line(e));
+      ASSERT_TRUE(std::holds_alternative<LayerError>(parsed));
+      EXPECT_EQ(std::get<LayerError>(parsed), e);
+      EXPECT_EQ(to_line(e).starts_with("{\"v\":4,"), e.stored == "bf16") << "older programs take it for one of bf16";
+    }
+}
+
+TEST(RangesLine, IsReadAsItWasWritten) {
+  RangesOnSamples written = ranges();
+  written.values["y"] = {-1.0 / 3, 1e-20f};  // to the last bit: scales follow from them
+  const ParsedLine parsed = parse_line(to_line(written));
+  ASSERT_TRUE(std::holds_alternative<RangesOnSamples>(parsed));
+  EXPECT_EQ(std::get<RangesOnSamples>(parsed), written);
+}
+
+TEST(RangesLine, SaysWhatIsWrong) {
+  const std::string head = R"({"v":5,"target":"cpu","values":{"graph":"a","weights":"b","samples":"c","ranges":)";
+  EXPECT_EQ(why(R"({"v":5,"values":7,"target":"cpu"})"), "\"graph\" of ranges is no text");
+  for (const char* ranges : {"{}", R"([{"value":"","least":0,"most":1}])", R"([{"value":"x","least":2,"most":1}])",
+                             R"([{"value":"x","least":0}])", R"([{"value":"x","least":0,"most":1e999}])"})
+    EXPECT_NE(why(head + ranges + "}}"), "no reason") << ranges;
+  EXPECT_EQ(why(head + R"([{"value":"x","least":2,"most":1}]}})"),
+            "\"ranges\" is no list of values with finite numbers, the least first");
+}
+
+TEST(RangesLine, IsFoundByNetworkWeightsSamplesAndTarget) {
+  Records records;
+  RangesOnSamples first = ranges(), last = ranges();
+  first.values.clear();
+  records.add(first), records.add(last);
+  const RangesOnSamples* found = records.ranges_on_samples("1f00", "2e", "ab12", last.target);
+  ASSERT_NE(found, nullptr);
+  EXPECT_EQ(*found, last) << "the last line counts";
+  EXPECT_EQ(records.ranges_on_samples("1f00", "2e", "cd", last.target), nullptr);
 }
 
 TEST(ErrorLine, SaysWhatIsWrong) {
@@ -55,9 +105,11 @@ TEST(ErrorLine, SaysWhatIsWrong) {
 }
 
 TEST(LoweredPlan, IsReadAsItWasWritten) {
-  const ParsedLine parsed = parse_line(to_line(lowered_plan()));
-  ASSERT_TRUE(std::holds_alternative<Plan>(parsed));
-  EXPECT_EQ(std::get<Plan>(parsed), lowered_plan());
+  for (const Plan& plan : {lowered_plan(), whole_plan()}) {
+    const ParsedLine parsed = parse_line(to_line(plan));
+    ASSERT_TRUE(std::holds_alternative<Plan>(parsed));
+    EXPECT_EQ(std::get<Plan>(parsed), plan);
+  }
 }
 
 TEST(LoweredPlan, IsNoPlanForWhoDidNotAskForOne) {
@@ -87,6 +139,18 @@ TEST(LoweredPlan, StaysBesideErrorsInARecordFile) {
   EXPECT_EQ(read->error_lines.size(), 1u);
   EXPECT_TRUE(read->notes.empty());
   std::remove(path.c_str());
+}
+
+TEST(Version5, OfTheGoldenFileIsRead) {
+  const Result<RecordsRead> read = read_records(checkout_path("src/records/testdata/v5.jsonl"));
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_TRUE(read->notes.empty());
+  EXPECT_EQ(*read->records.ranges_on_samples("1f00", "2e", "ab12", ranges().target), ranges());
+  ASSERT_EQ(read->records.errors().size(), 1u);
+  EXPECT_EQ(read->records.errors().front().stored, "i16");
+  ASSERT_EQ(read->records.plans().size(), 1u);
+  EXPECT_EQ(read->records.plans().front(), whole_plan());
+  EXPECT_EQ(read->error_lines.size(), 2u) << "merges keep them";
 }
 
 TEST(Version4, OfTheGoldenFileIsRead) {

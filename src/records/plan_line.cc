@@ -1,8 +1,10 @@
 #include "records/plan_line.h"
 
 #include <cmath>
+#include <optional>
 #include <utility>
 
+#include "records/error_line.h"
 #include "trial/outcome.h"
 
 namespace whet {
@@ -37,8 +39,8 @@ Json tried_json(const std::vector<TriedPlan>& tried) {
 Json precision_json(const PlanPrecision& precision) {
   Json allowed = Json::array();
   for (const std::string& limit : precision.allowed) allowed.add(limit);
-  return Json::object()
-      .set("samples", precision.samples)
+  Json json = Json::object();
+  json.set("samples", precision.samples)
       .set("weights", precision.weights)
       .set("allowed", allowed)
       .set("calibration", precision.calibration)
@@ -48,6 +50,8 @@ Json precision_json(const PlanPrecision& precision) {
       .set("error", precision.error)
       .set("held_out_error", precision.held_out_error)
       .set("budget", precision.budget);
+  if (!precision.ranges.empty()) json.set("ranges", to_json(precision.ranges));
+  return json;
 }
 
 /// Fills a Plan; the first thing that is wrong is in `why`.
@@ -124,6 +128,11 @@ class PlanReader {
     for (const JsonView limit : from["allowed"].items()) {
       if (!limit.is_string()) return fail("\"allowed\" of a plan is no list of texts");
       p.allowed.emplace_back(limit.string());
+    }
+    if (!from["ranges"].is_null()) {
+      std::optional<ValueRanges> ranges = value_ranges_of(from["ranges"]);
+      if (!ranges) return fail("\"ranges\" of a plan's precision is no list of values with finite numbers, the least first");
+      p.ranges = std::move(*ranges);
     }
     out = std::move(p);
     return true;

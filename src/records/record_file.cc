@@ -158,6 +158,9 @@ class Collector {
     } else if (auto* error = std::get_if<LayerError>(&parsed)) {
       out_.records.add(std::move(*error));
       out_.error_lines.emplace_back(text);
+    } else if (auto* ranges = std::get_if<RangesOnSamples>(&parsed)) {
+      out_.records.add(std::move(*ranges));
+      out_.error_lines.emplace_back(text);
     } else if (std::holds_alternative<BaseLine>(parsed)) {
       out_.base_lines.emplace_back(text);
     } else if (std::holds_alternative<NewerRecord>(parsed)) {
@@ -464,6 +467,12 @@ Status RecordFile::append(const NetworkAtSizes& network) {
 Status RecordFile::append_error(const LayerError& error) {
   WHET_RETURN_IF_ERROR(append_line(to_line(error)));
   read_.records.add(error);
+  return sync_soon();
+}
+
+Status RecordFile::append(const RangesOnSamples& ranges) {
+  WHET_RETURN_IF_ERROR(append_line(to_line(ranges)));
+  read_.records.add(ranges);
   return sync_soon();
 }
 

@@ -297,13 +297,21 @@ ParsedLine parse_line(std::string_view line, LineRoom& room) {
     if (auto* why = std::get_if<std::string>(&error)) return BadLine{std::move(*why)};
     return std::get<LayerError>(std::move(error));
   }
+  if (version.integer() >= 5 && json.has("values")) {
+    auto ranges = ranges_on_samples_of(json);
+    if (auto* why = std::get_if<std::string>(&ranges)) return BadLine{std::move(*why)};
+    return std::get<RangesOnSamples>(std::move(ranges));
+  }
   if (of_new_kinds && json.has("network")) {
     auto network = network_of(json);
     if (auto* why = std::get_if<std::string>(&network)) return BadLine{std::move(*why)};
     return std::get<NetworkAtSizes>(std::move(network));
   }
   if (json.has("range")) return ranged_of(json, room.texts);  // never an exact time, whatever else it holds
-  if (of_new_kinds) return BadLine{"a line of version 4 has none of \"range\", \"network\", \"error\" and \"plan\""};
+  if (of_new_kinds)
+    return BadLine{"a line of version " + std::to_string(version.integer()) +
+                   " has none of \"range\", \"network\", \"error\"" +
+                   (version.integer() >= 5 ? ", \"values\"" : "") + " and \"plan\""};
   ParsedLine parsed(std::in_place_type<Record>);
   Reader reader(json, room.texts);
   if (!reader.read(std::get<Record>(parsed))) return BadLine{std::move(reader.why)};

@@ -10,12 +10,14 @@
 #include "trial/outcome.h"
 #include "trial/plan.h"
 #include "trial/ranged.h"
+#include "trial/value_range.h"
 
 namespace whet {
 
 /// The newest version that this program reads, and every one before. Measurements are lines of version 1, plans of version 2, those of
-/// a record base of version 3, times of kernels and networks for ranges of sizes, plans that round and errors of layers of version 4.
-constexpr int kRecordVersion = 4;
+/// a record base of version 3, times of kernels and networks for ranges of sizes, plans that round and errors of layers of version 4, ranges
+/// of values on samples, and plans and errors of whole numbers, of version 5.
+constexpr int kRecordVersion = 5;
 
 /// One line of a record file without its newline (docs/formats/record.md).
 std::string to_line(const Record&);
@@ -30,7 +32,8 @@ struct NewerRecord {
 struct BadLine {
   std::string why;
 };
-using ParsedLine = std::variant<Record, Plan, RangedRecord, NetworkAtSizes, LayerError, BaseLine, NewerRecord, BadLine>;
+using ParsedLine = std::variant<Record, Plan, RangedRecord, NetworkAtSizes, LayerError, RangesOnSamples, BaseLine,
+                                NewerRecord, BadLine>;
 ParsedLine parse_line(std::string_view line);
 
 /// What many lines, parsed one after the other, have in common: a file may have 100,000.

@@ -221,6 +221,14 @@ const Plan* Records::lowered_plan_for(std::string_view graph, std::string_view t
   return last_plan(plans_, graph, target, true);
 }
 
+const RangesOnSamples* Records::ranges_on_samples(std::string_view graph, std::string_view weights,
+                                                  std::string_view samples, std::string_view target) const {
+  for (const RangesOnSamples& each : values_ | std::views::reverse)
+    if (each.graph == graph && each.weights == weights && each.samples == samples && each.target == target)
+      return &each;
+  return nullptr;
+}
+
 std::vector<const RangedRecord*> Records::ranged_of(std::string_view range, const Target& target) const {
   std::vector<const RangedRecord*> found;
   const std::string text = to_string(target);

@@ -19,6 +19,7 @@
 #include "trial/outcome.h"
 #include "trial/plan.h"
 #include "trial/ranged.h"
+#include "trial/value_range.h"
 
 namespace whet {
 
@@ -53,6 +54,7 @@ class Records {
   const Record& add(const Record& record) { return add(Record(record)); }
   void add(Plan plan) { plans_.push_back(std::move(plan)); }
   void add(LayerError error) { errors_.push_back(std::move(error)); }
+  void add(RangesOnSamples ranges) { values_.push_back(std::move(ranges)); }
   /// In the order of their lines.
   const std::vector<Plan>& plans() const { return plans_; }
   /// The last plan of a fused graph (its hash) for exactly this target that rounds nothing; null where there is none.
@@ -61,6 +63,10 @@ class Records {
   const Plan* lowered_plan_for(std::string_view graph, std::string_view target) const;
   /// Errors of layers, in the order of their lines.
   const std::vector<LayerError>& errors() const { return errors_; }
+  /// The last ranges of the values of a network (its hash) with these weights on these samples, for exactly this target; null where there
+  /// are none.
+  const RangesOnSamples* ranges_on_samples(std::string_view graph, std::string_view weights, std::string_view samples,
+                                           std::string_view target) const;
   /// Times of kernels for ranges of sizes, which `of`, `best` and `ranking` never see.
   /// References to earlier ones stay valid.
   void add(RangedRecord record) { ranged_.push_back(std::move(record)); }
@@ -142,6 +148,7 @@ class Records {
   std::deque<RangedRecord> ranged_;
   std::deque<NetworkAtSizes> networks_;
   std::vector<LayerError> errors_;
+  std::vector<RangesOnSamples> values_;
   /// Texts are found without a copy of them.
   struct HashOfText {
     using is_transparent = void;

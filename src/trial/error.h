@@ -15,6 +15,7 @@ struct LayerError {
   double error = 0;     ///< relative L2 over all samples, of the output where it is largest
   double worst = 0;     ///< the same of one sample
   std::string target, whet, at;
+  std::string stored = "bf16";  ///< in which form the layer's activations were stored: "bf16", "i16" or "u8"
   friend bool operator==(const LayerError&, const LayerError&) = default;
 };
 

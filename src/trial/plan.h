@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "trial/value_range.h"
+
 namespace whet {
 
 /// A kernel of a plan that is not the usual one.
@@ -43,12 +45,13 @@ struct PlanPrecision {
   double share = 0, held_out_share = 0;        ///< the largest part of a limit that they needed: measured / allowed
   double error = 0, held_out_error = 0;        ///< relative L2 of the worst of them, of the output where it is largest
   double budget = 0;                           ///< of squared errors, with which the plan was chosen
+  ValueRanges ranges = {};                     ///< of the network's values, where some are stored as whole numbers; else none
   friend bool operator==(const PlanPrecision&, const PlanPrecision&) = default;
 };
 
 /// How a whole network is computed on a target: the kernels that differ from the usual ones. A line of a record file.
 struct Plan {
-  int version = 2;                     ///< 4 where it has a precision
+  int version = 2;                     ///< 4 where it has a precision, 5 where that has ranges
   std::string graph;                   ///< hexadecimal hash of the fused graph's text
   std::string name;                    ///< the network's, for people
   std::string target;                  ///< text form

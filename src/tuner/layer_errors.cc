@@ -17,10 +17,12 @@ namespace {
 double now_of(const LayerErrorOptions& options) { return options.clock ? options.clock() : seconds_now(); }
 bool is_over(const LayerErrorOptions& options) { return options.interrupted && options.interrupted(); }
 
+std::string stored_text(const ProbedLayer& layer) { return to_text(ActivationLayout{0, 0, layer.stored}); }
+
 /// What the records know of a layer.
 const LayerError* known_error(const Records& records, const LayerErrorOptions& options, const ProbedLayer& layer) {
   for (const LayerError& each : records.errors() | std::views::reverse)  // the last line counts
-    if (each.node == layer.node && each.product == layer.product && each.graph == options.graph &&
+    if (each.node == layer.node && each.product == layer.product && each.stored == stored_text(layer) && each.graph == options.graph &&
         each.weights == options.weights && each.samples == options.samples && each.target == options.target)
       return &each;
   return nullptr;
@@ -120,7 +122,8 @@ Result<LayerErrors> measure_layer_errors(const ProbeNetwork& probe, const std::v
                      found.worst,
                      options.target,
                      version(),
-                     utc_now()};
+                     utc_now(),
+                     stored_text(probe.layers[layer])};
     // Answers that are not finite any more are no error that a file keeps: such a layer stays as it is.
     if (std::isfinite(found.error) && std::isfinite(found.worst)) WHET_RETURN_IF_ERROR(file.append_error(error));
     errors.of[layer] = std::move(error), ++errors.measured;

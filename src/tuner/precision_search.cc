@@ -19,6 +19,7 @@
 #include "tuner/compare_models.h"
 #include "tuner/plan_decision.h"
 #include "tuner/plan_hopes.h"
+#include "tuner/value_ranges.h"
 
 namespace whet {
 namespace {
@@ -49,13 +50,28 @@ std::vector<std::string> output_names(const Graph& graph) {
   return names;
 }
 
+/// What names the errors of a network's layers and its values' ranges.
+LayerErrorOptions error_options(const FusedGraph& fused, const Target& target, const PrecisionOptions& options) {
+  LayerErrorOptions errors;
+  errors.graph = hash_of(fused), errors.weights = hash_of_constants(fused);
+  errors.samples = options.samples, errors.target = to_string(target);
+  errors.deadline = std::min(options.errors_deadline, options.tuning.deadline);
+  errors.clock = options.network.clock, errors.interrupted = options.tuning.interrupted;
+  return errors;
+}
+
+bool is_whole(StoredAs stored) { return stored == StoredAs::i16 || stored == StoredAs::u8; }
+
 class PrecisionSearcher {
  public:
-  PrecisionSearcher(const FusedGraph& fused, const Target& target, const Alternatives& alternatives, Measurer& measurer,
-                    RecordFile& file, Device& device, const PrecisionOptions& options)
+  ///   ranges  that the alternatives were found with
+  PrecisionSearcher(const FusedGraph& fused, const Target& target, const Alternatives& alternatives,
+                    const ValueRanges& ranges, Measurer& measurer, RecordFile& file, Device& device,
+                    const PrecisionOptions& options)
       : fused_(fused),
         target_(target),
         alternatives_(alternatives),
+        ranges_(ranges),
         measurer_(measurer),
         file_(file),
         device_(device),
@@ -129,13 +145,9 @@ class PrecisionSearcher {
   // ---- errors ----
 
   Status measure_errors() {
-    WHET_TRY(const ProbeNetwork probe, probe_of(fused_, alternatives_));
+    WHET_TRY(const ProbeNetwork probe, probe_of(fused_, alternatives_, ranges_));
     result_.layers = probe.layers.size();
-    LayerErrorOptions options;
-    options.graph = hash_of(fused_), options.weights = hash_of_constants(fused_);
-    options.samples = options_.samples, options.target = to_string(target_);
-    options.deadline = std::min(options_.errors_deadline, options_.tuning.deadline);
-    options.clock = options_.network.clock, options.interrupted = options_.tuning.interrupted;
+    LayerErrorOptions options = error_options(fused_, target_, options_);
     options.on_layer = [&](std::size_t done, std::size_t all) { tell({PrecisionProgress::Phase::errors, done, all}); };
     WHET_TRY(const LayerErrors errors,
              measure_layer_errors(probe, by_seconds(probe), options_.calibration, options_.open, file_, options));
@@ -349,7 +361,8 @@ class PrecisionSearcher {
     for (int a : one.plan.alternatives) {
       if (at(a).task < 0) continue;
       ++result_.kernels;
-      result_.lowered += at(a).rounds_product || at(a).rounds_reads;
+      if (const auto stored = at(a).rounds_product ? at(a).rounds_product : at(a).rounds_reads)
+        ++result_.lowered, ++result_.lowered_to[*stored];
       result_.conversions += at(a).kind == AlternativeKind::transform;
     }
     PlanPrecision& precision = result_.precision;
@@ -357,6 +370,7 @@ class PrecisionSearcher {
     for (const Allowed& allowed : options_.accuracy.allowed) precision.allowed.push_back(to_text(allowed));
     precision.calibration = std::ssize(options_.calibration), precision.held_out = std::ssize(options_.held_out);
     precision.share = one.share, precision.error = one.error.worst, precision.budget = one.budget;
+    if (std::ranges::any_of(lowered_of(kernels_of(fused_, alternatives_, one.plan)), is_whole)) precision.ranges = ranges_;
     return one;
   }
 
@@ -418,8 +432,10 @@ class PrecisionSearcher {
   }
 
   Status adopt(const Verified& chosen) {
-    Plan line{
-        .version = 4, .graph = hash_of(fused_), .name = plan_name(fused_, options_.name), .target = to_string(target_)};
+    Plan line{.version = result_.precision.ranges.empty() ? 4 : 5,
+              .graph = hash_of(fused_),
+              .name = plan_name(fused_, options_.name),
+              .target = to_string(target_)};
     line.kernels = kernels_of(fused_, alternatives_, chosen.plan);
     line.seconds = chosen.plan.seconds;
     for (std::size_t a = 0; a < alternatives_.usual; ++a) line.usual_seconds += hopes_.prices()[a].seconds;
@@ -435,6 +451,7 @@ class PrecisionSearcher {
   const FusedGraph& fused_;
   const Target& target_;
   const Alternatives& alternatives_;
+  const ValueRanges& ranges_;
   Measurer& measurer_;
   RecordFile& file_;
   Device& device_;
@@ -455,11 +472,26 @@ class PrecisionSearcher {
 Result<PrecisionSearch> search_precision(const FusedGraph& fused, const Target& target, Measurer& measurer,
                                          RecordFile& file, Device& device, const PrecisionOptions& options) {
   AlternativeOptions asked{.covers = false, .lowered = options.lowered};
+  if (std::ranges::any_of(options.lowered, is_whole)) {
+    Result<ValueRanges> ranges =
+        ranges_on_samples(fused, options.calibration, options.open, file, error_options(fused, target, options));
+    if (!ranges.ok() && ranges.error().kind == ErrorKind::interrupted) return PrecisionSearch{.interrupted = true};
+    if (!ranges.ok()) return ranges.error();
+    asked.ranges = std::move(*ranges);
+  }
   WHET_TRY(const PlannedNetwork network, planned(fused, file.records(), target, options.prices.schedules));
   add_forms_of(network.kernels, asked);
   asked.covers = std::ranges::any_of(network.kernels, [](const PlannedKernel& k) { return names_cover(k.forms); });
   WHET_TRY(const Alternatives alternatives, find_alternatives(fused, target, asked));
-  return PrecisionSearcher(fused, target, alternatives, measurer, file, device, options).run();
+  return PrecisionSearcher(fused, target, alternatives, asked.ranges, measurer, file, device, options).run();
+}
+
+/// "31 i16, 4 u8"
+std::string lowered_text(const PrecisionSearch& search) {
+  std::string text;
+  for (const auto& [stored, kernels] : search.lowered_to)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", kernels, to_text(ActivationLayout{0, 0, stored}));
+  return text.empty() ? "none" : text;
 }
 
 std::string precision_report(const PrecisionSearch& search, const Accuracy& accuracy) {
@@ -471,8 +503,8 @@ std::string precision_report(const PrecisionSearch& search, const Accuracy& accu
                       counted(search.trials, "trial"));
   if (search.choices > 0) {
     const PlanPrecision& precision = search.precision;
-    text += fmt::format("{} of {} lowered to bf16, {}; within {:.1f}% of the best by these times and errors\n",
-                        search.lowered, counted(std::int64_t(search.kernels), "kernel"),
+    text += fmt::format("{} of {} lowered ({}), {}; within {:.1f}% of the best by these times and errors\n",
+                        search.lowered, counted(std::int64_t(search.kernels), "kernel"), lowered_text(search),
                         counted(std::int64_t(search.conversions), "conversion"), 100 * search.gap);
     text += fmt::format("Worst sample {} of {} (allowed: {}; aimed at {:.2g} of it, used {:.2f})",
                         percent_text(precision.error), precision.calibration, limits, kAimedShare, precision.share);

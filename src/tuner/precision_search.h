@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,7 +33,7 @@ struct PrecisionProgress {
 
 struct PrecisionOptions {
   std::string name;  ///< the network's, for people
-  std::vector<StoredAs> lowered = {StoredAs::bf16};
+  std::vector<StoredAs> lowered = {StoredAs::bf16};  ///< as lowered_for has them of the target
   Accuracy accuracy;    ///< what the user allows
   std::string samples;  ///< their digest
   SampleInputs calibration, held_out;
@@ -58,6 +59,7 @@ struct PrecisionSearch {
   double predicted_error = 0, measured_error = 0;  ///< over the calibration samples, of the plan that was taken last
   std::size_t kernels = 0, lowered = 0,
               conversions = 0;           ///< of that plan: all kernels, those that multiply or read fewer bits, copies
+  std::map<StoredAs, std::size_t> lowered_to;  ///< of the lowered ones, by what their products multiply, or else what they read
   double gap = 0;                        ///< as NetworkPlans has it
   std::vector<LayerPrecision> by_layer;  ///< of that plan; of none, why each layer is f32
   PlanPrecision precision;               ///< of that plan, as far as it is known
@@ -68,7 +70,8 @@ struct PrecisionSearch {
 };
 
 /// Looks for a plan of a tuned network that stores activations and multiplies in fewer bits where that is worth its error.
-///   1. Each layer's error alone is measured on the calibration samples, by the kernels' own arithmetic (probe.h).
+///   1. On the calibration samples the ranges of values are measured, from which scales of whole numbers follow, and then each layer's error
+///      alone, for each type, by the kernels' own arithmetic (probe.h).
 ///   2. Lowered kernels are alternatives: those of the plans that are hoped to be fastest within the budget are tuned. The budget is one of
 ///      squared errors, which add up; at first that of the smallest relative limit, 1% where there is none.
 ///   3. The fastest plan of measured kernels within the budget runs on the calibration samples. The budget is corrected by what came out, and
@@ -76,10 +79,12 @@ struct PrecisionSearch {
 ///   4. The network runs on the held-out samples, which took no part: what breaks a limit there is not adopted, nor is a plan that is not
 ///      faster than the f32 network, timed alternately in new processes.
 /// What is adopted becomes a line of the record file, which serves who asks for --precision auto alone.
-/// After an interrupt nothing is adopted; errors and trials stay in the file.
+/// After an interrupt nothing is adopted; ranges, errors and trials stay in the file.
 Result<PrecisionSearch> search_precision(const FusedGraph&, const Target&, Measurer&, RecordFile&, Device&,
                                          const PrecisionOptions&);
 
+/// The lowered kernels of its last plan: "31 i16, 4 u8".
+std::string lowered_text(const PrecisionSearch&);
 /// The search as people read it, some lines: kernels, errors, time, or why f32 stays.
 std::string precision_report(const PrecisionSearch&, const Accuracy&);
 

@@ -17,6 +17,7 @@
 #include "passes/testing/graph_builder.h"
 #include "records/testing/sample.h"
 #include "space/space.h"
+#include "tensor/compare.h"
 
 namespace whet {
 namespace precision_search_test {
@@ -31,11 +32,11 @@ Graph three_convolutions() {
   return b.finish({x});
 }
 
-/// It multiplies by weights of bf16.
-bool has_bf16(const ComputeDag& dag) {
-  return std::ranges::any_of(dag.ops, [](const Op& op) {
+/// It multiplies by weights of this type.
+bool has_weights_of(DType dtype, const ComputeDag& dag) {
+  return std::ranges::any_of(dag.ops, [&](const Op& op) {
     const auto* placeholder = std::get_if<Placeholder>(&op.def);
-    return placeholder != nullptr && placeholder->constant && op.dtype == DType::bf16;
+    return placeholder != nullptr && placeholder->constant && op.dtype == dtype;
   });
 }
 bool has_product(const ComputeDag& dag) {
@@ -67,16 +68,18 @@ class PrecisionSearchTest : public ::testing::Test {
   }
   static Result<std::vector<Tensor>> answers(const Graph& graph, const std::vector<Tensor>& inputs) {
     WHET_TRY(const std::vector<Tensor> values, evaluate_graph(graph, inputs));
-    return std::vector<Tensor>{values[graph.outputs.front().index()]};
+    std::vector<Tensor> outputs;
+    for (ValueId id : graph.outputs) outputs.push_back(values[id.index()]);
+    return outputs;
   }
   Result<RunNetwork> open(const FusedGraph& fused) {
     ++opened_;
-    const bool probe = fused.graph.inputs.size() > 1;
-    probes_ += probe;
+    const bool probe = fused.graph.inputs.size() > 1, shows = fused.graph.outputs.size() > 1;
+    probes_ += probe, shown_ += shows;
     return RunNetwork(
-        [this, graph = fused.graph, probe](const std::vector<Tensor>& inputs) -> Result<std::vector<Tensor>> {
+        [this, graph = fused.graph, probe, shows](const std::vector<Tensor>& inputs) -> Result<std::vector<Tensor>> {
           WHET_TRY(std::vector<Tensor> got, answers(graph, inputs));
-          if (probe) return got;
+          if (probe || shows) return got;
           WHET_TRY(const std::vector<Tensor> want, answers(fused_.graph, inputs));
           const bool held_out = std::ranges::any_of(
               options_.held_out, [&](const auto& one) { return one.front().data() == inputs.front().data(); });
@@ -91,7 +94,8 @@ class PrecisionSearchTest : public ::testing::Test {
     Result<RecordFile> file = RecordFile::open(folder_->path() + "/r.jsonl");
     const auto seconds = [=](const ComputeDag& dag) {
       if (!has_product(dag)) return 1e-6;
-      return has_bf16(dag) ? lowered : 10e-6;
+      if (has_weights_of(DType::i8, dag)) return lowered / 2;
+      return has_weights_of(DType::bf16, dag) || has_weights_of(DType::i16, dag) ? lowered : 10e-6;
     };
     const std::vector<Task> tasks = extract_tasks(fused_, target_).value();
     for (const Task& task : tasks) {
@@ -118,7 +122,7 @@ class PrecisionSearchTest : public ::testing::Test {
   FusedGraph fused_;
   PrecisionOptions options_;
   double amplified_ = 1, amplified_held_out_ = 1;
-  int opened_ = 0, probes_ = 0;
+  int opened_ = 0, probes_ = 0, shown_ = 0;
   std::optional<Plan> plan_;  ///< of the file in the end
   std::size_t errors_in_file_ = 0;
 };
@@ -162,6 +166,60 @@ TEST_F(PrecisionSearchTest, ItsPlanIsTheOneThatACompileTakesWhenAsked) {
   EXPECT_TRUE(planned_lowered(other, read->records, target_)
                   ->note.starts_with("the records' plan in fewer bits is of other weights (hash "));
   EXPECT_EQ(lowered_offer(other, read->records, target_), "");
+}
+
+/// bf16 errs by more than i16 here, and bytes by more than both.
+TEST_F(PrecisionSearchTest, TakesWholeNumbersWhereTheyAreWorthTheirError) {
+  options_.lowered = {StoredAs::bf16, StoredAs::i16, StoredAs::u8};
+  const auto kernels = [&](double limit) {
+    std::filesystem::remove(folder_->path() + "/r.jsonl");
+    options_.accuracy.allowed.front().limit = limit;
+    const PrecisionSearch search = this->search();
+    EXPECT_EQ(search.why_not, "") << limit;
+    EXPECT_LE(search.precision.share, kAimedShare);
+    return search.lowered_to;
+  };
+  const auto few = kernels(0.002), many = kernels(0.1);
+  EXPECT_FALSE(few.contains(StoredAs::u8)) << "bytes err by more";
+  EXPECT_EQ(few.at(StoredAs::i16), 3u);
+  EXPECT_EQ(many.at(StoredAs::u8), 3u);
+}
+
+TEST_F(PrecisionSearchTest, ItsPlanOfWholeNumbersCompilesWithoutTheSamples) {
+  options_.lowered = {StoredAs::i16, StoredAs::u8};
+  options_.accuracy.allowed.front().limit = 0.02;
+  const PrecisionSearch search = this->search();
+  ASSERT_TRUE(plan_.has_value()) << search.why_not;
+  EXPECT_EQ(plan_->version, 5);
+  EXPECT_FALSE(plan_->precision->ranges.empty());
+  const Result<RecordsRead> read = read_records(folder_->path() + "/r.jsonl");
+  const PlannedNetwork asked = planned_lowered(fused_, read->records, target_).value();
+  EXPECT_EQ(asked.note, "");
+  EXPECT_TRUE(std::ranges::any_of(asked.fused.graph.values,
+                                  [](const Value& value) { return value.type.dtype == DType::i16; }));
+  double worst = 0;
+  for (const std::vector<Tensor>& sample : options_.held_out)
+    worst = std::max(worst, relative_l2((*answers(asked.fused.graph, sample))[0], (*answers(fused_.graph, sample))[0]));
+  EXPECT_NEAR(worst, plan_->precision->held_out_error, 1e-9) << "these are the scales that were verified";
+  EXPECT_NE(precision_report(search, options_.accuracy).find(lowered_text(search)), std::string::npos);
+  // Without the ranges nothing is known of its kernels.
+  Plan blind = *plan_;
+  blind.precision->ranges.clear();
+  Records records;
+  records.add(blind);
+  EXPECT_NE(planned_lowered(fused_, records, target_)->note.find("which this network does not have"), std::string::npos);
+}
+
+TEST_F(PrecisionSearchTest, MeasuresRangesOnce) {
+  options_.lowered = {StoredAs::i16, StoredAs::u8};
+  search();
+  EXPECT_EQ(shown_, 1);
+  const PrecisionSearch again = search();
+  EXPECT_EQ(shown_, 1) << "the record file has them";
+  EXPECT_EQ(again.errors, 0u);
+  options_.samples = "cd";
+  search();
+  EXPECT_EQ(shown_, 2);
 }
 
 TEST_F(PrecisionSearchTest, TightensUntilTheRealErrorFits) {

@@ -28,6 +28,7 @@ Json to_json(const std::vector<LayerPrecision>& layers) {
     list.add(Json::object()
                  .set("layer", layer.node)
                  .set("is", layer.is)
+                 .set("numbers", layer.numbers)
                  .set("lowered", layer.lowered)
                  .set("ms", ms_of(layer))
                  .set("f32_ms", known_ms(layer.usual_seconds))

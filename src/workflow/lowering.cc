@@ -116,6 +116,7 @@ Result<PrecisionSearch> search_lowering(const TuneSettings& whole, const Prepare
   const double begun = seconds_now(), left = whole.time.left(begun);
   PrecisionOptions options;
   options.name = whole.model.name();
+  options.lowered = lowered_for(prepared.place.target);
   options.accuracy = prepared.accuracy;
   options.samples = prepared.samples->digest;
   for (std::size_t i = 0; i < prepared.samples->all.size(); ++i)
@@ -180,6 +181,9 @@ Json to_json(const PrecisionSearch& search) {
   const PlanPrecision& precision = search.precision;
   Json allowed = Json::array();
   for (const std::string& limit : precision.allowed) allowed.add(limit);
+  Json lowered_to = Json::object();
+  for (const auto& [stored, kernels] : search.lowered_to)
+    lowered_to.set(to_text(ActivationLayout{0, 0, stored}), static_cast<std::int64_t>(kernels));
   return Json::object()
       .set("adopted", search.adopted.has_value())
       .set("why_not", search.why_not)
@@ -193,6 +197,7 @@ Json to_json(const PrecisionSearch& search) {
       .set("choices", search.choices)
       .set("kernels", static_cast<std::int64_t>(search.kernels))
       .set("lowered", static_cast<std::int64_t>(search.lowered))
+      .set("lowered_to", lowered_to)
       .set("conversions", static_cast<std::int64_t>(search.conversions))
       .set("gap", search.gap)
       .set("allowed", allowed)

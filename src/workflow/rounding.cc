@@ -9,11 +9,12 @@ bool widens_f16(const CpuTarget& cpu) { return cpu.isa == Isa::aarch64 || cpu.ve
 
 Status check_cpu(const std::string& precision, const Target& target) {
   const CpuTarget& cpu = target.cpu();
-  if (precision == "bf16" || precision == "auto") {
+  if (precision == "auto") return ok_status();  // bytes are multiplied everywhere
+  if (precision == "bf16") {
     if (cpu.bf16_products) return ok_status();
-    return Error{"cpu " + cpu.mcpu + " has no products of bf16: --precision " + precision +
-                     " is for processors with avx512_bf16, as znver4 and sapphirerapids" +
-                     (precision == "auto" ? "" : ", and for GPUs with tensor cores"),
+    return Error{"cpu " + cpu.mcpu +
+                     " has no products of bf16: --precision bf16 is for processors with avx512_bf16, as znver4 and "
+                     "sapphirerapids, and for GPUs with tensor cores",
                  ErrorKind::wrong_use};
   }
   if (precision == "f16") {

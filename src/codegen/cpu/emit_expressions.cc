@@ -17,10 +17,11 @@ std::optional<double> number_of(const Expr& e) {
   return value ? std::optional(value->value) : std::nullopt;
 }
 
-/// min(max(x, low), high) of f32, or the other way round, within the range of a byte.
-bool is_clipped_to_byte(const Expr& e, DType to) {
-  if (size_of(to) != 1 || to == DType::boolean || e->dtype != DType::f32) return false;
-  const double low = to == DType::u8 ? 0 : -128, high = to == DType::u8 ? 255 : 127;
+/// min(max(x, low), high) of f32, or the other way round, within the range of a byte or of i16.
+bool is_clipped_to(const Expr& e, DType to) {
+  if ((size_of(to) != 1 && to != DType::i16) || to == DType::boolean || e->dtype != DType::f32) return false;
+  const double low = to == DType::u8 ? 0 : to == DType::i8 ? -128 : -32768;
+  const double high = to == DType::u8 ? 255 : to == DType::i8 ? 127 : 32767;
   const auto inside = [&](const Expr& bound) {
     const std::optional<double> value = number_of(bound);
     return value && *value >= low && *value <= high;
@@ -87,10 +88,10 @@ Emitter::Value* Emitter::nearest_integers(const Expr& clipped) {
 Emitter::Value* Emitter::cast(ExprRef, const ExprInfo& info, const Cast& n) {
   const DType from = n.a->dtype, to = info.expr->dtype;
   const int lanes = info.expr->lanes;
-  const bool clipped = is_clipped_to_byte(n.a, to);
+  const bool clipped = is_clipped_to(n.a, to);
   if (Value* whole = clipped ? nearest_integers(n.a) : nullptr) return b_.CreateTrunc(whole, value_type(to, lanes));
   Value* const value = emit(info.children[0]);
-  return clipped ? clipped_to_byte(value, to, lanes) : convert(value, from, to, lanes);
+  return clipped ? clipped_to(value, to, lanes) : convert(value, from, to, lanes);
 }
 
 // ---- Arithmetic

@@ -208,7 +208,7 @@ ValueEmitter::Value* ValueEmitter::convert(Value* value, DType from, DType to, i
   return b_.CreateIntCast(value, type, !is_unsigned(from));
 }
 
-ValueEmitter::Value* ValueEmitter::clipped_to_byte(Value* value, DType to, int lanes) {
+ValueEmitter::Value* ValueEmitter::clipped_to(Value* value, DType to, int lanes) {
   return b_.CreateTrunc(b_.CreateFPToSI(value, value_type(DType::i32, lanes)), value_type(to, lanes));
 }
 

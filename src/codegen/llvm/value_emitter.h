@@ -45,8 +45,8 @@ class ValueEmitter {
   Value* float_binary(BinaryOp, Value* a, Value* b);
   Value* floor_division(BinaryOp, DType, Value* a, Value* b, const Expr& divisor);
   Value* convert(Value*, DType from, DType to, int lanes);
-  /// f32 that is clipped to the range of a byte. NaN becomes 0, which processors have in the low bits of what they make of it.
-  Value* clipped_to_byte(Value*, DType to, int lanes);
+  /// f32 that is clipped to the range of a byte or of i16. NaN becomes 0, which processors have in the low bits of what they make of it.
+  Value* clipped_to(Value*, DType to, int lanes);
   /// sqrt, floor, ceil, round, abs, bits_of and float_of_bits.
   Value* plain_call(MathFn, DType, int lanes, Value* a);
   Value* from_memory(Value*, DType, int lanes);
