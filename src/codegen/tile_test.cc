@@ -24,6 +24,8 @@ return c
 )";
 constexpr const char* kBytesSteps =
     "split l1 16 overlap; split l2 4 guard; reorder l0 l3 l5 l4 l6; pack o1 o2; cache_write o2 l3; tensorize l4 dot4";
+constexpr const char* kBytesByEight =
+    "split l1 8 overlap; split l2 4 guard; reorder l0 l3 l5 l4 l6; pack o1 o2; cache_write o2 l3; tensorize l4 dot4x8";
 
 Lowered lowered(const char* text, const char* steps, const Target& target) {
   const Result<LoopTree> tree = replay(*parse_dag(text), *parse_steps(steps));
@@ -121,7 +123,8 @@ TEST(Tile, PermutesWhatVectorsOverGroupsRead) {
 
 TEST(Tile, TakesTheInstructionForProductsOfBytesWhereThereIsOne) {
   for (const Target& target : targets_of_bytes())
-    EXPECT_FALSE(is_wrong_of_bytes(kBytes, kBytesSteps, target)) << target.cpu().mcpu;
+    for (const char* steps : {kBytesSteps, kBytesByEight})
+      EXPECT_FALSE(is_wrong_of_bytes(kBytes, steps, target)) << target.cpu().mcpu << " " << steps;
   const std::string vnni = code(kBytes, kBytesSteps, "cascadelake");
   EXPECT_EQ(count(vnni, "vpdpbusd"), 1) << vnni;
   EXPECT_EQ(count(vnni, "[rsp"), 0) << vnni;
@@ -143,12 +146,14 @@ return c
 )";
 constexpr const char* kPairsSteps =
     "split l1 16 overlap; split l2 2 guard; reorder l0 l3 l5 l4 l6; pack o1 o2; cache_write o2 l3; tensorize l4 dot2";
+constexpr const char* kPairsByEight =
+    "split l1 8 overlap; split l2 2 guard; reorder l0 l3 l5 l4 l6; pack o1 o2; cache_write o2 l3; tensorize l4 dot2x8";
 
 /// Products of bf16 are exact in f32, and sums of small whole numbers are so in any order.
 TEST(Dot2, EqualsTheDefinitionUpToTheOrderOfPairs) {
   const ComputeDag dag = *parse_dag(kPairs);
-  for (const Target& target : targets_of_pairs()) {
-    const Lowered made = lowered(kPairs, kPairsSteps, target);
+  const auto expect_equal = [&](const Target& target, const char* steps) {
+    const Lowered made = lowered(kPairs, steps, target);
     EXPECT_LT(*error_of(dag, made, target, 7), 1e-6) << target.cpu().mcpu;
     Rng rng(5);
     std::vector<Tensor> inputs = {Tensor(DType::bf16, {5, 24}), Tensor(DType::bf16, {24, 40})};
@@ -156,8 +161,10 @@ TEST(Dot2, EqualsTheDefinitionUpToTheOrderOfPairs) {
       for (std::int64_t i = 0; i < tensor.size(); ++i) tensor.set(i, static_cast<double>(rng.between(-200, 200)));
     std::vector<Tensor> arguments = *testing::arguments_of(made, dag, inputs);
     arguments = *run_native(made.program, target, arguments, target.threads);
-    EXPECT_EQ(*testing::worst_output(made, dag, inputs, arguments), 0) << target.cpu().mcpu;
-  }
+    EXPECT_EQ(*testing::worst_output(made, dag, inputs, arguments), 0) << target.cpu().mcpu << " " << steps;
+  };
+  for (const Target& target : targets_of_pairs())
+    for (const char* steps : {kPairsSteps, kPairsByEight}) expect_equal(target, steps);
 }
 
 constexpr const char* kShorts = R"(
@@ -169,12 +176,15 @@ return c
 constexpr const char* kShortsSteps =
     "split l1 16 overlap; split l2 2 guard; reorder l0 l3 l5 l4 l6; pack o1 o2; cache_write o2 l3; tensorize l4 "
     "dot2_i16";
+constexpr const char* kShortsByEight =
+    "split l1 8 overlap; split l2 2 guard; reorder l0 l3 l5 l4 l6; pack o1 o2; cache_write o2 l3; tensorize l4 "
+    "dot2_i16x8";
 
 /// Of the largest and the least numbers, whose sums wrap.
 TEST(Dot2OfI16, IsExactOnEveryProcessor) {
   const ComputeDag dag = *parse_dag(kShorts);
-  for (const Target& target : targets_of_bytes()) {
-    const Lowered made = lowered(kShorts, kShortsSteps, target);
+  const auto expect_exact = [&](const Target& target, const char* steps) {
+    const Lowered made = lowered(kShorts, steps, target);
     Rng rng(5);
     std::vector<Tensor> inputs = {Tensor(DType::i16, {5, 24}), Tensor(DType::i16, {24, 40})};
     for (Tensor& tensor : inputs)
@@ -182,8 +192,10 @@ TEST(Dot2OfI16, IsExactOnEveryProcessor) {
         tensor.set_integer(i, rng.below(3) == 0 ? rng.between(-32768, 32767) : rng.below(2) == 0 ? -32768 : 32767);
     std::vector<Tensor> arguments = *testing::arguments_of(made, dag, inputs);
     arguments = *run_native(made.program, target, arguments, target.threads);
-    EXPECT_EQ(*testing::worst_output(made, dag, inputs, arguments), 0) << target.cpu().mcpu;
-  }
+    EXPECT_EQ(*testing::worst_output(made, dag, inputs, arguments), 0) << target.cpu().mcpu << " " << steps;
+  };
+  for (const Target& target : targets_of_bytes())
+    for (const char* steps : {kShortsSteps, kShortsByEight}) expect_exact(target, steps);
   EXPECT_EQ(count(code(kShorts, kShortsSteps, "cascadelake"), "vpdpwssd"), 1);
   EXPECT_EQ(count(code(kShorts, kShortsSteps, "skylake-avx512"), "vpmaddwd"), 1);
   EXPECT_EQ(count(code(kShorts, kShortsSteps, "haswell"), "vpmaddwd"), 2);
@@ -197,6 +209,11 @@ TEST(Dot2, TakesTheInstructionWhereThereIsOne) {
   }
   for (const char* mcpu : {"x86-64", "znver3", "icelake-server", "cortex-a72", "neoverse-n2"})
     EXPECT_EQ(count(code(kPairs, kPairsSteps, mcpu), "dpbf16"), 0) << mcpu;
+  const std::string eight = code(kPairs, kPairsByEight, "znver4");
+  EXPECT_EQ(count(eight, "vdpbf16ps ymm"), 1) << eight;
+  EXPECT_EQ(count(code(kBytes, kBytesByEight, "znver4"), "vpdpbusd ymm"), 1);
+  // Without the forms of 8 sums: as on processors without the instruction.
+  EXPECT_EQ(count(code(kPairs, kPairsByEight, "znver4 -mattr=-avx512vl"), "dpbf16"), 0);
 }
 
 /// A depthwise convolution, four pixels at once.

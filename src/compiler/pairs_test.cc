@@ -122,6 +122,18 @@ TEST(ProductsOfPairs, AreRightInMatrixProducts) {
   expect_right(product(11, 36, 56), 6);
   expect_right(product(1, 64, 33), 6);
 }
+TEST(ProductsOfPairs, TakeTilesOfEightSumsWhereThatComputesNothingTwice) {
+  const auto steps = [](int columns, const char* processor) {
+    return to_text(*default_steps(product(64, 144, columns), pair_target(processor)));
+  };
+  for (const char* processor : {"znver4", "znver5", "sapphirerapids"})
+    EXPECT_EQ(steps(32, processor).find("x8"), std::string::npos) << processor;
+  EXPECT_NE(steps(24, "znver4").find(" dot2x8"), std::string::npos) << steps(24, "znver4");
+  // Half a vector takes as long as a whole one there.
+  EXPECT_EQ(steps(24, "znver5").find("x8"), std::string::npos);
+  expect_right(product(11, 36, 24), 6);
+  expect_right(product(5, 36, 40), 6);
+}
 TEST(ProductsOfPairs, OfI16AreExact) {
   const auto dense = [](int rows, int depth, int columns) {
     return parse_dag(

@@ -174,7 +174,7 @@ struct NestMaker {
   void join(const std::vector<LoopId>& path, Nest& nest) const {
     for (const TensorTile& tile : tree.tiles) {
       const auto first = std::find(path.begin(), path.end(), tile.loop);
-      if (!is_dot(tile.intrinsic) || tile.intrinsic == Intrinsic::dot4 || first == path.end()) continue;
+      if (!is_dot(tile.intrinsic) || is_dot4(tile.intrinsic) || first == path.end()) continue;
       for (auto k = static_cast<std::size_t>(first - path.begin()); k < path.size(); ++k) {
         nest.loops[k].joined = nest.loops[k].reduce;
         nest.loops[k].kind = nest.loops[k].reduce ? LoopKind::unrolled : LoopKind::vectorized;

@@ -36,6 +36,21 @@ constexpr std::array kDefinitions = {
                "w = PLACEHOLDER [16, 2] i16\n"
                "y(j): i32 += (i32(x[k])*i32(w[j, k])) for j in 16, k in 2\n"
                "return y\n"},
+    Definition{Intrinsic::dot4x8, "dot4x8",
+               "x = PLACEHOLDER [4] u8\n"
+               "w = PLACEHOLDER [8, 4] i8\n"
+               "y(j): i32 += (i32(x[k])*i32(w[j, k])) for j in 8, k in 4\n"
+               "return y\n"},
+    Definition{Intrinsic::dot2x8, "dot2x8",
+               "x = PLACEHOLDER [2] bf16\n"
+               "w = PLACEHOLDER [8, 2] bf16\n"
+               "y(j) += (f32(x[k])*f32(w[j, k])) for j in 8, k in 2\n"
+               "return y\n"},
+    Definition{Intrinsic::dot2_i16x8, "dot2_i16x8",
+               "x = PLACEHOLDER [2] i16\n"
+               "w = PLACEHOLDER [8, 2] i16\n"
+               "y(j): i32 += (i32(x[k])*i32(w[j, k])) for j in 8, k in 2\n"
+               "return y\n"},
     Definition{Intrinsic::dp4a_s8, "dp4a_s8",
                "a = PLACEHOLDER [4] i8\n"
                "b = PLACEHOLDER [4] i8\n"

@@ -20,6 +20,7 @@ namespace whet {
 ///   dot2                      y(j) += f32(x[k]) * f32(w[j, k]), bf16 by bf16, 16 sums of 2 products, which a processor may
 ///                             add up in either order; numbers below the least normal f32 may be zeros to it
 ///   dot2_i16                  y(j) += i32(x[k]) * i32(w[j, k]), i16 by i16, 16 sums of 2 products, which wrap
+///   dot4x8, dot2x8, dot2_i16x8  these of 8 sums
 ///   dp4a_s8, dp4a_u8          y() += i32(a[k]) * i32(b[k]), i8 by i8, u8 by i8, one sum of 4 products: a thread of a GPU
 ///   mma_tf32                  y(i, j) += a[i, k] * b[k, j], 16 x 8 sums of 8 products: tensor cores of a GPU, by all
 ///                             threads of a warp. The operands are f32 and are rounded to tf32, the sums are f32
@@ -38,6 +39,9 @@ enum class Intrinsic : std::uint8_t {
   dot4,
   dot2,
   dot2_i16,
+  dot4x8,
+  dot2x8,
+  dot2_i16x8,
   dp4a_s8,
   dp4a_u8,
   mma_tf32,
@@ -61,7 +65,17 @@ constexpr bool multiplies_bf16(Intrinsic intrinsic) {
   return intrinsic == Intrinsic::mma_bf16 || intrinsic == Intrinsic::mma_half_bf16;
 }
 /// Sums of products, side by side: an instruction of a CPU adds up several products of each.
-constexpr bool is_dot(Intrinsic intrinsic) { return intrinsic >= Intrinsic::dot4 && intrinsic <= Intrinsic::dot2_i16; }
+constexpr bool is_dot(Intrinsic intrinsic) {
+  return intrinsic >= Intrinsic::dot4 && intrinsic <= Intrinsic::dot2_i16x8;
+}
+/// Of bytes.
+constexpr bool is_dot4(Intrinsic intrinsic) { return intrinsic == Intrinsic::dot4 || intrinsic == Intrinsic::dot4x8; }
+/// The sums of a dot, 16 or 8.
+constexpr int sums_of(Intrinsic dot) { return dot >= Intrinsic::dot4x8 ? 8 : 16; }
+/// A dot of 16 sums, of 8.
+constexpr Intrinsic of_eight_sums(Intrinsic dot) {
+  return dot == Intrinsic::dot4 ? Intrinsic::dot4x8 : dot == Intrinsic::dot2 ? Intrinsic::dot2x8 : Intrinsic::dot2_i16x8;
+}
 /// A thread of a GPU computes it alone.
 constexpr bool is_dp4a(Intrinsic intrinsic) {
   return intrinsic == Intrinsic::dp4a_s8 || intrinsic == Intrinsic::dp4a_u8;

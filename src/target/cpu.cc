@@ -95,6 +95,9 @@ constexpr Processor kProcessors[] = {
 constexpr std::string_view kMultiplyBf16[] = {"cooperlake",    "sapphirerapids", "emeraldrapids",
                                               "graniterapids", "znver4",         "znver5"};
 
+/// Their units have 32 bytes.
+constexpr std::string_view kSplitVectors[] = {"znver4"};
+
 /// LLVM's names of the switches that change what code may be generated; -mattr takes these alone.
 std::vector<std::string> known_features(Isa isa) {
   std::vector<std::string> names;
@@ -137,6 +140,7 @@ void derive(CpuTarget& target) {
   if (simd == Simd::sse && processor.isa == Isa::x86_64) target.fma = false;
   target.isa = processor.isa;
   target.pipes = processor.pipes;
+  target.pipes.splits_vectors = std::ranges::count(kSplitVectors, target.mcpu) > 0;
   target.vector_bytes = simd == Simd::avx512 ? 64 : simd == Simd::avx ? 32 : 16;
   target.vector_registers = simd == Simd::avx512 || processor.isa == Isa::aarch64 ? 32 : 16;
   if (!target.caches_given) {

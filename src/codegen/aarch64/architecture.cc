@@ -75,13 +75,13 @@ llvm::Value* dot_product_of_aarch64(llvm::IRBuilderBase& b, const CpuFeatures& f
     if (all_sums == kSums) return sum;
     // Parts that are not made yet are of no account.
     std::vector<int> into;
-    for (int i = 0; i < 16; ++i) into.push_back(i / 4 == part ? i % 4 : -1);
+    for (int i = 0; i < all_sums; ++i) into.push_back(i / kSums == part ? i % kSums : -1);
     llvm::Value* const wide = b.CreateShuffleVector(sum, into);
     if (result == nullptr) {
       result = wide;
       continue;
     }
-    for (int i = 0; i < 16; ++i) into[static_cast<std::size_t>(i)] = i / 4 == part ? 16 + i : i;
+    for (int i = 0; i < all_sums; ++i) into[static_cast<std::size_t>(i)] = i / kSums == part ? all_sums + i : i;
     result = b.CreateShuffleVector(result, wide, into);
   }
   return result;

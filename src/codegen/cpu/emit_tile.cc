@@ -5,9 +5,6 @@
 namespace whet {
 namespace {
 
-/// Of Intrinsic::dot4, dot2 and dot2_i16, side by side.
-constexpr int kDotSums = 16;
-
 /// The row of neighbours that begins `elements` elements behind the base.
 Linear row_at(const Linear& base, std::int64_t elements) {
   Linear at = base;
@@ -33,12 +30,15 @@ void Emitter::tile(const IntrinsicTile& tile) {
       interleave(tile);
       break;
     case Intrinsic::dot4:
+    case Intrinsic::dot4x8:
       dot4(tile);
       break;
     case Intrinsic::dot2:
+    case Intrinsic::dot2x8:
       dot2(tile);
       break;
     case Intrinsic::dot2_i16:
+    case Intrinsic::dot2_i16x8:
       dot2_i16(tile);
       break;
     default:
@@ -143,21 +143,23 @@ std::pair<Emitter::Value*, Emitter::Value*> Emitter::words_of(const IntrinsicTil
   const TileOperand &x = tile.operands[1], &w = tile.operands[2];
   const llvm::Align align(static_cast<std::uint64_t>(element_bytes(x.buffer)));
   Value* factors = mark(b_.CreateAlignedLoad(b_.getInt32Ty(), address(x.buffer, x.base), align), x.buffer);
-  llvm::Type* const words = widen(b_.getInt32Ty(), kDotSums);
-  return {splat(factors, kDotSums), mark(b_.CreateAlignedLoad(words, address(w.buffer, w.base), align), w.buffer)};
+  const int sums = sums_of(tile.intrinsic);
+  llvm::Type* const words = widen(b_.getInt32Ty(), sums);
+  return {splat(factors, sums), mark(b_.CreateAlignedLoad(words, address(w.buffer, w.base), align), w.buffer)};
 }
 
 /// y(j) += x[0..3] * w[j, 0..3]: one instruction where the processor has it, else byte by byte of the words.
 void Emitter::dot4(const IntrinsicTile& tile) {
   const TileOperand& y = tile.operands[0];
-  llvm::Type* const words = widen(b_.getInt32Ty(), kDotSums);
+  const int sums = sums_of(tile.intrinsic);
+  llvm::Type* const words = widen(b_.getInt32Ty(), sums);
   const auto [factors, weights] = words_of(tile);
-  Value* sum = load_row(y, 0, kDotSums);
+  Value* sum = load_row(y, 0, sums);
   if (features_.dot_products && target_.cpu().vector_bytes >= architecture_.dot_product_vector_bytes) {
     sum = architecture_.dot_product(b_, features_, sum, factors, weights);
   } else if (architecture_.pair_product != nullptr) {
     // Every other byte of a word becomes an i16, and the others another one.
-    auto* const halves = widen(b_.getInt16Ty(), 2 * kDotSums);
+    auto* const halves = widen(b_.getInt16Ty(), 2 * sums);
     auto by = [&](int bits) { return llvm::ConstantInt::get(halves, static_cast<std::uint64_t>(bits)); };
     Value *x_pairs = b_.CreateBitCast(factors, halves), *w_pairs = b_.CreateBitCast(weights, halves);
     auto add = [&](Value* p, Value* q) {
@@ -173,18 +175,19 @@ void Emitter::dot4(const IntrinsicTile& tile) {
       sum = b_.CreateAdd(sum, b_.CreateMul(factor, weight));
     }
   }
-  store_row(y, 0, sum, kDotSums);
+  store_row(y, 0, sum, sums);
 }
 
 /// y(j) += x[0..1] * w[j, 0..1]: one instruction where the processor has it, else the halves of the words as f32.
 void Emitter::dot2(const IntrinsicTile& tile) {
   const TileOperand& y = tile.operands[0];
+  const int sums = sums_of(tile.intrinsic);
   const auto [factors, weights] = words_of(tile);
-  Value* sum = load_row(y, 0, kDotSums);
+  Value* sum = load_row(y, 0, sums);
   if (features_.bf16_products && target_.cpu().bf16_products) {
     sum = architecture_.bf16_product(b_, features_, sum, factors, weights);
   } else {
-    llvm::Type* const f32 = value_type(DType::f32, kDotSums);
+    llvm::Type* const f32 = value_type(DType::f32, sums);
     const auto first = [&](Value* words) { return b_.CreateBitCast(b_.CreateShl(words, 16), f32); };
     const auto second = [&](Value* words) {
       return b_.CreateBitCast(b_.CreateAnd(words, llvm::ConstantInt::get(words->getType(), 0xffff0000u)), f32);
@@ -192,14 +195,15 @@ void Emitter::dot2(const IntrinsicTile& tile) {
     sum = b_.CreateFAdd(sum, b_.CreateFMul(first(factors), first(weights)));
     sum = b_.CreateFAdd(sum, b_.CreateFMul(second(factors), second(weights)));
   }
-  store_row(y, 0, sum, kDotSums);
+  store_row(y, 0, sum, sums);
 }
 
 /// y(j) += x[0..1] * w[j, 0..1] of i16, modulo 2^32.
 void Emitter::dot2_i16(const IntrinsicTile& tile) {
   const TileOperand& y = tile.operands[0];
+  const int sums = sums_of(tile.intrinsic);
   const auto [factors, weights] = words_of(tile);
-  Value* sum = load_row(y, 0, kDotSums);
+  Value* sum = load_row(y, 0, sums);
   if (architecture_.pair_product != nullptr) {
     sum = architecture_.pair_product(b_, features_, sum, factors, weights);
   } else {
@@ -208,7 +212,7 @@ void Emitter::dot2_i16(const IntrinsicTile& tile) {
     sum = b_.CreateAdd(sum, b_.CreateMul(first(factors), first(weights)));
     sum = b_.CreateAdd(sum, b_.CreateMul(second(factors), second(weights)));
   }
-  store_row(y, 0, sum, kDotSums);
+  store_row(y, 0, sum, sums);
 }
 
 void Emitter::byte_sum(const Store& store, const ByteSum& sum) {

@@ -60,7 +60,10 @@ bool lies_as_needed(const IntrinsicTile& tile) {
       return strides(0)[0] == 2 && strides(0)[1] == 1 && strides(1)[0] == 1;
     case Intrinsic::dot4:
     case Intrinsic::dot2:
-    case Intrinsic::dot2_i16:  // sums side by side, four factors or two in a word, weights of all sums in one vector
+    case Intrinsic::dot2_i16:
+    case Intrinsic::dot4x8:
+    case Intrinsic::dot2x8:
+    case Intrinsic::dot2_i16x8:  // sums side by side, four factors or two in a word, weights of all sums in one vector
       return strides(0)[0] == 1 && strides(0)[1] == 0 && strides(1)[0] == 0 && strides(1)[1] == 1 &&
              strides(2)[0] == op_of(tile.intrinsic).element().reduce_axes[0].extent && strides(2)[1] == 1;
     default:

@@ -42,12 +42,14 @@ void initialize() {
 }
 
 CpuFeatures features(const llvm::MCSubtargetInfo& cpu) {
-  const bool wide = cpu.checkFeatures("+avx512vnni"), vnni = wide || cpu.checkFeatures("+avxvnni");
+  // Those of 16 sums have a form of 8, which needs avx512vl.
+  const bool halves = cpu.checkFeatures("+avx512vl");
+  const bool wide = halves && cpu.checkFeatures("+avx512vnni"), vnni = wide || cpu.checkFeatures("+avxvnni");
   const bool pairs = cpu.checkFeatures("+avx512bw"), half_pairs = cpu.checkFeatures("+avx2");
   return {.round = cpu.checkFeatures("+sse4.1"),
           .half = cpu.checkFeatures("+f16c"),
-          .bf16 = cpu.checkFeatures("+avx512bf16") && cpu.checkFeatures("+avx512vl"),
-          .bf16_products = cpu.checkFeatures("+avx512bf16"),
+          .bf16 = halves && cpu.checkFeatures("+avx512bf16"),
+          .bf16_products = halves && cpu.checkFeatures("+avx512bf16"),
           .dot_products = vnni,
           .mixed_dot_products = vnni,
           .masked_loads = cpu.checkFeatures("+avx2"),

@@ -68,12 +68,14 @@ llvm::Value* pair_product_of_x86(llvm::IRBuilderBase& b, const CpuFeatures& feat
   });
 }
 
-/// Of whole vectors: what has avx512_bf16 has vectors of 64 bytes.
+/// Of 16 sums or 8: what has avx512_bf16 has vectors of 64 bytes.
 llvm::Value* bf16_product_of_x86(llvm::IRBuilderBase& b, const CpuFeatures&, llvm::Value* sums, llvm::Value* x,
                                  llvm::Value* w) {
-  auto* const pairs = llvm::FixedVectorType::get(b.getBFloatTy(), 2 * kWords);
-  return b.CreateIntrinsic(llvm::Intrinsic::x86_avx512bf16_dpbf16ps_512, {},
-                           {sums, b.CreateBitCast(x, pairs), b.CreateBitCast(w, pairs)});
+  const int lanes = lanes_in(sums);
+  auto* const pairs = llvm::FixedVectorType::get(b.getBFloatTy(), static_cast<unsigned>(2 * lanes));
+  const auto id = lanes == kWords ? llvm::Intrinsic::x86_avx512bf16_dpbf16ps_512
+                                  : llvm::Intrinsic::x86_avx512bf16_dpbf16ps_256;
+  return b.CreateIntrinsic(id, {}, {sums, b.CreateBitCast(x, pairs), b.CreateBitCast(w, pairs)});
 }
 
 /// LLVM does not see that the indices are constant. It would make permutations of two vectors of this one and the inserted

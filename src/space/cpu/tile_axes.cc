@@ -13,7 +13,7 @@
 namespace whet {
 namespace {
 
-/// Of Intrinsic::dot4, dot2 and dot2_i16, side by side.
+/// Of Intrinsic::dot4, dot2 and dot2_i16, side by side: an op with fewer results is no product by words.
 constexpr std::int64_t kSums = 16;
 
 /// Output channels of a group, where the inputs depend on which group it is: floordiv(oc, size) occurs in their index.
@@ -131,6 +131,13 @@ Intrinsic find_dot(const ComputeDag& dag, OpId op, const TileAxes& p, const CpuT
   return Intrinsic::none;
 }
 
+/// The same of 8 sums, where tiles of 16 would compute more results twice, and half a vector takes half the time.
+Intrinsic fitting(Intrinsic dot, std::int64_t results, const CpuTarget& cpu) {
+  const bool halves = cpu.vector_bytes == 32 || cpu.pipes.splits_vectors;
+  if (dot == Intrinsic::none || !halves || round_up(results, 8) == round_up(results, kSums)) return dot;
+  return of_eight_sums(dot);
+}
+
 bool reads_constants(const ComputeDag& dag, OpId op) {
   const std::vector<OpId> inputs = inputs_of(dag, op);
   return std::any_of(inputs.begin(), inputs.end(), [&](OpId input) { return is_constant(dag, input); });
@@ -156,16 +163,17 @@ std::optional<TileAxes> find_tile_axes(const ComputeDag& dag, OpId op, const Tar
     else
       p.taps.push_back(static_cast<std::int64_t>(k));
   }
-  p.dot = find_dot(dag, op, p, target.cpu());
+  p.dot = fitting(find_dot(dag, op, p, target.cpu()), p.extent(p.vec), target.cpu());
   const bool by_words = p.dot != Intrinsic::none;
   if (by_words) p.word = terms_of(p.dot);
   p.byte_taps = p.in < 0 && !factors_of(Intrinsic::dot4, element, dag.op(op).dtype).empty();
   const std::int64_t own_lanes = target.cpu().lanes(static_cast<int>(size_of(dag.op(op).dtype)));
+  const std::int64_t lanes = by_words ? sums_of(p.dot) : own_lanes;
   p.tiling = {.oc = p.out_channels(),
               .oh = p.extent(p.y),
               .ow = p.extent(p.x),
-              .lanes = by_words ? kSums : own_lanes,
-              .registers = by_words ? target.cpu().vector_registers * own_lanes / kSums : target.cpu().vector_registers,
+              .lanes = lanes,
+              .registers = target.cpu().vector_registers * std::min(own_lanes, lanes) / lanes,
               .group = group_size(p),
               .block = p.blocks < 0 ? 0 : p.extent(p.vec),
               .column_bytes = input_step(dag, p, p.x),
@@ -188,7 +196,7 @@ std::optional<TileAxes> find_tile_axes(const ComputeDag& dag, OpId op, const Tar
   if (p.in >= 0 && reads_constants(dag, op))
     p.tiling.channel_bytes =
         p.tiling.taps * p.in_channels() * (by_words ? p.element_bytes() : size_of(dag.op(op).dtype));
-  const std::int64_t group = p.tiling.group, lanes = p.tiling.lanes;
+  const std::int64_t group = p.tiling.group;
   p.tiling.mixes_groups = group > 0 && 4 * group <= lanes && lanes % group == 0 && p.reduce_extent(p.in) == group;
   p.tiling.weights_room = target.cpu().l2_bytes * 3 / 5;
   if (!vector_axis_is_contiguous(p) || p.tiling.oc_options().empty()) return std::nullopt;
