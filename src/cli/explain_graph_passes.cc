@@ -36,7 +36,7 @@ Result<PassRuns> time_passes(const Graph& graph, const PassOptions& options) {
              return ok_status();
            }));
   begin = seconds_now();
-  WHET_TRY(const FusedGraph fused, fuse(std::move(optimized), options.fuse));
+  WHET_TRY(const FusedGraph fused, fuse(std::move(optimized), fuse_options(options)));
   timed.fuse_seconds = seconds_now() - begin;
   timed.groups = fused.groups.size();
   return timed;

@@ -185,11 +185,14 @@ Result<Graph> run_passes(const Graph& graph, const PassOptions& options, const G
   return keep_output_names(made ? std::move(*made) : graph, graph);
 }
 
+FuseOptions fuse_options(const PassOptions& options) {
+  return {.enabled = options.fuse, .computes_operands = options.halves || options.bf16_tensors};
+}
+
 Result<FusedGraph> optimize(const Graph& graph, const PassOptions& options) {
   WHET_TRY(Graph optimized, run_passes(graph, options));
   WHET_RETURN_IF_ERROR(verify(optimized));
-  return fuse(std::move(optimized),
-              {.enabled = options.fuse, .computes_operands = options.halves || options.bf16_tensors});
+  return fuse(std::move(optimized), fuse_options(options));
 }
 
 }  // namespace whet

@@ -45,6 +45,7 @@ Result<Graph> run_graph_passes(Graph, std::span<const Pass>, const GraphObserver
 /// inputs, up to rounding.
 Result<Graph> run_passes(const Graph&, const PassOptions&, const GraphObserver& observer = {});
 
+FuseOptions fuse_options(const PassOptions&);
 /// Runs the passes, then fuses the graph into groups. Each group becomes one kernel.
 Result<FusedGraph> optimize(const Graph&, const PassOptions&);
 

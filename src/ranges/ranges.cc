@@ -316,7 +316,7 @@ class Finder {
     std::vector<SizeValues> order = {largest_of(boxes)};
     for (const SizeValues& point : points)
       if (is_in(boxes, point) && point != order.front()) order.push_back(point);
-    Structures again(sizes_, read_, options_);
+    Structures again(sizes_, read_, options_, in_place_);
     WHET_RETURN_IF_ERROR(read_all(order, again));
     if (again.all().size() != 1) return another_when_read_again(sizes_, again.all()[1].at);
     return add(again.all().front(), boxes, family);

@@ -28,7 +28,14 @@ struct Processor {
 constexpr Processor neon(const char* name, double multiply_adds, double loads, double latency, std::int64_t l1_kib = 32,
                          std::int64_t l1_sets = 256, std::int64_t l2_kib = 256, std::int64_t l3_kib = 1024) {
   // LLVM moves the loads of inputs, each in a register, in front of the products: larger tiles were seen to spill.
-  const CpuPipes pipes = {multiply_adds, loads, latency, l1_sets, 23.0 / 32, 18.0 / 32, 4, 23};
+  const CpuPipes pipes = {.multiply_adds = multiply_adds,
+                          .loads = loads,
+                          .latency = latency,
+                          .l1_sets = l1_sets,
+                          .tile_share = 23.0 / 32,
+                          .unrolled_share = 18.0 / 32,
+                          .input_lanes = 4,
+                          .window_inputs = 23};
   return {name, Simd::sse, true, l1_kib, l2_kib, l3_kib, Isa::aarch64, pipes};
 }
 

@@ -117,11 +117,9 @@ class PrecisionSearcher {
     WHET_RETURN_IF_ERROR(measure_what_is_hoped());
     WHET_RETURN_IF_ERROR(tune_chosen());
     if (stop()) return ok_status();
-    WHET_TRY(std::optional<Verified> chosen, choose());
+    WHET_TRY(std::optional<Verified> chosen, choose_what_holds());
     if (stop() || !chosen) return ok_status();
-    WHET_TRY(const bool holds, holds_out(*chosen));
     chosen->run = {};  // nothing is open while networks are timed
-    if (!holds || stop()) return ok_status();
     WHET_TRY(const bool faster, is_faster(*chosen));
     if (!faster || stop()) return ok_status();
     return adopt(*chosen);
@@ -192,7 +190,7 @@ class PrecisionSearcher {
     double limit = kInfinity;
     for (const Allowed& allowed : options_.accuracy.allowed)
       if (allowed.measure == Measure::relative) limit = std::min(limit, allowed.limit);
-    const double error = options_.aim * (std::isfinite(limit) ? limit : kFirstError);
+    const double error = aim_ * (std::isfinite(limit) ? limit : kFirstError);
     return error * error;
   }
 
@@ -300,6 +298,22 @@ class PrecisionSearcher {
   }
 
   /// Corrects the budget by what plans do, and keeps the fastest that uses at most `aim` of what is allowed.
+  /// A choice that breaks a limit on the held-out samples is made once more, with an aim that is lower by as much.
+  Result<std::optional<Verified>> choose_what_holds() {
+    for (;;) {
+      WHET_TRY(std::optional<Verified> chosen, choose());
+      if (!chosen && result_.tightened) result_.why_not = on_held_out_;
+      if (stop() || !chosen) return std::optional<Verified>();
+      WHET_TRY(const bool holds, holds_out(*chosen));
+      if (holds) return chosen;
+      const double share = result_.precision.held_out_share;
+      if (stop() || result_.tightened || !std::isfinite(share)) return std::optional<Verified>();
+      result_.tightened = true;
+      aim_ = options_.aim * std::min(1.0, options_.aim / share);
+      on_held_out_ = std::exchange(result_.why_not, "");
+    }
+  }
+
   Result<std::optional<Verified>> choose() {
     std::optional<Verified> best;
     std::map<std::vector<int>, bool> seen;  // whether it fits
@@ -307,7 +321,8 @@ class PrecisionSearcher {
     bool any = false;
     double longest = 0;                     // of a choice, with its verification [s]
     const int most = 4 * options_.choices;  // with those that choose a plan again
-    for (int choice = 0; choice < most && result_.choices < options_.choices && !stop(); ++choice) {
+    const int verified_before = result_.choices;
+    for (int choice = 0; choice < most && result_.choices < verified_before + options_.choices && !stop(); ++choice) {
       const double start = now();
       // Behind the last choice held-out samples, two compiles and the comparison take as long as some choices.
       if (start + 4 * longest >= options_.network.deadline) break;
@@ -329,11 +344,11 @@ class PrecisionSearcher {
       WHET_TRY(Verified one, verified(plans.best.front(), budget));
       longest = std::max(longest, now() - start);
       result_.gap = plans.gap;
-      const bool kept = one.share <= options_.aim && std::isfinite(one.error.worst);
+      const bool kept = one.share <= aim_ && std::isfinite(one.error.worst);
       seen[plan.alternatives] = kept;
       const double correction =
-          std::clamp(std::pow(options_.aim / std::max(one.share, 1e-9), 2), 1 / kMostCorrection, kMostCorrection);
-      const bool near = one.share > kNearAim * options_.aim;
+          std::clamp(std::pow(aim_ / std::max(one.share, 1e-9), 2), 1 / kMostCorrection, kMostCorrection);
+      const bool near = one.share > kNearAim * aim_;
       if (kept) {
         fits = std::max(fits, budget);
         if (!best || one.plan.seconds < best->plan.seconds) best = std::move(one);
@@ -464,6 +479,8 @@ class PrecisionSearcher {
   std::vector<double> uses_;
   std::vector<int> never_;  ///< alternatives that are in no plan
   std::set<std::string> given_up_;
+  double aim_ = options_.aim;
+  std::string on_held_out_;  ///< what the first choice did there, where it broke a limit
   PrecisionSearch result_;
 };
 
@@ -511,8 +528,9 @@ std::string precision_report(const PrecisionSearch& search, const Accuracy& accu
     if (precision.held_out_share > 0 || search.adopted)
       text += fmt::format(", {} of the {} held out (used {:.2f})", percent_text(precision.held_out_error),
                           precision.held_out, precision.held_out_share);
-    text += fmt::format("; {}, the first had {}; predicted {}, measured {}\n", counted(search.choices, "choice"),
-                        percent_text(search.first_error), percent_text(search.predicted_error),
+    text += fmt::format("; {}, the first had {}{}; predicted {}, measured {}\n", counted(search.choices, "choice"),
+                        percent_text(search.first_error), search.tightened ? ", tightened by what was held out" : "",
+                        percent_text(search.predicted_error),
                         percent_text(search.measured_error));
   }
   if (search.network_seconds > 0)

@@ -56,6 +56,7 @@ struct PrecisionSearch {
   std::int64_t trials = 0;
   int choices = 0;                                 ///< that were verified
   double first_error = 0;                          ///< worst sample of the first
+  bool tightened = false;                          ///< the first plan broke a limit on the held-out samples
   double predicted_error = 0, measured_error = 0;  ///< over the calibration samples, of the plan that was taken last
   std::size_t kernels = 0, lowered = 0,
               conversions = 0;           ///< of that plan: all kernels, those that multiply or read fewer bits, copies
@@ -76,8 +77,8 @@ struct PrecisionSearch {
 ///      squared errors, which add up; at first that of the smallest relative limit, 1% where there is none.
 ///   3. The fastest plan of measured kernels within the budget runs on the calibration samples. The budget is corrected by what came out, and
 ///      the choice is repeated, until the worst sample uses about `aim` of what is allowed.
-///   4. The network runs on the held-out samples, which took no part: what breaks a limit there is not adopted, nor is a plan that is not
-///      faster than the f32 network, timed alternately in new processes.
+///   4. The network runs on the held-out samples, which took no part. What breaks a limit there is not adopted: once the choice is made again
+///      with a lower aim. Nor is a plan that is not faster than the f32 network, timed alternately in new processes.
 /// What is adopted becomes a line of the record file, which serves who asks for --precision auto alone.
 /// After an interrupt nothing is adopted; ranges, errors and trials stay in the file.
 Result<PrecisionSearch> search_precision(const FusedGraph&, const Target&, Measurer&, RecordFile&, Device&,

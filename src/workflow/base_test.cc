@@ -115,7 +115,7 @@ TEST(ShippedBases, FitTheTasksOfToday) {
     std::size_t all = 0;
     for (const BaseTask& task : base.tasks()) all += task.entries.size();
     const std::vector<std::string> lost = lost_entries(base, known_today(target(text)));
-    EXPECT_LE(lost.size(), all / 50) << text << ": " << testing::PrintToString(lost);
+    EXPECT_LE(lost.size(), all / 50) << text << ": " << ::testing::PrintToString(lost);
   }
 }
 // The shipped ones may be empty: this is how the test above tells what is lost.

@@ -195,6 +195,7 @@ Json to_json(const PrecisionSearch& search) {
       .set("seconds", search.seconds)
       .set("trials", search.trials)
       .set("choices", search.choices)
+      .set("tightened", search.tightened)
       .set("kernels", static_cast<std::int64_t>(search.kernels))
       .set("lowered", static_cast<std::int64_t>(search.lowered))
       .set("lowered_to", lowered_to)
