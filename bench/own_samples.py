@@ -166,7 +166,7 @@ def page_input(picture):
 
 
 def turned(rng, picture):
-    """Half of the lines stand on their heads: which do is what the classifier says."""
+    """Half of the lines stand on their heads: the classifier tells which."""
     return picture[::-1, ::-1] if rng.random() < 0.5 else picture
 
 

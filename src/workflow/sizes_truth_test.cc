@@ -36,7 +36,7 @@ class SizedDevice : public testing::FormulaDevice {
   int comparisons = 0, fails_from = -1;
 };
 
-/// A network whose libraries take what the test says.
+/// A network whose libraries take times that a test gives.
 class SettleAtSizes : public ::testing::Test {
  protected:
   SettleAtSizes() {
