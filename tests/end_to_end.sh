@@ -881,7 +881,7 @@ DAG
   expect 0 "" "$whet" report matmul.dag --records matmul.jsonl -o matmul.html
   expect 0 "GFLOPS" "$whet" explain task 0 --model matmul.dag --records matmul.jsonl
   expect 0 "then fused into 1 group" "$whet" explain passes --model matmul.dag
-  expect 0 "Good for this machine" "$whet" repro matmul.jsonl --model matmul.dag --within 10000 --best 1
+  expect 0 "Good for this machine" "$whet" repro matmul.jsonl --model matmul.dag --within 1000 --best 1
   expect 0 "pairs measured alternately" "$whet" diff matmul.so matmul.so --seconds 0.2 --threshold 1000
   expect 0 '"recorded":true' "$whet" serve matmul.dag -o served.jsonl <<< '{"id": 1, "do": "measure", "task": 0, "candidates": [{"steps": ""}]}'
   sed 's/^A = /N = SIZE 1..64 at 24\nA = /; s/\[24, /[N, /; s/i in 24/i in N/' matmul.dag > sized.dag
