@@ -1,7 +1,7 @@
 // What libwhet.so takes, from a program that opens it: bench/own_operators.
 //
 //   libwhet_run LIBWHET import MODEL                        prints the seconds of dlopen, a tuner and the import of MODEL
-//   libwhet_run LIBWHET tune MODEL PROGRAM RECORDS SECONDS SEED   prints the report of a tuning run
+//   libwhet_run LIBWHET tune MODEL PROGRAM RECORDS TRIALS SEED   prints the report of a tuning run
 #include <dlfcn.h>
 
 #include <cstdio>
@@ -39,7 +39,7 @@ int main(int argc, char** argv) {
     std::printf("%.6f\n", bench::now() - start);
   } else if (argc == 8) {
     whet_tune_options tune = {};
-    tune.struct_bytes = sizeof tune, tune.records = argv[5], tune.seconds = std::atof(argv[6]);
+    tune.struct_bytes = sizeof tune, tune.records = argv[5], tune.trials = std::strtoul(argv[6], nullptr, 10);
     const std::string more =
         std::string("{\"no-network\": true, \"layouts\": \"nhwc\", \"covers\": \"off\", \"seed\": ") + argv[7] + "}";
     tune.options = more.c_str();

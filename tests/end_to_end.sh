@@ -871,7 +871,7 @@ DAG
   expect 0 "# matmul i:row j:out_channel k:in_channel" "$whet" tasks matmul.dag --dag
   expect 0 "tile+pack" "$whet" space matmul.dag --task 0
   expect 0 "records kept in matmul.jsonl" "$whet" tune matmul.dag --trials 8 --round 4 --report tuned.html
-  expect 0 "1 of 1 tasks from records" "$whet" compile matmul.dag --records matmul.jsonl -o matmul.so --dump-code matmul.ll
+  expect 0 "1 of 1 task from records" "$whet" compile matmul.dag --records matmul.jsonl -o matmul.so --dump-code matmul.ll
   expect 0 "f32[24x16]" "$whet" run matmul.so --fill ones -o ones.npy
   expect 0 "    33 at [0, 0]" "$whet" run matmul.dag --fill ones --print-top 1
   expect 0 "largest magnitude: yes" "$whet" check matmul.so --against matmul.dag
@@ -880,8 +880,8 @@ DAG
   expect 0 "matmul" "$whet" profile matmul.so --runs 5
   expect 0 "" "$whet" report matmul.dag --records matmul.jsonl -o matmul.html
   expect 0 "GFLOPS" "$whet" explain task 0 --model matmul.dag --records matmul.jsonl
-  expect 0 "out" "$whet" explain passes --model matmul.dag
-  expect 0 "of this machine" "$whet" repro matmul.jsonl --model matmul.dag --within 1000 --best 1
+  expect 0 "then fused into 1 group" "$whet" explain passes --model matmul.dag
+  expect 0 "Good for this machine" "$whet" repro matmul.jsonl --model matmul.dag --within 1000 --best 1
   expect 0 "pairs measured alternately" "$whet" diff matmul.so matmul.so --seconds 0.2 --threshold 1000
   expect 0 '"recorded":true' "$whet" serve matmul.dag -o served.jsonl <<< '{"id": 1, "do": "measure", "task": 0, "candidates": [{"steps": ""}]}'
   sed 's/^A = /N = SIZE 1..64 at 24\nA = /; s/\[24, /[N, /; s/i in 24/i in N/' matmul.dag > sized.dag

@@ -66,6 +66,8 @@ TEST(OwnOperators, HaveSizesByName) {
   const Graph graph = import_model_bytes(op::text({y}), "own", options).value();
   EXPECT_EQ(to_string(graph.value(graph.outputs[0]).type), "f32[3x2]");
   EXPECT_THROW(op::size("a b"), op::Error);
+  const auto z = op::input("z", {op::size("m", 1, 8, 4), 2});
+  EXPECT_EQ(op::text({z}), "m = SIZE 1..8 at 4\nz = PLACEHOLDER [m, 2]\nreturn z\n");
   const std::vector<std::int64_t> extents = {3, 2};
   EXPECT_EQ(op::text({op::input("z", extents)}), "z = PLACEHOLDER [3, 2]\nreturn z\n");
 }

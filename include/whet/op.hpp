@@ -73,6 +73,7 @@ struct Line {
   std::size_t dimensions = 0;
   DType dtype = DType::f32;
   std::vector<std::shared_ptr<const Line>> reads;
+  std::vector<std::string> sizes = {};  ///< lines of sizes with bounds
 };
 using Reads = std::vector<std::shared_ptr<const Line>>;
 
@@ -91,18 +92,27 @@ struct Expr {
 };
 
 /// An extent that the shapes of inputs decide (`--shape`, or `--sizes n=1..512` for a range); an i64 in expressions.
-struct Size : Expr {};
+struct Size : Expr {
+  std::string line;  ///< of the notation; "": it has no bounds
+};
 inline Size size(const std::string& name) {
   if (!detail::is_word(name)) throw Error("the size \"" + name + "\" is no word; expected letters, digits, _ and .");
-  return {{name, DType::i64, {}}};
+  return {{name, DType::i64, {}}, ""};
+}
+/// With bounds, and the value where nothing else decides it.
+inline Size size(const std::string& name, std::int64_t least, std::int64_t most, std::int64_t at) {
+  Size bounded = size(name);
+  bounded.line =
+      name + " = SIZE " + std::to_string(least) + ".." + std::to_string(most) + " at " + std::to_string(at) + "\n";
+  return bounded;
 }
 
 /// Of a dimension or an axis: a number, or a size.
 struct Extent {
-  std::string text;
+  std::string text, size_line;
   template <typename T, std::enable_if_t<std::is_integral_v<T>, int> = 0>
-  Extent(T number) : text(std::to_string(number)) {}  // NOLINT: implicit, as numbers are written
-  Extent(const Size& size) : text(size.text) {}       // NOLINT
+  Extent(T number) : text(std::to_string(number)) {}                      // NOLINT: implicit, as numbers are written
+  Extent(const Size& size) : text(size.text), size_line(size.line) {}  // NOLINT
 };
 
 /// The numbers 0 .. extent-1; an i64 in expressions.
@@ -322,7 +332,10 @@ inline Tensor input(const std::string& name, const std::vector<Extent>& extents,
   if (options.dtype != DType::f32) text += std::string(" ") + detail::name_of(options.dtype);
   if (options.is_const) text += " const";
   if (options.below > 0) text += " < " + std::to_string(options.below);
-  return Tensor(std::make_shared<detail::Line>(detail::Line{name, text, true, extents.size(), options.dtype, {}}));
+  detail::Line line{name, text, true, extents.size(), options.dtype, {}};
+  for (const Extent& each : extents)
+    if (!each.size_line.empty()) line.sizes.push_back(each.size_line);
+  return Tensor(std::make_shared<detail::Line>(std::move(line)));
 }
 inline Tensor input(const std::string& name, std::initializer_list<Extent> extents, const InputOptions& options = {}) {
   return input(name, std::vector<Extent>(extents), options);
@@ -365,15 +378,17 @@ inline std::string text(const std::vector<Tensor>& outputs) {
     todo.emplace_back(line, true);
     for (auto read = line->reads.rbegin(); read != line->reads.rend(); ++read) todo.emplace_back(*read, false);
   }
-  std::string inputs, computed, returned;
-  std::set<std::string> names;
+  std::string sizes, inputs, computed, returned;
+  std::set<std::string> names, size_lines;
   for (const auto& line : order) {
+    for (const std::string& size : line->sizes)
+      if (size_lines.insert(size).second) sizes += size;
     if (!names.insert(line->name).second) throw Error("two tensors are called \"" + line->name + "\"");
     (line->is_input ? inputs : computed) += line->text + "\n";
   }
   for (const Tensor& output : outputs)
     returned += (returned.empty() ? "return " : ", ") + detail::quoted(output.name());
-  return inputs + computed + returned + "\n";
+  return sizes + inputs + computed + returned + "\n";
 }
 
 }  // namespace whet::op

@@ -171,17 +171,22 @@ class OwnOperators(InAFolder):
 
     def test_have_sizes_by_name(self):
         op, rng = whet.op, np.random.default_rng(4)
-        n, j, k = op.size("n"), op.axis("j", 3), op.axis("k", 5)
-        x, w, i = op.input("x", n, 5), op.input("w", 5, 3), op.axis("i", n)
-        product = op.compute("y", (i, j), op.sum(x[i, k] * w[k, j], over=k))
+
+        def multiply(n):
+            j, k, i = op.axis("j", 3), op.axis("k", 5), op.axis("i", n)
+            x, w = op.input("x", n, 5), op.input("w", 5, 3)
+            return op.compute("y", (i, j), op.sum(x[i, k] * w[k, j], over=k))
+
+        product, bounded, i = multiply(op.size("n")), multiply(op.size("n", 1, 16, at=9)), op.axis("i", 3)
         a, b = rng.random((16, 5), dtype=np.float32), rng.random((5, 3), dtype=np.float32)
         exe = whet.load(product, shapes={"x": (9, 5)}).compile()
         np.testing.assert_allclose(exe(a[:9], b), a[:9] @ b, rtol=1e-5)
-        exe = whet.load(product).compile(sizes={"n": (1, 16)})
+        np.testing.assert_allclose(whet.load(bounded, shapes={"x": (3, 5)}).compile()(a[:3], b), a[:3] @ b, rtol=1e-5)
+        exe = whet.load(bounded).compile(sizes={"n": (1, 16)})
         for rows in (1, 7, 16):
             np.testing.assert_allclose(exe(a[:rows], b), a[:rows] @ b, rtol=1e-5)
         with self.assertRaisesRegex(whet.Error, "no value for size n; give --shape x=nx5"):
-            whet.load(product).tasks()
+            whet.load(product)
         for wrong in (lambda: op.size("a b"), lambda: op.axis("i", i), lambda: op.input("x", i + 1)):
             with self.assertRaises(whet.UsageError):
                 wrong()

@@ -136,10 +136,11 @@ class Expression:
 class Size(Expression):
     """An extent that the shapes of inputs decide; an i64 in expressions."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, least: int = 1, most: Optional[int] = None, at: Optional[int] = None) -> None:
         if _quoted(name) != name:
             raise UsageError(f"the size {name!r} is no word; expected letters, digits, _ and .")
         super().__init__(name, "i64")
+        self._line = "" if most is None else f"{name} = SIZE {least}..{most} at {most if at is None else at}"
 
     def __repr__(self) -> str:
         return self.text
@@ -209,8 +210,9 @@ class Definition:
         for name in names:
             if names.count(name) > 1:
                 raise UsageError(f"two tensors are called {name!r}")
+        sizes = {extent._line: None for tensor in tensors if tensor.is_input for extent in tensor.extents if isinstance(extent, Size) and extent._line}
         returned = "return " + ", ".join(_quoted(output.name) for output in self.outputs)
-        return "\n".join([*(tensor._line for tensor in tensors), returned]) + "\n"
+        return "\n".join([*sizes, *(tensor._line for tensor in tensors), returned]) + "\n"
 
 
 def _before(outputs: Sequence[Tensor]) -> List[Tensor]:
@@ -302,17 +304,19 @@ def axis(name: str, extent: Extent) -> Axis:
     return Axis(name, extent)
 
 
-def size(name: str) -> Size:
-    """An extent of inputs and axes that is known by its name alone: `shapes` of `whet.load` gives it, or `sizes` of `compile` a range.
+def size(name: str, least: int = 1, most: Optional[int] = None, at: Optional[int] = None) -> Size:
+    """An extent of inputs and axes by its name: `shapes` of `whet.load` give it a value. One with bounds has the value `at`, or `most`, where
+    nothing else does, and may be a range: `sizes={"n": (1, 512)}` of `compile` and `tune`.
 
-    >>> n, j = size("n"), axis("j", 4)
+    >>> n, j = size("n", 1, 512, at=64), axis("j", 4)
     >>> x, i = input("x", n, 4), axis("i", n)
     >>> print(define(compute("y", (i, j), x[i, j] / cast("f32", n))), end="")
+    n = SIZE 1..512 at 64
     x = PLACEHOLDER [n, 4]
     y(i, j) = (x[i, j]/f32(n)) for i in n, j in 4
     return y
     """
-    return Size(name)
+    return Size(name, least, most, at)
 
 
 def compute(name: str, axes: Union[Axis, Sequence[Axis]], value: Union[Expression, Reduction, Number]) -> Tensor:

@@ -113,7 +113,7 @@ TEST(OperatorFile, WantsAValueForEachSize) {
     const auto graph = import_model_bytes(kOpen, "open.dag", options);
     return graph.ok() ? "" : graph.error().message;
   };
-  EXPECT_EQ(error({{"b", {8, 4}}}), "open.dag: no value for size N; give --shape a=Nx8");
+  EXPECT_EQ(error({{"b", {8, 4}}}), "open.dag: no value for size N; give --shape a=NxL");
   EXPECT_EQ(error({}), "open.dag: no value for size L; give --shape a=NxL or --shape b=Lx4");
   EXPECT_NE(error({{"a", {8}}}).find("the model says NxL"), std::string::npos) << error({{"a", {8}}});
   EXPECT_EQ(error({{"a", {2, 8}}, {"b", {9, 4}}}), "open.dag: L is 8, and 9 in b; a size has one value");

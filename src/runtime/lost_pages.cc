@@ -28,6 +28,7 @@ std::atomic<WatchedPages*> all_watched{nullptr};
 /// twice: the two would call each other for ever.
 struct Handler {
   ForkLock lock;
+  std::uint32_t process;  ///< whose threads the users are: a child has none of its parent's
   std::uint32_t users;
   bool ours;
   struct sigaction before;
@@ -46,12 +47,14 @@ bool replace_pages(WatchedPages& watched, std::uintptr_t at) {
 /// The signal is not about watched pages.
 void hand_on(int number, siginfo_t* info, void* context) {
   const struct sigaction& before = handler.before;
+  const bool was_sent = info->si_code <= 0;  // by a process; an access comes again
   if (before.sa_flags & SA_SIGINFO) return before.sa_sigaction(number, info, context);
   if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) return before.sa_handler(number);
+  if (before.sa_handler == SIG_IGN && was_sent) return;
   struct sigaction usual = {};
   usual.sa_handler = SIG_DFL;
   sigaction(number, &usual, nullptr);
-  if (info->si_code <= 0) raise(number);  // an access comes again
+  if (was_sent) raise(number);
 }
 
 void on_lost_page(int number, siginfo_t* info, void* context) {
@@ -69,8 +72,11 @@ bool is_ours(const struct sigaction& action) {
 }
 
 void set_handler() {
-  // First what was set: ours may be called at once.
-  if (handler.ours || sigaction(SIGBUS, nullptr, &handler.before) != 0) return;
+  struct sigaction now = {};
+  if (sigaction(SIGBUS, nullptr, &now) != 0) return;
+  handler.ours = handler.ours || is_ours(now);  // which a thread of the parent set just before the fork
+  if (handler.ours) return;
+  handler.before = now;  // first: ours may be called at once
   struct sigaction own = {};
   own.sa_sigaction = on_lost_page;
   own.sa_flags = SA_SIGINFO | SA_ONSTACK;
@@ -129,8 +135,9 @@ bool has_lost_pages(const WatchedPages* watched) {
 PagesInUse::PagesInUse(const WatchedPages* watched) : any_(watched != nullptr) {
   if (!any_) return;
   const Locked locked(handler.lock);
-  ++handler.users;
-  set_handler();
+  if (handler.process != process_number()) handler.users = 0;
+  handler.process = process_number();
+  if (handler.users++ == 0) set_handler();
 }
 
 PagesInUse::~PagesInUse() {

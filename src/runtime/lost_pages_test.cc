@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdint>
@@ -152,6 +153,43 @@ TEST(LostPages, AreWatchedBelowAHandlerThatIsSetMeanwhile) {
     EXPECT_EQ(file.page(0), 0);
   }
   EXPECT_EQ(handler_now(), before.sa_handler) << "ours is set back once it is the last one again";
+}
+
+TEST(LostPages, AreNoneOfAParentsUsersInAChild) {
+  struct sigaction own = {}, before = {};
+  own.sa_handler = count_signal;
+  sigaction(SIGBUS, &own, &before);
+  const MappedFile file;
+  {
+    const PagesInUse parents(file.watched());
+    const pid_t child = fork();
+    if (child == 0) {
+      {
+        const PagesInUse use(file.watched());
+        file.cut(0);
+        if (file.page(0) != 0) _exit(2);
+      }
+      _exit(handler_now() == count_signal ? 7 : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7) << status;
+  }
+  EXPECT_EQ(handler_now(), count_signal);
+  sigaction(SIGBUS, &before, nullptr);
+}
+
+TEST(LostPages, LeaveASignalThatTheProgramIgnores) {
+  struct sigaction ignored = {}, before = {};
+  ignored.sa_handler = SIG_IGN;
+  sigaction(SIGBUS, &ignored, &before);
+  {
+    const MappedFile file;
+    const PagesInUse use(file.watched());
+    raise(SIGBUS);
+  }
+  EXPECT_EQ(handler_now(), SIG_IGN);
+  sigaction(SIGBUS, &before, nullptr);
 }
 
 TEST(LostPages, EndTheProcessWhereNobodyUsesThem) {

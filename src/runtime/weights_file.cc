@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace whet {
@@ -99,6 +100,8 @@ int sum_file(int file, const whet_weights_header& header, const char* path, whet
 /// Takes the open file where it succeeds.
 int map_file(int file, const whet_weights_header& header, const char* path, bool sums, OwnWeights* out,
              whet_error* error) {
+  struct stat before = {};  // what is written from now on is a change
+  if (fstat(file, &before) != 0) return whet_fail(error, "%s: %s", path, strerror(errno));
   if (sums && sum_file(file, header, path, error) != 0) return -1;
   void* const mapped = mmap(nullptr, header.file_bytes, PROT_READ, MAP_SHARED, file, 0);
   if (mapped == MAP_FAILED) return whet_fail(error, "%s: cannot map it: %s", path, strerror(errno));
@@ -107,6 +110,7 @@ int map_file(int file, const whet_weights_header& header, const char* path, bool
     munmap(mapped, header.file_bytes);
     return no_memory(header.file_bytes, error);
   }
+  out->written = before.st_mtim;
   out->mapped = mapped;
   out->mapped_bytes = header.file_bytes;
   out->file_and_one = file + 1;
@@ -169,18 +173,21 @@ void close_weights(OwnWeights* weights) {
 
 int check_weights(const OwnWeights& weights, whet_error* error) {
   if (weights.file_and_one == 0) return 0;
-  const std::uint64_t bytes = bytes_of(weights.file_and_one - 1);
-  const bool is_whole = bytes >= weights.mapped_bytes;
-  if (is_whole && !has_lost_pages(weights.watched)) return 0;
-  if (is_whole) {
+  struct stat now = {};
+  if (fstat(weights.file_and_one - 1, &now) != 0) return whet_fail(error, "the weights file: %s", strerror(errno));
+  const std::uint64_t bytes = static_cast<std::uint64_t>(now.st_size);
+  if (bytes < weights.mapped_bytes) {
     return whet_fail(error,
-                     "a part of the weights file could not be read while it is mapped: it was cut for a while, or its "
-                     "disk fails; open the model again");
+                     "the weights file was cut while it is mapped: it has %llu bytes, and had %llu; open the model "
+                     "again with a whole one",
+                     static_cast<unsigned long long>(bytes), static_cast<unsigned long long>(weights.mapped_bytes));
   }
+  // Not when its name changed: who replaces a file leaves the mapped one as it was.
+  const bool is_same = now.st_mtim.tv_sec == weights.written.tv_sec && now.st_mtim.tv_nsec == weights.written.tv_nsec;
+  if (is_same && !has_lost_pages(weights.watched)) return 0;
   return whet_fail(error,
-                   "the weights file was cut while it is mapped: it has %llu bytes, and had %llu; open the model "
-                   "again with a whole one",
-                   static_cast<unsigned long long>(bytes), static_cast<unsigned long long>(weights.mapped_bytes));
+                   "the weights file was written to while it is mapped, or a part of it cannot be read; open the model "
+                   "again");
 }
 
 }  // namespace whet

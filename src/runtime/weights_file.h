@@ -1,5 +1,7 @@
 #pragma once
 
+#include <time.h>
+
 #include <cstdint>
 
 #include "runtime/lost_pages.h"
@@ -22,6 +24,7 @@ struct OwnWeights {
   std::uint64_t mapped_bytes;
   int file_and_one;       ///< of `mapped`: the open file, counted from 1
   WatchedPages* watched;  ///< of `mapped`
+  timespec written;       ///< when `mapped` was last
 };
 
 /// Takes the weights from a file or from the program's memory.
@@ -29,7 +32,8 @@ struct OwnWeights {
 /// Errors: a file that cannot be read, or is cut while it is; one of another format, damaged or of another compile; both at once.
 int open_weights(const WeightsOf&, const whet_open_source&, bool map, OwnWeights*, whet_error*);
 void close_weights(OwnWeights*);
-/// Fails where a mapped file was cut since, or could not be read while `watched` was in use: what was computed by it is no answer.
+/// Fails where a mapped file was cut or written to since, or could not be read while `watched` was in use: what was computed by it is no
+/// answer.
 int check_weights(const OwnWeights&, whet_error*);
 
 }  // namespace whet

@@ -1,6 +1,8 @@
 #include "runtime/weights_file.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -268,8 +270,27 @@ TEST_F(WeightsFile, IsASentenceWhereItWasCutForAWhile) {
   write(weights_bytes(kKey, std::string(kLargeBytes, 'w')));
   const whet_open_source from = source();
   EXPECT_EQ(model.answer(from, 1),
-            "a part of the weights file could not be read while it is mapped: it was cut for a while, or its disk "
-            "fails; open the model again");
+            "the weights file was written to while it is mapped, or a part of it cannot be read; open the model again");
+}
+
+TEST_F(WeightsFile, IsASentenceWhereItIsWrittenToWhileItIsMapped) {
+  write(weights_bytes(kKey, some_weights('a')));
+  const timespec long_ago[] = {{1, 0}, {1, 0}};  // file systems count ticks, and this test takes less than one
+  ASSERT_EQ(utimensat(AT_FDCWD, path_.c_str(), long_ago, 0), 0);
+  const whet_open_source from = source();
+  EXPECT_EQ(model_.answer(&from, true, [&] { write(weights_bytes(kKey, some_weights('b'))); }),
+            "the weights file was written to while it is mapped, or a part of it cannot be read; open the model again");
+}
+
+TEST_F(WeightsFile, MayBeReplacedWhileItIsMapped) {
+  write(weights_bytes(kKey, some_weights('a')));
+  const whet_open_source from = source();
+  const auto replace = [&] {
+    const std::string other = path_ + ".new";
+    std::ofstream(other, std::ios::binary) << weights_bytes(kKey, some_weights('b'));
+    ASSERT_EQ(std::rename(other.c_str(), path_.c_str()), 0);
+  };
+  EXPECT_EQ(model_.answer(&from, true, replace), some_weights('a'));
 }
 
 TEST_F(WeightsFile, IsNoFolderAndNoPipe) {

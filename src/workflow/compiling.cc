@@ -1,12 +1,13 @@
 #include "workflow/compiling.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
-#include <filesystem>
+#include <cstring>
 #include <iterator>
-#include <system_error>
 #include <utility>
 
 #include "base/counted.h"
@@ -259,17 +260,30 @@ Status judge_weights(const CompileSettings& settings, const std::string& weights
                            counted(std::ssize(found.samples.all), "sample"))};
 }
 
+/// A file beside another one, which it becomes; else it goes with this object.
+class FileBeside {
+ public:
+  explicit FileBeside(const std::string& output) : output_(output) {}
+  ~FileBeside() { std::remove(path_.c_str()); }
+  FileBeside(const FileBeside&) = delete;
+
+  const std::string& path() const { return path_; }
+  Status keep() const {
+    if (std::rename(path_.c_str(), output_.c_str()) == 0) return ok_status();
+    return Error{output_ + ": " + std::strerror(errno), ErrorKind::io};
+  }
+
+ private:
+  const std::string output_, path_ = output_ + ".unjudged-" + std::to_string(getpid());
+};
+
 /// The weights come to their place once the answers are judged.
 Result<CompiledModel> compile_judged(CompileSettings settings, Zygote* zygote, const CompileWatch& watch) {
-  const std::string output = settings.output, unjudged = output + ".unjudged";
-  settings.output = settings.weights_file = unjudged;
+  const FileBeside unjudged(settings.output);
+  settings.output = settings.weights_file = unjudged.path();
   WHET_TRY(CompiledModel compiled, compile_unjudged(settings, zygote, watch));
-  const Status judged = judge_weights(settings, unjudged);
-  std::error_code failure;
-  if (judged.ok()) std::filesystem::rename(unjudged, output, failure);
-  if (!judged.ok() || failure) std::remove(unjudged.c_str());
-  WHET_RETURN_IF_ERROR(Status(judged));
-  if (failure) return Error{output + ": " + failure.message(), ErrorKind::io};
+  WHET_RETURN_IF_ERROR(judge_weights(settings, unjudged.path()));
+  WHET_RETURN_IF_ERROR(unjudged.keep());
   return compiled;
 }
 
