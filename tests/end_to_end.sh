@@ -195,9 +195,13 @@ case_measured_again() {
   grep -q '"event":"round"' quick.jsonl || die "no round among the events"
   # What a chain saves is measured again beside the kernels that it replaces.
   local until="StatefulPartitionedCall/functional_1/conv2d_1/BiasAdd:0"  # a convolution, a depthwise and a pointwise one
-  "$whet" tune "$models/blazeface_front.onnx" --until "$until" --trials 80 --layouts nhwc --no-base -o chains.jsonl -q
-  "$whet" records pack chains.jsonl --model "$models/blazeface_front.onnx" --until "$until" -o chained.jsonl > out
-  grep -q '"over_parts":' chained.jsonl || die "no chain was measured"
+  local run  # which chains a run measures depends on the times of their parts; the next one goes on with others
+  for run in 1 2 3 4 5; do
+    "$whet" tune "$models/blazeface_front.onnx" --until "$until" --trials 80 --layouts nhwc --no-base -o chains.jsonl -q
+    "$whet" records pack chains.jsonl --model "$models/blazeface_front.onnx" --until "$until" -o chained.jsonl > out
+    ! grep -q '"over_parts":' chained.jsonl || break
+  done
+  grep -q '"over_parts":' chained.jsonl || die "no chain was measured in $run runs"
   expect 0 "over_parts_now" "$whet" repro chained.jsonl --model "$models/blazeface_front.onnx" --until "$until" --within 1000 --json -o none.jsonl
   grep -q '"over_parts_now": [0-9]' out || die "no chain was timed beside its parts"
   cat base.jsonl r.jsonl > merged.jsonl
