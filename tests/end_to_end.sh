@@ -195,9 +195,13 @@ case_measured_again() {
   grep -q '"event":"round"' quick.jsonl || die "no round among the events"
   # What a chain saves is measured again beside the kernels that it replaces.
   local until="StatefulPartitionedCall/functional_1/conv2d_1/BiasAdd:0"  # a convolution, a depthwise and a pointwise one
-  "$whet" tune "$models/blazeface_front.onnx" --until "$until" --trials 80 --layouts nhwc --no-base -o chains.jsonl -q
-  "$whet" records pack chains.jsonl --model "$models/blazeface_front.onnx" --until "$until" -o chained.jsonl > out
-  grep -q '"over_parts":' chained.jsonl || die "no chain was measured"
+  local run  # which chains a run measures depends on the times of their parts; the next one goes on with others
+  for run in 1 2 3 4 5; do
+    "$whet" tune "$models/blazeface_front.onnx" --until "$until" --trials 80 --layouts nhwc --no-base -o chains.jsonl -q
+    "$whet" records pack chains.jsonl --model "$models/blazeface_front.onnx" --until "$until" -o chained.jsonl > out
+    ! grep -q '"over_parts":' chained.jsonl || break
+  done
+  grep -q '"over_parts":' chained.jsonl || die "no chain was measured in $run runs"
   expect 0 "over_parts_now" "$whet" repro chained.jsonl --model "$models/blazeface_front.onnx" --until "$until" --within 1000 --json -o none.jsonl
   grep -q '"over_parts_now": [0-9]' out || die "no chain was timed beside its parts"
   cat base.jsonl r.jsonl > merged.jsonl
@@ -448,10 +452,6 @@ case_precision() {
   refuse 1 "there are neither errors of this network's layers nor a plan in fewer bits" \
     "$whet" explain precision --model zoo:mlp --records "$source/tests/golden/records.jsonl" --target "cpu -mcpu=znver4 -threads=1"
   local auto=(--precision auto --samples samples --max-error 5%)
-  if ! grep -qw avx512_bf16 /proc/cpuinfo; then
-    refuse 2 "has no products of bf16" "$whet" tune zoo:mlp "${auto[@]}"
-    return
-  fi
   expect 0 "(4 calibrate, 4 are held out)" "$whet" tune zoo:mlp "${auto[@]}" --trials 48 --threads 1 -o r.jsonl --events events.jsonl
   grep -q "^Precision: errors of" out || { cat out; die "nothing is said of errors"; }
   grep -q '"event":"precision".*"by_layer":\[{"layer":' events.jsonl || die "the event has no layers"
@@ -463,6 +463,7 @@ case_precision() {
   expect 0 "(3 known before)" "$whet" tune zoo:mlp "${auto[@]}" --trials 8 --threads 1 -o r.jsonl
   # Two libraries of other precisions.
   "$whet" compile zoo:mlp --threads 1 -o f32.so > out
+  if ! grep -qw avx512_bf16 /proc/cpuinfo; then echo "no products of bf16 here"; return; fi
   "$whet" compile zoo:mlp --threads 1 --precision bf16 -o bf16.so > out
   "$whet" diff f32.so bf16.so --seconds 0.2 > out || true
   grep -Eq '^  precision: [0-9]+ kernels? f32 -> bf16$' out || { cat out; die "diff does not name the other precision"; }

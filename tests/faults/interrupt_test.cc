@@ -127,8 +127,8 @@ TEST(AnInterrupt, AtAnyMomentEndsTheProgramSoonAndLeavesNothing) {
   const auto below = [&](int most) { return static_cast<int>(random() % static_cast<unsigned>(most)); };
   for (int i = 0; i < 12; ++i)
     expect_an_end_soon(
-        {"tune", "zoo:mobilenet", "--no-base", "--image", "32", "--trials", "30", "--round", "4", "-o", "r.jsonl"},
-        below(12000));
+        {"tune", "zoo:mobilenet", "--no-base", "--image", "32", "--trials", "12", "--round", "4", "-o", "r.jsonl"},
+        below(8000));
   for (int i = 0; i < 8; ++i) expect_an_end_soon({"compile", "zoo:resnet-18", "-o", "m.so"}, below(4000));
 }
 
