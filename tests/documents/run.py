@@ -67,7 +67,7 @@ class Runner:
         includes = re.findall(r"^#include .*\n", parts, re.MULTILINE)
         body = re.sub(r"^#include .*\n", "", parts, flags=re.MULTILINE)
         text = f"{''.join(includes)}int main() {{\n{body}return 0;\n}}\n"
-        self.program(language, text, "c++20" if language == "cpp" else "c11", "-Wno-unused")
+        self.program(language, text, "c++20" if language == "cpp" else "gnu11", "-Wno-unused")
 
     def run(self, block):
         if block.language == "sh":
@@ -79,7 +79,7 @@ class Runner:
         elif not re.search(r"\bmain\(", block.text):
             self.parts[block.language].append(block.text)
         else:
-            self.program(block.language, block.text, "c++17" if block.language == "cpp" else "c99", "-Wextra")
+            self.program(block.language, block.text, "c++17" if block.language == "cpp" else "gnu99", "-Wextra")
 
     def run_all(self):
         document = blocks.read(self.document.read_text())
