@@ -1,6 +1,6 @@
 """Runs the code blocks of a document in their order, in an empty folder: shell by bash, Python in this process, C and C++ as programs with
-the headers of include/. Blocks of C and C++ without a main function are parts of one program a language, which is run last. The minutes
-that a document gives to whet are 40 trials here, however busy the machine is. tests/documents/blocks.py has what the blocks are.
+the headers of include/. Blocks of C and C++ without a main function are parts of one program a language, which is run last. The time
+that a document gives to `whet tune` is 16 trials here, however busy the machine is. tests/documents/blocks.py has what the blocks are.
   run.py DOCUMENT WHET SOURCE_DIR
 """
 import importlib.util
@@ -17,14 +17,17 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import blocks  # noqa: E402
 
-TRIALS_FOR_MINUTES = """#!/bin/sh
-minutes=
-for word; do
-  shift
-  if [ -n "$minutes" ]; then word=40 minutes=; fi
-  if [ "$word" = --minutes ]; then word=--trials minutes=yes; fi
-  set -- "$@" "$word"
-done
+TRIALS_FOR_TIME = """#!/bin/sh
+if [ "$1" = tune ]; then
+  is_time=
+  for word; do
+    shift
+    [ -z "$is_time" ] || word=16
+    is_time=
+    case $word in --seconds | --minutes) word=--trials is_time=yes ;; esac
+    set -- "$@" "$word"
+  done
+fi
 exec "{whet}" "$@"
 """
 
@@ -110,7 +113,7 @@ def main():
         os.chdir(folder)
         Path("bin").mkdir()
         wrapper = Path("bin/whet").resolve()
-        wrapper.write_text(TRIALS_FOR_MINUTES.format(whet=whet))
+        wrapper.write_text(TRIALS_FOR_TIME.format(whet=whet))
         wrapper.chmod(0o755)
         os.environ["PATH"] = f"{folder}/bin:{whet.parent}:{os.environ['PATH']}"
         os.environ["WHET"] = str(wrapper)
