@@ -1,6 +1,7 @@
 """Runs the code blocks of a document in their order, in an empty folder: shell by bash, Python in this process, C and C++ as programs with
 the headers of include/. Blocks of C and C++ without a main function are parts of one program a language, which is run last. The time
-that a document gives to `whet tune` is 16 trials here, however busy the machine is. tests/documents/blocks.py has what the blocks are.
+that a document gives to `whet tune` is 8 trials here, and the network is not compared, so that a busy machine makes no difference.
+tests/documents/blocks.py has what the blocks are.
   run.py DOCUMENT WHET SOURCE_DIR
 """
 import importlib.util
@@ -17,16 +18,21 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import blocks  # noqa: E402
 
-TRIALS_FOR_TIME = """#!/bin/sh
+# In place of a time; the network stays where it is asked for.
+FEW_TRIALS = """#!/bin/sh
 if [ "$1" = tune ]; then
-  is_time=
+  is_time= few= whole=
   for word; do
     shift
-    [ -z "$is_time" ] || word=16
+    [ -z "$is_time" ] || word=8
     is_time=
-    case $word in --seconds | --minutes) word=--trials is_time=yes ;; esac
+    case $word in
+      --seconds | --minutes) word=--trials is_time=yes few=--no-network ;;
+      auto | --no-network) whole=yes ;;
+    esac
     set -- "$@" "$word"
   done
+  [ -n "$whole" ] || set -- "$@" $few
 fi
 exec "{whet}" "$@"
 """
@@ -113,7 +119,7 @@ def main():
         os.chdir(folder)
         Path("bin").mkdir()
         wrapper = Path("bin/whet").resolve()
-        wrapper.write_text(TRIALS_FOR_TIME.format(whet=whet))
+        wrapper.write_text(FEW_TRIALS.format(whet=whet))
         wrapper.chmod(0o755)
         os.environ["PATH"] = f"{folder}/bin:{whet.parent}:{os.environ['PATH']}"
         os.environ["WHET"] = str(wrapper)
