@@ -245,6 +245,17 @@ class Loading(InAFolder):
         with self.assertRaisesRegex(whet.Error, "nothing"):
             whet.load(ROOT / "tests/models/blazeface_front.onnx", shapes={"nothing": (1, 2)})
 
+    def test_leaves_sizes_open_for_tune_and_compile(self):
+        subprocess.run([sys.executable, ROOT / "examples/sizes/models.py", "."], check=True)
+        model = whet.load("encoder.onnx")
+        self.assertEqual(repr(model), "Model(encoder.onnx: its sizes are open)")
+        model.tune(sizes={"n": (2, 16)}, tuning_sizes=[4], trials=4, no_network=True, progress=False)
+        exe = model.compile(sizes={"n": (2, 16)}, records=model.default_records())
+        self.assertEqual([exe(np.zeros((1, n), np.int64)).shape for n in (2, 16)], [(1, 64)] * 2)
+        for call in (model.tasks, model.compile):
+            with self.assertRaisesRegex(whet.Error, "its dimensions are not fixed"):
+                call()
+
     def test_takes_a_shape_without_a_name_for_the_only_input(self):
         wanted = whet.load(ROOT / "tests/models/ppocr_cls.onnx", shapes={"x": (1, 3, 48, 192)}).tasks()
         for shapes in ((1, 3, 48, 192), [np.int64(1), 3, 48, 192], "1x3x48x192", "x=1x3x48x192", {"x": "1x3x48x192"}):

@@ -60,7 +60,8 @@ def load(path: Union[PathLike, Tensor, Definition], shapes: Optional[Shapes] = N
     operator that `whet.op` defines.
 
     shapes   extents of inputs whose dimensions the file leaves open: `{"data": (1, 3, 224, 224)}`; of a model with one
-             input `(1, 3, 224, 224)` or "1x3x224x224"
+             input `(1, 3, 224, 224)` or "1x3x224x224". Without them such a model is tuned and compiled for the sizes that
+             `tune(sizes=...)` and `compile(sizes=...)` name
     options  see `whet.LoadOptions`
 
     Raises `Error` with whet's sentence where the file cannot be read.
@@ -155,9 +156,23 @@ class Model:
         self._options["shape"] = _bound(self.path, self._options, shapes)
         self._temporary: Optional[program.Folder] = None
         self._tasks: Dict[Optional[str], List[Task]] = {}
-        self.tasks()
+        self._is_open = False  # the file leaves sizes open: tune and compile are told which
+        try:
+            self.tasks()
+        except Error:
+            self._is_open = shapes is None and self._leaves_sizes_open()
+            if not self._is_open:
+                raise
+
+    def _leaves_sizes_open(self) -> bool:
+        try:
+            return any(size["usual"] is None for size in program.run_json("sizes", *self._words(None))["sizes"])
+        except Error:
+            return False
 
     def __repr__(self) -> str:
+        if self._is_open:
+            return f"Model({short(self.path)}: its sizes are open)"
         count = len(self.tasks())
         return f"Model({short(self.path)}: {count} task{'' if count == 1 else 's'})"
 

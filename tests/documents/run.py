@@ -1,6 +1,7 @@
 """Runs the code blocks of a document in their order, in an empty folder: shell by bash, Python in this process, C and C++ as programs with
-the headers of include/. Blocks of C and C++ without a main function are parts of one program a language, which is run last. A minute
-that a document gives to whet is a second here. tests/documents/blocks.py has what the blocks are.
+the headers of include/. Blocks of C and C++ without a main function are parts of one program a language, which is run last. The time
+that a document gives to `whet tune` is 8 trials here, and the network is not compared, so that a busy machine makes no difference.
+tests/documents/blocks.py has what the blocks are.
   run.py DOCUMENT WHET SOURCE_DIR
 """
 import importlib.util
@@ -17,12 +18,22 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import blocks  # noqa: E402
 
-SECONDS_FOR_MINUTES = """#!/bin/sh
-for word; do
-  shift
-  [ "$word" != --minutes ] || word=--seconds
-  set -- "$@" "$word"
-done
+# In place of a time; the network stays where it is asked for.
+FEW_TRIALS = """#!/bin/sh
+if [ "$1" = tune ]; then
+  is_time= few= whole=
+  for word; do
+    shift
+    [ -z "$is_time" ] || word=8
+    is_time=
+    case $word in
+      --seconds | --minutes) word=--trials is_time=yes few=--no-network ;;
+      auto | --no-network) whole=yes ;;
+    esac
+    set -- "$@" "$word"
+  done
+  [ -n "$whole" ] || set -- "$@" $few
+fi
 exec "{whet}" "$@"
 """
 
@@ -67,7 +78,7 @@ class Runner:
         includes = re.findall(r"^#include .*\n", parts, re.MULTILINE)
         body = re.sub(r"^#include .*\n", "", parts, flags=re.MULTILINE)
         text = f"{''.join(includes)}int main() {{\n{body}return 0;\n}}\n"
-        self.program(language, text, "c++20" if language == "cpp" else "c11", "-Wno-unused")
+        self.program(language, text, "c++20" if language == "cpp" else "gnu11", "-Wno-unused")
 
     def run(self, block):
         if block.language == "sh":
@@ -79,7 +90,7 @@ class Runner:
         elif not re.search(r"\bmain\(", block.text):
             self.parts[block.language].append(block.text)
         else:
-            self.program(block.language, block.text, "c++17" if block.language == "cpp" else "c99", "-Wextra")
+            self.program(block.language, block.text, "c++17" if block.language == "cpp" else "gnu99", "-Wextra")
 
     def run_all(self):
         document = blocks.read(self.document.read_text())
@@ -108,7 +119,7 @@ def main():
         os.chdir(folder)
         Path("bin").mkdir()
         wrapper = Path("bin/whet").resolve()
-        wrapper.write_text(SECONDS_FOR_MINUTES.format(whet=whet))
+        wrapper.write_text(FEW_TRIALS.format(whet=whet))
         wrapper.chmod(0o755)
         os.environ["PATH"] = f"{folder}/bin:{whet.parent}:{os.environ['PATH']}"
         os.environ["WHET"] = str(wrapper)
