@@ -72,30 +72,29 @@ class PicturePadder {
 
   /// A kernel that only maps and moves an input rounds the picture, for this convolution alone.
   bool is_stored(const Node& conv) const {
-    const Node* node = producer_[conv.inputs[0].index()];
-    if (!std::get<ConvOperator>(conv.op).wide || node == nullptr || rewriter_.uses(conv.inputs[0]) != 1 ||
-        !std::holds_alternative<CastOperator>(node->op))
-      return false;
-    while (node != nullptr) {
-      const OperatorClass kind = class_of(node->op);
-      const ValueId* activation = nullptr;
-      for (const ValueId& id : node->inputs) {
-        if (from_.value(id).constant) continue;
-        if (activation != nullptr) return false;
-        activation = &id;
-      }
-      if (activation == nullptr || (kind != OperatorClass::elementwise && kind != OperatorClass::injective))
-        return false;
-      node = producer_[activation->index()];
-    }
-    return true;
+    const ValueId picture = conv.inputs[0];
+    return std::get<ConvOperator>(conv.op).wide && producer_[picture.index()] != nullptr &&
+           rewriter_.uses(picture) == 1 && is_mapped_input(picture);
   }
 
   bool pays(const Node& conv, const Tensor& weights) const {
-    const bool is_input = producer_[conv.inputs[0].index()] == nullptr;
     const std::int64_t terms = weights.size() / weights.shape().back();
-    return is_input && from_.value(conv.inputs[0]).type.dtype == DType::f32 && weights.dtype() == DType::f32 &&
-           num_elements(from_.value(conv.output).type.shape) * terms >= kMultiplyAddsForAKernel;
+    return from_.value(conv.inputs[0]).type.dtype == DType::f32 && weights.dtype() == DType::f32 &&
+           num_elements(from_.value(conv.output).type.shape) * terms >= kMultiplyAddsForAKernel &&
+           is_mapped_input(conv.inputs[0]);
+  }
+
+  /// An input, or what maps and moves one alone.
+  bool is_mapped_input(ValueId id) const {
+    while (const Node* node = producer_[id.index()]) {
+      const OperatorClass kind = class_of(node->op);
+      std::vector<ValueId> activations = node->inputs;
+      std::erase_if(activations, [&](ValueId input) { return from_.value(input).constant.has_value(); });
+      if (activations.size() != 1 || (kind != OperatorClass::elementwise && kind != OperatorClass::injective))
+        return false;
+      id = activations[0];
+    }
+    return true;
   }
 
   Status pad(const Node& node, const Padded& padded) {

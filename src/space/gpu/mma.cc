@@ -132,6 +132,8 @@ Choice fitting(std::int64_t warps, std::int64_t each, std::int64_t extent) {
   return {warps, each};
 }
 
+/// Below, the first choice is better: fewer iterations have fewer instructions that are none of the work.
+constexpr double kLeastGain = 1e-3;
 /// Products of a step that take longer than what threads load ahead of them: an operand is better rounded once, when it is copied.
 constexpr std::int64_t kHideLoads = 64;
 
@@ -211,7 +213,7 @@ std::optional<Sketch> mma_sketch_of(const MmaForms& forms, Intrinsic intrinsic, 
     build_mma(s, forms.of(choices), mma_tile_of(i, choices));
   };
   sketch.preferred = preferred_choices(sketch, dag, target, tiles_of(sketch, *form, intrinsic, target.gpu().sms),
-                                       {"split", "depth", "stages", "pad", "round", "raster"});
+                                       {"split", "depth", "stages", "pad", "round", "raster"}, kLeastGain);
   if (sketch.preferred.empty()) return std::nullopt;
   return sketch;
 }
