@@ -104,7 +104,7 @@ TEST(GpuEstimate, IsNearTheTimesThatAnH100Measured) {
   EXPECT_LE(far, 6);
 }
 
-/// By default schedules, on an H200's memory: 1.08 ms (bench/results/gpu.json). It was 1.63 ms with sums of residual blocks in f32 and operands
+/// By default schedules, on an H200's memory: 1.05 ms (bench/results/gpu.json). It was 1.63 ms with sums of residual blocks in f32 and operands
 /// that were read behind the barrier (docs/gpu/how.md).
 TEST(GpuEstimate, OfResnet50InHalvesAtBatch32IsShort) {
   const Target target = *parse_target("cuda -model=h200");
