@@ -9,12 +9,16 @@
 namespace whet {
 namespace {
 
-/// [rows, columns, channels, outputs] as a tensor with more columns and channels, zeros behind those that there were.
+constexpr std::int64_t kPair = 2;  ///< pixels that are one of eight channels to the convolution
+
+/// [rows, columns, channels, outputs] as a tensor with more columns and channels, zeros behind those that there were, and pairs of columns
+/// as one.
 Tensor padded_weights(const Tensor& w, std::int64_t columns, DType half) {
   const Shape from = w.shape();
   const Shape shape = {from[0], columns, kPictureChannels, from[3]};
-  return Tensor::later({half, shape}, [=] {
-    Tensor all(half, shape);
+  const Shape pairs = {from[0], columns / kPair, kPair * kPictureChannels, from[3]};
+  return Tensor::later({half, pairs}, [=] {
+    Tensor all(half, pairs);
     std::int64_t i = 0;
     for (std::int64_t row = 0; row < shape[0]; ++row)
       for (std::int64_t column = 0; column < shape[1]; ++column)
@@ -58,44 +62,43 @@ class PicturePadder {
     const auto& weights = from_.value(node.inputs[1]).constant;
     if (!weights || x.shape.size() != 4 || weights->shape().size() != 4 || x.shape.back() >= kPictureChannels)
       return std::nullopt;
-    if (conv->strides[1] % 2 != 0 || conv->dilations != std::vector<std::int64_t>{1, 1}) return std::nullopt;
+    if (conv->strides[1] % kPair != 0 || conv->dilations != std::vector<std::int64_t>{1, 1}) return std::nullopt;
     if (!(is_half(x.dtype) ? is_stored(node) : pays(node, *weights))) return std::nullopt;
     const Shape& kernel = weights->shape();
-    Padded padded{0, 0, round_up(kernel[1], 2)};
+    Padded padded{0, 0, round_up(kernel[1], kPair)};
     const auto extent = [&](std::size_t d, std::int64_t taps) {
       return std::max(x.shape[d + 1] + conv->pads_begin[d], (y.shape[d + 1] - 1) * conv->strides[d] + taps);
     };
-    padded.rows = extent(0, kernel[0]), padded.columns = round_up(extent(1, padded.taps), 2);
+    padded.rows = extent(0, kernel[0]), padded.columns = round_up(extent(1, padded.taps), kPair);
     const std::int64_t results = (padded.columns - padded.taps) / conv->strides[1] + 1;
     return results == y.shape[2] ? std::optional(padded) : std::nullopt;
   }
 
   /// A kernel that only maps and moves an input rounds the picture, for this convolution alone.
   bool is_stored(const Node& conv) const {
-    const Node* node = producer_[conv.inputs[0].index()];
-    if (!std::get<ConvOperator>(conv.op).wide || node == nullptr || rewriter_.uses(conv.inputs[0]) != 1 ||
-        !std::holds_alternative<CastOperator>(node->op))
-      return false;
-    while (node != nullptr) {
-      const OperatorClass kind = class_of(node->op);
-      const ValueId* activation = nullptr;
-      for (const ValueId& id : node->inputs) {
-        if (from_.value(id).constant) continue;
-        if (activation != nullptr) return false;
-        activation = &id;
-      }
-      if (activation == nullptr || (kind != OperatorClass::elementwise && kind != OperatorClass::injective))
-        return false;
-      node = producer_[activation->index()];
-    }
-    return true;
+    const ValueId picture = conv.inputs[0];
+    return std::get<ConvOperator>(conv.op).wide && producer_[picture.index()] != nullptr &&
+           rewriter_.uses(picture) == 1 && is_mapped_input(picture);
   }
 
   bool pays(const Node& conv, const Tensor& weights) const {
-    const bool is_input = producer_[conv.inputs[0].index()] == nullptr;
     const std::int64_t terms = weights.size() / weights.shape().back();
-    return is_input && from_.value(conv.inputs[0]).type.dtype == DType::f32 && weights.dtype() == DType::f32 &&
-           num_elements(from_.value(conv.output).type.shape) * terms >= kMultiplyAddsForAKernel;
+    return from_.value(conv.inputs[0]).type.dtype == DType::f32 && weights.dtype() == DType::f32 &&
+           num_elements(from_.value(conv.output).type.shape) * terms >= kMultiplyAddsForAKernel &&
+           is_mapped_input(conv.inputs[0]);
+  }
+
+  /// An input, or what maps and moves one alone.
+  bool is_mapped_input(ValueId id) const {
+    while (const Node* node = producer_[id.index()]) {
+      const OperatorClass kind = class_of(node->op);
+      std::vector<ValueId> activations = node->inputs;
+      std::erase_if(activations, [&](ValueId input) { return from_.value(input).constant.has_value(); });
+      if (activations.size() != 1 || (kind != OperatorClass::elementwise && kind != OperatorClass::injective))
+        return false;
+      id = activations[0];
+    }
+    return true;
   }
 
   Status pad(const Node& node, const Padded& padded) {
@@ -110,11 +113,14 @@ class PicturePadder {
     const std::vector<std::int64_t> end = {0, padded.rows - shape[1] - begin[1], padded.columns - shape[2] - begin[2],
                                            kPictureChannels - shape[3]};
     WHET_TRY(inputs[0], rewriter_.emit(x.name + "_padded", PadOperator{PadMode::constant, 0, begin, end}, {inputs[0]}));
+    const Shape pairs = {shape[0], padded.rows, padded.columns / kPair, kPair * kPictureChannels};
+    WHET_TRY(inputs[0], rewriter_.emit(x.name + "_pairs", ReshapeOperator{pairs}, {inputs[0]}));
     const DType half = is_half(x.type.dtype) ? x.type.dtype : half_;
     inputs.push_back(rewriter_.constant(w.name + "_padded", padded_weights(*w.constant, padded.taps, half)));
     if (node.inputs.size() > 2) inputs.push_back(rewriter_.now(node.inputs[2]));
     conv.wide = true;
     conv.pads_begin = conv.pads_end = {0, 0};
+    conv.strides[1] /= kPair;
     return rewriter_.copy_as(node, conv, inputs);
   }
 

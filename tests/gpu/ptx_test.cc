@@ -76,8 +76,8 @@ TEST(GpuPtx, OnTensorCoresHasNoSpillEither) {
   EXPECT_GE(expect_assembled(fused_of("resnet-18", {.halves = true}), 90, {.precision = Precision::f16}), 16);
 }
 
-/// The product of matrices of 4096 rows, of f16 and of f32 that become tf32, the right ones constants. Warps round the left one to tf32 by
-/// two instructions a number, and from sm_90 on by one.
+/// The product of matrices of 4096 rows, of f16 and of f32 that become tf32, the right ones constants. The left one is rounded to tf32 when
+/// it is copied, by two instructions a number, and from sm_90 on by one.
 TEST(GpuPtx, OfLargeProductsIsMostlyTensorCores) {
   if (installed_ptxas().path.empty()) GTEST_SKIP() << "ptxas is not installed: its instructions are not counted";
   const std::string halves = testing::half_dense_text(4096, 4096, 4096);
@@ -91,8 +91,8 @@ TEST(GpuPtx, OfLargeProductsIsMostlyTensorCores) {
     double least;
   } rows[] = {{80, halves, Precision::f32, 0.50},
               {90, halves, Precision::f32, 0.55},
-              {80, floats, Precision::tf32, 0.33},
-              {90, floats, Precision::tf32, 0.44}};
+              {80, floats, Precision::tf32, 0.45},
+              {90, floats, Precision::tf32, 0.50}};
   for (const auto& row : rows) {
     SCOPED_TRACE(std::string(name_of(row.precision)) + " for sm_" + std::to_string(row.arch));
     const Target target = *parse_target("cuda -arch=sm_" + std::to_string(row.arch));

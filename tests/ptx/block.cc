@@ -10,6 +10,12 @@ constexpr int kMostSlice = 12;       ///< a warp runs up to 2^11 instructions be
 constexpr int kMostIdle = 2000;      ///< slices in which nothing happens that a warp may wait for
 constexpr int kLeastWork = 16;       ///< instructions in a row: a warp that waits in a loop pauses before
 constexpr std::uint32_t kMostThreads = 1024, kMostBarriers = 16;
+constexpr std::int64_t kRegistersOfSm = 65536, kRegisterUnit = 8, kFewestRegisters = 24, kMostRegisters = 256;
+
+/// What each thread of a block has at first, where the block has an SM for itself.
+std::int64_t first_registers(std::uint32_t threads) {
+  return std::min(kMostRegisters, kRegistersOfSm / threads / kRegisterUnit * kRegisterUnit);
+}
 
 bool starts(const std::string& text, std::string_view start) { return std::string_view(text).starts_with(start); }
 
@@ -91,6 +97,7 @@ void Block::begin(Warp& warp, std::uint32_t block) {
   warp.parts = {Part{}};
   warp.clock.assign(warps_.size(), 0);
   warp.clock[warp.number] = 1;
+  warp.registers = first_registers(grid_.threads);
   warp.local.assign(static_cast<std::size_t>(entry_.local_bytes) * kLanes, kUnknown);
   for (const Fill& fill : entry_.fills)
     for (std::uint32_t lane = 0; lane < kLanes; ++lane)
@@ -262,6 +269,9 @@ bool Block::execute(Warp& warp, const Instruction& in, std::uint32_t lanes) {
       return end_group_products(warp, in.number), true;
     case Op::shuffle:
       return shuffle(warp, in), true;
+    case Op::give_registers:
+    case Op::take_registers:
+      return change_registers(warp, in);
     case Op::prefetch:
     case Op::nothing:
       return true;
@@ -295,12 +305,33 @@ void Block::meet(Warp& warp, const Instruction& in) {
   ++events_;
 }
 
+/// setmaxnreg: what a warp gives is the block's, and a warp that wants more than that waits.
+bool Block::change_registers(Warp& warp, const Instruction& in) {
+  if (in.number < kFewestRegisters || in.number > kMostRegisters || in.number % kRegisterUnit != 0)
+    return fail(warp, in, std::to_string(in.number) + " registers; expected a multiple of 8 from 24 to 256");
+  const std::int64_t more = in.number - warp.registers;
+  if (in.op == Op::give_registers ? more > 0 : more < 0)
+    return fail(warp, in, "a thread has " + std::to_string(warp.registers) + " registers");
+  if (more * kLanes > registers_) {
+    --counts_[static_cast<std::size_t>(in.kind)];
+    --warp.parts[0].at, warp.parts[0].asleep = true;
+    return true;
+  }
+  registers_ -= more * kLanes, warp.registers = in.number;
+  ++events_;
+  return true;
+}
+
 std::string Block::stuck() const {
   const auto name = [](const Warp& warp) { return "warp " + std::to_string(warp.number); };
   for (const Warp& warp : warps_) {
     if (warp.ended()) continue;
     const std::size_t at = warp.parts[0].at;
     const int line = at > 0 ? entry_.code[at - 1].line : 0;
+    if (!warp.at_barrier && at < entry_.code.size() && entry_.code[at].op == Op::take_registers)
+      return name(warp) + " waits in line " + std::to_string(entry_.code[at].line) + " for " +
+             std::to_string(entry_.code[at].number) + " registers of " + std::to_string(warp.registers) +
+             " that a thread has; the block has " + std::to_string(registers_) + " left";
     if (!warp.at_barrier)
       return name(warp) + " waits near line " + std::to_string(line) + " for a phase that does not end";
     for (const Warp& other : warps_)

@@ -76,6 +76,7 @@ struct Warp {
   std::array<int, kLanes> committed = {};  ///< groups
   std::vector<GroupProduct> products;
   int committed_products = 0;
+  std::int64_t registers = 0;    ///< that each of its threads may have
   std::vector<std::byte> local;  ///< by lane
 
   bool ended() const { return parts.empty(); }
@@ -127,6 +128,7 @@ class Block {
   void leave(Warp&, std::size_t part, std::uint32_t active);
   static void arrange(Warp&);
   void meet(Warp&, const Instruction&);
+  bool change_registers(Warp&, const Instruction&);
   bool execute(Warp&, const Instruction&, std::uint32_t lanes);
   std::string stuck() const;
   /// Says where it is. Gives false.
@@ -190,7 +192,8 @@ class Block {
   std::map<std::int64_t, Gathering> barriers_;
   std::map<std::uint64_t, MemoryBarrier> memory_barriers_;
   std::vector<BulkCopy> bulk_copies_;
-  std::int64_t events_ = 0;  ///< what others may wait for
+  std::int64_t registers_ = 0;  ///< of the block that no warp has
+  std::int64_t events_ = 0;     ///< what others may wait for
   std::string error_;
   std::vector<std::int64_t> counts_;  ///< by kind
   std::vector<Wavefronts> wavefronts_;

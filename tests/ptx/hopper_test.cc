@@ -129,6 +129,51 @@ TEST(Hopper, ShowsFaultsOfTiles) {
   EXPECT_PRED2(has, run_product(false, "@!%p2 bra WAIT;", ""), "reads block memory that a copy may still write");
 }
 
+/// A group that copies gives registers to two that multiply: 168 for each of 384 threads at first.
+std::string run_roles(int kept, int taken) {
+  const std::string text = R"(.visible .entry k(.param .u64 y)
+{
+  .reg .pred %p<2>; .reg .b32 %r<4>; .reg .b64 %rd<4>;
+  mov.u32 %r0, %tid.x;
+  setp.lt.u32 %p1, %r0, 128;
+  @%p1 bra COPIES;
+  setmaxnreg.inc.sync.aligned.u32 )" +
+                           std::to_string(taken) + R"(;
+  bra READY;
+COPIES: setmaxnreg.dec.sync.aligned.u32 )" +
+                           std::to_string(kept) + R"(;
+READY: ld.param.u64 %rd1, [y];
+  mul.wide.u32 %rd2, %r0, 4;
+  add.s64 %rd3, %rd1, %rd2;
+  st.global.u32 [%rd3], %r0;
+  ret;
+})";
+  const Result<Module> module = parse(text);
+  if (!module.ok()) return module.error().message;
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    std::vector<std::uint32_t> y(384, 7);
+    const Result<Tally> tally =
+        run(module->entries[0], {1, 384, 0},
+            {GlobalBuffer{"y", reinterpret_cast<std::byte*>(y.data()), std::ssize(y) * 4}}, {.seed = seed});
+    if (!tally.ok()) return tally.error().message;
+    if (instructions_of(*tally, "setmaxnreg.inc") != 8) return "another number of warps";
+    for (std::uint32_t thread = 0; thread < 384; ++thread)
+      if (y[thread] != thread) return "wrong";
+  }
+  return "";
+}
+
+TEST(Hopper, GivesRegistersToThoseWhoMultiply) {
+  EXPECT_EQ(run_roles(40, 232), "");
+  EXPECT_EQ(run_roles(24, 240), "");
+  const std::string why = run_roles(40, 240);
+  EXPECT_NE(why.find("waits in line 7 for 240 registers of 168 that a thread has; the block has 256 left"),
+            std::string::npos)
+      << why;
+  EXPECT_NE(run_roles(40, 160).find("a thread has 168 registers"), std::string::npos) << "it would have more before";
+  EXPECT_NE(run_roles(36, 232).find("36 registers; expected a multiple of 8 from 24 to 256"), std::string::npos);
+}
+
 /// Pixels of windows of 3 x 3 with a border, in the order of the windows: 5 x 6 pixels of 64 channels, and two of a picture that is not there.
 TEST(Hopper, CopiesThePixelsOfWindows) {
   constexpr std::int64_t kRows = 5, kColumns = 6, kChannels = 64, kPixels = 32;

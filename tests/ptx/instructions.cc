@@ -165,6 +165,8 @@ constexpr Form kForms[] = {
     {"wgmma.fence.sync.aligned", Op::nothing, "="},
     {"wgmma.commit_group.sync.aligned", Op::group_commit, "="},
     {"wgmma.wait_group.sync.aligned", Op::group_wait, "= n"},
+    {"setmaxnreg.dec.sync.aligned.u32", Op::give_registers, "= n"},
+    {"setmaxnreg.inc.sync.aligned.u32", Op::take_registers, "= n"},
 
     {"bra", Op::branch, "= l", "uni"},
     {"ret", Op::leave, "="},
@@ -259,7 +261,8 @@ bool is_float(Type type) { return type == Type::f16 || type == Type::f32 || type
 
 bool is_collective(Op op) {
   return op == Op::barrier || op == Op::load_matrices || op == Op::load_turned_matrices || op == Op::multiply_tile ||
-         op == Op::shuffle || op == Op::group_commit || op == Op::group_multiply || op == Op::group_wait;
+         op == Op::shuffle || op == Op::group_commit || op == Op::group_multiply || op == Op::group_wait ||
+         op == Op::give_registers || op == Op::take_registers;
 }
 
 std::optional<Type> parse_type(std::string_view name) {

@@ -78,10 +78,12 @@ enum class Op : std::uint8_t {
   group_commit,
   group_multiply,
   group_wait,
+  give_registers,
   load_matrices,
   load_turned_matrices,
   multiply_tile,
   shuffle,
+  take_registers,
   // Control.
   branch,
   leave,
@@ -129,7 +131,7 @@ struct Instruction {
   bool guard_is = true;
   int target = 0;           ///< of a branch
   int columns = 0;          ///< of wgmma
-  std::int64_t number = 0;  ///< bytes of a copy; groups that a wait leaves pending
+  std::int64_t number = 0;  ///< bytes of a copy; groups that a wait leaves pending; registers of a thread
   std::vector<int> results, operands;
   std::vector<Address> addresses;
   int kind = 0;  ///< its text is Entry::kinds[kind]

@@ -10,7 +10,7 @@ namespace {
 
 /// Registers of a thread that sums, the operands of two steps and what is copied by way of registers take at most; the rest are
 /// addresses.
-constexpr std::size_t kMostAhead = 192;
+constexpr std::size_t kMostAhead = 208;
 constexpr std::size_t kRegisterBytes = 4;
 constexpr std::size_t kSumsOfTile = 4, kLeftWords = 4, kRightWords = 2;  ///< of a tile
 

@@ -271,8 +271,7 @@ class NestReader {
 
   /// Until here the nest was counted as one thread's: each of a warp has its part.
   void share(OpWork& nest) const {
-    nest.sums /= kWarp, nest.multiply_adds /= kWarp, nest.functions /= kWarp;
-    if (is_of_online_step(tree_, nest.op)) nest.conversions /= kWarp;
+    nest.sums /= kWarp, nest.multiply_adds /= kWarp, nest.functions /= kWarp, nest.conversions /= kWarp;
     if (const TensorTile* tile = tile_of(nest.op); tile && is_warp_wide(tile->intrinsic))
       count_tiles(nest, *tile);
     else
@@ -543,7 +542,7 @@ void hold_copies(const LoopTree& tree, LaunchWork& launch) {
 
 /// As code generation decides (codegen/gpu/emit_ahead.cc).
 bool reads_ahead(const LaunchWork& launch) {
-  constexpr double kMostRegisters = 192;
+  constexpr double kMostRegisters = 208;
   double registers = 0;
   for (const OpWork& nest : launch.nests) {
     if (nest.operands > 0 && registers > 0) return false;  // two products

@@ -24,11 +24,12 @@ struct Deferred {
   std::function<Expr(Expr)> compute;  ///< null: the value is held itself
 };
 
-/// The one element of 16 bits that is computed with beside constants.
+/// The one element of 16 bits that is computed with beside constants, where no condition guards its load.
 Expr only_half(const Program& program, const Expr& e) {
   Expr found;
   bool is_only = true;
   for_each(e, [&](const Expr& part) {
+    is_only = is_only && !std::holds_alternative<Select>(part->kind);
     const Load* load = std::get_if<Load>(&part->kind);
     if (!load || program.buffer(BufferId(load->source.value)).constant) return;
     is_only = is_only && is_half(part->dtype) && (!found.defined() || same(found, part));

@@ -121,7 +121,7 @@ std::vector<Constraint> constraints_of(const MmaForms& forms, Intrinsic intrinsi
 
 /// The tiles among which the default is chosen: warps by rows, rows of one, warps by columns, columns of one.
 constexpr std::int64_t kTiles[][4] = {
-    {4, 64, 2, 64}, {2, 64, 4, 64}, {2, 64, 2, 64}, {2, 64, 2, 32}, {2, 32, 2, 64}, {2, 32, 2, 32},
+    {2, 64, 4, 64}, {4, 64, 2, 64}, {2, 64, 2, 64}, {2, 64, 2, 32}, {2, 32, 2, 64}, {2, 32, 2, 32},
     {4, 32, 2, 32}, {2, 32, 4, 16}, {2, 32, 2, 16}, {1, 32, 4, 32}, {1, 32, 4, 16}, {2, 16, 2, 32},
     {2, 16, 2, 16}, {1, 16, 4, 16}, {1, 16, 4, 8},  {4, 16, 1, 8},
 };
@@ -132,6 +132,8 @@ Choice fitting(std::int64_t warps, std::int64_t each, std::int64_t extent) {
   return {warps, each};
 }
 
+/// Below, the first choice stays: a deeper step, of which there are fewer, has fewer instructions that are none of the work.
+constexpr double kLeastGain = 1e-3;
 /// Products of a step that take longer than what threads load ahead of them: an operand is better rounded once, when it is copied.
 constexpr std::int64_t kHideLoads = 64;
 
@@ -162,7 +164,7 @@ std::vector<Choices> tiles_of(const Sketch& sketch, const ProductForm& form, Int
 constexpr bool of_halves(Intrinsic i) { return multiplies_halves(i) || i == Intrinsic::mma_half_bf16; }
 
 std::vector<std::int64_t> mma_depths(std::int64_t depth, Intrinsic intrinsic) {
-  std::vector<std::int64_t> options = {32, 16, 64};
+  std::vector<std::int64_t> options = {64, 32, 16};
   if (multiplies_bytes(intrinsic)) options = {32, 64, 128};
   std::erase_if(options, [&](std::int64_t part) { return part > depth; });
   return options;
@@ -211,7 +213,7 @@ std::optional<Sketch> mma_sketch_of(const MmaForms& forms, Intrinsic intrinsic, 
     build_mma(s, forms.of(choices), mma_tile_of(i, choices));
   };
   sketch.preferred = preferred_choices(sketch, dag, target, tiles_of(sketch, *form, intrinsic, target.gpu().sms),
-                                       {"split", "depth", "stages", "pad", "round", "raster"});
+                                       {"split", "depth", "stages", "pad", "round", "raster"}, kLeastGain);
   if (sketch.preferred.empty()) return std::nullopt;
   return sketch;
 }

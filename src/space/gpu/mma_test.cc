@@ -124,6 +124,22 @@ TEST(MmaOfHalves, ScalesWhatItReads) {
   for (const OpWork& nest : launch.nests) registers += nest.held;
   EXPECT_EQ(registers, static_cast<double>(num_elements(held->extents)) / 2);
 }
+/// What is beside the picture is not loaded, although it would be scaled.
+TEST(MmaOfHalves, ScalesWhatIsPadded) {
+  expect_right_halves(R"(
+x = PLACEHOLDER [1, 7, 7, 16] f16
+s = PLACEHOLDER [16] const
+w = PLACEHOLDER [3, 3, 16, 24] f16 const
+pad(n, y, z, c): f16 = select((y >= 1) && (y < 8) && (z >= 1) && (z < 8), x[n, (y - 1), (z - 1), c], 0h) for n in 1, y in 9, z in 9, c in 16  # pad
+wide(n, y, z, c) = f32(pad[n, y, z, c]) for n in 1, y in 9, z in 9, c in 16
+scaled(n, y, z, c) = (wide[n, y, z, c]*s[c]) for n in 1, y in 9, z in 9, c in 16
+a(n, y, z, c): f16 = f16(scaled[n, y, z, c]) for n in 1, y in 9, z in 9, c in 16
+conv(n, oh, ow, oc) += (f32(a[n, (oh + rh), (ow + rw), rc])*f32(w[rh, rw, rc, oc])) for n in 1, oh in 7, ow in 7, oc in 24, rh in 3, rw in 3, rc in 16  # conv
+out(n, oh, ow, oc): f16 = f16(conv[n, oh, ow, oc]) for n in 1, oh in 7, ow in 7, oc in 24
+return out
+)",
+                      4);
+}
 TEST(MmaOfHalves, ComputesSumsInPartsThatASecondLaunchAdds) {
   expect_right_halves(testing::half_dense_text(24, 24, 384), 4);
 }

@@ -9,8 +9,8 @@ namespace {
 
 class Judge {
  public:
-  Judge(const Sketch& sketch, const ComputeDag& dag, const Target& target)
-      : sketch_(sketch), dag_(dag), target_(target) {}
+  Judge(const Sketch& sketch, const ComputeDag& dag, const Target& target, double least_gain)
+      : sketch_(sketch), dag_(dag), target_(target), least_gain_(least_gain) {}
 
   /// Keeps the choices where they are better than all before.
   void consider(const Choices& choices) {
@@ -19,7 +19,7 @@ class Judge {
     sketch_.build(scheduler, choices);
     if (!scheduler.finish().ok()) return;
     const double seconds = analytic_seconds(scheduler.tree(), target_);
-    if (!best_.empty() && seconds >= seconds_) return;
+    if (!best_.empty() && seconds >= seconds_ * (1 - least_gain_)) return;
     best_ = choices, seconds_ = seconds;
   }
   void consider_options(const Decision& decision) {
@@ -37,6 +37,7 @@ class Judge {
   const Sketch& sketch_;
   const ComputeDag& dag_;
   const Target& target_;
+  const double least_gain_;
   Choices best_;
   double seconds_ = 0;
 };
@@ -44,8 +45,8 @@ class Judge {
 }  // namespace
 
 Choices preferred_choices(const Sketch& sketch, const ComputeDag& dag, const Target& target,
-                          const std::vector<Choices>& starts, const std::vector<std::string>& then) {
-  Judge judge(sketch, dag, target);
+                          const std::vector<Choices>& starts, const std::vector<std::string>& then, double least_gain) {
+  Judge judge(sketch, dag, target, least_gain);
   for (std::size_t k = 0; k < starts.size(); ++k)
     if (std::find(starts.begin(), starts.begin() + static_cast<std::ptrdiff_t>(k), starts[k]) ==
         starts.begin() + static_cast<std::ptrdiff_t>(k))

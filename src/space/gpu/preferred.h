@@ -10,7 +10,8 @@ namespace whet {
 /// the best option of each decision in `then`, one decision after the other, as long as that helps. Choices that the sketch's
 /// constraints forbid, or whose schedule is refused, do not count. Empty where none is left.
 /// Each try builds a schedule, so lists are kept short.
+///   least_gain  the part of the time by which a choice has to be better than those before it
 Choices preferred_choices(const Sketch&, const ComputeDag&, const Target&, const std::vector<Choices>& starts,
-                          const std::vector<std::string>& then);
+                          const std::vector<std::string>& then, double least_gain = 0);
 
 }  // namespace whet
