@@ -192,7 +192,7 @@ class SettlingAtSizes {
       for (TimedAtSizes& point : truth_.points)
         if (point.at == options_.requests[k].at) point.share = shares[k];
     for (const std::size_t k : order) {
-      if (shares[k] < kHotShare || !truth_.failed.ok()) return;
+      if (shares[k] < kHotShare || !truth_.failed.ok() || left() < 2 * kPointSeconds) return;
       const SizeValues& at = options_.requests[k].at;
       const std::string alone = fmt::format("{}/alone{}.so", options_.folder, k);
       if (!compile(alone, [&](const std::string& path) { return libraries_.alone(at, path); })) return;
