@@ -789,9 +789,9 @@ class SeveralSizes(InAFolder):
 
     def test_are_asked_for_by_numbers_tuples_and_lists(self):
         model = whet.load("zoo:mlp")
-        for sizes, told in [({"batch": 4}, ((4,), 4, 4, 1)), ({"batch": (1, 4)}, ((), 1, 4, 1)), ({"batch": (1, 7, 3)}, ((), 1, 7, 3)),
-                            ({"batch": [4, 2]}, ((2, 4), 2, 4, 1)), ({"data.0": range(1, 4)}, ((1, 2, 3), 1, 3, 1)),
-                            ({"batch": np.int64(3)}, ((3,), 3, 3, 1)), ({"batch": np.array([1, 5])}, ((1, 5), 1, 5, 1))]:
+        for sizes, told in [({"batch": 4}, ((4,), 4, 4, 0)), ({"batch": (1, 4)}, ((), 1, 4, 1)), ({"batch": (1, 7, 3)}, ((), 1, 7, 3)),
+                            ({"batch": [4, 2]}, ((2, 4), 2, 4, 0)), ({"batch": range(1, 4)}, ((1, 2, 3), 1, 3, 0)),
+                            ({"batch": np.int64(3)}, ((3,), 3, 3, 0)), ({"batch": np.array([1, 5])}, ((1, 5), 1, 5, 0))]:
             with self.subTest(sizes=sizes):
                 size, = model.compile(sizes=sizes).sizes
                 self.assertEqual((size.values, size.min, size.max, size.step), told)

@@ -54,8 +54,8 @@ Result<Chosen> choose(const Question& question, const Family& family, const Targ
   Chosen chosen;
   WHET_TRY(chosen.kernels, choose_for_ranges(family, model.sizes, question.tuning_sizes, read.records, target,
                                              question.rounding.schedules()));
-  keep_untuned(read.records, family, model.sizes, question.tuning_sizes, target, question.rounding.schedules(),
-               chosen.kernels.pieces);
+  (void)keep_untuned(read.records, family, model.sizes, question.tuning_sizes, target, question.rounding.schedules(),
+                     chosen.kernels.pieces);
   chosen.networks = networks_text(read.records);
   if (question.tuning_sizes.hot != "off") chosen.hot = hot_sizes(read.records, family, target);
   return chosen;

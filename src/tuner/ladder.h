@@ -20,7 +20,7 @@ struct LadderTask {
   std::string name;
   ComputeDag dag;                  ///< with sizes
   std::vector<SizedPoint> points;  ///< of its own sizes: at which it is timed, and how often requests run it there
-  /// Schedules that are timed in any case: of each the steps, the candidate and the sizes that they are for.
+  /// Schedules that are timed wherever the task is, whatever the records rank: of each the steps, the candidate and the sizes that they are for.
   std::vector<SizedSchedule> always = {};
 };
 
@@ -46,12 +46,12 @@ struct LadderOptions {
   std::function<void(const LadderProgress&)> on_task;
 };
 
-/// Times kernels for ranges, as a library for ranges runs them. Of each task the schedules that records know of its sizes, and those that
-/// are timed in any case, become kernels for all its sizes, however they pack its constants: which packing a library has is chosen by these
+/// Times kernels for ranges, as a library for ranges runs them. Of each task the schedules that records know of its sizes, and those of
+/// LadderTask::always, become kernels for all its sizes, however they pack its constants: which packing a library has is chosen by these
 /// times. Equal kernels are timed once. Each is built once, its answers are compared at both ends and
 /// at seeded sizes between, and it is timed at all points, without builds between them. Every outcome is a line of the file (never a time
-/// of one size). The tasks that take most of the requests' time go first; those below 0.2% of it are left to estimates. What the file has
-/// is not measured again. Errors: a line that cannot be written.
+/// of one size). The tasks that take most of the requests' time go first; those below 0.2% of it are left to estimates, and so are those of
+/// which there is no record beside others that have some: nothing says what they take. What the file has is not measured again. Errors: a line that cannot be written.
 Result<LadderProgress> climb_ladder(const std::vector<LadderTask>&, const Target&, Measurer&, RecordFile&,
                                     const LadderOptions&);
 

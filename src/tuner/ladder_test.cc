@@ -112,6 +112,20 @@ TEST_F(LadderTest, TimesWhatAnUntunedLibraryHasInAnyCase) {
   EXPECT_EQ(climb_ladder(tasks, kTarget, again, file, {.most = 0}).value().times, 0) << "what is known is not measured";
 }
 
+TEST_F(LadderTest, LeavesATaskWithoutRecordsToEstimates) {
+  const ComputeDag other =
+      parse_dag(
+          "n = SIZE 1..512 at 512\nx = PLACEHOLDER [n, 64]\ny(i, j) = neg(x[i, j]) for i in n, j in 64\nreturn y\n")
+          .value();
+  RecordFile file = RecordFile::open(path_).value();
+  search(file);
+  std::vector<LadderTask> tasks = this->tasks();
+  tasks.push_back({"other", other, tasks[0].points, {{"", {}, "", {16}, {}, {}, {}}}});
+  FormulaMeasurer measurer(by_rows);
+  EXPECT_EQ(climb_ladder(tasks, kTarget, measurer, file, {}).value().tasks, 1);
+  EXPECT_EQ(measurer.ladders, 1);
+}
+
 TEST_F(LadderTest, MeasuresNoFailureOfAnUntunedKernelAgain) {
   RecordFile file = RecordFile::open(path_).value();
   search(file);

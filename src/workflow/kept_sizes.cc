@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "compute/size.h"
 #include "plan/plan.h"
+#include "transfer/across_sizes.h"
 #include "workflow/cut_sizes.h"
 #include "workflow/range_choice.h"
 
@@ -93,12 +95,43 @@ void keep_untuned(const std::vector<TimedAtSizes>& points, const Family& family,
   }
 }
 
-void keep_untuned(const Records& records, const Family& family, const std::vector<WantedSize>& sizes,
-                  const TuningSizeOptions& options, const Target& target, const SpaceOptions& schedules,
-                  FamilyPieces& pieces) {
+namespace {
+
+/// The sizes of the network at which untuned kernels are kept.
+std::string kept_text(const NetworkAtSizes& timed, const Family& family) {
+  std::string text;
+  for (const TimedAtSizes& point : timed.points)
+    if (point.keeps_untuned && check_values(family.sizes, point.at).ok())
+      text += (text.empty() ? "" : "; ") + to_text(family.sizes, point.at);
+  return text;
+}
+
+/// Whether kernels of the family's tasks were timed for ranges behind the line.
+bool is_outdated(const NetworkAtSizes& timed, const Records& records, const Family& family) {
+  std::set<std::string> newer;
+  for (const RangedRecord& each : records.ranged())
+    if (each.record.target == timed.target && each.record.at.text() > timed.at) newer.insert(each.range);
+  if (newer.empty()) return false;
+  return std::ranges::any_of(family.variants, [&](const Variant& variant) {
+    return std::ranges::any_of(variant.tasks, [&](const SizedTask& task) {
+      return !task.sizes.empty() && newer.contains(range_id(task.task.dag));
+    });
+  });
+}
+
+}  // namespace
+
+std::string keep_untuned(const Records& records, const Family& family, const std::vector<WantedSize>& sizes,
+                         const TuningSizeOptions& options, const Target& target, const SpaceOptions& schedules,
+                         FamilyPieces& pieces) {
   const NetworkAtSizes* timed = timed_network(records, family, target);
-  if (timed == nullptr || std::ranges::none_of(timed->points, &TimedAtSizes::keeps_untuned)) return;
+  const std::string kept = timed == nullptr ? "" : kept_text(*timed, family);
+  if (kept.empty()) return "";
+  if (is_outdated(*timed, records, family))
+    return "Kernels for ranges were timed since the network was slower by those of the records at " + kept +
+           ": whet tune compares it again";
   keep_untuned(timed->points, family, untuned_choice(family, sizes, options, target, schedules), pieces);
+  return "Untuned kernels are kept near " + kept + ": the network was slower by those of the records";
 }
 
 }  // namespace whet

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "compiler/compile.h"
@@ -22,8 +23,9 @@ const NetworkAtSizes* timed_network(const Records&, const Family&, const Target&
 ///   untuned  the pieces of the library without records
 void keep_untuned(const std::vector<TimedAtSizes>& points, const Family&, const FamilyPieces& untuned,
                   FamilyPieces& pieces);
-/// The same by the last line of the network, where that keeps any.
-void keep_untuned(const Records&, const Family&, const std::vector<WantedSize>&, const TuningSizeOptions&,
-                  const Target&, const SpaceOptions&, FamilyPieces& pieces);
+/// The same by the last line of the network, where that keeps any, and no kernel of its tasks was timed for ranges after it: then others may
+/// be chosen than it was timed with. Returns a sentence about it for the user, or "".
+std::string keep_untuned(const Records&, const Family&, const std::vector<WantedSize>&, const TuningSizeOptions&,
+                         const Target&, const SpaceOptions&, FamilyPieces& pieces);
 
 }  // namespace whet

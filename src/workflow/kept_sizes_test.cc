@@ -8,6 +8,8 @@
 #include "compiler/testing/model_builder.h"
 #include "passes/optimize.h"
 #include "plan/plan.h"
+#include "records/testing/sample.h"
+#include "transfer/across_sizes.h"
 #include "workflow/cut_sizes.h"
 
 namespace whet::kept_sizes_test {
@@ -92,13 +94,37 @@ TEST_F(KeepUntuned, IsByTheLastLineOfTheNetwork) {
   Records records;
   records.add(line);
   FamilyPieces pieces = tuned();
-  keep_untuned(records, known(), sizes, {}, kTarget, {}, pieces);
+  EXPECT_EQ(keep_untuned(records, known(), sizes, {}, kTarget, {}, pieces),
+            "Untuned kernels are kept near b=8, n=256: the network was slower by those of the records");
   EXPECT_FALSE(is_untuned(pieces, {2, 16}));
   EXPECT_TRUE(is_untuned(pieces, {8, 256}));
   line.points = {timed({8, 256}, false)};
   records.add(line);
   pieces = tuned();
+  EXPECT_EQ(keep_untuned(records, known(), sizes, {}, kTarget, {}, pieces), "");
+  EXPECT_FALSE(is_untuned(pieces, {8, 256}));
+}
+
+TEST_F(KeepUntuned, EndsWhereKernelsWereTimedSince) {
+  const std::vector<WantedSize> sizes = parse_sizes({"b=2..8:2", "n=4..512:4"}).value();
+  NetworkAtSizes line;
+  line.graph = hash_of(known().variants.back().fused), line.ranges = to_text(known().sizes);
+  line.target = to_string(kTarget), line.at = "2026-12-01T10:00:00Z";
+  line.points = {timed({2, 16}, false), timed({8, 256}, true)};
+  RangedRecord kernel;
+  kernel.record = testing_records::timed("k", "", 1e-6, to_string(kTarget));
+  kernel.record.at = "2026-12-01T09:59:59Z";
+  kernel.range = range_id(known().variants[0].tasks.at(0).task.dag), kernel.at = {32}, kernel.from = {32};
+  Records records;
+  records.add(line), records.add(kernel);
+  FamilyPieces pieces = tuned();
   keep_untuned(records, known(), sizes, {}, kTarget, {}, pieces);
+  EXPECT_TRUE(is_untuned(pieces, {8, 256}));
+  kernel.record.at = "2026-12-01T10:00:01Z";
+  records.add(kernel);
+  pieces = tuned();
+  EXPECT_NE(keep_untuned(records, known(), sizes, {}, kTarget, {}, pieces).find("whet tune compares it again"),
+            std::string::npos);
   EXPECT_FALSE(is_untuned(pieces, {8, 256}));
 }
 

@@ -292,7 +292,10 @@ Result<CompileReport> compile_ranges(const SizedModel& model, const std::vector<
   const SpaceOptions schedules = records.rounding.schedules();
   WHET_TRY(RangeChoice choice,
            choose_for_ranges(family, model.sizes, records.tuning_sizes, known.records, target, schedules));
-  keep_untuned(known.records, family, model.sizes, records.tuning_sizes, target, schedules, choice.pieces);
+  if (const std::string note =
+          keep_untuned(known.records, family, model.sizes, records.tuning_sizes, target, schedules, choice.pieces);
+      !note.empty())
+    tell(records.tell, note);
   if (records.tuning_sizes.hot != "off")
     WHET_RETURN_IF_ERROR(add_exact_sizes(hot_sizes(known.records, family, target), read, family, choice.pieces));
   if (!choice.at.empty()) tell(records.tell, "Schedules are chosen for " + requests_text(model.sizes, choice.at));

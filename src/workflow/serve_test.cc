@@ -327,7 +327,7 @@ TEST_F(Serving, SaysWhatIsWrongWithARequest) {
   EXPECT_EQ(error("[1]"), "a request is a JSON object; this is [1]");
   EXPECT_EQ(error(R"({"do": "smaple"})"),
             "do is \"smaple\"; expected one of tasks, define, space, seeds, transfers, sample, steps, best, "
-            "neighbours, measure, template, tune, compile, features; did you mean \"sample\"?");
+            "neighbours, measure, template, tune, ranges, compile, features; did you mean \"sample\"?");
   EXPECT_EQ(error(R"({"do": "space", "task": 9})"), "task is 9; the tasks are 0 to 0");
   EXPECT_EQ(error(R"({"do": "sample", "task": 0, "count": 0})"), "count is 0; expected 1 to 10000");
   EXPECT_EQ(error(R"({"do": "measure", "task": 0})"), "candidates is null; expected a list");

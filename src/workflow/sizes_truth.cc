@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/arithmetic.h"
+#include "base/check.h"
 #include "base/parallel.h"
 #include "plan/tried.h"
 #include "tuner/compare_models.h"
@@ -19,8 +20,9 @@ namespace {
 /// A size has kernels of its own where it has this part of the requests' time, and they take this part of the time of those for ranges.
 constexpr double kHotShare = 0.1, kHotFaster = 0.97;
 constexpr std::size_t kMostHot = 3;
-/// The untuned library is faster where it takes this part of the time.
-constexpr double kUntunedFaster = 0.99;
+/// The untuned library is faster where it takes this part of the time in new processes; in one process alone, where the places of its
+/// memory may have made it so, this one.
+constexpr double kUntunedFaster = 0.99, kClearlyFaster = 0.95;
 /// Of each library at each size, alternately.
 constexpr double kLibraryBurst = 0.05;
 constexpr int kLibraryBursts = 5;
@@ -32,8 +34,9 @@ double product_over(const SizeValues& values) {
                          [](double product, std::int64_t value) { return product * static_cast<double>(value); });
 }
 
-/// Evenly between the two nearest, by the product of the sizes; in proportion outside.
+/// Evenly between the two nearest, by the product of the sizes; below the least as there, above the largest in proportion.
 double seconds_at(const std::vector<std::pair<double, double>>& timed, double product) {
+  WHET_CHECK(!timed.empty(), "a time at some size");
   const auto next = std::ranges::lower_bound(timed, product, {}, &std::pair<double, double>::first);
   if (next == timed.begin()) return next->second;
   const auto before = next - 1;
@@ -56,7 +59,7 @@ class SettlingAtSizes {
     time_points();
     std::erase_if(truth_.points, [](const TimedAtSizes& point) { return point.untuned == 0; });
     if (goes_on()) keep_what_is_faster();
-    if (goes_on()) try_alone();
+    if (goes_on() && is_current_) try_alone();
     (void)device_.time_models({}, {});  // frees their memory
     std::ranges::sort(truth_.points, {}, &TimedAtSizes::at);
     return std::move(truth_);
@@ -104,13 +107,14 @@ class SettlingAtSizes {
 
   /// Whether the untuned library is faster; asked in new processes where there is time.
   bool is_slower(TimedAtSizes& point) const {
-    if (point.untuned >= kUntunedFaster * point.ranged) return false;
-    if (interrupted() || left() < kPlanComparisons * kPointSeconds) return true;
+    if (point.ranged == 0 || point.untuned >= kUntunedFaster * point.ranged) return false;
+    const bool clearly = point.untuned < kClearlyFaster * point.ranged;
+    if (interrupted() || left() < kPlanComparisons * kPointSeconds) return clearly;
     const Result<ModelRun> run = run_at(point.at);
-    if (!run.ok()) return true;
+    if (!run.ok()) return clearly;
     const Result<ModelVerdict> verdict =
         compare_in_new_processes(device_, ModelLibrary{tuned_}, ModelLibrary{untuned_}, *run, kUntunedFaster);
-    if (!verdict.ok()) return true;
+    if (!verdict.ok()) return clearly;
     point.ranged = verdict->middle.usual, point.untuned = verdict->middle.other;
     return verdict->faster;
   }
@@ -138,21 +142,29 @@ class SettlingAtSizes {
       tell(options_.tell, "Untuned kernels are kept: at " + times_text(*point) + " by those of the records");
       point->keeps_untuned = true;
     }
-    if (slower.size() == truth_.points.size()) return keep_all();
-    const bool compiled =
-        compile(kept_, [&](const std::string& path) { return libraries_.tuned(truth_.points, path); });
-    if (!compiled) {  // these are its kernels there all the same
-      for (TimedAtSizes* point : slower) point->ranged = point->untuned;
-      return;
-    }
-    tuned_ = kept_;
-    time_points();
-    if (!goes_on()) return;
+    if (slower.size() == options_.at.size()) return keep_all();
+    is_current_ = compile(kept_, [&](const std::string& path) { return libraries_.tuned(truth_.points, path); });
+    if (is_current_) tuned_ = kept_;
+    for (TimedAtSizes& point : truth_.points)
+      if (is_current_ || point.keeps_untuned) point.ranged = 0;  // that was another library
+    if (is_current_) time_points();
+    if (goes_on()) keep_what_is_still_slower();
+    for (TimedAtSizes& point : truth_.points)
+      if (point.keeps_untuned && point.ranged == 0) point.ranged = point.untuned;  // these are its kernels there
+  }
+
+  /// With kernels of the records beside them untuned ones may be others, as they read the same weights.
+  void keep_what_is_still_slower() {
+    const bool all_timed =
+        std::ranges::all_of(truth_.points, [](const TimedAtSizes& point) { return point.ranged > 0; });
     const std::vector<TimedAtSizes*> still = slower_points();
     if (still.empty()) return;
-    tell(options_.tell, "Untuned kernels are kept at all sizes: at " + times_text(*still.front()) +
-                            " with those of the records beside them");
-    keep_all();
+    const bool all = all_timed && truth_.points.size() == options_.at.size();
+    tell(options_.tell, fmt::format("Untuned kernels are kept{}: at {} with those of the records beside them",
+                                    all ? " at all sizes" : "", times_text(*still.front())));
+    if (all) return keep_all();
+    is_current_ = false;
+    for (TimedAtSizes* point : still) point->keeps_untuned = true, point->ranged = 0;
   }
 
   void keep_all() {
@@ -163,7 +175,8 @@ class SettlingAtSizes {
   /// The numbers of the requests whose sizes take most of the time, and the parts that all take.
   std::pair<std::vector<std::size_t>, std::vector<double>> hottest() const {
     std::vector<std::pair<SizeValues, double>> timed;
-    for (const TimedAtSizes& each : truth_.points) timed.emplace_back(each.at, each.ranged);
+    for (const TimedAtSizes& each : truth_.points)
+      timed.emplace_back(each.at, each.ranged > 0 ? each.ranged : each.untuned);
     std::vector<double> shares = time_shares(options_.requests, timed);
     std::vector<std::size_t> order(options_.requests.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -179,7 +192,7 @@ class SettlingAtSizes {
       for (TimedAtSizes& point : truth_.points)
         if (point.at == options_.requests[k].at) point.share = shares[k];
     for (const std::size_t k : order) {
-      if (shares[k] < kHotShare || !truth_.failed.ok()) return;
+      if (shares[k] < kHotShare || !truth_.failed.ok() || left() < 2 * kPointSeconds) return;
       const SizeValues& at = options_.requests[k].at;
       const std::string alone = fmt::format("{}/alone{}.so", options_.folder, k);
       if (!compile(alone, [&](const std::string& path) { return libraries_.alone(at, path); })) return;
@@ -204,6 +217,7 @@ class SettlingAtSizes {
   const SizesTruthOptions& options_;
   const std::string untuned_ = options_.folder + "/untuned.so", kept_ = options_.folder + "/kept.so";
   std::string tuned_ = options_.folder + "/tuned.so";  ///< the library for the ranges as it is now
+  bool is_current_ = true;                             ///< that is what the records make from now on
   double compiling_ = 0;                               ///< seconds of the slowest compile
   SizesTruth truth_;
 };

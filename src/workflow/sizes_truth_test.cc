@@ -141,6 +141,26 @@ TEST_F(SettleAtSizes, AsksNoOtherProcessesWhereNoTimeIsLeft) {
   EXPECT_LT(with_little_time, device_.comparisons);
 }
 
+TEST_F(SettleAtSizes, BelievesNoSmallDifferenceOfOneProcess) {
+  tuned_[64] = 4.1e-3;
+  EXPECT_EQ(kept(settle()), Sizes{64});
+  options_.left = [] { return 2.0; };
+  EXPECT_TRUE(kept(settle()).empty());
+}
+
+/// Time ends behind the compile of the library that keeps them: nothing is concluded from the times of the one before.
+TEST_F(SettleAtSizes, TellsNoTimesOfALibraryThatIsNone) {
+  tuned_[512] = 50e-3;
+  alone_ = {{16, 1e-6}, {64, 1e-6}, {512, 1e-6}};
+  options_.left = [this] { return kept_.size() < 2 ? 1e3 : 0.1; };
+  const SizesTruth truth = settle();
+  EXPECT_EQ(kept(truth), Sizes{512});
+  ASSERT_EQ(truth.points.size(), 3u);
+  EXPECT_EQ(truth.points[0].ranged, 0) << "it was not timed";
+  EXPECT_DOUBLE_EQ(truth.points[2].ranged, truth.points[2].untuned);
+  EXPECT_EQ(told_.size(), 1u);
+}
+
 TEST_F(SettleAtSizes, GivesWhatWasTimedBeforeTheDeviceWasLost) {
   device_.fails_from = 2;
   const SizesTruth truth = settle();
