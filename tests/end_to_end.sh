@@ -467,7 +467,9 @@ case_precision() {
   expect 0 "" "$whet" report zoo:mlp --records r.jsonl --threads 1 --no-run -o page.html
   grep -q '<section id="precision">' page.html || die "the report has no section on precision"
   # Errors that are known are not measured again.
-  expect 0 "(3 known before)" "$whet" tune zoo:mlp "${auto[@]}" --trials 8 --threads 1 -o r.jsonl
+  expect 0 "Precision: errors of" "$whet" tune zoo:mlp "${auto[@]}" --trials 8 --threads 1 -o r.jsonl
+  grep -Eq '^Precision: errors of ([0-9]+) of [0-9]+ layers \(\1 known before\)' out || { cat out; die "errors were measured again"; }
+  ! grep -q "that this model does not have" out || { cat out; die "lowered kernels count as another model's"; }
   # Two libraries of other precisions.
   "$whet" compile zoo:mlp --threads 1 -o f32.so > out
   if ! grep -qw avx512_bf16 /proc/cpuinfo; then echo "no products of bf16 here"; return; fi

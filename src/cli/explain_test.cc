@@ -216,10 +216,21 @@ TEST_F(ExplainPrecision, SaysWhatCannotBe) {
     EXPECT_NE(said.find(part), said.npos) << said;
   };
   says(words({"nowhere"}), "is no layer with a product, nor one for which a kernel rounds");
-  const std::string softmax = fused_.graph.value(fused_.groups.back().outputs.front()).name;
-  says(words({softmax}), softmax + " multiplies nothing and its kernels round nothing");
-  says({"precision", "--model", "zoo:mlp", "--records", records_, "--target", kTarget},
-       "cpu haswell has no products of bf16");
+  ModelOptions pictures{.model = "zoo:squeezenet_v1.1"};
+  pictures.image = 32;
+  const FusedGraph other = load_fused(pictures, {}, {}).value();
+  LayerError error_of_one;
+  error_of_one.graph = hash_of(other), error_of_one.weights = hash_of_constants(other), error_of_one.samples = "s";
+  error_of_one.node = "some", error_of_one.target = to_string(target_);
+  ASSERT_TRUE(RecordFile::open(records_)->append_error(error_of_one).ok());
+  const auto pool = std::ranges::find_if(other.groups, [&](const Group& group) {
+    return std::holds_alternative<PoolOperator>(other.graph.node(group.nodes.front()).op);
+  });
+  ASSERT_NE(pool, other.groups.end());
+  const std::string node = other.graph.value(pool->outputs.front()).name;
+  says({"precision", node, "--model", "zoo:squeezenet_v1.1", "--image", "32", "--records", records_, "--target",
+        to_string(target_)},
+       node + " multiplies nothing and its kernels round nothing");
   RecordFile empty = RecordFile::open(folder_.path() + "/empty.jsonl").value();
   says({"precision", "--model", "zoo:mlp", "--records", empty.path(), "--target", to_string(target_)},
        "there are neither errors of this network's layers nor a plan in fewer bits for this target");

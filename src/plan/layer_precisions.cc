@@ -7,6 +7,7 @@
 #include <map>
 #include <ranges>
 #include <set>
+#include <tuple>
 
 #include "alternatives/not_lowered.h"
 #include "alternatives/stored_numbers.h"
@@ -27,14 +28,15 @@ bool rounds(const Alternative& alternative) {
   return alternative.kind == AlternativeKind::lowered && (alternative.rounds_product || alternative.rounds_reads);
 }
 
-/// The kernel that a layer in f32 is weighed against: the fastest one that was measured, else one whose error is known.
-const LoweredWay* most_promising(const std::vector<LoweredWay>& ways) {
-  const LoweredWay* best = nullptr;
-  for (const LoweredWay& way : ways) {
-    const bool faster = best != nullptr && way.seconds > 0 && (best->seconds == 0 || way.seconds < best->seconds);
-    if (best == nullptr || faster || (best->seconds == 0 && way.seconds == 0 && !best->error && way.error)) best = &way;
-  }
-  return best;
+/// The kernel that a layer in f32 is weighed against: the fastest of which the error is known and within the budget; without one, what is
+/// nearest to that.
+const LoweredWay* most_promising(const std::vector<LoweredWay>& ways, double budget) {
+  const auto worth = [budget](const LoweredWay& way) {
+    const bool fits = way.error && (budget <= 0 || *way.error * *way.error <= budget);
+    return std::tuple(way.seconds > 0, way.error.has_value(), fits, -way.seconds);
+  };
+  const auto best = std::ranges::max_element(ways, {}, worth);
+  return best == ways.end() ? nullptr : &*best;
 }
 
 /// "bf16" of "bf16 -> nhwc", of "nhwc -> bf16" and of "bf16": the type in fewer bits.
@@ -68,22 +70,50 @@ std::map<int, int> by_group(const Alternatives& alternatives, const std::vector<
   return kernels;
 }
 
+/// How the layer's product has what it reads, in the type that the kernel rounds it to; "" where it rounds none.
+std::string numbers_of(const FusedGraph& fused, const Alternative& kernel, const StoredForms& stored) {
+  if (!kernel.rounds_product) return "";
+  for (NodeId n : fused.groups[static_cast<std::size_t>(kernel.group)].nodes) {
+    const Node& node = fused.graph.node(n);
+    if (!is_product(node.op)) continue;
+    if (const auto numbers = stored.numbers(node.inputs[0], *kernel.rounds_product)) return to_text(*numbers);
+  }
+  return "";
+}
+
+/// What is known of a layer beside the kernels that may compute it.
+struct LayerPlan {
+  const Alternative* kernel = nullptr;  ///< in the plan; null: there is no plan
+  double seconds = 0;                   ///< of that kernel; 0: nobody measured it
+  double budget = 0;
+  std::string numbers;  ///< of that kernel
+};
+
 /// How the plan computes a layer, what that costs and saves, or why it does not lower it.
-///   planned  the plan's kernels by group
-void describe(const Alternatives& alternatives, const std::map<int, int>& planned, int group, double budget,
-              LayerPrecision& layer) {
-  const LoweredWay* way = most_promising(layer.ways);
-  if (const auto kernel = planned.find(group); kernel != planned.end()) {
-    const Alternative& taken = alternatives.all[static_cast<std::size_t>(kernel->second)];
-    layer.lowered = rounds(taken);
-    if (!taken.name.empty()) layer.is = taken.name;
-    if (layer.lowered) way = &*std::ranges::find(layer.ways, taken.name, &LoweredWay::forms);
+void describe(const LayerPlan& plan, LayerPrecision& layer) {
+  const LoweredWay* way = most_promising(layer.ways, plan.budget);
+  layer.seconds = layer.usual_seconds;
+  if (plan.kernel != nullptr) {
+    layer.seconds = plan.seconds, layer.numbers = plan.numbers;
+    layer.lowered = rounds(*plan.kernel);
+    if (!plan.kernel->name.empty()) layer.is = plan.kernel->name;
+    if (layer.lowered) way = &*std::ranges::find(layer.ways, layer.is, &LoweredWay::forms);
   }
   if (way == nullptr) return;
   layer.error = way->error;
   if (way->seconds > 0 && layer.usual_seconds > 0) layer.saves = layer.usual_seconds - way->seconds;
-  if (!layer.lowered) layer.why = why_f32(layer, *way, budget);
-  if (layer.lowered && layer.error && budget > 0) layer.share = *layer.error * *layer.error / budget;
+  if (layer.is == "f32") layer.why = why_f32(layer, *way, plan.budget);
+  if (layer.lowered && layer.error && plan.budget > 0) layer.share = *layer.error * *layer.error / plan.budget;
+}
+
+/// The types in which some kernel stores activations.
+std::vector<StoredAs> types_of(const Alternatives& alternatives) {
+  std::set<StoredAs> types;
+  for (const Alternative& each : alternatives.all)
+    for (const auto* values : {&each.fragment.reads, &each.fragment.writes})
+      for (const StoredValue& value : *values) types.insert(value.form.stored);
+  types.erase(StoredAs::usual);
+  return {types.begin(), types.end()};
 }
 
 /// The errors of one set of samples: of the plan's, or of those that were used last.
@@ -120,26 +150,14 @@ AlternativeOptions options_of(const LoweredKernels& kernels, const Target& targe
   return options;
 }
 
-/// How the layer's product has what it reads, in the type of these forms.
-std::string numbers_of(const FusedGraph& fused, const Group& group, const std::string& forms,
-                       const StoredForms& stored) {
-  const auto type = parse_activation_layout(type_in(forms));
-  if (!type || type->stored == StoredAs::usual) return "";
-  for (NodeId n : group.nodes) {
-    const Node& node = fused.graph.node(n);
-    if (!is_product(node.op)) continue;
-    if (const auto numbers = stored.numbers(node.inputs[0], type->stored)) return to_text(*numbers);
-  }
-  return "";
-}
-
 }  // namespace
 
 std::vector<LayerPrecision> layer_precisions(const FusedGraph& fused, const Alternatives& alternatives,
                                              const std::vector<Price>& prices, const ErrorUses& uses,
-                                             const std::vector<int>& plan, double budget) {
+                                             const std::vector<int>& plan, double budget, const ValueRanges& ranges) {
+  const StoredForms stored(fused, ranges);
+  const std::vector<StoredAs> types = types_of(alternatives);
   const std::set<int> unknown(uses.unknown.begin(), uses.unknown.end());
-  const std::map<int, int> planned = by_group(alternatives, plan);
   std::map<int, LayerPrecision> layers;
   for (std::size_t a = alternatives.usual; a < alternatives.all.size(); ++a) {
     const Alternative& each = alternatives.all[a];
@@ -150,14 +168,21 @@ std::vector<LayerPrecision> layer_precisions(const FusedGraph& fused, const Alte
   }
   for (std::size_t g = 0; g < fused.groups.size(); ++g)
     if (const auto number = static_cast<int>(g); !layers.contains(number) && has_product(fused, fused.groups[g]))
-      layers[number].why = why_not_lowered(fused, fused.groups[g]);
+      layers[number].why = why_not_lowered(fused, fused.groups[g], types, stored);
   for (std::size_t a = 0; a < alternatives.usual; ++a)
     if (const auto layer = layers.find(alternatives.all[a].group); layer != layers.end())
       layer->second.usual_seconds = seconds_alone(prices[a]);
+  const std::map<int, int> planned = by_group(alternatives, plan);
   std::vector<LayerPrecision> ordered;
   for (auto& [group, layer] : layers) {
     layer.node = node_of(fused, static_cast<std::size_t>(group));
-    describe(alternatives, planned, group, budget, layer);
+    LayerPlan own{.budget = budget};
+    if (const auto kernel = planned.find(group); kernel != planned.end()) {
+      const auto number = static_cast<std::size_t>(kernel->second);
+      own.kernel = &alternatives.all[number], own.seconds = seconds_alone(prices[number]);
+      own.numbers = numbers_of(fused, *own.kernel, stored);
+    }
+    describe(own, layer);
     ordered.push_back(std::move(layer));
   }
   return ordered;
@@ -183,15 +208,8 @@ Result<LoweredKernels> lowered_kernels(const FusedGraph& fused, const Records& r
 
 std::vector<LayerPrecision> layer_precisions(const FusedGraph& fused, const LoweredKernels& kernels) {
   const double budget = kernels.line == nullptr ? 0 : kernels.line->precision->budget;
-  std::vector<LayerPrecision> layers =
-      layer_precisions(fused, kernels.alternatives, kernels.prices, kernels.uses, kernels.plan, budget);
-  const StoredForms stored(fused, kernels.ranges);
-  for (const Group& group : fused.groups) {
-    const auto layer =
-        std::ranges::find(layers, fused.graph.value(group.outputs.front()).name, &LayerPrecision::node);
-    if (layer != layers.end() && layer->lowered) layer->numbers = numbers_of(fused, group, layer->is, stored);
-  }
-  return layers;
+  return layer_precisions(fused, kernels.alternatives, kernels.prices, kernels.uses, kernels.plan, budget,
+                          kernels.ranges);
 }
 
 std::optional<BudgetEstimate> estimate_within(const FusedGraph& fused, const LoweredKernels& kernels, double budget) {

@@ -18,23 +18,27 @@ struct LoweredWay {
 
 /// What a layer's precision is, costs and saves. A layer is a group with a product, or one for which some kernel rounds.
 struct LayerPrecision {
-  std::string node;             ///< the value that it computes
-  std::string is = "f32";       ///< how the plan computes it: "f32", or the forms of its kernel
-  std::string numbers;          ///< as the plan stores what its product reads, "14 bits, step 0.00021"; "" of f32 and bf16
-  bool lowered = false;         ///< its kernel in the plan rounds
-  double usual_seconds = 0;     ///< of its usual kernel; 0: nobody measured it
-  std::optional<double> error;  ///< of its kernel in the plan; where that is f32, of the fastest kernel that rounds
-  double saves = 0;             ///< what that kernel saves of `usual_seconds`, below 0 where it is slower; 0: not known
-  double share = 0;             ///< of the plan's budget of squared errors, that it uses; 0 where it is f32
+  std::string node;          ///< the value that it computes
+  std::string is = "f32";    ///< how the plan computes it: "f32", or the forms of its kernel
+  std::string numbers;       ///< as the plan stores what its product reads, "14 bits, step 0.00021"; "" of f32 and bf16
+  bool lowered = false;      ///< its kernel in the plan rounds
+  double seconds = 0;        ///< of its kernel in the plan; 0: nobody measured it
+  double usual_seconds = 0;  ///< of its usual kernel; the same
+  std::optional<double>
+      error;         ///< of its kernel in the plan; where that rounds nothing, of the one that it is weighed against
+  double saves = 0;  ///< what that kernel saves of `usual_seconds`, below 0 where it is slower; 0: not known
+  double share = 0;  ///< of the plan's budget of squared errors, that it uses; 0 where it is f32
   std::vector<LoweredWay> ways;  ///< the kernels that round; empty: there is none
-  std::string why;               ///< why it is f32, a clause; "" where it rounds
+  std::string why;               ///< why it is f32, a clause; "" where it is something else
 };
 
 /// The layers in the order in which they run.
 ///   plan    numbers of the plan's alternatives; empty: all is f32
 ///   budget  of squared errors, with which it was chosen; 0: there is none
+///   ranges  that the alternatives were found with
 std::vector<LayerPrecision> layer_precisions(const FusedGraph&, const Alternatives&, const std::vector<Price>&,
-                                             const ErrorUses&, const std::vector<int>& plan, double budget);
+                                             const ErrorUses&, const std::vector<int>& plan, double budget,
+                                             const ValueRanges& ranges);
 
 /// A network with its kernels in fewer bits, as the records know them.
 struct LoweredKernels {
@@ -51,7 +55,7 @@ struct LoweredKernels {
 ///   schedules  only records that these permit count
 Result<LoweredKernels> lowered_kernels(const FusedGraph&, const Records&, const Target&,
                                        const SpaceOptions& schedules = {});
-/// The same with the layers and their numbers: of the plan and of what it left in f32.
+/// The layers of the plan and of what it left in f32.
 std::vector<LayerPrecision> layer_precisions(const FusedGraph&, const LoweredKernels&);
 
 /// What a budget would give, by the times and errors that are known. Nothing of it was run on samples.

@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "choice/choice.h"
+#include "plan/layer_precisions.h"
 
 namespace whet {
 namespace {
@@ -260,6 +261,9 @@ Result<std::vector<std::string>> task_keys(const FusedGraph& fused, const Target
   WHET_TRY(const Alternatives alternatives, find_alternatives(fused, target, options));
   std::vector<std::string> keys;
   for (const Task& task : alternatives.tasks) keys.push_back(task.key);
+  if (records.errors().empty()) return keys;  // nobody looked for lowered kernels
+  WHET_TRY(const LoweredKernels lowered, lowered_kernels(fused, records, target));
+  for (const Task& task : lowered.alternatives.tasks) keys.push_back(task.key);
   return keys;
 }
 

@@ -67,6 +67,8 @@ class Records {
   /// are none.
   const RangesOnSamples* ranges_on_samples(std::string_view graph, std::string_view weights, std::string_view samples,
                                            std::string_view target) const;
+  /// The same of all networks, in the order of their lines.
+  const std::vector<RangesOnSamples>& all_ranges_on_samples() const { return values_; }
   /// Times of kernels for ranges of sizes, which `of`, `best` and `ranking` never see.
   /// References to earlier ones stay valid.
   void add(RangedRecord record) { ranged_.push_back(std::move(record)); }

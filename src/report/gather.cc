@@ -58,6 +58,7 @@ Records of_target(const Records& records, const std::string& target) {
   Records found(std::move(own));
   for (const Plan& plan : records.plans()) found.add(plan);
   for (const LayerError& error : records.errors()) found.add(error);
+  for (const RangesOnSamples& ranges : records.all_ranges_on_samples()) found.add(ranges);
   return found;
 }
 

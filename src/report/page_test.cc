@@ -121,6 +121,11 @@ TEST(ReportPage, SaysWhereNoPlanInFewerBitsCounts) {
   data.precision.adopted = false, data.precision.note = "the records' plan is of <other> weights";
   EXPECT_EQ(count(report_html(data), "Every layer computes f32: the records&#39; plan is of &lt;other&gt; weights."),
             1u);
+  data.precision.layers.clear();
+  EXPECT_EQ(count(report_html(data), "are of &lt;other&gt; weights") +
+                count(report_html(data), "is of &lt;other&gt; weights"),
+            1u)
+      << "a note without layers is told";
   data.precision = {};
   EXPECT_EQ(count(report_html(data), "id=\"precision\""), 0u);
 }

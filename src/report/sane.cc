@@ -50,7 +50,7 @@ void clean(ReportPrecision& precision) {
   plan.calibration = std::max<std::int64_t>(0, plan.calibration);
   plan.held_out = std::max<std::int64_t>(0, plan.held_out);
   for (LayerPrecision& layer : precision.layers) {
-    zero_unless_sane(layer.usual_seconds, layer.share);
+    zero_unless_sane(layer.seconds, layer.usual_seconds, layer.share);
     if (layer.error) zero_unless_sane(*layer.error);
     for (LoweredWay& way : layer.ways) zero_unless_sane(way.seconds);
   }

@@ -14,21 +14,16 @@ namespace {
 /// "0.81%"
 std::string error_percent(double error) { return fmt::format("{:.2g}%", 100 * error); }
 
-/// The time of the kernel that the plan has, else of the usual one; 0: not known.
-double seconds_in_plan(const LayerPrecision& layer) {
-  const auto taken = std::ranges::find(layer.ways, layer.is, &LoweredWay::forms);
-  return taken == layer.ways.end() ? layer.usual_seconds : taken->seconds;
-}
-
 std::string row_of_layer(const LayerPrecision& layer, TimeUnit unit) {
   const auto time = [&](double seconds) { return number_cell(is_time(seconds) ? unit.number(seconds) : "", seconds); };
   return fmt::format("<tr><td>{}</td><td>{}</td>{}{}{}{}<td>{}</td></tr>\n", escaped(layer.node), escaped(layer.is),
-                     time(seconds_in_plan(layer)), time(layer.usual_seconds),
+                     time(layer.seconds), time(layer.usual_seconds),
                      number_cell(layer.error ? error_percent(*layer.error) : "", layer.error.value_or(0)),
                      number_cell(layer.share > 0 ? share_text(layer.share, 1) : "", layer.share), escaped(layer.why));
 }
 
 std::string table_of_layers(const std::vector<LayerPrecision>& layers, TimeUnit unit) {
+  if (layers.empty()) return "";
   std::string rows;
   for (const LayerPrecision& layer : layers) rows += row_of_layer(layer, unit);
   return fmt::format(
@@ -65,7 +60,7 @@ std::string finding_of_precision(const ReportPrecision& precision, TimeUnit unit
 
 std::string precision_section(const ReportData& data) {
   const ReportPrecision& precision = data.precision;
-  if (precision.layers.empty()) return "";
+  if (precision.layers.empty() && precision.note.empty()) return "";
   const TimeUnit unit = unit_of(data);
   return section(
       "precision", "Precision", finding_of_precision(precision, unit),

@@ -301,6 +301,7 @@ class PrecisionSearcher {
   /// A choice that breaks a limit on the held-out samples is made once more, with an aim that is lower by as much.
   Result<std::optional<Verified>> choose_what_holds() {
     for (;;) {
+      result_.aim = aim_;
       WHET_TRY(std::optional<Verified> chosen, choose());
       if (!chosen && result_.tightened) result_.why_not = on_held_out_;
       if (stop() || !chosen) return std::optional<Verified>();
@@ -367,7 +368,7 @@ class PrecisionSearcher {
 
   void tell_layers(const std::vector<int>& plan, double budget) {
     const ErrorUses uses = error_uses(fused_, alternatives_, errors_);
-    result_.by_layer = layer_precisions(fused_, alternatives_, hopes_.prices(), uses, plan, budget);
+    result_.by_layer = layer_precisions(fused_, alternatives_, hopes_.prices(), uses, plan, budget, ranges_);
   }
 
   std::optional<Verified> describe(Verified one) {
@@ -385,7 +386,8 @@ class PrecisionSearcher {
     for (const Allowed& allowed : options_.accuracy.allowed) precision.allowed.push_back(to_text(allowed));
     precision.calibration = std::ssize(options_.calibration), precision.held_out = std::ssize(options_.held_out);
     precision.share = one.share, precision.error = one.error.worst, precision.budget = one.budget;
-    if (std::ranges::any_of(lowered_of(kernels_of(fused_, alternatives_, one.plan)), is_whole)) precision.ranges = ranges_;
+    if (std::ranges::any_of(lowered_of(kernels_of(fused_, alternatives_, one.plan)), is_whole))
+      precision.ranges = ranges_;
     return one;
   }
 
@@ -524,14 +526,13 @@ std::string precision_report(const PrecisionSearch& search, const Accuracy& accu
                         search.lowered, counted(std::int64_t(search.kernels), "kernel"), lowered_text(search),
                         counted(std::int64_t(search.conversions), "conversion"), 100 * search.gap);
     text += fmt::format("Worst sample {} of {} (allowed: {}; aimed at {:.2g} of it, used {:.2f})",
-                        percent_text(precision.error), precision.calibration, limits, kAimedShare, precision.share);
+                        percent_text(precision.error), precision.calibration, limits, search.aim, precision.share);
     if (precision.held_out_share > 0 || search.adopted)
       text += fmt::format(", {} of the {} held out (used {:.2f})", percent_text(precision.held_out_error),
                           precision.held_out, precision.held_out_share);
     text += fmt::format("; {}, the first had {}{}; predicted {}, measured {}\n", counted(search.choices, "choice"),
                         percent_text(search.first_error), search.tightened ? ", tightened by what was held out" : "",
-                        percent_text(search.predicted_error),
-                        percent_text(search.measured_error));
+                        percent_text(search.predicted_error), percent_text(search.measured_error));
   }
   if (search.network_seconds > 0)
     text += fmt::format("Network {:.4f} ms, in f32 {:.4f} ms: {:.2f} of the time\n", search.network_seconds * 1e3,

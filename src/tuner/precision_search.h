@@ -32,10 +32,10 @@ struct PrecisionProgress {
 };
 
 struct PrecisionOptions {
-  std::string name;  ///< the network's, for people
+  std::string name;                                  ///< the network's, for people
   std::vector<StoredAs> lowered = {StoredAs::bf16};  ///< as lowered_for has them of the target
-  Accuracy accuracy;    ///< what the user allows
-  std::string samples;  ///< their digest
+  Accuracy accuracy;                                 ///< what the user allows
+  std::string samples;                               ///< their digest
   SampleInputs calibration, held_out;
   OpenNetwork open;  ///< how answers are had
   PriceOptions prices;
@@ -58,10 +58,12 @@ struct PrecisionSearch {
   double first_error = 0;                          ///< worst sample of the first
   bool tightened = false;                          ///< the first plan broke a limit on the held-out samples
   double predicted_error = 0, measured_error = 0;  ///< over the calibration samples, of the plan that was taken last
+  double aim = kAimedShare;                        ///< of what is allowed, that the last plan was to use
   std::size_t kernels = 0, lowered = 0,
-              conversions = 0;           ///< of that plan: all kernels, those that multiply or read fewer bits, copies
-  std::map<StoredAs, std::size_t> lowered_to;  ///< of the lowered ones, by what their products multiply, or else what they read
-  double gap = 0;                        ///< as NetworkPlans has it
+              conversions = 0;  ///< of that plan: all kernels, those that multiply or read fewer bits, copies
+  std::map<StoredAs, std::size_t>
+      lowered_to;  ///< of the lowered ones, by what their products multiply, or else what they read
+  double gap = 0;  ///< as NetworkPlans has it
   std::vector<LayerPrecision> by_layer;  ///< of that plan; of none, why each layer is f32
   PlanPrecision precision;               ///< of that plan, as far as it is known
   double network_seconds = 0, usual_network_seconds = 0;

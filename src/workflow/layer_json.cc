@@ -1,6 +1,5 @@
 #include "workflow/layer_json.h"
 
-#include <algorithm>
 #include <optional>
 
 namespace whet {
@@ -8,13 +7,6 @@ namespace {
 
 Json known_ms(double seconds) { return seconds > 0 ? Json(seconds * 1e3) : Json(); }
 Json error_json(const std::optional<double>& error) { return error ? Json(*error) : Json(); }
-
-/// Of the kernel that the plan has.
-Json ms_of(const LayerPrecision& layer) {
-  const auto taken = std::ranges::find(layer.ways, layer.is, &LoweredWay::forms);
-  if (layer.lowered && taken != layer.ways.end()) return known_ms(taken->seconds);
-  return layer.is == "f32" ? known_ms(layer.usual_seconds) : Json();
-}
 
 }  // namespace
 
@@ -30,7 +22,7 @@ Json to_json(const std::vector<LayerPrecision>& layers) {
                  .set("is", layer.is)
                  .set("numbers", layer.numbers)
                  .set("lowered", layer.lowered)
-                 .set("ms", ms_of(layer))
+                 .set("ms", known_ms(layer.seconds))
                  .set("f32_ms", known_ms(layer.usual_seconds))
                  .set("error", error_json(layer.error))
                  .set("share", layer.share)

@@ -11,16 +11,6 @@
 #include "device/remote/cpu/remote_model.h"
 
 namespace whet {
-namespace {
-
-bool is_switch(const TensorType& type) { return type.dtype == DType::boolean && type.shape == Shape{1}; }
-
-std::int64_t switches_of(const Graph& graph) {
-  return std::ranges::count_if(graph.inputs, [&](ValueId id) { return is_switch(graph.value(id).type); });
-}
-
-}  // namespace
-
 Result<NetworkOpener> NetworkOpener::make(NetworkOptions network, Target target, const RecordFile& file,
                                           std::shared_ptr<ModelHost> host) {
   WHET_TRY(ScratchDirectory scratch, ScratchDirectory::make());
@@ -28,37 +18,41 @@ Result<NetworkOpener> NetworkOpener::make(NetworkOptions network, Target target,
 }
 
 Result<RunNetwork> NetworkOpener::open(const FusedGraph& fused) {
-  const bool joins = host_ != nullptr && switches_of(fused.graph) > 1;
-  WHET_TRY(const FusedGraph network, joins ? with_joined_switches(fused) : Result<FusedGraph>(fused));
+  // A probe's inputs are the network's, then its switches.
+  const std::size_t switches = fused.graph.inputs.size() - std::min(fused.graph.inputs.size(), network_.inputs.size());
+  const std::size_t joined = host_ != nullptr && switches > 1 ? switches : 0;
+  WHET_TRY(const FusedGraph network, joined > 0 ? with_joined_switches(fused, joined) : Result<FusedGraph>(fused));
   const std::string path = fmt::format("{}/{}.so", scratch_.path(), opened_++);
   const ScheduleSource source = compiled_schedules(network_, &file_->records(), target_);
   WHET_TRY(const CompileReport report, compile_model(network, source, target_, path, {}));
   WHET_TRY(OpenedModel model,
            host_ == nullptr ? OpenedModel::open(path, network_.open) : open_elsewhere(host_, path, network_.open));
   return RunNetwork(
-      [opened = std::make_shared<OpenedModel>(std::move(model)), joins](const std::vector<Tensor>& inputs) {
-        return opened->run(joins ? joined_switches(inputs) : inputs);
+      [opened = std::make_shared<OpenedModel>(std::move(model)), joined](const std::vector<Tensor>& inputs) {
+        return opened->run(joined > 0 ? joined_switches(inputs, joined) : inputs);
       });
 }
 
-Result<FusedGraph> with_joined_switches(const FusedGraph& fused) {
+Result<FusedGraph> with_joined_switches(const FusedGraph& fused, std::size_t count) {
   const Graph& from = fused.graph;
-  const std::int64_t count = switches_of(from);
-  if (count < 2) return fused;
-  Graph graph;
+  WHET_CHECK(count <= from.inputs.size());
+  const std::size_t own = from.inputs.size() - count;
+  FusedGraph joined;
+  Graph& graph = joined.graph;
   graph.name = from.name;
   std::map<ValueId, ValueId> now;
-  for (ValueId id : from.inputs) {
-    const Value& value = from.value(id);
-    if (!is_switch(value.type)) graph.inputs.push_back(now[id] = graph.add_value(value.name, value.type));
+  for (std::size_t i = 0; i < own; ++i) {
+    const Value& value = from.value(from.inputs[i]);
+    graph.inputs.push_back(now[from.inputs[i]] = graph.add_value(value.name, value.type));
   }
-  const ValueId all = graph.add_value(from.name + "_switches", {DType::boolean, {count}});
+  const ValueId all = graph.add_value(from.name + "_switches", {DType::boolean, {static_cast<std::int64_t>(count)}});
   graph.inputs.push_back(all);
-  std::int64_t place = 0;
-  for (ValueId id : from.inputs)
-    if (is_switch(from.value(id).type)) {
-      WHET_TRY(now[id], graph.add_node(from.value(id).name, SliceOperator{{place++}, {1}, {1}}, {all}));
-    }
+  for (std::size_t i = 0; i < count; ++i) {
+    const ValueId id = from.inputs[own + i];
+    WHET_TRY(now[id],
+             graph.add_node(from.value(id).name, SliceOperator{{static_cast<std::int64_t>(i)}, {1}, {1}}, {all}));
+    joined.groups.push_back(group_of(graph, {NodeId(static_cast<std::int64_t>(i))}));
+  }
   const auto operand = [&](ValueId id) {
     const Value& value = from.value(id);
     if (value.constant && !now.contains(id)) now[id] = graph.add_constant(value.name, *value.constant);
@@ -70,19 +64,19 @@ Result<FusedGraph> with_joined_switches(const FusedGraph& fused) {
     WHET_TRY(now[node.output], graph.add_node(node.name, node.op, std::move(inputs)));
   }
   for (ValueId id : from.outputs) graph.outputs.push_back(operand(id));
-  return fuse(std::move(graph));
+  for (const Group& group : fused.groups) {
+    std::vector<NodeId> nodes;  // behind those of the switches
+    for (NodeId n : group.nodes) nodes.push_back(NodeId(static_cast<std::int64_t>(n.index() + count)));
+    joined.groups.push_back(group_of(graph, nodes));
+  }
+  return joined;
 }
 
-std::vector<Tensor> joined_switches(const std::vector<Tensor>& inputs) {
-  std::vector<Tensor> joined;
+std::vector<Tensor> joined_switches(const std::vector<Tensor>& inputs, std::size_t count) {
+  const std::size_t own = inputs.size() - count;
+  std::vector<Tensor> joined(inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(own));
   std::vector<int> switches;
-  for (const Tensor& input : inputs) {
-    if (is_switch(input.type()))
-      switches.push_back(input.integer(0) != 0 ? 1 : 0);
-    else
-      joined.push_back(input);
-  }
-  if (switches.size() < 2) return inputs;
+  for (std::size_t i = own; i < inputs.size(); ++i) switches.push_back(inputs[i].integer(0) != 0 ? 1 : 0);
   joined.push_back(Tensor::of<int>(DType::boolean, {std::ssize(switches)}, switches));
   return joined;
 }

@@ -41,10 +41,10 @@ class NetworkOpener {
   int opened_ = 0;
 };
 
-/// The network with all its inputs of one truth value as one input behind the others: a device elsewhere opens models of few inputs, and a
-/// probe has such an input a layer. As it is where it has fewer than two.
-Result<FusedGraph> with_joined_switches(const FusedGraph&);
+/// A network with its last `count` inputs, a truth value each, as one input: a device elsewhere opens models of few inputs, and a probe has
+/// such an input a layer. Kernels stay what they are; one more for each value takes it from the whole.
+Result<FusedGraph> with_joined_switches(const FusedGraph&, std::size_t count);
 /// The inputs of that network, given those of the other.
-std::vector<Tensor> joined_switches(const std::vector<Tensor>& inputs);
+std::vector<Tensor> joined_switches(const std::vector<Tensor>& inputs, std::size_t count);
 
 }  // namespace whet

@@ -31,27 +31,21 @@ TEST(JoinedSwitches, AreOneInputAndGiveTheSameAnswers) {
   const ProbeNetwork network = probe();
   ASSERT_GT(network.layers.size(), 2u);
   const FusedGraph fused = fuse(network.graph).value();
-  const FusedGraph joined = with_joined_switches(fused).value();
+  const FusedGraph joined = with_joined_switches(fused, network.layers.size()).value();
   ASSERT_EQ(joined.graph.inputs.size(), 2u) << "the picture, and the switches";
+  EXPECT_EQ(joined.groups.size(), fused.groups.size() + network.layers.size()) << "its kernels, and one a switch";
   Rng rng(3);
   const std::vector<Tensor> sample = {Tensor::random(fused.graph.value(fused.graph.inputs.front()).type, rng)};
   const Tensor usual = answer(fused.graph, probe_inputs(sample, network.layers.size(), -1));
   for (int on = -1; on < static_cast<int>(network.layers.size()); ++on) {
     const std::vector<Tensor> inputs = probe_inputs(sample, network.layers.size(), on);
-    const Tensor want = answer(fused.graph, inputs), got = answer(joined.graph, joined_switches(inputs));
+    const Tensor want = answer(fused.graph, inputs),
+                 got = answer(joined.graph, joined_switches(inputs, network.layers.size()));
     EXPECT_EQ(compare(got, want).max_abs, 0) << on;
     if (on >= 0) {
       EXPECT_GT(compare(want, usual).max_abs, 0) << "layer " << on << " rounds";
     }
   }
-}
-
-TEST(JoinedSwitches, AreNoneOfAUsualNetwork) {
-  testing::GraphBuilder b;
-  const FusedGraph fused = optimize(b.finish({b.relu("r", b.input("x", {1, 3}))}), {}).value();
-  EXPECT_EQ(with_joined_switches(fused)->graph.inputs.size(), 1u);
-  const std::vector<Tensor> inputs = {Tensor(DType::f32, {1, 3})};
-  EXPECT_EQ(joined_switches(inputs).size(), 1u);
 }
 
 }  // namespace
