@@ -187,7 +187,7 @@ TEST_F(PrecisionSearchTest, TakesWholeNumbersWhereTheyAreWorthTheirError) {
 
 TEST_F(PrecisionSearchTest, ItsPlanOfWholeNumbersCompilesWithoutTheSamples) {
   options_.lowered = {StoredAs::i16, StoredAs::u8};
-  options_.accuracy.allowed.front().limit = 0.02;
+  options_.accuracy.allowed.front().limit = 0.002;
   const PrecisionSearch search = this->search();
   ASSERT_TRUE(plan_.has_value()) << search.why_not;
   EXPECT_EQ(plan_->version, 5);
