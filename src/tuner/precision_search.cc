@@ -156,7 +156,8 @@ class PrecisionSearcher {
     return ok_status();
   }
 
-  /// The layers whose usual kernels take longest come first: what has no error in the end stays as it is.
+  /// What has no error in the end stays as it is. So all layers come in the type that errs least before any comes in another one, and of one
+  /// type those whose usual kernels take longest.
   std::vector<std::size_t> by_seconds(const ProbeNetwork& probe) {
     hopes_.read({});
     std::map<int, double> seconds;
@@ -164,8 +165,11 @@ class PrecisionSearcher {
       seconds[alternatives_.all[a].group] = hopes_.prices()[a].seconds;
     std::vector<std::size_t> order(probe.layers.size());
     for (std::size_t layer = 0; layer < order.size(); ++layer) order[layer] = layer;
-    std::ranges::stable_sort(order, std::ranges::greater(),
-                             [&](std::size_t layer) { return seconds[probe.layers[layer].group]; });
+    std::ranges::stable_sort(order, std::less(), [&](std::size_t layer) {
+      const ProbedLayer& own = probe.layers[layer];
+      const int rank = own.stored == StoredAs::i16 ? 0 : own.stored == StoredAs::u8 ? 1 : 2;
+      return std::pair(rank, -seconds[own.group]);
+    });
     return order;
   }
 
