@@ -120,10 +120,10 @@ AlternativeOptions options_of(const LoweredKernels& kernels, const Target& targe
   return options;
 }
 
-/// How the layer's product has what it reads, in the type of these forms.
+/// How the layer's product has what it reads, where that is the first of these forms.
 std::string numbers_of(const FusedGraph& fused, const Group& group, const std::string& forms,
                        const StoredForms& stored) {
-  const auto type = parse_activation_layout(type_in(forms));
+  const auto type = parse_activation_layout(forms.substr(0, forms.find(" -> ")));
   if (!type || type->stored == StoredAs::usual) return "";
   for (NodeId n : group.nodes) {
     const Node& node = fused.graph.node(n);

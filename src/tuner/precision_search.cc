@@ -377,6 +377,9 @@ class PrecisionSearcher {
   std::optional<Verified> describe(Verified one) {
     tell_layers(one.plan.alternatives, one.budget);
     result_.predicted_error = one.predicted, result_.measured_error = one.error.error;
+    result_.kernels = result_.lowered = result_.conversions = 0;  // a choice before may be described already
+    result_.lowered_to.clear();
+    result_.precision = {};
     for (int a : one.plan.alternatives) {
       if (at(a).task < 0) continue;
       ++result_.kernels;
@@ -494,11 +497,16 @@ Result<PrecisionSearch> search_precision(const FusedGraph& fused, const Target& 
                                          RecordFile& file, Device& device, const PrecisionOptions& options) {
   AlternativeOptions asked{.covers = false, .lowered = options.lowered};
   if (std::ranges::any_of(options.lowered, is_whole)) {
-    Result<ValueRanges> ranges =
+    Result<std::optional<ValueRanges>> ranges =
         ranges_on_samples(fused, options.calibration, options.open, file, error_options(fused, target, options));
     if (!ranges.ok() && ranges.error().kind == ErrorKind::interrupted) return PrecisionSearch{.interrupted = true};
     if (!ranges.ok()) return ranges.error();
-    asked.ranges = std::move(*ranges);
+    if (*ranges)
+      asked.ranges = std::move(**ranges);
+    else
+      std::erase_if(asked.lowered, is_whole);
+    if (asked.lowered.empty())
+      return PrecisionSearch{.why_not = "there was no time to measure the ranges of values: f32 stays"};
   }
   WHET_TRY(const PlannedNetwork network, planned(fused, file.records(), target, options.prices.schedules));
   add_forms_of(network.kernels, asked);
