@@ -151,6 +151,7 @@ class Finder {
 
   /// Groups that read or write activations of these types, or read one and write another, and aliases of such.
   Status add_all_lowered(std::vector<StoredAs> types) {
+    std::erase(types, StoredAs::usual);
     types.insert(types.begin(), StoredAs::usual);
     for (std::size_t g = 0; g < fused_.groups.size(); ++g)
       for (StoredAs in : types)

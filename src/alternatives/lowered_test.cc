@@ -151,7 +151,8 @@ TEST(Lowered, TasksAreTheSameWithOtherRanges) {
   const auto keys = [&] {
     std::set<std::string> all;
     const Target target = *parse_target("cpu -mcpu=znver4 -threads=2");
-    for (const Task& task : find_alternatives(graph, target, options)->tasks) all.insert(task.key);
+    const Alternatives found = find_alternatives(graph, target, options).value();
+    for (const Task& task : found.tasks) all.insert(task.key);
     return all;
   };
   const std::set<std::string> first = keys();
@@ -238,15 +239,19 @@ TEST(Lowered, OfBytesErrsByMore) {
   EXPECT_GT(check_kernels(fused(dense_network()), kWhole, 6e-2), 8);
 }
 
-/// A convolution or product without a bias, from whole numbers to f32, is what 64-bit integers and one scale say, in the padding too.
+/// A convolution from whole numbers to f32 is what 64-bit integers and one scale say, in the padding too. A bias that is an input is added
+/// behind them.
 TEST(Lowered, SumsOfWholeNumbersAreExact) {
-  for (const bool depthwise : {false, true}) {
+  for (const auto& [depthwise, with_bias] : {std::pair(false, false), std::pair(true, false), std::pair(false, true)}) {
     GraphBuilder b;
     constexpr std::int64_t kChannels = 16, kSide = 6;
     const ConvOperator op{{1, 1}, {1, 1}, {1, 1}, {1, 1}, depthwise ? kChannels : 1, Layout::channels_first};
     const ValueId w = b.constant("w", {kChannels, depthwise ? 1 : kChannels, 3, 3});
     const ValueId x = b.unary("t", UnaryKind::tanh, b.input("x", {1, kChannels, kSide, kSide}));
-    const FusedGraph graph = fused(b.finish({b.add("c", op, {x, w})}));
+    std::vector<ValueId> operands = {x, w};
+    if (with_bias) operands.push_back(b.input("bias", {kChannels}));
+    const FusedGraph graph = fused(b.finish({b.add("c", op, operands)}));
+    int checked = 0;
     const StoredForms forms(graph, ranges_of(graph));
     for (const Alternative& each : lowered_of(graph, kWhole).all) {
       if (!each.rounds_product || each.fragment.writes.front().form.stored != StoredAs::usual) continue;
@@ -258,7 +263,10 @@ TEST(Lowered, SumsOfWholeNumbersAreExact) {
       Tensor stored(dtype_of(numbers.stored), {1, kSide, kSide, kChannels});
       for (std::int64_t i = 0; i < stored.size(); ++i) stored.set_integer(i, rng.between(numbers.least, numbers.most));
       const FusedGraph one{each.fragment.graph, {group_of(each.fragment.graph, each.fragment.kernel)}};
-      const Tensor got = testing::evaluate_groups(one, {stored})->front();
+      std::vector<Tensor> inputs = {stored};
+      if (with_bias) inputs.push_back(Tensor::random({DType::f32, {kChannels}}, rng));
+      const Tensor got = testing::evaluate_groups(one, inputs)->front();
+      ++checked;
       ASSERT_EQ(got.size(), kSide * kSide * kChannels);
       for (std::int64_t y = 0, at = 0; y < kSide; ++y)
         for (std::int64_t column = 0; column < kSide; ++column)
@@ -272,10 +280,12 @@ TEST(Lowered, SumsOfWholeNumbersAreExact) {
                 sum += (stored.integer((i * kSide + j) * kChannels + c) - numbers.zero) * product.weights.integer(weight);
               }
             }
-            const auto want = static_cast<float>(static_cast<float>(sum) * static_cast<float>(product.scales->get(o)));
+            auto want = static_cast<float>(static_cast<float>(sum) * static_cast<float>(product.scales->get(o)));
+            if (with_bias) want += static_cast<float>(inputs[1].get(o));
             ASSERT_EQ(got.get(at), want) << each.name << " at " << at;
           }
     }
+    EXPECT_EQ(checked, depthwise ? 1 : 2);
   }
 }
 

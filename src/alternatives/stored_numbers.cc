@@ -13,7 +13,7 @@ namespace whet {
 namespace {
 
 /// Unseen numbers may be larger than those on the samples.
-constexpr double kSlackOfI16 = 1.25;
+constexpr double kSlack = 1.25;
 /// One task for most layers of a shape: the number of bits is a part of it, the scale is not.
 constexpr int kBitsOfI16[] = {14, 12, 10};
 constexpr double kMostSum = std::numeric_limits<std::int32_t>::max();
@@ -63,6 +63,11 @@ ChannelWeights channel_weights(const Graph& graph, const Node& node) {
   return w;
 }
 
+/// Infinity of NaN, so that no scale is found where one is.
+double magnitude_of(double number) {
+  return std::isnan(number) ? std::numeric_limits<double>::infinity() : std::abs(number);
+}
+
 /// Of a channel's weights.
 struct Magnitudes {
   double largest = 0, sum = 0;
@@ -70,7 +75,7 @@ struct Magnitudes {
 std::vector<Magnitudes> magnitudes_of(const ChannelWeights& w) {
   std::vector<Magnitudes> all(static_cast<std::size_t>(w.channels));
   for (std::int64_t i = 0; i < w.weights.size(); ++i) {
-    const double magnitude = std::abs(w.weights.get(i));
+    const double magnitude = magnitude_of(w.weights.get(i));
     Magnitudes& own = all[w.channel(i)];
     own.largest = std::max(own.largest, magnitude), own.sum += magnitude;
   }
@@ -99,7 +104,7 @@ std::vector<double> largest_bias(const Tensor* bias, std::int64_t channels) {
   std::vector<double> largest(static_cast<std::size_t>(channels), 0);
   for (std::int64_t i = 0; bias != nullptr && i < bias->size(); ++i) {
     double& own = largest[static_cast<std::size_t>(i % channels)];
-    own = std::max(own, std::abs(bias->get(i)));
+    own = std::max(own, magnitude_of(bias->get(i)));
   }
   return largest;
 }
@@ -143,7 +148,7 @@ std::optional<double> weight_scale(const Magnitudes& w, double bias, std::int64_
     if (room < kMostSum / 2) return std::nullopt;
     scale = std::max(w.largest / kMostI16, (most * w.sum + bias / x.scale) / room);
   }
-  if (!std::isfinite(scale)) return std::nullopt;
+  if (!std::isfinite(scale) || !std::isfinite(w.sum)) return std::nullopt;
   return scale > 0 ? scale : 1;
 }
 
@@ -165,12 +170,12 @@ std::optional<LoweredProduct> whole_product(const Graph& graph, const Node& node
   }
   const DType dtype = x.stored == StoredAs::u8 ? DType::i8 : DType::i16;
   const auto make = [w, dtype, scales] { return whole_weights(w, dtype, scales); };
-  LoweredProduct product{Tensor::later({dtype, w.weights.shape()}, make), {}, units};
+  LoweredProduct product{.weights = Tensor::later({dtype, w.weights.shape()}, make), .scales = units};
   if (own_bias != nullptr) {
     Tensor bias(DType::i32, own_bias->shape());
     for (std::int64_t i = 0; i < bias.size(); ++i)
       bias.set_integer(i, nearest(own_bias->get(i) / (x.scale * scales[static_cast<std::size_t>(i % w.channels)])));
-    product.bias = std::move(bias);
+    product.bias = std::move(bias), product.has_own_bias = true;
   }
   if (x.zero != 0) {
     const std::optional<Tensor> of_zero = bias_of_zero(graph, node, w, product.weights, x.zero);
@@ -252,7 +257,7 @@ void StoredForms::choose_bits() {
     if (product_kind(graph_, node, StoredAs::i16) != ProductKind::of_words) continue;
     double room = kMostSum;  // of the products of the largest factors
     for (const Magnitudes& own : magnitudes_of(channel_weights(graph_, node)))
-      if (own.largest > 0) room = std::min(room, kMostSum * own.largest / own.sum);
+      if (own.largest > 0 && std::isfinite(own.sum)) room = std::min(room, kMostSum * own.largest / own.sum);
     int bits = 0;
     for (const int each : kBitsOfI16) {
       const auto most = static_cast<double>(most_of(each));
@@ -276,13 +281,13 @@ std::optional<StoredNumbers> StoredForms::numbers(ValueId id, StoredAs stored) c
   if (stored == StoredAs::i16) {
     const auto bits = bits_.find(found->first);
     numbers.most = most_of(bits == bits_.end() ? kBitsOfI16[0] : bits->second), numbers.least = -numbers.most;
-    numbers.scale = static_cast<float>(kSlackOfI16 * std::max(-least, most) / static_cast<double>(numbers.most));
+    numbers.scale = static_cast<float>(kSlack * std::max(-least, most) / static_cast<double>(numbers.most));
   } else {
     numbers.most = static_cast<std::int64_t>(kMostU8);
-    numbers.scale = static_cast<float>((most - least) / kMostU8);
+    numbers.scale = static_cast<float>(kSlack * (most - least) / kMostU8);
   }
   if (!(numbers.scale >= kLeastScale && numbers.scale <= kMostScale)) return std::nullopt;
-  if (stored == StoredAs::u8) numbers.zero = nearest(-least / numbers.scale);
+  if (stored == StoredAs::u8) numbers.zero = nearest(-kSlack * least / numbers.scale);
   return numbers;
 }
 
@@ -301,14 +306,14 @@ std::optional<LoweredProduct> StoredForms::make_product(const Node& node, Stored
   if (!x) return std::nullopt;
   const Tensor& weights = *graph_.value(node.inputs[1]).constant;
   const bool widens = kind == ProductKind::depthwise && stored != StoredAs::u8;
-  if (stored == StoredAs::bf16) return LoweredProduct{widens ? weights : stored_as(weights, DType::bf16), {}, {}};
+  if (stored == StoredAs::bf16) return LoweredProduct{widens ? weights : stored_as(weights, DType::bf16)};
   if (!widens) return whole_product(graph_, node, *x);
   const auto scaled = [weights, scale = x->scale] {
     Tensor now(DType::f32, weights.shape());
     for (std::int64_t i = 0; i < now.size(); ++i) now.set(i, scale * weights.get(i));
     return now;
   };
-  return LoweredProduct{Tensor::later({DType::f32, weights.shape()}, scaled), {}, {}};
+  return LoweredProduct{Tensor::later({DType::f32, weights.shape()}, scaled)};
 }
 
 // ---- Nodes
@@ -350,7 +355,7 @@ Result<ValueId> add_product(const NodeSink& sink, const Node& node, const Lowere
   if (conv != nullptr) conv->wide = wide;
   if (auto* matmul = std::get_if<MatMulOperator>(&op)) matmul->wide = wide;
   std::vector<ValueId> inputs = {x, sink.constant(node.name + "_weights", product.weights)};
-  const bool has_bias = node.inputs.size() > 2 && !product.bias;
+  const bool has_bias = node.inputs.size() > 2 && !product.has_own_bias;
   if (!product.scales) {
     if (has_bias) {
       WHET_TRY(const ValueId own, bias());

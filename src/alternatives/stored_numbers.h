@@ -28,14 +28,16 @@ std::string to_text(const StoredNumbers&);
 /// The constants of a product whose activation is stored in fewer bits.
 struct LoweredProduct {
   Tensor weights;              ///< bf16, i16 or i8; f32 of a depthwise convolution that widens what it reads
-  std::optional<Tensor> bias;  ///< i32: a convolution's own, and what its zero point adds, in units of the sums
+  std::optional<Tensor> bias;  ///< i32: a convolution's own constant one, and what its zero point adds, in units of the sums
+  bool has_own_bias = false;   ///< the convolution's own is in it
   /// f32 [O]: what a sum of 1 stands for, by output channel. Nothing where sums are f32 and stand for themselves.
   std::optional<Tensor> scales;
 };
 
 /// How the values of a network are stored in fewer bits, and what its products by constants multiply then. One thread; the graph lives
 /// longer.
-///   i16  zero is 0. The scale leaves the largest magnitude on the samples room for a quarter more. 14 bits, or 12 or 10 where the weights of
+/// Scales leave room for a quarter more than the samples have: what is not seen there may be larger.
+///   i16  zero is 0, for the largest magnitude. 14 bits, or 12 or 10 where the weights of
 ///        a product that reads the value would have few bits left. The weights of an output channel have as many bits as leave each sum of
 ///        products, with its bias, within i32, whatever is read
 ///   u8   what lies between the least and the largest number, 0 included, in 255 steps. Weights have 8 bits with a sign, by output channel
@@ -80,7 +82,7 @@ Result<ValueId> add_rounding(const NodeSink&, const std::string& name, ValueId x
 /// The f32 that `x` stands for.
 Result<ValueId> add_widening(const NodeSink&, const std::string& name, ValueId x, const StoredNumbers&);
 /// The f32 result of a product of `x`, which is stored as the product has it.
-///   bias  gives a convolution's bias in f32, where it has one and `product` has not
+///   bias  gives a convolution's bias in f32, where it has one that is not in `product`
 Result<ValueId> add_product(const NodeSink&, const Node&, const LoweredProduct& product, ValueId x,
                             const std::function<Result<ValueId>()>& bias);
 

@@ -89,9 +89,9 @@ TEST(StoredNumbers, OfBytesSpanTheRangeWithAZeroPoint) {
   const FusedGraph fused = dense(64, 16, [](std::int64_t) { return 1; });
   const ValueId x = fused.graph.inputs[0];
   const auto text = [&](ValueRange range) { return to_text(*StoredForms(fused, {{"x", range}}).numbers(x, StoredAs::u8)); };
-  EXPECT_EQ(text({-1, 3}), "8 bits, step 0.016, zero 64");
-  EXPECT_EQ(text({1, 2.55}), "8 bits, step 0.01") << "0 is a number of it";
-  EXPECT_EQ(text({-2.55, -1}), "8 bits, step 0.01, zero 255");
+  EXPECT_EQ(text({-1, 3}), "8 bits, step 0.02, zero 64") << "with room for a quarter more";
+  EXPECT_EQ(text({1, 2.04}), "8 bits, step 0.01") << "0 is a number of it";
+  EXPECT_EQ(text({-2.04, -1}), "8 bits, step 0.01, zero 255");
 }
 
 TEST(StoredNumbers, AreNotThereWhereTheSamplesSayNothing) {
@@ -124,8 +124,8 @@ TEST(StoredNumbers, AreThoseOfAllCopies) {
         return forms.numbers(ValueId(static_cast<std::int64_t>(v)), StoredAs::u8)->scale;
     return 0.0;
   };
-  for (const char* name : {"a", "b"}) EXPECT_EQ(scale(name), static_cast<float>(8.0 / 255)) << name;
-  EXPECT_EQ(scale("x"), static_cast<float>(2.0 / 255));
+  for (const char* name : {"a", "b"}) EXPECT_EQ(scale(name), static_cast<float>(10.0 / 255)) << name;
+  EXPECT_EQ(scale("x"), static_cast<float>(2.5 / 255));
 }
 
 /// Rounds and widens a tensor by the nodes that kernels have.
@@ -157,6 +157,14 @@ TEST(StoredNumbers, ErrByHalfAStepAndSaturateBeyondTheRange) {
     const Tensor far = there_and_back(Tensor::of<double>(DType::f32, {2}, {-1e6, 1e6}), numbers);
     EXPECT_NEAR(far.get(0), static_cast<double>(numbers.least - numbers.zero) * numbers.scale, 1e-6);
     EXPECT_NEAR(far.get(1), static_cast<double>(numbers.most - numbers.zero) * numbers.scale, 1e-6);
+  }
+}
+
+TEST(LoweredProduct, IsNotOfferedOfWeightsThatAreNotFinite) {
+  for (const double wrong : {std::nan(""), std::numeric_limits<double>::infinity()}) {
+    const FusedGraph fused = dense(64, 16, [&](std::int64_t i) { return i == 70 ? wrong : 1.0; });
+    const StoredForms forms(fused, {{"x", {0, 1}}});
+    for (const StoredAs stored : {StoredAs::i16, StoredAs::u8}) EXPECT_EQ(forms.product(product_of(fused), stored), nullptr);
   }
 }
 

@@ -23,7 +23,7 @@ FusedGraph network() {
   return optimize(b.finish({x}), {}).value();
 }
 
-/// The network's records: kernels take 10 us, those of lowered products 5, copies 1; each layer alone errs by half a percent.
+/// The network's records: usual kernels take 10 us, those that round 5, copies 1; each layer alone errs by half a percent.
 class LayerPrecisions : public ::testing::Test {
  protected:
   LayerPrecisions() {

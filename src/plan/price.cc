@@ -104,23 +104,23 @@ double usual_hope(const Alternative& alternative, const PriceOptions& options) {
   return hope_name(alternative).starts_with("depthwise") ? options.hope_of_lowered_depthwise : options.hope_of_lowered;
 }
 
-/// Lowered kernels of a group that multiply the same type are alike, whatever they write: where one was measured, the others are hoped to
-/// take little less.
+/// Kernels of a group that multiply the same type of fewer bits are alike, whatever they write: where one was measured, the others are hoped
+/// to take little less.
 void bound_by_siblings(const Alternatives& alternatives, std::vector<Price>& prices) {
   constexpr double kLittleLess = 0.9;
   using Kind = std::pair<int, std::optional<StoredAs>>;  // the group, and what its product multiplies
   std::map<Kind, double> fastest;
   const auto kind = [](const Alternative& a) { return Kind{a.group, a.rounds_product}; };
-  const auto is_lowered = [](const Alternative& a) { return a.kind == AlternativeKind::lowered && a.task >= 0; };
+  const auto is_one = [](const Alternative& a) { return a.rounds_product.has_value() && a.task >= 0; };
   for (std::size_t a = 0; a < prices.size(); ++a) {
-    if (!is_lowered(alternatives.all[a]) || prices[a].kind != PriceKind::measured) continue;
+    if (!is_one(alternatives.all[a]) || prices[a].kind != PriceKind::measured) continue;
     const auto [known, is_new] = fastest.try_emplace(kind(alternatives.all[a]), prices[a].alone());
     if (!is_new) known->second = std::min(known->second, prices[a].alone());
   }
   for (std::size_t a = 0; a < prices.size(); ++a) {
     Price& price = prices[a];
     const auto known = fastest.find(kind(alternatives.all[a]));
-    if (!is_lowered(alternatives.all[a]) || price.kind != PriceKind::estimated || known == fastest.end()) continue;
+    if (!is_one(alternatives.all[a]) || price.kind != PriceKind::estimated || known == fastest.end()) continue;
     price.bound = std::max(price.bound, kLittleLess * known->second + price.excess);
     price.seconds = std::max(price.seconds, price.bound);
   }

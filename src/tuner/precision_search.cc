@@ -156,7 +156,8 @@ class PrecisionSearcher {
     return ok_status();
   }
 
-  /// The layers whose usual kernels take longest come first: what has no error in the end stays as it is.
+  /// What has no error in the end stays as it is. So all layers come in the type that errs least before any comes in another one, and of one
+  /// type those whose usual kernels take longest.
   std::vector<std::size_t> by_seconds(const ProbeNetwork& probe) {
     hopes_.read({});
     std::map<int, double> seconds;
@@ -164,8 +165,11 @@ class PrecisionSearcher {
       seconds[alternatives_.all[a].group] = hopes_.prices()[a].seconds;
     std::vector<std::size_t> order(probe.layers.size());
     for (std::size_t layer = 0; layer < order.size(); ++layer) order[layer] = layer;
-    std::ranges::stable_sort(order, std::ranges::greater(),
-                             [&](std::size_t layer) { return seconds[probe.layers[layer].group]; });
+    std::ranges::stable_sort(order, std::less(), [&](std::size_t layer) {
+      const ProbedLayer& own = probe.layers[layer];
+      const int rank = own.stored == StoredAs::i16 ? 0 : own.stored == StoredAs::u8 ? 1 : 2;
+      return std::pair(rank, -seconds[own.group]);
+    });
     return order;
   }
 
@@ -374,6 +378,9 @@ class PrecisionSearcher {
   std::optional<Verified> describe(Verified one) {
     tell_layers(one.plan.alternatives, one.budget);
     result_.predicted_error = one.predicted, result_.measured_error = one.error.error;
+    result_.kernels = result_.lowered = result_.conversions = 0;  // a choice before may be described already
+    result_.lowered_to.clear();
+    result_.precision = {};
     for (int a : one.plan.alternatives) {
       if (at(a).task < 0) continue;
       ++result_.kernels;
@@ -492,11 +499,16 @@ Result<PrecisionSearch> search_precision(const FusedGraph& fused, const Target& 
                                          RecordFile& file, Device& device, const PrecisionOptions& options) {
   AlternativeOptions asked{.covers = false, .lowered = options.lowered};
   if (std::ranges::any_of(options.lowered, is_whole)) {
-    Result<ValueRanges> ranges =
+    Result<std::optional<ValueRanges>> ranges =
         ranges_on_samples(fused, options.calibration, options.open, file, error_options(fused, target, options));
     if (!ranges.ok() && ranges.error().kind == ErrorKind::interrupted) return PrecisionSearch{.interrupted = true};
     if (!ranges.ok()) return ranges.error();
-    asked.ranges = std::move(*ranges);
+    if (*ranges)
+      asked.ranges = std::move(**ranges);
+    else
+      std::erase_if(asked.lowered, is_whole);
+    if (asked.lowered.empty())
+      return PrecisionSearch{.why_not = "there was no time to measure the ranges of values: f32 stays"};
   }
   WHET_TRY(const PlannedNetwork network, planned(fused, file.records(), target, options.prices.schedules));
   add_forms_of(network.kernels, asked);

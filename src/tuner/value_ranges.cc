@@ -4,28 +4,41 @@
 #include <cmath>
 #include <optional>
 #include <set>
+#include <utility>
 
+#include "base/parallel.h"
 #include "base/version.h"
 #include "records/record_line.h"
 
 namespace whet {
 namespace {
 
+/// What one model gives of the network's values [bytes]; a network with more of them is shown in portions.
+constexpr std::int64_t kMostShown = std::int64_t{64} << 20;
+
+/// What the numbers lie between; nothing where one is not finite, or there is none.
+std::optional<ValueRange> range_of(const Tensor& tensor) {
+  if (tensor.size() == 0) return std::nullopt;
+  ValueRange range{tensor.get(0), tensor.get(0)};
+  for (std::int64_t i = 0; i < tensor.size(); ++i) {
+    const double number = tensor.get(i);
+    if (!std::isfinite(number)) return std::nullopt;
+    range.least = std::min(range.least, number), range.most = std::max(range.most, number);
+  }
+  return range;
+}
+
 /// Grows ranges; what is not finite has none in the end.
 class RangeReader {
  public:
   void add(const std::string& name, const Tensor& tensor) {
-    for (std::int64_t i = 0; i < tensor.size(); ++i) {
-      const double number = tensor.get(i);
-      if (!std::isfinite(number)) {
-        unknown_.insert(name);
-        return;
-      }
-      const auto [known, is_new] = ranges_.try_emplace(name, ValueRange{number, number});
-      if (is_new) continue;
-      known->second.least = std::min(known->second.least, number);
-      known->second.most = std::max(known->second.most, number);
+    const std::optional<ValueRange> own = range_of(tensor);
+    if (!own) {
+      unknown_.insert(name);
+      return;
     }
+    ValueRange& range = ranges_.try_emplace(name, *own).first->second;
+    range.least = std::min(range.least, own->least), range.most = std::max(range.most, own->most);
   }
   ValueRanges finish() && {
     for (const std::string& name : unknown_) ranges_.erase(name);
@@ -39,39 +52,55 @@ class RangeReader {
 
 bool is_activation(const Value& value) { return !value.constant && value.type.dtype == DType::f32; }
 
-}  // namespace
-
-Result<ValueRanges> measure_ranges(const FusedGraph& fused, const SampleInputs& samples, const OpenNetwork& open,
-                                   const std::function<bool()>& interrupted) {
-  FusedGraph shown = fused;
-  shown.graph.outputs.clear();
-  for (const Group& group : fused.groups)
-    if (is_activation(fused.graph.value(group.outputs.front())))
-      shown.graph.outputs.push_back(group.outputs.front());
-  if (shown.graph.outputs.empty()) return ValueRanges();
-  WHET_TRY(const RunNetwork run, open(shown));
-  RangeReader ranges;
-  for (const std::vector<Tensor>& sample : samples) {
-    if (interrupted && interrupted()) return Error{"interrupted", ErrorKind::interrupted};
-    for (std::size_t i = 0; i < sample.size(); ++i) {
-      const Value& input = fused.graph.value(fused.graph.inputs[i]);
-      if (is_activation(input)) ranges.add(input.name, sample[i]);
-    }
-    WHET_TRY(const std::vector<Tensor> got, run(sample));
-    for (std::size_t i = 0; i < got.size(); ++i)
-      ranges.add(fused.graph.value(shown.graph.outputs[i]).name, got[i]);
+/// The results of the groups, each once, in portions of `kMostShown`.
+std::vector<std::vector<ValueId>> portions_of(const FusedGraph& fused) {
+  std::vector<std::vector<ValueId>> portions;
+  std::int64_t bytes = kMostShown;
+  for (const Group& group : fused.groups) {
+    const Value& value = fused.graph.value(group.outputs.front());
+    if (!is_activation(value)) continue;
+    const std::int64_t own = num_elements(value.type.shape) * size_of(value.type.dtype);
+    if (bytes + own > kMostShown) portions.emplace_back(), bytes = 0;
+    portions.back().push_back(group.outputs.front()), bytes += own;
   }
-  return std::move(ranges).finish();
+  return portions;
 }
 
-Result<ValueRanges> ranges_on_samples(const FusedGraph& fused, const SampleInputs& samples, const OpenNetwork& open,
-                                      RecordFile& file, const LayerErrorOptions& options) {
+}  // namespace
+
+Result<std::optional<ValueRanges>> measure_ranges(const FusedGraph& fused, const SampleInputs& samples,
+                                                  const OpenNetwork& open, const LayerErrorOptions& options) {
+  const auto is_late = [&] { return (options.clock ? options.clock() : seconds_now()) >= options.deadline; };
+  RangeReader ranges;
+  for (const std::vector<Tensor>& sample : samples)
+    for (std::size_t i = 0; i < sample.size(); ++i)
+      if (const Value& input = fused.graph.value(fused.graph.inputs[i]); is_activation(input))
+        ranges.add(input.name, sample[i]);
+  for (const std::vector<ValueId>& portion : portions_of(fused)) {
+    if (is_late()) return std::optional<ValueRanges>();
+    FusedGraph shown = fused;
+    shown.graph.outputs = portion;
+    WHET_TRY(const RunNetwork run, open(shown));
+    for (const std::vector<Tensor>& sample : samples) {
+      if (options.interrupted && options.interrupted()) return Error{"interrupted", ErrorKind::interrupted};
+      if (is_late()) return std::optional<ValueRanges>();
+      WHET_TRY(const std::vector<Tensor> got, run(sample));
+      for (std::size_t i = 0; i < got.size(); ++i) ranges.add(fused.graph.value(portion[i]).name, got[i]);
+    }
+  }
+  return std::optional(std::move(ranges).finish());
+}
+
+Result<std::optional<ValueRanges>> ranges_on_samples(const FusedGraph& fused, const SampleInputs& samples,
+                                                     const OpenNetwork& open, RecordFile& file,
+                                                     const LayerErrorOptions& options) {
   if (const RangesOnSamples* known =
           file.records().ranges_on_samples(options.graph, options.weights, options.samples, options.target))
-    return known->values;
-  WHET_TRY(ValueRanges values, measure_ranges(fused, samples, open, options.interrupted));
-  WHET_RETURN_IF_ERROR(file.append(RangesOnSamples{options.graph, options.weights, options.samples, values,
-                                                   options.target, version(), utc_now()}));
+    return std::optional(known->values);
+  WHET_TRY(std::optional<ValueRanges> values, measure_ranges(fused, samples, open, options));
+  if (values)
+    WHET_RETURN_IF_ERROR(file.append(RangesOnSamples{options.graph, options.weights, options.samples, *values,
+                                                     options.target, version(), utc_now()}));
   return values;
 }
 
