@@ -6,7 +6,7 @@
 // that several models have is looked at once. Prints a JSON row a target and precision:
 //   models_us    the sum of the estimates of each model's kernels [µs]
 //   kernels      distinct ones; with --assemble also most_registers, and those with `spills` and `remarks` (C75xx)
-// --each: a line a kernel before it, with the estimate of its launches. --search N: also the best of N samples of each
+// --each: a line a kernel before it, with the parts of the estimate of its launches. --search N: also the best of N samples of each
 // space by the estimate, `searched_us`. Fails where a kernel is not made, spills or has a remark.
 #include <fmt/format.h>
 

@@ -17,7 +17,7 @@ struct SoftmaxNames {
 };
 
 /// The ops of a softmax and of the product with its weights, which is divided behind the sum. They have `length` terms or, where terms are
-/// in parts of equal numbers, and the part's axis in front. Behind the last term scores are -inf and values 0. Ops are added to a DAG
+/// in parts, as many in each, and the part's axis in front. Behind the last term scores are -inf and values 0. Ops are added to a DAG
 /// that has all ops in front of the product. i is all axes of a row, j a term, n a column.
 class SoftmaxTerms {
  public:

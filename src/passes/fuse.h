@@ -43,9 +43,9 @@ struct FuseOptions {
 ///   - elementwise and injective operators join each other into one kernel, unless an element would be computed anew
 ///     for each of many places (before an expand or a broadcast);
 ///   - elementwise operators join the reduction, softmax or non-overlapping window that reads them;
-///   - paddings join their consumer, unless they add channels (pad_pictures.h), and so do a slice of a value that others read as well, the transpose of a picture
-///     of a few channels, and the product with a scale of channels before a narrow 1x1 convolution; nothing else is
-///     computed inside a convolution's or matmul's loops, unless `computes_operands`;
+///   - paddings join their consumer, unless they add channels (pad_pictures.h), and so do a slice of a value that others
+///     read as well, the transpose of a picture of a few channels, and the product with a scale of channels before a
+///     narrow 1x1 convolution; nothing else is computed inside a convolution's or matmul's loops, unless `computes_operands`;
 ///   - reductions over the same trailing dimensions (rows) of the same shape, with the elementwise operators between
 ///     them, are one group: layer normalization, in any form;
 ///   - a group has at most one anchor (or window, or softmax), and one output; but an attention (attention.h) is one

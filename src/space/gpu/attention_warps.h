@@ -38,7 +38,7 @@ struct WarpShare {
 /// Of the decisions `queries`, `columns`, `keys` or `depth`, `stages` and `min_blocks`.
 WarpShare share_of(Intrinsic, const Choices&);
 
-/// Terms of the sum of a score, of `depth`, that are unrolled: all of them where a warp then runs few enough intrinsics for `keys` keys.
+/// Terms of the sum of a score, of `depth`, that are unrolled: all of them where a warp runs at most `most_intrinsics` for `keys`.
 std::int64_t unrolled_terms(const WarpShare&, std::int64_t depth, std::int64_t keys, std::int64_t most_intrinsics);
 
 /// A tile of keys, whose rows are keys or terms.
