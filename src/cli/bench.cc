@@ -149,8 +149,8 @@ void print_text(const OpenedModel& model, const std::vector<SizeTimed>& timed) {
   }
   print(table);
   if (all.count > 0)
-    fmt::print("{} take {:.3f} s, by the medians: p50 {:.3f} ms, p90 {:.3f} ms, p99 {:.3f} ms\n",
-               counted(all.count, "request"), all.seconds, all.p50 * 1e3, all.p90 * 1e3, all.p99 * 1e3);
+    fmt::print("{} take {:.3f} ms, by the medians: p50 {:.3f} ms, p90 {:.3f} ms, p99 {:.3f} ms\n",
+               counted(all.count, "request"), all.seconds * 1e3, all.p50 * 1e3, all.p90 * 1e3, all.p99 * 1e3);
   fmt::print("{}\n", threads_text(model));
   if (disturbed) fmt::print("Other programs ran: where a median is far above its min, the min says more\n");
 }
