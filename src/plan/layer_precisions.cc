@@ -187,8 +187,7 @@ std::vector<LayerPrecision> layer_precisions(const FusedGraph& fused, const Lowe
       layer_precisions(fused, kernels.alternatives, kernels.prices, kernels.uses, kernels.plan, budget);
   const StoredForms stored(fused, kernels.ranges);
   for (const Group& group : fused.groups) {
-    const auto layer =
-        std::ranges::find(layers, fused.graph.value(group.outputs.front()).name, &LayerPrecision::node);
+    const auto layer = std::ranges::find(layers, fused.graph.value(group.outputs.front()).name, &LayerPrecision::node);
     if (layer != layers.end() && layer->lowered) layer->numbers = numbers_of(fused, group, layer->is, stored);
   }
   return layers;

@@ -392,7 +392,8 @@ class PrecisionSearcher {
     for (const Allowed& allowed : options_.accuracy.allowed) precision.allowed.push_back(to_text(allowed));
     precision.calibration = std::ssize(options_.calibration), precision.held_out = std::ssize(options_.held_out);
     precision.share = one.share, precision.error = one.error.worst, precision.budget = one.budget;
-    if (std::ranges::any_of(lowered_of(kernels_of(fused_, alternatives_, one.plan)), is_whole)) precision.ranges = ranges_;
+    if (std::ranges::any_of(lowered_of(kernels_of(fused_, alternatives_, one.plan)), is_whole))
+      precision.ranges = ranges_;
     return one;
   }
 
@@ -542,8 +543,7 @@ std::string precision_report(const PrecisionSearch& search, const Accuracy& accu
                           precision.held_out, precision.held_out_share);
     text += fmt::format("; {}, the first had {}{}; predicted {}, measured {}\n", counted(search.choices, "choice"),
                         percent_text(search.first_error), search.tightened ? ", tightened by what was held out" : "",
-                        percent_text(search.predicted_error),
-                        percent_text(search.measured_error));
+                        percent_text(search.predicted_error), percent_text(search.measured_error));
   }
   if (search.network_seconds > 0)
     text += fmt::format("Network {:.4f} ms, in f32 {:.4f} ms: {:.2f} of the time\n", search.network_seconds * 1e3,

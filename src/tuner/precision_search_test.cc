@@ -208,7 +208,8 @@ TEST_F(PrecisionSearchTest, ItsPlanOfWholeNumbersCompilesWithoutTheSamples) {
   blind.precision->ranges.clear();
   Records records;
   records.add(blind);
-  EXPECT_NE(planned_lowered(fused_, records, target_)->note.find("which this network does not have"), std::string::npos);
+  EXPECT_NE(planned_lowered(fused_, records, target_)->note.find("which this network does not have"),
+            std::string::npos);
 }
 
 TEST_F(PrecisionSearchTest, MeasuresRangesOnce) {
@@ -221,6 +222,15 @@ TEST_F(PrecisionSearchTest, MeasuresRangesOnce) {
   options_.samples = "cd";
   search();
   EXPECT_EQ(shown_, 2);
+}
+
+TEST_F(PrecisionSearchTest, HasNoWholeNumbersWhereThereWasNoTimeForRanges) {
+  options_.lowered = {StoredAs::i16, StoredAs::u8};
+  options_.errors_deadline = -1;
+  EXPECT_EQ(search().why_not, "there was no time to measure the ranges of values: f32 stays");
+  options_.lowered = {StoredAs::bf16, StoredAs::i16};
+  EXPECT_EQ(search().why_not, "there was no time to measure the error of a layer: f32 stays");
+  EXPECT_EQ(shown_, 0);
 }
 
 TEST_F(PrecisionSearchTest, TightensUntilTheRealErrorFits) {
