@@ -28,8 +28,8 @@ std::string to_text(const StoredNumbers&);
 /// The constants of a product whose activation is stored in fewer bits.
 struct LoweredProduct {
   Tensor weights;  ///< bf16, i16 or i8; f32 of a depthwise convolution that widens what it reads
-  std::optional<Tensor>
-      bias;  ///< i32: a convolution's own constant one, and what its zero point adds, in units of the sums
+  /// i32: a convolution's own constant one, and what its zero point adds, in units of the sums.
+  std::optional<Tensor> bias;
   bool has_own_bias = false;  ///< the convolution's own is in it
   /// f32 [O]: what a sum of 1 stands for, by output channel. Nothing where sums are f32 and stand for themselves.
   std::optional<Tensor> scales;
