@@ -142,8 +142,7 @@ class Lowering {
     if (!inside_.contains(id) && stored == StoredAs::usual) return wide_[id] = builder_.operand(id);
     const StoredAs from = inside_.contains(id) ? in_ : stored;  // inside of the group: copied
     if (!inside_.contains(id)) result_.rounds_reads = from;
-    WHET_TRY(wide_[id],
-             add_widening(sink_, value.name + "_wide", *lowered_value(id, from), *forms_.numbers(id, from)));
+    WHET_TRY(wide_[id], add_widening(sink_, value.name + "_wide", *lowered_value(id, from), *forms_.numbers(id, from)));
     return wide_[id];
   }
 
@@ -206,8 +205,7 @@ Result<std::optional<Fragment>> lowered_alias(const FusedGraph& fused, const Nod
                                               const StoredForms& forms) {
   const ValueId id = node.inputs.front();
   const Value& from = fused.graph.value(id);
-  if (!std::holds_alternative<ReshapeOperator>(node.op) || !forms.numbers(id, stored))
-    return std::optional<Fragment>();
+  if (!std::holds_alternative<ReshapeOperator>(node.op) || !forms.numbers(id, stored)) return std::optional<Fragment>();
   CoverBuilder builder(fused.graph);
   const ValueId read = builder.read({id, form_of(stored)}, from.name, {dtype_of(stored), from.type.shape});
   WHET_TRY(const ValueId now, builder.compute(node.name, node.op, {read}));
@@ -221,10 +219,11 @@ Result<std::optional<Fragment>> rounded_copy(const FusedGraph& fused, ValueId id
   const std::optional<StoredNumbers> numbers = forms.numbers(id, stored);
   if (!numbers) return std::optional<Fragment>();
   CoverBuilder builder(fused.graph);
-  const NodeSink sink = {[&](const std::string& name, Operator op, std::vector<ValueId> inputs) {
-                           return builder.compute(name, std::move(op), std::move(inputs));
-                         },
-                         [&](const std::string& name, Tensor value) { return builder.constant(name, std::move(value)); }};
+  const NodeSink sink = {
+      [&](const std::string& name, Operator op, std::vector<ValueId> inputs) {
+        return builder.compute(name, std::move(op), std::move(inputs));
+      },
+      [&](const std::string& name, Tensor value) { return builder.constant(name, std::move(value)); }};
   const std::string name = fused.graph.value(id).name + "_" + to_text(form_of(stored));
   WHET_TRY(const ValueId now, add_rounding(sink, name, builder.operand(id), *numbers));
   return std::optional(std::move(builder).finish(now, {{id, form_of(stored)}}));

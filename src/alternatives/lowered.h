@@ -10,8 +10,9 @@ namespace whet {
 /// A group on activations that are stored in fewer bits, and what its answers lose by that.
 struct LoweredGroup {
   Fragment fragment;
-  std::optional<StoredAs> rounds_product;  ///< its product multiplies such numbers: the activation and the weights are rounded
-  std::optional<StoredAs> rounds_reads;    ///< what it computes beside a product reads activations that are rounded so
+  /// Its product multiplies such numbers: the activation and the weights are rounded.
+  std::optional<StoredAs> rounds_product;
+  std::optional<StoredAs> rounds_reads;  ///< what it computes beside a product reads activations that are rounded so
 };
 
 /// The group with what it reads and its result channels last, as `in` and `out` say, of which one at least is not the usual form:

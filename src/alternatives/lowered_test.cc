@@ -117,8 +117,8 @@ TEST(Lowered, ReadsOneTypeAndWritesAnother) {
   const Alternatives alternatives = lowered_of(graph, {StoredAs::bf16, StoredAs::i16, StoredAs::u8});
   const std::set<std::string> names = names_of(graph, alternatives);
   for (const char* name :
-       {"r1: nhwc -> i16", "r2: i16", "r2: u8 -> i16", "r3: i16 -> u8", "r3: u8 -> bf16", "r3: bf16 -> i16",
-        "c4: i16", "c4: u8 -> nhwc", "p: i16", "p: u8", "copy of r1: nhwc -> u8", "copy of r3: nhwc -> i16"})
+       {"r1: nhwc -> i16", "r2: i16", "r2: u8 -> i16", "r3: i16 -> u8", "r3: u8 -> bf16", "r3: bf16 -> i16", "c4: i16",
+        "c4: u8 -> nhwc", "p: i16", "p: u8", "copy of r1: nhwc -> u8", "copy of r3: nhwc -> i16"})
     EXPECT_TRUE(names.contains(name)) << name;
   for (const char* name : {"p: i16 -> u8", "p: i16 -> nhwc", "r1: i16", "copy of r1: i16 -> u8"})
     EXPECT_FALSE(names.contains(name)) << name;
@@ -277,7 +277,8 @@ TEST(Lowered, SumsOfWholeNumbersAreExact) {
               if (i < 0 || j < 0 || i >= kSide || j >= kSide) continue;
               for (std::int64_t c = depthwise ? o : 0; c < (depthwise ? o + 1 : kChannels); ++c) {
                 const std::int64_t weight = depthwise ? tap * kChannels + o : (tap * kChannels + c) * kChannels + o;
-                sum += (stored.integer((i * kSide + j) * kChannels + c) - numbers.zero) * product.weights.integer(weight);
+                sum +=
+                    (stored.integer((i * kSide + j) * kChannels + c) - numbers.zero) * product.weights.integer(weight);
               }
             }
             auto want = static_cast<float>(static_cast<float>(sum) * static_cast<float>(product.scales->get(o)));

@@ -90,7 +90,8 @@ class ProbeBuilder {
     const LoweredProduct* product = forms_.product(node, stored);
     WHET_CHECK(product != nullptr, "an alternative has this product");
     const std::string name = node.name + "_" + text_of(stored);
-    WHET_TRY(const ValueId x, add_rounding(sink_, name + "_operand", inputs[0], *forms_.numbers(node.inputs[0], stored)));
+    WHET_TRY(const ValueId x,
+             add_rounding(sink_, name + "_operand", inputs[0], *forms_.numbers(node.inputs[0], stored)));
     Node named = node;
     named.name = name;
     return add_product(sink_, named, *product, x, [&] { return Result<ValueId>(inputs[2]); });

@@ -85,8 +85,7 @@ std::vector<Magnitudes> magnitudes_of(const ChannelWeights& w) {
 bool has_padding(const Operator& op) {
   const auto* conv = std::get_if<ConvOperator>(&op);
   const auto pads = [](std::int64_t n) { return n != 0; };
-  return conv != nullptr &&
-         (std::ranges::any_of(conv->pads_begin, pads) || std::ranges::any_of(conv->pads_end, pads));
+  return conv != nullptr && (std::ranges::any_of(conv->pads_begin, pads) || std::ranges::any_of(conv->pads_end, pads));
 }
 
 std::int64_t nearest(double value) { return static_cast<std::int64_t>(std::nearbyint(value)); }
@@ -113,8 +112,7 @@ std::vector<double> largest_bias(const Tensor* bias, std::int64_t channels) {
 Tensor added(const Tensor& a, const Tensor& b) {
   const Tensor &large = a.size() >= b.size() ? a : b, &small = a.size() >= b.size() ? b : a;
   Tensor sum = large.clone();
-  for (std::int64_t i = 0; i < sum.size(); ++i)
-    sum.set_integer(i, large.integer(i) + small.integer(i % small.size()));
+  for (std::int64_t i = 0; i < sum.size(); ++i) sum.set_integer(i, large.integer(i) + small.integer(i % small.size()));
   return sum;
 }
 

@@ -27,9 +27,10 @@ std::string to_text(const StoredNumbers&);
 
 /// The constants of a product whose activation is stored in fewer bits.
 struct LoweredProduct {
-  Tensor weights;              ///< bf16, i16 or i8; f32 of a depthwise convolution that widens what it reads
-  std::optional<Tensor> bias;  ///< i32: a convolution's own constant one, and what its zero point adds, in units of the sums
-  bool has_own_bias = false;   ///< the convolution's own is in it
+  Tensor weights;  ///< bf16, i16 or i8; f32 of a depthwise convolution that widens what it reads
+  /// i32: a convolution's own constant one, and what its zero point adds, in units of the sums.
+  std::optional<Tensor> bias;
+  bool has_own_bias = false;  ///< the convolution's own is in it
   /// f32 [O]: what a sum of 1 stands for, by output channel. Nothing where sums are f32 and stand for themselves.
   std::optional<Tensor> scales;
 };
@@ -62,9 +63,9 @@ class StoredForms {
   std::optional<LoweredProduct> make_product(const Node&, StoredAs) const;
 
   const Graph& graph_;
-  mutable std::vector<std::size_t> parent_;       ///< of each value another one that is stored alike
-  std::map<std::size_t, ValueRange> ranges_;      ///< of classes
-  std::map<std::size_t, int> bits_;               ///< of classes that products read; i16
+  mutable std::vector<std::size_t> parent_;   ///< of each value another one that is stored alike
+  std::map<std::size_t, ValueRange> ranges_;  ///< of classes
+  std::map<std::size_t, int> bits_;           ///< of classes that products read; i16
   mutable std::map<std::pair<ValueId, StoredAs>, std::optional<LoweredProduct>> products_;  ///< by their results
 };
 

@@ -88,7 +88,9 @@ TEST(StoredNumbers, OfI16HaveFewerBitsWhereWeightsNeedThem) {
 TEST(StoredNumbers, OfBytesSpanTheRangeWithAZeroPoint) {
   const FusedGraph fused = dense(64, 16, [](std::int64_t) { return 1; });
   const ValueId x = fused.graph.inputs[0];
-  const auto text = [&](ValueRange range) { return to_text(*StoredForms(fused, {{"x", range}}).numbers(x, StoredAs::u8)); };
+  const auto text = [&](ValueRange range) {
+    return to_text(*StoredForms(fused, {{"x", range}}).numbers(x, StoredAs::u8));
+  };
   EXPECT_EQ(text({-1, 3}), "8 bits, step 0.02, zero 64") << "with room for a quarter more";
   EXPECT_EQ(text({1, 2.04}), "8 bits, step 0.01") << "0 is a number of it";
   EXPECT_EQ(text({-2.04, -1}), "8 bits, step 0.01, zero 255");
@@ -98,9 +100,9 @@ TEST(StoredNumbers, AreNotThereWhereTheSamplesSayNothing) {
   const FusedGraph fused = dense(64, 16, [](std::int64_t) { return 1; });
   const ValueId x = fused.graph.inputs[0];
   const double infinity = std::numeric_limits<double>::infinity(), nan = std::nan("");
-  for (const ValueRanges& ranges : {ValueRanges{}, ValueRanges{{"other", {0, 1}}}, ValueRanges{{"x", {0, 0}}},
-                                    ValueRanges{{"x", {0, infinity}}}, ValueRanges{{"x", {nan, 1}}},
-                                    ValueRanges{{"x", {0, 1e-40}}}}) {
+  for (const ValueRanges& ranges :
+       {ValueRanges{}, ValueRanges{{"other", {0, 1}}}, ValueRanges{{"x", {0, 0}}}, ValueRanges{{"x", {0, infinity}}},
+        ValueRanges{{"x", {nan, 1}}}, ValueRanges{{"x", {0, 1e-40}}}}) {
     const StoredForms forms(fused, ranges);
     for (const StoredAs stored : {StoredAs::i16, StoredAs::u8}) {
       EXPECT_FALSE(forms.numbers(x, stored));
@@ -164,7 +166,8 @@ TEST(LoweredProduct, IsNotOfferedOfWeightsThatAreNotFinite) {
   for (const double wrong : {std::nan(""), std::numeric_limits<double>::infinity()}) {
     const FusedGraph fused = dense(64, 16, [&](std::int64_t i) { return i == 70 ? wrong : 1.0; });
     const StoredForms forms(fused, {{"x", {0, 1}}});
-    for (const StoredAs stored : {StoredAs::i16, StoredAs::u8}) EXPECT_EQ(forms.product(product_of(fused), stored), nullptr);
+    for (const StoredAs stored : {StoredAs::i16, StoredAs::u8})
+      EXPECT_EQ(forms.product(product_of(fused), stored), nullptr);
   }
 }
 
@@ -174,7 +177,8 @@ TEST(LoweredProduct, IsOfferedWhereWordsFit) {
     return StoredForms(fused, {{fused.graph.value(node.inputs[0]).name, {0, 1}}}).product(node, stored) != nullptr;
   };
   const auto one = [](std::int64_t) { return 1.0; };
-  for (const StoredAs stored : {StoredAs::bf16, StoredAs::i16, StoredAs::u8}) EXPECT_TRUE(has(dense(64, 16, one), stored));
+  for (const StoredAs stored : {StoredAs::bf16, StoredAs::i16, StoredAs::u8})
+    EXPECT_TRUE(has(dense(64, 16, one), stored));
   EXPECT_TRUE(has(dense(66, 16, one), StoredAs::i16));
   EXPECT_FALSE(has(dense(66, 16, one), StoredAs::u8)) << "bytes go by fours";
   EXPECT_FALSE(has(dense(65, 16, one), StoredAs::i16)) << "pairs by twos";

@@ -151,7 +151,8 @@ void add_options(Arguments& arguments, RoundingOptions& options, const std::stri
       "Also allow " + what +
           " whose products round their operands so, on GPUs with tensor cores, bf16 also on CPUs with avx512_bf16; "
           "sums stay f32. With f16, on CPUs with bf16, what products read is stored so; on CPUs f16 stores weights of "
-          "products of few rows. auto: for each layer f32, bf16, i16 or bytes, as `whet tune` chose under a limit on errors");
+          "products of few rows. auto: for each layer f32, bf16, i16 or bytes, as `whet tune` chose under a limit on "
+          "errors");
 }
 
 void add_precision(Arguments& arguments, RoundingOptions& options, const std::string& meaning) {

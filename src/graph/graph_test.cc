@@ -43,7 +43,8 @@ TEST(Infer, ProductsOfI16AddUpInI32) {
   op.groups = 8;
   EXPECT_EQ(inferred(op, {i16({1, 5, 5, 8}), f32({3, 3, 8})}), "f32[1x5x5x8]") << "widened";
   op.wide = false;
-  EXPECT_EQ(inferred(op, {i16({1, 5, 5, 8}), i16({3, 3, 8})}), "n: input 0 is i16[1x5x5x8]; conv needs f32, f64, f16 or i32");
+  EXPECT_EQ(inferred(op, {i16({1, 5, 5, 8}), i16({3, 3, 8})}),
+            "n: input 0 is i16[1x5x5x8]; conv needs f32, f64, f16 or i32");
 }
 TEST(Infer, ConvolutionOfBlocksOfChannelsWritesBlocksOfItsOwn) {
   ConvOperator op = conv(1, 1, 1, Layout::channels_blocked);

@@ -211,7 +211,8 @@ TEST(Tolerance, OfBf16IsThatOfF32SumsAndOfEachRounding) {
 /// Floats that differ by their last bit may be rounded to neighbours.
 TEST(Tolerance, OfI16IsAStepOfWhatIsRounded) {
   const auto of = [](const char* task) { return tolerance_of(dag(task), DType::i16); };
-  EXPECT_EQ(of("a = PLACEHOLDER [8, 16]\ny(i, j): i16 = i16(round((a[i, j]*7f))) for i in 8, j in 16\nreturn y\n"), 0x1p-8);
+  EXPECT_EQ(of("a = PLACEHOLDER [8, 16]\ny(i, j): i16 = i16(round((a[i, j]*7f))) for i in 8, j in 16\nreturn y\n"),
+            0x1p-8);
   EXPECT_EQ(of("a = PLACEHOLDER [8, 16] i16\ny(i, j): i16 = a[i, j] for i in 8, j in 16\nreturn y\n"), 0);
 }
 

@@ -334,13 +334,12 @@ TEST(Prices, OfLoweredKernelsAreNearThoseOfTheirSiblings) {
   const auto is_of_r2 = [&](const Alternative& a) {
     return a.rounds_product && c.fused.graph.value(a.fragment.writes.front().value).name == "r2";
   };
-  const auto first = std::ranges::find_if(
-      c.alternatives.all, [&](const Alternative& a) { return is_of_r2(a) && a.name == "i16 -> nhwc"; });
+  const auto first = std::ranges::find_if(c.alternatives.all,
+                                          [&](const Alternative& a) { return is_of_r2(a) && a.name == "i16 -> nhwc"; });
   ASSERT_NE(first, c.alternatives.all.end());
   const Task& task = c.alternatives.tasks[static_cast<std::size_t>(first->task)];
   Records records;
-  records.add(
-      testing_records::timed(task.key, to_text(*default_steps(task.dag, znver4)), 20e-6, to_string(znver4)));
+  records.add(testing_records::timed(task.key, to_text(*default_steps(task.dag, znver4)), 20e-6, to_string(znver4)));
   const std::vector<Price> prices = prices_of(c.alternatives, records, znver4, {});
   int siblings = 0;
   for (std::size_t a = 0; a < prices.size(); ++a) {
@@ -423,8 +422,9 @@ TEST(BestPlan, OfLoweredKernelsKeepsABudget) {
   const auto products = [&](double budget) {
     options.budget = budget;
     const NetworkPlans plans = c.plans(prices, options);
-    return std::ranges::count_if(plans.best.front().alternatives,
-                                 [&](int a) { return c.alternatives.all[static_cast<std::size_t>(a)].rounds_product.has_value(); });
+    return std::ranges::count_if(plans.best.front().alternatives, [&](int a) {
+      return c.alternatives.all[static_cast<std::size_t>(a)].rounds_product.has_value();
+    });
   };
   EXPECT_EQ(products(0), 0);
   EXPECT_EQ(products(1.5e-4), 1);
@@ -460,7 +460,8 @@ TEST(BestPlan, OfI16AndBytesIsTheEnumeratedOne) {
     PlanOptions choosing;
     const auto prices = c.prices([&](const Alternative& a, Price& price) {
       const bool products = a.rounds_product.has_value();
-      if (a.task >= 0) make(price, a.kind == AlternativeKind::transform ? rng.uniform(0, 3) : rng.uniform(products ? 2 : 8, 10));
+      if (a.task >= 0)
+        make(price, a.kind == AlternativeKind::transform ? rng.uniform(0, 3) : rng.uniform(products ? 2 : 8, 10));
       choosing.uses.push_back(products ? rng.uniform(0, 1) : 0);
     });
     choosing.budget = rng.uniform(0, 2);

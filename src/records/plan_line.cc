@@ -131,7 +131,8 @@ class PlanReader {
     }
     if (!from["ranges"].is_null()) {
       std::optional<ValueRanges> ranges = value_ranges_of(from["ranges"]);
-      if (!ranges) return fail("\"ranges\" of a plan's precision is no list of values with finite numbers, the least first");
+      if (!ranges)
+        return fail("\"ranges\" of a plan's precision is no list of values with finite numbers, the least first");
       p.ranges = std::move(*ranges);
     }
     out = std::move(p);

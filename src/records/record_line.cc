@@ -310,8 +310,8 @@ ParsedLine parse_line(std::string_view line, LineRoom& room) {
   if (json.has("range")) return ranged_of(json, room.texts);  // never an exact time, whatever else it holds
   if (of_new_kinds)
     return BadLine{"a line of version " + std::to_string(version.integer()) +
-                   " has none of \"range\", \"network\", \"error\"" +
-                   (version.integer() >= 5 ? ", \"values\"" : "") + " and \"plan\""};
+                   " has none of \"range\", \"network\", \"error\"" + (version.integer() >= 5 ? ", \"values\"" : "") +
+                   " and \"plan\""};
   ParsedLine parsed(std::in_place_type<Record>);
   Reader reader(json, room.texts);
   if (!reader.read(std::get<Record>(parsed))) return BadLine{std::move(reader.why)};

@@ -224,6 +224,15 @@ TEST_F(PrecisionSearchTest, MeasuresRangesOnce) {
   EXPECT_EQ(shown_, 2);
 }
 
+TEST_F(PrecisionSearchTest, HasNoWholeNumbersWhereThereWasNoTimeForRanges) {
+  options_.lowered = {StoredAs::i16, StoredAs::u8};
+  options_.errors_deadline = -1;
+  EXPECT_EQ(search().why_not, "there was no time to measure the ranges of values: f32 stays");
+  options_.lowered = {StoredAs::bf16, StoredAs::i16};
+  EXPECT_EQ(search().why_not, "there was no time to measure the error of a layer: f32 stays");
+  EXPECT_EQ(shown_, 0);
+}
+
 TEST_F(PrecisionSearchTest, TightensUntilTheRealErrorFits) {
   amplified_ = amplified_held_out_ = 2;
   options_.accuracy.allowed.front().limit = 0.01;

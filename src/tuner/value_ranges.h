@@ -15,7 +15,7 @@ Result<std::optional<ValueRanges>> measure_ranges(const FusedGraph&, const Sampl
 
 /// The same from the record file, where it has them; else measured, and appended to it.
 ///   options  graph, weights, samples and target name them
-Result<std::optional<ValueRanges>> ranges_on_samples(const FusedGraph&, const SampleInputs& samples,
-                                                     const OpenNetwork&, RecordFile&, const LayerErrorOptions& options);
+Result<std::optional<ValueRanges>> ranges_on_samples(const FusedGraph&, const SampleInputs& samples, const OpenNetwork&,
+                                                     RecordFile&, const LayerErrorOptions& options);
 
 }  // namespace whet
