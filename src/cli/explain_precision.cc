@@ -85,8 +85,9 @@ void print_layers(const AskedLayers& lowered) {
   Table table(
       {{"Layer", false}, {"Is", false}, {"Error alone"}, {"Of the budget"}, {"Saves (us)"}, {"Why f32", false}});
   for (const LayerPrecision& layer : lowered.layers)
-    table.add({layer.node, layer.is + (layer.numbers.empty() ? "" : " (" + layer.numbers + ")"), error_text(layer.error),
-               layer.share > 0 ? fmt::format("{:.0f}%", 100 * layer.share) : "–", time_text(layer.saves), layer.why});
+    table.add({layer.node, layer.is + (layer.numbers.empty() ? "" : " (" + layer.numbers + ")"),
+               error_text(layer.error), layer.share > 0 ? fmt::format("{:.0f}%", 100 * layer.share) : "–",
+               time_text(layer.saves), layer.why});
   print(table);
 }
 

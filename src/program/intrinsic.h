@@ -74,7 +74,9 @@ constexpr bool is_dot4(Intrinsic intrinsic) { return intrinsic == Intrinsic::dot
 constexpr int sums_of(Intrinsic dot) { return dot >= Intrinsic::dot4x8 ? 8 : 16; }
 /// A dot of 16 sums, of 8.
 constexpr Intrinsic of_eight_sums(Intrinsic dot) {
-  return dot == Intrinsic::dot4 ? Intrinsic::dot4x8 : dot == Intrinsic::dot2 ? Intrinsic::dot2x8 : Intrinsic::dot2_i16x8;
+  return dot == Intrinsic::dot4   ? Intrinsic::dot4x8
+         : dot == Intrinsic::dot2 ? Intrinsic::dot2x8
+                                  : Intrinsic::dot2_i16x8;
 }
 /// A thread of a GPU computes it alone.
 constexpr bool is_dp4a(Intrinsic intrinsic) {

@@ -18,7 +18,8 @@ struct RecordsRead {
   std::vector<std::string> notes;        ///< for the user: a sentence for each thing that was skipped
   std::vector<std::string> newer_lines;  ///< lines of newer versions, unchanged
   std::vector<std::string> base_lines;   ///< of record bases, unchanged
-  std::vector<std::string> error_lines;  ///< of errors of layers and ranges on samples, which `records` has too, unchanged
+  std::vector<std::string>
+      error_lines;  ///< of errors of layers and ranges on samples, which `records` has too, unchanged
   std::int64_t bad_lines = 0;
   std::int64_t lines = 0;  ///< all that are not empty
 };

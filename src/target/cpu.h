@@ -26,7 +26,8 @@ struct CpuPipes {
   std::int64_t l1_sets = 64;     ///< of the first-level data cache, lines of 64 bytes
   double tile_share = 1;         ///< of the registers that a tile may fill: accumulators, a row of weights and an input
   double unrolled_share = 0.75;  ///< of the registers that accumulators may fill where reduction steps are unrolled
-  bool splits_vectors = false;   ///< halves of a vector of 64 bytes are computed one after the other: one alone takes half the time
+  bool splits_vectors =
+      false;  ///< halves of a vector of 64 bytes are computed one after the other: one alone takes half the time
   /// Neighbouring scalars of f32 that one load brings and products take by lane. Where there are several, each input of a
   /// tile needs a register while as many reduction steps run.
   std::int64_t input_lanes = 1;

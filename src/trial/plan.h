@@ -45,7 +45,7 @@ struct PlanPrecision {
   double share = 0, held_out_share = 0;        ///< the largest part of a limit that they needed: measured / allowed
   double error = 0, held_out_error = 0;        ///< relative L2 of the worst of them, of the output where it is largest
   double budget = 0;                           ///< of squared errors, with which the plan was chosen
-  ValueRanges ranges = {};                     ///< of the network's values, where some are stored as whole numbers; else none
+  ValueRanges ranges = {};  ///< of the network's values, where some are stored as whole numbers; else none
   friend bool operator==(const PlanPrecision&, const PlanPrecision&) = default;
 };
 

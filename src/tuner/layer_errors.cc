@@ -22,8 +22,9 @@ std::string stored_text(const ProbedLayer& layer) { return to_text(ActivationLay
 /// What the records know of a layer.
 const LayerError* known_error(const Records& records, const LayerErrorOptions& options, const ProbedLayer& layer) {
   for (const LayerError& each : records.errors() | std::views::reverse)  // the last line counts
-    if (each.node == layer.node && each.product == layer.product && each.stored == stored_text(layer) && each.graph == options.graph &&
-        each.weights == options.weights && each.samples == options.samples && each.target == options.target)
+    if (each.node == layer.node && each.product == layer.product && each.stored == stored_text(layer) &&
+        each.graph == options.graph && each.weights == options.weights && each.samples == options.samples &&
+        each.target == options.target)
       return &each;
   return nullptr;
 }

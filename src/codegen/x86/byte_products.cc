@@ -73,8 +73,8 @@ llvm::Value* bf16_product_of_x86(llvm::IRBuilderBase& b, const CpuFeatures&, llv
                                  llvm::Value* w) {
   const int lanes = lanes_in(sums);
   auto* const pairs = llvm::FixedVectorType::get(b.getBFloatTy(), static_cast<unsigned>(2 * lanes));
-  const auto id = lanes == kWords ? llvm::Intrinsic::x86_avx512bf16_dpbf16ps_512
-                                  : llvm::Intrinsic::x86_avx512bf16_dpbf16ps_256;
+  const auto id =
+      lanes == kWords ? llvm::Intrinsic::x86_avx512bf16_dpbf16ps_512 : llvm::Intrinsic::x86_avx512bf16_dpbf16ps_256;
   return b.CreateIntrinsic(id, {}, {sums, b.CreateBitCast(x, pairs), b.CreateBitCast(w, pairs)});
 }
 

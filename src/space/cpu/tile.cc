@@ -498,7 +498,7 @@ std::optional<Sketch> tile_sketch(const ComputeDag& dag, const Target& target) {
   const TileProblem p = *problem;
   Sketch sketch;
   sketch.name = p.tiling.depthwise         ? "tile+taps"
-                : is_dot4(p.dot) ? "tile+bytes"
+                : is_dot4(p.dot)           ? "tile+bytes"
                 : p.dot == Intrinsic::none ? "tile+pack"
                                            : "tile+pairs";
   sketch.decisions = {
