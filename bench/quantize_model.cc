@@ -25,11 +25,11 @@ Status quantize(const std::string& model, const std::string& output, const std::
   std::vector<Tensor> inputs;
   for (ValueId id : graph.inputs) inputs.push_back(Tensor::random(graph.value(id).type, rng, -1, 1));
   WHET_TRY(const std::vector<Tensor> values, evaluate_graph(graph, inputs));
-  std::map<std::string, testing::ValueRange> ranges;
+  std::map<std::string, testing::TensorRange> ranges;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const Value& value = graph.values[i];
     if (value.constant || value.type.dtype != DType::f32 || value.type.shape.empty()) continue;
-    testing::ValueRange range;
+    testing::TensorRange range;
     for (float x : values[i].as<float>())
       range.low = std::min<double>(range.low, x), range.high = std::max<double>(range.high, x);
     ranges[value.name] = range;

@@ -24,7 +24,7 @@ Floats floats_of(const TensorProto& t) {
 
 class FileQuantizer {
  public:
-  FileQuantizer(onnx::ModelProto model, const std::map<std::string, ValueRange>& ranges)
+  FileQuantizer(onnx::ModelProto model, const std::map<std::string, TensorRange>& ranges)
       : model_(std::move(model)), ranges_(ranges) {}
 
   Result<std::string> run() {
@@ -120,7 +120,7 @@ class FileQuantizer {
   /// The name of the dequantized value, which is written where it is first asked for.
   std::string bytes_of(const std::string& name) {
     if (const auto found = dequantized_.find(name); found != dequantized_.end()) return found->second;
-    ValueRange range;
+    TensorRange range;
     if (is_float_constant(name)) {
       for (float value : floats_of(*constants_.at(name)))
         range.low = std::min<double>(range.low, value), range.high = std::max<double>(range.high, value);
@@ -236,7 +236,7 @@ class FileQuantizer {
   }
 
   onnx::ModelProto model_;
-  const std::map<std::string, ValueRange>& ranges_;
+  const std::map<std::string, TensorRange>& ranges_;
   std::map<std::string, const TensorProto*> constants_;
   std::map<std::string, std::vector<const NodeProto*>> readers_;
   std::set<std::string> outputs_, dequantized_weights_;
@@ -250,7 +250,7 @@ class FileQuantizer {
 
 }  // namespace
 
-Result<std::string> quantized_onnx(const std::string& bytes, const std::map<std::string, ValueRange>& ranges) {
+Result<std::string> quantized_onnx(const std::string& bytes, const std::map<std::string, TensorRange>& ranges) {
   onnx::ModelProto model;
   if (!model.ParseFromString(bytes)) return Error{"the bytes are no ONNX model"};
   return FileQuantizer(std::move(model), ranges).run();
