@@ -186,7 +186,7 @@ class OwnOperators(InAFolder):
         for rows in (1, 7, 16):
             np.testing.assert_allclose(exe(a[:rows], b), a[:rows] @ b, rtol=1e-5)
         with self.assertRaisesRegex(whet.Error, "no value for size n; give --shape x=nx5"):
-            whet.load(product)
+            whet.load(product).compile()
         for wrong in (lambda: op.size("a b"), lambda: op.axis("i", i), lambda: op.input("x", i + 1)):
             with self.assertRaises(whet.UsageError):
                 wrong()

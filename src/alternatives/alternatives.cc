@@ -7,6 +7,7 @@
 #include "alternatives/chain.h"
 #include "alternatives/lowered.h"
 #include "alternatives/merge.h"
+#include "target/products_i16.h"
 #include "task/group_dag.h"
 
 namespace whet {
@@ -486,7 +487,7 @@ std::vector<StoredAs> lowered_for(const Target& target) {
   const CpuTarget& cpu = target.cpu();
   std::vector<StoredAs> types;
   if (cpu.bf16_products) types.push_back(StoredAs::bf16);
-  if (cpu.isa == Isa::x86_64 && cpu.vector_bytes >= 32) types.push_back(StoredAs::i16);
+  if (has_products_of_i16(cpu)) types.push_back(StoredAs::i16);
   types.push_back(StoredAs::u8);
   return types;
 }

@@ -9,6 +9,7 @@
 #include "base/nearest.h"
 #include "target/cpu_isa.h"
 #include "target/kinds.h"
+#include "target/products_i16.h"
 
 namespace whet {
 namespace {
@@ -309,6 +310,8 @@ std::vector<std::string> cpu_differences(const Target& has, const Target& want) 
 std::int64_t cpu_cache_bytes(const Target& target) {
   return std::max(target.cpu().l3_bytes, target.cpu().l2_bytes * target.threads);
 }
+
+bool has_products_of_i16(const CpuTarget& cpu) { return cpu.isa == Isa::x86_64 && cpu.vector_bytes >= 32; }
 
 std::string llvm_processor(const CpuTarget& cpu) { return cpu.mcpu == "aarch64" ? "generic" : cpu.mcpu; }
 

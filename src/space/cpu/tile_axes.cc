@@ -9,6 +9,7 @@
 #include "program/intrinsic.h"
 #include "space/cpu/scatter.h"
 #include "space/padding.h"
+#include "target/products_i16.h"
 
 namespace whet {
 namespace {
@@ -124,9 +125,9 @@ bool goes_by_words(Intrinsic dot, const ComputeDag& dag, OpId op, const TileAxes
 
 /// The intrinsic for such products that pays on the processor, or none.
 Intrinsic find_dot(const ComputeDag& dag, OpId op, const TileAxes& p, const CpuTarget& cpu) {
-  const bool multiplies_i16 = cpu.isa == Isa::x86_64 && cpu.vector_bytes >= 32;
-  for (const auto& [dot, has] :
-       {std::pair(Intrinsic::dot4, true), {Intrinsic::dot2, cpu.bf16_products}, {Intrinsic::dot2_i16, multiplies_i16}})
+  for (const auto& [dot, has] : {std::pair(Intrinsic::dot4, true),
+                                 {Intrinsic::dot2, cpu.bf16_products},
+                                 {Intrinsic::dot2_i16, has_products_of_i16(cpu)}})
     if (has && goes_by_words(dot, dag, op, p)) return dot;
   return Intrinsic::none;
 }
