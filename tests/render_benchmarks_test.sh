@@ -60,7 +60,7 @@ chart ''
 "$render" "$root" > "$root/out" 2>&1 || fail "the chart was not rendered"
 "$render" --check "$root" > "$root/out" 2>&1 || fail "the rendered chart was refused"
 cp "$root/README.md" "$root/out"
-for words in 'Geometric means: 2.00 × untuned, 2.35 × ten seconds, 2.50 × tuned ([base.json](bench/results/base.json), A, revision abc, 2026-12-01).' Before. Behind.; do
+for words in 'Geometric means of the bars: 2.00 × untuned, 2.35 × ten seconds, 2.50 × tuned ([base.json](bench/results/base.json), A, revision abc, 2026-12-01).' Before. Behind.; do
   grep -qF -- "$words" "$root/README.md" || fail "README lacks: $words"
 done
 grep -qF '>net</text>' "$root/docs/speed.svg" || fail "the chart lacks its network"
@@ -72,7 +72,7 @@ chart ' precision def'
 ! "$render" "$root" > "$root/out" 2>&1 || fail "a chart of rows that are not there passed"
 grep -q 'precision.json has no row of revision def' "$root/out" || fail "the sentence does not name the file"
 echo '[{"date": "2026-12-02", "revision": "def", "machine": "A", "network": "zoo:bert", "precision": "bf16", "ms": {"f32": 2.0, "bf16": 1.0, "onnxruntime": 3.0},
-"by_onnxruntime": {"median": 0.25, "least": 0.2, "most": 0.3}}, {"date": "2026-12-02", "revision": "def", "machine": "A", "product": "1x4x4"}]' > "$root/bench/results/precision.json"
+"by_onnxruntime": {"median": 0.25, "least": 0.2, "most": 0.3}, "right": true}, {"date": "2026-12-02", "revision": "def", "machine": "A", "product": "1x4x4"}]' > "$root/bench/results/precision.json"
 "$render" "$root" > "$root/out" 2>&1 || fail "the chart of two files was not rendered"
 cp "$root/README.md" "$root/out"
 grep -qF '4.00 × bf16' "$root/README.md" || fail "README lacks the mean of bf16"

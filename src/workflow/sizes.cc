@@ -417,7 +417,8 @@ Result<std::vector<OpenSize>> open_sizes(const ModelOptions& options) {
 }
 
 Result<std::vector<OpenSize>> bounded_sizes(const ModelOptions& options, const InputFiles& files) {
-  if (!options.model.ends_with(".pt2")) return std::vector<OpenSize>();  // other files have no bounds
+  const bool has_bounds = options.model.ends_with(".pt2") || options.model.ends_with(".dag");  // no other file does
+  if (!has_bounds) return std::vector<OpenSize>();
   WHET_TRY(const std::vector<OpenSize> open, open_sizes(options));
   WHET_TRY(std::vector<NamedSize> chosen, chosen_sizes(options, files, {}, open));
   std::vector<OpenSize> sizes;

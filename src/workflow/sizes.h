@@ -49,7 +49,7 @@ std::string example_of(const OpenSize&);
 std::vector<OpenSize> open_sizes(const std::vector<FileInput>&);
 Result<std::vector<OpenSize>> open_sizes(const ModelOptions&);
 
-/// The sizes that the file bounds, as torch.export does, and that no shape or value binds: a library is for all of them where nothing else
+/// The sizes that the file bounds, as torch.export and SIZE lines do, and that no shape or value binds: a library is for all of them where nothing else
 /// is said.
 Result<std::vector<OpenSize>> bounded_sizes(const ModelOptions&, const InputFiles&);
 
