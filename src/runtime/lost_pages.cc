@@ -109,6 +109,17 @@ WatchedPages* add_watched() {
   return added;
 }
 
+/// When the library is closed. Where something is watched still, as at the end of a program that runs a model, a handler may look at all.
+__attribute__((destructor)) void free_forgotten() {
+  for (WatchedPages* each = all_watched.load(std::memory_order_acquire); each != nullptr; each = each->next)
+    if (each->taken.load(std::memory_order_acquire)) return;
+  for (WatchedPages* each = all_watched.exchange(nullptr, std::memory_order_acq_rel); each != nullptr;) {
+    WatchedPages* const next = each->next;
+    free(each);
+    each = next;
+  }
+}
+
 }  // namespace
 
 WatchedPages* watch_pages(const void* begin, std::uint64_t bytes) {
