@@ -301,7 +301,6 @@ class PrecisionSearcher {
     return one;
   }
 
-  /// Corrects the budget by what plans do, and keeps the fastest that uses at most `aim` of what is allowed.
   /// A choice that breaks a limit on the held-out samples is made once more, with an aim that is lower by as much.
   Result<std::optional<Verified>> choose_what_holds() {
     for (;;) {
@@ -319,6 +318,7 @@ class PrecisionSearcher {
     }
   }
 
+  /// Corrects the budget by what plans do, and keeps the fastest that uses at most `aim` of what is allowed.
   Result<std::optional<Verified>> choose() {
     std::optional<Verified> best;
     std::map<std::vector<int>, bool> seen;  // whether it fits
