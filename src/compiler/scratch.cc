@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -59,28 +60,49 @@ void sweep(const std::string& folder) {
   if (listing != nullptr) closedir(listing);
 }
 
+/// Holds signals back from this thread: a handler that ran here would wait for a directory that is never done.
+class WithoutSignals {
+ public:
+  WithoutSignals() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  WithoutSignals(const WithoutSignals&) = delete;
+  WithoutSignals& operator=(const WithoutSignals&) = delete;
+  ~WithoutSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_;
+};
+
 }  // namespace
 
 Result<ScratchDirectory> ScratchDirectory::make() {
   const std::string folder = temporary_folder();
   sweep(folder);
+  const WithoutSignals held;
+  const int slot = begin_scratch();
   for (int tries = 0; tries < kTries; ++tries) {
     std::string path = folder + "/" + std::string(kPrefix) + std::string(kRandom);
     if (mkdtemp(path.data()) == nullptr) break;
     const int directory = open_directory(path);
     // A file system that has no locks of directories has none for who sweeps either.
     const bool taken = directory >= 0 && flock(directory, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-    if (directory >= 0 && !taken && is_there(directory, path)) return ScratchDirectory(std::move(path), directory);
+    if (directory >= 0 && !taken && is_there(directory, path)) {
+      remember_scratch(slot, path);
+      return ScratchDirectory(std::move(path), directory, slot);
+    }
     // Whoever sweeps found it before it was locked.
     if (directory >= 0) close(directory);
+    rmdir(path.c_str());
   }
-  return Error{"no directory for temporary files can be made in \"" + folder + "\": " + std::strerror(errno) +
+  const int reason = errno;
+  forget_scratch(slot);
+  return Error{"no directory for temporary files can be made in \"" + folder + "\": " + std::strerror(reason) +
                    "; set TMPDIR to a folder that may be written",
                ErrorKind::io};
 }
-
-ScratchDirectory::ScratchDirectory(std::string path, int lock)
-    : path_(std::move(path)), lock_(lock), remembered_(remember_scratch(path_)) {}
 
 ScratchDirectory::~ScratchDirectory() {
   std::error_code ignored;

@@ -23,7 +23,8 @@ class ScratchDirectory {
   const std::string& path() const { return path_; }
 
  private:
-  ScratchDirectory(std::string path, int lock);
+  ScratchDirectory(std::string path, int lock, int remembered)
+      : path_(std::move(path)), lock_(lock), remembered_(remembered) {}
   std::string path_;
   int lock_;        ///< the open directory, which is locked
   int remembered_;  ///< for who ends the process at once

@@ -9,6 +9,9 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <thread>
+
+#include "compiler/scratch_paths.h"
 
 namespace whet {
 namespace {
@@ -48,6 +51,34 @@ TEST_F(ScratchDirectories, OfKilledProcessesGoWithTheNext) {
   ASSERT_TRUE(next.ok());
   EXPECT_EQ(directories(), 1);
   EXPECT_TRUE(std::filesystem::is_empty(next->path()));
+}
+
+/// Three threads make directories with a file in them and drop them until a signal ends the process.
+[[noreturn]] void make_and_drop() {
+  signal(SIGTERM, [](int) {
+    remove_scratch();
+    _exit(0);
+  });
+  const auto work = [] {
+    for (;;)
+      if (const auto made = ScratchDirectory::make(); made.ok()) std::ofstream(made->path() + "/file") << "half";
+  };
+  const std::thread first(work), second(work);
+  work();
+  std::abort();
+}
+
+TEST_F(ScratchDirectories, GoWhereASignalEndsTheProcessWhileTheyAreMade) {
+  for (int i = 0; i < 100; ++i) {
+    const pid_t child = fork();
+    if (child == 0) make_and_drop();
+    usleep(2000 + 37 * i);
+    kill(child, SIGTERM);
+    int status = 0;
+    waitpid(child, &status, 0);
+    ASSERT_TRUE(WIFEXITED(status) || WTERMSIG(status) == SIGTERM) << status;
+    ASSERT_EQ(directories(), 0) << "after " << i << " processes";
+  }
 }
 
 TEST_F(ScratchDirectories, OfTheLivingStay) {
