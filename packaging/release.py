@@ -59,7 +59,8 @@ def stage(build, folder):
     """bin/ and lib/ as every package has them: stripped, bound to the libraries beside them, and to no C library above 2.34."""
     for name in ("bin", "lib", "licenses"):
         (folder / name).mkdir(parents=True)
-    licences = {"llvm-19-dev": Path("/usr/share/doc/llvm-19-dev/copyright")}
+    inside = ["llvm-19-dev", "libgoogle-perftools-dev"]
+    licences = {package: Path(f"/usr/share/doc/{package}/copyright") for package in inside}
     for name in ("whet", "whet-agent"):
         program = build / "bin" / name
         shutil.copy(program, folder / "bin")
