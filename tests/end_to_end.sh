@@ -299,8 +299,9 @@ case_tuned_sizes() {
   expect 0 "records kept" "$whet" tune zoo:mlp --sizes batch=1..32 --tuning-sizes 8 --trials 4 -o page.jsonl --report page.html
   grep -q 'id="sizes"' page.html || die "the page has no section of sizes"
   refuse 2 "--tuning-sizes: batch is 64; batch is 1..32" "$whet" tune zoo:mlp --sizes batch=1..32 --tuning-sizes 64
-  refuse 2 "compile: --lengths counts only for --sizes of a range with --records" \
-    "$whet" compile zoo:mlp --sizes batch=1..32 --lengths lengths.txt
+  refuse 2 "--tuning-sizes: batch is 64; batch is 1..32" "$whet" compile zoo:mlp --sizes batch=1..32 --tuning-sizes 64 -o m.so
+  refuse 2 "compile: --lengths counts only for --sizes of a range" "$whet" compile zoo:mlp --sizes batch=4 --lengths lengths.txt
+  expect 0 "" "$whet" compile zoo:mlp --sizes batch=1..32 --tuning-sizes 8 --no-base -o untuned.so
   printf '24 many\n' > lengths.txt
   refuse 1 'lengths.txt, line 1: "24 many" is no request' "$whet" tune zoo:mlp --sizes batch=1..32 --lengths lengths.txt
 }

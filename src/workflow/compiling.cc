@@ -164,15 +164,20 @@ void take_bounds(CompileSettings& settings, const Target& target, const InputFil
                                      ranges, target.kind()));
 }
 
-/// Sizes that count for nothing here.
+/// Sizes that count for nothing here, or are none of the range.
 Status check_tuning_sizes(const CompileSettings& settings) {
   const TuningSizeOptions& asked = settings.records.tuning_sizes;
   const Result<std::vector<WantedSize>> sizes = parse_sizes(settings.model.sizes);
-  if (!sizes.ok() || (settings.quick == 0 && has_ranges(*sizes) && !settings.records.file.empty())) return ok_status();
+  if (!sizes.ok()) return ok_status();  // has its sentence later
+  const bool given = !asked.listed.empty() || !asked.lengths.empty();
+  if (given && settings.quick == 0 && has_ranges(*sizes)) {
+    const Result<std::vector<TuningSize>> tuned = tuning_sizes(*sizes, asked);
+    return tuned.ok() ? ok_status() : Status(tuned.error());
+  }
   for (const auto& [option, given] :
        {std::pair("--tuning-sizes", !asked.listed.empty()), std::pair("--lengths", !asked.lengths.empty())})
     if (given)
-      return wrong_option({fmt::format("compile: {} counts only for --sizes of a range with --records", option)});
+      return wrong_option({fmt::format("compile: {} counts only for --sizes of a range", option)});
   return ok_status();
 }
 
