@@ -11,6 +11,8 @@ A comment on the line above says otherwise of it:
 
 <!-- none run: REASON --> is about all blocks of the document, and a comment that begins with <!-- run LANGUAGE has code that is run and
 that no reader sees: it makes the files that the document's reader has.
+
+scripts/renew_tuning_document reads <!-- renew ... -->, which stands above the others of a block.
 """
 import re
 from dataclasses import dataclass
