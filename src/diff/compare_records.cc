@@ -59,11 +59,18 @@ double weight_of(const TaskWeights& weights, const PartKey& key) {
   return found == weights.end() ? 0 : found->second;
 }
 
+/// "plan", "lowered plan", "lowered plan in u8"
+std::string kind_of(const Plan& plan) {
+  if (!plan.precision) return "plan";
+  return "lowered plan" + (plan.precision->uniform.empty() ? "" : " in " + plan.precision->uniform);
+}
+
 void compare_plans(const Records& before, const Records& after, Comparison& comparison) {
   for (const Plan& plan : distill_plans(after)) {
     const Plan* old =
-        plan.precision ? before.lowered_plan_for(plan.graph, plan.target) : before.plan_for(plan.graph, plan.target);
-    const std::string of = (plan.precision ? "lowered plan of " : "plan of ") + plan.name + " for " + plan.target;
+        plan.precision ? before.lowered_plan_for(plan.graph, plan.target, plan.precision->uniform)
+                       : before.plan_for(plan.graph, plan.target);
+    const std::string of = kind_of(plan) + " of " + plan.name + " for " + plan.target;
     if (old == nullptr)
       comparison.circumstances.push_back(of + ": only in the new records");
     else if (!std::ranges::is_permutation(old->kernels, plan.kernels))  // their order is no choice

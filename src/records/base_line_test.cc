@@ -126,7 +126,7 @@ TEST(BaseLines, SayWhatIsWrong) {
             "a.jsonl: line 2 has a \"oc\" that is no number from 0 to 1099511627776; skipped");
   EXPECT_EQ(note_with("\"tile\"", "\"ti\xc2\x9ble\""), "a.jsonl: line 2 names no sketch; skipped")
       << "a terminal obeys it";
-  EXPECT_EQ(note_with("{\"v\":3", "{\"v\":6"), "a.jsonl: line 2 is of another version; skipped");
+  EXPECT_EQ(note_with("{\"v\":3", "{\"v\":7"), "a.jsonl: line 2 is of another version; skipped");
 }
 
 // Whatever version records come to have, those that are shipped and those that people have stay readable.
@@ -139,8 +139,8 @@ TEST(BaseLines, AreReadFromTheFirstVersionOfBasesOn) {
 
 TEST(BaseLines, OfALaterFormatAreNoBaseOfThisWhet) {
   std::string later = kHead;
-  later.replace(later.find("\"v\":3"), 5, "\"v\":6");
-  EXPECT_EQ(error_of(later), "a.jsonl: is of base format 6; this whet reads 5; default schedules are used");
+  later.replace(later.find("\"v\":3"), 5, "\"v\":7");
+  EXPECT_EQ(error_of(later), "a.jsonl: is of base format 7; this whet reads 6; default schedules are used");
   EXPECT_EQ(error_of(""), "a.jsonl: holds no record base");
   EXPECT_EQ(error_of(R"({"v":3,"base":{"name":"a","made":"b"}})"),
             "a.jsonl: line 1, the head of a base, has no list of origins");
@@ -166,7 +166,7 @@ TEST(BaseLines, StayInARecordFileAndAreNoBadLines) {
   EXPECT_EQ(read->base_lines.size(), 3u);
   EXPECT_TRUE(read->notes.empty());
   EXPECT_EQ(read->bad_lines, 0);
-  EXPECT_TRUE(std::holds_alternative<NewerRecord>(parse_line(R"({"v":6,"base":{}})")));
+  EXPECT_TRUE(std::holds_alternative<NewerRecord>(parse_line(R"({"v":7,"base":{}})")));
 }
 
 TEST(BaseLines, WhereverTheyAreDamagedCostNoMoreThanTheBase) {

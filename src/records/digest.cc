@@ -287,7 +287,7 @@ RecordStats stats(const Records& records) {
 std::vector<Plan> distill_plans(const Records& records) {
   std::vector<Plan> plans;
   for (const Plan& plan : records.plans())
-    if (&plan == (plan.precision ? records.lowered_plan_for(plan.graph, plan.target)
+    if (&plan == (plan.precision ? records.lowered_plan_for(plan.graph, plan.target, plan.precision->uniform)
                                  : records.plan_for(plan.graph, plan.target)))
       plans.push_back(plan);
   return plans;

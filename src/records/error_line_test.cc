@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "base/testing/checkout.h"
+#include "records/digest.h"
 #include "records/plan_line.h"
 #include "records/record_file.h"
 #include "records/record_line.h"
@@ -51,6 +52,17 @@ Plan whole_plan() {
   plan.version = 5;
   plan.kernels = {{"conv2d_3", "i16 -> u8", false}, {"x", "nhwc -> i16", true}};
   plan.precision->allowed = {"1%"}, plan.precision->ranges = ranges().values;
+  return plan;
+}
+
+/// Every layer that can multiplies bytes; nobody gave a limit.
+Plan uniform_plan() {
+  Plan plan = whole_plan();
+  plan.version = 6;
+  plan.kernels = {{"conv2d_3", "u8", false}, {"x", "nhwc -> u8", true}};
+  PlanPrecision& precision = *plan.precision;
+  precision.allowed.clear(), precision.share = precision.held_out_share = precision.budget = 0;
+  precision.uniform = "u8";
   return plan;
 }
 
@@ -105,7 +117,7 @@ TEST(ErrorLine, SaysWhatIsWrong) {
 }
 
 TEST(LoweredPlan, IsReadAsItWasWritten) {
-  for (const Plan& plan : {lowered_plan(), whole_plan()}) {
+  for (const Plan& plan : {lowered_plan(), whole_plan(), uniform_plan()}) {
     const ParsedLine parsed = parse_line(to_line(plan));
     ASSERT_TRUE(std::holds_alternative<Plan>(parsed));
     EXPECT_EQ(std::get<Plan>(parsed), plan);
@@ -120,6 +132,17 @@ TEST(LoweredPlan, IsNoPlanForWhoDidNotAskForOne) {
   EXPECT_EQ(*records.plan_for("1f00", usual.target), usual);
   EXPECT_EQ(*records.lowered_plan_for("1f00", usual.target), lowered_plan());
   EXPECT_EQ(records.lowered_plan_for("2", usual.target), nullptr);
+}
+
+TEST(LoweredPlan, OfOneTypeIsApartFromTheOneThatWasChosenLayerByLayer) {
+  Records records;
+  for (const Plan& plan : {lowered_plan(), uniform_plan()}) records.add(plan);
+  const std::string target = lowered_plan().target;
+  EXPECT_EQ(*records.lowered_plan_for("1f00", target), lowered_plan());
+  EXPECT_EQ(*records.lowered_plan_for("1f00", target, "u8"), uniform_plan());
+  EXPECT_EQ(records.lowered_plan_for("1f00", target, "i16"), nullptr);
+  EXPECT_EQ(*records.last_lowered_plan_for("1f00", target), uniform_plan());
+  EXPECT_EQ(distill_plans(records).size(), 2u) << "each serves who asks for it";
 }
 
 TEST(LoweredPlan, StaysBesideErrorsInARecordFile) {
@@ -151,6 +174,13 @@ TEST(Version5, OfTheGoldenFileIsRead) {
   ASSERT_EQ(read->records.plans().size(), 1u);
   EXPECT_EQ(read->records.plans().front(), whole_plan());
   EXPECT_EQ(read->error_lines.size(), 2u) << "merges keep them";
+}
+
+TEST(Version6, OfTheGoldenFileIsRead) {
+  const Result<RecordsRead> read = read_records(checkout_path("src/records/testdata/v6.jsonl"));
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_TRUE(read->notes.empty());
+  EXPECT_EQ(read->records.plans(), std::vector<Plan>{uniform_plan()});
 }
 
 TEST(Version4, OfTheGoldenFileIsRead) {

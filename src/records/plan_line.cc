@@ -51,6 +51,7 @@ Json precision_json(const PlanPrecision& precision) {
       .set("held_out_error", precision.held_out_error)
       .set("budget", precision.budget);
   if (!precision.ranges.empty()) json.set("ranges", to_json(precision.ranges));
+  if (!precision.uniform.empty()) json.set("uniform", precision.uniform);
   return json;
 }
 
@@ -135,6 +136,7 @@ class PlanReader {
         return fail("\"ranges\" of a plan's precision is no list of values with finite numbers, the least first");
       p.ranges = std::move(*ranges);
     }
+    if (!from["uniform"].is_null() && !text(from, "uniform", p.uniform)) return false;
     out = std::move(p);
     return true;
   }

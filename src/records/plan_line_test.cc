@@ -80,7 +80,7 @@ TEST(PlanLine, SaysWhatIsWrong) {
 }
 
 TEST(PlanLine, OfALaterVersionStaysUnread) {
-  EXPECT_TRUE(std::holds_alternative<NewerRecord>(parse_line(R"({"v":6,"plan":{}})")));
+  EXPECT_TRUE(std::holds_alternative<NewerRecord>(parse_line(R"({"v":7,"plan":{}})")));
 }
 
 TEST(Plans, OfANetworkTheLastCounts) {

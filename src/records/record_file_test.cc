@@ -87,7 +87,7 @@ TEST_F(RecordFileTest, KeepsLinesOfANewerVersionButDoesNotUseThem) {
   const std::string text = line("a") + "{\"v\":9,\"x\":1}\n";
   write(text);
   EXPECT_EQ(opened(),
-            "a \nr.jsonl: 1 line of a newer whet kept in the file but not used (this one reads versions up to 5)");
+            "a \nr.jsonl: 1 line of a newer whet kept in the file but not used (this one reads versions up to 6)");
   EXPECT_EQ(content(), text);
 }
 TEST_F(RecordFileTest, RefusesAFileOfAnotherKindAndLeavesItAlone) {

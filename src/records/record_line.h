@@ -16,8 +16,8 @@ namespace whet {
 
 /// The newest version that this program reads, and every one before. Measurements are lines of version 1, plans of version 2, those of
 /// a record base of version 3, times of kernels and networks for ranges of sizes, plans that round and errors of layers of version 4, ranges
-/// of values on samples, and plans and errors of whole numbers, of version 5.
-constexpr int kRecordVersion = 5;
+/// of values on samples, and plans and errors of whole numbers, of version 5, plans of one type of fewer bits of version 6.
+constexpr int kRecordVersion = 6;
 
 /// One line of a record file without its newline (docs/formats/record.md).
 std::string to_line(const Record&);

@@ -119,7 +119,7 @@ TEST(RecordLine, KeepsAKeyThatIsNoJsonAsText) {
 TEST(RecordLine, SaysWhatIsWrongWithALine) {
   EXPECT_EQ(complaint("[]"), "it is no JSON object");
   EXPECT_EQ(complaint("{}"), "\"v\" is no version number");
-  EXPECT_EQ(complaint(R"({"v":6,"anything":[]})"), "newer: 6");
+  EXPECT_EQ(complaint(R"({"v":7,"anything":[]})"), "newer: 7");
   EXPECT_EQ(complaint(R"({"v":1})"), "\"task\" has no \"key\"");
   EXPECT_EQ(complaint(R"({"v":1,"task":{"key":"k"}})"), "\"target\" is missing");
   EXPECT_EQ(complaint(R"({"v":1,"task":{"key":"k"},"target":"cpu","outcome":13})"),

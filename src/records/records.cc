@@ -205,20 +205,26 @@ std::optional<RecordChoice> Records::best(std::string_view key, const Shape& wit
 
 namespace {
 
-const Plan* last_plan(const std::vector<Plan>& plans, std::string_view graph, std::string_view target, bool lowered) {
+template <typename Is>
+const Plan* last_plan(const std::vector<Plan>& plans, std::string_view graph, std::string_view target, const Is& is) {
   for (auto plan = plans.rbegin(); plan != plans.rend(); ++plan)
-    if (plan->graph == graph && plan->target == target && plan->precision.has_value() == lowered) return &*plan;
+    if (plan->graph == graph && plan->target == target && is(*plan)) return &*plan;
   return nullptr;
 }
 
 }  // namespace
 
 const Plan* Records::plan_for(std::string_view graph, std::string_view target) const {
-  return last_plan(plans_, graph, target, false);
+  return last_plan(plans_, graph, target, [](const Plan& plan) { return !plan.precision; });
 }
 
-const Plan* Records::lowered_plan_for(std::string_view graph, std::string_view target) const {
-  return last_plan(plans_, graph, target, true);
+const Plan* Records::lowered_plan_for(std::string_view graph, std::string_view target, std::string_view uniform) const {
+  return last_plan(plans_, graph, target,
+                   [&](const Plan& plan) { return plan.precision && plan.precision->uniform == uniform; });
+}
+
+const Plan* Records::last_lowered_plan_for(std::string_view graph, std::string_view target) const {
+  return last_plan(plans_, graph, target, [](const Plan& plan) { return plan.precision.has_value(); });
 }
 
 const RangesOnSamples* Records::ranges_on_samples(std::string_view graph, std::string_view weights,

@@ -59,8 +59,10 @@ class Records {
   const std::vector<Plan>& plans() const { return plans_; }
   /// The last plan of a fused graph (its hash) for exactly this target that rounds nothing; null where there is none.
   const Plan* plan_for(std::string_view graph, std::string_view target) const;
-  /// The same of plans that round activations and weights.
-  const Plan* lowered_plan_for(std::string_view graph, std::string_view target) const;
+  /// The same of plans that round activations and weights, chosen layer by layer or of one type: as PlanPrecision::uniform has it.
+  const Plan* lowered_plan_for(std::string_view graph, std::string_view target, std::string_view uniform = "") const;
+  /// The last of these, of whichever kind.
+  const Plan* last_lowered_plan_for(std::string_view graph, std::string_view target) const;
   /// Errors of layers, in the order of their lines.
   const std::vector<LayerError>& errors() const { return errors_; }
   /// The last ranges of the values of a network (its hash) with these weights on these samples, for exactly this target; null where there

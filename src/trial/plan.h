@@ -46,12 +46,15 @@ struct PlanPrecision {
   double error = 0, held_out_error = 0;        ///< relative L2 of the worst of them, of the output where it is largest
   double budget = 0;                           ///< of squared errors, with which the plan was chosen
   ValueRanges ranges = {};  ///< of the network's values, where some are stored as whole numbers; else none
+  /// Every layer that can multiplies this type, whatever that costs: "u8". Then `allowed` may be empty, shares and the budget are 0 there.
+  /// "": chosen layer by layer.
+  std::string uniform = {};
   friend bool operator==(const PlanPrecision&, const PlanPrecision&) = default;
 };
 
 /// How a whole network is computed on a target: the kernels that differ from the usual ones. A line of a record file.
 struct Plan {
-  int version = 2;                     ///< 4 where it has a precision, 5 where that has ranges
+  int version = 2;                     ///< 4 where it has a precision, 5 where that has ranges, 6 where it is uniform
   std::string graph;                   ///< hexadecimal hash of the fused graph's text
   std::string name;                    ///< the network's, for people
   std::string target;                  ///< text form
