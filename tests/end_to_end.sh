@@ -471,6 +471,14 @@ case_precision() {
   expect 0 "Precision: errors of" "$whet" tune zoo:mlp "${auto[@]}" --trials 8 --threads 1 -o r.jsonl
   grep -Eq '^Precision: errors of ([0-9]+) of [0-9]+ layers \(\1 known before\)' out || { cat out; die "errors were measured again"; }
   ! grep -q "that this model does not have" out || { cat out; die "lowered kernels count as another model's"; }
+  # Bytes everywhere, on every processor.
+  refuse 2 "--precision int8 needs --samples" "$whet" tune zoo:mlp --precision int8
+  expect 0 "whet compile --precision int8 takes it" "$whet" tune zoo:mlp --precision int8 --samples samples --trials 16 --threads 1 -o int8.jsonl
+  expect 0 "the plan of the records in fewer bits" "$whet" compile zoo:mlp --records int8.jsonl --precision int8 --threads 1 -o int8.so
+  expect 0 "--precision int8 takes it" "$whet" compile zoo:mlp --records int8.jsonl --threads 1 -o offered.so
+  expect 0 "the records have no plan in fewer bits" "$whet" compile zoo:mlp --records int8.jsonl --precision auto --threads 1 -o none.so
+  expect 0 "Every layer that can multiplies bytes" "$whet" explain precision --model zoo:mlp --records int8.jsonl --threads 1
+  expect 0 "" "$whet" check int8.so --against zoo:mlp --samples samples --max-error 20%
   # Two libraries of other precisions.
   "$whet" compile zoo:mlp --threads 1 -o f32.so > out
   if ! grep -qw avx512_bf16 /proc/cpuinfo; then echo "no products of bf16 here"; return; fi

@@ -1091,6 +1091,17 @@ class OnSamples(InAFolder):
             model.check(self.samples(), "1%", tolerance=1e-3)
         with self.assertRaisesRegex(whet.UsageError, "--precision auto needs --samples and --max-error"):
             model.tune(trials=1, precision="auto", samples=self.samples(), progress=False)
+        with self.assertRaisesRegex(whet.UsageError, "--precision int8 needs --samples"):
+            model.tune(trials=1, precision="int8", progress=False)
+
+    def test_give_the_ranges_of_bytes(self):
+        model = whet.load("zoo:mlp")
+        tuned = model.tune(trials=16, records="int8.jsonl", precision="int8", samples=self.samples(), progress=False)
+        self.assertTrue(tuned.precision["adopted"], tuned.precision["why_not"])
+        self.assertEqual((tuned.precision["uniform"], tuned.precision["allowed"]), ("u8", []))
+        self.assertGreater(tuned.precision["lowered_to"]["u8"], 0)
+        exe = model.compile("int8.so", records="int8.jsonl", precision="int8")
+        self.assertTrue(model.check(self.samples(), "20%", library=exe).kept)
 
     def test_choose_a_precision_for_each_layer(self):
         flags = re.search(r"^flags\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)

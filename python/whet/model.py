@@ -243,7 +243,8 @@ class Model:
                          their hash
         samples          with `precision="auto"` and `max_error="1%"`: your data, by which each layer's precision is chosen: a folder, a
                          file, an array with samples along a new first dimension (of several inputs a dict of such), or a list of
-                         samples; `precision` of the result says what became of it
+                         samples; `precision` of the result says what became of it. With `precision="int8"` every layer that
+                         can multiplies bytes, and `max_error` may be left out
         options          further options of `whet tune`, like `threads=2`, `round=16`, `report="page.html"`: see
                          `whet.TuneOptions`
 

@@ -10,7 +10,7 @@ from .program import PathLike
 
 Words = Union[str, Sequence[str]]
 Numbers = Union[int, str, Sequence[int]]  #: 2, "0,2-5" or [0, 2, 3]
-Precision = Literal["f32", "tf32", "f16", "bf16", "auto"]
+Precision = Literal["f32", "tf32", "f16", "bf16", "int8", "auto"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -74,7 +74,7 @@ class TuneOptions(_Measuring, total=False):
     hot_sizes: Literal["on", "off"]  #: kernels of their own for sizes of ranges with much of the time
     layouts: Words  #: of activations: "search", or a list
     covers: Literal["search", "off"]  #: whether several groups may be one kernel
-    max_error: Words  #: with precision="auto": what each sample may err by: "1%", "boxes:abs<=2"
+    max_error: Words  #: with precision="auto" or "int8": what each sample may err by: "1%", "boxes:abs<=2"
 
 
 class CompileOptions(_Everywhere, total=False):

@@ -74,7 +74,7 @@ class Tuned:
 
     @property
     def precision(self) -> Optional[Dict[str, Any]]:
-        """What became of `precision="auto"`: the members of the event `precision` (docs/formats/events.md), as `adopted`, `why_not`,
+        """What became of `precision="auto"` or `"int8"`: the members of the event `precision` (docs/formats/events.md), as `adopted`, `why_not`,
         `network_ms`, `f32_network_ms`, `worst_held_out_error` and `by_layer`; None without it."""
         return self.details.get("precision")
 

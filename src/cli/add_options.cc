@@ -147,11 +147,12 @@ void add_options(Arguments& arguments, RoundingOptions& options, const std::stri
   const auto group = arguments.group("Precision");
   arguments.flag("--exact", options.exact, "Leave out " + what + " that round differently (Winograd, --precision)");
   arguments.choice(
-      "--precision", options.precision, {"f32", "tf32", "f16", "bf16", "auto"},
+      "--precision", options.precision, {"f32", "tf32", "f16", "bf16", "int8", "auto"},
       "Also allow " + what +
           " whose products round their operands so, on GPUs with tensor cores, bf16 also on CPUs with avx512_bf16; "
           "sums stay f32. With f16, on CPUs with bf16, what products read is stored so; on CPUs f16 stores weights of "
-          "products of few rows. auto: for each layer f32, bf16, i16 or bytes, as `whet tune` chose under a limit on "
+          "products of few rows. int8: every layer that can multiplies bytes, with the ranges that `whet tune` took "
+          "from your data. auto: for each layer f32, bf16, i16 or bytes, as `whet tune` chose under a limit on "
           "errors");
 }
 

@@ -372,9 +372,9 @@ Result<int> run(CheckCommand& command) {
     if (command.runnable.model.fill.empty()) command.runnable.model.fill = "random";
   }
   if (!command.samples.empty()) return run_samples(command);
-  if (command.runnable.records.rounding.chooses() && command.tolerance < 0)
-    return wrong_use(
-        {"check: --precision auto errs as far as it was allowed: give --samples and --max-error, or --tolerance"});
+  if (command.runnable.records.rounding.is_of_plans() && command.tolerance < 0)
+    return wrong_use({"check: what --precision " + command.runnable.records.rounding.precision +
+                      " errs by depends on your data: give --samples and --max-error, or --tolerance"});
   if (command.inner && command.runnable.model.is_compiled())
     return wrong_use({"check: a compiled model keeps no inner values; give the model itself for --inner"});
   WHET_TRY(const InputFiles files, read_inputs(command.runnable.model));

@@ -183,7 +183,7 @@ CommandAction make_precision(Arguments& arguments) {
   return make_topic(arguments, "precision", explain_precision, [](Arguments& to, Question& question) {
     to.add("node", question.what, "The layer's name, or a part that only it has; without it, all are listed");
     add_model(to, question);
-    to.add("--records", question.records, "Its record file, of whet tune --precision auto");
+    to.add("--records", question.records, "Its record file, of whet tune --precision auto or int8");
     add_options(to, question.place);
   });
 }

@@ -117,6 +117,12 @@ void print_plan(const AskedLayers& lowered) {
     return;
   }
   const PlanPrecision& precision = *line->precision;
+  if (!precision.uniform.empty()) {
+    fmt::print("Every layer that can multiplies bytes{}: {}\n",
+               precision.allowed.empty() ? "" : fmt::format(", limits {}", fmt::join(precision.allowed, ", ")),
+               lowered_worth(*line));
+    return;
+  }
   fmt::print("Limits {}: {}; {:.2f} of them used by the worst of {}, {:.2f} by the worst of {} held out\n",
              fmt::join(precision.allowed, ", "), lowered_worth(*line), precision.share,
              counted(precision.calibration, "sample"), precision.held_out_share, precision.held_out);
@@ -138,6 +144,7 @@ Result<int> explain_precision(const Question& question) {
   if (question.json) {
     Json out = Json::object().set("layers", to_json(lowered.layers)).set("adopted", lowered.kernels.line != nullptr);
     out.set("budget", lowered.budget());
+    out.set("uniform", lowered.kernels.line == nullptr ? "" : lowered.kernels.line->precision->uniform);
     add_estimate(out, "at_half", lowered.half);
     add_estimate(out, "at_twice", lowered.twice);
     return print(out);

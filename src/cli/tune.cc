@@ -123,12 +123,12 @@ void print_at_sizes(const Tuned& tuned) {
 /// What `whet compile` must be told again, where it would not know it.
 std::string next_options(const TuneSettings& settings, const Prepared& prepared, const Tuned& tuned) {
   std::string options;
-  if (tuned.precision && tuned.precision->adopted) options += " --precision auto";
+  if (tuned.precision && tuned.precision->adopted) options += " --precision " + settings.rounding.precision;
   if (is_remote(prepared))
     options += " --target \"" + to_string(prepared.place.target) + "\"";
   else if (!settings.where.place.target.empty())
     options += " --target \"" + settings.where.place.target + "\"";
-  if (!settings.rounding.chooses()) options += settings.rounding.text();
+  if (!settings.rounding.is_of_plans()) options += settings.rounding.text();
   if (!settings.tuning_sizes.lengths.empty()) options += " --lengths " + settings.tuning_sizes.lengths;
   if (prepared.emulated) options += " --allow-emulated";
   return options;
@@ -406,12 +406,13 @@ CommandAction make_tune(Arguments& arguments) {
   {
     const auto precision = arguments.group("Precision");
     arguments.add("--samples", settings.samples,
-                  "With --precision auto: your data, a folder with an .npz or .npy file for each sample, or one such "
-                  "file with samples along a new first dimension; half of them are held out until the end");
+                  "With --precision auto or int8: your data, a folder with an .npz or .npy file for each sample, or "
+                  "one such file with samples along a new first dimension; half of them are held out until the end");
     arguments.reads(settings.samples);
     arguments.add("--max-error", settings.max_error,
                   "With --precision auto: what the answers to each sample may err by: 1% (relative L2 of each output), "
-                  "boxes:abs<=2, max<=1e-3, cos>=0.999, psnr>=40, or scores:top1>=99% over all; may be repeated");
+                  "boxes:abs<=2, max<=1e-3, cos>=0.999, psnr>=40, or scores:top1>=99% over all; may be repeated. With "
+                  "int8 it may be left out: without it the errors are told, with it they decide");
   }
   command->layouts.add_to(arguments);
   add_measuring(arguments, settings);

@@ -44,7 +44,7 @@ void add_sizes(OptionTable& table, ModelOptions& model, TuningSizeOptions& tunin
 
 void add_rounding(OptionTable& table, RoundingOptions& rounding) {
   table.flag("exact", rounding.exact);
-  table.choice("precision", rounding.precision, {"f32", "tf32", "f16", "bf16", "auto"});
+  table.choice("precision", rounding.precision, {"f32", "tf32", "f16", "bf16", "int8", "auto"});
 }
 
 void add_base(OptionTable& table, BaseOptions& base) {

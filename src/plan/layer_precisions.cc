@@ -46,6 +46,13 @@ std::string type_in(const std::string& forms) {
   return from == to_text(kChannelsLast) && arrow != forms.npos ? forms.substr(arrow + 4) : from;
 }
 
+/// Why the layer is f32 in a plan in which all products are of one type.
+std::string why_not_uniform(const LayerPrecision& layer) {
+  const auto is_of_bytes = [](const LoweredWay& way) { return type_in(way.forms) == "u8"; };
+  if (std::ranges::none_of(layer.ways, is_of_bytes)) return "no kernel computes it on bytes";
+  return "it multiplies nothing, or its kernels on bytes failed; so the sum of times is least";
+}
+
 /// Why the layer is f32 in the plan.
 std::string why_f32(const LayerPrecision& layer, const LoweredWay& way, double budget) {
   const std::string type = type_in(way.forms);
@@ -102,7 +109,8 @@ void describe(const LayerPlan& plan, LayerPrecision& layer) {
   if (way == nullptr) return;
   layer.error = way->error;
   if (way->seconds > 0 && layer.usual_seconds > 0) layer.saves = layer.usual_seconds - way->seconds;
-  if (layer.is == "f32") layer.why = why_f32(layer, *way, plan.budget);
+  const bool is_uniform = plan.kernel != nullptr && plan.budget <= 0;
+  if (layer.is == "f32") layer.why = is_uniform ? why_not_uniform(layer) : why_f32(layer, *way, plan.budget);
   if (layer.lowered && layer.error && plan.budget > 0) layer.share = *layer.error * *layer.error / plan.budget;
 }
 
@@ -192,8 +200,8 @@ Result<LoweredKernels> lowered_kernels(const FusedGraph& fused, const Records& r
                                        const SpaceOptions& schedules) {
   LoweredKernels found;
   std::string note;
-  found.line = lowered_line(fused, records, target, note);
-  if (records.lowered_plan_for(hash_of(fused), to_string(target)) != nullptr) found.note = note;
+  found.line = last_lowered_line(fused, records, target, note);
+  if (records.last_lowered_plan_for(hash_of(fused), to_string(target)) != nullptr) found.note = note;
   found.errors =
       errors_of(fused, records, to_string(target), found.line == nullptr ? "" : found.line->precision->samples);
   found.ranges = ranges_of(found, records, to_string(target));

@@ -34,7 +34,7 @@ struct LayerPrecision {
 
 /// The layers in the order in which they run.
 ///   plan    numbers of the plan's alternatives; empty: all is f32
-///   budget  of squared errors, with which it was chosen; 0: there is none
+///   budget  of squared errors, with which it was chosen; 0: there is none, and a plan is one of a single type
 ///   ranges  that the alternatives were found with
 std::vector<LayerPrecision> layer_precisions(const FusedGraph&, const Alternatives&, const std::vector<Price>&,
                                              const ErrorUses&, const std::vector<int>& plan, double budget,
@@ -42,8 +42,8 @@ std::vector<LayerPrecision> layer_precisions(const FusedGraph&, const Alternativ
 
 /// A network with its kernels in fewer bits, as the records know them.
 struct LoweredKernels {
-  const Plan* line = nullptr;      ///< the plan that was adopted; null: there is none that counts
-  std::string note;                ///< why the plan that the records have does not count; "" otherwise
+  const Plan* line = nullptr;  ///< the plan that was adopted last, of whichever kind; null: there is none that counts
+  std::string note;            ///< why the plan that the records have does not count; "" otherwise
   std::vector<LayerError> errors;  ///< of the plan's samples; without a plan of those that were used last
   ValueRanges ranges;              ///< on these samples, that scales of whole numbers follow from
   Alternatives alternatives;

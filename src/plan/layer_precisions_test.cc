@@ -112,6 +112,17 @@ TEST_F(LayerPrecisions, SayWhyALayerIsFloat) {
   EXPECT_EQ(layer("b_relu").why, "no kernel of fewer bits was measured");
 }
 
+TEST_F(LayerPrecisions, SayWhyALayerIsFloatInAPlanOfOneType) {
+  Plan plan;
+  plan.graph = hash_of(fused_), plan.target = to_string(target_);
+  plan.kernels = {{"first", "nhwc -> bf16"}, {"a_relu", "bf16 -> nhwc"}};
+  plan.precision = PlanPrecision{.samples = "s", .weights = hash_of_constants(fused_), .uniform = "u8"};
+  records_.add(plan);
+  EXPECT_EQ(layer("b_relu").why, "no kernel computes it on bytes");
+  EXPECT_EQ(layer("a_relu").why, "");
+  EXPECT_EQ(layer("a_relu").share, 0) << "it has no budget";
+}
+
 TEST_F(LayerPrecisions, TakeTheErrorsOfThePlansSamples) {
   add_error("a_relu", 0.5, "other samples");
   EXPECT_NEAR(*layer("a_relu").error, 0.5, 1e-12) << "without a plan those that were used last";

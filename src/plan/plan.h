@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "alternatives/alternatives.h"
@@ -83,14 +84,14 @@ struct PlannedNetwork {
 ///   schedules  only records that these permit count
 Result<PlannedNetwork> planned(const FusedGraph&, const Records&, const Target&, const SpaceOptions& schedules = {});
 
-/// The last plan of the records that stores activations in fewer bits. Null where there is none, or where it is of other constants, and
-/// the note says why.
-const Plan* lowered_line(const FusedGraph&, const Records&, const Target&, std::string& note);
-/// Applies the last plan of the records that stores activations in fewer bits. Where there is none, or where it is of other constants or
-/// kernels, the network is as it is, and the note says why.
-Result<PlannedNetwork> planned_lowered(const FusedGraph&, const Records&, const Target&);
-/// What such a plan would bring who did not ask for it: "in bf16 (0.60 of the time, worst held-out sample 0.81% ...)"; "" where there is
-/// none that counts.
+/// The last plan of the records that stores activations in fewer bits, of whichever kind (PlanPrecision::uniform). Null where there is
+/// none, or where it is of other constants, and then the note says why.
+const Plan* last_lowered_line(const FusedGraph&, const Records&, const Target&, std::string& note);
+/// Applies the last plan of the records that stores activations in fewer bits, of this kind. Where there is none, or where it is of other
+/// constants or kernels, the network is as it is, and the note says why.
+Result<PlannedNetwork> planned_lowered(const FusedGraph&, const Records&, const Target&, std::string_view uniform = "");
+/// What such a plan would bring who did not ask for it: "in bf16 (0.60 of the time, worst held-out sample 0.81%); --precision auto takes
+/// it"; "" where there is none that counts. One that was chosen layer by layer comes before one of a single type.
 std::string lowered_offer(const FusedGraph&, const Records&, const Target&);
 /// "0.60 of the time, worst held-out sample 0.81%"
 std::string lowered_worth(const Plan&);

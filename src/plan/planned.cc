@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "plan/plan.h"
+#include "plan/uniform_plan.h"
 
 namespace whet {
 namespace {
@@ -94,12 +95,16 @@ Result<PlannedNetwork> planned(const FusedGraph& fused, const Records& records, 
   return network;
 }
 
-const Plan* lowered_line(const FusedGraph& fused, const Records& records, const Target& target, std::string& note) {
-  const Plan* line = records.lowered_plan_for(hash_of(fused), to_string(target));
+namespace {
+
+/// The line, where its constants are the network's; else the note says what is missing.
+const Plan* line_of_these_weights(const Plan* line, const FusedGraph& fused, std::string_view uniform,
+                                  std::string& note) {
   if (line == nullptr) {
-    note =
-        "the records have no plan in fewer bits for this network and target: whet tune --precision auto --samples S "
-        "--max-error E looks for one";
+    note = fmt::format(
+        "the records have no plan in {} for this network and target: whet tune --precision {} --samples S{} {}",
+        uniform.empty() ? "fewer bits" : "bytes", precision_word(uniform), uniform.empty() ? " --max-error E" : "",
+        uniform.empty() ? "looks for one" : "makes one");
     return nullptr;
   }
   const std::string weights = hash_of_constants(fused);
@@ -109,9 +114,18 @@ const Plan* lowered_line(const FusedGraph& fused, const Records& records, const 
   return nullptr;
 }
 
-Result<PlannedNetwork> planned_lowered(const FusedGraph& fused, const Records& records, const Target& target) {
+}  // namespace
+
+const Plan* last_lowered_line(const FusedGraph& fused, const Records& records, const Target& target,
+                              std::string& note) {
+  return line_of_these_weights(records.last_lowered_plan_for(hash_of(fused), to_string(target)), fused, "", note);
+}
+
+Result<PlannedNetwork> planned_lowered(const FusedGraph& fused, const Records& records, const Target& target,
+                                       std::string_view uniform) {
   PlannedNetwork network{fused};
-  const Plan* line = lowered_line(fused, records, target, network.note);
+  const Plan* line = line_of_these_weights(records.lowered_plan_for(hash_of(fused), to_string(target), uniform), fused,
+                                           uniform, network.note);
   if (line == nullptr) return network;
   Result<FusedGraph> result = applied(fused, *line, target);
   if (!result.ok()) {
@@ -131,12 +145,15 @@ std::string lowered_worth(const Plan& line) {
 
 std::string lowered_offer(const FusedGraph& fused, const Records& records, const Target& target) {
   if (std::ranges::none_of(records.plans(), [](const Plan& plan) { return plan.precision.has_value(); })) return "";
-  const Plan* line = records.lowered_plan_for(hash_of(fused), to_string(target));
-  if (line == nullptr || line->precision->weights != hash_of_constants(fused)) return "";
-  std::string types;
-  for (StoredAs stored : lowered_of(line->kernels))
-    types += (types.empty() ? "" : " and ") + to_text(ActivationLayout{0, 0, stored});
-  return "in " + types + " (" + lowered_worth(*line) + ")";
+  for (const char* uniform : {"", "u8"}) {
+    const Plan* line = records.lowered_plan_for(hash_of(fused), to_string(target), uniform);
+    if (line == nullptr || line->precision->weights != hash_of_constants(fused)) continue;
+    std::string types;
+    for (StoredAs stored : lowered_of(line->kernels))
+      types += (types.empty() ? "" : " and ") + to_text(ActivationLayout{0, 0, stored});
+    return fmt::format("in {} ({}); --precision {} takes it", types, lowered_worth(*line), precision_word(uniform));
+  }
+  return "";
 }
 
 }  // namespace whet

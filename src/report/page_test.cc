@@ -116,6 +116,15 @@ TEST(ReportPage, HasARowForThePrecisionOfEachLayer) {
   EXPECT_EQ(count(html, "<td>its 3 terms are no pairs</td></tr>"), 1u);
 }
 
+TEST(ReportPage, SaysThatAPlanIsOfOneType) {
+  ReportData data = made_up();
+  data.precision.plan.uniform = "u8", data.precision.plan.allowed.clear();
+  EXPECT_EQ(count(report_html(data),
+                  "Every layer that can multiplies bytes, whatever it errs by. The worst of 16 samples errs by 0.66%, "
+                  "the worst of 16 that were held out by 0.81%."),
+            1u);
+}
+
 TEST(ReportPage, SaysWhereNoPlanInFewerBitsCounts) {
   ReportData data = made_up();
   data.precision.adopted = false, data.precision.note = "the records' plan is of <other> weights";

@@ -48,6 +48,14 @@ std::string finding_of_precision(const ReportPrecision& precision, TimeUnit unit
                         unit.text(precision.network_seconds), unit.text(precision.usual_network_seconds),
                         precision.network_seconds / precision.usual_network_seconds);
   const PlanPrecision& plan = precision.plan;
+  if (!plan.uniform.empty())
+    return text +
+           fmt::format(
+               " Every layer that can multiplies bytes, whatever it errs by{}. The worst of {} errs by {}, the "
+               "worst of {} that were held out by {}.",
+               plan.allowed.empty() ? "" : "; allowed: " + escaped(fmt::format("{}", fmt::join(plan.allowed, ", "))),
+               count_of(plan.calibration, "sample"), error_percent(plan.error), count_text(plan.held_out),
+               error_percent(plan.held_out_error));
   return text + fmt::format(
                     " Allowed: {}. The worst of {} used {:.2f} of it and errs by {}, the worst of {} that were held "
                     "out {:.2f} and {}.",

@@ -15,6 +15,7 @@
 #include "compiler/scratch.h"
 #include "plan/error_uses.h"
 #include "plan/tried.h"
+#include "plan/uniform_plan.h"
 #include "records/record_line.h"
 #include "tuner/compare_models.h"
 #include "tuner/plan_decision.h"
@@ -94,6 +95,7 @@ class PrecisionSearcher {
     RunNetwork run;
     AnswerError error;
     double share = 0, budget = 0, predicted = 0;
+    std::string broken;  ///< the limit that it breaks on the calibration samples, and by what; "": none
   };
 
   static PriceOptions with_cache_of(PriceOptions prices, const Measurer& measurer) {
@@ -117,11 +119,12 @@ class PrecisionSearcher {
     WHET_RETURN_IF_ERROR(measure_what_is_hoped());
     WHET_RETURN_IF_ERROR(tune_chosen());
     if (stop()) return ok_status();
-    WHET_TRY(std::optional<Verified> chosen, choose_what_holds());
+    WHET_TRY(std::optional<Verified> chosen, options_.uniform ? take_uniform() : choose_what_holds());
     if (stop() || !chosen) return ok_status();
     chosen->run = {};  // nothing is open while networks are timed
     WHET_TRY(const bool faster, is_faster(*chosen));
-    if (!faster || stop()) return ok_status();
+    if (stop() || (!faster && !options_.uniform)) return ok_status();
+    result_.why_not.clear();  // who asks for one type gets it, and is told what it takes
     return adopt(*chosen);
   }
 
@@ -156,8 +159,9 @@ class PrecisionSearcher {
     return ok_status();
   }
 
-  /// What has no error in the end stays as it is. So all layers come in the type that errs least before any comes in another one, and of one
-  /// type those whose usual kernels take longest.
+  /// What has no error in the end stays as it is. So all layers come in one type before any comes in another one, in the order of what is lost
+  /// without it: i16 errs least and halves the time; bytes halve it again; bf16 takes the time of i16 and errs by more, so it helps layers
+  /// alone that have no i16. Of one type those come first whose usual kernels take longest.
   std::vector<std::size_t> by_seconds(const ProbeNetwork& probe) {
     hopes_.read({});
     std::map<int, double> seconds;
@@ -177,7 +181,8 @@ class PrecisionSearcher {
   /// that the f32 plan does without: these multiply the choice by themselves.
   void set_uses() {
     ErrorUses found = error_uses(fused_, alternatives_, errors_);
-    uses_ = std::move(found.uses), never_ = std::move(found.unknown);
+    uses_ = std::move(found.uses);
+    if (!options_.uniform) never_ = std::move(found.unknown);
     std::set<int> kept;
     if (const auto plan = find_plan(fused_, alternatives_, f32_.kernels); plan.ok())
       kept.insert(plan->alternatives.begin(), plan->alternatives.end());
@@ -200,8 +205,24 @@ class PrecisionSearcher {
 
   PlanOptions plan_options(double budget) const {
     PlanOptions options{.forbidden = never_, .seconds_limit = options_.seconds_a_choice};
-    options.uses = uses_, options.budget = budget, options.gap = kChoiceGap;
+    options.gap = kChoiceGap;
+    if (options_.uniform)
+      forbid(others_than(alternatives_, *options_.uniform, given_up()), options);
+    else
+      options.uses = uses_, options.budget = budget;
     return options;
+  }
+  static void forbid(const std::vector<int>& numbers, PlanOptions& options) {
+    options.forbidden.insert(options.forbidden.end(), numbers.begin(), numbers.end());
+  }
+
+  /// Alternatives of which no candidate ran.
+  std::vector<int> given_up() const {
+    std::vector<int> numbers;
+    for (std::size_t a = alternatives_.usual; a < alternatives_.all.size(); ++a)
+      if (const int task = alternatives_.all[a].task; task >= 0 && given_up_.contains(id_of(task)))
+        numbers.push_back(static_cast<int>(a));
+    return numbers;
   }
 
   std::int64_t trials_left() const { return options_.tuning.trials - result_.trials; }
@@ -212,7 +233,7 @@ class PrecisionSearcher {
   /// A larger budget than the first may be right in the end: what is hoped for within twice the error is measured too, when the rest is.
   Status measure_what_is_hoped() {
     WHET_RETURN_IF_ERROR(measure_within(first_budget()));
-    return measure_within(4 * first_budget());
+    return options_.uniform ? ok_status() : measure_within(4 * first_budget());
   }
 
   Status measure_within(double budget) {
@@ -220,9 +241,7 @@ class PrecisionSearcher {
       hopes_.learn({});
       PlanOptions options = plan_options(budget);
       options.bounds = true;
-      for (std::size_t a = alternatives_.usual; a < alternatives_.all.size(); ++a)
-        if (const int task = alternatives_.all[a].task; task >= 0 && given_up_.contains(id_of(task)))
-          options.forbidden.push_back(static_cast<int>(a));
+      forbid(given_up(), options);
       WHET_TRY(const NetworkPlans hoped, best_plans(fused_, alternatives_, hopes_.prices(), options));
       std::vector<Task> unknown = hopes_.unmeasured(hoped.best.front().alternatives);
       if (unknown.empty()) break;
@@ -255,13 +274,17 @@ class PrecisionSearcher {
 
   // ---- the choice ----
 
-  /// The fastest plan of measured kernels within a budget.
+  /// The fastest plan of measured kernels within a budget. Of a uniform type there may be none such: then of all kernels, and compile has
+  /// default schedules for those that nobody measured.
   Result<NetworkPlans> plans_within(double budget) {
     hopes_.read({});
-    PlanOptions options = plan_options(budget);
-    const std::vector<int> unknown = hopes_.not_measured();
-    options.forbidden.insert(options.forbidden.end(), unknown.begin(), unknown.end());
-    return best_plans(fused_, alternatives_, hopes_.prices(), options);
+    PlanOptions measured = plan_options(budget);
+    forbid(hopes_.not_measured(), measured);
+    Result<NetworkPlans> plans = best_plans(fused_, alternatives_, hopes_.prices(), measured);
+    if (plans.ok() || !options_.uniform) return plans;
+    PlanOptions any = plan_options(budget);
+    forbid(given_up(), any);
+    return best_plans(fused_, alternatives_, hopes_.prices(), any);
   }
 
   /// The usual kernels had far more trials than lowered ones: what time is left is for these, as long as plans become shorter by it.
@@ -290,12 +313,13 @@ class PrecisionSearcher {
   Result<Verified> verified(const NetworkPlan& plan, double budget) {
     const double start = now();
     tell({PrecisionProgress::Phase::verifying, 0, 0, 0, result_.choices + 1});
-    Verified one{plan, {}, {}, {}, 0, budget, predicted_error(plan)};
+    Verified one{plan, {}, {}, {}, 0, budget, predicted_error(plan), ""};
     WHET_TRY(one.network, assemble(fused_, alternatives_, plan.alternatives));
     WHET_TRY(one.run, options_.open(one.network));
     WHET_TRY(const SampleInputs got, answers_to(one.run, options_.calibration, options_.tuning.interrupted));
     WHET_TRY(const Judged judged, judge(options_.accuracy, output_names(fused_.graph), got, want_));
     one.error = error_between(got, want_), one.share = judged.share;
+    if (!judged.kept()) one.broken = to_text(judged.worst());
     if (result_.choices++ == 0) result_.first_error = one.error.worst;
     result_.verifying_seconds += now() - start;
     return one;
@@ -370,6 +394,30 @@ class PrecisionSearcher {
     return std::optional<Verified>();
   }
 
+  /// The one plan of a uniform type, where it keeps what the user allows.
+  Result<std::optional<Verified>> take_uniform() {
+    const std::optional<Verified> nothing;
+    WHET_TRY(const NetworkPlans plans, plans_within(0));
+    const NetworkPlan& plan = plans.best.front();
+    if (std::ranges::none_of(plan.alternatives, [&](int a) { return at(a).rounds_product == options_.uniform; })) {
+      tell_layers({}, 0);
+      WHET_RETURN_IF_ERROR(stay("no layer of this network has a kernel on bytes that runs: f32 stays"));
+      return nothing;
+    }
+    result_.gap = plans.gap;
+    WHET_TRY(Verified verified_plan, verified(plan, 0));
+    std::optional<Verified> one = describe(std::move(verified_plan));
+    std::string wrong = one->broken;
+    if (!std::isfinite(one->error.worst)) wrong = "an answer is not finite";
+    if (!wrong.empty()) {
+      WHET_RETURN_IF_ERROR(stay("in bytes " + wrong + ": f32 stays; --precision auto looks for a mix of types"));
+      return nothing;
+    }
+    WHET_TRY(const bool holds, holds_out(*one));
+    if (!holds) return nothing;
+    return one;
+  }
+
   void tell_layers(const std::vector<int>& plan, double budget) {
     const ErrorUses uses = error_uses(fused_, alternatives_, errors_);
     result_.by_layer = layer_precisions(fused_, alternatives_, hopes_.prices(), uses, plan, budget, ranges_);
@@ -395,6 +443,7 @@ class PrecisionSearcher {
     precision.share = one.share, precision.error = one.error.worst, precision.budget = one.budget;
     if (std::ranges::any_of(lowered_of(kernels_of(fused_, alternatives_, one.plan)), is_whole))
       precision.ranges = ranges_;
+    if (options_.uniform) precision.uniform = to_text(ActivationLayout{0, 0, *options_.uniform});
     return one;
   }
 
@@ -422,7 +471,8 @@ class PrecisionSearcher {
     result_.precision.held_out_share = judged.share;
     result_.precision.held_out_error = error_between(got, want_held_out_).worst;
     if (judged.kept() && std::isfinite(result_.precision.held_out_error)) return true;
-    result_.why_not = fmt::format("on the held-out samples {}: f32 stays; {} may be too few", to_text(judged.worst()),
+    const std::string wrong = judged.kept() ? "an answer is not finite" : to_text(judged.worst());
+    result_.why_not = fmt::format("on the held-out samples {}: f32 stays; {} may be too few", wrong,
                                   counted(std::ssize(options_.calibration) + std::ssize(options_.held_out), "sample"));
     return false;
   }
@@ -456,7 +506,9 @@ class PrecisionSearcher {
   }
 
   Status adopt(const Verified& chosen) {
-    Plan line{.version = result_.precision.ranges.empty() ? 4 : 5,
+    Plan line{.version = options_.uniform                   ? 6
+                         : result_.precision.ranges.empty() ? 4
+                                                            : 5,
               .graph = hash_of(fused_),
               .name = plan_name(fused_, options_.name),
               .target = to_string(target_)};
@@ -515,43 +567,6 @@ Result<PrecisionSearch> search_precision(const FusedGraph& fused, const Target& 
   asked.covers = std::ranges::any_of(network.kernels, [](const PlannedKernel& k) { return names_cover(k.forms); });
   WHET_TRY(const Alternatives alternatives, find_alternatives(fused, target, asked));
   return PrecisionSearcher(fused, target, alternatives, asked.ranges, measurer, file, device, options).run();
-}
-
-/// "31 i16, 4 u8"
-std::string lowered_text(const PrecisionSearch& search) {
-  std::string text;
-  for (const auto& [stored, kernels] : search.lowered_to)
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", kernels, to_text(ActivationLayout{0, 0, stored}));
-  return text.empty() ? "none" : text;
-}
-
-std::string precision_report(const PrecisionSearch& search, const Accuracy& accuracy) {
-  std::string limits;
-  for (const Allowed& allowed : accuracy.allowed) limits += (limits.empty() ? "" : ", ") + to_text(allowed);
-  std::string text =
-      fmt::format("\nPrecision: errors of {} of {} layers", search.errors + search.known_errors, search.layers);
-  text += fmt::format(" ({} known before) in {:.1f} s; {}\n", search.known_errors, search.errors_seconds,
-                      counted(search.trials, "trial"));
-  if (search.choices > 0) {
-    const PlanPrecision& precision = search.precision;
-    text += fmt::format("{} of {} lowered ({}), {}; within {:.1f}% of the best by these times and errors\n",
-                        search.lowered, counted(std::int64_t(search.kernels), "kernel"), lowered_text(search),
-                        counted(std::int64_t(search.conversions), "conversion"), 100 * search.gap);
-    text += fmt::format("Worst sample {} of {} (allowed: {}; aimed at {:.2g} of it, used {:.2f})",
-                        percent_text(precision.error), precision.calibration, limits, search.aim, precision.share);
-    if (precision.held_out_share > 0 || search.adopted)
-      text += fmt::format(", {} of the {} held out (used {:.2f})", percent_text(precision.held_out_error),
-                          precision.held_out, precision.held_out_share);
-    text += fmt::format("; {}, the first had {}{}; predicted {}, measured {}\n", counted(search.choices, "choice"),
-                        percent_text(search.first_error), search.tightened ? ", tightened by what was held out" : "",
-                        percent_text(search.predicted_error), percent_text(search.measured_error));
-  }
-  if (search.network_seconds > 0)
-    text += fmt::format("Network {:.4f} ms, in f32 {:.4f} ms: {:.2f} of the time\n", search.network_seconds * 1e3,
-                        search.usual_network_seconds * 1e3, search.network_seconds / search.usual_network_seconds);
-  if (search.adopted) return text + "Adopted; whet compile --precision auto takes it\n";
-  if (search.interrupted) return text + "Interrupted: errors and trials are kept\n";
-  return text + "Not adopted: " + search.why_not + "\n";
 }
 
 }  // namespace whet

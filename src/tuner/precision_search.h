@@ -34,8 +34,10 @@ struct PrecisionProgress {
 struct PrecisionOptions {
   std::string name;                                  ///< the network's, for people
   std::vector<StoredAs> lowered = {StoredAs::bf16};  ///< as lowered_for has them of the target
-  Accuracy accuracy;                                 ///< what the user allows
-  std::string samples;                               ///< their digest
+  /// Every layer that can multiplies this type, whatever that costs, and nothing is chosen by errors. It is one of `lowered`, the only one.
+  std::optional<StoredAs> uniform = {};
+  Accuracy accuracy;    ///< what the user allows; without a limit the plan of a uniform type is not judged
+  std::string samples;  ///< their digest
   SampleInputs calibration, held_out;
   OpenNetwork open;  ///< how answers are had
   PriceOptions prices;
@@ -81,7 +83,9 @@ struct PrecisionSearch {
 ///      the choice is repeated, until the worst sample uses about `aim` of what is allowed.
 ///   4. The network runs on the held-out samples, which took no part. What breaks a limit there is not adopted: once the choice is made again
 ///      with a lower aim. Nor is a plan that is not faster than the f32 network, timed alternately in new processes.
-/// What is adopted becomes a line of the record file, which serves who asks for --precision auto alone.
+/// What is adopted becomes a line of the record file, which serves who asks for --precision auto alone, or for that type.
+/// Of a uniform type there is one plan, the fastest in which every layer that can multiplies it (plan/uniform_plan.h). It is adopted where
+/// its errors on all samples keep the limits, if there are any, also where it is not faster. Errors of layers are measured to be told.
 /// After an interrupt nothing is adopted; ranges, errors and trials stay in the file.
 Result<PrecisionSearch> search_precision(const FusedGraph&, const Target&, Measurer&, RecordFile&, Device&,
                                          const PrecisionOptions&);

@@ -111,7 +111,7 @@ class PrecisionSearchTest : public ::testing::Test {
     device.model_seconds = [&](const std::string& path) { return path.ends_with("usual.so") ? 1e-3 : network; };
     const Result<PrecisionSearch> found = search_precision(fused_, target_, measurer, *file, device, options_);
     EXPECT_TRUE(found.ok()) << (found.ok() ? "" : found.error().message);
-    const Plan* plan = file->records().lowered_plan_for(hash_of(fused_), to_string(target_));
+    const Plan* plan = file->records().last_lowered_plan_for(hash_of(fused_), to_string(target_));
     plan_ = plan == nullptr ? std::nullopt : std::optional(*plan);
     errors_in_file_ = file->records().errors().size();
     return found.ok() ? *found : PrecisionSearch();
@@ -122,6 +122,10 @@ class PrecisionSearchTest : public ::testing::Test {
   FusedGraph fused_;
   PrecisionOptions options_;
   double amplified_ = 1, amplified_held_out_ = 1;
+  void ask_for_bytes() {
+    options_.lowered = {StoredAs::u8}, options_.uniform = StoredAs::u8;
+    options_.accuracy = {};
+  }
   int opened_ = 0, probes_ = 0, shown_ = 0;
   std::optional<Plan> plan_;  ///< of the file in the end
   std::size_t errors_in_file_ = 0;
@@ -210,6 +214,62 @@ TEST_F(PrecisionSearchTest, ItsPlanOfWholeNumbersCompilesWithoutTheSamples) {
   records.add(blind);
   EXPECT_NE(planned_lowered(fused_, records, target_)->note.find("which this network does not have"),
             std::string::npos);
+}
+
+/// Kernels on bytes take longer than those of f32 here, and so does the network.
+TEST_F(PrecisionSearchTest, OfBytesLowersEveryLayerThatCanWhateverItCosts) {
+  ask_for_bytes();
+  const PrecisionSearch search = this->search(22e-6, 1.2e-3);
+  ASSERT_TRUE(search.adopted.has_value()) << search.why_not;
+  EXPECT_EQ(search.why_not, "");
+  EXPECT_EQ(search.lowered_to.at(StoredAs::u8), 3u);
+  EXPECT_EQ(search.choices, 1);
+  EXPECT_EQ(search.errors, search.layers) << "each layer's error alone is told";
+  EXPECT_EQ(plan_, search.adopted);
+  EXPECT_EQ(plan_->version, 6);
+  EXPECT_EQ(plan_->precision->uniform, "u8");
+  EXPECT_TRUE(plan_->precision->allowed.empty());
+  EXPECT_GT(plan_->precision->error, 0);
+  EXPECT_GT(plan_->precision->held_out_error, 0);
+  const std::string report = precision_report(search, options_.accuracy);
+  EXPECT_NE(report.find("1.20 of the time"), report.npos) << report;
+  EXPECT_NE(report.find("whet compile --precision int8 takes it"), report.npos) << report;
+  EXPECT_EQ(report.find("allowed"), report.npos) << report;
+}
+
+TEST_F(PrecisionSearchTest, OfBytesIsForWhoAsksForBytesAlone) {
+  ask_for_bytes();
+  search();
+  const Result<RecordsRead> read = read_records(folder_->path() + "/r.jsonl");
+  EXPECT_NE(planned_lowered(fused_, read->records, target_)->note, "") << "auto has no plan";
+  const PlannedNetwork asked = planned_lowered(fused_, read->records, target_, "u8").value();
+  EXPECT_EQ(asked.note, "");
+  EXPECT_TRUE(
+      std::ranges::any_of(asked.fused.graph.values, [](const Value& value) { return value.type.dtype == DType::u8; }));
+  EXPECT_TRUE(lowered_offer(fused_, read->records, target_).ends_with("; --precision int8 takes it"));
+}
+
+TEST_F(PrecisionSearchTest, OfBytesIsNotAdoptedWhereItBreaksALimit) {
+  ask_for_bytes();
+  options_.accuracy.allowed = {{"", Measure::relative, 1e-4}};
+  const PrecisionSearch strict = search();
+  EXPECT_FALSE(plan_.has_value());
+  EXPECT_TRUE(strict.why_not.starts_with("in bytes c_relu errs by ")) << strict.why_not;
+  EXPECT_TRUE(strict.why_not.ends_with("0.01% is allowed: f32 stays; --precision auto looks for a mix of types"))
+      << strict.why_not;
+  options_.accuracy.allowed.front().limit = 0.2;
+  amplified_held_out_ = 1000;
+  const PrecisionSearch other = search();
+  EXPECT_FALSE(plan_.has_value());
+  EXPECT_TRUE(other.why_not.starts_with("on the held-out samples c_relu errs by ")) << other.why_not;
+}
+
+TEST_F(PrecisionSearchTest, OfBytesHasDefaultSchedulesWhereNoTimeWasLeft) {
+  ask_for_bytes();
+  options_.tuning.trials = 1;
+  const PrecisionSearch search = this->search();
+  ASSERT_TRUE(search.adopted.has_value()) << search.why_not;
+  EXPECT_EQ(search.lowered_to.at(StoredAs::u8), 3u);
 }
 
 TEST_F(PrecisionSearchTest, MeasuresRangesOnce) {

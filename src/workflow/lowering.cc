@@ -30,7 +30,22 @@ constexpr int kLoweredTrialsPerTask = 32;
 
 Error wrong_use_of_tune(const std::string& message) { return {"tune: " + message, ErrorKind::wrong_use}; }
 
-bool is_wanted(const TuneSettings& settings) { return settings.rounding.chooses() && !settings.samples.empty(); }
+bool is_wanted(const TuneSettings& settings) { return settings.rounding.is_of_plans() && !settings.samples.empty(); }
+
+/// "--precision auto"
+std::string option_of(const TuneSettings& settings) { return "--precision " + settings.rounding.precision; }
+
+/// Without the user's data, or without a limit on errors where these decide, nothing can be lowered.
+Status check_data(const TuneSettings& settings) {
+  const bool has_samples = !settings.samples.empty(), has_limit = !settings.max_error.empty();
+  if (settings.rounding.is_uniform() && !has_samples)
+    return wrong_use_of_tune(
+        "--precision int8 needs --samples: what a byte stands for follows from the ranges of your data");
+  if (!settings.rounding.is_uniform() && (!has_samples || !has_limit))
+    return wrong_use_of_tune(
+        "--precision auto needs --samples and --max-error: without them nobody can say what is precise enough");
+  return ok_status();
+}
 
 /// Every second sample takes part in the choice: neighbours in a folder are alike.
 bool is_held_out(std::size_t sample) { return sample % 2 == 1; }
@@ -39,48 +54,45 @@ bool is_held_out(std::size_t sample) { return sample % 2 == 1; }
 
 Status check_lowering(const TuneSettings& settings) {
   const bool has_samples = !settings.samples.empty(), has_limit = !settings.max_error.empty();
-  if (!settings.rounding.chooses()) {
+  if (!settings.rounding.is_of_plans()) {
     if (has_samples || has_limit)
       return wrong_use_of_tune(
-          fmt::format("--{} counts only with --precision auto", has_samples ? "samples" : "max-error"));
+          fmt::format("--{} counts only with --precision auto or int8", has_samples ? "samples" : "max-error"));
     return ok_status();
   }
-  if (!has_samples || !has_limit)
-    return wrong_use_of_tune(
-        "--precision auto needs --samples and --max-error: without them nobody can say what is precise enough");
-  if (settings.rounding.exact)
-    return wrong_use_of_tune("--exact allows no lowered products: leave out --precision auto");
+  WHET_RETURN_IF_ERROR(check_data(settings));
+  const std::string option = option_of(settings);
+  if (settings.rounding.exact) return wrong_use_of_tune("--exact allows no lowered products: leave out " + option);
   if (settings.no_network)
-    return wrong_use_of_tune("--precision auto runs and times the whole network: leave out --no-network");
-  if (!settings.only.empty()) return wrong_use_of_tune("--precision auto is for the whole network: leave out --tasks");
-  if (!settings.together.empty()) return wrong_use_of_tune("--precision auto is for one model, and several are given");
+    return wrong_use_of_tune(option + " runs and times the whole network: leave out --no-network");
+  if (!settings.only.empty()) return wrong_use_of_tune(option + " is for the whole network: leave out --tasks");
+  if (!settings.together.empty()) return wrong_use_of_tune(option + " is for one model, and several are given");
   if (!settings.model.sizes.empty())
-    return wrong_use_of_tune(
-        "--precision auto is for models of one size: leave out --sizes, and give the size by --shape");
+    return wrong_use_of_tune(option + " is for models of one size: leave out --sizes, and give the size by --shape");
   const Result<std::vector<DeviceName>> devices = parse_devices(settings.where.devices);
   if (!devices.ok()) return ok_status();  // who connects says what is wrong with them
   if (has_fleet(*devices))
     return wrong_use_of_tune(
-        "--precision auto runs your samples on one machine, and any unit of a fleet takes any job: leave out --device");
+        option + " runs your samples on one machine, and any unit of a fleet takes any job: leave out --device");
   return ok_status();
 }
 
 Status prepare_lowering(const TuneSettings& settings, Prepared& prepared) {
   if (!is_wanted(settings)) return ok_status();
   if (prepared.emulated)
-    return wrong_use_of_tune("--precision auto chooses by times, and those of an emulator mean nothing");
+    return wrong_use_of_tune(option_of(settings) + " chooses by times, and those of an emulator mean nothing");
   WHET_TRY(prepared.accuracy, parse_accuracy(settings.max_error));
   const std::vector<InputSlot> slots = input_slots(prepared.fused.graph);
   WHET_TRY(Samples samples, read_samples(settings.samples, slots));
   WHET_RETURN_IF_ERROR(check_contents(samples, slots));
   if (samples.all.size() < 2)
-    return Error{settings.samples +
-                 " has one sample; --precision auto needs two at least, as half of them are held out"};
+    return Error{settings.samples + " has one sample; " + option_of(settings) +
+                 " needs two at least, as half of them are held out"};
   if (samples.all.size() < kFewSamples)
     tell(settings.where.tell,
-         fmt::format(
-             "{} has {} samples: with fewer than {} the limits are likely to break on data that is not among them",
-             settings.samples, samples.all.size(), kFewSamples));
+         fmt::format("{} has {} samples: with fewer than {} {} on data that is not among them", settings.samples,
+                     samples.all.size(), kFewSamples,
+                     settings.max_error.empty() ? "errors are likely to be larger" : "the limits are likely to break"));
   std::vector<std::string> outputs;
   for (ValueId id : prepared.fused.graph.outputs) outputs.push_back(prepared.fused.graph.value(id).name);
   for (const Allowed& allowed : prepared.accuracy.allowed)
@@ -117,6 +129,7 @@ Result<PrecisionSearch> search_lowering(const TuneSettings& whole, const Prepare
   PrecisionOptions options;
   options.name = whole.model.name();
   options.lowered = lowered_for(prepared.place.target);
+  if (whole.rounding.is_uniform()) options.uniform = StoredAs::u8, options.lowered = {StoredAs::u8};
   options.accuracy = prepared.accuracy;
   options.samples = prepared.samples->digest;
   for (std::size_t i = 0; i < prepared.samples->all.size(); ++i)
@@ -186,6 +199,7 @@ Json to_json(const PrecisionSearch& search) {
     lowered_to.set(to_text(ActivationLayout{0, 0, stored}), static_cast<std::int64_t>(kernels));
   return Json::object()
       .set("adopted", search.adopted.has_value())
+      .set("uniform", precision.uniform)
       .set("why_not", search.why_not)
       .set("layers", static_cast<std::int64_t>(search.layers))
       .set("errors", static_cast<std::int64_t>(search.errors))

@@ -9,7 +9,7 @@
 #include "workflow/run_end.h"
 #include "workflow/tuning.h"
 
-/// `whet tune --precision auto`: a plan in fewer bits, on a user's samples.
+/// `whet tune --precision auto` and `int8`: a plan in fewer bits, on a user's samples.
 namespace whet {
 
 /// The options of `whet tune` that it needs, and those that it cannot be together with: several models, several sizes, some tasks alone,

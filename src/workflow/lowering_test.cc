@@ -36,7 +36,23 @@ TEST(Lowering, NeedsSamplesAndALimit) {
         error_of_settings(change),
         "tune: --precision auto needs --samples and --max-error: without them nobody can say what is precise enough");
   EXPECT_EQ(error_of_settings([](TuneSettings& s) { s.rounding.precision = "bf16"; }),
-            "tune: --samples counts only with --precision auto");
+            "tune: --samples counts only with --precision auto or int8");
+}
+
+TEST(Lowering, InBytesNeedsSamplesAndMayHaveALimit) {
+  const auto error = [](bool has_samples, bool has_limit) {
+    return error_of_settings([&](TuneSettings& s) {
+      s.rounding.precision = "int8";
+      if (!has_samples) s.samples.clear();
+      if (!has_limit) s.max_error.clear();
+    });
+  };
+  EXPECT_EQ(error(true, true), "");
+  EXPECT_EQ(error(true, false), "");
+  EXPECT_EQ(error(false, true),
+            "tune: --precision int8 needs --samples: what a byte stands for follows from the ranges of your data");
+  EXPECT_EQ(error_of_settings([](TuneSettings& s) { s.rounding.precision = "int8", s.no_network = true; }),
+            "tune: --precision int8 runs and times the whole network: leave out --no-network");
 }
 
 TEST(Lowering, SaysWhatItCannotBeTogetherWith) {
@@ -100,6 +116,11 @@ TEST_F(LoweringSamples, AreReadAndFewOfThemAreNoted) {
             std::vector<std::string>{
                 folder_ + " has 7 samples: with fewer than 8 the limits are likely to break on data that is not "
                           "among them"});
+  notes_.clear();
+  settings_.rounding.precision = "int8", settings_.max_error.clear();
+  EXPECT_EQ(prepare_error(), "");
+  EXPECT_EQ(notes_, std::vector<std::string>{folder_ + " has 7 samples: with fewer than 8 errors are likely to be "
+                                                       "larger on data that is not among them"});
 }
 
 TEST_F(LoweringSamples, ThatDecideNothingAreASentence) {

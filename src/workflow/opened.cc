@@ -197,14 +197,15 @@ Result<Decided> decide_kernels(const FusedGraph& fused, const RecordOptions& opt
                                const RecordBase& base, const Target& target) {
   const SpaceOptions schedules = options.rounding.schedules();
   Decided decided{{fused}, ""};
-  if (options.rounding.chooses()) {
-    WHET_TRY(decided.network, planned_lowered(fused, records, target));
+  if (options.rounding.is_of_plans()) {
+    WHET_TRY(decided.network, planned_lowered(fused, records, target, options.rounding.uniform()));
     if (decided.network.line != nullptr) decided.source = plan_source(decided.network);
     if (decided.network.line != nullptr) return decided;
-    tell(options.tell, (options.file.empty() ? "--precision auto" : options.file) + ": " + decided.network.note);
+    tell(options.tell, (options.file.empty() ? "--precision " + options.rounding.precision : options.file) + ": " +
+                           decided.network.note);
   } else if (options.rounding.precision == "f32" && !options.rounding.exact) {
     if (const std::string offer = lowered_offer(fused, records, target); !offer.empty())
-      tell(options.tell, "the records have a plan " + offer + "; --precision auto takes it");
+      tell(options.tell, "the records have a plan " + offer);
   }
   if (!options.file.empty()) {
     WHET_TRY(decided.network, planned(fused, records, target, schedules));

@@ -9,7 +9,7 @@ bool widens_f16(const CpuTarget& cpu) { return cpu.isa == Isa::aarch64 || cpu.ve
 
 Status check_cpu(const std::string& precision, const Target& target) {
   const CpuTarget& cpu = target.cpu();
-  if (precision == "auto") return ok_status();  // bytes are multiplied everywhere
+  if (precision == "auto" || precision == "int8") return ok_status();  // bytes are multiplied everywhere
   if (precision == "bf16") {
     if (cpu.bf16_products) return ok_status();
     return Error{"cpu " + cpu.mcpu +
@@ -50,8 +50,8 @@ PassOptions RoundingOptions::passes() const {
 Status RoundingOptions::check(const Target& target) const {
   if (precision == "f32") return ok_status();
   if (target.is_cpu()) return check_cpu(precision, target);
-  if (chooses())
-    return Error{"--precision auto is for processors; the target is \"" + to_string(target) + "\"",
+  if (is_of_plans())
+    return Error{"--precision " + precision + " is for processors; the target is \"" + to_string(target) + "\"",
                  ErrorKind::wrong_use};
   if (target.is_gpu() && limits_of(target.gpu()).mma) return ok_status();
   return Error{"--precision " + precision + " is for GPUs with tensor cores, sm_80 or newer; the target is \"" +

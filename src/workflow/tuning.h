@@ -60,8 +60,8 @@ struct TuneSettings {
   bool has_page = false;  ///< a listener writes one at the end, for which time is needed
   bool per_task = false, no_seeds = false, no_network = false, no_pin = false;
   RoundingOptions rounding;
-  std::string samples;  ///< --precision auto: the data on which answers are compared (workflow/samples.h)
-  std::vector<std::string> max_error;  ///< and what they may err by (plan/accuracy.h)
+  std::string samples;  ///< --precision auto or int8: the data on which answers are compared (workflow/samples.h)
+  std::vector<std::string> max_error;  ///< and what they may err by (plan/accuracy.h); of int8 perhaps nothing
   BaseOptions base;
   /// What there is to choose from beside the usual kernels; empty: nothing.
   std::function<Result<AlternativeOptions>(const Target&)> alternatives;
@@ -95,7 +95,7 @@ struct Prepared {
   std::string name;               ///< of the model, for people: of several "a + 3 b"
   /// Several models, each with its tasks. Then the tasks above are those of all, each once, and `fused` is the model that touches most.
   std::vector<Prepared> networks = {};
-  std::shared_ptr<const Samples> samples = nullptr;  ///< of --precision auto
+  std::shared_ptr<const Samples> samples = nullptr;  ///< of --precision auto or int8
   Accuracy accuracy = {};
   std::vector<std::vector<double>> uses = {};  ///< how often one run of each of them runs each task: [task][network]
   /// What is known of other networks.

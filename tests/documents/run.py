@@ -28,7 +28,7 @@ if [ "$1" = tune ]; then
     is_time=
     case $word in
       --seconds | --minutes) word=--trials is_time=yes few=--no-network ;;
-      auto | --no-network) whole=yes ;;
+      auto | int8 | --no-network) whole=yes ;;
     esac
     set -- "$@" "$word"
   done
