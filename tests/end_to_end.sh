@@ -473,7 +473,11 @@ case_precision() {
   ! grep -q "that this model does not have" out || { cat out; die "lowered kernels count as another model's"; }
   # Bytes everywhere, on every processor.
   refuse 2 "--precision int8 needs --samples" "$whet" tune zoo:mlp --precision int8
-  expect 0 "whet compile --precision int8 takes it" "$whet" tune zoo:mlp --precision int8 --samples samples --trials 16 --threads 1 -o int8.jsonl
+  refuse 2 "--write-quantized counts only with --precision auto or int8" "$whet" tune zoo:mlp --write-quantized q.onnx
+  refuse 2 "give one number of threads" "$whet" tune zoo:mlp --precision int8 --samples samples --threads 1,2 --write-quantized q.onnx
+  expect 0 "whet compile --precision int8 takes it" "$whet" tune zoo:mlp --precision int8 --samples samples --trials 16 --threads 1 -o int8.jsonl --write-quantized q.onnx
+  grep -q "q.onnx: an ONNX file with 2 layers in bytes" out || { cat out; die "no file for other runtimes is told of"; }
+  expect 0 "" "$whet" check q.onnx --against zoo:mlp --samples samples --max-error 20%
   expect 0 "the plan of the records in fewer bits" "$whet" compile zoo:mlp --records int8.jsonl --precision int8 --threads 1 -o int8.so
   expect 0 "--precision int8 takes it" "$whet" compile zoo:mlp --records int8.jsonl --threads 1 -o offered.so
   expect 0 "the records have no plan in fewer bits" "$whet" compile zoo:mlp --records int8.jsonl --precision auto --threads 1 -o none.so

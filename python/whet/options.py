@@ -75,6 +75,7 @@ class TuneOptions(_Measuring, total=False):
     layouts: Words  #: of activations: "search", or a list
     covers: Literal["search", "off"]  #: whether several groups may be one kernel
     max_error: Words  #: with precision="auto" or "int8": what each sample may err by: "1%", "boxes:abs<=2"
+    write_quantized: PathLike  #: with precision="auto" or "int8": an ONNX file of the plan for other programs
 
 
 class CompileOptions(_Everywhere, total=False):

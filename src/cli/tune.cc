@@ -275,9 +275,9 @@ Status read_models(TuneCommand& command, const std::function<bool(const std::str
   settings.model.model = command.models.front();
   if (command.models.size() == 1)
     return refuse_given(given, {"--objective"}, "tune", "chooses between networks; give several models");
-  std::vector<std::string> of_one = {"--input",     "--sizes",  "--tuning-sizes", "--lengths",
-                                     "--hot-sizes", "--tasks",  "--templates",    "--layouts",
-                                     "--covers",    "--report", "--samples",      "--max-error"};
+  std::vector<std::string> of_one = {"--input",   "--sizes",     "--tuning-sizes",   "--lengths", "--hot-sizes",
+                                     "--tasks",   "--templates", "--layouts",        "--covers",  "--report",
+                                     "--samples", "--max-error", "--write-quantized"};
   for (const std::string& option : shape_options())
     if (option != "--seed") of_one.push_back(option);
   WHET_RETURN_IF_ERROR(refuse_given(given, of_one, "tune", "is of one MODEL, and several are given"));
@@ -328,6 +328,9 @@ Result<int> run(TuneCommand& command, const std::function<bool(const std::string
     if (!wished.ok()) return wrong_use(wished.error());
     counts = *wished;
   }
+  if (counts.size() > 1 && !settings.write_quantized.empty())
+    return Error{"tune: --threads is a list, and --write-quantized is of one plan; give one number of threads",
+                 ErrorKind::wrong_use};
   // Before anything starts a thread or touches LLVM: builders and runners are forked from here.
   WHET_TRY(Zygote zygote, Zygote::start());
   end_at_interrupts("Interrupted before anything was measured");
@@ -413,6 +416,10 @@ CommandAction make_tune(Arguments& arguments) {
                   "With --precision auto: what the answers to each sample may err by: 1% (relative L2 of each output), "
                   "boxes:abs<=2, max<=1e-3, cos>=0.999, psnr>=40, or scores:top1>=99% over all; may be repeated. With "
                   "int8 it may be left out: without it the errors are told, with it they decide");
+    arguments.add("--write-quantized", settings.write_quantized,
+                  "Also write the plan that was adopted as an ONNX file for other programs: QuantizeLinear and "
+                  "DequantizeLinear around what reads bytes; layers of bf16 and i16 are f32 there");
+    arguments.writes("--write-quantized", settings.write_quantized, FileKind::onnx);
   }
   command->layouts.add_to(arguments);
   add_measuring(arguments, settings);

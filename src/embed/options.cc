@@ -206,6 +206,7 @@ OptionTable tune_options(TuneRequest& request) {
   table.text("templates", settings.templates);
   table.text("samples", settings.samples);
   table.texts("max-error", settings.max_error);
+  table.text("write-quantized", settings.write_quantized);
   table.text("report", request.report);
   table.text("events", request.events);
   return table;

@@ -87,6 +87,7 @@ Status check_tune(const TuneRequest& request) {
   inputs.push_back(settings.model.model);
   return check_outputs({{"output", settings.records, FileKind::records},
                         {"report", request.report, FileKind::page},
+                        {"write-quantized", settings.write_quantized, FileKind::onnx},
                         {"events", request.events, FileKind::events}},
                        inputs);
 }

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "base/check.h"
+#include "import_onnx/byte_writer.h"
 #include "import_onnx/channel_names.h"
 #include "import_onnx/reader.h"
 #include "tensor_files/file.h"
@@ -81,14 +83,33 @@ Tensor permuted(const Tensor& from, const Ints& perm) {
   return to;
 }
 
+/// What a unit of the sums of a product of bytes stands for, by output channel, where it has a constant bias by output channel, which is
+/// written as such units; else none.
+std::vector<double> bias_units(const Graph& graph, NodeId id, const QuantizedParts& parts) {
+  const Node& node = graph.node(id);
+  const auto weights = parts.weights.find(id);
+  if (weights == parts.weights.end() || node.inputs.size() < 3) return {};
+  const auto x = parts.reads.find({id, node.inputs[0]});
+  const Value& bias = graph.value(node.inputs[2]);
+  std::vector<double> units = weights->second.scales;
+  const bool by_channel = bias.type == TensorType{DType::f32, {static_cast<std::int64_t>(units.size())}};
+  if (x == parts.reads.end() || !bias.constant || !by_channel) return {};
+  for (double& unit : units) unit *= x->second.scale;
+  return units;
+}
+
 /// Constants that the file holds as they are, in the graph's order; packed ones replace what only they read.
-std::vector<ValueId> constants_of(const Graph& graph) {
+std::vector<ValueId> constants_of(const Graph& graph, const QuantizedParts& parts) {
   std::vector<bool> read(graph.values.size(), false);
-  for (const Node& node : graph.nodes) {
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+    const Node& node = graph.nodes[n];
+    const NodeId id(static_cast<std::int64_t>(n));
+    const bool in_bytes = parts.weights.contains(id), bias_in_units = !bias_units(graph, id, parts).empty();
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const auto* conv = std::get_if<ConvOperator>(&node.op);
       const bool turned = conv != nullptr && i == 1 && conv->layout == Layout::channels_last;
-      if (!turned) read[node.inputs[i].index()] = true;
+      const bool rounded = (i == 1 && in_bytes) || (i == 2 && bias_in_units);
+      if (!turned && !rounded) read[node.inputs[i].index()] = true;
     }
   }
   for (ValueId id : graph.outputs) read[id.index()] = true;
@@ -102,11 +123,13 @@ std::vector<ValueId> constants_of(const Graph& graph) {
 /// One node of the graph after the other becomes one or more of the file.
 class Exporter {
  public:
-  explicit Exporter(const Graph& graph)
+  Exporter(const Graph& graph, const QuantizedParts& parts)
       : graph_(graph),
+        parts_(parts),
         opset_(opset_of(graph)),
         writer_(graph.name.empty() ? "graph" : graph.name, opset_),
-        names_(graph, writer_) {
+        names_(graph, writer_),
+        bytes_(writer_) {
     for (const Value& value : graph.values) writer_.take(value.name);
   }
 
@@ -116,14 +139,15 @@ class Exporter {
       if (const auto* own = std::get_if<CustomOperator>(&node.op))
         return Error{node.name + ": " + own->name + " is an operator by its definition; ONNX has none such",
                      ErrorKind::unsupported};
-      node_ = &node;
+      node_ = &node, id_ = NodeId(&node - graph_.nodes.data());
       std::visit(*this, node.op);
     }
     for (ValueId id : graph_.outputs) {
       names_.own(id);  // the channels-last form, if that is not written yet
       writer_.add_output(graph_.value(id));
     }
-    for (ValueId id : constants_of(graph_)) writer_.add_constant(graph_.value(id).name, *graph_.value(id).constant);
+    for (ValueId id : constants_of(graph_, parts_))
+      writer_.add_constant(graph_.value(id).name, *graph_.value(id).constant);
     return writer_.bytes();
   }
 
@@ -154,9 +178,16 @@ class Exporter {
 
   void operator()(const ConvOperator& op) {
     const bool last = op.layout == Layout::channels_last;
-    const std::string x = image(last), w = last ? oihw(op) : name(1);
-    NodeProto& node = add("Conv", {x, w}, last);
-    if (node_->inputs.size() == 3) node.add_input(name(2));
+    std::vector<std::string> operands = {image(last)};
+    if (const ByteWeights* own = byte_weights()) {
+      WHET_CHECK(last, "a convolution of bytes has its channels last");
+      operands.push_back(bytes_.weights(node_->name, oihw(op, own->weights), own->scales, 0));
+      if (node_->inputs.size() == 3) operands.push_back(byte_bias());
+    } else {
+      operands.push_back(last ? oihw(op) : name(1));
+      if (node_->inputs.size() == 3) operands.push_back(name(2));
+    }
+    NodeProto& node = add("Conv", operands, last);
     window(node, op);
     set_attribute(node, "group", op.groups);
   }
@@ -176,6 +207,13 @@ class Exporter {
   }
 
   void operator()(const MatMulOperator& op) {
+    if (const ByteWeights* own = byte_weights()) {  // [K, N] in any case
+      WHET_CHECK(!op.transpose_a && own->weights.shape().size() == 2, "a product of bytes is by a matrix");
+      const Tensor weights = op.transpose_b ? permuted(own->weights, {1, 0}) : own->weights;
+      const std::string x = name(0), w = bytes_.weights(node_->name, weights, own->scales, 1);
+      add("MatMul", {x, w});
+      return;
+    }
     const bool matrices = graph_.value(in(0)).type.shape.size() == 2 && graph_.value(in(1)).type.shape.size() == 2;
     if (matrices && (op.transpose_a || op.transpose_b)) {
       NodeProto& node = plain("Gemm");
@@ -306,8 +344,22 @@ class Exporter {
   }
 
  private:
-  std::string name(std::size_t i) { return names_.own(in(i)); }
-  std::string image(bool channels_first) { return channels_first ? names_.first(in(0)) : name(0); }
+  std::string name(std::size_t i) { return as_read(names_.own(in(i)), in(i)); }
+  std::string image(bool channels_first) { return channels_first ? as_read(names_.first(in(0)), in(0)) : name(0); }
+  /// The operand under the name that the node reads: rounded to bytes where the file has it so.
+  std::string as_read(const std::string& written, ValueId id) {
+    const auto found = parts_.reads.find({id_, id});
+    return found == parts_.reads.end() ? written : bytes_.rounded(written, found->second);
+  }
+  const ByteWeights* byte_weights() const {
+    const auto found = parts_.weights.find(id_);
+    return found == parts_.weights.end() ? nullptr : &found->second;
+  }
+  /// In whole units of the sums, where it is a constant by output channel.
+  std::string byte_bias() {
+    const std::vector<double> units = bias_units(graph_, id_, parts_);
+    return units.empty() ? name(2) : bytes_.bias(node_->name, *graph_.value(in(2)).constant, units);
+  }
   ValueId in(std::size_t i) const { return node_->inputs[i]; }
 
   /// A small constant of this node's, e.g. the shape of a Reshape.
@@ -325,7 +377,7 @@ class Exporter {
   /// A node with the inputs and the output of the graph's node.
   NodeProto& plain(const std::string& op) {
     std::vector<std::string> inputs;
-    for (ValueId id : node_->inputs) inputs.push_back(names_.own(id));
+    for (std::size_t i = 0; i < node_->inputs.size(); ++i) inputs.push_back(name(i));
     return add(op, inputs);
   }
 
@@ -343,20 +395,17 @@ class Exporter {
     });
     if (!first) return plain(op);
     std::vector<std::string> inputs;
-    for (ValueId id : node_->inputs) inputs.push_back(names_.first(id));
+    for (ValueId id : node_->inputs) inputs.push_back(as_read(names_.first(id), id));
     return add(op, inputs, true);
   }
 
   /// The weights of a channels-last convolution as [O, C/groups, spatial...].
   std::string oihw(const ConvOperator& op) {
     const Value& w = graph_.value(in(1));
-    const std::size_t spatial = op.strides.size();
-    Shape hwio = w.type.shape;
-    const bool depthwise = hwio.size() == spatial + 1;
-    if (depthwise) hwio.insert(hwio.end() - 1, 1);
-    Ints perm = {static_cast<std::int64_t>(spatial) + 1, static_cast<std::int64_t>(spatial)};
-    for (std::size_t i = 0; i < spatial; ++i) perm.push_back(static_cast<std::int64_t>(i));
-    if (w.constant) return constant("weight", permuted(w.constant->reshaped(hwio), perm));
+    if (w.constant) return constant("weight", oihw(op, *w.constant));
+    const Shape hwio = hwio_of(op, w.type.shape);
+    const Ints perm = oihw_order(op);
+    const bool depthwise = hwio.size() != w.type.shape.size();
     std::string from = name(1);
     if (depthwise) {
       const std::string shape = constant("weight_shape", integers(hwio));
@@ -367,6 +416,21 @@ class Exporter {
     return transpose(from, perm, "weight_oihw");
   }
 
+  static Tensor oihw(const ConvOperator& op, const Tensor& weights) {
+    return permuted(weights.reshaped(hwio_of(op, weights.shape())), oihw_order(op));
+  }
+  /// The shape of channels-last weights with an extent for the channels of a group, which depthwise ones do not have.
+  static Shape hwio_of(const ConvOperator& op, Shape shape) {
+    if (shape.size() == op.strides.size() + 1) shape.insert(shape.end() - 1, 1);
+    return shape;
+  }
+  static Ints oihw_order(const ConvOperator& op) {
+    const std::size_t spatial = op.strides.size();
+    Ints perm = {static_cast<std::int64_t>(spatial) + 1, static_cast<std::int64_t>(spatial)};
+    for (std::size_t i = 0; i < spatial; ++i) perm.push_back(static_cast<std::int64_t>(i));
+    return perm;
+  }
+
   template <typename Op>
   void window(NodeProto& node, const Op& op, bool dilations = true) {
     set_attribute(node, "strides", op.strides);
@@ -374,15 +438,18 @@ class Exporter {
     set_attribute(node, "pads", joined(op.pads_begin, op.pads_end));
   }
   const Graph& graph_;
+  const QuantizedParts& parts_;
   const int opset_;
   const Node* node_ = nullptr;  ///< the one that is being written
+  NodeId id_;                   ///< its number
   OnnxWriter writer_;
   ChannelNames names_;
+  ByteWriter bytes_;
 };
 
 }  // namespace
 
-Result<std::string> onnx_bytes(const Graph& graph) { return Exporter(graph).run(); }
+Result<std::string> onnx_bytes(const Graph& graph, const QuantizedParts& parts) { return Exporter(graph, parts).run(); }
 
 Status export_onnx(const Graph& graph, const std::string& path) {
   WHET_TRY(const std::string bytes, onnx_bytes(graph));

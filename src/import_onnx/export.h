@@ -4,6 +4,7 @@
 
 #include "base/result.h"
 #include "graph/graph.h"
+#include "import_onnx/quantized_parts.h"
 
 namespace whet {
 
@@ -11,7 +12,8 @@ namespace whet {
 /// for hard_swish, 19 for half_pixel_symmetric). Names stay. Operators with channels last get transposes around; runs
 /// of them and of elementwise operators between stay channels first, so that few remain. Errors: the file would exceed
 /// 2 GiB.
-Result<std::string> onnx_bytes(const Graph&);
+///   parts  what it has as bytes, with QuantizeLinear and DequantizeLinear around operators of floats
+Result<std::string> onnx_bytes(const Graph&, const QuantizedParts& parts = {});
 /// Writes `onnx_bytes` to a file.
 Status export_onnx(const Graph&, const std::string& path);
 

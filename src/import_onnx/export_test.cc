@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <sstream>
@@ -217,6 +218,29 @@ TEST(Export, DepthwiseChannelsLastWeightsAreTurned) {
   EXPECT_EQ(operations(back), "transpose conv transpose ");
   EXPECT_EQ(to_string(back.value(back.nodes[1].inputs[1]).type), "f32[4x1x3x3]");
   EXPECT_EQ(back.value(back.outputs[0]).name, "conv_0:0");
+}
+
+TEST(Export, BytesTakeThePlaceOfAProductsFloats) {
+  EveryOperator g;
+  const ValueId x = g.input(DType::f32, {1, 6, 6, 4});
+  Rng rng(1);
+  const ValueId w = g.graph.add_constant("w", Tensor::random({DType::f32, {3, 3, 4, 256}}, rng));
+  const ValueId bias = g.graph.add_constant("bias", Tensor::random({DType::f32, {256}}, rng));
+  g.add(ConvOperator{{1, 1}, {1, 1}, {1, 1}, {1, 1}, 1, Layout::channels_last}, {x, w, bias});
+  QuantizedParts parts;
+  parts.reads[{NodeId(0), x}] = {0.02, 128};
+  parts.weights[NodeId(0)] = {Tensor(DType::i8, {3, 3, 4, 256}), std::vector<double>(256, 0.01)};
+  const std::string bytes = onnx_bytes(g.graph, parts).value();
+  EXPECT_LT(bytes.size(), onnx_bytes(g.graph).value().size() / 2);
+  const auto back = imported(read_onnx_model, {"exported", "", bytes}, {});
+  ASSERT_TRUE(back.ok()) << back.error().message;
+  const auto has = [&](DType dtype, const Shape& shape) {
+    return std::ranges::any_of(
+        back->values, [&](const Value& value) { return value.constant && value.type == TensorType{dtype, shape}; });
+  };
+  EXPECT_TRUE(has(DType::i8, {256, 4, 3, 3}));
+  EXPECT_TRUE(has(DType::i32, {256})) << "the bias";
+  EXPECT_FALSE(has(DType::f32, {256, 4, 3, 3}));
 }
 
 }  // namespace onnx_export_test

@@ -11,6 +11,7 @@
 #include "base/parallel.h"
 #include "workflow/layer_json.h"
 #include "workflow/open_network.h"
+#include "workflow/quantized_file.h"
 #include "workflow/remote.h"
 #include "workflow/samples.h"
 
@@ -53,11 +54,12 @@ bool is_held_out(std::size_t sample) { return sample % 2 == 1; }
 }  // namespace
 
 Status check_lowering(const TuneSettings& settings) {
-  const bool has_samples = !settings.samples.empty(), has_limit = !settings.max_error.empty();
   if (!settings.rounding.is_of_plans()) {
-    if (has_samples || has_limit)
-      return wrong_use_of_tune(
-          fmt::format("--{} counts only with --precision auto or int8", has_samples ? "samples" : "max-error"));
+    const std::pair<const char*, bool> given[] = {{"--samples", !settings.samples.empty()},
+                                                  {"--max-error", !settings.max_error.empty()},
+                                                  {"--write-quantized", !settings.write_quantized.empty()}};
+    for (const auto& [option, is_given] : given)
+      if (is_given) return wrong_use_of_tune(std::string(option) + " counts only with --precision auto or int8");
     return ok_status();
   }
   WHET_RETURN_IF_ERROR(check_data(settings));
@@ -163,6 +165,19 @@ Result<PrecisionSearch> search_lowering(const TuneSettings& whole, const Prepare
   options.open = [&opener](const FusedGraph& fused) { return opener.open(fused); };
   return search_precision(prepared.fused, prepared.place.target, measurer, file, *devices[measurer.deciding()],
                           options);
+}
+
+void write_if_asked(const TuneSettings& settings, const Prepared& prepared, const Records& records,
+                    const Tuned& tuned) {
+  const std::string& path = settings.write_quantized;
+  if (path.empty()) return;
+  const auto written = [&]() -> Result<std::string> {
+    if (!tuned.precision || !tuned.precision->adopted)
+      return path + " was not written: no plan in fewer bits was adopted";
+    WHET_TRY(const LoweredKernels kernels, lowered_kernels(prepared.fused, records, prepared.place.target));
+    return write_quantized(prepared.fused, kernels, path);
+  }();
+  tell(settings.where.tell, written.ok() ? *written : path + " was not written: " + written.error().message);
 }
 
 std::string progress_text(const PrecisionProgress& progress) {

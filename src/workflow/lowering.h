@@ -27,6 +27,9 @@ TuneSettings float_settings(const TuneSettings&);
 Result<PrecisionSearch> search_lowering(const TuneSettings& whole, const Prepared&, const RunEnd&, const Tuned&,
                                         DeviceMeasurer&, const Devices&, RecordFile&, TuneListener&);
 
+/// --write-quantized: tells what became of the file.
+void write_if_asked(const TuneSettings&, const Prepared&, const Records&, const Tuned&);
+
 /// "precision: 12 of 31 layers measured", "precision: 4 tasks are measured now", "precision: choice 2 runs on the samples"; "" of layers that
 /// are not worth a line.
 std::string progress_text(const PrecisionProgress&);

@@ -37,6 +37,10 @@ TEST(Lowering, NeedsSamplesAndALimit) {
         "tune: --precision auto needs --samples and --max-error: without them nobody can say what is precise enough");
   EXPECT_EQ(error_of_settings([](TuneSettings& s) { s.rounding.precision = "bf16"; }),
             "tune: --samples counts only with --precision auto or int8");
+  EXPECT_EQ(error_of_settings([](TuneSettings& s) {
+              s.rounding.precision = "f32", s.samples.clear(), s.max_error.clear(), s.write_quantized = "q.onnx";
+            }),
+            "tune: --write-quantized counts only with --precision auto or int8");
 }
 
 TEST(Lowering, InBytesNeedsSamplesAndMayHaveALimit) {

@@ -62,6 +62,7 @@ struct TuneSettings {
   RoundingOptions rounding;
   std::string samples;  ///< --precision auto or int8: the data on which answers are compared (workflow/samples.h)
   std::vector<std::string> max_error;  ///< and what they may err by (plan/accuracy.h); of int8 perhaps nothing
+  std::string write_quantized;  ///< an ONNX file of the plan that was adopted (workflow/quantized_file.h); "": none
   BaseOptions base;
   /// What there is to choose from beside the usual kernels; empty: nothing.
   std::function<Result<AlternativeOptions>(const Target&)> alternatives;
