@@ -17,7 +17,7 @@ std::string limits_text(const Accuracy& accuracy) {
   return limits;
 }
 
-/// What the samples say of the plan that was taken last.
+/// The errors on the samples of the plan that was taken last.
 std::string samples_line(const PrecisionSearch& search, const Accuracy& accuracy) {
   const PlanPrecision& precision = search.precision;
   const bool judged = !accuracy.allowed.empty(), chosen = precision.uniform.empty();
