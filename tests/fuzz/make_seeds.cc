@@ -390,7 +390,8 @@ int main(int argc, char** argv) {
             "m(a, b) = (x[i[a], b]*(1f/f32(n))) for a in n, b in 4\nreturn m\n");
   std::istringstream lines(
       read(source / "src/records/testdata/v1.jsonl") + read(source / "src/records/testdata/v2.jsonl") +
-      read(source / "src/records/testdata/v4.jsonl") + read(source / "src/records/testdata/v5.jsonl"));
+      read(source / "src/records/testdata/v4.jsonl") + read(source / "src/records/testdata/v5.jsonl") +
+      read(source / "src/records/testdata/v6.jsonl"));
   for (std::string line; std::getline(lines, line);) seeds.add("record", line);
   seeds.add("base", read(source / "src/records/testdata/v3.jsonl"));
   for (const char* plan : {"plan_v1.bin", "plan_v2.bin", "plan_v2_device.bin", "plan_v3.bin"}) {
