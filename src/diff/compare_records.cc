@@ -67,9 +67,8 @@ std::string kind_of(const Plan& plan) {
 
 void compare_plans(const Records& before, const Records& after, Comparison& comparison) {
   for (const Plan& plan : distill_plans(after)) {
-    const Plan* old =
-        plan.precision ? before.lowered_plan_for(plan.graph, plan.target, plan.precision->uniform)
-                       : before.plan_for(plan.graph, plan.target);
+    const Plan* old = plan.precision ? before.lowered_plan_for(plan.graph, plan.target, plan.precision->uniform)
+                                     : before.plan_for(plan.graph, plan.target);
     const std::string of = kind_of(plan) + " of " + plan.name + " for " + plan.target;
     if (old == nullptr)
       comparison.circumstances.push_back(of + ": only in the new records");
