@@ -25,7 +25,8 @@ GpuEmitter::Value* GpuEmitter::emit_movable(ExprRef ref, const ExprInfo& info) {
   for (std::size_t d = depth_ + 1; d-- > home;)
     if (const auto found = levels_[d]->values.find(ref); found != levels_[d]->values.end()) return found->second;
   const At at = before_loops(home);
-  return current().values[ref] = compute(ref, info);
+  Value* const by_bits = border(ref, home);
+  return current().values[ref] = by_bits != nullptr ? by_bits : compute(ref, info);
 }
 
 GpuEmitter::Value* GpuEmitter::cast(ExprRef ref, const ExprInfo& info, const Cast& n) {

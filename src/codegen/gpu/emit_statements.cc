@@ -190,6 +190,7 @@ void GpuEmitter::do_while(const Loop& n, Value* min, Value* end) {
   llvm::PHINode* const index = b_.CreatePHI(min->getType(), 2);
   index->addIncoming(min, preheader);
   push_level().preheader = preheader;
+  current().iterations = iterations_of_tiles(n);
   bind(n.index, resize(index, is_narrow(table_.keep(var(n.index, n.name)))));
   const std::optional<StepLoop> slab = step_loop(n.body);
   const KeptOperands kept = slab && slab->ahead ? make_kept(slab->steps.back()) : KeptOperands();

@@ -43,6 +43,7 @@ struct GpuLevel : EmittedLevel {
     std::int64_t version;
   };
   std::map<FragmentPlace, Fragment> fragments;  ///< of operands of tiles
+  std::int64_t iterations = 0;                  ///< of a loop that multiplies tiles; else 0
 };
 
 /// Turns the launches of a Program into functions of one LLVM module. What is not plain IR comes from the hooks, so that a
@@ -118,6 +119,37 @@ class GpuEmitter final : StructuredEmitter<GpuLevel> {
   GpuHooks::Words own_words(const WarpTile&);
   /// An exponential that is rounded to f16; null where the cast is of something else.
   Value* rounded_exp(const ExprInfo&, const Cast&);
+
+  // emit_borders.cc
+  /// A comparison of which one term alone changes in a loop: fixed + factor · changing + constant is below 0, or is not.
+  struct BorderTest {
+    bool below = false;
+    std::int64_t factor = 0, constant = 0;
+    ExprRef changing = {};
+    Linear::Terms fixed = {};
+  };
+  /// Where the fixed terms of a test are below a number, or are not below it, the bit is set.
+  struct BorderLimit {
+    const BorderTest* test;
+    std::int64_t value;
+    std::uint32_t bit;
+  };
+  /// The conjuncts of a condition, and the word that stands for those which are tests.
+  struct Border {
+    std::vector<BorderTest> tests;
+    std::vector<ExprRef> fixed, others;         ///< what does not change in the loop; what the word does not hold
+    std::map<ExprRef, std::int64_t> first_bit;  ///< value v of a changing term has the bit first_bit + v
+    std::vector<BorderLimit> limits;
+    std::uint32_t always = 0;  ///< bits that no pixel decides
+  };
+  static std::int64_t iterations_of_tiles(const Loop&);
+  std::optional<BorderTest> border_test(const ExprInfo& condition, std::size_t loop);
+  void split_border(ExprRef condition, std::size_t loop, Border&);
+  bool lay_out_border(Border&, std::int64_t iterations);
+  Value* border_word(const Border&);
+  /// The condition, which changes in the loop of that level, by a word that is made in front of it. Null where it is computed as it stands:
+  /// it is no conjunction of such tests, or the loop has no tiles or too few iterations.
+  Value* border(ExprRef condition, std::size_t loop);
 
   // emit_tile.cc
   /// By how much the loop moves the load's place.
