@@ -8,6 +8,7 @@
 
 #include "alternatives/alternatives.h"
 #include "import/zoo/zoo.h"
+#include "records/record_line.h"
 #include "space/space.h"
 #include "task/task.h"
 #include "workflow/model.h"
@@ -48,8 +49,8 @@ TEST(ShippedBases, AreEmptyForTargetsThatHaveNone) {
 TEST(ShippedBases, ThatCannotBeReadAreEmptyWithANote) {
   const RecordBase later = carried_base(R"({"v":99,"base":{"name":"a","made":"b","origins":[]}})", "cpu-512");
   EXPECT_TRUE(later.empty());
-  EXPECT_EQ(later.notes(),
-            std::vector<std::string>{"cpu-512: is of base format 99; this whet reads 5; default schedules are used"});
+  EXPECT_EQ(later.notes(), std::vector<std::string>{"cpu-512: is of base format 99; this whet reads " +
+                                                    std::to_string(kRecordVersion) + "; default schedules are used"});
   EXPECT_TRUE(carried_base("", "cpu-512").notes().empty());
 }
 
@@ -172,11 +173,12 @@ TEST(ChosenBase, IsWithoutWhatIsForOtherVectors) {
   EXPECT_EQ(notes, file_of("a") + ": has nothing for \"cpu -mcpu=haswell -threads=2\"; default schedules are used");
 }
 TEST(ChosenBase, IsWithoutWhatCannotBeRead) {
-  const std::string later = file_of("later", "6");
+  const std::string next = std::to_string(kRecordVersion + 1), later = file_of("later", next);
   const Chosen chosen = choose({.files = {"/no/such/file", later, file_of("a")}});
   EXPECT_EQ(chosen.base->origins().size(), 1u);
   EXPECT_EQ(chosen.notes, "cannot read \"/no/such/file\": No such file or directory\n" + later +
-                              ": is of base format 6; this whet reads 5; default schedules are used\n");
+                              ": is of base format " + next + "; this whet reads " + std::to_string(kRecordVersion) +
+                              "; default schedules are used\n");
 }
 
 }  // namespace
