@@ -1,6 +1,7 @@
 #include "codegen/llvm/value_emitter.h"
 
 #include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/PatternMatch.h>
 
 #include <cmath>
 
@@ -326,7 +327,22 @@ ValueEmitter::Value* ValueEmitter::from_memory(Value* value, DType dtype, int la
   return value;
 }
 
+namespace {
+
+/// The 16 bits that the f32 was widened from, which are moved then as they are; null for another number.
+llvm::Value* widened_from(llvm::Value* value, DType dtype) {
+  using namespace llvm::PatternMatch;
+  llvm::Value* bits = nullptr;
+  const bool found = dtype == DType::bf16 ? match(value, m_BitCast(m_Shl(m_ZExt(m_Value(bits)), m_SpecificInt(16))))
+                                          : match(value, m_FPExt(m_BitCast(m_Value(bits))));
+  return found && bits->getType()->getScalarType()->isIntegerTy(16) ? bits : nullptr;
+}
+
+}  // namespace
+
 ValueEmitter::Value* ValueEmitter::to_memory(Value* value, DType dtype, int lanes) {
+  if (is_half(dtype))
+    if (Value* bits = widened_from(value, dtype)) return bits;
   if (dtype == DType::f16) return float_to_half(value, lanes);
   if (dtype == DType::bf16) return float_to_bf16(value, lanes);
   if (dtype == DType::boolean) return b_.CreateZExt(value, memory_type(dtype, lanes));
