@@ -176,8 +176,7 @@ Status check_tuning_sizes(const CompileSettings& settings) {
   }
   for (const auto& [option, given] :
        {std::pair("--tuning-sizes", !asked.listed.empty()), std::pair("--lengths", !asked.lengths.empty())})
-    if (given)
-      return wrong_option({fmt::format("compile: {} counts only for --sizes of a range", option)});
+    if (given) return wrong_option({fmt::format("compile: {} counts only for --sizes of a range", option)});
   return ok_status();
 }
 
