@@ -22,6 +22,7 @@ constexpr IsaSet kNewAvx512 = kAvx512 | isa_set("avx512vnni", "avx512vbmi2", "av
 
 TEST(LlvmName, FollowsFeaturesWhereAVirtualMachineLiesAboutTheModel) {
   EXPECT_EQ(llvm_name({"GenuineIntel", 6, 167, kNewAvx512 | isa_set("avx512fp16", "amx-tile"), ""}), "sapphirerapids");
+  EXPECT_EQ(llvm_name({"GenuineIntel", 6, 167, kNewAvx512 | isa_set("avx512fp16"), ""}), "sapphirerapids");
   EXPECT_EQ(llvm_name({"GenuineIntel", 6, 143, kAvx2, ""}), "haswell");
 }
 TEST(LlvmName, KnowsTheZenFamilies) {
@@ -248,6 +249,15 @@ TEST(CanRun, AsksAnotherMachineToo) {
   EXPECT_EQ(can_run(haswell, Isa::aarch64, 0, "pi4").error().message,
             "pi4 cannot run code for \"" + to_string(haswell) + "\": it has no x86-64 processor");
   EXPECT_FALSE(can_run(haswell, Isa::x86_64, 0, "old").ok());
+  const Target tiles = *parse_target("cpu -mcpu=sapphirerapids");
+  const IsaSet without = kAvx512 | isa_set("amx-tile", "amx-int8");
+  EXPECT_EQ(
+      can_run(tiles, Isa::x86_64, without, "this machine").error().message,
+      "this machine cannot run code for \"cpu -mcpu=sapphirerapids -threads=1\": it has no tiles (AMX), or its system "
+      "refuses them; add "
+      "-mattr=-amx-tile");
+  EXPECT_TRUE(can_run(tiles, Isa::x86_64, without | isa_set("amx-bf16"), "this machine").ok());
+  EXPECT_TRUE(can_run(*parse_target("cpu -mcpu=sapphirerapids -mattr=-amx-tile"), Isa::x86_64, kAvx512, "here").ok());
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ struct Rule {
 /// Newest first within a vendor; the first rule that holds names the processor.
 constexpr Rule kRules[] = {
     {"graniterapids", "GenuineIntel", 6, 0, kIceLake | isa_set("avx512fp16", "amx-tile", "amx-fp16")},
-    {"sapphirerapids", "GenuineIntel", 6, 0, kIceLake | isa_set("avx512bf16", "avx512fp16", "amx-tile")},
+    {"sapphirerapids", "GenuineIntel", 6, 0, kIceLake | isa_set("avx512bf16", "avx512fp16")},
     {"tigerlake", "GenuineIntel", 6, 0, kIceLake | isa_set("avx512vp2intersect")},
     {"icelake-server", "GenuineIntel", 6, 0, kIceLake | isa_set("wbnoinvd")},
     {"icelake-client", "GenuineIntel", 6, 0, kIceLake},

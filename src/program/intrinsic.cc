@@ -2,6 +2,7 @@
 
 #include <array>
 #include <map>
+#include <utility>
 
 namespace whet {
 namespace {
@@ -50,6 +51,16 @@ constexpr std::array kDefinitions = {
                "x = PLACEHOLDER [2] i16\n"
                "w = PLACEHOLDER [8, 2] i16\n"
                "y(j): i32 += (i32(x[k])*i32(w[j, k])) for j in 8, k in 2\n"
+               "return y\n"},
+    Definition{Intrinsic::tile_bf16, "tile_bf16",
+               "a = PLACEHOLDER [16, 16, 2] bf16\n"
+               "b = PLACEHOLDER [16, 16, 2] bf16\n"
+               "y(i, j) += (f32(a[i, k, w])*f32(b[k, j, w])) for i in 16, j in 16, k in 16, w in 2\n"
+               "return y\n"},
+    Definition{Intrinsic::tile_u8, "tile_u8",
+               "a = PLACEHOLDER [16, 16, 4] u8\n"
+               "b = PLACEHOLDER [16, 16, 4] i8\n"
+               "y(i, j): i32 += (i32(a[i, k, w])*i32(b[k, j, w])) for i in 16, j in 16, k in 16, w in 4\n"
                "return y\n"},
     Definition{Intrinsic::dp4a_s8, "dp4a_s8",
                "a = PLACEHOLDER [4] i8\n"
@@ -179,6 +190,22 @@ std::vector<Intrinsic> intrinsics() {
   std::vector<Intrinsic> all;
   for (const Definition& d : kDefinitions) all.push_back(d.intrinsic);
   return all;
+}
+
+std::vector<AxisId> loop_order(Intrinsic intrinsic) {
+  const Element& element = op_of(intrinsic).element();
+  std::vector<AxisId> order;
+  for (std::size_t k = 0; k < element.axes.size() + element.reduce_axes.size(); ++k)
+    order.emplace_back(static_cast<std::int64_t>(k));
+  if (is_tile_product(intrinsic)) std::swap(order[1], order[2]);
+  return order;
+}
+
+bool takes_extent(Intrinsic intrinsic, AxisId axis, std::int64_t extent) {
+  const Element& element = op_of(intrinsic).element();
+  const bool is_word = axis.index() + 1 == element.axes.size() + element.reduce_axes.size();
+  const std::int64_t most = axis_of(element, axis).extent;
+  return is_tile_product(intrinsic) && !is_word ? extent >= 1 && extent <= most : extent == most;
 }
 
 std::optional<MathFn> rounding_of(Intrinsic intrinsic) {

@@ -21,6 +21,9 @@ namespace whet {
 ///                             add up in either order; numbers below the least normal f32 may be zeros to it
 ///   dot2_i16                  y(j) += i32(x[k]) * i32(w[j, k]), i16 by i16, 16 sums of 2 products, which wrap
 ///   dot4x8, dot2x8, dot2_i16x8  these of 8 sums
+///   tile_bf16                 y(i, j) += f32(a[i, k, w]) * f32(b[k, j, w]), up to 16 x 16 sums of up to 16 pairs of products:
+///                             a CPU's unit of tiles, where there is one. Loops go i, k, j, w, so that b is packed by pairs
+///   tile_u8                   y(i, j) += i32(a[i, k, w]) * i32(b[k, j, w]), u8 by i8, the same of fours of products
 ///   dp4a_s8, dp4a_u8          y() += i32(a[k]) * i32(b[k]), i8 by i8, u8 by i8, one sum of 4 products: a thread of a GPU
 ///   mma_tf32                  y(i, j) += a[i, k] * b[k, j], 16 x 8 sums of 8 products: tensor cores of a GPU, by all
 ///                             threads of a warp. The operands are f32 and are rounded to tf32, the sums are f32
@@ -29,7 +32,8 @@ namespace whet {
 ///                             Rows of b may lie along k as well: b[j, k]
 ///   mma_half_bf16             the same of operands that are bf16
 ///   mma_s8, mma_u8            y(i, j) += i32(a[i, k]) * i32(b[j, k]), 16 x 8 sums of 32 products: i8 by i8, u8 by i8
-/// Sources: "dp4a" and "Matrix multiply-accumulate" in NVIDIA's PTX ISA, mma.m16n8k8, mma.m16n8k16 and mma.m16n8k32.
+/// Sources: "dp4a" and "Matrix multiply-accumulate" in NVIDIA's PTX ISA, mma.m16n8k8, mma.m16n8k16 and mma.m16n8k32;
+/// "Intel AMX Instruction Set Reference" in Intel's Architecture Instruction Set Extensions Programming Reference.
 enum class Intrinsic : std::uint8_t {
   none,
   transpose8,
@@ -42,6 +46,8 @@ enum class Intrinsic : std::uint8_t {
   dot4x8,
   dot2x8,
   dot2_i16x8,
+  tile_bf16,
+  tile_u8,
   dp4a_s8,
   dp4a_u8,
   mma_tf32,
@@ -78,6 +84,15 @@ constexpr Intrinsic of_eight_sums(Intrinsic dot) {
          : dot == Intrinsic::dot2 ? Intrinsic::dot2x8
                                   : Intrinsic::dot2_i16x8;
 }
+/// A CPU's unit of tiles computes it: registers that hold matrices.
+constexpr bool is_tile_product(Intrinsic intrinsic) {
+  return intrinsic == Intrinsic::tile_bf16 || intrinsic == Intrinsic::tile_u8;
+}
+/// The axes of the intrinsic's definition in the order of its loops, the outermost first: results, then what is added up; in
+/// tile products the steps of the reduction come before the columns.
+std::vector<AxisId> loop_order(Intrinsic);
+/// Whether a loop over the axis may have this extent: the definition's, or a smaller one in a tile product.
+bool takes_extent(Intrinsic, AxisId, std::int64_t extent);
 /// A thread of a GPU computes it alone.
 constexpr bool is_dp4a(Intrinsic intrinsic) {
   return intrinsic == Intrinsic::dp4a_s8 || intrinsic == Intrinsic::dp4a_u8;

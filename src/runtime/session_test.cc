@@ -2,8 +2,12 @@
 
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <memory>
@@ -11,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "artifact/cpu/isa.h"
 #include "artifact/model_plan.h"
 #include "base/testing/random_cases.h"
 #include "runtime/description.h"
@@ -598,6 +603,35 @@ TEST(Model, RefusesAProcessorThatLacksWhatItNeeds) {
       "model test needs avx9000, magic, which this processor does not offer: it is compiled for \"cpu -mcpu=x86-64 "
       "-threads=2\"; compile it for this machine");
 }
+
+#if defined(__x86_64__)
+/// In a process of its own, whose thread has a signal stack of 8 KiB: the system gives it no tiles.
+TEST(Model, SaysThatTheSystemGivesNoTiles) {
+  TestModel test;
+  test.plan().required_isa = "amx-tile";
+  std::array<int, 2> pipe_ends = {};
+  ASSERT_EQ(pipe(pipe_ends.data()), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    static char stack[8192];
+    const stack_t small = {stack, 0, sizeof stack};
+    sigaltstack(&small, nullptr);
+    const std::string message = error_of_open(test);
+    _exit(write(pipe_ends[1], message.data(), message.size()) < 0);
+  }
+  close(pipe_ends[1]);
+  std::string message(1000, '\0');
+  message.resize(static_cast<std::size_t>(std::max<ssize_t>(0, read(pipe_ends[0], message.data(), message.size()))));
+  close(pipe_ends[0]);
+  waitpid(child, nullptr, 0);
+  const bool here = (host_isa() & isa_set("amx-tile")) != 0;
+  EXPECT_NE(
+      message.find(here ? "needs tiles (AMX), which this system refuses to this process: a thread's signal stack is"
+                        : "needs amx-tile, which this processor does not offer"),
+      std::string::npos)
+      << message;
+}
+#endif
 
 TEST(Model, RefusesADeviceThatItsRuntimeDoesNotKnow) {
   TestModel test;

@@ -81,6 +81,22 @@ TEST(SizedSplit, KeepsTheNumbersOfLoopsThatTheDagOfOneSizeHas) {
   for (const Step& step : steps) EXPECT_EQ(apply(sized, step).ok(), apply(exact, step).ok());
   EXPECT_EQ(sized.loops.size(), exact.loops.size());
 }
+TEST(SizedTiles, OfAUnitAreRefused) {
+  const ComputeDag dag = *parse_dag(R"(
+n = SIZE 1..64 at 16
+a = PLACEHOLDER [n, 32] bf16
+b = PLACEHOLDER [32, 16] bf16 const
+c(i, j) += (f32(a[i, r])*f32(b[r, j])) for i in n, j in 16, r in 32
+return c
+)");
+  const Steps steps = *parse_steps(
+      "split l0 8 overlap; split l2 2 guard; split l5 16 guard; reorder l3 l7 l4 l8 l1 l6; pack o1 o2; cache_write o2 "
+      "l3; "
+      "tensorize l4 tile_bf16");
+  const Result<Steps> sized = steps_for_sizes(dag, steps);
+  ASSERT_FALSE(sized.ok());
+  EXPECT_NE(sized.error().message.find("tile_bf16"), std::string::npos) << sized.error().message;
+}
 TEST(SizedOverlap, LeavesOutTheSizesThatAreSmallerThanATile) {
   EXPECT_EQ(valid(kProduct, "split l0 17 guard")[0].min, 2);
   EXPECT_EQ(valid(kProduct, "split l0 17 overlap")[0].min, 17);

@@ -19,8 +19,9 @@ bool makes_new_dag(const Step& step) {
 
 /// A schedule without the step computes the same by the same loops.
 bool can_be_left_out(const Step& step) {
+  const auto* tile = std::get_if<Tensorize>(&step);
   return std::holds_alternative<Annotate>(step) || std::holds_alternative<PrefetchRead>(step) ||
-         std::holds_alternative<Tensorize>(step);
+         (tile != nullptr && !is_tile_product(tile->intrinsic));  // whose loops alone are slow
 }
 
 /// The loop of which the step needs one number of iterations.

@@ -12,30 +12,30 @@
 namespace whet {
 namespace {
 
-/// The tile's loops as the intrinsic's axes: the digit of each, or why they are others.
+/// The tile's loops as the intrinsic's axes: the digit of each, by the axes, or why they are others.
 Result<std::vector<DigitId>> tile_digits(const LoopTree& tree, const Tensorize& step) {
   const Element& wanted = op_of(step.intrinsic).element();
-  const std::size_t count = wanted.axes.size() + wanted.reduce_axes.size();
-  std::vector<DigitId> digits;
+  const std::vector<AxisId> order = loop_order(step.intrinsic);
+  std::vector<DigitId> digits(order.size());
   LoopId at = step.loop;
-  for (std::size_t k = 0; k < count; ++k) {
+  for (const AxisId id : order) {
     const TreeLoop& loop = tree.loop(at);
-    const Axis& axis = axis_of(wanted, AxisId(static_cast<std::int64_t>(k)));
+    const Axis& axis = axis_of(wanted, id);
     const auto other = [&](std::string_view why) {
-      return refuse(
-          tree, at,
-          fmt::format("{}; {} wants a loop in {} over {}", why, name_of(step.intrinsic), axis.extent, axis.name));
+      return refuse(tree, at,
+                    fmt::format("{}; {} wants a loop in {}{} over {}", why, name_of(step.intrinsic),
+                                takes_extent(step.intrinsic, id, 1) ? "up to " : "", axis.extent, axis.name));
     };
     if (loop.kind != LoopKind::serial) return other("is annotated");
     WHET_RETURN_IF_ERROR(check_fixed(tree, at));
     if (loop.op != tree.loop(step.loop).op || loop.children.size() != 1) return other("holds more than this tile");
-    if (loop.digits.size() != 1 || extent_of(tree, at) != axis.extent)
+    if (loop.digits.size() != 1 || !takes_extent(step.intrinsic, id, extent_of(tree, at)))
       return other(fmt::format("has {} iterations", extent_of(tree, at)));
-    if (is_reduce(tree, at) != (k >= wanted.axes.size())) return other("runs along another kind of axis");
+    if (is_reduce(tree, at) != (id.index() >= wanted.axes.size())) return other("runs along another kind of axis");
     if (is_frozen(tree, at)) return other("is frozen, because something is computed or kept under it");
-    digits.push_back(loop.digits.front());
+    digits[id.index()] = loop.digits.front();
     const Item& child = loop.children.front();
-    if (child.leaf.valid() != (k + 1 == count)) return other("has more or fewer loops inside");
+    if (child.leaf.valid() != (id == order.back())) return other("has more or fewer loops inside");
     at = child.loop;
   }
   return digits;

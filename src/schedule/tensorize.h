@@ -15,6 +15,8 @@ namespace whet {
 ///   yields     nothing: the loops keep their ids; they are frozen, and nothing is computed under them
 ///   errors     no such loop; other loops, extents, dtypes or expressions than the definition has; rows that are not
 ///              dense; a factored reduction, or one that begins inside the tile
+/// Loops of tile_bf16 and tile_u8 may have fewer iterations than the definition's axes, all of them but the last; they go i, k, j,
+/// w, and b has to be packed in that order. Code for a CPU without a unit of tiles has the loops as they are.
 /// dp4a_s8 and dp4a_u8 have no axis but that of the sum: the loop is over four neighbours of both operands.
 /// A warp-wide intrinsic (mma_tf32, mma_f16, mma_bf16) is computed by the threads of a warp together. It is under a loop
 /// bound to warps, at which the op keeps its sums in registers (cache_write, or compute_at .. registers); no reduce loop is

@@ -103,6 +103,9 @@ constexpr Processor kProcessors[] = {
 constexpr std::string_view kMultiplyBf16[] = {"cooperlake",    "sapphirerapids", "emeraldrapids",
                                               "graniterapids", "znver4",         "znver5"};
 
+/// Those with amx-bf16 and amx-int8.
+constexpr std::string_view kHaveTiles[] = {"sapphirerapids", "emeraldrapids", "graniterapids"};
+
 /// Their units have 32 bytes.
 constexpr std::string_view kSplitVectors[] = {"znver4"};
 
@@ -132,9 +135,12 @@ void derive(CpuTarget& target) {
   Simd simd = processor.simd;
   target.fma = processor.fma;
   target.bf16_products = std::ranges::count(kMultiplyBf16, target.mcpu) > 0;
+  target.bf16_tiles = target.byte_tiles = std::ranges::count(kHaveTiles, target.mcpu) > 0;
   for (const std::string& attribute : target.mattr) {
     const std::string_view feature = std::string_view(attribute).substr(1);
     const bool on = attribute[0] == '+';
+    if (feature == "amx-bf16" || (feature == "amx-tile" && !on)) target.bf16_tiles = on;
+    if (feature == "amx-int8" || (feature == "amx-tile" && !on)) target.byte_tiles = on;
     // As in LLVM, a feature brings the features that it needs, and takes with it those that need it.
     if (feature == "avx" || feature == "avx2") simd = on ? std::max(simd, Simd::avx) : Simd::sse;
     if (feature == "avx512f") simd = on ? Simd::avx512 : std::min(simd, Simd::avx);
@@ -144,7 +150,7 @@ void derive(CpuTarget& target) {
     if (feature == "avx512f" && on) target.fma = true;
     if (feature == "avx512bf16" || (feature == "avx512bw" && !on)) target.bf16_products = on;
   }
-  if (simd != Simd::avx512) target.bf16_products = false;
+  if (simd != Simd::avx512) target.bf16_products = target.bf16_tiles = target.byte_tiles = false;
   if (simd == Simd::sse && processor.isa == Isa::x86_64) target.fma = false;
   target.isa = processor.isa;
   target.pipes = processor.pipes;

@@ -51,6 +51,8 @@ struct CpuTarget {
   int vector_registers = 16;  ///< 16, or 32 with AVX-512 and AArch64
   bool fma = false;
   bool bf16_products = false;        ///< an instruction adds up two products of bf16 (avx512_bf16)
+  bool bf16_tiles = false;           ///< a unit of tiles multiplies matrices of bf16 (amx-bf16)
+  bool byte_tiles = false;           ///< of u8 by i8 (amx-int8)
   std::int64_t l1_bytes = 32 << 10;  ///< data, per core
   std::int64_t l2_bytes = 1 << 20;   ///< per core
   std::int64_t l3_bytes = 16 << 20;  ///< shared

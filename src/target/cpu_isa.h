@@ -18,7 +18,7 @@ enum class SavedState : std::uint32_t { none = 0, ymm = 0x6, zmm = 0xe6, tiles =
 enum IsaUse : std::uint8_t {
   kIsaDetect = 0,   ///< tells processors apart; code generation is never told of it
   kIsaSwitch = 1,   ///< -mattr takes it
-  kIsaRequire = 2,  ///< kernels may use it, so that a compiled model asks for it
+  kIsaRequire = 2,  ///< kernels may use it, so that a compiled model asks for it; for tiles where a kernel has some
 };
 
 /// One instruction set by LLVM's name.
@@ -69,9 +69,9 @@ constexpr IsaRow kIsaTable[] = {
     {"gfni", kIsaBoth, 7, 0, CpuidRegister::ecx, 8},
     {"vaes", kIsaSwitch, 7, 0, CpuidRegister::ecx, 9, SavedState::ymm},
     {"vpclmulqdq", kIsaSwitch, 7, 0, CpuidRegister::ecx, 10, SavedState::ymm},
-    {"amx-tile", kIsaSwitch, 7, 0, CpuidRegister::edx, 24, SavedState::tiles},
-    {"amx-int8", kIsaSwitch, 7, 0, CpuidRegister::edx, 25, SavedState::tiles},
-    {"amx-bf16", kIsaSwitch, 7, 0, CpuidRegister::edx, 22, SavedState::tiles},
+    {"amx-tile", kIsaBoth, 7, 0, CpuidRegister::edx, 24, SavedState::tiles},
+    {"amx-int8", kIsaBoth, 7, 0, CpuidRegister::edx, 25, SavedState::tiles},
+    {"amx-bf16", kIsaBoth, 7, 0, CpuidRegister::edx, 22, SavedState::tiles},
     {"amx-fp16", kIsaDetect, 7, 1, CpuidRegister::eax, 21, SavedState::tiles},
     {"clflushopt", kIsaDetect, 7, 0, CpuidRegister::ebx, 23},
     {"wbnoinvd", kIsaDetect, 0x80000008, 0, CpuidRegister::ebx, 9},

@@ -62,4 +62,9 @@ std::vector<std::string> target_differences(const Target& has, const Target& wan
 
 std::int64_t last_cache_bytes(const Target& target) { return kind_of(target).cache_bytes(target); }
 
+Target for_ranges(Target target) {
+  if (target.is_cpu()) target.cpu().bf16_tiles = target.cpu().byte_tiles = false;
+  return target;
+}
+
 }  // namespace whet

@@ -59,6 +59,9 @@ std::string to_string(const Target&);
 /// Parses the text form. Errors name the switch, what was found and the nearest right one.
 Result<Target> parse_target(std::string_view text);
 
+/// The target as kernels that take their sizes when they run have it: without a unit of tiles, which are whole at one size alone.
+Target for_ranges(Target);
+
 /// How far the target of a measurement is from the wanted one.
 struct TargetDistance {
   /// Compared one after the other, the weightiest difference first. All 0: times of one are times of the other.

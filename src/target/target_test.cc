@@ -67,6 +67,18 @@ TEST(ParseTarget, KnowsWhichProcessorsMultiplyBf16) {
                             "haswell -mattr=+avx512bf16", "neoverse-n2"})
     EXPECT_FALSE(multiplies(lacks)) << lacks;
 }
+TEST(ParseTarget, KnowsWhichProcessorsHaveTiles) {
+  const auto tiles = [](const std::string& text) {
+    const Target target = *parse_target("cpu -mcpu=" + text);
+    return std::pair(target.cpu().bf16_tiles, target.cpu().byte_tiles);
+  };
+  EXPECT_EQ(tiles("sapphirerapids"), std::pair(true, true));
+  EXPECT_EQ(tiles("graniterapids -mattr=-amx-bf16"), std::pair(false, true));
+  EXPECT_EQ(tiles("emeraldrapids -mattr=-amx-int8"), std::pair(true, false));
+  for (const char* lacks :
+       {"sapphirerapids -mattr=-amx-tile", "sapphirerapids -mattr=-avx512f", "znver5", "neoverse-n2"})
+    EXPECT_EQ(tiles(lacks), std::pair(false, false)) << lacks;
+}
 TEST(ParseTarget, SaysWhatWasFoundAndWhatWouldBeRight) {
   EXPECT_EQ(error_of("cpu -mcpu=znver55"),
             "target: -mcpu is \"znver55\"; expected a processor of `whet target --list`; did you mean \"znver5\"?");

@@ -2,6 +2,8 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #elif defined(__aarch64__)
 #include <sys/auxv.h>
 #endif
@@ -35,6 +37,7 @@ IsaSet host_isa() {
   IsaSet set = 0;
 #if defined(__x86_64__)
   const std::uint64_t state = enabled_state();
+  const bool tiles = offers_tiles();
   // Each leaf is asked for once: a virtual machine takes microseconds to answer.
   for (IsaSet left = (IsaSet{1} << kIsaX86Count) - 1; left != 0;) {
     const IsaRow& first = kIsaTable[__builtin_ctzll(left)];
@@ -45,6 +48,7 @@ IsaSet host_isa() {
       continue;
     for (int bit = 0; bit < kIsaX86Count; ++bit) {
       const IsaRow& row = kIsaTable[bit];
+      if (row.state == SavedState::tiles && !tiles) continue;
       const bool offered = (rows >> bit) & (registers[static_cast<int>(row.reg)] >> row.bit) & 1;
       const auto needed = static_cast<std::uint32_t>(row.state);
       if (offered && (state & needed) == needed) set |= IsaSet{1} << bit;
@@ -59,5 +63,24 @@ IsaSet host_isa() {
 #endif
   return set;
 }
+
+#if defined(__x86_64__)
+namespace {
+
+constexpr long kTileData = 18;  // XFEATURE_XTILEDATA: Linux's asm/fpu/types.h
+/// Of Linux's asm/prctl.h: ARCH_GET_XCOMP_SUPP, ARCH_REQ_XCOMP_PERM.
+constexpr long kOffered = 0x1021, kPermission = 0x1023;
+
+}  // namespace
+
+bool offers_tiles() {
+  std::uint64_t features = 0;
+  return syscall(SYS_arch_prctl, kOffered, &features) == 0 && ((features >> kTileData) & 1) != 0;
+}
+bool permit_tiles() { return syscall(SYS_arch_prctl, kPermission, kTileData) == 0; }
+#else
+bool offers_tiles() { return false; }
+bool permit_tiles() { return false; }
+#endif
 
 }  // namespace whet

@@ -140,8 +140,26 @@ struct Analysis::Walk {
     return effects;
   }
 
+  /// Whether the target has the intrinsic's way; loops else.
+  bool has(const IntrinsicTile& tile) const {
+    return !is_tile_product(tile.intrinsic) ||
+           (tile.intrinsic == Intrinsic::tile_u8 ? target.cpu().byte_tiles : target.cpu().bf16_tiles);
+  }
+
+  /// Tiles are loaded from memory and stored to it.
+  Effects tile_product(const Stmt& s, IntrinsicTile found) {
+    out.instructions_ += 16;
+    out.tile_products_ = true;
+    for (const TileOperand& operand : found.operands) slots().keep_in_memory(operand.buffer);
+    Effects effects;
+    effects.buffers = {found.operands[0].buffer};
+    out.tiles_.emplace(s.operator->(), std::move(found));
+    return effects;
+  }
+
   /// Rows of the operands in registers are accesses; nothing inside is looked at further.
   Effects tile(const Stmt& s, IntrinsicTile found) {
+    if (is_tile_product(found.intrinsic)) return tile_product(s, std::move(found));
     const Element& element = op_of(found.intrinsic).element();
     const std::int64_t rows = element.axes.front().extent;
     const int lanes = static_cast<int>(element.axes.back().extent);
@@ -172,7 +190,8 @@ struct Analysis::Walk {
       if (!top) fail("parallel loop `" + n.name + "` is inside another loop or a condition");
     }
     ++statement;
-    if (std::optional<IntrinsicTile> found = recognise_tile(n, table())) return tile(s, *std::move(found));
+    if (std::optional<IntrinsicTile> found = recognise_tile(n, table()); found && has(*found))
+      return tile(s, *std::move(found));
     const ExprRef min = expr(n.min);
     expr(n.extent);
     out.instructions_ += 4;

@@ -40,6 +40,7 @@ class Analysis {
   const Effects& effects(const Stmt& stmt) const { return effects_.at(stmt.operator->()); }
   std::int64_t instructions() const { return instructions_; }
   bool has_parallel_loop() const { return parallel_; }
+  bool has_tile_products() const { return tile_products_; }
 
  private:
   struct Walk;
@@ -48,7 +49,7 @@ class Analysis {
   std::unordered_map<const StmtNode*, Effects> effects_;
   std::unordered_map<const StmtNode*, IntrinsicTile> tiles_;
   std::int64_t instructions_ = 0;
-  bool parallel_ = false;
+  bool parallel_ = false, tile_products_ = false;
 };
 
 }  // namespace whet

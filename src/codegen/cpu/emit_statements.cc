@@ -106,6 +106,7 @@ void Emitter::load_sizes() {
 // ---- Levels
 
 Level& Emitter::begin_level(bool conditional) {
+  forget_tiles();
   Level& level = push_level();
   level.conditional = conditional;
   // Stands for the place until the function is complete; never executed.
@@ -114,6 +115,7 @@ Level& Emitter::begin_level(bool conditional) {
 }
 
 void Emitter::end_level() {
+  forget_tiles();
   current().marker->eraseFromParent();
   pop_level();
 }
@@ -338,6 +340,8 @@ void Emitter::store_slot(SlotPlace place, Value* value, Value* mask) {
 
 void Emitter::loop(const Stmt& s) {
   const auto& n = std::get<Loop>(s->kind);
+  if (analysis_.has_tile_products() && !tiles_)
+    if (std::optional<TileSums> sums = find_tile_sums(s, analysis_)) return with_tile_sums(s, *std::move(sums));
   if (const IntrinsicTile* found = analysis_.tile(s)) return tile(*found);
   if (table_.is_alias(n.index)) return stmt(n.body);
   const auto [min, extent] = range_of(n);

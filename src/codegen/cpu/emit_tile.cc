@@ -41,6 +41,10 @@ void Emitter::tile(const IntrinsicTile& tile) {
     case Intrinsic::dot2_i16x8:
       dot2_i16(tile);
       break;
+    case Intrinsic::tile_bf16:
+    case Intrinsic::tile_u8:
+      tile_product(tile);
+      break;
     default:
       break;
   }

@@ -8,6 +8,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -17,6 +18,7 @@
 #include "codegen/cpu/byte_sums.h"
 #include "codegen/cpu/byte_words.h"
 #include "codegen/cpu/quads.h"
+#include "codegen/cpu/tile_sums.h"
 #include "codegen/llvm/backend.h"
 #include "codegen/llvm/structured_emitter.h"
 #include "program/program.h"
@@ -87,6 +89,13 @@ class Emitter final : StructuredEmitter<Level> {
   void if_stmt(const Stmt&);
   void store(const Store&);
   void prefetch(const Prefetch&);
+
+  // emit_tile_products.cc
+  void with_tile_sums(const Stmt&, TileSums);
+  void tile_product(const IntrinsicTile&);
+  int tile_of_factor(const TileOperand&, bool left);
+  /// What tiles of factors hold is not known where a level begins or ends.
+  void forget_tiles();
 
   // emit_tile.cc
   void tile(const IntrinsicTile&);
@@ -188,6 +197,8 @@ class Emitter final : StructuredEmitter<Level> {
   std::vector<Value*> allocas_;  // by buffer; register buffers that are not in slots
   std::int64_t loads_ = 0;       // emitted so far
   int copy_ = 0;                 // of the load that is being emitted
+
+  std::optional<TilesInUse> tiles_;  ///< while a statement runs whose sums are in the unit of tiles
 
   // While a run of stores is emitted that reads some scalars by four.
   Quads quads_;

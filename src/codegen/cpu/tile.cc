@@ -7,19 +7,22 @@ namespace {
 
 /// A nest of the definition's loops around one store.
 struct Nest {
-  std::vector<VarId> vars;
+  std::vector<VarId> vars;  ///< by the definition's axes, as the extents
+  std::vector<std::int64_t> extents;
   const Store* store = nullptr;
 };
 
-std::optional<Nest> nest_of(const Loop& outermost, const Element& wanted) {
-  Nest nest;
+std::optional<Nest> nest_of(const Loop& outermost) {
+  const std::vector<AxisId> order = loop_order(outermost.intrinsic);
+  Nest nest{std::vector<VarId>(order.size()), std::vector<std::int64_t>(order.size())};
   const Loop* loop = &outermost;
-  const std::size_t count = wanted.axes.size() + wanted.reduce_axes.size();
-  for (std::size_t k = 0; k < count; ++k) {
-    const bool fits = loop != nullptr && loop->kind == LoopKind::serial && is_const(loop->min, 0) &&
-                      is_const(loop->extent, axis_of(wanted, AxisId(static_cast<std::int64_t>(k))).extent);
+  for (const AxisId axis : order) {
+    const std::int64_t* const extent = loop != nullptr ? as_int(loop->extent) : nullptr;
+    const bool fits = extent != nullptr && loop->kind == LoopKind::serial && is_const(loop->min, 0) &&
+                      takes_extent(outermost.intrinsic, axis, *extent);
     if (!fits || !loop->body.defined()) return std::nullopt;
-    nest.vars.push_back(loop->index);
+    nest.vars[axis.index()] = loop->index;
+    nest.extents[axis.index()] = *extent;
     nest.store = std::get_if<Store>(&loop->body->kind);
     loop = std::get_if<Loop>(&loop->body->kind);
   }
@@ -66,6 +69,13 @@ bool lies_as_needed(const IntrinsicTile& tile) {
     case Intrinsic::dot2_i16x8:  // sums side by side, four factors or two in a word, weights of all sums in one vector
       return strides(0)[0] == 1 && strides(0)[1] == 0 && strides(1)[0] == 0 && strides(1)[1] == 1 &&
              strides(2)[0] == op_of(tile.intrinsic).element().reduce_axes[0].extent && strides(2)[1] == 1;
+    case Intrinsic::tile_bf16:
+    case Intrinsic::tile_u8: {
+      const std::int64_t word = op_of(tile.intrinsic).element().reduce_axes[1].extent;
+      return strides(0) == std::vector<std::int64_t>{strides(0)[0], 1, 0, 0} &&
+             strides(1) == std::vector<std::int64_t>{strides(1)[0], 0, word, 1} &&
+             strides(2) == std::vector<std::int64_t>{0, word, strides(2)[2], 1};
+    }
     default:
       return false;
   }
@@ -77,9 +87,9 @@ std::optional<IntrinsicTile> recognise_tile(const Loop& loop, ExprTable& table) 
   if (loop.intrinsic == Intrinsic::none) return std::nullopt;
   const ComputeDag& definition = definition_of(loop.intrinsic);
   const Element& wanted = op_of(loop.intrinsic).element();
-  const std::optional<Nest> nest = nest_of(loop, wanted);
+  const std::optional<Nest> nest = nest_of(loop);
   if (!nest) return std::nullopt;
-  IntrinsicTile tile{loop.intrinsic, {}};
+  IntrinsicTile tile{loop.intrinsic, nest->extents, {}};
   auto add = [&](BufferId buffer, const Expr& index) {
     std::optional<TileOperand> operand = operand_at(buffer, index, nest->vars, table);
     if (operand) tile.operands.push_back(*std::move(operand));

@@ -19,6 +19,7 @@ struct TileOperand {
 /// A loop nest that an intrinsic computes: the result, then what it loads, in the order of its placeholders.
 struct IntrinsicTile {
   Intrinsic intrinsic = Intrinsic::none;
+  std::vector<std::int64_t> extents;  ///< by the intrinsic's axes; the definition's, or fewer in a tile product
   std::vector<TileOperand> operands;
 };
 

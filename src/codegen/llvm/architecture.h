@@ -1,8 +1,10 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 
+#include "program/intrinsic.h"
 #include "target/cpu.h"
 
 namespace llvm {
@@ -30,6 +32,24 @@ struct CpuFeatures {
   bool permutes_words = false;  ///< words of 16 bits of such a vector
 };
 
+struct TileShape {
+  int rows = 0, bytes = 0;  ///< bytes of a row
+};
+/// A unit of registers that hold matrices, tiles 0 to 7 of up to 16 rows of up to 64 bytes. A thread that has configured it
+/// keeps its tiles until it releases them.
+struct TileUnit {
+  static constexpr int kTiles = 8;
+  /// The 64 bytes that say how many rows of how many bytes each tile has.
+  std::string (*shapes)(std::span<const TileShape> tiles);
+  void (*configure)(llvm::IRBuilderBase&, llvm::Value* shapes);
+  /// Rows are `stride` bytes apart, an i64.
+  void (*load)(llvm::IRBuilderBase&, int tile, llvm::Value* address, llvm::Value* stride);
+  void (*store)(llvm::IRBuilderBase&, int tile, llvm::Value* address, llvm::Value* stride);
+  /// sums += a * b, of words as in Intrinsic::tile_bf16 or tile_u8.
+  void (*multiply)(llvm::IRBuilderBase&, Intrinsic, int sums, int a, int b);
+  void (*release)(llvm::IRBuilderBase&);
+};
+
 /// One of LLVM's architectures for CPUs, and how whet uses it.
 struct Architecture {
   const char* triple;
@@ -52,6 +72,7 @@ struct Architecture {
                                llvm::Value* w);
   /// sums[i] + x[i] * w[i] of numbers of i16, `product_lanes` of them. Null: there is no such instruction.
   llvm::Value* (*product)(llvm::IRBuilderBase&, llvm::Value* sums, llvm::Value* x, llvm::Value* w);
+  const TileUnit* tile_unit = nullptr;  ///< null: there is none
   /// Words of one byte of each row, the first one lowest; up to four rows, as many words as bytes in a row.
   /// `order`: what `byte_order` made, at the beginning of the function.
   llvm::Value* (*join_bytes)(llvm::IRBuilderBase&, const CpuFeatures&, llvm::Value* order,

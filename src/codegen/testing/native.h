@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "artifact/cpu/isa.h"
 #include "artifact/cpu/object_loader.h"
 #include "base/check.h"
 #include "codegen/compile.h"
@@ -40,6 +41,16 @@ inline Target host_target(int threads = 1) {
 inline bool has_bf16_products() {
 #if defined(__x86_64__)
   return emulated_processor() == nullptr && __builtin_cpu_supports("avx512bf16");
+#else
+  return false;
+#endif
+}
+
+/// Whether code for sapphirerapids runs here, tiles included.
+inline bool has_tiles() {
+#if defined(__x86_64__)
+  constexpr IsaSet kTiles = isa_set("amx-tile", "amx-int8", "amx-bf16", "avx512bf16", "avx512fp16");
+  return emulated_processor() == nullptr && (host_isa() & kTiles) == kTiles && permit_tiles();
 #else
   return false;
 #endif

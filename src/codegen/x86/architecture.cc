@@ -5,6 +5,7 @@
 
 #include "codegen/x86/accumulate.h"
 #include "codegen/x86/byte_products.h"
+#include "codegen/x86/tile_unit.h"
 
 namespace whet {
 namespace {
@@ -64,12 +65,12 @@ CpuFeatures features(const llvm::MCSubtargetInfo& cpu) {
 }
 
 bool is_vector_register(std::string_view name) {
-  return name.starts_with("XMM") || name.starts_with("YMM") || name.starts_with("ZMM");
+  return name.starts_with("XMM") || name.starts_with("YMM") || name.starts_with("ZMM") || name.starts_with("TMM");
 }
 
 bool is_multiply_add(std::string_view opcode) {
   return opcode.starts_with("VFMADD") || opcode.starts_with("VPDPBUSD") || opcode.starts_with("VDPBF16PS") ||
-         opcode.starts_with("VPDPWSSD");
+         opcode.starts_with("VPDPWSSD") || opcode.starts_with("TDPB");
 }
 
 }  // namespace
@@ -85,6 +86,7 @@ const Architecture kX86 = {.triple = "x86_64-unknown-linux-gnu",
                            .pair_product = pair_product_of_x86,
                            .bf16_product = bf16_product_of_x86,
                            .product = nullptr,
+                           .tile_unit = &kAmx,
                            .join_bytes = join_bytes_of_x86,
                            .byte_order = byte_order_of_x86,
                            .look_up = look_up_of_x86,

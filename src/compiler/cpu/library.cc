@@ -34,6 +34,21 @@ Result<Machine> machine_of(const Target& target) {
                ": clang 19 or Debian's cross packages for arm64 were missing when it was built (scripts/bootstrap)"};
 }
 
+/// The instruction sets of the tiles that the kernel multiplies by.
+IsaSet tiles_of(const CompiledTask& task, const CpuTarget& cpu) {
+  IsaSet tiles = 0;
+  for_each(
+      task.lowered.program.body,
+      [&](const Stmt& part) {
+        const auto* loop = std::get_if<Loop>(&part->kind);
+        if (!loop) return;
+        if (loop->intrinsic == Intrinsic::tile_bf16 && cpu.bf16_tiles) tiles |= isa_set("amx-tile", "amx-bf16");
+        if (loop->intrinsic == Intrinsic::tile_u8 && cpu.byte_tiles) tiles |= isa_set("amx-tile", "amx-int8");
+      },
+      nullptr);
+  return tiles;
+}
+
 /// The weights as an object has them: code reaches 2 GB, some of them its own.
 Result<std::string> weights_in_code(const WeightTable& weights) {
   constexpr std::uint64_t kMostBytes = 1'500'000'000;
@@ -52,7 +67,9 @@ Result<std::string> weights_in_code(const WeightTable& weights) {
 Status write_cpu_library(AssembledLibrary& library, const std::vector<CompiledTask>& tasks, const Target& target,
                          const std::string& output, const CompileOptions& options) {
   WHET_TRY(const Machine machine, machine_of(target));
-  WHET_TRY(const std::string needed, required_isa(target));
+  IsaSet tiles = 0;
+  for (const CompiledTask& task : tasks) tiles |= tiles_of(task, target.cpu());
+  WHET_TRY(const std::string needed, required_isa(target, tiles));
   for (AssembledModel& variant : library.variants) variant.plan.required_isa = needed;
   const bool own_file = !options.weights_file.empty();
   const std::uint64_t key = own_file ? weights_key(library, tasks) : 0;

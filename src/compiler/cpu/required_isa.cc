@@ -36,7 +36,7 @@ Result<std::string> required_on_aarch64(const Target& target) {
 
 }  // namespace
 
-Result<std::string> required_isa(const Target& target) {
+Result<std::string> required_isa(const Target& target, IsaSet tiles) {
   if (target.cpu().isa == Isa::aarch64) return required_on_aarch64(target);
   if (llvm::X86::parseArchX86(target.cpu().mcpu, /*Only64Bit=*/true) == llvm::X86::CK_None) {
     return Error{"target: -mcpu is \"" + target.cpu().mcpu + "\"; expected an x86-64 processor that LLVM knows"};
@@ -58,6 +58,7 @@ Result<std::string> required_isa(const Target& target) {
   for (const IsaRow& row : kIsaTable) {
     const auto found = features.find(row.name);
     if ((row.uses & kIsaRequire) == 0 || found == features.end() || !found->second) continue;
+    if (row.state == SavedState::tiles && !(tiles & (IsaSet{1} << (&row - kIsaTable)))) continue;
     names += (names.empty() ? "" : ",") + std::string(row.name);
   }
   return names;

@@ -5,8 +5,8 @@
 namespace whet {
 namespace {
 
-std::string needs(const char* target) {
-  const Result<std::string> names = required_isa(parse_target(target).value());
+std::string needs(const char* target, IsaSet tiles = 0) {
+  const Result<std::string> names = required_isa(parse_target(target).value(), tiles);
   return names.ok() ? names.value() : names.error().message;
 }
 
@@ -28,6 +28,14 @@ TEST(RequiredIsa, OfAArch64IsWhatLlvmKnowsOfTheProcessor) {
   EXPECT_EQ(needs("cpu -mcpu=neoverse-n2"), "neon,dotprod,fullfp16,sve,i8mm,bf16");
   EXPECT_EQ(needs("cpu -mcpu=neoverse-n2 -mattr=-sve,-bf16"), "neon,dotprod,fullfp16,i8mm");
   EXPECT_EQ(needs("cpu -mcpu=cortex-a72 -mattr=+dotprod"), "neon,dotprod");
+}
+
+TEST(RequiredIsa, NamesTheTilesThatKernelsUse) {
+  constexpr IsaSet kBytes = isa_set("amx-tile", "amx-int8");
+  const std::string names = needs("cpu -mcpu=sapphirerapids", kBytes);
+  EXPECT_NE(names.find("amx-tile,amx-int8"), std::string::npos) << names;
+  EXPECT_EQ(names.find("amx-bf16"), std::string::npos) << names;
+  EXPECT_EQ(needs("cpu -mcpu=znver4", kBytes), needs("cpu -mcpu=znver4"));
 }
 
 TEST(RequiredIsa, LeavesOutWhatNoKernelUses) {

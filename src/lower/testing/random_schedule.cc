@@ -293,9 +293,10 @@ Step random_step(const LoopTree& tree, Rng& rng) {
 /// A tile of an intrinsic in the innermost loops of an op; most are refused.
 Steps tile_steps(const LoopTree& tree, OpId op, Rng& rng) {
   std::vector<Intrinsic> all = intrinsics();
-  // What seeded suites draw stays what it was; pairs have tests of their own.
+  // What seeded suites draw stays what it was; pairs and tile products have tests of their own.
   std::erase_if(all, [](Intrinsic one) {
-    return is_warp_wide(one) || one == Intrinsic::transpose16_pairs || one == Intrinsic::interleave16;
+    return is_warp_wide(one) || is_tile_product(one) || one == Intrinsic::transpose16_pairs ||
+           one == Intrinsic::interleave16;
   });
   const Intrinsic chosen = all[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(all.size())))];
   const Element& wanted = op_of(chosen).element();
