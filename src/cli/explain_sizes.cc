@@ -47,7 +47,8 @@ struct Chosen {
   std::string networks;         ///< what the records know of networks at sizes, for people
   std::vector<SizeValues> hot;  ///< sizes with kernels of their own
 };
-Result<Chosen> choose(const Question& question, const Family& family, const Target& target) {
+Result<Chosen> choose(const Question& question, const Family& family, const Target& asked) {
+  const Target target = for_ranges(asked);
   WHET_TRY(const InputFiles files, read_named_inputs(question.model));
   WHET_TRY(const SizedModel model, sized_model(question.model, files));
   WHET_TRY(const RecordsRead read, read_records(question.records));

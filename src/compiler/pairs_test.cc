@@ -51,10 +51,11 @@ ComputeDag product(int rows, int depth, int columns) {
 
 Target pair_target(const std::string& processor) { return *parse_target("cpu -mcpu=" + processor + " -threads=1"); }
 
-/// Those of this machine; and where it has products of bf16 one that has them.
+/// Those of this machine; and where it has products of bf16, or tiles, one that has them.
 std::vector<Target> targets() {
   std::vector<Target> all = runnable_targets();
   if (has_bf16_products()) all.push_back(pair_target("cooperlake"));
+  if (has_tiles()) all.push_back(pair_target("sapphirerapids"));
   return all;
 }
 
@@ -203,13 +204,24 @@ TEST(ProductsOfPairs, AreRightWhereNoInstructionFits) {
 TEST(ProductsOfPairs, TakeTheProcessorsInstructionAndNoOtherWork) {
   for (const ComputeDag& task :
        {pair_convolution(28, 28, 64, 64, 3), pair_convolution(14, 14, 128, 256, 1), product(128, 256, 512)})
-    for (const char* processor : {"znver4", "sapphirerapids"}) {
+    for (const char* processor : {"znver4", "sapphirerapids -mattr=-amx-tile"}) {
       const std::string text = loops_of(task, processor);
       EXPECT_GE(count(text, "vdpbf16ps"), 12) << text;
       EXPECT_EQ(count(text, "vpslld"), 0) << text;
       EXPECT_EQ(count(text, "vfmadd"), 0) << text;
     }
   EXPECT_EQ(count(loops_of(product(128, 256, 512), "icelake-server"), "vdpbf16ps"), 0);
+}
+
+TEST(ProductsOfPairs, AreTilesWhereTheProcessorHasThem) {
+  for (const ComputeDag& task :
+       {pair_convolution(28, 28, 64, 64, 3), pair_convolution(14, 14, 128, 256, 1), product(128, 256, 512)}) {
+    const std::string text = loops_of(task, "sapphirerapids");
+    EXPECT_GE(count(text, "tdpbf16ps"), 4) << text;
+    EXPECT_LE(count(text, "tileloadd"), count(text, "tdpbf16ps") + 1) << "factors that are not shared: " << text;
+    EXPECT_EQ(count(text, "ldtilecfg"), 0) << text;
+  }
+  EXPECT_EQ(count(loops_of(product(3, 256, 512), "sapphirerapids"), "tdp"), 0) << "few rows are no tile";
 }
 
 /// What attentions read is bf16; what they compute is f32, or where sizes are fixed is rounded in the middle.

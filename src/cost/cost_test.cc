@@ -115,6 +115,26 @@ TEST(AnalyticEstimate, PrefersVectorsRegistersAndBothCores) {
   EXPECT_LT(tiled, naive / 4);
   EXPECT_NEAR(parallel, tiled / 2, tiled * 0.05);
 }
+TEST(AnalyticEstimate, PrefersTilesOfAUnitToPairs) {
+  const char* text = R"(a = PLACEHOLDER [128, 512] bf16
+b = PLACEHOLDER [512, 256] bf16 const
+c(i, j) += (f32(a[i, r])*f32(b[r, j])) for i in 128, j in 256, r in 512
+return c
+)";
+  const double pairs = analytic_seconds(
+      tree_of(
+          text,
+          "split l0 8 guard; split l1 32 guard; split l6 16 guard; split l2 2 guard; reorder l3 l5 l9 l4 l7 l8 l10; "
+          "unroll l4; unroll l7; pack o1 o2; cache_write o2 l5; tensorize l8 dot2"),
+      target());
+  const double tiles = analytic_seconds(
+      tree_of(
+          text,
+          "split l0 16 guard; split l1 16 guard; split l2 2 guard; split l7 16 guard; reorder l3 l5 l9 l4 l10 l6 l8; "
+          "pack o1 o2; cache_write o2 l5; tensorize l4 tile_bf16"),
+      target());
+  EXPECT_LT(tiles, pairs / 3);
+}
 TEST(AnalyticEstimate, TellsInstructionsFromTraffic) {
   const LoopTree sum = tree_of("x = PLACEHOLDER [1048576]\ny(i) += x[k] for i in 1, k in 1048576\nreturn y\n",
                                "split l1 16 guard; rfactor l3; vectorize l3");

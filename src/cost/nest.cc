@@ -169,16 +169,27 @@ struct NestMaker {
   }
 
  private:
-  /// The loops of a tile of sums of pairs are a vector of them, and the products that one instruction adds up. Tiles of bytes keep
-  /// the features that base and records were learned from: they count loop by loop there.
+  /// The loops of a tile of sums of pairs are a vector of them, and the products that one instruction adds up; a tile product
+  /// takes a cycle for each row, which counts as an instruction. Tiles of bytes keep the features that base and records were
+  /// learned from: they count loop by loop there.
   void join(const std::vector<LoopId>& path, Nest& nest) const {
     for (const TensorTile& tile : tree.tiles) {
       const auto first = std::find(path.begin(), path.end(), tile.loop);
-      if (!is_dot(tile.intrinsic) || is_dot4(tile.intrinsic) || first == path.end()) continue;
+      if (first == path.end()) continue;
+      if (is_tile_product(tile.intrinsic)) join_tile(static_cast<std::size_t>(first - path.begin()), nest);
+      if (!is_dot(tile.intrinsic) || is_dot4(tile.intrinsic)) continue;
       for (auto k = static_cast<std::size_t>(first - path.begin()); k < path.size(); ++k) {
         nest.loops[k].joined = nest.loops[k].reduce;
         nest.loops[k].kind = nest.loops[k].reduce ? LoopKind::unrolled : LoopKind::vectorized;
       }
+    }
+  }
+  /// Rows, steps of the reduction, columns, words.
+  static void join_tile(std::size_t first, Nest& nest) {
+    constexpr LoopKind kKinds[] = {LoopKind::unrolled, LoopKind::unrolled, LoopKind::vectorized, LoopKind::unrolled};
+    for (std::size_t k = 0; k < std::size(kKinds); ++k) {
+      nest.loops[first + k].kind = kKinds[k];
+      nest.loops[first + k].joined = nest.loops[first + k].reduce;
     }
   }
   Access store(OpId op, const std::vector<Linear>& axes, const std::vector<int>& at, std::size_t loops) const {

@@ -36,7 +36,7 @@ struct Nest {
     bool reduce = false;
     bool own = true;  ///< a loop of the op itself, not of the op that it is computed under
     bool joined =
-        false;  ///< one instruction takes what all its iterations read, and adds it up (Intrinsic::dot2, dot2_i16)
+        false;  ///< one instruction takes what all its iterations read, and adds it up (Intrinsic::dot2, tile_bf16)
   };
   OpId op;
   std::vector<Loop> loops;

@@ -162,10 +162,23 @@ Records::List Records::find_usable(const std::string& key, const Shape& within) 
   return usable;
 }
 
+namespace {
+
+/// The target has the unit that the schedule's products are marked for. Without it they are plain loops, which are slow.
+bool has_unit(const Target& target, std::string_view steps) {
+  if (!target.is_cpu()) return true;
+  const auto may = [&](bool has, Intrinsic intrinsic) {
+    return has || steps.find(name_of(intrinsic)) == std::string_view::npos;
+  };
+  return may(target.cpu().bf16_tiles, Intrinsic::tile_bf16) && may(target.cpu().byte_tiles, Intrinsic::tile_u8);
+}
+
+}  // namespace
+
 std::vector<const Record*> Records::ranking(std::string_view key, const Shape& within, const Target& target) const {
   List list = *usable(key, within);
-  std::erase_if(list, [this, text = to_string(target)](const Usable& each) {
-    return each.record->target != text || is_of_other_device(*each.record);
+  std::erase_if(list, [this, &target, text = to_string(target)](const Usable& each) {
+    return each.record->target != text || is_of_other_device(*each.record) || !has_unit(target, each.record->steps);
   });
   const auto own = [&](const Usable& each) {
     return rank(*each.record, TargetDistance{}, false, each.elsewhere, within);
@@ -192,7 +205,7 @@ std::optional<RecordChoice> Records::best(std::string_view key, const Shape& wit
       has = &targets_.at(*text);
       distance = *has ? target_distance(**has, target) : std::nullopt;
     }
-    if (!distance) continue;
+    if (!distance || !has_unit(target, r->steps)) continue;
     const Rank own = rank(*r, *distance, is_of_other_device(*r), elsewhere, within);
     if (best && !(own < best_rank)) continue;
     if (!accepted || accepted(*r)) best = r, best_target = &**has, best_distance = *distance, best_rank = own;

@@ -109,7 +109,7 @@ class Records {
   /// difference.
   /// A time belongs to a placement of the processors (trial/placement.h). Times of others than the one at hand (placements_at_hand.h) come
   /// behind its own, and a schedule counts with its last time in it, where it has one.
-  /// Never chosen: schedules whose last trial failed, as this part on this target too, and those to which any record
+  /// Never chosen: schedules for a unit of tiles that the target lacks; schedules whose last trial failed, as this part on this target too, and those to which any record
   /// attributes wrong answers.
   /// Times of another cache mode, of another codegen version or within another tensor are never compared with each
   /// other: newer codegen comes before older, network before warm before cold, `within` before a whole tensor before

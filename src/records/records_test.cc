@@ -50,6 +50,17 @@ TEST(BestRecord, IsAmongThoseThatAreAccepted) {
   ASSERT_TRUE(choice.has_value());
   EXPECT_EQ(choice->record->steps, "c");
 }
+TEST(BestRecord, HasNoTilesWhereTheTargetHasNoUnit) {
+  const std::string wide = "cpu -mcpu=sapphirerapids -threads=2",
+                    none = "cpu -mcpu=sapphirerapids -mattr=-amx-tile -threads=2";
+  const auto there = [&](Record& record) { record.target = wide; };
+  const Records records(
+      {with(timed("k", "tensorize l4 tile_u8", 1), there), with(timed("k", "tensorize l4 dot4", 2), there)});
+  EXPECT_EQ(best(records, "k", wide), "tensorize l4 tile_u8");
+  EXPECT_EQ(best(records, "k", none).substr(0, 18), "tensorize l4 dot4 ");
+  EXPECT_EQ(records.ranking("k", {}, target(wide)).size(), 2u);
+  EXPECT_EQ(records.ranking("k", {}, for_ranges(target(wide))).size(), 1u) << "kernels of ranges have no tiles";
+}
 TEST(BestRecord, IsOfTheInputsThatItsTaskIsMeasuredWith) {
   const auto of_rows = [](Record& record) { record.inputs = "9f3c000000000000"; };
   Records records({timed("k", "random", 1), with(timed("k", "rows", 2), of_rows), timed("other", "o", 1)});

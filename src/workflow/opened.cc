@@ -267,8 +267,9 @@ Result<std::vector<ModelSize>> model_sizes(const std::vector<WantedSize>& wanted
 
 /// By kernels that take their sizes when they run.
 Result<CompileReport> compile_ranges(const SizedModel& model, const std::vector<ModelSize>& sizes,
-                                     const InputFiles& files, const RecordOptions& records, const Target& target,
+                                     const InputFiles& files, const RecordOptions& records, const Target& asked,
                                      const std::string& output, const CompileOptions& compiling) {
+  const Target target = for_ranges(asked);
   WHET_RETURN_IF_ERROR(check_ranges(model.sizes, target));
   const std::shared_ptr<const RecordBase> base = choose_base(records.base, target, records.tell);
   const double begin = seconds_now();

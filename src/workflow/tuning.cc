@@ -114,6 +114,7 @@ Status prepare_sizes(const TuneSettings& settings, const Target& target, Prepare
   WHET_RETURN_IF_ERROR(check_ranges(model.sizes, target));
   WHET_TRY(const std::vector<TuningSize> sizes, tuning_sizes(model.sizes, settings.tuning_sizes));
   prepared.sizes = model.sizes;
+  if (has_ranges(model.sizes)) prepared.place.target = for_ranges(target);
   const PassOptions given = settings.rounding.passes(target),
                     passes = has_ranges(model.sizes) ? for_ranges(given) : given;
   std::multimap<std::string, std::size_t> by_key;

@@ -5,6 +5,7 @@
 #include "space/cpu/rows.h"
 #include "space/cpu/squeeze_excite.h"
 #include "space/cpu/tile.h"
+#include "space/cpu/tiles.h"
 #include "space/cpu/winograd.h"
 
 namespace whet {
@@ -17,6 +18,7 @@ constexpr Template kCpuTemplates[] = {
     {attention_sketch},
     {squeeze_excite_sketch},
     {row_chain_sketch},
+    {tiles_sketch},
     {tile_sketch},
     {winograd_sketch, false},
     {.make = nullptr, .exact = false, .make_rounded = winograd_pairs_sketch},

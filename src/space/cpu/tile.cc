@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "base/arithmetic.h"
-#include "compute/merge.h"
 #include "space/anatomy.h"
 #include "space/cpu/tile_axes.h"
 
@@ -31,21 +30,6 @@ constexpr std::int64_t kMostProducts = 96;
 constexpr std::int64_t kFloatBytes = 4;
 /// Tiles of channels that run inside of the outer loops.
 constexpr std::array<std::int64_t, 7> kGroups = {1, 2, 3, 4, 6, 8, 16};
-
-/// The two axes before the vectorized one, and the batch before these, as far as they can be merged.
-std::vector<std::int64_t> merge_pixels(ComputeDag& dag, OpId anchor) {
-  std::vector<std::int64_t> merged;
-  for (;;) {
-    const Shape& shape = dag.op(anchor).shape;
-    const auto axis = static_cast<std::int64_t>(shape.size()) - 3;
-    if (axis < 0 || shape[static_cast<std::size_t>(axis)] == 1 || shape[static_cast<std::size_t>(axis) + 1] == 1)
-      return merged;
-    Result<ComputeDag> list = merge_axes(dag, anchor, axis);
-    if (!list.ok()) return merged;
-    dag = std::move(*list);
-    merged.push_back(axis);
-  }
-}
 
 /// `dag` may become another one, with merged axes.
 std::optional<TileProblem> find_tile_problem(ComputeDag dag, const Target& target) {

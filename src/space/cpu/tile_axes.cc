@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "compute/affine.h"
+#include "compute/merge.h"
 #include "program/intrinsic.h"
 #include "space/cpu/scatter.h"
 #include "space/padding.h"
@@ -145,6 +146,20 @@ bool reads_constants(const ComputeDag& dag, OpId op) {
 }
 
 }  // namespace
+
+std::vector<std::int64_t> merge_pixels(ComputeDag& dag, OpId anchor) {
+  std::vector<std::int64_t> merged;
+  for (;;) {
+    const Shape& shape = dag.op(anchor).shape;
+    const auto axis = static_cast<std::int64_t>(shape.size()) - 3;
+    if (axis < 0 || shape[static_cast<std::size_t>(axis)] == 1 || shape[static_cast<std::size_t>(axis) + 1] == 1)
+      return merged;
+    Result<ComputeDag> list = merge_axes(dag, anchor, axis);
+    if (!list.ok()) return merged;
+    dag = std::move(*list);
+    merged.push_back(axis);
+  }
+}
 
 std::optional<TileAxes> find_tile_axes(const ComputeDag& dag, OpId op, const Target& target) {
   const Element& element = dag.op(op).element();

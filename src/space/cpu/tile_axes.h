@@ -42,6 +42,10 @@ struct TileAxes {
   std::int64_t in_block() const { return in_blocks < 0 ? 1 : reduce_extent(in); }
 };
 
+/// Merges the two axes before the innermost one, and the batch before these, as far as that goes. Gives the axes that were merged,
+/// in the order of the steps.
+std::vector<std::int64_t> merge_pixels(ComputeDag&, OpId anchor);
+
 /// Returns nothing where vectors along the innermost result axis would be gathers, or where there is no such axis.
 std::optional<TileAxes> find_tile_axes(const ComputeDag&, OpId, const Target&);
 
