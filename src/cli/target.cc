@@ -77,7 +77,9 @@ void print_measured(const TargetOnCores& place) {
   };
   print_peak("peak", measured.peak_one, measured.peak_all, "float multiply-adds");
   if (measured.bf16_one > 0)
-    print_peak("peak, bf16", measured.bf16_one, measured.bf16_all, "multiply-adds of bf16 in pairs, sums in f32");
+    print_peak("peak, bf16", measured.bf16_one, measured.bf16_all,
+               place.target.cpu().bf16_tiles ? "multiply-adds of bf16 in tiles, sums in f32"
+                                             : "multiply-adds of bf16 in pairs, sums in f32");
   fmt::print("  bandwidth  ");
   for (const Bandwidth& level : measured.bandwidth) fmt::print(" {} {:.1f}", level.level, level.gb_per_second);
   fmt::print(" GB/s (reading, {})\n", counted(std::ssize(cpus), "thread"));

@@ -8,11 +8,13 @@
 #include "base/result.h"
 #include "program/program.h"
 #include "target/target.h"
+#include "tensor/tensor.h"
 
 namespace whet {
 
 /// A kernel that does nothing except multiply-adds in registers, with the vectors of a CPU: of f32, or of pairs of bf16 where
-/// the target has `bf16_products`. Sums are f32.
+/// the target has `bf16_products`; with its unit of tiles, whose factors come from the first-level cache, where it has `bf16_tiles`.
+/// Sums are f32.
 class PeakBurst {
  public:
   /// For a target of kind cpu. Errors: of `compile_kernel` and of the loader.
@@ -23,13 +25,13 @@ class PeakBurst {
   double measure(const std::vector<int>& cpus) const;
 
  private:
-  PeakBurst(LoadedKernel kernel, DType factors, int lanes, double flops)
-      : kernel_(std::move(kernel)), factors_(factors), lanes_(lanes), flops_(flops) {}
+  PeakBurst(LoadedKernel kernel, Tensor factors, std::int64_t sums, double flops)
+      : kernel_(std::move(kernel)), factors_(std::move(factors)), sums_(sums), flops_(flops) {}
 
   LoadedKernel kernel_;
-  DType factors_;
-  int lanes_;
-  double flops_;  ///< of one burst on one cpu
+  Tensor factors_;
+  std::int64_t sums_;  ///< of a thread
+  double flops_;       ///< of one burst on one cpu
 };
 
 /// Compiles the burst and measures once; 0 where it does not compile.
@@ -38,6 +40,7 @@ double measure_peak_gflops(const Target&, const std::vector<int>& cpus, DType fa
 /// The burst: `rounds` steps of independent chains of multiply-adds. Without fused multiply-adds half of the chains add
 /// and half multiply. Arguments: ones [lanes], of bf16 twice as many; chains [threads, chains, lanes], where each chain begins and ends. Several threads
 /// run side by side.
+/// Of tiles: ones [2, 16, 16, 2]; chains [threads, 4, 16, 16].
 Program burst_program(const CpuTarget&, std::int64_t rounds, std::int64_t threads = 1, DType factors = DType::f32);
 /// Operations of one thread in it; a multiply-add is two.
 double burst_operations(const CpuTarget&, std::int64_t rounds, DType factors = DType::f32);

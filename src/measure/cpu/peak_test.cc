@@ -60,6 +60,17 @@ TEST(PeakBurst, OfPairsOfBf16StaysInRegisters) {
   EXPECT_LE(count(loops[0].text, "\n"), kChains + 3);
 }
 
+TEST(PeakBurst, OfTilesLoadsEachFactorOnce) {
+  const Target target = *parse_target("cpu -mcpu=sapphirerapids");
+  const Kernel kernel = compile_kernel(burst_program(target.cpu(), 1000, 1, DType::bf16), target).value();
+  const std::vector<MachineLoop> loops = innermost_loops(kernel, target).value();
+  ASSERT_EQ(loops.size(), 1u);
+  SCOPED_TRACE(loops[0].text);
+  EXPECT_EQ(loops[0].multiply_adds, 4);
+  EXPECT_EQ(count(loops[0].text, "tileloadd"), 4);
+  EXPECT_EQ(count(loops[0].text, "tilestored"), 0);
+}
+
 TEST(PeakBurst, OfPairsOfBf16AddsTwoProductsAStep) {
   if (!has_bf16_products()) GTEST_SKIP() << "this machine has no products of bf16";
   const Target target = *parse_target("cpu -mcpu=cooperlake");
