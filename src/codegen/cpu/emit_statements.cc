@@ -272,6 +272,12 @@ void Emitter::statements(const Block& block) {
   std::vector<const Stmt*> list;
   flatten(block, list);
   for (std::size_t i = 0; i < list.size();) {
+    if (analysis_.has_tile_products() && !tiles_)
+      if (std::optional<ZeroedSums> zeroed = find_zeroed_sums(list, i, program_, analysis_)) {
+        with_tile_sums(*list[zeroed->statement], std::move(zeroed->sums), true);
+        i = zeroed->statement + 1;
+        continue;
+      }
     std::size_t end = i;
     std::vector<const Store*> run;
     for (; end < list.size() && is_plain(*list[end]); ++end)
@@ -341,7 +347,7 @@ void Emitter::store_slot(SlotPlace place, Value* value, Value* mask) {
 void Emitter::loop(const Stmt& s) {
   const auto& n = std::get<Loop>(s->kind);
   if (analysis_.has_tile_products() && !tiles_)
-    if (std::optional<TileSums> sums = find_tile_sums(s, analysis_)) return with_tile_sums(s, *std::move(sums));
+    if (std::optional<TileSums> sums = find_tile_sums(s, analysis_)) return with_tile_sums(s, *std::move(sums), false);
   if (const IntrinsicTile* found = analysis_.tile(s)) return tile(*found);
   if (table_.is_alias(n.index)) return stmt(n.body);
   const auto [min, extent] = range_of(n);

@@ -6,7 +6,7 @@
 namespace whet {
 
 /// The statement with the sums of its tile products in the unit, from its beginning to its end.
-void Emitter::with_tile_sums(const Stmt& s, TileSums sums) {
+void Emitter::with_tile_sums(const Stmt& s, TileSums sums, bool from_zero) {
   const TileUnit& unit = *architecture_.tile_unit;
   tiles_.emplace(std::move(sums));
   const std::string shapes = unit.shapes(tiles_->shapes());
@@ -21,7 +21,8 @@ void Emitter::with_tile_sums(const Stmt& s, TileSums sums) {
       operation(b_, t, address(y.buffer, y.base), i64(y.strides[0] * element_bytes(y.buffer)));
     }
   };
-  move(unit.load);
+  for (int t = 0; from_zero && t < tiles_->sums(); ++t) unit.zero(b_, t);
+  if (!from_zero) move(unit.load);
   loop(s);
   move(unit.store);
   for (int t = 0; t < tiles_->sums(); ++t) changed(tiles_->sum(t).buffer);

@@ -91,7 +91,7 @@ class Emitter final : StructuredEmitter<Level> {
   void prefetch(const Prefetch&);
 
   // emit_tile_products.cc
-  void with_tile_sums(const Stmt&, TileSums);
+  void with_tile_sums(const Stmt&, TileSums, bool from_zero);
   void tile_product(const IntrinsicTile&);
   int tile_of_factor(const TileOperand&, bool left);
   /// What tiles of factors hold is not known where a level begins or ends.

@@ -80,7 +80,53 @@ class TileSumFinder {
   std::set<VarId> bound_;
 };
 
+bool is_zero(const Expr& e) {
+  const auto* all = std::get_if<Broadcast>(&e->kind);
+  return is_const(all ? all->a : e, 0);
+}
+
+/// How many elements of the buffer the nest of stores sets to zero, each once; nothing where it does anything else.
+std::optional<std::int64_t> zeros_of(const Stmt& s, BufferId buffer) {
+  if (const auto* loop = std::get_if<Loop>(&s->kind)) {
+    const std::int64_t* const extent = as_int(loop->extent);
+    if (extent == nullptr || loop->kind != LoopKind::serial || !loop->body.defined()) return std::nullopt;
+    const std::optional<std::int64_t> inside = zeros_of(loop->body, buffer);
+    return inside ? std::optional(*extent * *inside) : std::nullopt;
+  }
+  const auto* store = std::get_if<Store>(&s->kind);
+  const bool fits = store != nullptr && store->buffer == buffer && !store->mask.defined() && is_zero(store->value);
+  return fits ? std::optional<std::int64_t>(store->index[0]->lanes) : std::nullopt;
+}
+
+/// The buffer that the nest of stores sets.
+std::optional<BufferId> set_by(const Stmt& s) {
+  if (const auto* loop = std::get_if<Loop>(&s->kind)) return loop->body.defined() ? set_by(loop->body) : std::nullopt;
+  const auto* store = std::get_if<Store>(&s->kind);
+  return store != nullptr ? std::optional(store->buffer) : std::nullopt;
+}
+
 }  // namespace
+
+std::optional<ZeroedSums> find_zeroed_sums(std::span<const Stmt* const> list, std::size_t first, const Program& program,
+                                           Analysis& analysis) {
+  const std::optional<BufferId> buffer = set_by(*list[first]);
+  if (!buffer) return std::nullopt;
+  std::int64_t zeros = 0;
+  std::size_t at = first;
+  for (; at < list.size(); ++at) {
+    const std::optional<std::int64_t> count = zeros_of(*list[at], *buffer);
+    if (!count) break;
+    zeros += *count;
+  }
+  if (at == first || at == list.size() || zeros != num_elements(program.buffer(*buffer).extents)) return std::nullopt;
+  std::optional<TileSums> sums = find_tile_sums(*list[at], analysis);
+  if (!sums) return std::nullopt;
+  const auto of_buffer = [&](const IntrinsicTile* tile) { return tile->operands[0].buffer == *buffer; };
+  const std::int64_t each = sums->extents[0] * sums->extents[1];
+  if (!std::ranges::all_of(sums->distinct, of_buffer) || each * std::ssize(sums->distinct) != zeros)
+    return std::nullopt;
+  return ZeroedSums{at, *std::move(sums)};
+}
 
 bool same_place(const TileOperand& a, const TileOperand& b) {
   return a.buffer == b.buffer && a.base.terms == b.base.terms && a.base.constant == b.base.constant &&

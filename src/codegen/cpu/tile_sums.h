@@ -2,6 +2,7 @@
 
 #include <array>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -23,6 +24,15 @@ inline constexpr std::size_t kMostTileSums = 6;
 /// Nothing where the statement does anything but tile products, loops and prefetches, where sums move while it runs, or where
 /// there are too many. A condition may leave out a product whose sums another worker has: it stays outside.
 std::optional<TileSums> find_tile_sums(const Stmt&, Analysis&);
+
+/// From `first` on: statements that fill the buffer of all sums of the statement behind them with zeros, and which that is. Nothing
+/// where they are other statements, or where the buffer has other elements beside these sums.
+struct ZeroedSums {
+  std::size_t statement = 0;  ///< its place in the list
+  TileSums sums;
+};
+std::optional<ZeroedSums> find_zeroed_sums(std::span<const Stmt* const> list, std::size_t first, const Program&,
+                                           Analysis&);
 
 /// The tiles of the unit while such a statement is emitted: 0 and up hold the sums; the first half of the others is for left
 /// factors, which have other shapes than right ones.

@@ -42,6 +42,7 @@ struct TileUnit {
   /// The 64 bytes that say how many rows of how many bytes each tile has.
   std::string (*shapes)(std::span<const TileShape> tiles);
   void (*configure)(llvm::IRBuilderBase&, llvm::Value* shapes);
+  void (*zero)(llvm::IRBuilderBase&, int tile);
   /// Rows are `stride` bytes apart, an i64.
   void (*load)(llvm::IRBuilderBase&, int tile, llvm::Value* address, llvm::Value* stride);
   void (*store)(llvm::IRBuilderBase&, int tile, llvm::Value* address, llvm::Value* stride);

@@ -23,6 +23,10 @@ std::string shapes(std::span<const TileShape> tiles) {
 
 void configure(llvm::IRBuilderBase& b, llvm::Value* shapes) { call(b, llvm::Intrinsic::x86_ldtilecfg, {shapes}); }
 
+void zero(llvm::IRBuilderBase& b, int tile) {
+  call(b, llvm::Intrinsic::x86_tilezero, {b.getInt8(static_cast<std::uint8_t>(tile))});
+}
+
 void load(llvm::IRBuilderBase& b, int tile, llvm::Value* address, llvm::Value* stride) {
   call(b, llvm::Intrinsic::x86_tileloadd64, {b.getInt8(static_cast<std::uint8_t>(tile)), address, stride});
 }
@@ -41,7 +45,12 @@ void release(llvm::IRBuilderBase& b) { call(b, llvm::Intrinsic::x86_tilerelease,
 
 }  // namespace
 
-const TileUnit kAmx = {
-    .shapes = shapes, .configure = configure, .load = load, .store = store, .multiply = multiply, .release = release};
+const TileUnit kAmx = {.shapes = shapes,
+                       .configure = configure,
+                       .zero = zero,
+                       .load = load,
+                       .store = store,
+                       .multiply = multiply,
+                       .release = release};
 
 }  // namespace whet
