@@ -19,6 +19,7 @@ constexpr Template kCpuTemplates[] = {
     {squeeze_excite_sketch},
     {row_chain_sketch},
     {tiles_sketch},
+    {tile_copy_sketch},
     {tile_sketch},
     {winograd_sketch, false},
     {.make = nullptr, .exact = false, .make_rounded = winograd_pairs_sketch},

@@ -23,6 +23,8 @@ struct TileProblem : TileAxes {
   bool list = false;  ///< pixels are one axis, which can be cut into blocks
   int threads = 1;
   double weight_bytes = 0;  ///< of what all pixels read, constant or (of one product of a batch) not
+  /// What all pixels read, no constant, where tiles of its channels are copied before they are read.
+  std::optional<OpId> copied = {};
 };
 
 /// Products in the innermost loop: more overflow the cache of decoded instructions.
@@ -50,6 +52,37 @@ std::optional<TileProblem> find_tile_problem(ComputeDag dag, const Target& targe
   if (p.anatomy.constants.empty() && p.in >= 0 && p.taps.empty())
     p.weight_bytes = static_cast<double>(p.in_channels() * p.out_channels() * kFloatBytes);
   return p;
+}
+
+/// The anchor reads it at the channel, and at no pixel.
+bool is_read_by_channels(const ComputeDag& dag, const TileProblem& p, OpId input) {
+  bool found = false;
+  const Element& element = dag.op(p.anatomy.anchor).element();
+  for_each(element.body, [&](const Expr& part) {
+    const Load* read = std::get_if<Load>(&part->kind);
+    if (!read || read->source.value != input.value || read->index.empty()) return;
+    const auto moves = [&](std::int64_t axis) {
+      return axis >= 0 && std::ranges::any_of(read->index, [&](const Expr& e) { return uses(e, VarId(axis)); });
+    };
+    found = same(read->index.back(), axis_var(element, p.vec)) && !moves(p.x) && !moves(p.y);
+  });
+  return found;
+}
+
+/// The operand of a product of two activations that all rows read, where rows of a tile's channels lie so far apart that they share few
+/// sets of the caches.
+std::optional<OpId> crowded_operand(const ComputeDag& dag, const TileProblem& p, const Target& target) {
+  constexpr std::int64_t kCrowdedBytes = 1024, kManyRows = 64;
+  const bool product = p.in >= 0 && p.in_blocks < 0 && p.blocks < 0 && p.taps.empty() && p.dot == Intrinsic::none;
+  if (!product || !p.anatomy.constants.empty() || is_sized(dag) || p.extent(p.x) < kManyRows) return std::nullopt;
+  if (p.weight_bytes <= static_cast<double>(target.cpu().l1_bytes)) return std::nullopt;
+  for (const OpId input : inputs_of(dag, p.anatomy.anchor)) {
+    const Op& op = dag.op(input);
+    const bool direct = op.is_placeholder() && op.dtype == DType::f32 && op.shape.back() == p.extent(p.vec);
+    if (direct && op.shape.back() * kFloatBytes % kCrowdedBytes == 0 && is_read_by_channels(dag, p, input))
+      return input;
+  }
+  return std::nullopt;
 }
 
 // ---- the analytic guess
@@ -224,10 +257,12 @@ std::int64_t best_group(const TileProblem& p, const Tile& tile, std::int64_t ord
 /// Writes the schedule of one choice: parallel (leading, outer loops), block, rest of the outer loops, reduction, tile.
 class TileBuilder {
  public:
-  TileBuilder(const TileProblem& p, Scheduler& s, const Sketch::Choices& choices) : p_(p), s_(s), choices_(choices) {}
+  TileBuilder(const TileProblem& p, Scheduler& s, const Sketch::Choices& choices)
+      : p_(p), s_(s), choices_(choices), anatomy_(p.anatomy) {}
 
   void run() {
-    const Anatomy& a = p_.anatomy;
+    if (p_.copied) copy(*p_.copied);
+    const Anatomy& a = anatomy_;
     for (std::int64_t axis : p_.merged) s_.merge(a.anchor, axis);
     for (std::size_t i = a.before.size(); i-- > 0;) s_.inline_op(a.before[i]);
     for (std::size_t i = a.after.size(); i-- > 0;) s_.inline_op(a.after[i]);
@@ -237,6 +272,7 @@ class TileBuilder {
     const LoopId parallel = arrange();
     annotate_tile();
     for (OpId constant : a.constants) s_.pack(constant, a.anchor);
+    if (copy_.valid()) place_copy();
     store();
     if (by_words()) s_.tensorize(oc_.inner, p_.dot);
     if (const std::int64_t steps = chosen_or("ahead", 0); steps > 0) {
@@ -252,6 +288,29 @@ class TileBuilder {
   std::int64_t chosen_or(const char* name, std::int64_t otherwise) const {
     const auto found = choices_.find(name);
     return found == choices_.end() ? otherwise : found->second.front();
+  }
+
+  /// The copy has the anchor's number, and the anchor and what is behind it the next ones.
+  void copy(OpId tensor) {
+    copy_ = s_.cache_read(tensor, anatomy_.anchor);
+    const OpId first = p_.anatomy.anchor;
+    const auto move = [&](OpId& op) {
+      if (op.value >= first.value) op = OpId(op.value + 1);
+    };
+    for (std::vector<OpId>* ops : {&anatomy_.before, &anatomy_.after, &anatomy_.constants})
+      for (OpId& op : *ops) move(op);
+    if (anatomy_.output) move(*anatomy_.output);
+    move(anatomy_.anchor);
+  }
+
+  /// Each tile of channels is copied once, in front of all rows.
+  void place_copy() {
+    constexpr std::int64_t kAtOnce = 64;
+    const std::vector<LoopId> loops = s_.compute_at(copy_, channels_, StoredIn::memory);
+    if (loops.empty()) return;
+    LoopId last = loops.back();
+    if (extent_of(s_.tree(), last) > kAtOnce) last = s_.split(last, kAtOnce, Tail::overlap).inner;
+    s_.annotate(last, LoopKind::vectorized);
   }
 
   void cut_tile(const std::vector<LoopId>& loops) {
@@ -363,9 +422,12 @@ class TileBuilder {
     tile_ = sequence.back();
     add(reduce_), add({unrolled_, blocks_.inner, y_.inner, x_.inner, vectors_, column_, oc_.inner, factors_});
     s_.reorder(sequence);
+    channels_ = oc_.outer;
     if (shared.empty()) return LoopId();
+    const bool shares_channels = std::ranges::count(shared, channels_) > 0;
     const LoopId parallel = s_.fuse(shared);
     if (shared.back() == tile_) tile_ = parallel;
+    if (shares_channels) channels_ = parallel;
     return parallel;
   }
 
@@ -383,7 +445,7 @@ class TileBuilder {
   /// The epilogue on the finished tile, whose accumulators are registers.
   void store() {
     const bool blocked = block_.valid();
-    const Anatomy& a = p_.anatomy;
+    const Anatomy& a = anatomy_;
     if (blocked || !a.output) s_.cache_write(a.anchor, tile_);
     if (!a.output) return;
     const std::vector<LoopId> last = s_.reverse_compute_at(*a.output, tile_, !blocked);
@@ -396,6 +458,9 @@ class TileBuilder {
   const TileProblem& p_;
   Scheduler& s_;
   const Sketch::Choices& choices_;
+  Anatomy anatomy_;  ///< of the DAG at hand, which has a copy where there is one
+  OpId copy_;
+  LoopId channels_;  ///< over the tiles of channels
   Scheduler::Pair y_, x_, oc_, blocks_;
   LoopId tiles_in_block_;                   ///< of channels, where a block has several
   std::vector<LoopId> leading_, trailing_;  ///< spatial loops that are not cut, before and after the vectorized one
@@ -474,14 +539,10 @@ void constrain(const TileProblem& p, const Tile& best, Sketch& sketch) {
        }});
 }
 
-}  // namespace
-
-std::optional<Sketch> tile_sketch(const ComputeDag& dag, const Target& target) {
-  const std::optional<TileProblem> problem = find_tile_problem(dag, target);
-  if (!problem) return std::nullopt;
-  const TileProblem p = *problem;
+std::optional<Sketch> sketch_of(const TileProblem& p, const ComputeDag& dag, const Target& target) {
   Sketch sketch;
-  sketch.name = p.tiling.depthwise         ? "tile+taps"
+  sketch.name = p.copied                   ? "tile+copy"
+                : p.tiling.depthwise       ? "tile+taps"
                 : is_dot4(p.dot)           ? "tile+bytes"
                 : p.dot == Intrinsic::none ? "tile+pack"
                                            : "tile+pairs";
@@ -490,16 +551,18 @@ std::optional<Sketch> tile_sketch(const ComputeDag& dag, const Target& target) {
       {"oh", "rows in a register tile", single(p.tiling.oh_options()), p.tiling.oh},
       {"ow", "columns in a register tile", single(p.tiling.ow_options()), p.tiling.ow},
       {"order", "outer loops: 0 rows, columns, channels; 1 rows, channels, columns; 2 channels, rows, columns",
-       single({0, 1, 2}), 0},
-      {"parallel", "how many of the outer loops are shared out among the workers", single({1, 2, 3}), 0},
+       p.copied ? single({channels_then_pixels}) : single({0, 1, 2}), 0},
+      {"parallel", "how many of the outer loops are shared out among the workers",
+       p.copied ? single({1}) : single({1, 2, 3}), 0},
   };
   const Tile tile = best_tile(p);
-  const std::int64_t order = best_order(p, tile, target), blocks = best_blocks(p, tile, order, target);
+  const std::int64_t order = p.copied ? channels_then_pixels : best_order(p, tile, target),
+                     blocks = best_blocks(p, tile, order, target);
   sketch.preferred = {{"oc", {tile.oc}},
                       {"oh", {tile.oh}},
                       {"ow", {tile.ow}},
                       {"order", {order}},
-                      {"parallel", {best_parallel(p, tile, order, blocks)}}};
+                      {"parallel", {p.copied ? 1 : best_parallel(p, tile, order, blocks)}}};
   if (p.list) {
     sketch.decisions.push_back({"blocks", "parts of the pixels, which count as rows (0: each tile is one)",
                                 single(pixel_block_options(p)), 0});
@@ -537,6 +600,20 @@ std::optional<Sketch> tile_sketch(const ComputeDag& dag, const Target& target) {
   sketch.build(trial, sketch.preferred);
   if (!trial.finish().ok()) return std::nullopt;
   return sketch;
+}
+
+}  // namespace
+
+std::optional<Sketch> tile_sketch(const ComputeDag& dag, const Target& target) {
+  const std::optional<TileProblem> problem = find_tile_problem(dag, target);
+  return problem ? sketch_of(*problem, dag, target) : std::nullopt;
+}
+
+std::optional<Sketch> tile_copy_sketch(const ComputeDag& dag, const Target& target) {
+  std::optional<TileProblem> problem = find_tile_problem(dag, target);
+  if (!problem) return std::nullopt;
+  problem->copied = crowded_operand(dag, *problem, target);
+  return problem->copied ? sketch_of(*problem, dag, target) : std::nullopt;
 }
 
 }  // namespace whet

@@ -15,4 +15,8 @@ namespace whet {
 /// Returns nothing where the DAG is not of this form.
 std::optional<Sketch> tile_sketch(const ComputeDag&, const Target&);
 
+/// The same of a product of two activations whose right operand has rows so far apart that a tile's share few sets of the caches: each
+/// tile of channels is copied once, in front of all rows. Returns nothing where rows lie otherwise.
+std::optional<Sketch> tile_copy_sketch(const ComputeDag&, const Target&);
+
 }  // namespace whet

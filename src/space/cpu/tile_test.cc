@@ -114,6 +114,31 @@ TEST(TileSpace, HasTilesOfPairsWhereTheProcessorMultipliesBf16) {
   EXPECT_EQ(name_for(128, 8, "znver4"), "tile+pack");
 }
 
+/// A product of two activations.
+std::string activations(int rows, int depth, int columns) {
+  return fmt::format(
+      "a = PLACEHOLDER [{0}, {1}]\nb = PLACEHOLDER [{1}, {2}]\nc = PLACEHOLDER [{0}, {2}]\nsum(i, j) += (a[i, k]*b[k, "
+      "j]) for i in {0}, j in {2}, k in {1}  # matmul i:row j:out_channel k:in_channel\ny(i, j) = (sum[i, j] + c[i, "
+      "j]) "
+      "for i in {0}, j in {2}\nreturn y\n",
+      rows, depth, columns);
+}
+TEST(TileCopy, IsForRowsThatShareFewSetsOfTheCaches) {
+  EXPECT_TRUE(tile_copy_sketch(dag(activations(256, 512, 1024)), avx512()));
+  EXPECT_FALSE(tile_copy_sketch(dag(activations(256, 512, 1000)), avx512())) << "rows of 4,000 bytes";
+  EXPECT_FALSE(tile_copy_sketch(dag(activations(8, 512, 1024)), avx512())) << "few rows read the copy";
+  EXPECT_FALSE(tile_copy_sketch(dag(activations(256, 8, 256)), avx512())) << "the operand stays in the first level";
+  EXPECT_FALSE(tile_copy_sketch(dag(pointwise(56, 56, 256)), avx512())) << "weights are packed";
+}
+TEST(TileCopy, IsMadeOnceForATileOfChannels) {
+  const ComputeDag product = dag(activations(256, 512, 1024));
+  const Result<Steps> steps = default_steps(product, avx512());
+  ASSERT_TRUE(steps.ok());
+  const std::string text = to_text(*steps);
+  EXPECT_TRUE(text.starts_with("cache_read o1 o3; ")) << text;
+  EXPECT_NE(text.find("compute_at o3"), std::string::npos) << text;
+}
+
 TEST(TileSpace, HasBlocksOfPixelsThatChannelsPass) {
   const std::optional<Sketch> sketch = tile_sketch(dag(pointwise(14, 14, 256)), avx512());
   ASSERT_TRUE(sketch);
