@@ -470,8 +470,14 @@ class PrecisionSearcher {
     result_.verifying_seconds += now() - start;
     result_.precision.held_out_share = judged.share;
     result_.precision.held_out_error = error_between(got, want_held_out_).worst;
-    if (judged.kept() && std::isfinite(result_.precision.held_out_error)) return true;
-    const std::string wrong = judged.kept() ? "an answer is not finite" : to_text(judged.worst());
+    // The worst of samples to come uses more than the worst of these more often than not.
+    const double most = options_.uniform ? 1 : options_.aim;
+    const bool finite = std::isfinite(result_.precision.held_out_error);
+    if (judged.share <= most && finite) return true;
+    const std::string wrong = !finite         ? "an answer is not finite"
+                              : judged.kept() ? fmt::format("{}, and {} of that is for samples to come",
+                                                            to_text(judged.worst()), percent_text(1 - most))
+                                              : to_text(judged.worst());
     result_.why_not = fmt::format("on the held-out samples {}: f32 stays; {} may be too few", wrong,
                                   counted(std::ssize(options_.calibration) + std::ssize(options_.held_out), "sample"));
     return false;

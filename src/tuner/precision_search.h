@@ -58,7 +58,7 @@ struct PrecisionSearch {
   std::int64_t trials = 0;
   int choices = 0;                                 ///< that were verified
   double first_error = 0;                          ///< worst sample of the first
-  bool tightened = false;                          ///< the first plan broke a limit on the held-out samples
+  bool tightened = false;                          ///< the first plan used more than the aim on the held-out samples
   double predicted_error = 0, measured_error = 0;  ///< over the calibration samples, of the plan that was taken last
   double aim = kAimedShare;                        ///< of what is allowed, that the last plan was to use
   std::size_t kernels = 0, lowered = 0,
@@ -81,8 +81,8 @@ struct PrecisionSearch {
 ///      squared errors, which add up; at first that of the smallest relative limit, 1% where there is none.
 ///   3. The fastest plan of measured kernels within the budget runs on the calibration samples. The budget is corrected by what came out, and
 ///      the choice is repeated, until the worst sample uses about `aim` of what is allowed.
-///   4. The network runs on the held-out samples, which took no part. What breaks a limit there is not adopted: once the choice is made again
-///      with a lower aim. Nor is a plan that is not faster than the f32 network, timed alternately in new processes.
+///   4. The network runs on the held-out samples, which took no part. What uses more than `aim` of what is allowed there is not adopted: once
+///      the choice is made again with a lower aim. Nor is a plan that is not faster than the f32 network, timed alternately in new processes.
 /// What is adopted becomes a line of the record file, which serves who asks for --precision auto alone, or for that type.
 /// Of a uniform type there is one plan, the fastest in which every layer that can multiplies it (plan/uniform_plan.h). It is adopted where
 /// its errors on all samples keep the limits, if there are any, also where it is not faster. Errors of layers are measured to be told.
