@@ -54,19 +54,18 @@ std::optional<TileProblem> find_tile_problem(ComputeDag dag, const Target& targe
   return p;
 }
 
-/// The anchor reads it at the channel, and at no pixel.
+/// The anchor reads it by the reduction and the channel alone, wherever it reads it.
 bool is_read_by_channels(const ComputeDag& dag, const TileProblem& p, OpId input) {
-  bool found = false;
   const Element& element = dag.op(p.anatomy.anchor).element();
+  const Expr in = axis_var(element, static_cast<std::int64_t>(element.axes.size()) + p.in);
+  bool always = true;
   for_each(element.body, [&](const Expr& part) {
     const Load* read = std::get_if<Load>(&part->kind);
-    if (!read || read->source.value != input.value || read->index.empty()) return;
-    const auto moves = [&](std::int64_t axis) {
-      return axis >= 0 && std::ranges::any_of(read->index, [&](const Expr& e) { return uses(e, VarId(axis)); });
-    };
-    found = same(read->index.back(), axis_var(element, p.vec)) && !moves(p.x) && !moves(p.y);
+    if (!read || read->source.value != input.value) return;
+    always =
+        always && read->index.size() == 2 && same(read->index[0], in) && same(read->index[1], axis_var(element, p.vec));
   });
-  return found;
+  return always;
 }
 
 /// The operand of a product of two activations that all rows read, where rows of a tile's channels lie so far apart that they share few
@@ -612,6 +611,9 @@ std::optional<Sketch> tile_sketch(const ComputeDag& dag, const Target& target) {
 std::optional<Sketch> tile_copy_sketch(const ComputeDag& dag, const Target& target) {
   std::optional<TileProblem> problem = find_tile_problem(dag, target);
   if (!problem) return std::nullopt;
+  // Workers share the tiles of channels out.
+  const std::int64_t shares = ceil_div(problem->out_channels(), best_tile(*problem).oc);
+  if (shares % problem->threads != 0 && shares < 4 * problem->threads) return std::nullopt;
   problem->copied = crowded_operand(dag, *problem, target);
   return problem->copied ? sketch_of(*problem, dag, target) : std::nullopt;
 }

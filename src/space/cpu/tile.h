@@ -15,8 +15,9 @@ namespace whet {
 /// Returns nothing where the DAG is not of this form.
 std::optional<Sketch> tile_sketch(const ComputeDag&, const Target&);
 
-/// The same of a product of two activations whose right operand has rows so far apart that a tile's share few sets of the caches: each
-/// tile of channels is copied once, in front of all rows. Returns nothing where rows lie otherwise.
+/// The same of one product of two activations of f32 whose right operand has rows so far apart that a tile's share few sets of the
+/// caches: each tile of channels is copied once, in front of all rows. Returns nothing where rows lie otherwise, where few rows would
+/// read the copy, or where the tiles of channels are no even shares for the workers.
 std::optional<Sketch> tile_copy_sketch(const ComputeDag&, const Target&);
 
 }  // namespace whet

@@ -130,6 +130,18 @@ TEST(TileCopy, IsForRowsThatShareFewSetsOfTheCaches) {
   EXPECT_FALSE(tile_copy_sketch(dag(activations(256, 8, 256)), avx512())) << "the operand stays in the first level";
   EXPECT_FALSE(tile_copy_sketch(dag(pointwise(56, 56, 256)), avx512())) << "weights are packed";
 }
+TEST(TileCopy, IsNotForAMatrixTimesItself) {
+  const std::string square =
+      "a = PLACEHOLDER [512, 512]\nsum(i, j) += (a[i, k]*a[k, j]) for i in 512, j in 512, k in 512  # matmul i:row "
+      "j:out_channel "
+      "k:in_channel\nreturn sum\n";
+  EXPECT_FALSE(tile_copy_sketch(dag(square), avx512())) << "all of it would be copied for each tile";
+}
+TEST(TileCopy, LeavesNoWorkerWithoutAShare) {
+  const ComputeDag product = dag(activations(4096, 512, 256));
+  EXPECT_FALSE(tile_copy_sketch(product, *parse_target("cpu -mcpu=skylake-avx512 -threads=32")));
+  EXPECT_TRUE(tile_copy_sketch(product, *parse_target("cpu -mcpu=skylake-avx512 -threads=2")));
+}
 TEST(TileCopy, IsMadeOnceForATileOfChannels) {
   const ComputeDag product = dag(activations(256, 512, 1024));
   const Result<Steps> steps = default_steps(product, avx512());
