@@ -23,7 +23,7 @@ void Emitter::with_tile_sums(const Stmt& s, TileSums sums, bool from_zero) {
   };
   for (int t = 0; from_zero && t < tiles_->sums(); ++t) unit.zero(b_, t);
   if (!from_zero) move(unit.load);
-  loop(s);
+  stmt(s);
   move(unit.store);
   for (int t = 0; t < tiles_->sums(); ++t) changed(tiles_->sum(t).buffer);
   unit.release(b_);
