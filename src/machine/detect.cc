@@ -50,7 +50,7 @@ Target detect_target() {
 Result<Target> resolve_target(const std::string& text) {
   if (text.rfind("cpu", 0) != 0) return parse_target(text);
   const Target here = detect_target();
-  const std::string native = "-mcpu=native", own = has(text, "-mattr") ? "-mcpu=" + here.cpu().mcpu : own_switches();
+  const std::string native = "-mcpu=native", own = has(text, "amx") ? "-mcpu=" + here.cpu().mcpu : own_switches();
   std::string explicit_text = text;
   if (const std::size_t at = text.find(native); at != std::string::npos) explicit_text.replace(at, native.size(), own);
   if (!has(explicit_text, "-mcpu")) explicit_text += " " + own;
