@@ -325,7 +325,7 @@ class PrecisionSearcher {
     return one;
   }
 
-  /// A choice that breaks a limit on the held-out samples is made once more, with an aim that is lower by as much.
+  /// A choice that uses more than the aim on the held-out samples is made once more, with an aim that is lower by as much.
   Result<std::optional<Verified>> choose_what_holds() {
     for (;;) {
       result_.aim = aim_;
@@ -472,11 +472,16 @@ class PrecisionSearcher {
     result_.precision.held_out_error = error_between(got, want_held_out_).worst;
     // The worst of samples to come uses more than the worst of these more often than not. A plan with a lower aim comes near to it.
     const double most = options_.uniform ? 1 : result_.tightened ? (1 + options_.aim) / 2 : options_.aim;
+    const auto keeps = [&](const JudgedLimit& limit) {
+      return limit.share <= (limit.allowed.measure == Measure::top1 ? 1 : most);  // whose samples are counted
+    };
     const bool finite = std::isfinite(result_.precision.held_out_error);
-    if (judged.share <= most && finite) return true;
+    if (std::ranges::all_of(judged.limits, keeps) && finite) return true;
     const std::string wrong = !finite         ? "an answer is not finite"
-                              : judged.kept() ? fmt::format("{}, and {} of that is for samples to come",
-                                                            to_text(judged.worst()), percent_text(1 - most))
+                              : judged.kept() ? fmt::format(
+                                                    "{}: {:.2g} of what is allowed, and {:.2g} may be used, since "
+                                                    "other samples use more",
+                                                    to_text(judged.worst()), judged.share, most)
                                               : to_text(judged.worst());
     result_.why_not = fmt::format("on the held-out samples {}: f32 stays; {} may be too few", wrong,
                                   counted(std::ssize(options_.calibration) + std::ssize(options_.held_out), "sample"));
@@ -547,7 +552,7 @@ class PrecisionSearcher {
   std::vector<int> never_;  ///< alternatives that are in no plan
   std::set<std::string> given_up_;
   double aim_ = options_.aim;
-  std::string on_held_out_;  ///< what the first choice did there, where it broke a limit
+  std::string on_held_out_;  ///< what the first choice did there, where it used too much
   PrecisionSearch result_;
 };
 

@@ -82,7 +82,7 @@ struct PrecisionSearch {
 ///   3. The fastest plan of measured kernels within the budget runs on the calibration samples. The budget is corrected by what came out, and
 ///      the choice is repeated, until the worst sample uses about `aim` of what is allowed.
 ///   4. The network runs on the held-out samples, which took no part. What uses more than `aim` of what is allowed there is not adopted: once
-///      the choice is made again with a lower aim. Nor is a plan that is not faster than the f32 network, timed alternately in new processes.
+///      the choice is made again with a lower aim, and may use half of the rest as well then. Nor is a plan that is not faster than the f32 network, timed alternately in new processes.
 /// What is adopted becomes a line of the record file, which serves who asks for --precision auto alone, or for that type.
 /// Of a uniform type there is one plan, the fastest in which every layer that can multiplies it (plan/uniform_plan.h). It is adopted where
 /// its errors on all samples keep the limits, if there are any, also where it is not faster. Errors of layers are measured to be told.
