@@ -432,7 +432,7 @@ case_bf16() {
     expect 0 "rounded to f16 may change 0.0039" "$whet" check f16.so --against zoo:mlp --fill random
   fi
   if ! grep -qw avx512_bf16 /proc/cpuinfo; then echo "no products of bf16 here"; return; fi
-  expect 0 "of bf16 in pairs" "$whet" target
+  expect 0 "multiply-adds of bf16 in " "$whet" target
   expect 0 "may change 0.03125 of the largest magnitude" "$whet" check "${network[@]}" --inner
   expect 0 "--records r.jsonl --precision bf16" "$whet" tune "${network[@]}" --trials 32 --no-network -o r.jsonl
   grep -q 'tensorize l[0-9]* dot2' r.jsonl || die "no candidate multiplied pairs"
