@@ -56,7 +56,7 @@ void Table::add(std::vector<std::string> row) {
 
 namespace {
 
-constexpr std::size_t kLeastText = 8;  ///< characters of a text that is shortened
+constexpr std::size_t kLeastText = 6;  ///< characters of a text that is shortened
 const std::string kBar = " | ";
 
 /// A title in two lines of about the same width.
