@@ -273,7 +273,7 @@ case_tuned_sizes() {
   expect 0 "at batch=32" "$whet" compile zoo:mlp --sizes batch=1..32 --records kernels.jsonl -o sized.so
   grep -Eq "[1-9][0-9]* of [0-9]+ tasks from records" out || { cat out; die "no task is from records"; }
   expect 0 "largest magnitude: yes" "$whet" check sized.so --against zoo:mlp
-  expect 0 "Best of" "$whet" explain sizes --model zoo:mlp --sizes batch=1..32 --records r.jsonl
+  expect 0 "Best of" "$whet" explain sizes --model zoo:mlp --sizes batch=1..32 --records kernels.jsonl
   expect 0 "Kernels of schedules" "$whet" explain sizes --model zoo:mlp --sizes batch=1..32 --records r.jsonl
   expect 0 "Task of ranges" "$whet" records show r.jsonl
   expect 0 "times of kernels for ranges of sizes: " "$whet" records stats r.jsonl
