@@ -96,7 +96,7 @@ double cost(const TilesProblem& p, const Grid& s) {
   const double groups =
       static_cast<double>(ceil_div(p.extent(p.x), s.rows * s.across) * ceil_div(p.extent(p.y), s.down) *
                           ceil_div(p.out_channels(), s.channels * kTile));
-  const double steps = static_cast<double>(p.tiling.taps * p.in_steps() / s.words);
+  const double steps = static_cast<double>(p.tiling.taps * p.in_steps()) / static_cast<double>(s.words);
   const double products = static_cast<double>(sums(s) * s.rows);
   const double loads = static_cast<double>(s.across * s.down * s.rows + s.channels * s.words) / 2;
   constexpr double kStep = 4, kSum = 40;  // of control; of a tile of sums, to begin and to store it
@@ -157,14 +157,14 @@ std::vector<std::int64_t> outer_extents(const TilesProblem& p, const Grid& s, st
 /// Few rows of pixels are no shares for the workers; else pixels come first, so that what they read stays near.
 std::int64_t best_order(const TilesProblem& p, const Grid& s) {
   const std::int64_t tiles = ceil_div(p.extent(p.y), s.down) * ceil_div(p.extent(p.x), s.rows * s.across);
-  return tiles >= 4 * p.threads ? by_pixels : by_channels;
+  return tiles >= std::int64_t{4} * p.threads ? by_pixels : by_channels;
 }
 
 std::int64_t best_parallel(const TilesProblem& p, const Grid& s, std::int64_t order) {
   std::int64_t shares = 1, taken = 0;
   for (const std::int64_t extent : outer_extents(p, s, order)) {
     shares *= extent, ++taken;
-    if (shares % p.threads == 0 || shares >= 8 * p.threads) break;
+    if (shares % p.threads == 0 || shares >= std::int64_t{8} * p.threads) break;
   }
   return taken;
 }
@@ -293,7 +293,7 @@ class TilesBuilder {
 std::optional<Sketch> tiles_sketch(const ComputeDag& dag, const Target& target) {
   const std::optional<TilesProblem> problem = find_tiles_problem(dag, target);
   if (!problem) return std::nullopt;
-  const TilesProblem p = *problem;
+  const TilesProblem& p = *problem;
   if (p.x < 0 || p.extent(p.x) < kLeastRows || word_options(p).empty()) return std::nullopt;
   const std::optional<Grid> best = best_grid(p);
   if (!best) return std::nullopt;
