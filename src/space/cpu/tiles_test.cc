@@ -43,6 +43,17 @@ TEST(Tiles, AreNotForFewRowsOrAnOddReduction) {
   EXPECT_FALSE(sketch_for(product(64, 2 * 17, 64))) << "17 words are no whole steps";
 }
 
+TEST(Tiles, AreNotForShortSumsOfBytes) {
+  const auto bytes = [](int depth) {
+    return *parse_dag(fmt::format(
+        "a = PLACEHOLDER [64, {0}] u8\nb = PLACEHOLDER [{0}, 64] i8 const\ny(i, j): i32 += (i32(a[i, k])*i32(b[k, "
+        "j])) for i in 64, j in 64, k in {0}  # matmul i:row j:out_channel k:in_channel\nreturn y\n",
+        depth));
+  };
+  EXPECT_FALSE(sketch_for(bytes(64)));
+  EXPECT_TRUE(sketch_for(bytes(96)));
+}
+
 TEST(Tiles, GiveTheDefaultScheduleBeforeThoseOfPairs) {
   const DesignSpace space = make_space(product(64, 128, 64), *parse_target("cpu -mcpu=sapphirerapids"));
   ASSERT_GE(space.sketches().size(), 2u);
