@@ -21,7 +21,7 @@ Result<std::unique_ptr<MeasuredNetwork>> MeasuredNetwork::make(const std::string
   MeasureOptions options;
   options.cpu.cores.assign(network->cores.cpus.begin(), network->cores.cpus.end());
   options.policy.cache = CacheMode::network;
-  options.policy.network_bytes = laid_out(network_footprint(network->fused, tasks, false), network->target);
+  options.network_bytes = laid_out(network_footprint(network->fused, tasks, false), network->target);
   options.burst_seconds = burst_seconds;
   WHET_TRY(network->device, make_device(network->target, {.zygote = &network->zygote}));
   network->builders = std::make_unique<BuilderPool>(network->zygote, 0);

@@ -58,7 +58,7 @@ int run(int argc, char** argv) {
   MeasureOptions options;
   options.cpu.cores.assign(cores->cpus.begin(), cores->cpus.end());
   options.policy.cache = CacheMode::network;
-  options.policy.network_bytes = laid_out(network_footprint(*fused, *tasks, false), target);
+  options.network_bytes = laid_out(network_footprint(*fused, *tasks, false), target);
   options.burst_seconds = kBurstSeconds;
   const Result<std::unique_ptr<Device>> device = make_device(target, {.zygote = &*zygote});
   if (!device.ok()) return fail(device.error().message);

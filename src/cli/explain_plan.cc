@@ -60,7 +60,7 @@ Result<Priced> price(const Question& question) {
   if (!known.known()) fmt::print(stderr, "The rates that bound what was not measured are {}\n", known.text);
   options.rates = known.rates;
   options.schedules = question.rounding.schedules();
-  options.network_bytes = network_footprint(priced.fused, tasks, question.rounding.exact);
+  options.network_bytes = network_footprint(priced.fused, tasks, question.rounding.exact).least();
   options.excess = priced.excess;
   priced.target = to_string(place.target);
   priced.prices = prices_of(priced.alternatives, priced.read.records, place.target, options);

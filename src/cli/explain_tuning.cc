@@ -152,7 +152,7 @@ int print_task(const Opened& opened, const Question& question) {
   const Target& target = opened.place.target;
   const std::vector<const Record*> list = opened.read.records.ranking(task.key, task.within, target);
   const double seconds = list.empty() ? 0 : list.front()->outcome.best_seconds();
-  const std::int64_t footprint = network_footprint(opened.fused, opened.tasks, false);
+  const std::int64_t footprint = network_footprint(opened.fused, opened.tasks, false).least();
   const RecordRates known = rates_for(opened.where, list.empty() ? "" : measured_elsewhere(list.front()->outcome));
   const std::vector<Limit> limits = limits_of(task.dag, known.rates, footprint);
   const std::shared_ptr<const RecordBase> base = choose_base(question.base, target, tell_user);

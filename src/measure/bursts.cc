@@ -71,7 +71,7 @@ class Bursts {
 
   bool is_new(std::size_t i) const { return plan_.first_look && outcomes_[i].seconds.empty(); }
   MeasureRequest request(std::size_t i) const {
-    MeasureRequest request{job_of(task_, *built_[i], options_), policy_};
+    MeasureRequest request = request_of(task_, *built_[i], options_, policy_);
     request.policy.guard = is_new(i) && options_.policy.guard;
     return request;
   }

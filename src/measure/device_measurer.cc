@@ -206,7 +206,7 @@ MeasureCounters DeviceMeasurer::counters() const {
 /// On the only device.
 Outcome DeviceMeasurer::run(const MeasureTask& task, const BuildResult& built, const Incumbent& incumbent) {
   if (options_.is_interrupted()) return {OutcomeCode::device_lost, "interrupted before it was measured"};
-  MeasureRequest request{job_of(task, built, options_), options_.policy};
+  MeasureRequest request = request_of(task, built, options_, options_.policy);
   const std::uint64_t identity = identity_of(task, request);
   const ProcessorPlacement here = watch_.now();
   if (const auto known = measured_.find(task, identity, here)) return *known;
@@ -230,7 +230,7 @@ void DeviceMeasurer::run_in_jobs(const MeasureTask& task, const BuildResults& bu
   std::map<std::uint64_t, std::vector<std::size_t>> places;  // where their outcomes go
   for (std::size_t i = 0; i < built.size(); ++i) {
     if (built[i]->code != OutcomeCode::ok) continue;
-    MeasureRequest request{job_of(task, *built[i], options_), options_.policy};
+    MeasureRequest request = request_of(task, *built[i], options_, options_.policy);
     const std::uint64_t identity = identity_of(task, request);
     if (const auto known = measured_.find(task, identity)) {
       out[i].outcome = *known;
@@ -245,7 +245,7 @@ void DeviceMeasurer::run_in_jobs(const MeasureTask& task, const BuildResults& bu
   if (jobs.candidates.empty()) return;
   if (incumbent.steps) {
     const BuildResults champion = builds_.of(task, {*incumbent.steps});
-    if (champion[0]->code == OutcomeCode::ok) jobs.champion = {job_of(task, *champion[0], options_), options_.policy};
+    if (champion[0]->code == OutcomeCode::ok) jobs.champion = request_of(task, *champion[0], options_, options_.policy);
   }
   const std::vector<Outcome> outcomes = measure_in_jobs(units_, jobs);
   for (std::size_t k = 0; k < outcomes.size(); ++k) {

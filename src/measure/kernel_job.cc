@@ -29,4 +29,18 @@ KernelJob job_of(const MeasureTask& task, const BuildResult& built, const Measur
   return job;
 }
 
+MeasureRequest request_of(const MeasureTask& task, const BuildResult& built, const MeasureOptions& options,
+                          const TimingPolicy& policy) {
+  MeasureRequest request{job_of(task, built, options), policy};
+  if (!options.network_bytes) return request;
+  std::int64_t written = 0, packed = 0;
+  for (const Op& op : task.dag.ops)
+    if (op.is_placeholder() && std::get<Placeholder>(op.def).constant) written += num_elements(op.shape) * size_of(op.dtype);
+  for (const ArgumentSpec& argument : request.job.arguments)
+    if (argument.role == ArgumentRole::constant) packed += argument.bytes;
+  const double growth = written > 0 ? static_cast<double>(packed) / static_cast<double>(written) : 1;
+  request.policy.network_bytes = options.network_bytes(growth);
+  return request;
+}
+
 }  // namespace whet

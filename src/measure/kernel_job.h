@@ -21,4 +21,7 @@ std::uint64_t seed_of(const MeasureTask&, const MeasureOptions&);
 KernelJob job_of(const MeasureTask&, const BuildResult&, const MeasureOptions&,
                  const std::vector<ArgumentSpec>* inputs = nullptr);
 
+/// To time it by `policy`, in a network whose tasks choose as it does.
+MeasureRequest request_of(const MeasureTask&, const BuildResult&, const MeasureOptions&, const TimingPolicy& policy);
+
 }  // namespace whet

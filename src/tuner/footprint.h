@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "passes/fuse.h"
@@ -9,14 +10,34 @@
 
 namespace whet {
 
-/// An upper bound of the bytes that one inference touches: what kernels read of their constants (of a table of words some rows), by the
-/// algorithm that has most of them (Winograd's transformed weights are 36 numbers for 9; not where `exact`), and twice the largest activation.
-/// If weights were cached while candidates are timed and not in the network, tuning would choose the wrong algorithm.
-std::int64_t network_footprint(const FusedGraph&, const std::vector<Task>&, bool exact);
+/// The bytes that one inference touches: what kernels read of their constants (of a table of words some rows), and twice the largest
+/// activation. Constants may take more than the model has of them: Winograd's transformed weights are 16 or 36 numbers for 9.
+struct Footprint {
+  /// Constants of a task that an algorithm may enlarge.
+  struct Growing {
+    std::int64_t written = 0, most = 0;  ///< as the model has them; by the algorithm that has most of them [bytes]
+  };
+  std::int64_t always = 0;
+  std::vector<Growing> growing;
+
+  /// Where all tasks choose as one that packs its constants into `growth` times the model's bytes. A candidate is timed in this network:
+  /// were weights cached then and not in the network, tuning would choose the wrong algorithm; were they cached in the network alone, its
+  /// record would not hold there.
+  std::int64_t at(double growth) const;
+  /// As the model has its constants.
+  std::int64_t least() const { return at(1); }
+};
+
+inline bool touches_less(const Footprint& a, const Footprint& b) { return a.least() < b.least(); }
+
+///   exact  without Winograd's algorithms
+Footprint network_footprint(const FusedGraph&, const std::vector<Task>&, bool exact);
 
 /// How much of a footprint to lay out for measuring [bytes]: at most four times the last cache level. Memory of that size,
 /// walked from end to end again and again, is about as cold as more. (A cache keeps a part of memory that is larger than it:
 /// a Zen 5 keeps most of a quarter more than its size.)
 std::int64_t laid_out(std::int64_t footprint, const Target&);
+/// The same by growth, as MeasureOptions have it.
+std::function<std::int64_t(double)> laid_out(const Footprint&, const Target&);
 
 }  // namespace whet

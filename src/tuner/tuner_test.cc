@@ -318,7 +318,8 @@ TEST(Footprint, HasOfATableTheRowsThatAreReadAndOfWeightsAll) {
   const auto bytes = [](const char* text) {
     FusedGraph fused;
     fused.graph.add_value("y", {DType::f32, {3, 16}});
-    return network_footprint(fused, {Task{.key = "k", .name = "n", .dag = parse_dag(text).value(), .weight = 2}}, true);
+    return network_footprint(fused, {Task{.key = "k", .name = "n", .dag = parse_dag(text).value(), .weight = 2}}, true)
+        .least();
   };
   constexpr std::int64_t kActivations = 2 * 3 * 16 * 4;
   EXPECT_EQ(bytes("w = PLACEHOLDER [1000, 16] const\nr = PLACEHOLDER [3] i64 < 1000\n"
@@ -327,6 +328,28 @@ TEST(Footprint, HasOfATableTheRowsThatAreReadAndOfWeightsAll) {
   EXPECT_EQ(bytes("x = PLACEHOLDER [3, 8]\nw = PLACEHOLDER [8, 16] const\n"
                   "y(i, j) += (x[i, k]*w[k, j]) for i in 3, j in 16, k in 8\nreturn y\n"),
             kActivations + 2 * 8 * 16 * 4);
+}
+TEST(Footprint, IsOfANetworkWhoseTasksAllPackTheirConstantsAsTheCandidateDoes) {
+  FusedGraph fused;
+  fused.graph.add_value("y", {DType::f32, {1, 14, 14, 64}});
+  const auto task = [](const char* text, int weight) {
+    return Task{.key = text, .name = "n", .dag = parse_dag(text).value(), .weight = weight};
+  };
+  const std::vector<Task> tasks{
+      task("x = PLACEHOLDER [1, 16, 16, 64]\nw = PLACEHOLDER [3, 3, 64, 64] const\n"
+           "y(n, h, w_, o) += (x[n, h + r, w_ + s, c]*w[r, s, c, o]) for n in 1, h in 14, w_ in 14, o in 64, r in 3, s in 3, "
+           "c in 64  # conv n:batch h:row w_:column o:out_channel r:tap s:tap c:in_channel\nreturn y\n",
+           2),
+      task("x = PLACEHOLDER [1, 64]\nw = PLACEHOLDER [64, 1000] const\n"
+           "y(i, j) += (x[i, k]*w[k, j]) for i in 1, j in 1000, k in 64\nreturn y\n",
+           1)};
+  constexpr std::int64_t kAlways = 2 * 14 * 14 * 64 * 4 + 64 * 1000 * 4, kWritten = 2 * 9 * 64 * 64 * 4;
+  const Footprint footprint = network_footprint(fused, tasks, false);
+  EXPECT_EQ(footprint.least(), kAlways + kWritten);
+  EXPECT_EQ(footprint.at(16.0 / 9), kAlways + kWritten / 9 * 16) << "F(2x2)";
+  EXPECT_EQ(footprint.at(4), kAlways + 4 * kWritten) << "F(4x4)";
+  EXPECT_EQ(footprint.at(100), kAlways + 4 * kWritten) << "and no algorithm has more";
+  EXPECT_EQ(network_footprint(fused, tasks, true).at(4), kAlways + kWritten);
 }
 TEST(Footprint, IsLaidOutAsFarAsCachesReach) {
   Target target;

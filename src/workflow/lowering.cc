@@ -138,7 +138,7 @@ Result<PrecisionSearch> search_lowering(const TuneSettings& whole, const Prepare
     (is_held_out(i) ? options.held_out : options.calibration).push_back(prepared.samples->all[i].inputs);
   options.prices.schedules = whole.rounding.schedules();
   options.prices.rates = tuned.rates;
-  options.prices.network_bytes = prepared.footprint;
+  options.prices.network_bytes = prepared.footprint.least();
   options.tuning = end.trial_options();
   options.tuning.base = prepared.base.get();
   options.tuning.placements = tuned.progress.placements;

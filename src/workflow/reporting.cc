@@ -142,7 +142,7 @@ Result<ReportData> describe_for_report(const ReportSubject& subject, const Recor
   const std::shared_future<std::int64_t> footprint =
       std::async(std::launch::deferred, [&] {
         if (subject.footprint > 0) return subject.footprint;
-        return network_footprint(*subject.fused, *subject.tasks, subject.rounding.exact);
+        return network_footprint(*subject.fused, *subject.tasks, subject.rounding.exact).least();
       }).share();
   sources.network_bytes = [&] { return footprint.get(); };
   // While tuning goes on the other processors are not ours.
@@ -196,7 +196,7 @@ Status write_report(ReportData data, const std::string& path) { return write_fil
 void RunReport::started(const Prepared& prepared, const RecordFile& file, const MachineRates& rates) {
   prepared_ = &prepared, file_ = &file, rates_ = rates;
   subject_ = {settings_.model.text(), &prepared.fused,   &prepared.tasks, prepared.place,
-              settings_.rounding,     settings_.records, prepared.where,  prepared.footprint};
+              settings_.rounding,     settings_.records, prepared.where,  prepared.footprint.least()};
 }
 
 void RunReport::round(const TuneProgress& progress) {

@@ -223,7 +223,7 @@ Result<PlanSearch> RunEnd::search_layouts(const Tuned& tuned, Measurer& measurer
   options.alternatives = alternatives_;
   options.prices.schedules = {settings_.rounding.exact, settings_.rounding.schedules().precision};
   options.prices.rates = tuned.rates;
-  options.prices.network_bytes = prepared_.footprint;
+  options.prices.network_bytes = prepared_.footprint.least();
   const NetworkTruth& truth = tuned.truth;
   options.knows_excess = !truth.disturbed && !truth.disturbed_beside_tasks;
   if (options.knows_excess && truth.tasks_seconds > 0)

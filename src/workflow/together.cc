@@ -117,7 +117,7 @@ Result<Prepared> prepare_together(const TuneSettings& settings, Prepared place) 
   }
   for (std::size_t n = 0; n < all.networks.size(); ++n)
     add_tasks(all.networks[n].tasks, n, settings.together[n].runs, all);
-  const auto most = std::ranges::max_element(all.networks, {}, &Prepared::footprint);
+  const auto most = std::ranges::max_element(all.networks, touches_less, &Prepared::footprint);
   all.fused = most->fused, all.footprint = most->footprint;
   return all;
 }

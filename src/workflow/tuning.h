@@ -15,6 +15,7 @@
 #include "records/record_file.h"
 #include "task/task.h"
 #include "trial/ranged.h"
+#include "tuner/footprint.h"
 #include "tuner/ladder.h"
 #include "tuner/network.h"
 #include "tuner/plan_search.h"
@@ -89,7 +90,7 @@ struct Prepared {
   std::vector<WantedSize> sizes;  ///< of a model that is tuned for several
   std::vector<PreparedSize> at;   ///< the same: ascending
   double read_seconds = 0;        ///< the same: of reading the model at one of them
-  std::int64_t footprint = 0;     ///< bytes that an inference touches, of several sizes the largest (network_footprint)
+  Footprint footprint;            ///< what an inference touches, of several sizes the largest
   std::vector<Task> chosen;       ///< those that are tuned
   std::vector<int> ids;           ///< their numbers
   std::string where;              ///< the remote devices; "" for this machine

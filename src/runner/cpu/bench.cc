@@ -107,8 +107,8 @@ struct TimedLoop {
   KernelCall& call;
   RunPlan& plan;
   CacheMode cache;
-  std::vector<MemoryRange> activations;  // rewritten before each run (network)
-  std::vector<MemoryRange> everything;   // flushed before each run (cold)
+  std::vector<MemoryRange> activations, outputs;  // rewritten before each run (network)
+  std::vector<MemoryRange> everything;            // flushed before each run (cold)
   Pools& pools;
   Clock::time_point start{};
   bool skipped = false, stop = false;
@@ -133,6 +133,7 @@ struct TimedLoop {
   }
   void prepare(std::uint32_t worker, std::uint32_t workers) {
     if (cache == CacheMode::network) {
+      for (const MemoryRange& s : outputs) rewrite_pages(s, worker, workers);
       for (const MemoryRange& s : activations) rewrite(share_of(s, worker, workers));
       if (worker != 0 || stop) return;
       for (PooledConstants& constants : pools) {
@@ -424,12 +425,13 @@ class CpuBench final : public KernelBench {
   }
 
   void run_timed(const KernelJob& job, const TimingPolicy& policy, KernelCall& call, RunPlan& plan) {
-    TimedLoop loop{call, plan, policy.cache, {}, {}, pools_};
+    TimedLoop loop{call, plan, policy.cache, {}, {}, {}, pools_};
     for (std::size_t i = 0; i < job.arguments.size(); ++i) {
       const MemoryRange slice{static_cast<std::byte*>(call.buffers[i]),
                               static_cast<std::size_t>(job.arguments[i].bytes)};
       loop.everything.push_back(slice);
       if (job.arguments[i].role == ArgumentRole::activation) loop.activations.push_back(slice);
+      if (job.arguments[i].role == ArgumentRole::output) loop.outputs.push_back(slice);
     }
     loop.run();
   }

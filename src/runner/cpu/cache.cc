@@ -5,7 +5,7 @@
 namespace whet {
 namespace {
 
-constexpr std::size_t kFlushedLine = 64;
+constexpr std::size_t kFlushedLine = 64, kPage = 4096;
 
 }  // namespace
 
@@ -21,6 +21,11 @@ void rewrite(MemoryRange range) {
     auto* word = reinterpret_cast<volatile std::uint64_t*>(range.data + at);
     *word = *word;
   }
+}
+
+void rewrite_pages(MemoryRange whole, std::uint32_t worker, std::uint32_t workers) {
+  for (std::size_t at = worker * kPage; at < whole.bytes; at += workers * kPage)
+    rewrite({whole.data + at, std::min(kPage, whole.bytes - at)});
 }
 
 void flush(MemoryRange range) {

@@ -29,6 +29,7 @@ std::size_t bytes_of_pool(std::size_t own, std::size_t network) {
 }
 
 bool ConstantPool::reserve(std::size_t bytes, DType dtype) {
+  walked_ = bytes;
   if (bytes <= bytes_) return true;
   release();
   const std::size_t size = round_up(bytes, bytes >= kHugePage / 2 ? kHugePage : page_bytes());
@@ -77,7 +78,7 @@ std::vector<const std::byte*> ConstantPool::at_end(const std::vector<std::size_t
 }
 
 void ConstantPool::next(const std::vector<std::size_t>& sizes, const std::byte** places) {
-  if (cursor_ + total(sizes) > bytes_) cursor_ = 0;
+  if (cursor_ + total(sizes) > walked_) cursor_ = 0;
   for (auto size : sizes) {
     *places++ = data_ + cursor_;
     cursor_ += round_up(size, kPoolAlignment);

@@ -21,8 +21,8 @@ class ConstantPool {
   ConstantPool(const ConstantPool&) = delete;
   ~ConstantPool() { release(); }
 
-  /// Makes it `bytes` long at least; keeps what is there when it suffices. False when there is no memory. The numbers are as those of a
-  /// constant of `dtype`, which is the same in all calls.
+  /// Makes it `bytes` long: `next` walks no further, though what is there stays where it suffices. False when there is no memory. The numbers
+  /// are as those of a constant of `dtype`, which is the same in all calls.
   bool reserve(std::size_t bytes, DType dtype = DType::f32);
   std::size_t bytes() const { return bytes_; }
   bool contains(std::uintptr_t address) const;
@@ -32,7 +32,7 @@ class ConstantPool {
   std::vector<const std::byte*> at_start(const std::vector<std::size_t>& sizes) const;
   /// The last ones: behind the end of the last is a page that may not be read.
   std::vector<const std::byte*> at_end(const std::vector<std::size_t>& sizes) const;
-  /// Those behind the last call's, from the start again where the pool ends.
+  /// Those behind the last call's, from the start again where its length ends.
   void next(const std::vector<std::size_t>& sizes, const std::byte** places);
 
  private:
@@ -41,7 +41,7 @@ class ConstantPool {
   std::byte* mapped_ = nullptr;
   std::size_t mapped_bytes_ = 0;
   std::byte* data_ = nullptr;
-  std::size_t bytes_ = 0, cursor_ = 0;
+  std::size_t bytes_ = 0, walked_ = 0, cursor_ = 0;
 };
 
 }  // namespace whet

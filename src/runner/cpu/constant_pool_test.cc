@@ -21,6 +21,17 @@ TEST(ConstantPool, GivesTheNextPlaceEachTimeAndStartsAgain) {
   }
   EXPECT_EQ(offsets, (std::vector<std::ptrdiff_t>{0, 1024, 1536, 2560, 0, 1024}));
 }
+TEST(ConstantPool, IsWalkedAsFarAsTheKernelAtHandAsksForAndNoFurther) {
+  ConstantPool pool;
+  ASSERT_TRUE(pool.reserve(1 << 20));
+  ASSERT_TRUE(pool.reserve(4096));
+  const std::byte* start = pool.at_start({1})[0];
+  for (int i = 0; i < 9; ++i) {
+    const std::byte* place = nullptr;
+    pool.next({1024}, &place);
+    EXPECT_EQ(place - start, i % 4 * 1024);
+  }
+}
 TEST(ConstantPool, EndsAtAPageThatMayNotBeRead) {
   ConstantPool pool;
   ASSERT_TRUE(pool.reserve(4096));

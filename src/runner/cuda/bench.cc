@@ -292,10 +292,11 @@ class CudaBench final : public KernelBench {
     const std::size_t network = pool_bytes(request.policy);
     places.assign(static_cast<std::size_t>(copies), first);
     if (needed == 0 || network <= needed || emulated()) return {};
-    if (GpuFailure f = fill_pool(bytes_of_pool(needed, network)); f.failed()) return f;
+    const std::size_t walked = bytes_of_pool(needed, network);
+    if (GpuFailure f = fill_pool(walked); f.failed()) return f;
     std::size_t cursor = 0;
     for (Addresses& place : places) {
-      if (cursor + needed > pool_.bytes()) cursor = 0;
+      if (cursor + needed > walked) cursor = 0;
       for (std::size_t i = 0; i < request.job.arguments.size(); ++i) {
         if (!pooled_on_gpu(request.job.arguments[i])) continue;
         place.values[i] = pool_.data() + cursor;
