@@ -77,3 +77,30 @@ echo '[{"date": "2026-12-02", "revision": "def", "machine": "A", "network": "zoo
 cp "$root/README.md" "$root/out"
 grep -qF '4.00 × bf16' "$root/README.md" || fail "README lacks the mean of bf16"
 grep -qF '1.5 ×</text>' "$root/docs/speed.svg" || fail "the chart lacks the f32 time of a network that has bf16"
+
+# A network of any size is a bar, without the machine that both files have; of several revisions the later one wins, and text comes before pictures.
+chart ',new sizes ghi'
+! "$render" "$root" > "$root/out" 2>&1 || fail "a chart of a revision that is not there passed"
+grep -q 'base.json has no row of revision new' "$root/out" || fail "the sentence does not name the revision"
+chart ' sizes ghi'
+echo '[{"date": "2026-12-02", "revision": "ghi", "machine": "A", "memory": []}]' > "$root/bench/results/sizes.json"
+! "$render" "$root" > "$root/out" 2>&1 || fail "a chart of a run without requests passed"
+echo '[{"date": "2026-12-02", "revision": "ghi", "machine": "A", "memory": []}, {"date": "2026-12-02", "revision": "ghi", "machine": "A",
+"requests": [{"network": "encoder", "size": "n", "sizes": "1..512", "ratio": 0.8}]}]' > "$root/bench/results/sizes.json"
+cat > "$root/twice.py" << 'END'
+import json, sys
+runs = json.load(open(sys.argv[1]))
+later = json.loads(json.dumps(runs[0]))
+later["revision"], later["networks"][0]["ratio"]["onnxruntime"] = "new", 2.4
+json.dump(runs + [later], open(sys.argv[1], "w"))
+END
+python3 "$root/twice.py" "$root/bench/results/base.json"
+chart ',new sizes ghi'
+"$render" "$root" > "$root/out" 2>&1 || fail "the chart of two revisions was not rendered"
+cp "$root/README.md" "$root/out"
+grep -qF '[base.json](bench/results/base.json), A, revision abc and new, 2026-12-01; [sizes.json](bench/results/sizes.json), revision ghi, 2026-12-02).' \
+  "$root/README.md" || fail "README does not name the revisions"
+cp "$root/docs/speed.svg" "$root/out"
+grep -qF '4.0 ×</text>' "$root/docs/speed.svg" || fail "the later revision did not win"
+[ "$(grep -oE '>(net|encoder, tokens 1..512)</text>' "$root/docs/speed.svg" | tr -d '\n')" = '>encoder, tokens 1..512</text>>net</text>' ] ||
+  fail "the network of any size is not there, or not before the others"
