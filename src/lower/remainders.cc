@@ -108,13 +108,18 @@ class RemainderPass {
     enter(facts_, n);
     const bool counts = (n.kind == LoopKind::serial || n.kind == LoopKind::parallel) && is_const(n.min, 0);
     const std::optional<Chosen> chosen = counts ? choose(n.index, n.name, n.body) : std::nullopt;
+    const bool is_one = counts && is_only_zero(n.index, n.name);
     Loop made = n;
     if (!chosen) {
-      made.body = visit(n.body);
+      made.body = visit(is_one ? at_zero(n.body, n.index) : n.body);
       return make_stmt(std::move(made));
     }
     facts_.rewind(outside);
     const Tiles tiles(*this, *chosen, n.name, n.body);
+    if (is_one) {
+      made.body = tiles.of_one();
+      return visit(make_stmt(std::move(made)));
+    }
     if (n.kind == LoopKind::parallel) {
       made.body = tiles.chosen_inside();
       return visit(tiles.counted(make_stmt(std::move(made))));
@@ -141,10 +146,25 @@ class RemainderPass {
 
   Stmt let(const Let& n) {
     enter(facts_, n);
-    const std::optional<Chosen> chosen = counts_.contains(n.var) ? std::nullopt : choose(n.var, n.name, n.body);
-    if (!chosen) return make_stmt(Let{n.var, n.name, n.value, visit(n.body)});
+    if (counts_.contains(n.var)) return make_stmt(Let{n.var, n.name, n.value, visit(n.body)});
+    const std::optional<Chosen> chosen = choose(n.var, n.name, n.body);
+    const bool is_one = is_only_zero(n.var, n.name);
+    if (!chosen) return make_stmt(Let{n.var, n.name, n.value, visit(is_one ? at_zero(n.body, n.var) : n.body)});
     const Tiles tiles(*this, *chosen, n.name, n.body);
+    if (is_one) return make_stmt(Let{n.var, n.name, n.value, visit(tiles.of_one())});
     return make_stmt(Let{n.var, n.name, n.value, visit(tiles.counted(tiles.chosen_inside()))});
+  }
+
+  /// There is one tile (schedule/loop_tree.h, counts_tiles).
+  bool is_only_zero(VarId index, const std::string& name) const {
+    const Interval range = facts_.bounds(var(index, name));
+    return range.min == 0 && range.max == 0;
+  }
+
+  /// `body` where the index is 0: places in the one tile's registers are constants.
+  static Stmt at_zero(const Stmt& body, VarId index) {
+    const std::pair<VarId, Expr> zero(index, int_const(0));
+    return rewrite(body, nullptr, [&](const Expr& e) { return substitute(e, Substitution(&zero, 1)); });
   }
 
   // ---- Choosing tilings
@@ -158,6 +178,7 @@ class RemainderPass {
   /// The first tiling by `index` that is to be expanded, and behind whose end nothing happens.
   std::optional<Chosen> choose(VarId index, const std::string& name, const Stmt& body) const {
     for (TileGuard& guard : expanded_guards(index, body)) {
+      if (guard.vector && is_only_zero(index, name)) continue;  // its lanes are masked where they are
       const bool exact = every_tile_begins(guard.tiling, name);
       if (exact || stores_under(guard.tiling, body)) return Chosen{std::move(guard), exact};
     }
@@ -251,7 +272,19 @@ class RemainderPass {
       if (guard_.vector && pass_.free_masks_) return masked_rest(left, possible);
       const auto copies = static_cast<std::int64_t>(possible.size() - 1);
       if (factor > kMostRemainders || !pass_.has_room(unrolled_stores(body_) * copies / 2)) return guarded_rest(left);
-      return remainders(left, possible);
+      return remainders(left, possible, count_);
+    }
+
+    /// The body where the index counts one tile: it is whole, or the remainder is all.
+    Stmt of_one() const {
+      const Tiling& tiling = guard_.tiling;
+      const Stmt body = at_zero(body_, tiling.index);
+      Stmt part = body;
+      const std::vector<std::int64_t> possible = possible_remainders(pass_.program_.sizes, tiling);
+      const auto copies = static_cast<std::int64_t>(possible.size() - 1);
+      if (tiling.factor <= kMostRemainders && pass_.has_room(unrolled_stores(body) * copies / 2))
+        part = remainders(tiling.total, possible, int_const(0));
+      return make_stmt(If{tiling.total >= int_const(tiling.factor), at_zero(whole(), tiling.index), part});
     }
 
     /// The body as it is inside of its loop or let.
@@ -313,18 +346,21 @@ class RemainderPass {
       return false;
     }
 
-    /// The copies for these remainders.
-    Stmt remainders(const Expr& left, std::span<const std::int64_t> possible) const {
-      if (possible.size() == 1) return possible[0] == 0 ? Stmt() : last_tile(body_, int_const(possible[0]));
+    /// The copies for these remainders, of the tile of this number.
+    Stmt remainders(const Expr& left, std::span<const std::int64_t> possible, const Expr& number) const {
+      if (possible.size() == 1) return possible[0] == 0 ? Stmt() : tile_of(body_, int_const(possible[0]), number);
       const std::size_t half = possible.size() / 2;
-      const Stmt low = remainders(left, possible.first(half)), high = remainders(left, possible.subspan(half));
+      const Stmt low = remainders(left, possible.first(half), number),
+                 high = remainders(left, possible.subspan(half), number);
       const Expr limit = int_const(possible[half]);
       return low.defined() ? make_stmt(If{left < limit, low, high}) : make_stmt(If{left >= limit, high, Stmt()});
     }
 
     /// `body` as that of the tile behind the whole ones, of as many iterations.
-    Stmt last_tile(const Stmt& body, const Expr& iterations) const {
-      const std::pair<VarId, Expr> last(guard_.tiling.index, count_);
+    Stmt last_tile(const Stmt& body, const Expr& iterations) const { return tile_of(body, iterations, count_); }
+
+    Stmt tile_of(const Stmt& body, const Expr& iterations, const Expr& number) const {
+      const std::pair<VarId, Expr> last(guard_.tiling.index, number);
       return rewrite(with_limit(body, iterations), nullptr,
                      [&](const Expr& e) { return substitute(e, Substitution(&last, 1)); });
     }

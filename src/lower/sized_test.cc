@@ -191,8 +191,7 @@ x = PLACEHOLDER [n]
 y(i) = (x[i] + 1f) for i in n
 return y
 )";
-  EXPECT_EQ(after("remainders", kSteps, "split l0 4 guard; unroll l2; parallel l1"), R"(  let i.0.whole = floordiv(n, 4)
-  parallel i.0 in 0 .. floordiv((n + 3), 4)
+  EXPECT_EQ(after("verify", kSteps, "split l0 4 guard; unroll l2; parallel l1"), R"(  parallel i.0 in 0 .. floordiv(n, 4)
     unroll i.1 in 0 .. 4
       y[((i.0*4) + i.1)] = (x[((i.0*4) + i.1)] + 1f)
 )");
@@ -371,6 +370,67 @@ TEST(EverySizedSchedule, OfATileIsRightAtAllSizes) {
     const Result<Lowered> lowered = lower(*tree, wide(), {}, testing::verify_pass);
     ASSERT_TRUE(lowered.ok()) << lowered.error().message;
     for (std::int64_t n = lowered->program.sizes[0].min; n <= 512; n += n < 34 ? 1 : 239) {
+      Rng rng(static_cast<std::uint64_t>(n));
+      const ComputeDag exact = dag_at(dag, {n});
+      const Result<Ran> ran = run_at(*lowered, exact, testing::random_inputs(exact, rng), {n}, 2);
+      ASSERT_TRUE(ran.ok()) << n << ": " << ran.error().message;
+      ASSERT_LT(ran->error, 1e-4) << n;
+    }
+  }
+}
+
+/// How many statements choose between two.
+int choices_in(const Stmt& s) {
+  int count = 0;
+  for_each(s, [&](const Stmt& part) { count += std::holds_alternative<If>(part->kind); }, nullptr);
+  return count;
+}
+
+/// Tiles of four rows by 32 columns, whose sums are in registers: rows outermost, or columns.
+constexpr const char* kRowsFirst =
+    "split l0 4 guard; split l1 32 guard; reorder l5 l7 l2 l6 l8; reverse_compute_at o3 l7 registers; unroll l6; "
+    "vectorize l8; unroll l9; vectorize l10";
+constexpr const char* kColumnsFirst =
+    "split l0 4 guard; split l1 32 guard; reorder l7 l5 l2 l6 l8; reverse_compute_at o3 l5 registers; unroll l6; "
+    "vectorize l8; unroll l9; vectorize l10";
+std::string fused(const std::string& loops) {
+  return "split l0 4 guard; split l1 32 guard; reorder " + loops + " l2 l6 l8; fuse " + loops +
+         "; reverse_compute_at o3 l9 registers; unroll l6; vectorize l8; unroll l10; vectorize l11; parallel l9";
+}
+
+/// Rows of four texts, one behind the other: a tile of four rows is whole at all sizes.
+TEST(Remainders, AreNoneOfTilesThatDivideEachStepOfASize) {
+  std::string texts = kProduct;
+  texts.replace(texts.find("1..512 at 64"), 12, "4..32:4 at 32");
+  for (const std::string& steps : {std::string(kRowsFirst), std::string(kRowsFirst) + "; parallel l5", fused("l5 l7")}) {
+    const Result<Lowered> lowered = lower_until(tree_after(texts.c_str(), steps.c_str()), wide(), "verify");
+    ASSERT_TRUE(lowered.ok()) << steps << ": " << lowered.error().message;
+    EXPECT_EQ(choices_in(lowered->program.body), 0) << to_text(lowered->program);
+  }
+}
+
+/// Of the largest size all is one tile: no index counts tiles, and yet no sum is taken under a condition on the size.
+TEST(Remainders, OfTheOnlyTileAreChosenOutsideOfItsSums) {
+  std::string few = kProduct;
+  few.replace(few.find("1..512 at 64"), 12, "1..4 at 4");
+  const ComputeDag dag = *parse_dag(few);
+  for (const std::string& steps :
+       {std::string(kColumnsFirst), std::string(kColumnsFirst) + "; parallel l7", fused("l7 l5")}) {
+    const Result<Lowered> verified = lower_until(tree_after(few.c_str(), steps.c_str()), wide(), "verify");
+    ASSERT_TRUE(verified.ok()) << steps << ": " << verified.error().message;
+    int sums = 0, choices = 0;
+    for_each(
+        verified->program.body,
+        [&](const Stmt& s) {
+          const Loop* loop = std::get_if<Loop>(&s->kind);
+          if (loop != nullptr && loop->name == "r") ++sums, choices += choices_in(loop->body);
+        },
+        nullptr);
+    EXPECT_EQ(sums, 4) << "a copy for each number of rows\n" << to_text(verified->program);
+    EXPECT_EQ(choices, 0) << to_text(verified->program);
+    const Result<Lowered> lowered = lower(tree_after(few.c_str(), steps.c_str()), wide(), {}, testing::verify_pass);
+    ASSERT_TRUE(lowered.ok()) << lowered.error().message;
+    for (std::int64_t n = 1; n <= 4; ++n) {
       Rng rng(static_cast<std::uint64_t>(n));
       const ComputeDag exact = dag_at(dag, {n});
       const Result<Ran> ran = run_at(*lowered, exact, testing::random_inputs(exact, rng), {n}, 2);

@@ -28,8 +28,9 @@ struct Digit {
   std::int64_t factor = 0;  ///< 0: a leaf, which one loop runs over
   Tail tail = Tail::guard;
   DigitId outer, inner;
-  Expr size = {};       ///< `extent` as a function of the DAG's sizes; undefined: the same at all sizes
-  bool ragged = false;  ///< `factor` does not divide the extent at all sizes
+  Expr size = {};             ///< `extent` as a function of the DAG's sizes; undefined: the same at all sizes
+  bool ragged = false;        ///< `factor` does not divide the extent at all sizes
+  bool counts_tiles = false;  ///< of the one tile that all sizes have, and some do not fill: a variable, though it is 0
   bool leaf() const { return factor == 0; }
   bool divides() const { return factor != 0 && extent % factor == 0 && !ragged; }
 };

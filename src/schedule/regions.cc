@@ -104,6 +104,16 @@ std::optional<Span> united(const LoopTree& tree, const Span& a, const Span& b) {
   return Span{*d < 0 ? b.base : a.base, std::max(a.extent, *d + b.extent) - low};
 }
 
+/// The span is the one tile that an axis has at all sizes, and not the axis, which ends before the tile does at some.
+bool is_the_tile(const LoopTree& tree, const Span& span) {
+  bool found = false;
+  for_each(span.base, [&](const Expr& part) {
+    const Var* v = std::get_if<Var>(&part->kind);
+    found = found || (v && v->id.valid() && tree.digits[v->id.index()].counts_tiles);
+  });
+  return found;
+}
+
 bool leaf_inside(const LoopTree& tree, OpId op, LoopId at) {
   const LoopId loop = loop_of_leaf(tree, op);
   return !at.valid() || (loop.valid() && encloses(tree, at, loop));
@@ -112,7 +122,8 @@ bool leaf_inside(const LoopTree& tree, OpId op, LoopId at) {
 }  // namespace
 
 Expr digit_var(const LoopTree& tree, DigitId id) {
-  return tree.digit(id).extent == 1 ? int_const(0) : var(VarId(id.value), name_of(tree, id));
+  const Digit& digit = tree.digit(id);
+  return digit.extent == 1 && !digit.counts_tiles ? int_const(0) : var(VarId(id.value), name_of(tree, id));
 }
 
 Interval digit_range(const LoopTree& tree, VarId id) {
@@ -146,7 +157,8 @@ Region computed_region(const LoopTree& tree, OpId op, LoopId at) {
   for (std::size_t k = 0; k < element.axes.size(); ++k) {
     const Span axis = whole_axis(tree.dag.op(op), k);
     const std::optional<Span> span = finder.find(axis_value(tree, op, AxisId(static_cast<std::int64_t>(k))));
-    region.push_back(!span ? axis : whole_tiles ? *span : clipped(*span, axis));
+    const bool as_it_is = span && (whole_tiles || (span->extent == axis.extent && is_the_tile(tree, *span)));
+    region.push_back(!span ? axis : as_it_is ? *span : clipped(*span, axis));
   }
   return region;
 }

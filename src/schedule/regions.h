@@ -18,7 +18,7 @@ struct Span {
 };
 using Region = std::vector<Span>;  ///< one span an axis (of the result)
 
-/// The variable of a leaf digit (0 where the digit has one value), and 0 .. extent-1 as its range. The variables of sizes have ranges too.
+/// The variable of a leaf digit (0 where the digit has one value and counts no tiles), and 0 .. extent-1 as its range. The variables of sizes have ranges too.
 Expr digit_var(const LoopTree&, DigitId);
 Interval digit_range(const LoopTree&, VarId);
 

@@ -111,6 +111,23 @@ return y
                 .min,
             16);
 }
+TEST(SizedSplit, ThatDividesAtEachStepOfASizeHasNoTail) {
+  constexpr const char* kSteps = R"(
+n = SIZE 4..64:4 at 8
+x = PLACEHOLDER [n]
+y(i) = (x[i] + 1f) for i in n
+return y
+)";
+  EXPECT_EQ(after(kSteps, "split l0 4 guard"), R"(for i.0 in floordiv(n, 4)
+  for i.1 in 4
+    y
+)");
+  EXPECT_EQ(after(kSteps, "split l0 8 guard"), R"(for i.0 in floordiv((n + 7), 8)  # n by 8, guard
+  for i.1 in 8
+    y
+)");
+  EXPECT_EQ(valid(kSteps, "split l0 4 overlap")[0].min, 4);
+}
 TEST(SizedCompute, OfAWholeAxisRunsOverItsFunction) {
   EXPECT_EQ(after(R"(
 n = SIZE 1..64 at 3
@@ -272,7 +289,14 @@ TEST(StepsForSizes, KeepTilesOfIntrinsicsWhereAllSizesHaveOne) {
   EXPECT_EQ(for_sizes(kTurned, kSteps), kSteps);
   std::string small = kTurned;
   small.replace(small.find("16..500"), 7, "15..500");
-  EXPECT_EQ(for_sizes(small.c_str(), kSteps), "split l0 16 overlap; split l1 16 guard; reorder l2 l4 l3 l5");
+  EXPECT_EQ(for_sizes(small.c_str(), kSteps), "split l0 16 overlap; split l1 16 guard; reorder l2 l4 l3 l5; unroll l5");
+}
+TEST(StepsForSizes, UnrollTransposedTilesThatAreNoTilesOfTheirIntrinsic) {
+  std::string small = kTurned;
+  small.replace(small.find("16..500 at 64"), 13, "2..15 at 15");
+  EXPECT_EQ(for_sizes(small.c_str(),
+                      "split l0 8 overlap; split l1 8 overlap; reorder l2 l4 l3 l5; tensorize l3 transpose8; parallel l2"),
+            "split l0 8 overlap; split l1 8 guard; reorder l2 l4 l3 l5; unroll l5; unroll l3; parallel l2");
 }
 TEST(StepsForSizes, PadRowsThatWouldCrowdACache) {
   constexpr const char* kCopied = R"(

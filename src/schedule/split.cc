@@ -37,12 +37,26 @@ Status leave_out_small_sizes(LoopTree& tree, const Split& step, const Expr& size
   return ok_status();
 }
 
-/// The two digits of a digit that has a size.
-void divide_size(const LoopTree& tree, std::int64_t factor, Digit& whole, Digit& outer) {
-  const RangeOf ranges = size_ranges(tree.dag.sizes);
-  whole.ragged = !is_const(simplify(floormod(whole.size, factor), ranges), 0);
-  outer.size = simplify(floordiv(whole.size + (factor - 1), factor), ranges);
+/// Whether the factor divides the function at all sizes, those alone that their steps reach: a size is its least value and a number
+/// of steps.
+bool divides_at_all(const std::vector<SizeRange>& sizes, const Expr& size, std::int64_t factor) {
+  const Expr by_steps = substitute(size, [&](VarId v) -> Expr {
+    const std::size_t k = size_number(v);
+    return k < sizes.size() ? size_expr(k, sizes[k].name) * sizes[k].step + sizes[k].min : Expr();
+  });
+  std::vector<SizeRange> steps = sizes;
+  for (SizeRange& each : steps) each = {each.name, 0, count_of(each) - 1, 1};
+  return is_const(simplify(floormod(by_steps, factor), size_ranges(std::move(steps))), 0);
+}
+
+/// The two digits of digit `id`, which has a size.
+void divide_size(const LoopTree& tree, DigitId id, std::int64_t factor, Digit& whole, Digit& outer) {
+  whole.ragged = !divides_at_all(tree.dag.sizes, whole.size, factor);
+  const Expr covered = whole.ragged ? whole.size + (factor - 1) : whole.size;
+  outer.size = simplify(floordiv(covered, factor), size_ranges(tree.dag.sizes));
   if (as_int(outer.size)) outer.size = Expr();
+  // Its number stands for the tile where lowering makes a copy for each remainder.
+  outer.counts_tiles = whole.ragged && whole.tail == Tail::guard && outer.extent == 1 && !is_reduce(tree, id);
 }
 
 }  // namespace
@@ -63,7 +77,7 @@ Status apply(LoopTree& tree, const Split& step) {
   const DigitId outer(static_cast<std::int64_t>(tree.digits.size())), inner(outer.value + 1);
   whole.factor = step.factor, whole.tail = step.tail, whole.outer = outer, whole.inner = inner;
   outer_part.extent = (extent + step.factor - 1) / step.factor;
-  if (whole.size.defined()) divide_size(tree, step.factor, whole, outer_part);
+  if (whole.size.defined()) divide_size(tree, id, step.factor, whole, outer_part);
   if (step.tail == Tail::overlap && !whole.divides())
     for (LoopId around = loop.parent; around.valid() && tree.loop(around).op == loop.op;
          around = tree.loop(around).parent)

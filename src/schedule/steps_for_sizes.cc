@@ -54,7 +54,11 @@ class SizesFollower {
       make_exact(*split, LoopId(static_cast<std::int64_t>(known) + 1));
     const std::size_t before = sized_.loops.size();
     const Status taken = take(mine);
-    if (!taken.ok()) return can_be_left_out(step) ? ok_status() : taken;
+    if (!taken.ok()) {
+      if (!can_be_left_out(step)) return taken;
+      if (const auto* tile = std::get_if<Tensorize>(&mine)) unroll_transpose(*tile);
+      return ok_status();
+    }
     if (makes_new_dag(step)) {
       count_anew();
     } else {
@@ -121,6 +125,17 @@ class SizesFollower {
     if (!is_sized(sized_, loops_[loop.index()])) return;
     if (take(Split{loops_[loop.index()], extent_of(exact_, loop), Tail::guard}).ok())
       loops_[loop.index()] = LoopId(static_cast<std::int64_t>(sized_.loops.size()) - 1);
+  }
+
+  /// A transposed tile that is none of its intrinsic: elements one behind the other, instead of loops that end anywhere. Of the large
+  /// tile the inner loop alone, whose copies for remainders are long enough.
+  void unroll_transpose(const Tensorize& tile) {
+    if (tile.intrinsic != Intrinsic::transpose8 && tile.intrinsic != Intrinsic::transpose16) return;
+    const std::vector<Item>& inside = sized_.loop(tile.loop).children;
+    if (inside.size() != 1 || !inside.front().loop.valid()) return;
+    const LoopId inner = inside.front().loop;
+    (void)take(Annotate{inner, LoopKind::unrolled});
+    if (tile.intrinsic == Intrinsic::transpose8) (void)take(Annotate{tile.loop, LoopKind::unrolled});
   }
 
   void count_anew() {

@@ -11,7 +11,7 @@ namespace whet {
 ///   vectorize l7          of all of an axis that has a size: it is split by the iterations that it has at that size, and the inner
 ///                         loop is vectorized; unroll and rfactor likewise
 /// Rows with a size whose distance would crowd a cache at all sizes are padded.
-/// Unrolling, vectors, prefetches and tiles of intrinsics that cannot be at all sizes are left out. Later steps name the loops that
+/// Unrolling, vectors, prefetches and tiles of intrinsics that cannot be at all sizes are left out; a transposed tile is unrolled instead. Later steps name the loops that
 /// stand for those that they named.
 ///   steps   of dag_at(dag, dag.at)
 ///   errors  the steps do not replay there; another step is refused where there are sizes
