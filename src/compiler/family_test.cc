@@ -454,6 +454,44 @@ TEST_F(CompileFamily, FallsBackToTheSchedulesOfItsLargestSizes) {
   expect_right(build, {{2}, {7}, {40}});
 }
 
+/// Where neither that can, those of smaller sizes come before plain loops.
+TEST_F(CompileFamily, FallsBackToTheSchedulesOfSmallerSizes) {
+  const Build build = [](const SizeValues& at) -> Result<Graph> {
+    ModelBuilder b(7);
+    b.graph.outputs = {b.relu(b.node(MatMulOperator{}, {b.input("x", {at[0], 24}), b.constant({24, 40})}))};
+    return b.graph;
+  };
+  ASSERT_TRUE(compile({{"x.0", 2, 40}}, build).ok());
+  const std::function<Result<Steps>(const ComputeDag&)> usual = source_.fallback;
+  source_.fallback = [usual](const ComputeDag& dag) -> Result<Steps> {
+    if (dag.op(dag.outputs[0]).shape[0] > 12) return Error{"no schedule for many rows"};
+    return usual(dag);
+  };
+  const FamilyPieces pieces(1, {VariantPiece{family_.variants[0].boxes, {}, {30}}});
+  const std::vector<ModelSize> sizes = {{"x.0", 0, 0, {}, 2, 40, 1}};
+  const Result<CompileReport> report = compile_family(family_, pieces, sizes, source_, target_, path());
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  ASSERT_EQ(report->tasks.size(), 1u);
+  EXPECT_EQ(report->tasks[0].at, SizeValues{10}) << "half of half of the largest";
+  EXPECT_EQ(report->tasks[0].note, "a default schedule cannot be compiled: no schedule for many rows");
+  expect_right(build, {{2}, {7}, {40}});
+}
+
+/// A tile that divides each step of a size has no tail, and is no reason for another schedule.
+TEST_F(CompileFamily, RunsTilesThatDivideEachStepOfASize) {
+  const Build build = [](const SizeValues& at) -> Result<Graph> {
+    ModelBuilder b(7);
+    b.graph.outputs = {b.relu(b.node(MatMulOperator{}, {b.input("x", {at[0], 24}), b.constant({24, 40})}))};
+    return b.graph;
+  };
+  source_.fallback = [](const ComputeDag&) { return parse_steps("split l3 4 overlap; unroll l6; parallel l5"); };
+  const Result<CompileReport> report = compile({{"x.0", 4, 32, 4}}, build);
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  ASSERT_EQ(report->tasks.size(), 1u);
+  EXPECT_EQ(report->tasks[0].note, "");
+  expect_right(build, {{4}, {8}, {32}});
+}
+
 TEST_F(CompileFamily, IsForProcessorsAlone) {
   target_ = parse_target("cuda -arch=sm_86 -sms=7").value();
   const Build build = [](const SizeValues& at) -> Result<Graph> { return encoder(at[0]); };

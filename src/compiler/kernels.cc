@@ -75,15 +75,36 @@ void add_even_shares(const Task& sized, const Task& exact, const ScheduleSource&
     list.insert(first, *std::move(even));
 }
 
+Attempt default_at(const ComputeDag& dag, const SizeValues& at, const ScheduleSource& source) {
+  return {source.fallback(dag_at(dag, at)), Source::default_schedule, 0, "", {}, {}, at};
+}
+
 /// What is left where schedules cannot be made for all sizes of the task: the default one of its largest sizes, where those before are for
 /// others, and the DAG as it is, which is right at all sizes.
 void add_for_all_sizes(const ComputeDag& dag, const ScheduleSource& source, std::vector<Attempt>& list) {
   SizeValues largest;
   for (const SizeRange& size : dag.sizes) largest.push_back(size.max);
-  if (largest != dag.at)
-    list.insert(list.end() - 1,
-                Attempt{source.fallback(dag_at(dag, largest)), Source::default_schedule, 0, "", {}, {}, largest});
-  list.push_back({Steps(), Source::default_schedule, 0, ""});
+  list.back() = Attempt{Steps(), Source::default_schedule, 0, ""};
+  if (largest != dag.at) list.insert(list.end() - 1, default_at(dag, largest, source));
+}
+
+/// Sizes whose default schedules are tried before plain loops: all sizes halved, again and again, a few times.
+std::vector<SizeValues> smaller_sizes(const ComputeDag& dag) {
+  constexpr std::size_t kMost = 4;
+  std::vector<SizeValues> all;
+  SizeValues at;
+  for (const SizeRange& size : dag.sizes) at.push_back(size.max);
+  for (bool is_smaller = true; is_smaller && all.size() < kMost;) {
+    is_smaller = false;
+    for (std::size_t k = 0; k < at.size(); ++k) {
+      const SizeRange& size = dag.sizes[k];
+      const std::int64_t half = size.min + (std::max(at[k] / 2, size.min) - size.min) / size.step * size.step;
+      is_smaller = is_smaller || half < at[k];
+      at[k] = half;
+    }
+    if (is_smaller && at != dag.at) all.push_back(at);
+  }
+  return all;
 }
 
 std::string_view name_of(TaskReport::Source source) {
@@ -121,27 +142,34 @@ Status compile(const Task& task, const Attempt& attempt, const std::string& name
   return ok_status();
 }
 
-/// The first attempt that succeeds; the note has the failures before it.
-Status compile_first(const Task& task, const std::vector<Attempt>& list, const std::string& name, const Target& target,
-                     bool emulated, CompiledTask& out) {
+/// The first attempt that succeeds; the note has the failures before it. Of a task with sizes the last one is plain loops, and default
+/// schedules of smaller sizes come before it, which are made where all others failed.
+Status compile_first(const Task& task, const std::vector<Attempt>& list, const ScheduleSource& source,
+                     const std::string& name, const Target& target, bool emulated, CompiledTask& out) {
   std::string failed;
-  for (const Attempt& attempt : list) {
-    const Status done = compile(task, attempt, name, target, emulated, out);
-    if (done.ok()) {
-      out.candidate = attempt.candidate;
-      out.report.at = attempt.at;
-      out.report.source = attempt.source;
-      out.report.predicted_seconds = is_sized(task.dag) ? 0 : attempt.seconds;  // of another kernel
-      out.report.placement = attempt.placement;
-      const auto has = [&](DType half) { return multiplies_halves(task.dag, half) || widens_weights(task.dag, half); };
-      out.report.precision = has(DType::f16)    ? Precision::f16
-                             : has(DType::bf16) ? Precision::bf16
-                                                : numerics_of(attempt.steps.value()).precision;
-      out.report.note = attempt.reason + failed;
-      return ok_status();
+  const auto succeeds = [&](const Attempt& attempt) {
+    if (const Status done = compile(task, attempt, name, target, emulated, out); !done.ok()) {
+      const std::string why = std::string(name_of(attempt.source)) + " cannot be compiled: " + done.error().message;
+      if (failed.find(why) == std::string::npos) failed += (failed.empty() ? "" : "; ") + why;
+      return false;
     }
-    failed += (failed.empty() ? "" : "; ") + std::string(name_of(attempt.source)) +
-              " cannot be compiled: " + done.error().message;
+    out.candidate = attempt.candidate;
+    out.report.at = attempt.at;
+    out.report.source = attempt.source;
+    out.report.predicted_seconds = is_sized(task.dag) ? 0 : attempt.seconds;  // of another kernel
+    out.report.placement = attempt.placement;
+    const auto has = [&](DType half) { return multiplies_halves(task.dag, half) || widens_weights(task.dag, half); };
+    out.report.precision = has(DType::f16)    ? Precision::f16
+                           : has(DType::bf16) ? Precision::bf16
+                                              : numerics_of(attempt.steps.value()).precision;
+    out.report.note = attempt.reason + failed;
+    return true;
+  };
+  for (const Attempt& attempt : list) {
+    if (is_sized(task.dag) && &attempt == &list.back())
+      for (const SizeValues& at : smaller_sizes(task.dag))
+        if (succeeds(default_at(task.dag, at, source))) return ok_status();
+    if (succeeds(attempt)) return ok_status();
   }
   return Error{"task " + task.name + ": " + failed};
 }
@@ -177,8 +205,8 @@ Result<std::vector<CompiledTask>> compile_tasks(const std::vector<Task>& tasks,
     compiled[at].report.label = tasks[at].label;
     compiled[at].report.weight = tasks[at].weight;
     compiled[at].report.transfer = std::move(choices[at].transfer);
-    const Status done = compile_first(tasks[at], choices[at].list, "kernel_" + std::to_string(before + i), target,
-                                      options.emulated, compiled[at]);
+    const Status done = compile_first(tasks[at], choices[at].list, source, "kernel_" + std::to_string(before + i),
+                                      target, options.emulated, compiled[at]);
     if (!done.ok()) errors[at] = done.error().message;
     if (!options.on_kernel) return;
     const std::lock_guard<std::mutex> lock(telling);
