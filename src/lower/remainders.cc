@@ -173,6 +173,7 @@ class RemainderPass {
   struct Chosen {
     TileGuard guard;
     bool exact = false;  ///< the index counts no tile that is empty
+    bool edges = false;  ///< conditions beside the guards end where the total does, as those of paddings
   };
 
   /// The first tiling by `index` that is to be expanded, and behind whose end nothing happens.
@@ -180,7 +181,10 @@ class RemainderPass {
     for (TileGuard& guard : expanded_guards(index, body)) {
       if (guard.vector && is_only_zero(index, name)) continue;  // its lanes are masked where they are
       const bool exact = every_tile_begins(guard.tiling, name);
-      if (exact || stores_under(guard.tiling, body)) return Chosen{std::move(guard), exact};
+      if (!exact && !stores_under(guard.tiling, body)) continue;
+      const bool copied = exact && !guard.vector && guard.tiling.factor <= kMostRemainders;
+      const bool edges = copied && !is_only_zero(index, name) && has_edges(guard.tiling, name, body);
+      return Chosen{std::move(guard), exact, edges};
     }
     return std::nullopt;
   }
@@ -208,6 +212,38 @@ class RemainderPass {
   /// The first iteration of every tile is within the total: no tile is empty.
   bool every_tile_begins(const Tiling& tiling, const std::string& name) const {
     return facts_.proves(var(tiling.index, name) * tiling.factor < tiling.total);
+  }
+
+  /// Some condition beside the guards of the tiling ends with the total.
+  static bool has_edges(const Tiling& tiling, const std::string& name, const Stmt& body) {
+    const TileLoops inside = loops_of_tiles(body);
+    bool found = false;
+    for_each(
+        body,
+        [&](const Stmt& part) {
+          const If* choice = std::get_if<If>(&part->kind);
+          if (!choice || choice->else_body.defined()) return;
+          for (const Expr& condition : conjuncts_of(choice->condition)) {
+            const std::optional<TileGuard> guard = tile_guard(condition, tiling.index, body, inside);
+            const bool own = guard && same_tiling(guard->tiling, tiling);
+            found = found || (!own && at_left(condition, tiling, name, 0).defined());
+          }
+        },
+        nullptr);
+    return found;
+  }
+
+  /// The condition in a tile of which `left` iterations are within the total: a number takes the place of sizes and index.
+  /// Undefined where some would stay.
+  static Expr at_left(const Expr& condition, const Tiling& tiling, const std::string& name, std::int64_t left) {
+    const std::optional<Affine> sum = nonnegative_sum(condition);
+    const Expr index = var(tiling.index, name);
+    const std::int64_t step = sum ? -sum->coefficient(index) : 0;
+    if (step <= 0 || step % tiling.factor != 0) return {};
+    const std::int64_t times = step / tiling.factor;
+    const Affine within = sub(to_affine(tiling.total), Affine{{{index, tiling.factor}}, 0});
+    const Expr rest = to_expr(add(sub(*sum, scale(within, times)), Affine{{}, times * left}));
+    return has_size(rest) || uses(rest, tiling.index) ? Expr() : rest >= int_const(0);
   }
 
   /// Everything that `body` stores is under guards of the tiling: tiles behind the total do nothing.
@@ -249,14 +285,16 @@ class RemainderPass {
           body_(body),
           inside_(loops_of_tiles(body)),
           exact_(chosen.exact),
+          edges_(chosen.edges && pass.has_room(unrolled_stores(body) * (chosen.guard.tiling.factor + 1) / 2)),
           count_(var(pass.program_.fresh_var(), name + ".whole")) {
       pass.counts_.insert(std::get<Var>(count_->kind).id);
     }
 
-    /// How many tiles are whole.
+    /// How many tiles are whole; the last one is left with what is behind it where there are edges.
     const Expr& count() const { return count_; }
     Stmt counted(Stmt body) const {
-      const Expr value = floordiv(guard_.tiling.total, guard_.tiling.factor);
+      const Expr& total = guard_.tiling.total;
+      const Expr value = floordiv(edges_ ? total - 1 : total, guard_.tiling.factor);
       return make_stmt(Let{std::get<Var>(count_->kind).id, name_ + ".whole", value, std::move(body)});
     }
 
@@ -267,7 +305,13 @@ class RemainderPass {
       const std::int64_t factor = guard_.tiling.factor;
       const Expr left = guard_.tiling.total - count_ * factor;
       if (factor > kMostTried) return guarded_rest(left);
-      const std::vector<std::int64_t> possible = possible_remainders(pass_.program_.sizes, guard_.tiling);
+      std::vector<std::int64_t> possible = possible_remainders(pass_.program_.sizes, guard_.tiling);
+      if (edges_) {
+        possible.erase(possible.begin());
+        possible.push_back(factor);
+        const Stmt all = remainders(left, possible, count_);
+        return possible.front() == 1 ? all : make_stmt(If{left >= int_const(possible.front()), all, Stmt()});
+      }
       if (possible.size() == 1) return {};
       if (guard_.vector && pass_.free_masks_) return masked_rest(left, possible);
       const auto copies = static_cast<std::int64_t>(possible.size() - 1);
@@ -284,7 +328,10 @@ class RemainderPass {
       const auto copies = static_cast<std::int64_t>(possible.size() - 1);
       if (tiling.factor <= kMostRemainders && pass_.has_room(unrolled_stores(body) * copies / 2))
         part = remainders(tiling.total, possible, int_const(0));
-      return make_stmt(If{tiling.total >= int_const(tiling.factor), at_zero(whole(), tiling.index), part});
+      const Expr factor = int_const(tiling.factor);
+      const bool most = pass_.facts_.proves(tiling.total <= factor);
+      const Stmt whole_one = most ? tile_of(body_, factor, int_const(0)) : at_zero(whole(), tiling.index);
+      return make_stmt(If{tiling.total >= factor, whole_one, part});
     }
 
     /// The body as it is inside of its loop or let.
@@ -361,17 +408,36 @@ class RemainderPass {
 
     Stmt tile_of(const Stmt& body, const Expr& iterations, const Expr& number) const {
       const std::pair<VarId, Expr> last(guard_.tiling.index, number);
-      return rewrite(with_limit(body, iterations), nullptr,
+      return rewrite(with_limit(body, iterations, as_int(iterations)), nullptr,
                      [&](const Expr& e) { return substitute(e, Substitution(&last, 1)); });
     }
 
     /// `body` with guards of the tiling as `place < limit`; without them where the limit is undefined.
-    Stmt with_limit(const Stmt& body, const Expr& limit) const {
+    ///   left  the iterations within the total, which decide other conditions that end there; null: a whole tile, or not known
+    Stmt with_limit(const Stmt& body, const Expr& limit, const std::int64_t* left = nullptr) const {
       return with_conditions(body, [&](const Expr& condition) -> Expr {
         const std::optional<TileGuard> guard = tile_guard(condition, guard_.tiling.index, body_, inside_);
-        if (!guard || !same_tiling(guard->tiling, guard_.tiling)) return {};
-        return limit.defined() ? guard->place < limit : bool_const(true);
+        if (guard && same_tiling(guard->tiling, guard_.tiling))
+          return limit.defined() ? guard->place < limit : bool_const(true);
+        if (left != nullptr) return at_left(condition, guard_.tiling, name_, *left);
+        return edges_ && !limit.defined() && holds_before_last(condition) ? bool_const(true) : Expr();
       });
+    }
+
+    /// Another condition that holds in all of a whole tile behind which the last one begins.
+    bool holds_before_last(const Expr& condition) const {
+      const Expr decided = at_left(condition, guard_.tiling, name_, guard_.tiling.factor + 1);
+      if (!decided.defined() || is_const(decided, 1)) return decided.defined();
+      const std::optional<Affine> sum = nonnegative_sum(decided);
+      std::int64_t least = sum ? sum->constant : -1;
+      for (std::size_t k = 0; sum && k < sum->terms.size(); ++k) {
+        const auto& [atom, coefficient] = sum->terms[k];
+        const Var* v = std::get_if<Var>(&atom->kind);
+        const auto loop = v ? inside_.find(v->id) : inside_.end();
+        if (loop == inside_.end()) return false;
+        least += std::min<std::int64_t>(coefficient, 0) * (*as_int(loop->second->extent) - 1);
+      }
+      return least >= 0;
     }
 
     RemainderPass& pass_;
@@ -379,7 +445,7 @@ class RemainderPass {
     const std::string& name_;
     const Stmt& body_;
     const TileLoops inside_;
-    const bool exact_;
+    const bool exact_, edges_;
     const Expr count_;
   };
 

@@ -18,6 +18,8 @@ namespace whet {
 /// n is an expression of sizes and of outer loops, o a loop or a digit of one. Where o is a digit, or its loop is parallel, the choice
 /// stands inside. Guards over other loops than unrolled and vectorized ones stay: `resolve_guards` narrows those loops.
 /// Where o is 0 at all sizes, there is one tile: it is whole where n >= f, else a copy for each n < f is chosen; vectors stay masked.
+/// Where other conditions end with n, as those of paddings, q is (n - 1) div f, and the copies are for 1 to f iterations: what n is there,
+/// q*f and a number, decides these conditions.
 /// One copy, guarded by i < n - q*f, stands for all remainders where f is above kMostRemainders, or where copies would be more than
 /// kMostRemainderStores. Where i is of vectors and masks are free, there is a copy for each number of vectors, and a mask for the last one.
 /// Needs:  guards as Ifs; a program without sizes is left as it is.

@@ -220,16 +220,54 @@ return y
 
 TEST(Interiors, TestNothingBetweenThePaddings) {
   const std::string program = after("verify", kPadded, "split l0 4 guard; reorder l2 l1 l3; unroll l3");
-  const std::size_t middle = program.find("  for i.0 in 1 .. i.0.end\n"), edge = program.find("  for i.0 in max(");
+  const std::size_t middle = program.find("  for i.0 in 1 .. i.0.end\n");
   ASSERT_NE(middle, std::string::npos) << program;
-  ASSERT_NE(edge, std::string::npos) << program;
-  EXPECT_EQ(program.substr(middle, edge - middle), R"(  for i.0 in 1 .. i.0.end
+  constexpr std::string_view kMiddle = R"(  for i.0 in 1 .. i.0.end
     unroll i.1 in 0 .. 4
       y[((i.0*4) + i.1)] = 0f
     for r in 0 .. 3
       unroll i.1 in 0 .. 4
         y[((i.0*4) + i.1)] = (y[((i.0*4) + i.1)] + x[((((i.0*4) + r) + i.1) - 1)])
-)");
+)";
+  EXPECT_EQ(program.substr(middle, kMiddle.size()), kMiddle) << program;
+}
+
+/// How many sums over `r` ask for the size.
+int sums_that_ask(const Program& program) {
+  int count = 0;
+  for_each(
+      program.body,
+      [&](const Stmt& s) {
+        const Loop* loop = std::get_if<Loop>(&s->kind);
+        if (loop == nullptr || loop->name != "r") return;
+        bool asks = false;
+        for_each(
+            loop->body,
+            [&](const Stmt& part) {
+              const If* choice = std::get_if<If>(&part->kind);
+              asks = asks || (choice != nullptr && has_size(choice->condition));
+            },
+            nullptr);
+        count += asks;
+      },
+      nullptr);
+  return count;
+}
+
+/// The last tile has a copy for each number of its places, a whole tile among them, and knows in each where the padding begins.
+TEST(Interiors, KnowThePaddingOfTheLastTileInEachOfItsCopies) {
+  constexpr const char* kTiles = "split l0 4 guard; reorder l2 l1 l3; unroll l3";
+  for (const std::string shared : {"", "; parallel l2"}) {
+    const std::string steps = kTiles + shared;
+    const Result<Lowered> lowered = lower_until(tree_after(kPadded, steps.c_str()), wide(), "verify");
+    ASSERT_TRUE(lowered.ok()) << lowered.error().message;
+    EXPECT_EQ(sums_that_ask(lowered->program), 0) << to_text(lowered->program);
+  }
+  std::string one = kPadded;
+  one.replace(one.find("4..512 at 64"), 12, "1..4 at 4");
+  const Result<Lowered> lowered = lower_until(tree_after(one.c_str(), kTiles), wide(), "verify");
+  ASSERT_TRUE(lowered.ok()) << lowered.error().message;
+  EXPECT_EQ(sums_that_ask(lowered->program), 0) << to_text(lowered->program);
 }
 
 TEST(Interiors, BeginWherePaddingEndsThoughNoTileMayBeWhole) {
@@ -406,6 +444,30 @@ TEST(Remainders, AreNoneOfTilesThatDivideEachStepOfASize) {
     const Result<Lowered> lowered = lower_until(tree_after(texts.c_str(), steps.c_str()), wide(), "verify");
     ASSERT_TRUE(lowered.ok()) << steps << ": " << lowered.error().message;
     EXPECT_EQ(choices_in(lowered->program.body), 0) << to_text(lowered->program);
+  }
+}
+
+TEST(EverySizedSchedule, OfAPaddedRowIsRightAtAllSizes) {
+  for (const auto& [range, most] : {std::pair("4..512 at 64", 512), {"1..4 at 4", 4}, {"4..36:4 at 36", 36}}) {
+    std::string row = kPadded;
+    row.replace(row.find("4..512 at 64"), 12, range);
+    const ComputeDag dag = *parse_dag(row);
+    for (const char* steps : {"split l0 4 guard; reorder l2 l1 l3; unroll l3",
+                              "split l0 4 guard; reorder l2 l1 l3; unroll l3; parallel l2",
+                              "split l0 4 guard; reorder l2 l1 l3; vectorize l3"}) {
+      const Result<LoopTree> tree = replay(dag, *parse_steps(steps));
+      ASSERT_TRUE(tree.ok()) << steps << ": " << tree.error().message;
+      const Result<Lowered> lowered = lower(*tree, wide(), {}, testing::verify_pass);
+      ASSERT_TRUE(lowered.ok()) << range << ", " << steps << ": " << lowered.error().message;
+      const SizeRange& size = lowered->program.sizes[0];
+      for (std::int64_t n = size.min; n <= most; n += n < 20 ? size.step : 4 * size.step + (most > 36 ? 1 : 0)) {
+        Rng rng(static_cast<std::uint64_t>(n));
+        const ComputeDag exact = dag_at(dag, {n});
+        const Result<Ran> ran = run_at(*lowered, exact, testing::random_inputs(exact, rng), {n}, 2);
+        ASSERT_TRUE(ran.ok()) << n << ": " << ran.error().message;
+        ASSERT_LT(ran->error, 1e-5) << range << ", " << steps << ", at " << n;
+      }
+    }
   }
 }
 
