@@ -484,6 +484,7 @@ TEST_F(CompileFamily, RunsTilesThatDivideEachStepOfASize) {
     b.graph.outputs = {b.relu(b.node(MatMulOperator{}, {b.input("x", {at[0], 24}), b.constant({24, 40})}))};
     return b.graph;
   };
+  source_.space = {};  // no other schedule is tried before
   source_.fallback = [](const ComputeDag&) { return parse_steps("split l3 4 overlap; unroll l6; parallel l5"); };
   const Result<CompileReport> report = compile({{"x.0", 4, 32, 4}}, build);
   ASSERT_TRUE(report.ok()) << report.error().message;
