@@ -1,5 +1,6 @@
 #include "compute/winograd.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "compute/affine.h"
@@ -194,6 +195,14 @@ std::optional<Convolution> find_convolution(const ComputeDag& dag, OpId id) {
   return found;
 }
 
+/// The functions of the axes' extents, as an op has them.
+std::vector<Expr> sizes_of_axes(const std::vector<Axis>& axes) {
+  std::vector<Expr> sizes;
+  if (std::none_of(axes.begin(), axes.end(), [](const Axis& axis) { return is_sized(axis); })) return sizes;
+  for (const Axis& axis : axes) sizes.push_back(axis.size);
+  return sizes;
+}
+
 /// An element op without reduction whose body, of f32, is made from its axis variables.
 Op element_op(std::string name, std::vector<Axis> axes, const std::function<Expr(const Exprs&)>& body,
               DType dtype = DType::f32) {
@@ -205,6 +214,7 @@ Op element_op(std::string name, std::vector<Axis> axes, const std::function<Expr
     vars.push_back(axis_var(element, static_cast<std::int64_t>(k)));
     op.shape.push_back(element.axes[k].extent);
   }
+  op.sizes = sizes_of_axes(element.axes);
   element.body = cast(dtype, body(vars));
   return op;
 }
@@ -217,6 +227,7 @@ Result<WinogradDag> winograd(const ComputeDag& dag, OpId id, std::int64_t m, Win
     return Error{"F(" + size + " x " + size + ", 3 x 3) is not known; expected 2 or 4"};
   }
   const std::optional<Convolution> found = find_convolution(dag, id);
+  if (is_sized(dag) && !has_one_window(dag, id)) return Error{"is no 3x3 convolution of pictures of one size"};
   if (!found)
     return Error{"is no 3x3 convolution of stride 1 with constant weights, which Winograd's algorithm is for"};
   const bool rounds = stored_as == WinogradTiles::bf16;
@@ -238,6 +249,7 @@ Result<WinogradDag> winograd(const ComputeDag& dag, OpId id, std::int64_t m, Win
 
   WinogradDag out{.dilation = dilation};
   ComputeDag& to = out.dag;
+  to.sizes = dag.sizes, to.at = dag.at;
   to.ops.assign(dag.ops.begin(), dag.ops.begin() + static_cast<std::ptrdiff_t>(id.index()));
   const auto along = [](std::int64_t count, const std::function<Expr(std::int64_t)>& at) {
     Exprs list;
@@ -294,6 +306,7 @@ Result<WinogradDag> winograd(const ComputeDag& dag, OpId id, std::int64_t m, Win
     element.body = wide(load(to, out.ops.input, {v(0), v(1), v(2), v(3), v(4), v(6)})) *
                    wide(load(to, out.ops.weights, {v(0), v(1), v(6), v(5)}));
     products.shape = {a, a, n.extent, th.extent, tw.extent, oc.extent};
+    products.sizes = sizes_of_axes(element.axes);
   }
   out.ops.products = to.add(std::move(products));
 
@@ -326,6 +339,14 @@ Result<WinogradDag> winograd(const ComputeDag& dag, OpId id, std::int64_t m, Win
   }
   for (OpId output : dag.outputs) to.outputs.push_back(renamed[output.index()]);
   return out;
+}
+
+bool has_one_window(const ComputeDag& dag, OpId conv) {
+  if (!find_convolution(dag, conv)) return false;
+  const Element& element = dag.op(conv).element();
+  const auto changes = [](const Axis& axis) { return is_sized(axis); };
+  return std::none_of(element.axes.begin() + 1, element.axes.end(), changes) &&
+         std::none_of(element.reduce_axes.begin(), element.reduce_axes.end(), changes);
 }
 
 }  // namespace whet

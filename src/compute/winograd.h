@@ -32,7 +32,11 @@ enum class WinogradTiles : std::uint8_t { f32, bf16 };
 /// once more: outputs err by 1.4 times what rounding its operands to bf16 did; with m = 4 it would be 8 times.
 /// The placeholders keep their order; ops up to the convolution keep their ids.
 /// Source: Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks", 2015.
+/// Of a DAG with sizes: the number of pictures may have one (has_one_window).
 /// Errors: the op is no such convolution with constant weights; m is neither 2 nor 4; tiles of bf16 of another convolution, or with m = 4.
 Result<WinogradDag> winograd(const ComputeDag&, OpId conv, std::int64_t m, WinogradTiles = WinogradTiles::f32);
+
+/// Whether the op is such a convolution whose rows, columns and channels are the same at all sizes.
+bool has_one_window(const ComputeDag&, OpId conv);
 
 }  // namespace whet

@@ -471,6 +471,35 @@ TEST(EverySizedSchedule, OfAPaddedRowIsRightAtAllSizes) {
   }
 }
 
+/// Pictures of one size, of which there are as many as the size says.
+TEST(EverySizedSchedule, OfWinogradsAlgorithmIsRightForAnyNumberOfPictures) {
+  constexpr const char* kPictures = R"(
+n = SIZE 1..5 at 3
+x = PLACEHOLDER [n, 9, 8, 4]
+w = PLACEHOLDER [3, 3, 4, 16] const
+c(b, i, j, o) += (x[b, (i + r), (j + s), k]*w[r, s, k, o]) for b in n, i in 7, j in 6, o in 16, r in 3, s in 3, k in 4
+y(b, i, j, o) = max(c[b, i, j, o], 0f) for b in n, i in 7, j in 6, o in 16
+return y
+)";
+  const ComputeDag dag = *parse_dag(kPictures);
+  for (const char* step : {"winograd o2 2", "winograd o2 4"}) {
+    const Result<Steps> steps = steps_for_sizes(dag, *parse_steps(step));
+    ASSERT_TRUE(steps.ok()) << step << ": " << steps.error().message;
+    const Result<LoopTree> tree = replay(dag, *steps);
+    ASSERT_TRUE(tree.ok()) << tree.error().message;
+    const Result<Lowered> lowered = lower(*tree, wide(), {}, testing::verify_pass);
+    ASSERT_TRUE(lowered.ok()) << step << ": " << lowered.error().message;
+    EXPECT_EQ(lowered->program.sizes, dag.sizes);
+    for (std::int64_t n = 1; n <= 5; ++n) {
+      Rng rng(static_cast<std::uint64_t>(n));
+      const ComputeDag exact = dag_at(dag, {n});
+      const Result<Ran> ran = run_at(*lowered, exact, testing::random_inputs(exact, rng), {n}, 2);
+      ASSERT_TRUE(ran.ok()) << n << ": " << ran.error().message;
+      ASSERT_LT(ran->error, 1e-3) << step << ", " << n << " pictures";
+    }
+  }
+}
+
 /// Of the largest size all is one tile: no index counts tiles, and yet no sum is taken under a condition on the size.
 TEST(Remainders, OfTheOnlyTileAreChosenOutsideOfItsSums) {
   std::string few = kProduct;

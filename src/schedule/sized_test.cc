@@ -235,6 +235,26 @@ TEST(Sized, OtherAlgorithmsAreOfOneSize) {
   EXPECT_EQ(refusal(kTwoSizes, "winograd o1 2"),
             "op y (o1) has sizes (b 1..8, n 1..512); transforms of windows are of one size");
 }
+TEST(Sized, WinogradsAlgorithmIsForPicturesOfOneSize) {
+  constexpr const char* kWide = R"(
+n = SIZE 2..64 at 6
+x = PLACEHOLDER [3, 9, (n + 2), 4]
+w = PLACEHOLDER [3, 3, 4, 16] const
+y(b, i, j, o) += (x[b, (i + r), (j + s), k]*w[r, s, k, o]) for b in 3, i in 7, j in n, o in 16, r in 3, s in 3, k in 4
+return y
+)";
+  constexpr const char* kMany = R"(
+n = SIZE 1..8 at 6
+x = PLACEHOLDER [n, 9, 8, 4]
+w = PLACEHOLDER [3, 3, 4, 16] const
+y(b, i, j, o) += (x[b, (i + r), (j + s), k]*w[r, s, k, o]) for b in n, i in 7, j in 6, o in 16, r in 3, s in 3, k in 4
+return y
+)";
+  EXPECT_EQ(refusal(kWide, "winograd o2 2"),
+            "op y (o2) has sizes (n 2..64); transforms of windows are of one size");
+  EXPECT_EQ(refusal(kMany, "winograd o2 2"), "not refused");
+  EXPECT_EQ(refusal(kMany, "winograd o2 4"), "not refused");
+}
 TEST(Sized, ConstantsArePackedWhereTheyAreReadTheSameAtAllSizes) {
   EXPECT_EQ(refusal(kProduct, "pack o1 o2"), "not refused");
   EXPECT_EQ(refusal(R"(

@@ -12,6 +12,7 @@ namespace whet {
 ///   op      a 3x3 convolution of stride 1, dilated or not, with constant weights
 ///   tile    2 or 4: outputs of a tile along each axis
 ///   tiles   bf16: V and U are rounded to it, of a convolution of bf16 with tile = 2; f32 otherwise
+///   sizes   the number of pictures may have one; rows, columns and channels may not
 ///   errors  another op; another tile; anything was scheduled before (the new DAG starts as its naive schedule)
 struct Winograd {
   OpId op;
