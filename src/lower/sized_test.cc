@@ -191,7 +191,8 @@ x = PLACEHOLDER [n]
 y(i) = (x[i] + 1f) for i in n
 return y
 )";
-  EXPECT_EQ(after("verify", kSteps, "split l0 4 guard; unroll l2; parallel l1"), R"(  parallel i.0 in 0 .. floordiv(n, 4)
+  EXPECT_EQ(after("verify", kSteps, "split l0 4 guard; unroll l2; parallel l1"),
+            R"(  parallel i.0 in 0 .. floordiv(n, 4)
     unroll i.1 in 0 .. 4
       y[((i.0*4) + i.1)] = (x[((i.0*4) + i.1)] + 1f)
 )");
@@ -440,7 +441,8 @@ std::string fused(const std::string& loops) {
 TEST(Remainders, AreNoneOfTilesThatDivideEachStepOfASize) {
   std::string texts = kProduct;
   texts.replace(texts.find("1..512 at 64"), 12, "4..32:4 at 32");
-  for (const std::string& steps : {std::string(kRowsFirst), std::string(kRowsFirst) + "; parallel l5", fused("l5 l7")}) {
+  for (const std::string& steps :
+       {std::string(kRowsFirst), std::string(kRowsFirst) + "; parallel l5", fused("l5 l7")}) {
     const Result<Lowered> lowered = lower_until(tree_after(texts.c_str(), steps.c_str()), wide(), "verify");
     ASSERT_TRUE(lowered.ok()) << steps << ": " << lowered.error().message;
     EXPECT_EQ(choices_in(lowered->program.body), 0) << to_text(lowered->program);
@@ -452,9 +454,9 @@ TEST(EverySizedSchedule, OfAPaddedRowIsRightAtAllSizes) {
     std::string row = kPadded;
     row.replace(row.find("4..512 at 64"), 12, range);
     const ComputeDag dag = *parse_dag(row);
-    for (const char* steps : {"split l0 4 guard; reorder l2 l1 l3; unroll l3",
-                              "split l0 4 guard; reorder l2 l1 l3; unroll l3; parallel l2",
-                              "split l0 4 guard; reorder l2 l1 l3; vectorize l3"}) {
+    for (const char* steps :
+         {"split l0 4 guard; reorder l2 l1 l3; unroll l3", "split l0 4 guard; reorder l2 l1 l3; unroll l3; parallel l2",
+          "split l0 4 guard; reorder l2 l1 l3; vectorize l3"}) {
       const Result<LoopTree> tree = replay(dag, *parse_steps(steps));
       ASSERT_TRUE(tree.ok()) << steps << ": " << tree.error().message;
       const Result<Lowered> lowered = lower(*tree, wide(), {}, testing::verify_pass);

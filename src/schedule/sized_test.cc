@@ -250,8 +250,7 @@ w = PLACEHOLDER [3, 3, 4, 16] const
 y(b, i, j, o) += (x[b, (i + r), (j + s), k]*w[r, s, k, o]) for b in n, i in 7, j in 6, o in 16, r in 3, s in 3, k in 4
 return y
 )";
-  EXPECT_EQ(refusal(kWide, "winograd o2 2"),
-            "op y (o2) has sizes (n 2..64); transforms of windows are of one size");
+  EXPECT_EQ(refusal(kWide, "winograd o2 2"), "op y (o2) has sizes (n 2..64); transforms of windows are of one size");
   EXPECT_EQ(refusal(kMany, "winograd o2 2"), "not refused");
   EXPECT_EQ(refusal(kMany, "winograd o2 4"), "not refused");
 }
@@ -314,9 +313,10 @@ TEST(StepsForSizes, KeepTilesOfIntrinsicsWhereAllSizesHaveOne) {
 TEST(StepsForSizes, UnrollTransposedTilesThatAreNoTilesOfTheirIntrinsic) {
   std::string small = kTurned;
   small.replace(small.find("16..500 at 64"), 13, "2..15 at 15");
-  EXPECT_EQ(for_sizes(small.c_str(),
-                      "split l0 8 overlap; split l1 8 overlap; reorder l2 l4 l3 l5; tensorize l3 transpose8; parallel l2"),
-            "split l0 8 overlap; split l1 8 guard; reorder l2 l4 l3 l5; unroll l5; unroll l3; parallel l2");
+  EXPECT_EQ(
+      for_sizes(small.c_str(),
+                "split l0 8 overlap; split l1 8 overlap; reorder l2 l4 l3 l5; tensorize l3 transpose8; parallel l2"),
+      "split l0 8 overlap; split l1 8 guard; reorder l2 l4 l3 l5; unroll l5; unroll l3; parallel l2");
 }
 TEST(StepsForSizes, PadRowsThatWouldCrowdACache) {
   constexpr const char* kCopied = R"(
