@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
+#include "base/arithmetic.h"
 #include "base/counted.h"
 #include "base/shown.h"
 #include "cli/table.h"
@@ -72,6 +74,18 @@ std::string networks_text(const Records& records) {
                                                 : "");
   }
   return text;
+}
+
+std::string alone_text(const std::vector<TimedAtSizes>& points) {
+  double least = kInfinity, most = 0;
+  for (const TimedAtSizes& point : points) {
+    if (!(point.exact > 0) || !(point.ranged > 0)) continue;
+    least = std::min(least, point.exact / point.ranged), most = std::max(most, point.exact / point.ranged);
+  }
+  if (most == 0) return "";
+  const std::string low = fmt::format("{:.2f}", least), high = fmt::format("{:.2f}", most);
+  return fmt::format("A library for one size alone takes {} of the tuned time\n",
+                     low == high ? low : low + " to " + high);
 }
 
 std::string stats_text(const RecordStats& s) {

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "records/digest.h"
+#include "trial/ranged.h"
 
 namespace whet {
 
@@ -12,6 +14,8 @@ std::string show_text(const Records&);
 std::string ranged_text(const Records&);
 /// What networks take at sizes of their ranges, the last figures of each; "" where there are none.
 std::string networks_text(const Records&);
+/// "A library for one size alone takes 0.93 to 1.01 of the tuned time": at the sizes at which both were timed; "" where none was.
+std::string alone_text(const std::vector<TimedAtSizes>&);
 /// Where the time of the trials went, their outcomes, the quality of the model's ranking and the failures.
 std::string stats_text(const RecordStats&);
 

@@ -27,6 +27,13 @@ TEST(Show, IsATableWithARowForEachTaskAndTarget) {
       "conv2d 1x56x56x64  cpu -mcpu=znver5 -threads=4  tile       2.0000       1       0  2026-11-21T10:00:00Z\n");
 }
 
+TEST(AloneText, SaysWhatLibrariesForOneSizeTake) {
+  TimedAtSizes small{{16}, 0.2, 2e-3, 1e-3, 0.9e-3}, large{{512}, 0.8, 0, 4e-3, 4.04e-3}, other{{64}, 0.1, 2e-3, 1e-3};
+  EXPECT_EQ(alone_text({small, other, large}), "A library for one size alone takes 0.90 to 1.01 of the tuned time\n");
+  EXPECT_EQ(alone_text({large, other}), "A library for one size alone takes 1.01 of the tuned time\n");
+  EXPECT_EQ(alone_text({other}), "") << "none was timed";
+}
+
 TEST(Stats, SayWhereTheTimeWentAndWhatFailed) {
   EXPECT_EQ(stats_text(stats(sample())),
             "7 trials of 2 tasks: build 0.0 s, run 0.0 s, 0 ended early as clearly slower\n"

@@ -19,6 +19,7 @@
 #include "cli/interrupt.h"
 #include "cli/layouts.h"
 #include "cli/output.h"
+#include "cli/records_text.h"
 #include "cli/screen.h"
 #include "cli/table.h"
 #include "cli/terminal.h"
@@ -118,6 +119,7 @@ void print_at_sizes(const Tuned& tuned) {
   }
   fmt::print("\nOne inference of the whole network, libraries for ranges alternately:\n");
   print(table);
+  fmt::print("{}", alone_text(tuned.at_sizes->points));
 }
 
 /// What `whet compile` must be told again, where it would not know it.

@@ -47,6 +47,19 @@ std::string table_of(const NetworkAtSizes& network, const TimeUnit& unit) {
       escaped(network.name), head, rows_of(network, unit));
 }
 
+/// "0.93 to 1.01": what libraries for one size alone take of the time of that for the ranges; "": none was timed.
+std::string alone_of(const NetworkAtSizes& network) {
+  double least = 0, most = 0;
+  for (const TimedAtSizes& point : network.points) {
+    if (!is_time(point.exact) || !is_time(point.ranged)) continue;
+    const double ratio = point.exact / point.ranged;
+    least = most == 0 ? ratio : std::min(least, ratio), most = std::max(most, ratio);
+  }
+  if (most == 0) return "";
+  const std::string low = fmt::format("{:.2f}", least), high = fmt::format("{:.2f}", most);
+  return low == high ? low : low + " to " + high;
+}
+
 /// "An inference of bert at n=1..512 takes 1.20x to 1.84x less time by the library for the ranges than untuned."
 std::string finding_of(const NetworkAtSizes& network) {
   double low = 0, high = 0;
@@ -57,14 +70,15 @@ std::string finding_of(const NetworkAtSizes& network) {
   }
   const std::string who = fmt::format("{} at {}", escaped(network.name), escaped(network.ranges));
   if (low == 0) return who + " was not timed.";
+  const std::string alone = alone_of(network);
   const auto own = std::ranges::count_if(network.points, &TimedAtSizes::hot);
   const auto kept = std::ranges::count_if(network.points, &TimedAtSizes::keeps_untuned);
-  return fmt::format(
-      "Tuned, {} is {:.2f} to {:.2f} times as fast as untuned, by one library for all sizes{}{}.", who, low, high,
-      own == 0
-          ? ""
-          : fmt::format("; {} kernels of {} own", count_of(own, "size has", "sizes have"), own == 1 ? "its" : "their"),
-      kept == 0 ? "" : fmt::format("; at {} untuned kernels are kept", count_of(kept, "size", "sizes")));
+  return fmt::format("Tuned, {} is {:.2f} to {:.2f} times as fast as untuned, by one library for all sizes{}{}{}.", who,
+                     low, high, alone.empty() ? "" : "; libraries for one size alone take " + alone + " of its time",
+                     own == 0 ? ""
+                              : fmt::format("; {} kernels of {} own", count_of(own, "size has", "sizes have"),
+                                            own == 1 ? "its" : "their"),
+                     kept == 0 ? "" : fmt::format("; at {} untuned kernels are kept", count_of(kept, "size", "sizes")));
 }
 
 }  // namespace

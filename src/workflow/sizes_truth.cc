@@ -19,7 +19,9 @@ namespace {
 
 /// A size has kernels of its own where it has this part of the requests' time, and they take this part of the time of those for ranges.
 constexpr double kHotShare = 0.1, kHotFaster = 0.97;
-constexpr std::size_t kMostHot = 3;
+/// Libraries for one size alone, and how far apart the products of their sizes are, where these are not hot: neighbours tell the same.
+constexpr std::size_t kMostAlone = 3;
+constexpr double kApart = 1.4;
 /// The untuned library is faster where it takes this part of the time in new processes; in one process alone, where the places of its
 /// memory may have made it so, this one.
 constexpr double kUntunedFaster = 0.99, kClearlyFaster = 0.95;
@@ -172,27 +174,25 @@ class SettlingAtSizes {
     for (TimedAtSizes& point : truth_.points) point.keeps_untuned = true, point.ranged = point.untuned;
   }
 
-  /// The numbers of the requests whose sizes take most of the time, and the parts that all take.
-  std::pair<std::vector<std::size_t>, std::vector<double>> hottest() const {
+  /// The parts of the time that the requests of each size take.
+  std::vector<double> shares() const {
     std::vector<std::pair<SizeValues, double>> timed;
     for (const TimedAtSizes& each : truth_.points)
       timed.emplace_back(each.at, each.ranged > 0 ? each.ranged : each.untuned);
-    std::vector<double> shares = time_shares(options_.requests, timed);
-    std::vector<std::size_t> order(options_.requests.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::ranges::stable_sort(order, std::ranges::greater(), [&](std::size_t k) { return shares[k]; });
-    if (order.size() > kMostHot) order.resize(kMostHot);
-    return {std::move(order), std::move(shares)};
+    return time_shares(options_.requests, timed);
   }
 
-  /// Libraries for the sizes with most of the requests' time alone, against that for the ranges.
+  /// Libraries for the sizes with most of the requests' time alone, against that for the ranges: which sizes are better off with kernels
+  /// of their own, and what the others lose by having none.
   void try_alone() {
-    const auto [order, shares] = hottest();
+    const std::vector<double> shares = this->shares();
     for (std::size_t k = 0; k < options_.requests.size(); ++k)
       for (TimedAtSizes& point : truth_.points)
         if (point.at == options_.requests[k].at) point.share = shares[k];
-    for (const std::size_t k : order) {
-      if (shares[k] < kHotShare || !truth_.failed.ok() || left() < 2 * kPointSeconds) return;
+    for (const std::size_t k : heaviest_sizes(options_.requests, shares)) {
+      // What decides nothing is timed where there is time for all of it.
+      const double comparisons = shares[k] < kHotShare ? static_cast<double>(kPlanComparisons) : 2;
+      if (!truth_.failed.ok() || left() < comparisons * kPointSeconds) return;
       const SizeValues& at = options_.requests[k].at;
       const std::string alone = fmt::format("{}/alone{}.so", options_.folder, k);
       if (!compile(alone, [&](const std::string& path) { return libraries_.alone(at, path); })) return;
@@ -208,7 +208,7 @@ class SettlingAtSizes {
     if (point == truth_.points.end()) point = truth_.points.insert(point, TimedAtSizes{at, share});
     point->ranged = verdict.middle.usual;
     point->exact = verdict.middle.other;
-    point->hot = verdict.faster && options_.hot;
+    point->hot = verdict.faster && options_.hot && share >= kHotShare;
     return ok_status();
   }
 
@@ -249,6 +249,21 @@ std::vector<SizeValues> telling_sizes(const std::vector<RequestCount>& requests,
   return told;
 }
 
+std::vector<std::size_t> heaviest_sizes(const std::vector<RequestCount>& requests, const std::vector<double>& shares) {
+  std::vector<std::size_t> order(requests.size()), taken;
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, std::ranges::greater(), [&](std::size_t k) { return shares[k]; });
+  const auto is_near = [&](std::size_t a, std::size_t b) {
+    const double ratio = product_over(requests[a].at) / product_over(requests[b].at);
+    return ratio < kApart && ratio > 1 / kApart;
+  };
+  for (const std::size_t k : order) {
+    const bool is_told = std::ranges::any_of(taken, [&](std::size_t other) { return is_near(k, other); });
+    if (taken.size() < kMostAlone && shares[k] > 0 && (shares[k] >= kHotShare || !is_told)) taken.push_back(k);
+  }
+  return taken;
+}
+
 std::vector<double> time_shares(const std::vector<RequestCount>& requests,
                                 const std::vector<std::pair<SizeValues, double>>& timed) {
   std::vector<std::pair<double, double>> by_product;
@@ -265,7 +280,7 @@ std::vector<double> time_shares(const std::vector<RequestCount>& requests,
 }
 
 double settling_seconds(double sizes, double compile_seconds) {
-  constexpr double kLibraries = 3;  // and one with untuned kernels, or for one size alone
+  constexpr double kLibraries = 3;  // and one with untuned kernels, or for one size alone; more where there is time
   return kLibraries * compile_seconds + sizes * kPointSeconds;
 }
 

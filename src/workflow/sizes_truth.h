@@ -45,14 +45,19 @@ struct SizesTruth {
 /// Times libraries of a network alternately at telling sizes: for the ranges by the records, and for the ranges without records. Where the
 /// untuned one is faster by 1%, in new processes too as far as there is time, its kernels are kept at these sizes, and the library with
 /// them is timed again; where it is still slower at some size, untuned kernels are kept at all. So a library by the records is nowhere
-/// slower than without them, as far as it was timed. Then libraries for one size alone are timed where that has a tenth of the requests' time;
-/// such a size is hot where its own library is 3% faster.
+/// slower than without them, as far as it was timed. Then libraries for one size alone are timed at the heaviest sizes; one that has a
+/// tenth of the requests' time is hot where its own library is 3% faster.
 /// The models run on the device; one thread.
 SizesTruth settle_at_sizes(const SizedLibraries&, Device&, const SizesTruthOptions&);
 
 /// Parts of all requests, the smallest sizes first: the size of the request at a tenth, at half and at nine tenths of them, and the largest
 /// that the ranges have. Ascending, each once.
 std::vector<SizeValues> telling_sizes(const std::vector<RequestCount>&, const std::vector<WantedSize>&);
+
+/// The numbers of at most three requests whose sizes take most of the time, the heaviest first: of those that have less than a tenth of
+/// it none that is nearly as large as another, as requests of many lengths are.
+///   shares  as time_shares has them
+std::vector<std::size_t> heaviest_sizes(const std::vector<RequestCount>&, const std::vector<double>& shares);
 
 /// The part of the time of all requests that those of each size take, where an inference takes these seconds at some sizes and time grows
 /// evenly with the product of the sizes between them. One a request.

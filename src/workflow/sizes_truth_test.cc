@@ -187,6 +187,38 @@ TEST_F(SettleAtSizes, GivesASizeKernelsOfItsOwnWhereTheseAreThreePercentFaster) 
   EXPECT_GT(truth.points[2].share, 0.8);
 }
 
+TEST_F(SettleAtSizes, ComparesTheHeaviestSizesWithLibrariesForThemAloneHoweverLittleTimeTheyHave) {
+  options_.hot = true;
+  alone_ = {{16, 0.4e-3}, {64, 1.5e-3}, {512, 30e-3}};
+  const SizesTruth truth = settle();
+  ASSERT_EQ(truth.points.size(), 3u);
+  EXPECT_DOUBLE_EQ(truth.points[0].exact, 0.4e-3);
+  EXPECT_DOUBLE_EQ(truth.points[1].exact, 1.5e-3);
+  EXPECT_DOUBLE_EQ(truth.points[2].exact, 30e-3);
+  for (const TimedAtSizes& point : truth.points) EXPECT_FALSE(point.hot) << point.at[0];
+}
+
+/// What decides nothing is left out where time is short.
+TEST_F(SettleAtSizes, ComparesHotSizesAloneWhereTimeIsShort) {
+  options_.left = [] { return 2.0; };
+  const SizesTruth truth = settle();
+  ASSERT_EQ(truth.points.size(), 3u);
+  EXPECT_EQ(truth.points[0].exact, 0);
+  EXPECT_EQ(truth.points[1].exact, 0);
+  EXPECT_GT(truth.points[2].exact, 0);
+}
+
+TEST(HeaviestSizes, AreApartWhereNoneIsHot) {
+  std::vector<RequestCount> requests;
+  for (std::int64_t n = 1; n <= 100; ++n) requests.push_back({{n}, 1});
+  std::vector<double> shares;
+  for (std::int64_t n = 1; n <= 100; ++n) shares.push_back(static_cast<double>(n) / 5050);
+  EXPECT_EQ(heaviest_sizes(requests, shares), (std::vector<std::size_t>{99, 70, 49})) << "100, 71 and 50";
+  shares[98] = shares[99] = 0.2;
+  EXPECT_EQ(heaviest_sizes(requests, shares), (std::vector<std::size_t>{98, 99, 69})) << "hot ones are neighbours";
+  EXPECT_TRUE(heaviest_sizes({}, {}).empty());
+}
+
 std::vector<SizeValues> told(const std::vector<RequestCount>& requests, const std::vector<std::string>& sizes) {
   return telling_sizes(requests, parse_sizes(sizes).value());
 }
