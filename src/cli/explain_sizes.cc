@@ -108,7 +108,7 @@ void print_piece(const Variant& variant, const std::vector<TaskAcrossSizes>& tas
 
 /// "2 of 9": with all of them the expected time would be 0.6% less.
 std::string chosen_of(const TaskAcrossSizes& known) {
-  const auto fit = std::ranges::count(known.schedules, known.schedules.front().packing, &SizedSchedule::packing);
+  const auto fit = std::ranges::count(known.schedules, known.packing, &SizedSchedule::packing);
   return fmt::format("{} of {}", known.kernels.kernels.size(), fit);
 }
 

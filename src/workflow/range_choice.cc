@@ -1,11 +1,13 @@
 #include "workflow/range_choice.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <map>
 #include <numeric>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -95,18 +97,18 @@ std::vector<SizedPoint> points_of(const PlacedTask& placed, const std::vector<Tu
   return points;
 }
 
-/// Schedules whose kernels read the same weights as the best one's.
-bool packs_as_the_best(const TaskAcrossSizes& task, std::size_t k) {
-  return task.schedules[k].packing == task.schedules.front().packing;
+/// A schedule whose kernel reads the same weights as the task's kernels.
+bool packs_as_the_kernels(const TaskAcrossSizes& task, std::size_t k) {
+  return task.schedules[k].packing == task.packing;
 }
 
-/// The kernels of a task over all of its points.
-KernelChoice kernels_of(const TaskAcrossSizes& task) {
+/// The kernels of a task over all of its points, of the schedules that count.
+KernelChoice kernels_of(const TaskAcrossSizes& task, const std::function<bool(const SizedSchedule&)>& counts) {
   constexpr std::size_t kMostWeighed = 64;  // all sets of three of them are
   std::vector<std::size_t> numbers;
   ExpectedSeconds seconds;
   for (std::size_t k = 0; k < task.schedules.size(); ++k) {
-    if (!packs_as_the_best(task, k)) continue;
+    if (!counts(task.schedules[k])) continue;
     if (numbers.size() == kMostWeighed) break;  // the best are first
     numbers.push_back(k);
     std::vector<double>& own = seconds.emplace_back();
@@ -117,6 +119,32 @@ KernelChoice kernels_of(const TaskAcrossSizes& task) {
   KernelChoice choice = choose_kernels(seconds, kMostKernels, kWorthAKernel);
   for (std::size_t& kernel : choice.kernels) kernel = numbers[kernel];
   return choice;
+}
+
+/// How the schedules pack the constants whose kernels take the least time together, each being worth its own. Where some were timed as
+/// kernels for all sizes, these say so: a hopeful estimate takes no packing from them.
+std::string packing_of(const TaskAcrossSizes& task) {
+  const auto is_known = [](const SizedSchedule& each) {
+    return std::ranges::find(each.ranged, true) != each.ranged.end();
+  };
+  std::string best;
+  double least = kInfinity;
+  std::set<std::string_view> seen;
+  for (const SizedSchedule& each : task.schedules) {
+    if (is_known(each) != is_known(task.schedules.front()) || !seen.insert(each.packing).second) continue;
+    const KernelChoice choice = kernels_of(task, [&](const SizedSchedule& other) {
+      return other.packing == each.packing && is_known(other) == is_known(each);
+    });
+    const double seconds = choice.seconds / std::pow(1 - kWorthAKernel, static_cast<double>(choice.kernels.size()));
+    if (seconds < least) least = seconds, best = each.packing;
+  }
+  return best;
+}
+
+/// Fills `packing` and `kernels`.
+void choose_kernels_of(TaskAcrossSizes& task) {
+  task.packing = packing_of(task);
+  task.kernels = kernels_of(task, [&](const SizedSchedule& each) { return each.packing == task.packing; });
 }
 
 /// Cuts a variant into pieces along one of its sizes.
@@ -240,7 +268,7 @@ class Cutting {
       std::vector<std::tuple<int, double, std::size_t>> order;
       for (std::size_t k = 0; k < task.schedules.size(); ++k) {
         const bool is_kernel = std::ranges::find(task.kernels.kernels, k) != task.kernels.kernels.end();
-        order.emplace_back(is_kernel ? 0 : packs_as_the_best(task, k) ? 1 : 2, expected(t, k, is_inside), k);
+        order.emplace_back(is_kernel ? 0 : packs_as_the_kernels(task, k) ? 1 : 2, expected(t, k, is_inside), k);
       }
       std::ranges::sort(order);
       std::vector<RecordedSchedule>& own = all.emplace_back();
@@ -341,7 +369,7 @@ Result<RangeChoice> choose_for_ranges(const Family& family, const std::vector<Wa
     const PlacedTask& placed = tasks[static_cast<std::size_t>(i)];
     placed.out->points = points_of(placed, choice.at);
     placed.out->schedules = across_sizes(placed.task->task.dag, placed.out->points, records, target, schedules);
-    placed.out->kernels = kernels_of(*placed.out);
+    choose_kernels_of(*placed.out);
   });
   const std::vector<TuningSize> untuned = sizes_to_estimate(sizes, options);
   for (std::size_t v = 0; v < family.variants.size(); ++v) {

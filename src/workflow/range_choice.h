@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "base/result.h"
@@ -19,7 +20,9 @@ namespace whet {
 struct TaskAcrossSizes {
   std::vector<SizedPoint> points;        ///< of its own sizes; none: it has none, or none of them counts
   std::vector<SizedSchedule> schedules;  ///< the best for all points first
-  /// Those that are kernels of the library, three at most, which pack the task's constants alike; `bound` is of all that do.
+  std::string packing;                   ///< how the kernels have the task's constants, as text
+  /// Those that are kernels of the library, three at most, which pack the task's constants alike: as those do that take the least time
+  /// together. `bound` is of all schedules that do.
   KernelChoice kernels;
 };
 
@@ -28,8 +31,8 @@ struct RangeChoice {
   std::vector<TuningSize> at;  ///< the sizes that count, of the network; none: there are no records of any
   std::vector<std::vector<TaskAcrossSizes>> tasks;  ///< of each variant
   /// Of each variant: where sizes are ranges, at most six pieces along one of them, at each of which every task has one of its kernels;
-  /// one more where that saves 1% of the expected seconds. They read the same weights: the kernels of a task pack its constants as the
-  /// best one for all points does. Of a variant whose tasks have no records, pieces by the estimate (untuned_pieces.h).
+  /// one more where that saves 1% of the expected seconds. They read the same weights: the kernels of a task pack its constants alike. Of a
+  /// variant whose tasks have no records, pieces by the estimate (untuned_pieces.h).
   FamilyPieces pieces;
 };
 

@@ -31,8 +31,8 @@ Result<FusedGraph> network(const SizeValues& at) {
 
 Family family() { return find_family({kSizes[0].range, kSizes[1].range}, network).value(); }
 
-/// Schedules of the task that are kernels for all its sizes and pack its constants alike.
-std::vector<std::string> schedules_of(const SizedTask& task, const SizeValues& at, std::size_t count) {
+/// Some schedules of the task that are kernels for all its sizes, by how they pack its constants.
+std::map<std::string, std::vector<std::string>> schedules_by_packing(const SizedTask& task, const SizeValues& at) {
   const DesignSpace space = make_space(dag_at(task.task.dag, at), kTarget);
   std::map<std::string, std::vector<std::string>> by_packing;
   Rng rng(2);
@@ -46,8 +46,14 @@ std::vector<std::string> schedules_of(const SizedTask& task, const SizeValues& a
     if (found.empty()) continue;  // no kernel of a range can run by it
     std::vector<std::string>& alike = by_packing[found.front().packing];
     if (std::ranges::find(alike, found.front().steps) == alike.end()) alike.push_back(found.front().steps);
-    if (alike.size() == count) return alike;
   }
+  return by_packing;
+}
+
+/// Those of one packing.
+std::vector<std::string> schedules_of(const SizedTask& task, const SizeValues& at, std::size_t count) {
+  for (const auto& [packing, alike] : schedules_by_packing(task, at))
+    if (alike.size() >= count) return {alike.begin(), alike.begin() + static_cast<std::ptrdiff_t>(count)};
   return {};
 }
 
@@ -116,6 +122,41 @@ TEST(RangePieces, ATaskHasOneKernelWhereAnotherIsNotWorthIt) {
   ASSERT_EQ(choice.pieces[0].size(), 1u);
   EXPECT_EQ(choice.pieces[0][0].schedules[0][0].steps, schedules[0]);
   EXPECT_EQ(choice.tasks[0][0].kernels.kernels.size(), 1u);
+}
+
+/// The best schedule for all sizes packs in its way, and two others, in theirs, take less time together.
+TEST(RangePieces, PackAsTheKernelsDoThatTakeTheLeastTimeTogether) {
+  const Family known = family();
+  const SizedTask& task = known.variants[0].tasks.at(0);
+  const SizeValues from = {8, 256};
+  std::vector<std::string> pair;
+  std::string alone;
+  for (const auto& [packing, alike] : schedules_by_packing(task, own(task, from)))
+    if (pair.empty() && alike.size() >= 2)
+      pair = {alike[0], alike[1]};
+    else
+      alone = alike[0];
+  ASSERT_TRUE(pair.size() == 2 && !alone.empty()) << "schedules of two packings";
+  const auto chosen = [&](double long_ones) {
+    Records records;
+    for (const std::int64_t b : {2, 8})
+      for (const std::int64_t n : {16, 256}) {
+        const double usual = 1e-6 * static_cast<double>(b * n);
+        add(records, task, alone, from, {b, n}, usual);
+        add(records, task, pair[0], from, {b, n}, n == 16 ? 0.5 * usual : 2 * usual);
+        add(records, task, pair[1], from, {b, n}, n == 16 ? 3 * usual : long_ones * usual);
+      }
+    return choose_for_ranges(known, kSizes, {.listed = kTuned}, records, kTarget, {}).value();
+  };
+  const RangeChoice together = chosen(0.95);
+  EXPECT_EQ(together.tasks[0][0].schedules.front().steps, alone) << "the best of all for all sizes";
+  ASSERT_EQ(together.pieces[0].size(), 2u);
+  EXPECT_EQ(together.pieces[0][0].schedules[0][0].steps, pair[0]);
+  EXPECT_EQ(together.pieces[0][1].schedules[0][0].steps, pair[1]);
+  EXPECT_EQ(together.tasks[0][0].kernels.kernels.size(), 2u);
+  const RangeChoice one = chosen(1.03);
+  ASSERT_EQ(one.pieces[0].size(), 1u) << "they save a thousandth, which is not worth one more kernel";
+  EXPECT_EQ(one.pieces[0][0].schedules[0][0].steps, alone);
 }
 
 TEST(LadderTasks, HaveTheirOwnSizes) {
