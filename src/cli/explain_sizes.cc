@@ -41,25 +41,54 @@ void print_variant(const Family& family, const Variant& variant, std::size_t num
                variant.fused.graph.value(variant.windows.begin()->first).name);
 }
 
-/// Which schedules there are, and which of them a library runs by.
-struct Chosen {
-  RangeChoice kernels;
-  std::string networks;         ///< what the records know of networks at sizes, for people
-  std::vector<SizeValues> hot;  ///< sizes with kernels of their own
+/// A model at its sizes, and by which schedules a library of it runs.
+struct Answer {
+  Family family;
+  std::optional<RangeChoice> choice;  ///< none: no records are given, or no size is a range
+  std::string note;                   ///< about the choice, for people
+  std::string network;                ///< what the records know of the network at sizes, for people
+  std::vector<SizeValues> hot;        ///< sizes with kernels of their own
 };
-Result<Chosen> choose(const Question& question, const Family& family, const Target& asked) {
-  const Target target = for_ranges(asked);
+
+/// The structures of the model, for no target.
+Result<Answer> without_records(const Question& question) {
+  FamilyOptions how;
+  how.in_place = InPlaceParts::at_all_sizes;  // as libraries have it
+  Answer answer;
+  WHET_TRY(answer.family, load_family(question.model, question.rounding.passes(), how));
+  return answer;
+}
+
+/// The model as `whet compile` reads it, and what that chooses.
+Result<Answer> by_records(const Question& question) {
   WHET_TRY(const InputFiles files, read_named_inputs(question.model));
   WHET_TRY(const SizedModel model, sized_model(question.model, files));
+  if (!has_ranges(model.sizes)) {
+    WHET_TRY(Answer answer, without_records(question));
+    answer.note = "Each of these sizes is compiled for itself, by the records of that size";
+    return answer;
+  }
+  WHET_TRY(const TargetOnCores place, choose_target(question.place));
+  const Target target = for_ranges(place.target);
+  WHET_RETURN_IF_ERROR(question.rounding.check(target));
+  WHET_RETURN_IF_ERROR(check_ranges(model.sizes, target));
   WHET_TRY(const RecordsRead read, read_records(question.records));
-  Chosen chosen;
-  WHET_TRY(chosen.kernels, choose_for_ranges(family, model.sizes, question.tuning_sizes, read.records, target,
-                                             question.rounding.schedules()));
-  (void)keep_untuned(read.records, family, model.sizes, question.tuning_sizes, target, question.rounding.schedules(),
-                     chosen.kernels.pieces);
-  chosen.networks = networks_text(read.records);
-  if (question.tuning_sizes.hot != "off") chosen.hot = hot_sizes(read.records, family, target);
-  return chosen;
+  const PassOptions passes = for_ranges(question.rounding.passes(target));
+  const ReadAtSizes at_sizes = [&](const SizeValues& values) -> Result<FusedGraph> {
+    WHET_TRY(const ModelOptions at, model.at(values));
+    return load_fused(at, files, passes);
+  };
+  Answer answer;
+  WHET_TRY(answer.family, family_of_ranges(model.sizes, at_sizes));
+  const SpaceOptions schedules = question.rounding.schedules();
+  WHET_TRY(answer.choice,
+           choose_for_ranges(answer.family, model.sizes, question.tuning_sizes, read.records, target, schedules));
+  answer.note = keep_untuned(read.records, answer.family, model.sizes, question.tuning_sizes, target, schedules,
+                             answer.choice->pieces);
+  if (const NetworkAtSizes* timed = timed_network(read.records, answer.family, target))
+    answer.network = network_text(*timed);
+  if (question.tuning_sizes.hot != "off") answer.hot = hot_sizes(read.records, answer.family, target);
+  return answer;
 }
 
 /// "16", "2x128"
@@ -175,62 +204,61 @@ Json choice_json(const TaskAcrossSizes& known) {
       .set("bound_seconds", known.kernels.bound);
 }
 
+int print_json(const Answer& answer) {
+  const Family& family = answer.family;
+  Json variants = Json::array();
+  for (std::size_t v = 0; v < family.variants.size(); ++v) {
+    const Variant& variant = family.variants[v];
+    Json tasks = Json::array();
+    for (std::size_t t = 0; t < variant.tasks.size(); ++t) {
+      const SizedTask& task = variant.tasks[t];
+      Json row = Json::object();
+      row.set("name", task.task.name)
+          .set("weight", task.task.weight)
+          .set("sizes", sizes_json(family, task))
+          .set("dag", to_text(task.task.dag));
+      if (answer.choice) row.set("choice", choice_json(answer.choice->tasks[v][t]));
+      tasks.add(std::move(row));
+    }
+    Json row = to_json(family, variant);
+    row.set("tasks", std::move(tasks));
+    if (answer.choice) row.set("pieces", pieces_json(family, answer.choice->pieces[v]));
+    variants.add(std::move(row));
+  }
+  Json out = Json::object();
+  out.set("points", family.points).set("checked", family.checked).set("variants", std::move(variants));
+  if (answer.choice) {
+    Json of_their_own = Json::array();
+    for (const SizeValues& at : answer.hot) of_their_own.add(Json::array_of(at));
+    out.set("hot_sizes", std::move(of_their_own));
+  }
+  if (!answer.note.empty()) out.set("note", answer.note);
+  return print(out);
+}
+
+int print_text(const Question& question, const Answer& answer) {
+  const Family& family = answer.family;
+  fmt::print("{} · {} · {}, checked at {} of {}\n", question.model.name(), to_text(family.sizes),
+             counted(std::ssize(family.variants), "variant"), family.checked, counted(family.points, "size"));
+  if (answer.choice && answer.choice->at.empty())
+    fmt::print("{} has no records of any of these sizes: whet tune {} -o {}{}\n", question.records,
+               question.model.text(), question.records, question.rounding.text());
+  if (!answer.note.empty()) fmt::print("{}\n", answer.note);
+  for (std::size_t v = 0; v < family.variants.size(); ++v) {
+    print_variant(family, family.variants[v], v + 1);
+    if (answer.choice) print_choice(family, v, *answer.choice);
+  }
+  for (const SizeValues& at : answer.hot) fmt::print("Kernels of its own: {}\n", to_text(family.sizes, at));
+  if (!answer.network.empty()) fmt::print("\n{}", answer.network);
+  return kDone;
+}
+
 }  // namespace
 
 Result<int> explain_sizes(const Question& question) {
   WHET_RETURN_IF_ERROR(needs_model(question));
-  FamilyOptions how;
-  how.in_place = InPlaceParts::at_all_sizes;  // as libraries have it
-  WHET_TRY(const Family family, load_family(question.model, question.rounding.passes(), how));
-  std::optional<RangeChoice> choice;
-  std::string networks;
-  std::vector<SizeValues> hot;
-  if (!question.records.empty()) {
-    WHET_TRY(const TargetOnCores place, choose_target(question.place));
-    WHET_TRY(Chosen chosen, choose(question, family, place.target));
-    choice = std::move(chosen.kernels), networks = std::move(chosen.networks), hot = std::move(chosen.hot);
-  }
-  if (question.json) {
-    Json variants = Json::array();
-    for (std::size_t v = 0; v < family.variants.size(); ++v) {
-      const Variant& variant = family.variants[v];
-      Json tasks = Json::array();
-      for (std::size_t t = 0; t < variant.tasks.size(); ++t) {
-        const SizedTask& task = variant.tasks[t];
-        Json row = Json::object();
-        row.set("name", task.task.name)
-            .set("weight", task.task.weight)
-            .set("sizes", sizes_json(family, task))
-            .set("dag", to_text(task.task.dag));
-        if (choice) row.set("choice", choice_json(choice->tasks[v][t]));
-        tasks.add(std::move(row));
-      }
-      Json row = to_json(family, variant);
-      row.set("tasks", std::move(tasks));
-      if (choice) row.set("pieces", pieces_json(family, choice->pieces[v]));
-      variants.add(std::move(row));
-    }
-    Json out = Json::object();
-    out.set("points", family.points).set("checked", family.checked).set("variants", std::move(variants));
-    if (choice) {
-      Json of_their_own = Json::array();
-      for (const SizeValues& at : hot) of_their_own.add(Json::array_of(at));
-      out.set("hot_sizes", std::move(of_their_own));
-    }
-    return print(out);
-  }
-  fmt::print("{} · {} · {}, checked at {} of {}\n", question.model.name(), to_text(family.sizes),
-             counted(std::ssize(family.variants), "variant"), family.checked, counted(family.points, "size"));
-  if (choice && choice->at.empty())
-    fmt::print("{} has no records of any of these sizes: whet tune {} -o {}{}\n", question.records,
-               question.model.text(), question.records, question.rounding.text());
-  for (std::size_t v = 0; v < family.variants.size(); ++v) {
-    print_variant(family, family.variants[v], v + 1);
-    if (choice) print_choice(family, v, *choice);
-  }
-  for (const SizeValues& at : hot) fmt::print("Kernels of its own: {}\n", to_text(family.sizes, at));
-  if (!networks.empty()) fmt::print("\n{}", networks);
-  return kDone;
+  WHET_TRY(const Answer answer, question.records.empty() ? without_records(question) : by_records(question));
+  return question.json ? print_json(answer) : print_text(question, answer);
 }
 
 }  // namespace whet

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <fstream>
 #include <set>
 
 #include "alternatives/alternatives.h"
@@ -122,6 +123,21 @@ TEST_F(ExplainTest, LayoutAndCoverWithRecordsHaveTheSums) {
   const Json node = ask(of_records({"layout", kernels.items()[0]["node"].string()}));
   ASSERT_FALSE(node["kernels"].items().empty());
   EXPECT_GT(node["kernels"].items()[0]["network_seconds"].number(), 0);
+}
+
+/// With records the model is read as a library has it: ranges for each value of a list, not each pair for itself.
+TEST_F(ExplainTest, SizesWithRecordsAreThoseOfTheLibrary) {
+  const std::string file = folder_.path() + "/own.dag";
+  std::ofstream(file) << "x = PLACEHOLDER [b, n]\ny(i, j) = neg(x[i, j]) for i in b, j in n\nreturn y\n";
+  std::vector<std::string> words = {"sizes",   "--model",   file,     "--sizes",  "b={2,4}", "--sizes",
+                                    "n=2..60", "--records", records_, "--target", kTarget};
+  const Json both = ask(words);
+  EXPECT_EQ(both["points"].integer(), 2 * 59);
+  ASSERT_GE(both["variants"].items().size(), 2u);
+  EXPECT_LE(both["variants"].items().size(), 6u) << "none is of one pair";
+  EXPECT_FALSE(both["variants"].items()[0]["pieces"].items().empty());
+  words[6] = "n={3,5}";
+  EXPECT_EQ(ask(words)["note"].string(), "Each of these sizes is compiled for itself, by the records of that size");
 }
 
 /// Records of zoo:mlp whose lowered kernels take half of the usual ones' time; each layer alone errs by 0.5%.

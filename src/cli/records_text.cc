@@ -60,19 +60,22 @@ std::string ranged_text(const Records& records) {
   return table.to_plain_text();
 }
 
+std::string network_text(const NetworkAtSizes& network) {
+  std::string text = fmt::format("{} at {} [{}]\n", shown(network.name), shown(network.ranges), shown(network.target));
+  for (const TimedAtSizes& point : network.points)
+    text += fmt::format("{:10.4f} ms  at {}{}{}{}\n", point.ranged * 1e3, joined_sizes(point.at),
+                        point.untuned > 0 ? fmt::format("; untuned {:.4f}", point.untuned * 1e3) : "",
+                        point.exact > 0 ? fmt::format("; a library for it alone {:.4f}", point.exact * 1e3) : "",
+                        point.hot             ? "; it has kernels of its own"
+                        : point.keeps_untuned ? "; untuned kernels are kept"
+                                              : "");
+  return text;
+}
+
 std::string networks_text(const Records& records) {
   std::string text;
-  for (const NetworkAtSizes& each : records.networks()) {
-    if (records.network_at_sizes(each.graph, each.ranges, each.target) != &each) continue;
-    text += fmt::format("{} at {} [{}]\n", shown(each.name), shown(each.ranges), shown(each.target));
-    for (const TimedAtSizes& point : each.points)
-      text += fmt::format("{:10.4f} ms  at {}{}{}{}\n", point.ranged * 1e3, joined_sizes(point.at),
-                          point.untuned > 0 ? fmt::format("; untuned {:.4f}", point.untuned * 1e3) : "",
-                          point.exact > 0 ? fmt::format("; a library for it alone {:.4f}", point.exact * 1e3) : "",
-                          point.hot             ? "; it has kernels of its own"
-                          : point.keeps_untuned ? "; untuned kernels are kept"
-                                                : "");
-  }
+  for (const NetworkAtSizes& each : records.networks())
+    if (records.network_at_sizes(each.graph, each.ranges, each.target) == &each) text += network_text(each);
   return text;
 }
 
