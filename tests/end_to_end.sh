@@ -292,7 +292,17 @@ case_tuned_sizes() {
   expect 0 "are not measured again" "$whet" repro r.jsonl "${sized[@]}" --within 1000 --best 1 --seconds 3
   refuse 2 "repro: --lengths counts only for a model with --sizes" "$whet" repro r.jsonl --model zoo:mlp --lengths lengths.txt
   refuse 2 "records pack: --tuning-sizes counts only for a model with --sizes" "$whet" records pack r.jsonl --model zoo:mlp --tuning-sizes 8
-  refuse 2 "compile: --quick times a model for one size, which --shape gives it" "$whet" compile zoo:mlp --sizes batch=1..32 --quick -o m.so
+  # The kernels of an untuned library are timed at once, and chosen by that.
+  expect 0 "Kernels for ranges: " \
+    "$whet" compile zoo:mlp --sizes batch=1..32 --tuning-sizes 2,32 --no-base --quick=60 --records quick.jsonl -o quick.so --events quick.events
+  grep -q '"range":{"task":' quick.jsonl || die "no kernel for ranges was timed"
+  grep -q '"event":"ladder"' quick.events || die "no kernel for ranges is among the events"
+  expect 0 "largest magnitude: yes" "$whet" check quick.so --against zoo:mlp
+  expect 0 '"as_range"' "$whet" explain sizes --model zoo:mlp --sizes batch=1..32 --tuning-sizes 2,32 --records quick.jsonl --json
+  grep -A 3 '"as_range"' out | grep -q true || { cat out; die "its times do not count"; }
+  expect 0 '"ladder"' "$whet" compile zoo:mlp --sizes batch=1..32 --quick=60 --records quick.jsonl -o quick.so --json
+  expect 0 "largest magnitude: yes" "$whet" check quick.so --against zoo:mlp
+  expect 0 "MB; weights" "$whet" compile zoo:mlp --sizes "batch={2,8}" --quick=60 -o listed.so
   expect 0 '"range":{"task":' "$whet" records best r.jsonl --json
   expect 0 "of ranges of sizes" "$whet" records merge r.jsonl best.jsonl -o merged.jsonl
   refuse 2 "tune: --lengths counts only for a model with --sizes" "$whet" tune zoo:mlp --lengths lengths.txt

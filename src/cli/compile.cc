@@ -96,14 +96,16 @@ std::string activations_text(const CompileReport& report) {
 }
 
 void print_text(const CompileCommand& command, const CompiledModel& compiled) {
-  const auto& [report, target, timed_round, symbol] = compiled;
+  const auto& [report, target, timed_round, symbol, ladder] = compiled;
   fmt::print("{} · {} · {}\n", command.settings.output, to_string(target), summary(report));
   if (!report.sizes.empty()) fmt::print("  {}\n", sizes_line(report));
   if (timed_round) {
     const std::string timed = first_round_text(*timed_round);
-    fmt::print("  {}\n",
-               timed.empty() ? "No record base promises more than the default schedules: nothing was timed" : timed);
+    if (!timed.empty() || !ladder)
+      fmt::print("  {}\n",
+                 timed.empty() ? "No record base promises more than the default schedules: nothing was timed" : timed);
   }
+  if (ladder) fmt::print("  {}\n", ladder_text(*ladder));
   if (!report.plan.empty()) fmt::print("  by {}: {}\n", report.plan_source, report.plan);
   if (command.settings.weights == "seed")
     fmt::print("  its large weights are made up: it takes the model's time, and its answers are wrong\n");
@@ -158,6 +160,11 @@ void show_candidates(std::int64_t timed) {
   fmt::print(stderr, "{} candidates timed", timed);
 }
 
+void show_rungs(const LadderProgress& progress) {
+  command_terminal(stderr, "\r\x1b[K");
+  fmt::print(stderr, "{} of {} for ranges timed", progress.done, counted(progress.tasks, "task"));
+}
+
 /// Compiles, and says what became of it. `events` may be null.
 Result<int> compile(const CompileCommand& command, Zygote* zygote, EventStream* events) {
   const bool shows = !command.quiet && !command.json && isatty(STDERR_FILENO);
@@ -167,9 +174,13 @@ Result<int> compile(const CompileCommand& command, Zygote* zygote, EventStream* 
     if (shows) show_kernels(done, all);
     if (events) events->write("compiling", Json::object().set("done", done).set("all", all));
   };
-  watch.timed = [&](const TuneProgress& progress) {
+  watch.timed.round = [&](const TuneProgress& progress) {
     if (shows) show_candidates(progress.trials);
     if (events) events->write("round", round_event(progress, known));
+  };
+  watch.timed.ladder = [&](const LadderProgress& progress) {
+    if (shows) show_rungs(progress);
+    if (events) events->write("ladder", to_json(progress).set("task", progress.task));
   };
   WHET_TRY(const CompiledModel compiled, compile_as_asked(command.settings, zygote, watch));
   const Json json = compile_json(command.settings.output, compiled);

@@ -91,13 +91,6 @@ void print_sizes(const Tuned& tuned) {
   print(table);
 }
 
-/// What kernels for ranges took, in a line.
-std::string ladder_text(const LadderProgress& progress) {
-  return fmt::format("Kernels for ranges: {} of {}, {} at the tuning sizes, {} failed, in {:.1f} s\n",
-                     counted(progress.kernels, "kernel"), counted(progress.done, "task"),
-                     counted(progress.times, "time"), progress.failed, progress.seconds);
-}
-
 /// The whole network at sizes of its ranges, a row each.
 void print_at_sizes(const Tuned& tuned) {
   std::vector<Table::Column> columns;
@@ -142,7 +135,7 @@ void print_text(const TuneSettings& settings, const Prepared& prepared, const Tu
              network_report(tuned.truth));
   for (const NetworkTruth& truth : tuned.truths) fmt::print("{}", network_report(truth));
   if (!tuned.sizes.empty()) print_sizes(tuned);
-  if (tuned.ladder) fmt::print("{}", ladder_text(*tuned.ladder));
+  if (tuned.ladder) fmt::print("{}\n", ladder_text(*tuned.ladder));
   if (tuned.at_sizes) print_at_sizes(tuned);
   if (tuned.plans) fmt::print("{}", plan_report(*tuned.plans));
   if (tuned.precision) fmt::print("{}", precision_report(*tuned.precision, prepared.accuracy));

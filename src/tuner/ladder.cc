@@ -44,6 +44,16 @@ std::vector<SizeValues> sizes_to_check(const std::vector<SizeRange>& sizes, std:
   return {all.begin(), all.end()};
 }
 
+/// All requests on a machine of 100 GFLOPS and 20 GB/s.
+double guessed_seconds(const LadderTask& task) {
+  double seconds = 0;
+  for (const SizedPoint& point : task.points) {
+    const ComputeDag dag = dag_at(task.dag, point.at);
+    seconds += point.uses * (flops(dag) / 1e11 + bytes(dag) / 2e10);
+  }
+  return seconds;
+}
+
 class Ladder {
  public:
   Ladder(const Target& target, Measurer& measurer, RecordFile& file, const LadderOptions& options)
@@ -54,6 +64,8 @@ class Ladder {
     for (const LadderTask& task : tasks) all.push_back(rungs_of(task));
     double expected = 0;
     for (const Rungs& each : all) expected += each.expected;
+    if (expected == 0)  // there is no record of any
+      for (Rungs& each : all) expected += each.expected = guessed_seconds(*each.task);
     std::erase_if(all, [&](const Rungs& each) { return each.expected < kWorthALadder * expected; });
     std::ranges::stable_sort(all, std::ranges::greater(), &Rungs::expected);
     progress_.tasks = std::ssize(all);

@@ -126,6 +126,32 @@ TEST_F(LadderTest, LeavesATaskWithoutRecordsToEstimates) {
   EXPECT_EQ(measurer.ladders, 1);
 }
 
+/// Nothing was measured before: the task with most work goes first, and one of hardly any is left out.
+TEST_F(LadderTest, WithoutAnyRecordsTheHeaviestTaskGoesFirst) {
+  const auto negated = [](const std::string& columns) {
+    return parse_dag("n = SIZE 1..512 at 512\nx = PLACEHOLDER [n, " + columns +
+                     "]\ny(i, j) = neg(x[i, j]) for i in n, j in " + columns + "\nreturn y\n")
+        .value();
+  };
+  const ComputeDag little = negated("4"), some = negated("64");
+  const auto usual = [](const ComputeDag& dag) {
+    const DesignSpace space = make_space(dag_at(dag, {256}), kTarget);
+    const Candidate candidate = space.default_candidate();
+    return SizedSchedule{to_text(space.steps(candidate).value()), candidate, "", {256}, {}, {}, {}};
+  };
+  std::vector<LadderTask> tasks = this->tasks();
+  tasks[0].always = {usual(kDense)};
+  tasks.insert(tasks.begin(),
+               {{"little", little, {{{16}, 0.01}}, {usual(little)}}, {"some", some, tasks[0].points, {usual(some)}}});
+  RecordFile file = RecordFile::open(path_).value();
+  std::vector<std::string> order;
+  LadderOptions options;
+  options.on_task = [&](const LadderProgress& progress) { order.push_back(progress.task); };
+  FormulaMeasurer measurer(by_rows);
+  EXPECT_EQ(climb_ladder(tasks, kTarget, measurer, file, options).value().tasks, 2);
+  EXPECT_EQ(order, (std::vector<std::string>{"dense", "some"}));
+}
+
 TEST_F(LadderTest, MeasuresNoFailureOfAnUntunedKernelAgain) {
   RecordFile file = RecordFile::open(path_).value();
   search(file);

@@ -170,7 +170,7 @@ Status check_tuning_sizes(const CompileSettings& settings) {
   const Result<std::vector<WantedSize>> sizes = parse_sizes(settings.model.sizes);
   if (!sizes.ok()) return ok_status();  // has its sentence later
   const bool given = !asked.listed.empty() || !asked.lengths.empty();
-  if (given && settings.quick == 0 && has_ranges(*sizes)) {
+  if (given && has_ranges(*sizes)) {
     const Result<std::vector<TuningSize>> tuned = tuning_sizes(*sizes, asked);
     return tuned.ok() ? ok_status() : Status(tuned.error());
   }
@@ -209,19 +209,24 @@ Result<CompiledModel> finished(const CompileSettings& settings, const Target& ta
 
 /// The same behind a round of measurements.
 Result<CompiledModel> compile_quickly(CompileSettings& settings, Zygote& zygote, const CompileWatch& watch) {
-  if (settings.records.base.none)
+  const Result<std::vector<WantedSize>> sizes = parse_sizes(settings.model.sizes);
+  if (settings.records.base.none && !(sizes.ok() && has_ranges(*sizes)))  // kernels for ranges are timed in any case
     return wrong_option({"compile: --quick times what the record base knows, which --no-base leaves out"});
-  if (!settings.model.sizes.empty())
-    return wrong_option({"compile: --quick times a model for one size, which --shape gives it"});
   WHET_TRY(QuickCompile quick,
            time_for_compile(settings.model, settings.where, settings.records, settings.quick, zygote, watch.timed));
   const Target& target = quick.place.target;
   WHET_RETURN_IF_ERROR(check_gpu_options(settings, target));
   const CompileOptions options = options_of(settings, quick.place, watch);
-  WHET_TRY(CompiledModel compiled,
-           finished(settings, target,
-                    compile_with_records(quick.fused, settings.records, target, settings.output, options)));
-  compiled.timed = std::move(quick.progress);
+  const auto compile = [&]() -> Result<CompileReport> {
+    if (settings.model.sizes.empty())
+      return compile_with_records(quick.fused, settings.records, target, settings.output, options);
+    WHET_TRY(const InputFiles files, read_named_inputs(settings.model));
+    return compile_sizes_with_records(settings.model, files, settings.records, target, settings.output, options,
+                                      quick.timed.family ? &*quick.timed.family : nullptr);
+  };
+  WHET_TRY(CompiledModel compiled, finished(settings, target, compile()));
+  compiled.timed = std::move(quick.timed.progress);
+  compiled.ladder = std::move(quick.timed.ladder);
   return compiled;
 }
 
@@ -339,6 +344,7 @@ Json compile_json(const std::string& output, const CompiledModel& compiled) {
   out.set("link_seconds", report.link_seconds).set("predicted_ms", report.predicted_seconds * 1e3).set("tasks", tasks);
   if (!compiled.symbol.empty()) out.set("symbol", compiled.symbol);
   if (compiled.timed) out.set("first_round", first_round_json(*compiled.timed));
+  if (compiled.ladder) out.set("ladder", to_json(*compiled.ladder));
   return out;
 }
 

@@ -37,18 +37,19 @@ struct CompileSettings {
   std::vector<std::string> max_error;
 };
 
-/// Hears how far a compile is; both may be empty.
+/// Hears how far a compile is; all may be empty.
 struct CompileWatch {
-  std::function<void(int done, int all)> kernel;   ///< by several threads, one at a time
-  std::function<void(const TuneProgress&)> timed;  ///< after each task that `quick` timed
+  std::function<void(int done, int all)> kernel;  ///< by several threads, one at a time
+  QuickWatch timed;                               ///< after each task that `quick` timed
 };
 
 /// A library that was written, and what it was made of.
 struct CompiledModel {
   CompileReport report;
   Target target;
-  std::optional<TuneProgress> timed;  ///< the measurements before, where there were any
-  std::string symbol;                 ///< of an archive: its table of functions; "": a library
+  std::optional<TuneProgress> timed;          ///< the measurements before, where there were any
+  std::string symbol;                         ///< of an archive: its table of functions; "": a library
+  std::optional<LadderProgress> ladder = {};  ///< the same of kernels for ranges
 };
 
 /// Reads the model, times it where that is asked for, and compiles it. Notes go to `records.tell`.

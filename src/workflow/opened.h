@@ -84,8 +84,10 @@ Result<CompileReport> compile_with_records(const FusedGraph&, const RecordOption
 /// The same of a model for several sizes, in one library; a session begins at the smallest. Where all are listed each choice is compiled
 /// for itself; kernels of ranges take their sizes when they run, by the schedules that records promise most of over all sizes
 /// (workflow/range_choice.h), and plans of records and chains of kernels are left out. Notes on records that serve no task are left out.
+///   known  of ranges: the model at all its sizes, which is not read again then; null: it is read
 Result<CompileReport> compile_sizes_with_records(const ModelOptions&, const InputFiles&, const RecordOptions&,
-                                                 const Target&, const std::string& output, const CompileOptions& = {});
+                                                 const Target&, const std::string& output, const CompileOptions& = {},
+                                                 const Family* known = nullptr);
 
 /// Gives a library for several sizes the shapes that `--shape` and the files of inputs say; without them it keeps its usual
 /// ones. `--shape` is refused for other libraries.

@@ -5,33 +5,46 @@
 
 #include "base/result.h"
 #include "compiler/scratch.h"
+#include "ranges/ranges.h"
+#include "tuner/ladder.h"
 #include "tuner/tuner.h"
 #include "workflow/opened.h"
 #include "workflow/tuning.h"
 
 namespace whet {
 
+/// Hears how far a quick round is; both may be empty.
+struct QuickWatch {
+  std::function<void(const TuneProgress&)> round;     ///< as `tune` has it
+  std::function<void(const LadderProgress&)> ladder;  ///< kernels for ranges: after each task
+};
+
+/// What a quick round timed.
+struct QuickRound {
+  TuneProgress progress;
+  std::optional<LadderProgress> ladder;  ///< kernels for ranges; none: the model has no ranges
+  std::optional<Family> family;          ///< the same: the model at all its sizes
+};
+
 /// Times the default schedules of a prepared model's tasks alternately with what its record base knows, the heaviest first, and appends
-/// to `settings.records`: `whet tune` with its quick round alone. Other tasks keep what is known of them without measuring.
-///   seconds   from now on; no task is begun after them
-///   on_round  as `tune` has it
-Result<TuneProgress> time_quickly(const TuneSettings&, const Workplace&, Zygote&, double seconds,
-                                  const std::function<void(const TuneProgress&)>& on_round);
+/// to `settings.records`: `whet tune` with its quick round alone. Other tasks keep what is known of them without measuring. Of a model
+/// with ranges the tasks at its tuning sizes have half of the time; in the other half the kernels that a library for the ranges may have
+/// are timed at many sizes.
+///   seconds  from now on, without the time in which a model with ranges is read; no task is begun after them
+Result<QuickRound> time_quickly(const TuneSettings&, const Workplace&, Zygote&, double seconds, const QuickWatch&);
 
 /// A model that is compiled behind its quick round.
 struct QuickCompile {
   TargetOnCores place;
-  FusedGraph fused;
-  TuneProgress progress;
+  FusedGraph fused;  ///< of a model with sizes at the largest of its tuning sizes
+  QuickRound timed;
   std::optional<ScratchDirectory> scratch;  ///< where the records lie that no option asks for
 };
 
 /// `whet compile --quick`: times what the record base knows where the options say, and has `records` name the file with the outcomes.
 /// Only a machine that will run the code can say what is fast there. An error of the kind wrong_use: no device is named, and the code is
 /// for another machine than this one.
-///   on_round  as `tune` has it
 Result<QuickCompile> time_for_compile(const ModelOptions&, const MeasuringOptions&, RecordOptions& records,
-                                      double seconds, Zygote&,
-                                      const std::function<void(const TuneProgress&)>& on_round);
+                                      double seconds, Zygote&, const QuickWatch&);
 
 }  // namespace whet

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/arithmetic.h"
 #include "base/parallel.h"
 #include "base/version.h"
 #include "compiler/compile.h"
@@ -71,7 +72,7 @@ Result<FusedGraph> RangesEnd::read(const SizeValues& values) const {
 }
 
 /// The network at all sizes, as a library for the ranges has it.
-Status RangesEnd::read_network(Tuned&) {
+Status RangesEnd::read_network() {
   WHET_TRY(model_, sized_model(settings_.model, prepared_.files));
   WHET_TRY(requests_, requests_of(model_->sizes, settings_.tuning_sizes));
   WHET_TRY(family_, family_of_ranges(
@@ -88,21 +89,38 @@ Status RangesEnd::read_network(Tuned&) {
   return ok_status();
 }
 
-Status RangesEnd::climb(DeviceMeasurer& measurer, RecordFile& file, Tuned& tuned) {
+Result<std::vector<LadderTask>> RangesEnd::tasks_to_time() const {
   WHET_TRY(const std::vector<TuningSize> at, ladder_sizes(model_->sizes, settings_.tuning_sizes));
+  return ladder_tasks(family_, at, untuned_, prepared_.place.target);
+}
+
+///   seconds  from now on; infinity: no limit
+Result<LadderProgress> RangesEnd::time_tasks(const std::vector<LadderTask>& tasks, DeviceMeasurer& measurer,
+                                             RecordFile& file, double seconds) {
   LadderOptions options;
   options.schedules = settings_.rounding.schedules();
   options.seed = settings_.model.seed;
   options.interrupted = settings_.where.interrupted;
   options.on_task = [&](const LadderProgress& progress) { listener_.ladder(progress); };
-  if (settings_.time.limited()) options.deadline = seconds_now() + kLadderPart * std::max(0.0, left());
-  const Target& target = prepared_.place.target;
-  WHET_TRY(tuned.ladder, climb_ladder(ladder_tasks(family_, at, untuned_, target), target, measurer, file, options));
+  options.deadline = seconds_now() + seconds;
+  return climb_ladder(tasks, prepared_.place.target, measurer, file, options);
+}
+
+Status RangesEnd::climb(DeviceMeasurer& measurer, RecordFile& file, Tuned& tuned) {
+  WHET_TRY(const std::vector<LadderTask> tasks, tasks_to_time());
+  const double part = settings_.time.limited() ? kLadderPart * std::max(0.0, left()) : kInfinity;
+  WHET_TRY(tuned.ladder, time_tasks(tasks, measurer, file, part));
   if (tuned.ladder->out_of_time)
     leave_out(tuned, "kernels for ranges, which take", ladder_seconds(),
               fmt::format("{} of {} tasks were timed as such, and the others count by estimates", tuned.ladder->done,
                           tuned.ladder->tasks));
   return ok_status();
+}
+
+Result<LadderProgress> RangesEnd::time_kernels(DeviceMeasurer& measurer, RecordFile& file, double seconds) {
+  WHET_RETURN_IF_ERROR(read_network());
+  WHET_TRY(const std::vector<LadderTask> tasks, tasks_to_time());
+  return time_tasks(tasks, measurer, file, seconds);
 }
 
 CompileOptions RangesEnd::compiling() const {
@@ -195,7 +213,7 @@ void RangesEnd::run(DeviceMeasurer& measurer, const Devices& devices, RecordFile
   if (!is_wanted() || interrupted()) return;
   if (const double needed = needs(); settings_.time.limited() && left() < needed / 2)
     return leave_out(tuned, "kernels for ranges, which take", needed, "none is timed");
-  Status done = read_network(tuned);
+  Status done = read_network();
   if (done.ok()) done = climb(measurer, file, tuned);
   if (done.ok() && tuned.ladder) listener_.ladder(*tuned.ladder);
   if (done.ok() && compares_network() && !interrupted()) {

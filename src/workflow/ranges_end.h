@@ -27,11 +27,20 @@ class RangesEnd {
   /// What cannot be timed, or does not fit any more, is told with its name.
   void run(DeviceMeasurer&, const Devices&, RecordFile&, Tuned&);
 
- private:
+  /// The model has ranges, and the target kernels for them whose times mean something.
   bool is_wanted() const;
+  /// The kernels alone, for about these seconds from when the network has been read at all sizes. Errors: it cannot be read; a line that
+  /// cannot be written.
+  Result<LadderProgress> time_kernels(DeviceMeasurer&, RecordFile&, double seconds);
+  /// The network at all sizes, as a library for the ranges has it, once it has been read.
+  const Family& family() const { return family_; }
+
+ private:
   bool compares_network() const;
   double ladder_seconds() const;
-  Status read_network(Tuned&);
+  Status read_network();
+  Result<std::vector<LadderTask>> tasks_to_time() const;
+  Result<LadderProgress> time_tasks(const std::vector<LadderTask>&, DeviceMeasurer&, RecordFile&, double seconds);
   Status climb(DeviceMeasurer&, RecordFile&, Tuned&);
   Status time_network(Device&, RecordFile&, Tuned&);
   Result<FusedGraph> read(const SizeValues&) const;

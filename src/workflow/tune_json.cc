@@ -180,6 +180,12 @@ Json to_json(const PlanSearch& search) {
       .set("tried", tried);
 }
 
+std::string ladder_text(const LadderProgress& progress) {
+  return fmt::format("Kernels for ranges: {} of {}, {} at the tuning sizes, {} failed, in {:.1f} s",
+                     counted(progress.kernels, "kernel"), counted(progress.done, "task"),
+                     counted(progress.times, "time"), progress.failed, progress.seconds);
+}
+
 Json to_json(const LadderProgress& progress) {
   return Json::object()
       .set("tasks", progress.tasks)

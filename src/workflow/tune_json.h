@@ -30,6 +30,8 @@ Json compared_json(const TuneProgress&);
 Json to_json(const std::vector<UnitReport>&);
 Json to_json(const NetworkTruth&);
 Json to_json(const PlanSearch&);
+/// "Kernels for ranges: 12 kernels of 4 tasks, 96 times at the tuning sizes, 0 failed, in 0.8 s"
+std::string ladder_text(const LadderProgress&);
 /// How far kernels for ranges are timed.
 Json to_json(const LadderProgress&);
 /// The network at sizes: a list, with the values of the sizes by their names.
