@@ -289,7 +289,9 @@ case_tuned_sizes() {
   grep -q '"base":' base.jsonl || die "the tuning sizes taught nothing"
   ! grep -q '"range":' base.jsonl || die "times of ranges are in the base"
   expect 0 "not measured; whet compile zoo:mlp --batch 8 --quick" "$whet" compile zoo:mlp --batch 8 --base base.jsonl -o m.so
-  expect 0 "are not measured again" "$whet" repro r.jsonl "${sized[@]}" --within 1000 --best 1 --seconds 3
+  expect 0 "are not measured again; --sizes says of which ranges" "$whet" repro r.jsonl --model zoo:mlp --batch 8 --within 1000 --best 1
+  expect 0 '"verdict"' "$whet" repro r.jsonl "${sized[@]}" --within 1000 --best 1 --json
+  grep -q '"name": ".* at [a-z0-9.*]*=8"' out || { cat out; die "no kernel for ranges was measured again"; }
   refuse 2 "repro: --lengths counts only for a model with --sizes" "$whet" repro r.jsonl --model zoo:mlp --lengths lengths.txt
   refuse 2 "records pack: --tuning-sizes counts only for a model with --sizes" "$whet" records pack r.jsonl --model zoo:mlp --tuning-sizes 8
   # The kernels of an untuned library are timed at once, and chosen by that.

@@ -73,13 +73,8 @@ Result<Answer> by_records(const Question& question) {
   WHET_RETURN_IF_ERROR(question.rounding.check(target));
   WHET_RETURN_IF_ERROR(check_ranges(model.sizes, target));
   WHET_TRY(const RecordsRead read, read_records(question.records));
-  const PassOptions passes = for_ranges(question.rounding.passes(target));
-  const ReadAtSizes at_sizes = [&](const SizeValues& values) -> Result<FusedGraph> {
-    WHET_TRY(const ModelOptions at, model.at(values));
-    return load_fused(at, files, passes);
-  };
   Answer answer;
-  WHET_TRY(answer.family, family_of_ranges(model.sizes, at_sizes));
+  WHET_TRY(answer.family, family_of_library(model, files, question.rounding.passes(target)));
   const SpaceOptions schedules = question.rounding.schedules();
   WHET_TRY(answer.choice,
            choose_for_ranges(answer.family, model.sizes, question.tuning_sizes, read.records, target, schedules));

@@ -44,6 +44,21 @@ std::vector<SizeValues> sizes_to_check(const std::vector<SizeRange>& sizes, std:
   return {all.begin(), all.end()};
 }
 
+/// The schedule, of one size, of all; who weighed it knows that there is one.
+std::string for_all_sizes(const ComputeDag& dag, const SizedSchedule& schedule) {
+  const Result<Steps> own = parse_steps(schedule.steps);
+  if (!own.ok()) return schedule.steps;
+  const Result<Steps> all = steps_for_sizes(moved_to(dag, schedule.from), *own);
+  return all.ok() ? to_text(*all) : schedule.steps;
+}
+
+RangedTask ranged_task(const LadderTask& task, const Target& target, std::uint64_t seed) {
+  RangedTask ranged{{workload_key(task.dag), task.name, task.dag, target}, {}, {}};
+  for (const SizedPoint& point : task.points) ranged.timed.push_back(point.at);
+  ranged.checked = sizes_to_check(task.dag.sizes, seed);
+  return ranged;
+}
+
 /// All requests on a machine of 100 GFLOPS and 20 GB/s.
 double guessed_seconds(const LadderTask& task) {
   double seconds = 0;
@@ -149,9 +164,7 @@ class Ladder {
   Status climb(const Rungs& rungs) {
     const LadderTask& task = *rungs.task;
     if (std::ranges::all_of(rungs.schedules, &Ladder::is_timed)) return ok_status();
-    RangedTask ranged{{workload_key(task.dag), task.name, task.dag, target_}, {}, {}};
-    for (const SizedPoint& point : task.points) ranged.timed.push_back(point.at);
-    ranged.checked = sizes_to_check(task.dag.sizes, options_.seed);
+    RangedTask ranged = ranged_task(task, target_, options_.seed);
     ranged.ended = [this] { return now() >= options_.deadline; };
     std::vector<const SizedSchedule*>
         asked;  // those without times, and the best of the others, beside which they are timed
@@ -169,14 +182,6 @@ class Ladder {
       for (std::size_t p = 0; p < outcomes[k].size(); ++p)
         WHET_RETURN_IF_ERROR(remember(task, *asked[k], task.points[p].at, outcomes[k][p]));
     return ok_status();
-  }
-
-  /// The schedule, of one size, of all; who weighed it knows that there is one.
-  static std::string for_all_sizes(const ComputeDag& dag, const SizedSchedule& schedule) {
-    const Result<Steps> own = parse_steps(schedule.steps);
-    if (!own.ok()) return schedule.steps;
-    const Result<Steps> all = steps_for_sizes(moved_to(dag, schedule.from), *own);
-    return all.ok() ? to_text(*all) : schedule.steps;
   }
 
   Status remember(const LadderTask& task, const SizedSchedule& schedule, const SizeValues& at, const Outcome& outcome) {
@@ -213,6 +218,13 @@ class Ladder {
 };
 
 }  // namespace
+
+std::vector<std::vector<Outcome>> time_again(const LadderTask& task, const std::vector<SizedSchedule>& schedules,
+                                             const Target& target, Measurer& measurer, std::uint64_t seed) {
+  std::vector<std::string> steps;
+  for (const SizedSchedule& each : schedules) steps.push_back(for_all_sizes(task.dag, each));
+  return measurer.ladder(ranged_task(task, target, seed), steps);
+}
 
 Result<LadderProgress> climb_ladder(const std::vector<LadderTask>& tasks, const Target& target, Measurer& measurer,
                                     RecordFile& file, const LadderOptions& options) {

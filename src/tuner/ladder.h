@@ -56,4 +56,8 @@ struct LadderOptions {
 Result<LadderProgress> climb_ladder(const std::vector<LadderTask>&, const Target&, Measurer&, RecordFile&,
                                     const LadderOptions&);
 
+/// Times kernels for ranges of a task at all its points, once more: [schedule][point]. Nothing is written down.
+std::vector<std::vector<Outcome>> time_again(const LadderTask&, const std::vector<SizedSchedule>&, const Target&,
+                                             Measurer&, std::uint64_t seed);
+
 }  // namespace whet

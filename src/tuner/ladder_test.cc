@@ -112,6 +112,15 @@ TEST_F(LadderTest, TimesWhatAnUntunedLibraryHasInAnyCase) {
   EXPECT_EQ(climb_ladder(tasks, kTarget, again, file, {.most = 0}).value().times, 0) << "what is known is not measured";
 }
 
+TEST_F(LadderTest, TimesKernelsOnceMoreWithoutWritingThemDown) {
+  FormulaMeasurer measurer(by_rows);
+  const auto times = time_again(tasks()[0], {usual_at(100), usual_at(16)}, kTarget, measurer, 0);
+  ASSERT_EQ(times.size(), 2u);
+  ASSERT_EQ(times[0].size(), 2u) << "one a size";
+  EXPECT_LT(times[0][0].best_seconds(), times[0][1].best_seconds());
+  EXPECT_EQ(measurer.ladders, 1) << "no build between sizes";
+}
+
 TEST_F(LadderTest, LeavesATaskWithoutRecordsToEstimates) {
   const ComputeDag other =
       parse_dag(

@@ -77,6 +77,10 @@ std::optional<std::vector<double>> Repeats::side_by_side(const std::vector<TaskS
   return seconds;
 }
 
+std::vector<std::vector<Outcome>> Repeats::across(const LadderTask& task, const std::vector<SizedSchedule>& schedules) {
+  return time_again(task, schedules, target_, measurer_, settings_.model.seed);
+}
+
 Outcome Repeats::checked(const Task& task, const std::string& steps, Precision precision, Outcome timed) {
   if (!timed.ok() || is_interrupted()) return timed;
   Outcome answers = measurer_.check(measured(task), steps, precision);

@@ -10,6 +10,7 @@
 #include "measure/builder_pool.h"
 #include "measure/device_measurer.h"
 #include "task/task.h"
+#include "tuner/ladder.h"
 #include "workflow/tuning.h"
 
 namespace whet {
@@ -43,6 +44,8 @@ class Repeats {
   /// What schedules of several tasks take, one each, all timed alternately [s]; infinity: it cannot be timed. Nothing where the user
   /// interrupted.
   std::optional<std::vector<double>> side_by_side(const std::vector<TaskSchedule>&);
+  /// What kernels for ranges of a task take at each of its points: [schedule][point]. Incomplete where the user interrupted.
+  std::vector<std::vector<Outcome>> across(const LadderTask&, const std::vector<SizedSchedule>&);
   /// Compares the schedule's answers with the task's right ones. The outcome is `timed`, or what is wrong.
   Outcome checked(const Task&, const std::string& steps, Precision, Outcome timed);
   /// The default schedule of a task; "" where it has none.

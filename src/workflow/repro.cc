@@ -14,6 +14,7 @@
 #include "workflow/opened.h"
 #include "workflow/own_inputs.h"
 #include "workflow/repeats.h"
+#include "workflow/repro_ranges.h"
 
 namespace whet {
 namespace {
@@ -112,15 +113,68 @@ std::string use_one_cache(std::vector<Replay>& replays) {
   return cache;
 }
 
-void leave_out(const std::vector<Replay>& replays, std::size_t from, Repro& out) {
+void leave_out(const std::vector<Replay>& replays, std::size_t done, const std::vector<RangeReplay>& ranges,
+               std::size_t done_ranges, Repro& out) {
   double all = 0, left_out = 0;
-  for (std::size_t i = 0; i < replays.size(); ++i) {
-    all += replays[i].then();
-    if (i < from) continue;
-    left_out += replays[i].then();
-    out.left_out.push_back(replays[i].task->name);
+  const auto count = [&](bool is_done, double seconds, const std::string& name) {
+    all += seconds;
+    if (is_done) return;
+    left_out += seconds;
+    out.left_out.push_back(name);
+  };
+  for (std::size_t i = 0; i < replays.size(); ++i) count(i < done, replays[i].then(), replays[i].task->name);
+  for (std::size_t i = 0; i < ranges.size(); ++i)
+    count(i < done_ranges, ranges[i].then(), ranges[i].task.name + " for all sizes");
+  out.left_out_share = all > 0 ? left_out / all : 0;
+}
+
+/// What is measured again.
+struct Replays {
+  std::vector<Replay> tasks;
+  std::vector<RangeReplay> ranges;
+
+  bool empty() const { return tasks.empty() && ranges.empty(); }
+  /// Rows that they make.
+  std::size_t count() const {
+    std::size_t rows = tasks.size();
+    for (const RangeReplay& each : ranges) rows += each.task.points.size();
+    return rows;
   }
-  out.left_out_share = left_out / all;
+};
+
+/// Measures as many as there is time for, the heaviest first; tasks, then kernels for ranges.
+void measure_all(const ReproSettings& settings, const Replays& replays, Repeats& repeats, int first_range,
+                 ReproListener& listener, Repro& out) {
+  const auto is_over = [&] {
+    return !out.tasks.empty() && settings.seconds > 0 && seconds_since(settings.start) >= settings.seconds;
+  };
+  const auto add = [&](RemeasuredTask row) {
+    out.tasks.push_back(std::move(row));
+    listener.task(out.tasks.back(), out.tasks.size(), replays.count());
+  };
+  std::size_t done = 0, done_ranges = 0;
+  for (; done < replays.tasks.size() && !is_over() && !out.interrupted; ++done) {
+    std::optional<RemeasuredTask> task = again(replays.tasks[done], repeats);
+    out.interrupted = !task;
+    if (!task) break;
+    add(std::move(*task));
+  }
+  for (; done_ranges < replays.ranges.size() && !is_over() && !out.interrupted; ++done_ranges) {
+    const RangeReplay& replay = replays.ranges[done_ranges];
+    const std::vector<std::vector<Outcome>> now = repeats.across(replay.task, replay.schedules);
+    out.interrupted = repeats.is_interrupted();
+    if (out.interrupted) break;
+    for (RemeasuredTask& row : rows_of(replay, now, first_range)) add(std::move(row)), ++first_range;
+  }
+  leave_out(replays.tasks, done, replays.ranges, done_ranges, out);
+}
+
+void tell_of_ranges(const TuneSettings& measuring, const Records& records, const Replays& replays) {
+  const std::int64_t ranged = std::ssize(records.ranged());
+  if (ranged == 0 || !replays.ranges.empty()) return;
+  tell(measuring.where.tell, fmt::format("{}: {} of kernels for ranges of sizes {} not measured again{}",
+                                         measuring.records, counted(ranged, "time"), for_count(ranged, "is", "are"),
+                                         measuring.model.sizes.empty() ? "; --sizes says of which ranges" : ""));
 }
 
 }  // namespace
@@ -130,35 +184,25 @@ Result<Repro> repro_records(const ReproSettings& settings, Workplace& place, Zyg
   Prepared& prepared = place.prepared;
   WHET_TRY(RecordsRead read, read_records(measuring.records));
   for (const std::string& note : read.notes) tell(measuring.where.tell, note);
-  if (const std::int64_t ranged = std::ssize(read.records.ranged()); ranged > 0)
-    tell(measuring.where.tell, fmt::format("{}: {} of kernels for ranges of sizes {} not measured again",
-                                           measuring.records, counted(ranged, "time"), for_count(ranged, "is", "are")));
   read.records.count(prepared.emulated ? EmulatedRecords::alone : EmulatedRecords::left_out);
   read.records.prefer_device(place.devices.front()->info().name);
   read.records.count_inputs(input_hashes(prepared.tasks));
   if (prepared.at.empty()) WHET_RETURN_IF_ERROR(apply_plan(measuring, read.records, prepared));  // sizes have no plans
-  std::vector<Replay> replays = replays_of(settings, prepared, read.records);
+  Replays replays{replays_of(settings, prepared, read.records), {}};
+  WHET_TRY(replays.ranges, range_replays(measuring, prepared, read.records, settings.best));
+  tell_of_ranges(measuring, read.records, replays);
   if (replays.empty()) {
     const std::vector<std::string> why =
         strangers_of(measuring.records, read.records, prepared.fused, prepared.place.target, TargetUse::near);
     return Error{why.empty() ? measuring.records + " has no records of the tasks of " + measuring.model.name()
                              : why.front()};
   }
-  measuring.cache = use_one_cache(replays);
+  if (!replays.tasks.empty()) measuring.cache = use_one_cache(replays.tasks);
   Repro out;
-  out.without_records = std::ssize(prepared.tasks) - std::ssize(replays);
-  listener.started(prepared, replays.size());
+  out.without_records = std::ssize(prepared.tasks) - std::ssize(replays.tasks);
+  listener.started(prepared, replays.count());
   WHET_TRY(const std::unique_ptr<Repeats> repeats, Repeats::make(measuring, place, zygote));
-  std::size_t done = 0;
-  for (; done < replays.size(); ++done) {
-    if (done > 0 && settings.seconds > 0 && seconds_since(settings.start) >= settings.seconds) break;
-    std::optional<RemeasuredTask> task = again(replays[done], *repeats);
-    out.interrupted = !task;
-    if (!task) break;
-    out.tasks.push_back(std::move(*task));
-    listener.task(out.tasks.back(), done + 1, replays.size());
-  }
-  leave_out(replays, done, out);
+  measure_all(settings, replays, *repeats, static_cast<int>(prepared.tasks.size()), listener, out);
   std::ranges::sort(out.tasks, {}, &RemeasuredTask::id);
   out.seconds = seconds_since(settings.start);
   return out;

@@ -521,6 +521,14 @@ Result<Family> family_of_ranges(const std::vector<WantedSize>& sizes, const Read
   return family;
 }
 
+Result<Family> family_of_library(const SizedModel& model, const InputFiles& files, const PassOptions& given) {
+  const PassOptions passes = for_ranges(given);
+  return family_of_ranges(model.sizes, [&](const SizeValues& values) -> Result<FusedGraph> {
+    WHET_TRY(const ModelOptions at, model.at(values));
+    return load_fused(at, files, passes);
+  });
+}
+
 Result<Family> load_family(const ModelOptions& options, const PassOptions& given, const FamilyOptions& how) {
   const PassOptions passes = for_ranges(given);
   WHET_TRY(const InputFiles files, read_named_inputs(options));

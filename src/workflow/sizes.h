@@ -75,6 +75,9 @@ bool has_ranges(const std::vector<WantedSize>&);
 Result<Family> family_of_ranges(const std::vector<WantedSize>&, const ReadAtSizes& read,
                                 const std::function<Status(std::int64_t read, std::int64_t all)>& on_point = {});
 
+/// The same of a model that is read by these passes, as those of ranges are.
+Result<Family> family_of_library(const SizedModel&, const InputFiles&, const PassOptions&);
+
 /// A model for all sizes that its options name. Sizes that the file bounds and nothing names have their whole range. A dimension that the
 /// file has fixed may be named too, where all nodes follow (ranges/follow.h); the first one stands for those of other inputs.
 /// Errors: of find_family; a name that is no size of the model; a range wider than the file's; a dimension that --shape binds too; no size
