@@ -267,10 +267,12 @@ case_tuned_sizes() {
   grep -q '"range":{"task":' r.jsonl || die "there is no time of a range"
   grep -q '"network":{"graph":' r.jsonl || die "the times of the network are no line"
   grep -q '"event":"ladder"' events.jsonl && grep -q '"event":"at_sizes"' events.jsonl || die "events know nothing of ranges"
+  grep -q '"event":"reading".*"read":32,"all":32' events.jsonl || die "no event says that the model was read"
   head -1 events.jsonl | grep -q '"sizes":\[{"sizes":{"batch":2},"requests":1}' || die "the events begin with $(head -1 events.jsonl)"
   expect 0 '"batch": 24' "$whet" tune zoo:mlp --sizes batch=1..32 --lengths lengths.txt --seconds 2 -o r.jsonl --json
   grep -v '"network":' r.jsonl > kernels.jsonl  # what the network found may keep untuned kernels
-  expect 0 "at batch=32" "$whet" compile zoo:mlp --sizes batch=1..32 --records kernels.jsonl -o sized.so
+  expect 0 "at batch=32" "$whet" compile zoo:mlp --sizes batch=1..32 --records kernels.jsonl -o sized.so --events compile.jsonl
+  grep -q '"event":"reading".*"read":0,"all":32' compile.jsonl || die "no event says how far the model is read"
   grep -Eq "[1-9][0-9]* of [0-9]+ tasks from records" out || { cat out; die "no task is from records"; }
   expect 0 "largest magnitude: yes" "$whet" check sized.so --against zoo:mlp
   expect 0 "Best of" "$whet" explain sizes --model zoo:mlp --sizes batch=1..32 --records kernels.jsonl

@@ -160,6 +160,11 @@ void show_candidates(std::int64_t timed) {
   fmt::print(stderr, "{} candidates timed", timed);
 }
 
+void show_reading(std::int64_t read, std::int64_t all) {
+  command_terminal(stderr, "\r\x1b[K");
+  if (read < all) fmt::print(stderr, "{} of {} sizes read", read, all);
+}
+
 void show_rungs(const LadderProgress& progress) {
   command_terminal(stderr, "\r\x1b[K");
   fmt::print(stderr, "{} of {} for ranges timed", progress.done, counted(progress.tasks, "task"));
@@ -173,6 +178,10 @@ Result<int> compile(const CompileCommand& command, Zygote* zygote, EventStream* 
   watch.kernel = [&](int done, int all) {
     if (shows) show_kernels(done, all);
     if (events) events->write("compiling", Json::object().set("done", done).set("all", all));
+  };
+  watch.reading = [&](std::int64_t read, std::int64_t all) {
+    if (shows) show_reading(read, all);
+    if (events) events->write("reading", Json::object().set("read", read).set("all", all));
   };
   watch.timed.round = [&](const TuneProgress& progress) {
     if (shows) show_candidates(progress.trials);

@@ -344,6 +344,14 @@ void TuneScreen::show_compiling(int done, int all, double left) const {
   std::fflush(stdout);
 }
 
+void TuneScreen::show_reading(std::int64_t read, std::int64_t all, double left) const {
+  if (!terminal_) return;
+  command_terminal(stdout, "\r\x1b[K");
+  const std::string eta = std::isfinite(left) ? fmt::format("   ETA: {:.0f} s", left) : "";
+  if (read < all) fmt::print("Reading the model: {} of {} sizes{}", read, all, eta);
+  std::fflush(stdout);
+}
+
 void TuneScreen::show_ladder(const LadderProgress& progress, double left) const {
   if (!terminal_) return;
   command_terminal(stdout, "\r\x1b[K");

@@ -23,6 +23,8 @@ class TuneScreen {
   /// On a terminal, how far the compilation of the network is; the line is gone when all kernels are made.
   ///   left  seconds of the whole command; infinity: not known
   void show_compiling(int done, int all, double left) const;
+  /// On a terminal, at how many sizes the model has been read; the line is gone when that is at all.
+  void show_reading(std::int64_t read, std::int64_t all, double left) const;
   /// On a terminal, how far kernels for ranges are timed; the line is gone when all tasks are done.
   void show_ladder(const LadderProgress&, double left) const;
 

@@ -160,6 +160,9 @@ class TuneTalk : public TuneListener {
   }
   void round(const TuneProgress& progress) override { screen_->show(progress); }
   void compiling(int done, int all) override { screen_->show_compiling(done, all, settings_.time.left(seconds_now())); }
+  void reading(std::int64_t read, std::int64_t all) override {
+    screen_->show_reading(read, all, settings_.time.left(seconds_now()));
+  }
   void ladder(const LadderProgress& progress) override {
     screen_->show_ladder(progress, settings_.time.left(seconds_now()));
   }

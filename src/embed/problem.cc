@@ -266,6 +266,9 @@ Result<std::string> Problem::compile(const Compile& compile) {
   watch.kernel = [&events](int done, int all) {
     if (events) events->write("compiling", Json::object().set("done", done).set("all", all));
   };
+  watch.reading = [&events](std::int64_t read, std::int64_t all) {
+    if (events) events->write("reading", Json::object().set("read", read).set("all", all));
+  };
   WHET_TRY(const CompiledModel compiled, compile_as_asked(settings, zygote, watch));
   const Json report = compile_json(settings.output, compiled);
   if (events) {

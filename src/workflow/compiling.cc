@@ -212,8 +212,10 @@ Result<CompiledModel> compile_quickly(CompileSettings& settings, Zygote& zygote,
   const Result<std::vector<WantedSize>> sizes = parse_sizes(settings.model.sizes);
   if (settings.records.base.none && !(sizes.ok() && has_ranges(*sizes)))  // kernels for ranges are timed in any case
     return wrong_option({"compile: --quick times what the record base knows, which --no-base leaves out"});
+  QuickWatch timed = watch.timed;
+  timed.reading = watch.reading;
   WHET_TRY(QuickCompile quick,
-           time_for_compile(settings.model, settings.where, settings.records, settings.quick, zygote, watch.timed));
+           time_for_compile(settings.model, settings.where, settings.records, settings.quick, zygote, timed));
   const Target& target = quick.place.target;
   WHET_RETURN_IF_ERROR(check_gpu_options(settings, target));
   const CompileOptions options = options_of(settings, quick.place, watch);
@@ -222,7 +224,7 @@ Result<CompiledModel> compile_quickly(CompileSettings& settings, Zygote& zygote,
       return compile_with_records(quick.fused, settings.records, target, settings.output, options);
     WHET_TRY(const InputFiles files, read_named_inputs(settings.model));
     return compile_sizes_with_records(settings.model, files, settings.records, target, settings.output, options,
-                                      quick.timed.family ? &*quick.timed.family : nullptr);
+                                      {quick.timed.family ? &*quick.timed.family : nullptr, watch.reading});
   };
   WHET_TRY(CompiledModel compiled, finished(settings, target, compile()));
   compiled.timed = std::move(quick.timed.progress);
@@ -245,9 +247,9 @@ Result<CompiledModel> compile_unjudged(CompileSettings settings, Zygote* zygote,
   WHET_RETURN_IF_ERROR(check_tuning_sizes(settings));
   const CompileOptions options = options_of(settings, *place, watch);
   if (!settings.model.sizes.empty())
-    return finished(
-        settings, target,
-        compile_sizes_with_records(settings.model, files, settings.records, target, settings.output, options));
+    return finished(settings, target,
+                    compile_sizes_with_records(settings.model, files, settings.records, target, settings.output,
+                                               options, {nullptr, watch.reading}));
   WHET_TRY(const FusedGraph fused, load_fused(settings.model, files, settings.records.rounding.passes(target)));
   return finished(settings, target, compile_with_records(fused, settings.records, target, settings.output, options));
 }

@@ -39,8 +39,9 @@ struct CompileSettings {
 
 /// Hears how far a compile is; all may be empty.
 struct CompileWatch {
-  std::function<void(int done, int all)> kernel;  ///< by several threads, one at a time
-  QuickWatch timed;                               ///< after each task that `quick` timed
+  std::function<void(int done, int all)> kernel;                     ///< by several threads, one at a time
+  std::function<void(std::int64_t read, std::int64_t all)> reading;  ///< sizes of ranges: now and then, and at the end
+  QuickWatch timed;                                                  ///< after each task that `quick` timed
 };
 
 /// A library that was written, and what it was made of.

@@ -153,6 +153,10 @@ Json compiling_event(int done, int all, double left) {
   return Json::object().set("done", done).set("all", all).set("left_seconds", left);
 }
 
+Json reading_event(std::int64_t read, std::int64_t all, double left) {
+  return Json::object().set("read", read).set("all", all).set("left_seconds", left);
+}
+
 Json planning_event(const PlanProgress& progress, double left) {
   return Json::object()
       .set("hoped_ms", to_ms(progress.hoped_seconds))
@@ -174,6 +178,9 @@ void TuneEvents::compiling(int done, int all) {
   stream_.write("compiling", compiling_event(done, all, settings_.time.left(seconds_now())));
 }
 void TuneEvents::network(const NetworkTruth& truth) { stream_.write("network", to_json(truth)); }
+void TuneEvents::reading(std::int64_t read, std::int64_t all) {
+  stream_.write("reading", reading_event(read, all, settings_.time.left(seconds_now())));
+}
 void TuneEvents::ladder(const LadderProgress& progress) {
   Json event = to_json(progress);
   stream_.write("ladder", event.set("task", progress.task).set("left_seconds", settings_.time.left(seconds_now())));

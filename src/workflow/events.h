@@ -53,6 +53,7 @@ Json started_event(const TuneSettings&, const Prepared&, const RecordFile&, cons
 Json round_event(const TuneProgress&, std::map<int, Json>& known);
 ///   left  seconds of the whole command; infinity: not known
 Json compiling_event(int done, int all, double left);
+Json reading_event(std::int64_t read, std::int64_t all, double left);
 Json planning_event(const PlanProgress&, double left);
 
 /// Writes what happens in runs of the tuner.
@@ -64,6 +65,7 @@ class TuneEvents : public TuneListener {
   void round(const TuneProgress&) override;
   void compiling(int done, int all) override;
   void network(const NetworkTruth&) override;
+  void reading(std::int64_t read, std::int64_t all) override;
   void ladder(const LadderProgress&) override;
   void at_sizes(const NetworkAtSizes&) override;
   void planning(const PlanProgress&) override;

@@ -265,11 +265,22 @@ Result<std::vector<ModelSize>> model_sizes(const std::vector<WantedSize>& wanted
       ErrorKind::wrong_use};
 }
 
+/// The model at all its sizes.
+Result<Family> read_family(const std::vector<WantedSize>& sizes, const ReadAtSizes& read, const RangesReading& how) {
+  if (how.known != nullptr) return *how.known;
+  WHET_TRY(Family family, family_of_ranges(sizes, read, [&](std::int64_t done, std::int64_t all) {
+             if (how.told && done % kSizesUntilTold == 0) how.told(done, all);
+             return ok_status();
+           }));
+  if (how.told) how.told(family.checked, family.checked);
+  return family;
+}
+
 /// By kernels that take their sizes when they run.
 Result<CompileReport> compile_ranges(const SizedModel& model, const std::vector<ModelSize>& sizes,
                                      const InputFiles& files, const RecordOptions& records, const Target& asked,
                                      const std::string& output, const CompileOptions& compiling,
-                                     const Family* known_family) {
+                                     const RangesReading& how) {
   const Target target = for_ranges(asked);
   WHET_RETURN_IF_ERROR(check_ranges(model.sizes, target));
   const std::shared_ptr<const RecordBase> base = choose_base(records.base, target, records.tell);
@@ -278,10 +289,9 @@ Result<CompileReport> compile_ranges(const SizedModel& model, const std::vector<
     WHET_TRY(const ModelOptions at, model.at(values));
     return load_fused(at, files, for_ranges(records.rounding.passes(target)));
   };
-  WHET_TRY(Family family,
-           known_family != nullptr ? Result<Family>(*known_family) : family_of_ranges(model.sizes, read));
+  WHET_TRY(Family family, read_family(model.sizes, read, how));
   const double reading = seconds_now() - begin;
-  if (known_family == nullptr)
+  if (how.known == nullptr)
     tell(records.tell,
          fmt::format("{}: {}; {} of {} sizes were read in {:.1f} s", to_text(family.sizes),
                      counted(std::ssize(family.variants), "variant"), family.checked, family.points, reading));
@@ -318,12 +328,12 @@ Result<CompileReport> compile_ranges(const SizedModel& model, const std::vector<
 Result<CompileReport> compile_sizes_with_records(const ModelOptions& options, const InputFiles& files,
                                                  const RecordOptions& records, const Target& target,
                                                  const std::string& output, const CompileOptions& compiling,
-                                                 const Family* known) {
+                                                 const RangesReading& reading) {
   WHET_RETURN_IF_ERROR(records.rounding.check(target));
   WHET_RETURN_IF_ERROR(records.base.check());
   WHET_TRY(const SizedModel model, sized_model(options, files));
   WHET_TRY(const std::vector<ModelSize> sizes, model_sizes(model.sizes));
-  if (has_ranges(model.sizes)) return compile_ranges(model, sizes, files, records, target, output, compiling, known);
+  if (has_ranges(model.sizes)) return compile_ranges(model, sizes, files, records, target, output, compiling, reading);
   const auto load = [&](std::size_t choice) -> Result<FusedGraph> {
     WHET_TRY(const ModelOptions at, model.at(values_at(sizes, choice)));
     return load_fused(at, files, records.rounding.passes(target));

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -81,13 +83,18 @@ Result<DeviceName> device_for(const std::string& device, const Target&);
 Result<CompileReport> compile_with_records(const FusedGraph&, const RecordOptions&, const Target&,
                                            const std::string& output, const CompileOptions& = {});
 
+/// How a model with ranges is read at its sizes.
+struct RangesReading {
+  const Family* known = nullptr;  ///< it has been read, and is not again; null: it is read
+  std::function<void(std::int64_t read, std::int64_t all)> told = {};  ///< now and then, and at the end; may be empty
+};
+
 /// The same of a model for several sizes, in one library; a session begins at the smallest. Where all are listed each choice is compiled
 /// for itself; kernels of ranges take their sizes when they run, by the schedules that records promise most of over all sizes
 /// (workflow/range_choice.h), and plans of records and chains of kernels are left out. Notes on records that serve no task are left out.
-///   known  of ranges: the model at all its sizes, which is not read again then; null: it is read
 Result<CompileReport> compile_sizes_with_records(const ModelOptions&, const InputFiles&, const RecordOptions&,
                                                  const Target&, const std::string& output, const CompileOptions& = {},
-                                                 const Family* known = nullptr);
+                                                 const RangesReading& = {});
 
 /// Gives a library for several sizes the shapes that `--shape` and the files of inputs say; without them it keeps its usual
 /// ones. `--shape` is refused for other libraries.

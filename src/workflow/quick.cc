@@ -30,10 +30,13 @@ Status check_quick_place(const MeasuringOptions& options) {
 /// The part of the time that the tasks at the tuning sizes have, where kernels for ranges have the rest.
 constexpr double kTasksPart = 0.5;
 
-/// Hears of kernels for ranges alone.
+/// Hears of ranges alone.
 class LadderListener : public TuneListener {
  public:
   explicit LadderListener(const QuickWatch& watch) : watch_(watch) {}
+  void reading(std::int64_t read, std::int64_t all) override {
+    if (watch_.reading) watch_.reading(read, all);
+  }
   void ladder(const LadderProgress& progress) override {
     if (watch_.ladder) watch_.ladder(progress);
   }

@@ -13,10 +13,11 @@
 
 namespace whet {
 
-/// Hears how far a quick round is; both may be empty.
+/// Hears how far a quick round is; all may be empty.
 struct QuickWatch {
-  std::function<void(const TuneProgress&)> round;     ///< as `tune` has it
-  std::function<void(const LadderProgress&)> ladder;  ///< kernels for ranges: after each task
+  std::function<void(const TuneProgress&)> round;                    ///< as `tune` has it
+  std::function<void(std::int64_t read, std::int64_t all)> reading;  ///< sizes of ranges, as TuneListener has it
+  std::function<void(const LadderProgress&)> ladder;                 ///< kernels for ranges: after each task
 };
 
 /// What a quick round timed.

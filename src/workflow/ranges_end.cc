@@ -77,10 +77,12 @@ Status RangesEnd::read_network() {
   WHET_TRY(requests_, requests_of(model_->sizes, settings_.tuning_sizes));
   WHET_TRY(family_, family_of_ranges(
                         model_->sizes, [&](const SizeValues& values) { return read(values); },
-                        [&](std::int64_t, std::int64_t) -> Status {
+                        [&](std::int64_t done, std::int64_t all) -> Status {
                           if (interrupted()) return Error{"interrupted", ErrorKind::interrupted};
+                          if (done % kSizesUntilTold == 0) listener_.reading(done, all);
                           return ok_status();
                         }));
+  listener_.reading(family_.checked, family_.checked);
   const Target& target = prepared_.place.target;
   const SpaceOptions schedules = settings_.rounding.schedules();
   untuned_.pieces = untuned_choice(family_, model_->sizes, settings_.tuning_sizes, target, schedules);

@@ -69,6 +69,8 @@ Error with_lists(Error, const std::vector<WantedSize>&);
 Status check_ranges(const std::vector<WantedSize>&, const Target&);
 /// Whether some size is a range.
 bool has_ranges(const std::vector<WantedSize>&);
+/// Who reads a model at many sizes tells of every 32nd.
+inline constexpr std::int64_t kSizesUntilTold = 32;
 /// A model at all values of its sizes, as one library has it: variants of ranges for each choice of the values that are listed, with
 /// the concatenations in place that are so at all sizes. Errors: of find_family; more values than are read.
 ///   on_point  as FamilyOptions has it

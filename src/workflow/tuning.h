@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -156,6 +157,8 @@ class TuneListener {
   /// The network is compiled for its last comparison: kernels made of all kernels.
   virtual void compiling(int /*done*/, int /*all*/) {}
   virtual void network(const NetworkTruth&) {}
+  /// The model is read at the sizes of its ranges: now and then, and when it has been read.
+  virtual void reading(std::int64_t /*read*/, std::int64_t /*all*/) {}
   /// Kernels for ranges of sizes: after each task, and at the end.
   virtual void ladder(const LadderProgress&) {}
   virtual void at_sizes(const NetworkAtSizes&) {}
@@ -181,6 +184,9 @@ class TuneListeners : public TuneListener {
   }
   void network(const NetworkTruth& truth) override {
     for (TuneListener* each : all) each->network(truth);
+  }
+  void reading(std::int64_t read, std::int64_t sizes) override {
+    for (TuneListener* each : all) each->reading(read, sizes);
   }
   void ladder(const LadderProgress& progress) override {
     for (TuneListener* each : all) each->ladder(progress);
