@@ -775,6 +775,12 @@ class SeveralSizes(InAFolder):
         with self.assertRaisesRegex(whet.UsageError, "batch is 1..9"):
             exe(np.zeros((10, 784), np.float32))
 
+    def test_of_a_range_are_timed_quickly(self):
+        exe = whet.load("zoo:mlp").compile(sizes={"batch": (1, 8)}, tuning_sizes=[2, 8], quick=30, records="quick_range.jsonl", no_base=True)
+        with open("quick_range.jsonl", encoding="utf-8") as records:
+            self.assertIn('"range":', records.read())
+        self.assertEqual(exe(np.zeros((5, 784), np.float32)).shape, (5, 10))
+
     def test_of_a_range_take_any_shape_in_every_call(self):
         exe = whet.load("zoo:mlp").compile(sizes={"batch": (2, 8, 2)})
         self.assertEqual([(size.min, size.max, size.step) for size in exe.sizes], [(2, 8, 2)])

@@ -291,7 +291,7 @@ class Model:
         output   the library; None: a temporary one, deleted when nobody uses the compiled model any more
         records  of `tune`; tasks without records run by what the record base knows of similar tasks, or by default schedules
         quick    True, or seconds: first times the default schedule of each task and what the record base knows beside it, the
-                 heaviest first, here or on `devices`; `records` then keeps the figures
+                 heaviest first, here or on `devices`; of ranges of sizes also kernels for all of them. `records` then keeps the figures
         sizes    one library for several sizes: `{"x.0": [1, 2, 4, 8]}` of dimension 0 of input x, or by the name that the file
                  has for a dimension; a tuple is a range, `{"n": (1, 512)}` or with a step `(64, 960, 32)`. The compiled model
                  takes arrays of any of them; a session begins at the smallest
