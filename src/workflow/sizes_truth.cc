@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <numeric>
 #include <utility>
@@ -19,7 +20,7 @@ namespace {
 
 /// A size has kernels of its own where it has this part of the requests' time, and they take this part of the time of those for ranges.
 constexpr double kHotShare = 0.1, kHotFaster = 0.97;
-/// Libraries for one size alone, and how far apart the products of their sizes are, where these are not hot: neighbours tell the same.
+/// Libraries for one size alone, and how far apart these are where they are not hot: neighbours tell the same.
 constexpr std::size_t kMostAlone = 3;
 constexpr double kApart = 1.4;
 /// The untuned library is faster where it takes this part of the time in new processes; in one process alone, where the places of its
@@ -62,6 +63,7 @@ class SettlingAtSizes {
     std::erase_if(truth_.points, [](const TimedAtSizes& point) { return point.untuned == 0; });
     if (goes_on()) keep_what_is_faster();
     if (goes_on() && is_current_) try_alone();
+    std::erase_if(truth_.points, [](const TimedAtSizes& point) { return point.untuned == 0 && point.ranged == 0; });
     (void)device_.time_models({}, {});  // frees their memory
     std::ranges::sort(truth_.points, {}, &TimedAtSizes::at);
     return std::move(truth_);
@@ -87,15 +89,21 @@ class SettlingAtSizes {
     return run;
   }
 
-  /// The best burst of both libraries.
-  Status time_point(TimedAtSizes& point) {
-    WHET_TRY(const ModelRun run, run_at(point.at));
-    WHET_TRY(const std::vector<ModelTimes> times, device_.time_models({{untuned_}, {tuned_}}, run));
+  /// The best burst of two libraries, which are timed alternately.
+  Result<std::pair<double, double>> best_of(const std::string& first, const std::string& second,
+                                            const SizeValues& at) const {
+    WHET_TRY(const ModelRun run, run_at(at));
+    WHET_TRY(const std::vector<ModelTimes> times, device_.time_models({{first}, {second}}, run));
     if (!make_sense(times, 2, kLibraryBursts)) return Error{"the device's times of the models make no sense"};
     const auto best = [](const ModelTimes& model) {
       return std::ranges::min(model.bursts, {}, &ModelBurst::median).median;
     };
-    point.untuned = best(times[0]), point.ranged = best(times[1]);
+    return std::pair(best(times[0]), best(times[1]));
+  }
+
+  Status time_point(TimedAtSizes& point) {
+    WHET_TRY(const auto best, best_of(untuned_, tuned_, point.at));
+    point.untuned = best.first, point.ranged = best.second;
     return ok_status();
   }
 
@@ -190,25 +198,35 @@ class SettlingAtSizes {
       for (TimedAtSizes& point : truth_.points)
         if (point.at == options_.requests[k].at) point.share = shares[k];
     for (const std::size_t k : heaviest_sizes(options_.requests, shares)) {
-      // What decides nothing is timed where there is time for all of it.
-      const double comparisons = shares[k] < kHotShare ? static_cast<double>(kPlanComparisons) : 2;
-      if (!truth_.failed.ok() || left() < comparisons * kPointSeconds) return;
+      if (!truth_.failed.ok() || left() < 2 * kPointSeconds) return;
       const SizeValues& at = options_.requests[k].at;
       const std::string alone = fmt::format("{}/alone{}.so", options_.folder, k);
       if (!compile(alone, [&](const std::string& path) { return libraries_.alone(at, path); })) return;
-      truth_.failed = compare_alone(at, shares[k], alone);
+      TimedAtSizes& point = point_at(at, shares[k]);
+      truth_.failed = shares[k] < kHotShare ? glance_alone(point, alone) : compare_alone(point, alone);
     }
   }
 
-  Status compare_alone(const SizeValues& at, double share, const std::string& alone) {
-    WHET_TRY(const ModelRun run, run_at(at));
+  TimedAtSizes& point_at(const SizeValues& at, double share) {
+    const auto point = std::ranges::find(truth_.points, at, &TimedAtSizes::at);
+    return point != truth_.points.end() ? *point : truth_.points.emplace_back(TimedAtSizes{at, share});
+  }
+
+  /// Decides nothing: once, in one process. Where the point has a time, that stays, and the other has its pace.
+  Status glance_alone(TimedAtSizes& point, const std::string& alone) const {
+    WHET_TRY(const auto best, best_of(tuned_, alone, point.at));
+    if (point.ranged == 0) point.ranged = best.first;
+    point.exact = point.ranged * best.second / best.first;
+    return ok_status();
+  }
+
+  Status compare_alone(TimedAtSizes& point, const std::string& alone) const {
+    WHET_TRY(const ModelRun run, run_at(point.at));
     WHET_TRY(const ModelVerdict verdict,
              compare_in_new_processes(device_, ModelLibrary{tuned_}, ModelLibrary{alone}, run, kHotFaster));
-    auto point = std::ranges::find(truth_.points, at, &TimedAtSizes::at);
-    if (point == truth_.points.end()) point = truth_.points.insert(point, TimedAtSizes{at, share});
-    point->ranged = verdict.middle.usual;
-    point->exact = verdict.middle.other;
-    point->hot = verdict.faster && options_.hot && share >= kHotShare;
+    point.ranged = verdict.middle.usual;
+    point.exact = verdict.middle.other;
+    point.hot = verdict.faster && options_.hot;
     return ok_status();
   }
 
@@ -254,8 +272,10 @@ std::vector<std::size_t> heaviest_sizes(const std::vector<RequestCount>& request
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, std::ranges::greater(), [&](std::size_t k) { return shares[k]; });
   const auto is_near = [&](std::size_t a, std::size_t b) {
-    const double ratio = product_over(requests[a].at) / product_over(requests[b].at);
-    return ratio < kApart && ratio > 1 / kApart;
+    double distance = 0;
+    for (std::size_t i = 0; i < requests[a].at.size(); ++i)
+      distance += std::abs(std::log(static_cast<double>(requests[a].at[i]) / static_cast<double>(requests[b].at[i])));
+    return distance < std::log(kApart);
   };
   for (const std::size_t k : order) {
     const bool is_told = std::ranges::any_of(taken, [&](std::size_t other) { return is_near(k, other); });
