@@ -4,7 +4,6 @@
 #include <cmath>
 #include <functional>
 #include <map>
-#include <numeric>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -15,6 +14,7 @@
 #include "base/parallel.h"
 #include "compiler/kernels.h"
 #include "schedule/steps_for_sizes.h"
+#include "workflow/cut_regions.h"
 #include "workflow/cut_sizes.h"
 #include "workflow/untuned_pieces.h"
 
@@ -147,7 +147,7 @@ void choose_kernels_of(TaskAcrossSizes& task) {
   task.kernels = kernels_of(task, [&](const SizedSchedule& each) { return each.packing == task.packing; });
 }
 
-/// Cuts a variant into pieces along one of its sizes.
+/// Cuts a variant into pieces along its sizes.
 class Cutting {
  public:
   Cutting(const Variant& variant, const std::vector<TaskAcrossSizes>& tasks, const std::vector<SizeRange>& sizes,
@@ -158,117 +158,79 @@ class Cutting {
   }
 
   std::vector<VariantPiece> pieces() const {
-    const Cut cut = best_cut();
     std::vector<VariantPiece> pieces;
-    for (std::size_t k = 0; k < cut.begins.size(); ++k) {
-      const std::size_t first = cut.begins[k];
-      const std::size_t end = k + 1 < cut.begins.size() ? cut.begins[k + 1] : cut.values.size();
-      const auto is_inside = [&](const TuningSize& size) {
-        if (cut.values.empty()) return true;
-        const std::int64_t value = size.at[cut.size];
-        return value >= cut.values[first] && (end == cut.values.size() || value < cut.values[end]);
-      };
-      VariantPiece& piece =
-          pieces.emplace_back(VariantPiece{variant_.boxes, schedules(is_inside), heaviest(is_inside)});
-      if (cut.begins.size() == 1) continue;
-      const std::int64_t low = k > 0 ? last_before(cut.values[first - 1], cut.values[first]) + 1 : 0;
-      const std::int64_t high =
-          end < cut.values.size() ? last_before(cut.values[end - 1], cut.values[end]) : kLargestSize;
-      piece.boxes = clipped(variant_.boxes, cut.size, sizes_[cut.size], low, high);
+    for (const Region& region : regions()) {
+      std::vector<SizeBox> boxes = variant_.boxes;
+      for (std::size_t k = 0; k < sizes_.size(); ++k)
+        if (region.box.low[k] > 0 || region.box.high[k] < kLargestSize)
+          boxes = clipped(std::move(boxes), k, sizes_[k], region.box.low[k], region.box.high[k]);
+      pieces.push_back({std::move(boxes), schedules(region.points), heaviest(region.points)});
     }
     return pieces;
   }
 
  private:
   static constexpr std::size_t kMostPieces = 6;
-  using Inside = std::function<bool(const TuningSize&)>;
+  using Points = std::vector<std::size_t>;  ///< their numbers
 
-  /// Pieces along a size. Each begins with one of the values that the points have.
-  struct Cut {
-    std::size_t size = 0;
-    std::vector<std::int64_t> values;       ///< ascending
-    std::vector<std::size_t> begins = {0};  ///< their numbers
-    double seconds = kInfinity;
-  };
-
-  /// The one with the least seconds of those along each size that has several values.
-  Cut best_cut() const {
-    Cut best;
-    for (std::size_t k = 0; k < sizes_.size(); ++k) {
-      if (!changes(variant_, k) || at_.size() < 2) continue;
-      if (Cut cut = cut_along(k); cut.seconds < best.seconds) best = std::move(cut);
-    }
-    return best;
-  }
-
-  Cut cut_along(std::size_t k) const {
-    Cut cut;
-    cut.size = k;
-    for (const TuningSize* size : at_) cut.values.push_back(size->at[k]);
-    std::ranges::sort(cut.values);
-    cut.values.erase(std::ranges::unique(cut.values).begin(), cut.values.end());
+  std::vector<Region> regions() const {
+    const SizeBox whole{SizeValues(sizes_.size(), 0), SizeValues(sizes_.size(), kLargestSize)};
+    if (at_.empty()) return {Region{{}, whole}};
     std::vector<ExpectedSeconds> tasks;
     for (std::size_t t = 0; t < tasks_.size(); ++t)
-      if (!tasks_[t].schedules.empty()) tasks.push_back(expected_along(k, cut.values, t));
-    cut.begins = cut_points(tasks, cut.values.size(), kMostPieces, kWorthAKernel);
-    cut.seconds = 0;
-    for (const ExpectedSeconds& task : tasks)
-      for (std::size_t b = 0; b < cut.begins.size(); ++b) {
-        const std::size_t end = b + 1 < cut.begins.size() ? cut.begins[b + 1] : cut.values.size();
-        double least = kInfinity;
-        for (const std::vector<double>& kernel : task)
-          least = std::min(least, std::accumulate(kernel.begin() + static_cast<std::ptrdiff_t>(cut.begins[b]),
-                                                  kernel.begin() + static_cast<std::ptrdiff_t>(end), 0.0));
-        cut.seconds += least;
-      }
-    return cut;
+      if (!tasks_[t].schedules.empty()) tasks.push_back(expected_of(t));
+    std::vector<SizeValues> at;
+    for (const TuningSize* size : at_) at.push_back(size->at);
+    std::vector<std::size_t> along;
+    for (std::size_t k = 0; k < sizes_.size(); ++k)
+      if (changes(variant_, k)) along.push_back(k);
+    return cut_regions(tasks, at, along, kMostPieces, kWorthAKernel);
   }
 
-  /// Of the task's kernels, the seconds of all requests by values of a size.
-  ExpectedSeconds expected_along(std::size_t k, const std::vector<std::int64_t>& values, std::size_t t) const {
+  /// Of the task's kernels, the seconds of all requests at each point.
+  ExpectedSeconds expected_of(std::size_t t) const {
     ExpectedSeconds all;
     for (const std::size_t kernel : tasks_[t].kernels.kernels) {
       std::vector<double>& own = all.emplace_back();
-      for (const std::int64_t value : values)
-        own.push_back(expected(t, kernel, [&](const TuningSize& size) { return size.at[k] == value; }));
+      for (std::size_t p = 0; p < at_.size(); ++p) own.push_back(expected(t, kernel, {p}));
     }
     return all;
   }
 
   /// The seconds of requests at some points by one schedule of a task.
-  double expected(std::size_t t, std::size_t schedule, const Inside& is_inside) const {
+  double expected(std::size_t t, std::size_t schedule, const Points& points) const {
     const SizedTask& task = variant_.tasks[t];
     double seconds = 0;
-    for (const TuningSize* size : at_) {
-      if (!is_inside(*size)) continue;
-      const auto point = std::ranges::find(tasks_[t].points, own_sizes(task, size->at), &SizedPoint::at);
+    for (const std::size_t p : points) {
+      const auto point = std::ranges::find(tasks_[t].points, own_sizes(task, at_[p]->at), &SizedPoint::at);
       const auto place = static_cast<std::size_t>(point - tasks_[t].points.begin());
-      seconds += static_cast<double>(size->requests) * task.task.weight * tasks_[t].schedules[schedule].seconds[place];
+      seconds +=
+          static_cast<double>(at_[p]->requests) * task.task.weight * tasks_[t].schedules[schedule].seconds[place];
     }
     return seconds;
   }
 
   /// The point whose requests take most time, where time grows with the product of the sizes.
-  SizeValues heaviest(const Inside& is_inside) const {
+  SizeValues heaviest(const Points& points) const {
     SizeValues at;
     double most = 0;
-    for (const TuningSize* size : at_) {
-      double time = static_cast<double>(size->requests);
-      for (const std::int64_t value : size->at) time *= static_cast<double>(value);
-      if (is_inside(*size) && time > most) at = size->at, most = time;
+    for (const std::size_t p : points) {
+      double time = static_cast<double>(at_[p]->requests);
+      for (const std::int64_t value : at_[p]->at) time *= static_cast<double>(value);
+      if (time > most) at = at_[p]->at, most = time;
     }
     return at;
   }
 
   /// Of each task, the best at these points first: its kernels, then the others, and last those that pack otherwise.
-  std::vector<std::vector<RecordedSchedule>> schedules(const Inside& is_inside) const {
+  std::vector<std::vector<RecordedSchedule>> schedules(const Points& points) const {
     std::vector<std::vector<RecordedSchedule>> all;
     for (std::size_t t = 0; t < tasks_.size(); ++t) {
       const TaskAcrossSizes& task = tasks_[t];
       std::vector<std::tuple<int, double, std::size_t>> order;
       for (std::size_t k = 0; k < task.schedules.size(); ++k) {
         const bool is_kernel = std::ranges::find(task.kernels.kernels, k) != task.kernels.kernels.end();
-        order.emplace_back(is_kernel ? 0 : packs_as_the_kernels(task, k) ? 1 : 2, expected(t, k, is_inside), k);
+        order.emplace_back(is_kernel ? 0 : packs_as_the_kernels(task, k) ? 1 : 2, expected(t, k, points), k);
       }
       std::ranges::sort(order);
       std::vector<RecordedSchedule>& own = all.emplace_back();

@@ -30,7 +30,7 @@ struct TaskAcrossSizes {
 struct RangeChoice {
   std::vector<TuningSize> at;  ///< the sizes that count, of the network; none: there are no records of any
   std::vector<std::vector<TaskAcrossSizes>> tasks;  ///< of each variant
-  /// Of each variant: where sizes are ranges, at most six pieces along one of them, at each of which every task has one of its kernels;
+  /// Of each variant: where sizes are ranges, at most six pieces (cut_regions.h), at each of which every task has one of its kernels;
   /// one more where that saves 1% of the expected seconds. They read the same weights: the kernels of a task pack its constants alike. Of a
   /// variant whose tasks have no records, pieces by the estimate (untuned_pieces.h).
   FamilyPieces pieces;

@@ -105,6 +105,33 @@ TEST(RangePieces, OfTwoSizesAreCutAlongTheOneThatSavesMost) {
   EXPECT_LE(weighed.kernels.bound, weighed.kernels.seconds);
 }
 
+/// One is best of short texts in small batches alone: no cut along one size tells them from the others.
+TEST(RangePieces, OfTwoSizesMayBeCutAlongBoth) {
+  const Family known = family();
+  const SizedTask& task = known.variants[0].tasks.at(0);
+  const SizeValues from = {8, 256};
+  const std::vector<std::string> schedules = schedules_of(task, own(task, from), 2);
+  ASSERT_EQ(schedules.size(), 2u);
+  Records records;
+  for (const std::int64_t b : {2, 8})
+    for (const std::int64_t n : {16, 256}) {
+      add(records, task, schedules[0], from, {b, n}, b == 2 && n == 16 ? 10e-6 : 30e-6);
+      add(records, task, schedules[1], from, {b, n}, 20e-6);
+    }
+  const RangeChoice choice = choose_for_ranges(known, kSizes, {.listed = kTuned}, records, kTarget, {}).value();
+  ASSERT_EQ(choice.pieces[0].size(), 3u);
+  for (std::int64_t b = 2; b <= 8; b += 2)
+    for (std::int64_t n = 16; n <= 256; n += 16) {
+      int has = 0;
+      for (const VariantPiece& piece : choice.pieces[0])
+        if (std::ranges::any_of(piece.boxes, [&](const SizeBox& box) { return contains(box, {b, n}); })) {
+          ++has;
+          EXPECT_EQ(piece.schedules[0][0].steps, schedules[b <= 4 && n <= 64 ? 0 : 1]) << b << "x" << n;
+        }
+      EXPECT_EQ(has, 1) << b << "x" << n;
+    }
+}
+
 TEST(RangePieces, ATaskHasOneKernelWhereAnotherIsNotWorthIt) {
   const Family known = family();
   const SizedTask& task = known.variants[0].tasks.at(0);
