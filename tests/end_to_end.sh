@@ -924,6 +924,8 @@ DAG
   expect 0 '"recorded":true' "$whet" serve matmul.dag -o served.jsonl <<< '{"id": 1, "do": "measure", "task": 0, "candidates": [{"steps": ""}]}'
   sed 's/^A = /N = SIZE 1..64 at 24\nA = /; s/\[24, /[N, /; s/i in 24/i in N/' matmul.dag > sized.dag
   expect 0 "N" "$whet" sizes sized.dag
+  expect 0 "The library is for all sizes that the file allows, A.0=1..64" "$whet" compile sized.dag --quick=20 -o bounded.so
+  grep -q "Kernels for ranges: " out || { cat out; die "--quick timed no kernel of the sizes that the file bounds"; }
   expect 0 "The library is for all sizes that the file allows, A.0=1..64" "$whet" compile sized.dag -o bounded.so
   expect 0 "f32[64x16]" "$whet" run bounded.so --shape A=64x32 --shape C=64x16 --fill ones
   expect 0 "" "$whet" compile sized.dag --sizes N=1..64 -o sized.so

@@ -233,11 +233,15 @@ Result<CompiledModel> compile_quickly(CompileSettings& settings, Zygote& zygote,
 }
 
 Result<CompiledModel> compile_unjudged(CompileSettings settings, Zygote* zygote, const CompileWatch& watch) {
+  const Result<TargetOnCores> place = choose_target(settings.where.place);
   if (settings.quick > 0) {
+    if (settings.model.sizes.empty() && place.ok() && place->target.is_cpu()) {
+      WHET_TRY(const InputFiles files, read_named_inputs(settings.model));
+      take_bounds(settings, place->target, files);
+    }
     WHET_RETURN_IF_ERROR(check_tuning_sizes(settings));
     return compile_quickly(settings, *zygote, watch);
   }
-  const Result<TargetOnCores> place = choose_target(settings.where.place);
   if (!place.ok()) return wrong_option(place.error());
   if (!place->note.empty()) tell(settings.records.tell, place->note);
   const Target& target = place->target;
