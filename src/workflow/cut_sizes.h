@@ -8,7 +8,7 @@
 
 namespace whet {
 
-// The sizes of a variant, cut into pieces along one of them.
+// The sizes of a variant, cut into pieces.
 
 /// Whether the variant has these values of the network's sizes.
 bool has_point(const Variant&, const SizeValues& at);
