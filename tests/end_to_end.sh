@@ -264,6 +264,7 @@ case_tuned_sizes() {
   grep -q "One inference of each size" out || { cat out; die "there is no table of sizes"; }
   grep -q "Kernels for ranges: " out || { cat out; die "no kernel for ranges was timed"; }
   grep -q "One inference of the whole network" out || { cat out; die "the network was not timed"; }
+  grep -q "By these times a request takes " out || { cat out; die "nothing says what requests take"; }
   grep -q '"range":{"task":' r.jsonl || die "there is no time of a range"
   grep -q '"network":{"graph":' r.jsonl || die "the times of the network are no line"
   grep -q '"event":"ladder"' events.jsonl && grep -q '"event":"at_sizes"' events.jsonl || die "events know nothing of ranges"

@@ -19,6 +19,11 @@ struct RequestCount {
   friend bool operator==(const RequestCount&, const RequestCount&) = default;
 };
 
+/// What a request takes in the mean [s].
+struct RequestSeconds {
+  double untuned = 0, tuned = 0;
+};
+
 /// A histogram of requests (docs/formats/lengths.md): each combination once, ascending.
 ///   file   its name, for messages
 ///   sizes  whose values a line has, in this order

@@ -204,6 +204,7 @@ Status RangesEnd::time_network(Device& device, RecordFile& file, Tuned& tuned) {
   line.whet = version();
   line.at = utc_now();
   tuned.at_sizes = line;
+  tuned.requests = request_seconds(requests_, line.points, options.at);
   WHET_RETURN_IF_ERROR(file.append(line));  // also what was timed before something failed
   return truth.failed;
 }

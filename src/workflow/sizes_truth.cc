@@ -48,6 +48,18 @@ double seconds_at(const std::vector<std::pair<double, double>>& timed, double pr
   return before->second + part * (next->second - before->second);
 }
 
+/// Those of all requests with each of their sizes together.
+std::vector<double> seconds_of_all(const std::vector<RequestCount>& requests,
+                                   const std::vector<std::pair<SizeValues, double>>& timed) {
+  std::vector<std::pair<double, double>> by_product;
+  for (const auto& [at, seconds] : timed) by_product.emplace_back(product_over(at), seconds);
+  std::ranges::sort(by_product);
+  std::vector<double> all;
+  for (const RequestCount& each : requests)
+    all.push_back(static_cast<double>(each.count) * seconds_at(by_product, product_over(each.at)));
+  return all;
+}
+
 class SettlingAtSizes {
  public:
   SettlingAtSizes(const SizedLibraries& libraries, Device& device, const SizesTruthOptions& options)
@@ -286,17 +298,34 @@ std::vector<std::size_t> heaviest_sizes(const std::vector<RequestCount>& request
 
 std::vector<double> time_shares(const std::vector<RequestCount>& requests,
                                 const std::vector<std::pair<SizeValues, double>>& timed) {
-  std::vector<std::pair<double, double>> by_product;
-  for (const auto& [at, seconds] : timed) by_product.emplace_back(product_over(at), seconds);
-  std::ranges::sort(by_product);
-  std::vector<double> shares;
-  double all = 0;
-  for (const RequestCount& each : requests) {
-    shares.push_back(static_cast<double>(each.count) * seconds_at(by_product, product_over(each.at)));
-    all += shares.back();
-  }
+  std::vector<double> shares = seconds_of_all(requests, timed);
+  const double all = std::accumulate(shares.begin(), shares.end(), 0.0);
   for (double& share : shares) share = all > 0 ? share / all : 0;
   return shares;
+}
+
+double mean_seconds(const std::vector<RequestCount>& requests,
+                    const std::vector<std::pair<SizeValues, double>>& timed) {
+  const std::vector<double> seconds = seconds_of_all(requests, timed);
+  double count = 0;
+  for (const RequestCount& each : requests) count += static_cast<double>(each.count);
+  return count > 0 ? std::accumulate(seconds.begin(), seconds.end(), 0.0) / count : 0;
+}
+
+std::optional<RequestSeconds> request_seconds(const std::vector<RequestCount>& requests,
+                                              const std::vector<TimedAtSizes>& points,
+                                              const std::vector<SizeValues>& telling) {
+  std::vector<std::pair<SizeValues, double>> untuned, tuned;
+  for (const TimedAtSizes& point : points)
+    if (point.untuned > 0 && point.ranged > 0) {
+      untuned.emplace_back(point.at, point.untuned);
+      tuned.emplace_back(point.at, point.hot && point.exact > 0 ? point.exact : point.ranged);
+    }
+  const auto is_timed = [&](const SizeValues& at) {
+    return std::ranges::find(tuned, at, &std::pair<SizeValues, double>::first) != tuned.end();
+  };
+  if (tuned.empty() || !std::ranges::all_of(telling, is_timed)) return std::nullopt;
+  return RequestSeconds{mean_seconds(requests, untuned), mean_seconds(requests, tuned)};
 }
 
 double settling_seconds(double sizes, double compile_seconds) {

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -64,6 +66,14 @@ std::vector<std::size_t> heaviest_sizes(const std::vector<RequestCount>&, const 
 ///   timed  the seconds at sizes, at least at one
 std::vector<double> time_shares(const std::vector<RequestCount>&,
                                 const std::vector<std::pair<SizeValues, double>>& timed);
+
+/// What a request takes in the mean, with times between these sizes as time_shares has them [s].
+///   timed  the seconds at sizes, at least at one
+double mean_seconds(const std::vector<RequestCount>&, const std::vector<std::pair<SizeValues, double>>& timed);
+/// The same of a network whose libraries were timed; sizes with kernels of their own take the time of these. Nothing where some of the
+/// telling sizes were not timed by both libraries.
+std::optional<RequestSeconds> request_seconds(const std::vector<RequestCount>&, const std::vector<TimedAtSizes>&,
+                                              const std::vector<SizeValues>& telling);
 
 /// About the seconds of the comparisons at `sizes` telling sizes, where a library takes `compile_seconds`.
 double settling_seconds(double sizes, double compile_seconds);

@@ -243,5 +243,17 @@ TEST(TimeShares, AreOfTheTimeThatRequestsTake) {
   EXPECT_NEAR(std::accumulate(shares.begin(), shares.end(), 0.0), 1, 1e-9);
 }
 
+TEST(RequestSeconds, AreMeansOfAllRequestsByBothLibraries) {
+  // Half way between 10 and 20: 1.5 ms untuned; tuned 0.5 and 1 ms, where 20 has kernels of its own.
+  const std::vector<RequestCount> requests = {{{10}, 2}, {{15}, 1}, {{20}, 1}};
+  std::vector<TimedAtSizes> points = {{{10}, 0.5, 1e-3, 0.5e-3}, {{20}, 0.5, 2e-3, 1.2e-3, 1e-3, true}};
+  const std::optional<RequestSeconds> mean = request_seconds(requests, points, {{10}, {20}});
+  ASSERT_TRUE(mean.has_value());
+  EXPECT_NEAR(mean->untuned, (2 * 1e-3 + 1.5e-3 + 2e-3) / 4, 1e-12);
+  EXPECT_NEAR(mean->tuned, (2 * 0.5e-3 + 0.75e-3 + 1e-3) / 4, 1e-12);
+  points[1].untuned = 0;
+  EXPECT_FALSE(request_seconds(requests, points, {{10}, {20}}).has_value()) << "one of the telling sizes has no time";
+}
+
 }  // namespace
 }  // namespace whet::sizes_truth_test

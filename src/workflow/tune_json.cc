@@ -242,6 +242,9 @@ Json to_json(const Tuned& tuned, const std::string& records) {
   if (!tuned.sizes.empty()) out.set("sizes", std::move(sizes));
   if (tuned.ladder) out.set("ladder", to_json(*tuned.ladder));
   if (tuned.at_sizes) out.set("at_sizes", to_json(*tuned.at_sizes, tuned.size_names));
+  if (tuned.requests)
+    out.set("request_ms",
+            Json::object().set("untuned", ms(tuned.requests->untuned)).set("tuned", ms(tuned.requests->tuned)));
   Json networks = Json::array();
   for (const NetworkTruth& truth : tuned.truths) networks.add(to_json(truth));
   if (!tuned.truths.empty()) out.set("networks", std::move(networks));

@@ -135,6 +135,7 @@ struct Tuned {
   std::vector<TunedSize> sizes;            ///< those
   std::optional<LadderProgress> ladder;    ///< kernels for ranges; nothing where none was timed
   std::optional<NetworkAtSizes> at_sizes;  ///< the network at sizes of its ranges; nothing where it was not timed
+  std::optional<RequestSeconds> requests;  ///< by these times; nothing where some are missing
   NetworkTruth truth;
   std::vector<NetworkTruth> truths;          ///< in place of `truth`, of several models
   std::optional<PlanSearch> plans;           ///< nothing where layouts were not searched
