@@ -12,8 +12,6 @@
 namespace whet {
 namespace {
 
-/// Unseen numbers may be larger than those on the samples.
-constexpr double kSlack = 1.25;
 /// One task for most layers of a shape: the number of bits is a part of it, the scale is not.
 constexpr int kBitsOfI16[] = {14, 12, 10};
 constexpr double kMostSum = std::numeric_limits<std::int32_t>::max();
@@ -279,13 +277,13 @@ std::optional<StoredNumbers> StoredForms::numbers(ValueId id, StoredAs stored) c
   if (stored == StoredAs::i16) {
     const auto bits = bits_.find(found->first);
     numbers.most = most_of(bits == bits_.end() ? kBitsOfI16[0] : bits->second), numbers.least = -numbers.most;
-    numbers.scale = static_cast<float>(kSlack * std::max(-least, most) / static_cast<double>(numbers.most));
+    numbers.scale = static_cast<float>(kRoomBeyondRange * std::max(-least, most) / static_cast<double>(numbers.most));
   } else {
     numbers.most = static_cast<std::int64_t>(kMostU8);
-    numbers.scale = static_cast<float>(kSlack * (most - least) / kMostU8);
+    numbers.scale = static_cast<float>(kRoomBeyondRange * (most - least) / kMostU8);
   }
   if (!(numbers.scale >= kLeastScale && numbers.scale <= kMostScale)) return std::nullopt;
-  if (stored == StoredAs::u8) numbers.zero = nearest(-kSlack * least / numbers.scale);
+  if (stored == StoredAs::u8) numbers.zero = nearest(-kRoomBeyondRange * least / numbers.scale);
   return numbers;
 }
 

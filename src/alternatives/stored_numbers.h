@@ -37,7 +37,7 @@ struct LoweredProduct {
 
 /// How the values of a network are stored in fewer bits, and what its products by constants multiply then. One thread; the graph lives
 /// longer.
-/// Scales leave room for a quarter more than the samples have: what is not seen there may be larger.
+/// Scales leave room for a quarter more than the ranges have: what no sample has may be larger.
 ///   i16  zero is 0, for the largest magnitude. 14 bits, or 12 or 10 where the weights of
 ///        a product that reads the value would have few bits left. The weights of an output channel have as many bits as leave each sum of
 ///        products, with its bias, within i32, whatever is read
@@ -45,7 +45,7 @@ struct LoweredProduct {
 /// Values that are copies of each other have one scale.
 class StoredForms {
  public:
-  ///   ranges  of the network's values on samples, or of some; values without one are stored as bf16 at most
+  ///   ranges  of the network's values, or of some; values without one are stored as bf16 at most
   StoredForms(const FusedGraph&, const ValueRanges& ranges);
 
   /// Nothing where the value is constant or not of f32; as whole numbers also where the samples have nothing, zeros alone or what is not

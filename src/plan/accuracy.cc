@@ -210,6 +210,20 @@ Result<Judged> judge(const Accuracy& accuracy, const std::vector<std::string>& o
   return judged;
 }
 
+Result<std::vector<double>> shares_by_sample(const Accuracy& accuracy, const std::vector<std::string>& outputs,
+                                             const std::vector<std::vector<Tensor>>& got,
+                                             const std::vector<std::vector<Tensor>>& want) {
+  Accuracy of_samples = accuracy;
+  std::erase_if(of_samples.allowed, [](const Allowed& allowed) { return allowed.measure == Measure::top1; });
+  std::vector<double> shares;
+  if (of_samples.allowed.empty()) return shares;
+  for (std::size_t sample = 0; sample < want.size(); ++sample) {
+    WHET_TRY(const Judged judged, judge(of_samples, outputs, {got[sample]}, {want[sample]}));
+    shares.push_back(judged.share);
+  }
+  return shares;
+}
+
 Status check_reference(const Accuracy& accuracy, const std::vector<std::string>& outputs,
                        const std::vector<std::vector<Tensor>>& want) {
   for (std::size_t output = 0; output < outputs.size(); ++output) {

@@ -67,6 +67,12 @@ struct Judged {
 Result<Judged> judge(const Accuracy&, const std::vector<std::string>& outputs,
                      const std::vector<std::vector<Tensor>>& got, const std::vector<std::vector<Tensor>>& want);
 
+/// What each sample uses of what is allowed: the largest of its shares, by all limits but top1, of which one sample says nothing. Empty
+/// where there is no other limit. Errors: as judge has them.
+Result<std::vector<double>> shares_by_sample(const Accuracy&, const std::vector<std::string>& outputs,
+                                             const std::vector<std::vector<Tensor>>& got,
+                                             const std::vector<std::vector<Tensor>>& want);
+
 /// Whether answers of the f32 network can be compared with at all. Errors: a number that is not finite, in an output that some limit is
 /// about; an output that is all zeros in every sample, and has a relative limit.
 Status check_reference(const Accuracy&, const std::vector<std::string>& outputs,

@@ -76,6 +76,18 @@ TEST(Judged, TakesTheWorstSampleAndCountsRowsOfAll) {
   EXPECT_FALSE(result->kept());
 }
 
+TEST(SharesBySample, AreTheLargestOfEachAndLeaveTop1Out) {
+  const std::vector<std::vector<Tensor>> want = {{row({1, 0})}, {row({0, 1})}}, got = {{row({1.02, 0})}, {row({1, 1})}};
+  const auto shares = [&](const std::vector<std::string>& limits) {
+    return shares_by_sample(*parse_accuracy(limits), {"y"}, got, want).value();
+  };
+  const std::vector<double> both = shares({"4%", "abs<=0.04", "top1>=99%"});
+  ASSERT_EQ(both.size(), 2u);
+  EXPECT_NEAR(both[0], 0.5, 1e-5);
+  EXPECT_NEAR(both[1], 25, 1e-5);
+  EXPECT_TRUE(shares({"top1>=99%"}).empty());
+}
+
 TEST(Judged, AsksForAnAbsoluteLimitWhereAnswersAreZeros) {
   const Result<Accuracy> accuracy = parse_accuracy({"1%"});
   const Result<Judged> result = judge(*accuracy, {"boxes"}, {{row({0, 1})}}, {{row({0, 0})}});

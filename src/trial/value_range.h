@@ -10,10 +10,12 @@ struct ValueRange {
   double least = 0, most = 0;
   friend bool operator==(const ValueRange&, const ValueRange&) = default;
 };
+/// What whole numbers stand for goes as many times beyond a range, from 0: unseen numbers may be larger.
+constexpr double kRoomBeyondRange = 1.25;
 /// By the names of values in a network's fused graph.
 using ValueRanges = std::map<std::string, ValueRange>;
 
-/// The ranges of a network's values on a user's samples. A line of a record file: scales follow from them, and errors of layers were
+/// What a network's values are taken to lie between, by a user's samples (tuner/value_ranges.h). A line of a record file: scales follow from them, and errors of layers were
 /// measured with these scales.
 struct RangesOnSamples {
   std::string graph;    ///< as Plan has it

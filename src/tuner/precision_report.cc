@@ -29,11 +29,14 @@ std::string samples_line(const PrecisionSearch& search, const Accuracy& accuracy
     text += fmt::format(" (allowed: {}; used {:.2f})", limits_text(accuracy), precision.share);
   if (precision.held_out_share > 0 || precision.held_out_error > 0 || search.adopted) {
     text += fmt::format(", {} of the {} held out", error_text(precision.held_out_error), precision.held_out);
-    if (judged) text += fmt::format(" (used {:.2f})", precision.held_out_share);
+    if (judged) text += fmt::format(" (used {:.2f}", precision.held_out_share);
+    if (judged && search.share_to_come > 0)
+      text += fmt::format("; the worst of as many others is expected to use {:.2f} at most", search.share_to_come);
+    if (judged) text += ")";
   }
   if (chosen)
     text += fmt::format("; {}, the first had {}{}", counted(search.choices, "choice"), error_text(search.first_error),
-                        search.tightened ? ", tightened by what was held out" : "");
+                        search.tightened > 0 ? ", tightened by what was held out" : "");
   // Of one type layers without an error are in the plan, too: nothing is predicted then.
   if (chosen || search.errors + search.known_errors == search.layers)
     text += "; predicted " + error_text(search.predicted_error) + ", measured " + error_text(search.measured_error);

@@ -20,6 +20,7 @@
 #include "tuner/compare_models.h"
 #include "tuner/plan_decision.h"
 #include "tuner/plan_hopes.h"
+#include "tuner/unseen.h"
 #include "tuner/value_ranges.h"
 
 namespace whet {
@@ -35,6 +36,10 @@ constexpr double kShorterPlan = 0.998;
 constexpr double kFirstError = 0.01;
 /// A plan that uses this part of what it is to use is near enough.
 constexpr double kNearAim = 0.8;
+/// A choice is made so often again with a lower aim: held-out samples that decide more often have taken part.
+constexpr int kTightenings = 2;
+/// What the worst sample to come is expected to use of what is allowed, where a lower aim follows from it.
+constexpr double kOfWhatMayCome = 0.9;
 /// A proof to a thousandth is enough: errors are not known better.
 constexpr double kChoiceGap = 1e-3;
 /// Budgets that are nearer to each other than this choose the same.
@@ -95,7 +100,8 @@ class PrecisionSearcher {
     RunNetwork run;
     AnswerError error;
     double share = 0, budget = 0, predicted = 0;
-    std::string broken;  ///< the limit that it breaks on the calibration samples, and by what; "": none
+    std::vector<double> shares;  ///< of what is allowed, one a sample that calibrates
+    std::string broken;          ///< the limit that it breaks on the calibration samples, and by what; "": none
   };
 
   static PriceOptions with_cache_of(PriceOptions prices, const Measurer& measurer) {
@@ -313,11 +319,12 @@ class PrecisionSearcher {
   Result<Verified> verified(const NetworkPlan& plan, double budget) {
     const double start = now();
     tell({PrecisionProgress::Phase::verifying, 0, 0, 0, result_.choices + 1});
-    Verified one{plan, {}, {}, {}, 0, budget, predicted_error(plan), ""};
+    Verified one{plan, {}, {}, {}, 0, budget, predicted_error(plan), {}, ""};
     WHET_TRY(one.network, assemble(fused_, alternatives_, plan.alternatives));
     WHET_TRY(one.run, options_.open(one.network));
     WHET_TRY(const SampleInputs got, answers_to(one.run, options_.calibration, options_.tuning.interrupted));
     WHET_TRY(const Judged judged, judge(options_.accuracy, output_names(fused_.graph), got, want_));
+    WHET_TRY(one.shares, shares_by_sample(options_.accuracy, output_names(fused_.graph), got, want_));
     one.error = error_between(got, want_), one.share = judged.share;
     if (!judged.kept()) one.broken = to_text(judged.worst());
     if (result_.choices++ == 0) result_.first_error = one.error.worst;
@@ -325,7 +332,8 @@ class PrecisionSearcher {
     return one;
   }
 
-  /// A choice that uses more than the aim on the held-out samples is made once more, with an aim that is lower by as much.
+  /// A choice that uses more than the aim on the held-out samples, or whose samples err so differently that others may break a limit, is made
+  /// again, with an aim that is lower by as much.
   Result<std::optional<Verified>> choose_what_holds() {
     for (;;) {
       result_.aim = aim_;
@@ -335,9 +343,11 @@ class PrecisionSearcher {
       WHET_TRY(const bool holds, holds_out(*chosen));
       if (holds) return chosen;
       const double share = result_.precision.held_out_share;
-      if (stop() || result_.tightened || !std::isfinite(share)) return std::optional<Verified>();
-      result_.tightened = true;
-      aim_ = options_.aim * std::min(1.0, options_.aim / share);
+      const bool finite = std::isfinite(share) && std::isfinite(result_.share_to_come);
+      if (stop() || result_.tightened == kTightenings || !finite) return std::optional<Verified>();
+      ++result_.tightened;
+      const auto part = [](double allowed, double used) { return used > allowed ? allowed / used : 1; };
+      aim_ *= std::min(part(options_.aim, share), part(kOfWhatMayCome, result_.share_to_come));
       on_held_out_ = std::exchange(result_.why_not, "");
     }
   }
@@ -471,21 +481,35 @@ class PrecisionSearcher {
     result_.precision.held_out_share = judged.share;
     result_.precision.held_out_error = error_between(got, want_held_out_).worst;
     // The worst of samples to come uses more than the worst of these more often than not. A plan with a lower aim comes near to it.
-    const double most = options_.uniform ? 1 : result_.tightened ? (1 + options_.aim) / 2 : options_.aim;
+    const double most = options_.uniform ? 1 : result_.tightened > 0 ? kTightenedShare : options_.aim;
+    WHET_TRY(result_.share_to_come, share_to_come(chosen, got));
+    const bool others_keep = result_.share_to_come <= 1;
     const auto keeps = [&](const JudgedLimit& limit) {
       return limit.share <= (limit.allowed.measure == Measure::top1 ? 1 : most);  // whose samples are counted
     };
     const bool finite = std::isfinite(result_.precision.held_out_error);
-    if (std::ranges::all_of(judged.limits, keeps) && finite) return true;
-    const std::string wrong = !finite         ? "an answer is not finite"
-                              : judged.kept() ? fmt::format(
-                                                    "{}: {:.2g} of what is allowed, and {:.2g} may be used, since "
-                                                    "other samples use more",
-                                                    to_text(judged.worst()), judged.share, most)
-                                              : to_text(judged.worst());
+    const bool these_keep = std::ranges::all_of(judged.limits, keeps);
+    if (these_keep && others_keep && finite) return true;
+    std::string wrong = finite ? to_text(judged.worst()) : "an answer is not finite";
+    if (finite && !these_keep && judged.kept())
+      wrong += fmt::format(": {:.2g} of what is allowed, and {:.2g} may be used, since other samples use more",
+                           judged.share, most);
+    else if (finite && these_keep)
+      wrong += fmt::format(
+          "; samples err so differently that the worst of as many others may use {:.2g} of what is allowed",
+          result_.share_to_come);
     result_.why_not = fmt::format("on the held-out samples {}: f32 stays; {} may be too few", wrong,
                                   counted(std::ssize(options_.calibration) + std::ssize(options_.held_out), "sample"));
     return false;
+  }
+
+  /// Of what is allowed, by the samples that calibrate and those that are held out together: half of them are few.
+  Result<double> share_to_come(const Verified& chosen, const SampleInputs& held_out) const {
+    if (options_.uniform) return 0.0;  // nothing is promised of it
+    WHET_TRY(std::vector<double> shares,
+             shares_by_sample(options_.accuracy, output_names(fused_.graph), held_out, want_held_out_));
+    shares.insert(shares.end(), chosen.shares.begin(), chosen.shares.end());
+    return worst_to_come(std::move(shares));
   }
 
   Result<bool> is_faster(const Verified& chosen) {
@@ -563,7 +587,8 @@ Result<PrecisionSearch> search_precision(const FusedGraph& fused, const Target& 
   AlternativeOptions asked{.covers = false, .lowered = options.lowered};
   if (std::ranges::any_of(options.lowered, is_whole)) {
     Result<std::optional<ValueRanges>> ranges =
-        ranges_on_samples(fused, options.calibration, options.open, file, error_options(fused, target, options));
+        ranges_on_samples(fused, options.calibration, options.held_out, options.open, file,
+                          error_options(fused, target, options));
     if (!ranges.ok() && ranges.error().kind == ErrorKind::interrupted) return PrecisionSearch{.interrupted = true};
     if (!ranges.ok()) return ranges.error();
     if (*ranges)

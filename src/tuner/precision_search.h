@@ -22,6 +22,8 @@ namespace whet {
 /// Of what is allowed, a plan is to use this part on the samples that it is chosen by: a budget that is filled on these is broken on half of
 /// those that nobody looked at.
 constexpr double kAimedShare = 0.7;
+/// A plan that was chosen again, with a lower aim, may use this part of what is allowed on samples that are held out.
+constexpr double kTightenedShare = 0.85;
 
 struct PrecisionProgress {
   enum class Phase { errors, measuring, verifying };
@@ -58,7 +60,7 @@ struct PrecisionSearch {
   std::int64_t trials = 0;
   int choices = 0;                                 ///< that were verified
   double first_error = 0;                          ///< worst sample of the first
-  bool tightened = false;                          ///< the first plan used more than the aim on the held-out samples
+  int tightened = 0;                               ///< how often the choice was made again with a lower aim
   double predicted_error = 0, measured_error = 0;  ///< over the calibration samples, of the plan that was taken last
   double aim = kAimedShare;                        ///< of what is allowed, that the last plan was to use
   std::size_t kernels = 0, lowered = 0,
@@ -68,6 +70,8 @@ struct PrecisionSearch {
   double gap = 0;  ///< as NetworkPlans has it
   std::vector<LayerPrecision> by_layer;  ///< of that plan; of none, why each layer is f32
   PlanPrecision precision;               ///< of that plan, as far as it is known
+  /// Of what is allowed: the worst of as many samples to come is not expected to use more, by the errors of all samples (unseen.h).
+  double share_to_come = 0;
   double network_seconds = 0, usual_network_seconds = 0;
   std::optional<Plan> adopted;  ///< a line of the record file now
   std::string why_not;          ///< why none was adopted, a sentence; "" where one was
@@ -81,8 +85,9 @@ struct PrecisionSearch {
 ///      squared errors, which add up; at first that of the smallest relative limit, 1% where there is none.
 ///   3. The fastest plan of measured kernels within the budget runs on the calibration samples. The budget is corrected by what came out, and
 ///      the choice is repeated, until the worst sample uses about `aim` of what is allowed.
-///   4. The network runs on the held-out samples, which took no part. What uses more than `aim` of what is allowed there is not adopted: once
-///      the choice is made again with a lower aim, and may use half of the rest as well then. Nor is a plan that is not faster than the f32 network, timed alternately in new processes.
+///   4. The network runs on the held-out samples, which took no part. What uses more than `aim` of what is allowed there is not adopted, nor
+///      where the errors of all samples let expect that the worst of others breaks a limit: twice at most the choice is made again with a lower
+///      aim, and may use kTightenedShare then. Nor is a plan that is not faster than the f32 network, timed alternately in new processes.
 /// What is adopted becomes a line of the record file, which serves who asks for --precision auto alone, or for that type.
 /// Of a uniform type there is one plan, the fastest in which every layer that can multiplies it (plan/uniform_plan.h). It is adopted where
 /// its errors on all samples keep the limits, if there are any, also where it is not faster. Errors of layers are measured to be told.

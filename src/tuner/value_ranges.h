@@ -6,16 +6,21 @@
 
 namespace whet {
 
-/// What the network's inputs of floats, and the results of its groups, lie between on the samples, by the f32 network: models whose
-/// outputs are these results, 64 MiB of them in one. A value that is not finite on a sample has none. Nothing where the deadline came first.
+/// What the network's inputs of floats, and the results of its groups, are taken to lie between, by what the f32 network has on the samples:
+/// models whose outputs are these results, 64 MiB of them in one. A number beyond what a type holds is cut off, and a cut number may ruin an
+/// answer, where rounding never does. So a range holds, with kRoomBeyondRange, what a sample in ten thousand may have (unseen.h). It follows
+/// from the samples that calibrate. Where a sample that is held out goes beyond it all the same, these were too few to tell, and the held-out
+/// samples count as they do. A value that is not finite on a sample has no range. Nothing where the deadline came first.
 ///   options  the deadline, the clock and the interrupt
 /// Errors: the network's; the interrupt.
-Result<std::optional<ValueRanges>> measure_ranges(const FusedGraph&, const SampleInputs& samples, const OpenNetwork&,
+Result<std::optional<ValueRanges>> measure_ranges(const FusedGraph&, const SampleInputs& calibration,
+                                                  const SampleInputs& held_out, const OpenNetwork&,
                                                   const LayerErrorOptions& options);
 
 /// The same from the record file, where it has them; else measured, and appended to it.
 ///   options  graph, weights, samples and target name them
-Result<std::optional<ValueRanges>> ranges_on_samples(const FusedGraph&, const SampleInputs& samples, const OpenNetwork&,
-                                                     RecordFile&, const LayerErrorOptions& options);
+Result<std::optional<ValueRanges>> ranges_on_samples(const FusedGraph&, const SampleInputs& calibration,
+                                                     const SampleInputs& held_out, const OpenNetwork&, RecordFile&,
+                                                     const LayerErrorOptions& options);
 
 }  // namespace whet

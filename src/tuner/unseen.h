@@ -1,0 +1,21 @@
+#pragma once
+
+#include <vector>
+
+namespace whet {
+
+/// What samples that nobody has looked at may do, by those at hand. Both functions take one number a sample, all of like ones.
+
+/// A number that one sample in ten thousand goes beyond: the largest of many numbers is distributed as Gumbel's law has it, whose two
+/// parameters follow from the mean and the deviation of what is at hand. It never is less than the largest of them. What is equal in all
+/// samples, as a limit that activations are clipped at, is not expected to be more in any other one.
+///   largest  the largest number of each sample; there is one
+double reach_of(const std::vector<double>& largest);
+
+/// What the worst of as many other samples stays within in nine cases of ten. A few samples may err by far more than all others, as a
+/// classifier does where it wavers, and then the worst to come may err by far more than the worst at hand: by the law of Pareto, whose
+/// exponent follows from the largest quarter (Hill's estimate). At least the largest of them; 0 of none.
+///   shares  errors, none negative
+double worst_to_come(std::vector<double> shares);
+
+}  // namespace whet
