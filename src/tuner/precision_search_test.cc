@@ -342,6 +342,23 @@ TEST_F(PrecisionSearchTest, TightensOnceByWhatTheHeldOutSamplesErrBy) {
   EXPECT_NE(precision_report(search, options_.accuracy).find("tightened by what was held out"), std::string::npos);
 }
 
+TEST_F(PrecisionSearchTest, TakesATightenedPlanThatUsesAtMost85PercentOnHeldOutSamples) {
+  const auto with = [&](double share) {
+    std::filesystem::remove(folder_->path() + "/r.jsonl");
+    errs_held_out_ = {1.2 * 0.02, share * 0.02};
+    return this->search();
+  };
+  const PrecisionSearch within = with(0.84);
+  EXPECT_TRUE(within.adopted.has_value()) << within.why_not;
+  EXPECT_EQ(within.tightened, 1);
+  EXPECT_NEAR(within.precision.held_out_share, 0.84, 1e-3);
+  const PrecisionSearch beyond = with(0.86);
+  EXPECT_FALSE(plan_.has_value());
+  EXPECT_NE(beyond.why_not.find("0.86 of what is allowed, and 0.85 may be used, since other samples use more"),
+            std::string::npos)
+      << beyond.why_not;
+}
+
 /// The errors of the samples that calibrate are a twentieth of the limit or so.
 TEST_F(PrecisionSearchTest, KeepsFloatWhereSamplesErrSoDifferentlyThatOthersMayBreakTheLimit) {
   options_.accuracy.allowed.front().limit = 0.1;
