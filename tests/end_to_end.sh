@@ -493,6 +493,11 @@ case_precision() {
   expect 0 "whet compile --precision int8 takes it" "$whet" tune zoo:mlp --precision int8 --samples samples --trials 16 --threads 1 -o int8.jsonl --write-quantized q.onnx
   grep -q "q.onnx: an ONNX file with 2 layers in bytes" out || { cat out; die "no file for other runtimes is told of"; }
   expect 0 "" "$whet" check q.onnx --against zoo:mlp --samples samples --max-error 20%
+  # A file that cannot be written is an error: at once where that can be told, else when all is measured.
+  refuse 1 '--write-quantized: cannot write "nowhere/q.onnx": No such file or directory' \
+    "$whet" tune zoo:mlp --precision int8 --samples samples --trials 16 --threads 1 -o int8.jsonl --write-quantized nowhere/q.onnx
+  expect 1 '--write-quantized: cannot write "/dev/full": No space left on device' \
+    "$whet" tune zoo:mlp --precision int8 --samples samples --trials 16 --threads 1 -o int8.jsonl --write-quantized /dev/full
   expect 0 "the plan of the records in fewer bits" "$whet" compile zoo:mlp --records int8.jsonl --precision int8 --threads 1 -o int8.so
   expect 0 "--precision int8 takes it" "$whet" compile zoo:mlp --records int8.jsonl --threads 1 -o offered.so
   expect 0 "the records have no plan in fewer bits" "$whet" compile zoo:mlp --records int8.jsonl --precision auto --threads 1 -o none.so

@@ -192,6 +192,7 @@ class TuneTalk : public TuneListener {
 struct Runs {
   std::vector<Prepared> prepared;  ///< one a run
   std::vector<Json> json;          ///< what each has to tell
+  std::optional<Error> unwritten;  ///< as Tuned has it: the command fails when all is told
   double table_seconds = 0;        ///< that comparing them takes, as far as it is known
 };
 
@@ -212,6 +213,7 @@ Result<int> run_once(const TuneCommand& command, std::size_t counts, Zygote& zyg
   runs.json.push_back(to_json(tuned, settings.records));
   if (command.talks()) print_text(settings, place.prepared, tuned);
   if (command.talks() && place.tally) fmt::print("{}", shares_report(place.tally->shares()));
+  runs.unwritten = tuned.unwritten;
   runs.table_seconds = thread_table_seconds(counts, tuned);
   runs.prepared.push_back(std::move(place.prepared));
   return tuned.progress.interrupted ? kInterrupted : kDone;
@@ -253,6 +255,7 @@ Result<int> run_for(TuneCommand& command, const std::vector<int>& counts, Zygote
   }
   if (counts.size() == 1) {
     if (command.json && !runs.json.empty()) fmt::print("{}\n", dump(runs.json[0], 2));
+    if (runs.unwritten) return *runs.unwritten;
     return status;
   }
   Json json = Json::object().set("runs", Json::array_of(runs.json));

@@ -9,6 +9,7 @@
 
 #include "base/counted.h"
 #include "base/parallel.h"
+#include "import_onnx/export.h"
 #include "workflow/layer_json.h"
 #include "workflow/open_network.h"
 #include "workflow/quantized_file.h"
@@ -102,6 +103,9 @@ Status prepare_lowering(const TuneSettings& settings, Prepared& prepared) {
       return wrong_use_of_tune(
           fmt::format("--max-error {} is about an output that the model does not have; its outputs are {}",
                       to_text(allowed), fmt::join(outputs, ", ")));
+  if (!settings.write_quantized.empty())
+    if (const auto bytes = onnx_bytes(prepared.fused.graph); !bytes.ok())
+      return bytes.error().at("--write-quantized");
   prepared.samples = std::make_shared<const Samples>(std::move(samples));
   return ok_status();
 }
@@ -167,17 +171,19 @@ Result<PrecisionSearch> search_lowering(const TuneSettings& whole, const Prepare
                           options);
 }
 
-void write_if_asked(const TuneSettings& settings, const Prepared& prepared, const Records& records,
-                    const Tuned& tuned) {
+std::optional<Error> write_if_asked(const TuneSettings& settings, const Prepared& prepared, const Records& records,
+                                    const Tuned& tuned) {
   const std::string& path = settings.write_quantized;
-  if (path.empty()) return;
+  if (path.empty()) return std::nullopt;
   const auto written = [&]() -> Result<std::string> {
     if (!tuned.precision || !tuned.precision->adopted)
-      return path + " was not written: no plan in fewer bits was adopted";
+      return not_written(path, "no plan in fewer bits was adopted");
     WHET_TRY(const LoweredKernels kernels, lowered_kernels(prepared.fused, records, prepared.place.target));
     return write_quantized(prepared.fused, kernels, path);
   }();
-  tell(settings.where.tell, written.ok() ? *written : path + " was not written: " + written.error().message);
+  if (!written.ok()) return written.error().at("--write-quantized");
+  tell(settings.where.tell, *written);
+  return std::nullopt;
 }
 
 std::string progress_text(const PrecisionProgress& progress) {

@@ -151,6 +151,21 @@ TEST_F(LoweringSamples, AreJudgedByOutputsThatTheModelHas) {
   EXPECT_TRUE(prepare_error().starts_with("\"much\" is no limit on answers; expected 1%, ")) << prepare_error();
 }
 
+TEST_F(LoweringSamples, AreNotAskedForAFileThatNoNetworkLikeThisFitsInto) {
+  save(8);
+  settings_.write_quantized = folder_ + "/q.onnx";
+  EXPECT_EQ(prepare_error(), "");
+  prepared_.fused.graph.nodes.front().op = CustomOperator{"acme.Swish", nullptr};
+  EXPECT_TRUE(prepare_error().starts_with("--write-quantized: ")) << prepare_error();
+  EXPECT_TRUE(prepare_error().ends_with("acme.Swish is an operator by its definition; ONNX has none such"));
+}
+
+TEST_F(LoweringSamples, LeaveNoFileWherePlansAreNotAdopted) {
+  settings_.write_quantized = folder_ + "/q.onnx";
+  EXPECT_FALSE(write_if_asked(settings_, prepared_, {}, {}).has_value());
+  EXPECT_EQ(notes_, std::vector<std::string>{folder_ + "/q.onnx was not written: no plan in fewer bits was adopted"});
+}
+
 TEST(Lowering, HasHalfOfTheTimeAndOfTheTrialsBehindF32) {
   TuneSettings settings = with_samples();
   settings.trials = 101;

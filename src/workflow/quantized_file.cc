@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 
 #include "alternatives/stored_numbers.h"
 #include "base/counted.h"
@@ -72,13 +74,19 @@ QuantizedFile quantized_file(const FusedGraph& fused, const Alternatives& altern
   return std::move(parts).finish();
 }
 
+std::string not_written(const std::string& path, const std::string& why) {
+  std::error_code code;
+  const bool is_there = std::filesystem::is_regular_file(path, code);
+  return path + " was not written: " + why + (is_there ? "; the file that is there is of an earlier run" : "");
+}
+
 Result<std::string> write_quantized(const FusedGraph& fused, const LoweredKernels& kernels, const std::string& path) {
-  if (kernels.line == nullptr) return path + " was not written: there is no plan in fewer bits";
+  if (kernels.line == nullptr) return not_written(path, "there is no plan in fewer bits");
   const QuantizedFile file = quantized_file(fused, kernels.alternatives, kernels.plan, kernels.ranges);
   if (file.in_bytes == 0)
-    return path +
-           " was not written: the plan multiplies no bytes, and an ONNX file has none of its other types; "
-           "--precision int8 takes bytes wherever a layer can";
+    return not_written(path,
+                       "the plan multiplies no bytes, and an ONNX file has none of its other types; "
+                       "--precision int8 takes bytes wherever a layer can");
   WHET_TRY(const std::string bytes, onnx_bytes(fused.graph, file.parts));
   WHET_RETURN_IF_ERROR(write_file(path, bytes));
   std::string text =

@@ -21,6 +21,8 @@ struct QuantizedFile {
 ///   ranges  that these were found with
 QuantizedFile quantized_file(const FusedGraph&, const Alternatives&, const std::vector<int>& plan, const ValueRanges&);
 
+/// "q.onnx was not written: WHY", and that a file which is there is an older one.
+std::string not_written(const std::string& path, const std::string& why);
 /// Writes the network with the bytes of its last plan, as the passes left it: names of inputs and outputs are those of the model's file.
 /// The sentence says what is in it, or why it was not written: the plan has no bytes.
 Result<std::string> write_quantized(const FusedGraph&, const LoweredKernels&, const std::string& path);

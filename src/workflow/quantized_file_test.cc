@@ -124,6 +124,17 @@ TEST_F(QuantizedFileTest, IsNotWrittenOfAPlanWithoutBytes) {
   kernels_.line = nullptr;
   EXPECT_EQ(write_quantized(fused_, kernels_, path).value(), path + " was not written: there is no plan in fewer bits");
   EXPECT_FALSE(import_model(path).ok());
+  ASSERT_TRUE(write_file(path, "of before").ok());
+  EXPECT_EQ(write_quantized(fused_, kernels_, path).value(),
+            path + " was not written: there is no plan in fewer bits; the file that is there is of an earlier run");
+  std::remove(path.c_str());
+}
+
+TEST_F(QuantizedFileTest, ThatCannotBeWrittenIsAnError) {
+  plan(StoredAs::u8);
+  const Result<std::string> written = write_quantized(fused_, kernels_, ::testing::TempDir() + "no_folder/q.onnx");
+  ASSERT_FALSE(written.ok());
+  EXPECT_TRUE(written.error().message.ends_with("No such file or directory")) << written.error().message;
 }
 
 }  // namespace

@@ -386,7 +386,7 @@ Result<Tuned> tune_model(const TuneSettings& whole, const Prepared& prepared, Zy
         listener.precision(tuned.precision.emplace(std::move(*search)));
       else
         tell(settings.where.tell, "There is no plan in fewer bits: " + search.error().message);
-      write_if_asked(settings, prepared, file.records(), tuned);
+      tuned.unwritten = write_if_asked(settings, prepared, file.records(), tuned);
     }
     tuned.progress.interrupted = interrupted(settings);
   }

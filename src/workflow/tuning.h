@@ -140,6 +140,7 @@ struct Tuned {
   std::vector<NetworkTruth> truths;          ///< in place of `truth`, of several models
   std::optional<PlanSearch> plans;           ///< nothing where layouts were not searched
   std::optional<PrecisionSearch> precision;  ///< the same of a plan in fewer bits
+  std::optional<Error> unwritten;            ///< why --write-quantized failed; all else is as it would be
   MachineRates rates;
   std::vector<std::vector<Limit>> limits;  ///< one list a task
   std::vector<UnitReport> units;           ///< the devices
