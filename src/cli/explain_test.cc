@@ -249,7 +249,8 @@ TEST_F(ExplainPrecision, SaysWhatCannotBe) {
        node + " multiplies nothing and its kernels round nothing");
   RecordFile empty = RecordFile::open(folder_.path() + "/empty.jsonl").value();
   says({"precision", "--model", "zoo:mlp", "--records", empty.path(), "--target", to_string(target_)},
-       "there are neither errors of this network's layers nor a plan in fewer bits for this target");
+       "there are neither errors of this network's layers nor a plan in fewer bits for this target: whet tune "
+       "--precision auto --samples S --max-error E, or --precision int8 --samples S, measures them");
 }
 
 }  // namespace explain_test

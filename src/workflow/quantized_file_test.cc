@@ -13,6 +13,7 @@
 #include "passes/testing/graph_builder.h"
 #include "plan/uniform_plan.h"
 #include "tensor/compare.h"
+#include "tensor_files/file.h"
 
 namespace whet::quantized_file_test {
 namespace {
