@@ -59,8 +59,8 @@ Result<AskedLayers> asked_layers(const Question& question) {
     return Error{question.records + ": " +
                  (!kernels.note.empty() ? kernels.note
                                         : "there are neither errors of this network's layers nor a plan in fewer bits "
-                                          "for this target: whet tune --precision auto --samples S --max-error E, or --precision int8 "
-                                          "--samples S, measures them")};
+                                          "for this target: whet tune --precision auto --samples S --max-error E, or "
+                                          "--precision int8 --samples S, measures them")};
   lowered.layers = layer_precisions(lowered.fused, kernels);
   if (!question.what.empty()) {
     WHET_TRY(const std::size_t named, layer_at(question, lowered));
