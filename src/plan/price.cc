@@ -97,17 +97,27 @@ double sum_of_usual(const Alternative& alternative, const std::map<int, double>&
   return sum;
 }
 
+/// What it multiplies is f32, and it stores its result, or reads what it adds, in fewer bits.
+bool multiplies_f32(const Alternative& alternative) {
+  const Graph& graph = alternative.fragment.graph;
+  return !alternative.rounds_product && std::ranges::any_of(alternative.fragment.kernel, [&](NodeId n) {
+    return std::holds_alternative<ConvOperator>(graph.node(n).op) ||
+           std::holds_alternative<MatMulOperator>(graph.node(n).op);
+  });
+}
+
 /// Where no kernel of its kind on the same forms was measured.
 double usual_hope(const Alternative& alternative, const PriceOptions& options) {
-  if (alternative.kind != AlternativeKind::lowered) return options.hope;
+  if (alternative.kind != AlternativeKind::lowered || multiplies_f32(alternative)) return options.hope;
   if (alternative.rounds_product == StoredAs::u8) return options.hope_of_bytes;
   return hope_name(alternative).starts_with("depthwise") ? options.hope_of_lowered_depthwise : options.hope_of_lowered;
 }
 
 /// Kernels of a group that multiply the same type of fewer bits are alike, whatever they write: where one was measured, the others are hoped
-/// to take little less.
+/// to take hardly more. Were they hoped to take less, plans would hop from one to the next until all are measured, which most runs have no
+/// time for; and of equal plans the one that is measured is to be the best.
 void bound_by_siblings(const Alternatives& alternatives, std::vector<Price>& prices) {
-  constexpr double kLittleLess = 0.9;
+  constexpr double kHardlyMore = 1.01;
   using Kind = std::pair<int, std::optional<StoredAs>>;  // the group, and what its product multiplies
   std::map<Kind, double> fastest;
   const auto kind = [](const Alternative& a) { return Kind{a.group, a.rounds_product}; };
@@ -121,7 +131,7 @@ void bound_by_siblings(const Alternatives& alternatives, std::vector<Price>& pri
     Price& price = prices[a];
     const auto known = fastest.find(kind(alternatives.all[a]));
     if (!is_one(alternatives.all[a]) || price.kind != PriceKind::estimated || known == fastest.end()) continue;
-    price.bound = std::max(price.bound, kLittleLess * known->second + price.excess);
+    price.bound = std::max(price.bound, kHardlyMore * known->second + price.excess);
     price.seconds = std::max(price.seconds, price.bound);
   }
 }
@@ -133,6 +143,8 @@ std::string hope_name(const Alternative& alternative) {
   std::string_view kind = "elementwise";
   for (NodeId n : fragment.kernel)
     if (const std::string_view own = kind_of(fragment.graph, fragment.graph.node(n)); !own.empty()) kind = own;
+  if (alternative.rounds_product)  // what it writes matters little
+    return std::string(kind) + " " + to_text(ActivationLayout{0, 0, *alternative.rounds_product});
   return std::string(kind) + " " + alternative.name;
 }
 

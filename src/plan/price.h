@@ -41,7 +41,7 @@ struct PriceOptions {
   /// The least time that is hoped for a group on other forms, as a part of its usual kernel's: it computes the same.
   double hope = 0.9;
   /// The same on activations that are stored in fewer bits: processors multiply twice as many numbers then, except in depthwise
-  /// convolutions, which widen them.
+  /// convolutions, which widen them, and in kernels that multiply f32 all the same.
   double hope_of_lowered = 0.45, hope_of_lowered_depthwise = 0.75;
   /// The same of products of bytes, of which processors multiply four times as many.
   double hope_of_bytes = 0.25;
@@ -49,8 +49,8 @@ struct PriceOptions {
   std::map<std::string, double> hope_of = {};
 };
 
-/// Groups whose gains are alike: "pool nchw16c", "convolution nhwc -> nchw16c". Convolutions of one pixel are products:
-/// their gains do not predict those of other convolutions.
+/// Groups whose gains are alike: "pool nchw16c", "convolution nhwc -> nchw16c", and "convolution u8" of all that multiply bytes, whatever they
+/// write. Convolutions of one pixel are products: their gains do not predict those of other convolutions.
 std::string hope_name(const Alternative&);
 
 /// The bytes of activations that a kernel reads and writes.
@@ -58,7 +58,7 @@ std::int64_t activation_bytes(const Task&);
 
 /// The price of each alternative. For one that nobody has measured:
 ///   bound    the roofline of the task; of a group on other forms at least `hope`
-///            of a lowered one whose group has another one measured that multiplies the same type, 0.9 of that at least
+///            of a lowered one whose group has another one measured that multiplies the same type, 1.01 of that at least
 ///   seconds  the time by an older code generator; else, of a group on other forms, the time of its usual kernel; else the
 ///            analytic estimate of the default schedule, times the median of measured / estimated over the measured tasks. Never
 ///            below the bound

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
+#include <utility>
 
 #include "alternatives/chain.h"
 #include "base/arithmetic.h"
@@ -81,6 +83,19 @@ std::vector<int> PlanHopes::not_measured() const {
   std::vector<int> numbers;
   for (std::size_t a = alternatives_.usual; a < alternatives_.all.size(); ++a)
     if (prices_[a].kind == PriceKind::estimated) numbers.push_back(static_cast<int>(a));
+  return numbers;
+}
+
+std::vector<int> PlanHopes::not_begun() const {
+  std::set<std::pair<int, StoredAs>> begun;
+  for (std::size_t a = alternatives_.usual; a < alternatives_.all.size(); ++a)
+    if (const Alternative& each = alternatives_.all[a]; each.rounds_product && prices_[a].kind == PriceKind::measured)
+      begun.emplace(each.group, *each.rounds_product);
+  std::vector<int> numbers;
+  for (std::size_t a = alternatives_.usual; a < alternatives_.all.size(); ++a)
+    if (const Alternative& each = alternatives_.all[a];
+        each.rounds_product && !begun.contains({each.group, *each.rounds_product}))
+      numbers.push_back(static_cast<int>(a));
   return numbers;
 }
 

@@ -41,6 +41,9 @@ class PlanHopes {
   Result<NetworkPlans> best(const std::vector<Price>&, double seconds_a_choice) const;
   /// Alternatives that nobody has measured. A plan that is to run has none of them.
   std::vector<int> not_measured() const;
+  /// Alternatives that multiply fewer bits in groups of which no kernel was measured that multiplies the same. What is measured without them
+  /// completes plans: a kernel is of use only where others write what it reads and read what it writes.
+  std::vector<int> not_begun() const;
 
   /// The tasks of these alternatives that have no time yet, the most promising first. Weights are how often the alternatives run them.
   std::vector<Task> unmeasured(const std::vector<int>& alternatives) const;

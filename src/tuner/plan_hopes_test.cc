@@ -88,6 +88,29 @@ TEST_F(PlanHopesTest, ThreeKernelsOfAKindSayWhatIsHopedOfTheNext) {
   EXPECT_NEAR(hopes.prices()[next].bound, 0.95 * 0.8 * usual, 1e-9);
 }
 
+TEST_F(PlanHopesTest, ALayerIsBegunWhereAKernelThatMultipliesTheSameWasMeasured) {
+  AlternativeOptions options{.covers = false, .lowered = {StoredAs::i16, StoredAs::u8}};
+  for (const Value& value : fused_.graph.values) options.ranges[value.name] = {-1, 2};
+  alternatives_ = find_alternatives(fused_, target_, options).value();
+  const auto multiplies = [&](int a, StoredAs type) { return alternative(a).rounds_product == type; };
+  PlanHopes hopes = this->hopes();
+  hopes.read({});
+  const std::vector<int> before = hopes.not_begun();
+  const auto first = std::ranges::find_if(before, [&](int a) { return multiplies(a, StoredAs::u8); });
+  ASSERT_NE(first, before.end());
+  const int group = alternative(*first).group;
+  add(alternative(*first), 2e-6);
+  hopes.read({});
+  const std::vector<int> after = hopes.not_begun();
+  int begun = 0;
+  for (const int a : before) {
+    const bool same = alternative(a).group == group && multiplies(a, StoredAs::u8);
+    begun += same;
+    EXPECT_EQ(std::ranges::count(after, a), same ? 0 : 1) << alternative(a).name;
+  }
+  EXPECT_GE(begun, 2) << "whatever they write";
+}
+
 /// Two depthwise convolutions, each with a pointwise one behind it; the usual kernels were measured.
 class KnownChains : public PlanHopesTest {
  protected:

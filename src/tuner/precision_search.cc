@@ -30,6 +30,8 @@ namespace {
 constexpr int kMeasuringRounds = 100;
 /// Tasks between two looks at the plans, the most promising first: what kernels of a kind gain tells what others may.
 constexpr std::size_t kMeasuredAtATime = 6;
+/// Of the time or the trials for lowered kernels, layers are begun with in this part.
+constexpr double kOpenPart = 0.6;
 /// More trials for the kernels of the chosen plan go on where they make it shorter by this.
 constexpr double kShorterPlan = 0.998;
 /// Without a relative limit the first budget is that of this error: the loop corrects it.
@@ -236,8 +238,19 @@ class PrecisionSearcher {
     return stop() || (options_.tuning.trials > 0 && trials_left() <= 0) || now() >= options_.tuning.deadline;
   }
 
+  /// Most of what measuring may take is used. From then on no further layer is begun with, and what was measured becomes parts of whole
+  /// plans: else a short run would end with single kernels, between which everything has to be copied.
+  bool is_late() const {
+    const auto is_most = [](double used, double all) { return used >= kOpenPart * all; };
+    const double ends = options_.tuning.deadline;
+    return (options_.tuning.trials > 0 &&
+            is_most(static_cast<double>(result_.trials), static_cast<double>(options_.tuning.trials))) ||
+           (std::isfinite(ends) && is_most(now() - measuring_begun_, ends - measuring_begun_));
+  }
+
   /// A larger budget than the first may be right in the end: what is hoped for within twice the error is measured too, when the rest is.
   Status measure_what_is_hoped() {
+    measuring_begun_ = now();
     WHET_RETURN_IF_ERROR(measure_within(first_budget()));
     return options_.uniform ? ok_status() : measure_within(4 * first_budget());
   }
@@ -248,6 +261,7 @@ class PrecisionSearcher {
       PlanOptions options = plan_options(budget);
       options.bounds = true;
       forbid(given_up(), options);
+      if (!options_.uniform && is_late()) forbid(hopes_.not_begun(), options);
       WHET_TRY(const NetworkPlans hoped, best_plans(fused_, alternatives_, hopes_.prices(), options));
       std::vector<Task> unknown = hopes_.unmeasured(hoped.best.front().alternatives);
       if (unknown.empty()) break;
@@ -575,6 +589,7 @@ class PrecisionSearcher {
   std::vector<double> uses_;
   std::vector<int> never_;  ///< alternatives that are in no plan
   std::set<std::string> given_up_;
+  double measuring_begun_ = 0;
   double aim_ = options_.aim;
   std::string on_held_out_;  ///< what the first choice did there, where it used too much
   PrecisionSearch result_;
