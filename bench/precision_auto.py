@@ -75,7 +75,8 @@ class Network:
         row = {"limit": limit, "adopted": precision["adopted"], "why_not": precision["why_not"], "layers": precision["layers"],
                "lowered": precision["lowered"], "conversions": precision["conversions"], "choices": precision["choices"],
                "trials": precision["trials"],
-               "tightened": precision["tightened"], "share_to_come": precision["share_to_come"], "worst_calibration": precision["worst_error"], "worst_held_out": precision["worst_held_out_error"],
+               "tightened": precision["tightened"], "share_to_come": precision["share_to_come"],
+               "worst_calibration": precision["worst_error"], "worst_held_out": precision["worst_held_out_error"],
                "predicted_by_measured": precision["predicted_error"] / measured if measured > 0 else None,
                "errors_share": precision["errors_seconds"] / seconds,
                "search_share": (precision["errors_seconds"] + precision["verifying_seconds"]) / seconds}

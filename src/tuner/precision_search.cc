@@ -324,7 +324,8 @@ class PrecisionSearcher {
     return std::ranges::any_of(plan.alternatives,
                                [&](int a) { return at(a).kind == AlternativeKind::lowered && at(a).task >= 0; });
   }
-  double predicted_error(const NetworkPlan& plan) const {
+  /// By the layers' errors alone.
+  double sum_of_errors(const NetworkPlan& plan) const {
     double squares = 0;
     for (int a : plan.alternatives) squares += uses_[static_cast<std::size_t>(a)];
     return std::sqrt(squares);
@@ -333,13 +334,15 @@ class PrecisionSearcher {
   Result<Verified> verified(const NetworkPlan& plan, double budget) {
     const double start = now();
     tell({PrecisionProgress::Phase::verifying, 0, 0, 0, result_.choices + 1});
-    Verified one{plan, {}, {}, {}, 0, budget, predicted_error(plan), {}, ""};
+    const double sum = sum_of_errors(plan);
+    Verified one{plan, {}, {}, {}, 0, budget, correction_ * sum, {}, ""};
     WHET_TRY(one.network, assemble(fused_, alternatives_, plan.alternatives));
     WHET_TRY(one.run, options_.open(one.network));
     WHET_TRY(const SampleInputs got, answers_to(one.run, options_.calibration, options_.tuning.interrupted));
     WHET_TRY(const Judged judged, judge(options_.accuracy, output_names(fused_.graph), got, want_));
     WHET_TRY(one.shares, shares_by_sample(options_.accuracy, output_names(fused_.graph), got, want_));
     one.error = error_between(got, want_), one.share = judged.share;
+    if (sum > 0 && one.error.error > 0 && std::isfinite(one.error.error)) correction_ = one.error.error / sum;
     if (!judged.kept()) one.broken = to_text(judged.worst());
     if (result_.choices++ == 0) result_.first_error = one.error.worst;
     result_.verifying_seconds += now() - start;
@@ -590,6 +593,7 @@ class PrecisionSearcher {
   std::vector<int> never_;  ///< alternatives that are in no plan
   std::set<std::string> given_up_;
   double measuring_begun_ = 0;
+  double correction_ = 1;  ///< what the plan that was verified last errs by, over the sum of its layers' errors
   double aim_ = options_.aim;
   std::string on_held_out_;  ///< what the first choice did there, where it used too much
   PrecisionSearch result_;

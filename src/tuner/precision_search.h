@@ -58,11 +58,13 @@ struct PrecisionSearch {
   std::size_t errors = 0, known_errors = 0;                       ///< that were measured just now, and before
   double errors_seconds = 0, verifying_seconds = 0, seconds = 0;  ///< of layers' errors, of networks on samples, of all
   std::int64_t trials = 0;
-  int choices = 0;                                 ///< that were verified
-  double first_error = 0;                          ///< worst sample of the first
-  int tightened = 0;                               ///< how often the choice was made again with a lower aim
-  double predicted_error = 0, measured_error = 0;  ///< over the calibration samples, of the plan that was taken last
-  double aim = kAimedShare;                        ///< of what is allowed, that the last plan was to use
+  int choices = 0;         ///< that were verified
+  double first_error = 0;  ///< worst sample of the first
+  int tightened = 0;       ///< how often the choice was made again with a lower aim
+  /// Over the calibration samples, of the plan that was taken last: by its layers' errors and by what the plan that was verified before did
+  /// with its own, and measured.
+  double predicted_error = 0, measured_error = 0;
+  double aim = kAimedShare;  ///< of what is allowed, that the last plan was to use
   std::size_t kernels = 0, lowered = 0,
               conversions = 0;  ///< of that plan: all kernels, those that multiply or read fewer bits, copies
   std::map<StoredAs, std::size_t>

@@ -317,6 +317,8 @@ TEST_F(PrecisionSearchTest, TightensUntilTheRealErrorFits) {
   if (search.adopted) {
     EXPECT_LE(search.precision.share, kAimedShare);
     EXPECT_LT(search.lowered, 3u);
+    EXPECT_GT(search.predicted_error, 0.67 * search.measured_error) << "a choice before tells that errors are larger";
+    EXPECT_LT(search.predicted_error, 1.5 * search.measured_error);
   }
 }
 
