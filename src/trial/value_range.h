@@ -15,8 +15,8 @@ constexpr double kRoomBeyondRange = 1.25;
 /// By the names of values in a network's fused graph.
 using ValueRanges = std::map<std::string, ValueRange>;
 
-/// What a network's values are taken to lie between, by a user's samples (tuner/value_ranges.h). A line of a record file: scales follow from them, and errors of layers were
-/// measured with these scales.
+/// What a network's values are taken to lie between, by a user's samples (tuner/value_ranges.h). A line of a record file: scales follow from
+/// them, and errors of layers were measured with these scales.
 struct RangesOnSamples {
   std::string graph;    ///< as Plan has it
   std::string weights;  ///< hash of the network's constants
