@@ -115,10 +115,11 @@ std::vector<Task> PlanHopes::unmeasured(const std::vector<int>& alternatives) co
   return tasks;
 }
 
-std::vector<Task> PlanHopes::most_promising() const {
+std::vector<Task> PlanHopes::most_promising(const std::vector<int>& without) const {
+  const std::set<int> left_out(without.begin(), without.end());
   std::vector<std::pair<double, int>> gains;
   for (std::size_t a = alternatives_.usual; a < alternatives_.all.size(); ++a) {
-    if (!is_unmeasured(static_cast<int>(a))) continue;
+    if (!is_unmeasured(static_cast<int>(a)) || left_out.contains(static_cast<int>(a))) continue;
     const double usual = usual_seconds_of(alternatives_.all[a]);
     if (usual > prices_[a].bound) gains.emplace_back(prices_[a].bound - usual, static_cast<int>(a));
   }

@@ -47,8 +47,8 @@ class PlanHopes {
 
   /// The tasks of these alternatives that have no time yet, the most promising first. Weights are how often the alternatives run them.
   std::vector<Task> unmeasured(const std::vector<int>& alternatives) const;
-  /// The same of the few alternatives whose bounds save most of their usual kernels' time.
-  std::vector<Task> most_promising() const;
+  /// The same of the few alternatives, without some, whose bounds save most of their usual kernels' time.
+  std::vector<Task> most_promising(const std::vector<int>& without = {}) const;
   /// The same of chains that are known to gain, those first that save most.
   std::vector<Task> known_chains(const ChainGain&) const;
   /// The tasks of plans that are not tasks of the usual network. Weights are how often the plans run them.

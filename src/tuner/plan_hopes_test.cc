@@ -54,6 +54,11 @@ TEST_F(PlanHopesTest, TheMostPromisingComeFirst) {
   ASSERT_GE(tasks.size(), 4u);
   for (std::size_t t = 1; t < tasks.size(); ++t) EXPECT_GE(flops(tasks[t - 1].dag), flops(tasks[t].dag));
   EXPECT_EQ(flops(hopes.most_promising().front().dag), flops(tasks.front().dag));
+  std::vector<int> heaviest;
+  for (std::size_t a = 0; a < alternatives_.all.size(); ++a)
+    if (alternatives_.all[a].task >= 0 && flops(task(alternatives_.all[a]).dag) == flops(tasks.front().dag))
+      heaviest.push_back(static_cast<int>(a));
+  EXPECT_LT(flops(hopes.most_promising(heaviest).front().dag), flops(tasks.front().dag)) << "without those";
 }
 
 TEST_F(PlanHopesTest, NothingIsHopedOfWhatWasMeasuredOrGivenUp) {

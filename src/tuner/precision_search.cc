@@ -44,6 +44,8 @@ constexpr int kTightenings = 2;
 constexpr double kOfWhatMayCome = 0.9;
 /// A proof to a thousandth is enough: errors are not known better.
 constexpr double kChoiceGap = 1e-3;
+/// Of what is hoped for, a proof to a hundredth.
+constexpr double kHopedGap = 1e-2;
 /// Budgets that are nearer to each other than this choose the same.
 constexpr double kSameBudget = 1.1;
 /// One choice corrects the budget by this factor at the most.
@@ -260,10 +262,14 @@ class PrecisionSearcher {
       hopes_.learn({});
       PlanOptions options = plan_options(budget);
       options.bounds = true;
+      if (!options_.uniform) options.gap = kHopedGap;
       forbid(given_up(), options);
-      if (!options_.uniform && is_late()) forbid(hopes_.not_begun(), options);
+      const bool begins = !options_.uniform && !is_late();
+      if (!options_.uniform && !begins) forbid(hopes_.not_begun(), options);
       WHET_TRY(const NetworkPlans hoped, best_plans(fused_, alternatives_, hopes_.prices(), options));
       std::vector<Task> unknown = hopes_.unmeasured(hoped.best.front().alternatives);
+      // A choice that did not end may give the f32 plan, of which nothing is left to measure.
+      if (unknown.empty() && !hoped.optimal && begins) unknown = hopes_.most_promising(options.forbidden);
       if (unknown.empty()) break;
       if (unknown.size() > kMeasuredAtATime) unknown.resize(kMeasuredAtATime);
       WHET_RETURN_IF_ERROR(measure(unknown, options_.trials_a_task));

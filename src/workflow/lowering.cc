@@ -24,7 +24,7 @@ constexpr double kFloatPart = 0.5;
 /// Of the whole run, errors of layers may take this part; of what is left after f32, measuring lowered kernels has ended at this part.
 constexpr double kErrorsPart = 0.25, kMeasuredPart = 0.75;
 /// One choice may take this part of the run.
-constexpr double kLoweringChoicePart = 0.02;
+constexpr double kLoweringChoicePart = 0.04;
 /// Runs that are shorter [s] look at more kernels with fewer trials each.
 constexpr double kShortRun = 120;
 constexpr int kTrialsOfShortRun = 4;
@@ -159,7 +159,7 @@ Result<PrecisionSearch> search_lowering(const TuneSettings& whole, const Prepare
   if (whole.time.limited() && whole.time.run_seconds() < kShortRun) options.trials_a_task = kTrialsOfShortRun;
   if (whole.time.limited())
     options.seconds_a_choice =
-        std::clamp(kLoweringChoicePart * whole.time.run_seconds(), 0.5, options.seconds_a_choice);
+        std::clamp(kLoweringChoicePart * whole.time.run_seconds(), 1.0, options.seconds_a_choice);
   options.on_progress = [&listener](const PrecisionProgress& progress) { listener.lowering(progress); };
   WHET_TRY(options.network, end.network_options(measurer, begun + left));
   std::shared_ptr<ModelHost> host;
