@@ -349,6 +349,27 @@ TEST(Prices, OfKernelsThatWriteFewerBitsAreHopedToSaveLittle) {
   EXPECT_DOUBLE_EQ(bounds.at("u8"), 0.25 * 20e-6);
 }
 
+/// i16 has no tiles, and errs by less than bf16: at equal hopes no plan would be hoped to have bf16.
+TEST(Prices, OfProductsByTilesAreHopedToSaveMore) {
+  const auto bounds = [](const char* mcpu) {
+    Case c;
+    const Target target = *parse_target(std::string("cpu -threads=2 -mcpu=") + mcpu);
+    AlternativeOptions options{.covers = false, .lowered = {StoredAs::bf16, StoredAs::i16}};
+    for (const Value& value : c.fused.graph.values) options.ranges[value.name] = {-1, 2};
+    c.alternatives = find_alternatives(c.fused, target, options).value();
+    const std::vector<Price> prices = prices_of(c.alternatives, Records(), target, {});
+    std::map<std::string, double> found;  // by the form of r2's kernels
+    for (std::size_t a = 0; a < prices.size(); ++a)
+      if (c.fused.graph.value(c.alternatives.all[a].fragment.writes.front().value).name == "r2" &&
+          c.alternatives.all[a].kind != AlternativeKind::transform)
+        found[c.alternatives.all[a].name] = prices[a].bound;
+    return found;
+  };
+  const auto pairs = bounds("znver4"), tiles = bounds("sapphirerapids");
+  EXPECT_DOUBLE_EQ(pairs.at("bf16"), pairs.at("i16"));
+  EXPECT_LT(tiles.at("bf16"), 0.5 * tiles.at("i16"));
+}
+
 /// A group's kernels that multiply the same type differ in what they write: who knows one knows the others.
 TEST(Prices, OfLoweredKernelsAreNearThoseOfTheirSiblings) {
   Case c;

@@ -107,10 +107,15 @@ bool multiplies_f32(const Alternative& alternative) {
 }
 
 /// Where no kernel of its kind on the same forms was measured.
-double usual_hope(const Alternative& alternative, const PriceOptions& options) {
+double usual_hope(const Alternative& alternative, const Target& target, const PriceOptions& options) {
   if (alternative.kind != AlternativeKind::lowered || multiplies_f32(alternative)) return options.hope;
-  if (alternative.rounds_product == StoredAs::u8) return options.hope_of_bytes;
-  return hope_name(alternative).starts_with("depthwise") ? options.hope_of_lowered_depthwise : options.hope_of_lowered;
+  const bool is_depthwise = hope_name(alternative).starts_with("depthwise");
+  const bool byte_tiles = target.is_cpu() && target.cpu().byte_tiles && !is_depthwise;
+  const bool bf16_tiles = target.is_cpu() && target.cpu().bf16_tiles && !is_depthwise;
+  if (alternative.rounds_product == StoredAs::u8)
+    return byte_tiles ? options.hope_of_bytes_by_tiles : options.hope_of_bytes;
+  if (alternative.rounds_product == StoredAs::bf16 && bf16_tiles) return options.hope_of_bf16_by_tiles;
+  return is_depthwise ? options.hope_of_lowered_depthwise : options.hope_of_lowered;
 }
 
 /// Kernels of a group that multiply the same type of fewer bits are alike, whatever they write: where one was measured, the others are hoped
@@ -177,7 +182,7 @@ std::vector<Price> prices_of(const Alternatives& alternatives, const Records& re
       price = {PriceKind::estimated, twin > 0 ? twin : task.guessed, task.roofline};
       if (task.older > 0) price.seconds = task.older, price.bound = std::min(price.bound, task.older);
       const auto known = options.hope_of.find(hope_name(a));
-      double hope = known == options.hope_of.end() ? usual_hope(a, options) : known->second;
+      double hope = known == options.hope_of.end() ? usual_hope(a, target, options) : known->second;
       if (a.hope > 0) hope = a.hope;
       price.bound = std::max(price.bound, hope * twin);
       price.seconds = std::max(price.seconds, price.bound);

@@ -45,6 +45,8 @@ struct PriceOptions {
   double hope_of_lowered = 0.45, hope_of_lowered_depthwise = 0.75;
   /// The same of products of bytes, of which processors multiply four times as many.
   double hope_of_bytes = 0.25;
+  /// The same where a unit of tiles multiplies them. Were no more hoped of bf16 there than of i16, which errs by less, none would be measured.
+  double hope_of_bf16_by_tiles = 0.2, hope_of_bytes_by_tiles = 0.15;
   /// The same by the name of groups of one kind on the same forms (`hope_name`), where such groups were measured.
   std::map<std::string, double> hope_of = {};
 };
