@@ -299,6 +299,23 @@ TEST_F(PrecisionSearchTest, MeasuresRangesOnce) {
   EXPECT_EQ(shown_, 2);
 }
 
+TEST_F(PrecisionSearchTest, MeasuresErrorsFirstOfTypesThatMaySaveMost) {
+  options_.lowered = {StoredAs::bf16, StoredAs::i16, StoredAs::u8};
+  options_.accuracy.allowed.front().limit = 1e-6;  // nothing is chosen
+  const auto order = [&](const std::string& target) {
+    std::filesystem::remove(folder_->path() + "/r.jsonl");
+    target_ = parse_target(target).value();
+    search();
+    const Result<RecordsRead> read = read_records(folder_->path() + "/r.jsonl");
+    std::vector<std::string> types;
+    for (const LayerError& error : read->records.errors())
+      if (error.product && std::ranges::find(types, error.stored) == types.end()) types.push_back(error.stored);
+    return types;
+  };
+  EXPECT_EQ(order("cpu -mcpu=znver4 -threads=1"), (std::vector<std::string>{"i16", "u8", "bf16"}));
+  EXPECT_EQ(order("cpu -mcpu=sapphirerapids -threads=1"), (std::vector<std::string>{"i16", "bf16", "u8"})) << "by tiles";
+}
+
 TEST_F(PrecisionSearchTest, HasNoWholeNumbersWhereThereWasNoTimeForRanges) {
   options_.lowered = {StoredAs::i16, StoredAs::u8};
   options_.errors_deadline = -1;
