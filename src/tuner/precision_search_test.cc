@@ -80,6 +80,7 @@ class PrecisionSearchTest : public ::testing::Test {
     return RunNetwork([this, graph = fused.graph, probe, shows,
                        chosen](const std::vector<Tensor>& inputs) -> Result<std::vector<Tensor>> {
       WHET_TRY(std::vector<Tensor> got, answers(graph, inputs));
+      probe_runs_ += probe;
       if (probe || shows) return got;
       WHET_TRY(const std::vector<Tensor> want, answers(fused_.graph, inputs));
       const bool held_out = std::ranges::any_of(
@@ -142,6 +143,7 @@ class PrecisionSearchTest : public ::testing::Test {
     options_.accuracy = {};
   }
   int opened_ = 0, probes_ = 0, shown_ = 0;
+  std::size_t probe_runs_ = 0;
   std::optional<Plan> plan_;  ///< of the file in the end
   std::size_t errors_in_file_ = 0;
 };
@@ -297,6 +299,14 @@ TEST_F(PrecisionSearchTest, MeasuresRangesOnce) {
   options_.samples = "cd";
   search();
   EXPECT_EQ(shown_, 2);
+}
+
+TEST_F(PrecisionSearchTest, MeasuresErrorsOfLayersOnEightSamplesAtTheMost) {
+  while (options_.calibration.size() < 11) options_.calibration.push_back(sample(options_.calibration.size() + 1));
+  const PrecisionSearch search = this->search();
+  ASSERT_GT(search.errors, 0u);
+  EXPECT_EQ(probe_runs_, 8 * (search.errors + 1)) << "each layer, and none";
+  EXPECT_EQ(search.precision.calibration, 11) << "plans are judged by all";
 }
 
 TEST_F(PrecisionSearchTest, MeasuresErrorsFirstOfTypesThatMaySaveMost) {
