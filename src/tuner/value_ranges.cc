@@ -36,10 +36,11 @@ struct SeenRanges {
   bool is_finite = true;
 };
 
-/// Beyond zero, how far numbers are taken to go by the largest of each sample, without the room that all ranges have.
+/// How far numbers are taken to go on one side of zero, by the largest of each sample, without the room that all ranges have. What no sample
+/// has on that side is taken to have nothing there: most such values are computed so.
 double extent_of(const std::vector<double>& largest) {
-  const double most = *std::ranges::max_element(largest), reached = reach_of(largest) / kRoomBeyondRange;
-  return reached > 0 ? std::max(most, reached) : most;
+  const double most = *std::ranges::max_element(largest);
+  return most > 0 ? std::max(most, reach_of(largest) / kRoomBeyondRange) : most;
 }
 
 ValueRange reached_by(const std::vector<ValueRange>& samples) {

@@ -55,6 +55,13 @@ TEST(RangesOnSamples, GoFurtherWhereSamplesDiffer) {
   EXPECT_EQ(ranges.y.least, 0);
 }
 
+TEST(RangesOnSamples, StayOnTheSideOfZeroOfAllNumbers) {
+  const ValueRange above = ranges_by({sample(0.1, 1), sample(0.2, 1), sample(0.3, 1)}).x;
+  EXPECT_GT(above.least, 0);
+  const ValueRange below = ranges_by({sample(-1, -0.1), sample(-1, -0.2), sample(-1, -0.3)}).x;
+  EXPECT_LT(below.most, 0);
+}
+
 TEST(RangesOnSamples, CountHeldOutSamplesThatGoBeyondTheirRoom) {
   const SampleInputs calibration = {sample(-1, 1), sample(-1, 1), sample(-1, 1)};
   EXPECT_EQ(ranges_by(calibration, {sample(-1.2, 1.2)}).x, (ValueRange{-1, 1})) << "there is room for these";
