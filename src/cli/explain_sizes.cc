@@ -42,7 +42,7 @@ void print_variant(const Family& family, const Variant& variant, std::size_t num
 }
 
 /// A model at its sizes, and by which schedules a library of it runs.
-struct Answer {
+struct SizesAnswer {
   Family family;
   std::optional<RangeChoice> choice;  ///< none: no records are given, or no size is a range
   std::string note;                   ///< about the choice, for people
@@ -51,20 +51,20 @@ struct Answer {
 };
 
 /// The structures of the model, for no target.
-Result<Answer> without_records(const Question& question) {
+Result<SizesAnswer> without_records(const Question& question) {
   FamilyOptions how;
   how.in_place = InPlaceParts::at_all_sizes;  // as libraries have it
-  Answer answer;
+  SizesAnswer answer;
   WHET_TRY(answer.family, load_family(question.model, question.rounding.passes(), how));
   return answer;
 }
 
 /// The model as `whet compile` reads it, and what that chooses.
-Result<Answer> by_records(const Question& question) {
+Result<SizesAnswer> by_records(const Question& question) {
   WHET_TRY(const InputFiles files, read_named_inputs(question.model));
   WHET_TRY(const SizedModel model, sized_model(question.model, files));
   if (!has_ranges(model.sizes)) {
-    WHET_TRY(Answer answer, without_records(question));
+    WHET_TRY(SizesAnswer answer, without_records(question));
     answer.note = "Each of these sizes is compiled for itself, by the records of that size";
     return answer;
   }
@@ -73,7 +73,7 @@ Result<Answer> by_records(const Question& question) {
   WHET_RETURN_IF_ERROR(question.rounding.check(target));
   WHET_RETURN_IF_ERROR(check_ranges(model.sizes, target));
   WHET_TRY(const RecordsRead read, read_records(question.records));
-  Answer answer;
+  SizesAnswer answer;
   WHET_TRY(answer.family, family_of_library(model, files, question.rounding.passes(target)));
   const SpaceOptions schedules = question.rounding.schedules();
   WHET_TRY(answer.choice,
@@ -199,7 +199,7 @@ Json choice_json(const TaskAcrossSizes& known) {
       .set("bound_seconds", known.kernels.bound);
 }
 
-int print_json(const Answer& answer) {
+int print_json(const SizesAnswer& answer) {
   const Family& family = answer.family;
   Json variants = Json::array();
   for (std::size_t v = 0; v < family.variants.size(); ++v) {
@@ -231,7 +231,7 @@ int print_json(const Answer& answer) {
   return print(out);
 }
 
-int print_text(const Question& question, const Answer& answer) {
+int print_text(const Question& question, const SizesAnswer& answer) {
   const Family& family = answer.family;
   fmt::print("{} · {} · {}, checked at {} of {}\n", question.model.name(), to_text(family.sizes),
              counted(std::ssize(family.variants), "variant"), family.checked, counted(family.points, "size"));
@@ -252,7 +252,7 @@ int print_text(const Question& question, const Answer& answer) {
 
 Result<int> explain_sizes(const Question& question) {
   WHET_RETURN_IF_ERROR(needs_model(question));
-  WHET_TRY(const Answer answer, question.records.empty() ? without_records(question) : by_records(question));
+  WHET_TRY(const SizesAnswer answer, question.records.empty() ? without_records(question) : by_records(question));
   return question.json ? print_json(answer) : print_text(question, answer);
 }
 

@@ -60,7 +60,7 @@ RangedTask ranged_task(const LadderTask& task, const Target& target, std::uint64
 }
 
 /// All requests on a machine of 100 GFLOPS and 20 GB/s.
-double guessed_seconds(const LadderTask& task) {
+double guessed_by_work(const LadderTask& task) {
   double seconds = 0;
   for (const SizedPoint& point : task.points) {
     const ComputeDag dag = dag_at(task.dag, point.at);
@@ -80,7 +80,7 @@ class Ladder {
     double expected = 0;
     for (const Rungs& each : all) expected += each.expected;
     if (expected == 0)  // there is no record of any
-      for (Rungs& each : all) expected += each.expected = guessed_seconds(*each.task);
+      for (Rungs& each : all) expected += each.expected = guessed_by_work(*each.task);
     std::erase_if(all, [&](const Rungs& each) { return each.expected < kWorthALadder * expected; });
     std::ranges::stable_sort(all, std::ranges::greater(), &Rungs::expected);
     progress_.tasks = std::ssize(all);

@@ -14,18 +14,18 @@
 namespace whet {
 namespace {
 
-using Points = std::vector<std::size_t>;
+using PointNumbers = std::vector<std::size_t>;
 
-/// Points by their values of a size.
-struct Line {
+/// PointNumbers by their values of a size.
+struct LineOfPoints {
   std::size_t size = 0;
   std::vector<std::int64_t> values;  ///< ascending
-  std::vector<Points> points;        ///< of each
+  std::vector<PointNumbers> points;  ///< of each
 
   std::size_t count() const { return values.size(); }
   /// Of the values first .. last.
-  Points between(std::size_t first, std::size_t last) const {
-    Points all;
+  PointNumbers between(std::size_t first, std::size_t last) const {
+    PointNumbers all;
     for (std::size_t k = first; k <= last; ++k) all.insert(all.end(), points[k].begin(), points[k].end());
     return all;
   }
@@ -38,19 +38,20 @@ struct Line {
 };
 
 /// What is cut along a line into 1, 2, ... pieces.
-struct Cuts {
+struct CutsOfALine {
   std::vector<double> seconds;
-  std::vector<Points> begins;  ///< of the pieces, by the values of the line
+  std::vector<PointNumbers> begins;  ///< of the pieces, by the values of the line
 };
 
-class Cutter {
+class RegionCutter {
  public:
-  Cutter(const std::vector<ExpectedSeconds>& tasks, const std::vector<SizeValues>& at, std::size_t most, double worth)
+  RegionCutter(const std::vector<ExpectedSeconds>& tasks, const std::vector<SizeValues>& at, std::size_t most,
+               double worth)
       : tasks_(tasks), at_(at), most_(most), worth_(worth) {}
 
   std::vector<Region> run(const std::vector<std::size_t>& along) {
     const SizeBox everywhere{SizeValues(at_.front().size(), 0), SizeValues(at_.front().size(), kLargestSize)};
-    Points all(at_.size());
+    PointNumbers all(at_.size());
     std::iota(all.begin(), all.end(), std::size_t{0});
     best_.assign(1, Region{all, everywhere});
     score_ = score_of(seconds_of(all), 1);
@@ -72,7 +73,7 @@ class Cutter {
   }
 
   /// Of all tasks, each by its best kernel.
-  double seconds_of(const Points& points) const {
+  double seconds_of(const PointNumbers& points) const {
     double sum = 0;
     for (const ExpectedSeconds& task : tasks_) {
       double least = kInfinity;
@@ -86,27 +87,27 @@ class Cutter {
     return sum;
   }
 
-  Line line_along(std::size_t size, const Points& points) const {
-    std::map<std::int64_t, Points> by_value;
+  LineOfPoints line_along(std::size_t size, const PointNumbers& points) const {
+    std::map<std::int64_t, PointNumbers> by_value;
     for (const std::size_t p : points) by_value[at_[p][size]].push_back(p);
-    Line line;
+    LineOfPoints line;
     line.size = size;
     for (auto& [value, own] : by_value) line.values.push_back(value), line.points.push_back(std::move(own));
     return line;
   }
 
   /// The points of a slab in one piece, and cut along another size.
-  Cuts cuts_of(const Points& points, std::optional<std::size_t> other) const {
-    Cuts cuts{{seconds_of(points)}, {{0}}};
+  CutsOfALine cuts_of(const PointNumbers& points, std::optional<std::size_t> other) const {
+    CutsOfALine cuts{{seconds_of(points)}, {{0}}};
     if (!other) return cuts;
-    const Line line = line_along(*other, points);
+    const LineOfPoints line = line_along(*other, points);
     std::vector<std::vector<double>> seconds(line.count(), std::vector<double>(line.count(), 0));
     for (std::size_t i = 0; i < line.count(); ++i)
       for (std::size_t j = i; j < line.count(); ++j) seconds[i][j] = seconds_of(line.between(i, j));
     // least[n][j]: of the values 0 .. j in n + 1 pieces, of which the last begins at begins[n][j].
     const std::size_t most = std::min(most_, line.count());
     std::vector<std::vector<double>> least(most, std::vector<double>(line.count(), kInfinity));
-    std::vector<Points> begins(most, Points(line.count(), 0));
+    std::vector<PointNumbers> begins(most, PointNumbers(line.count(), 0));
     for (std::size_t j = 0; j < line.count(); ++j) {
       least[0][j] = seconds[0][j];
       for (std::size_t n = 1; n < most; ++n)
@@ -115,7 +116,7 @@ class Cutter {
             least[n][j] = sum, begins[n][j] = i;
     }
     for (std::size_t n = 1; n < most; ++n) {
-      Points own = {0};
+      PointNumbers own = {0};
       for (std::size_t k = n, j = line.count(); k > 0; --k) {
         j = begins[k][j - 1];
         own.insert(own.begin() + 1, j);
@@ -127,9 +128,9 @@ class Cutter {
   }
 
   /// Slabs of the line, each cut along `other` or whole; kept where they are the best so far.
-  void cut(const Line& line, std::optional<std::size_t> other, const SizeBox& everywhere) {
+  void cut(const LineOfPoints& line, std::optional<std::size_t> other, const SizeBox& everywhere) {
     const std::size_t count = line.count();
-    std::vector<std::vector<Cuts>> cuts(count, std::vector<Cuts>(count));
+    std::vector<std::vector<CutsOfALine>> cuts(count, std::vector<CutsOfALine>(count));
     for (std::size_t i = 0; i < count; ++i)
       for (std::size_t j = i; j < count; ++j) cuts[i][j] = cuts_of(line.between(i, j), other);
     // least[n][j]: of the values 0 .. j in n pieces, the last of which are those of last[n][j].
@@ -159,12 +160,12 @@ class Cutter {
   }
 
   /// The pieces of a slab, which begin at these values of its points.
-  void add(const Line& line, const Slab& slab, std::size_t last, std::optional<std::size_t> other, const Points& begins,
-           const SizeBox& everywhere) {
-    const Points points = line.between(slab.first, last);
+  void add(const LineOfPoints& line, const Slab& slab, std::size_t last, std::optional<std::size_t> other,
+           const PointNumbers& begins, const SizeBox& everywhere) {
+    const PointNumbers points = line.between(slab.first, last);
     const SizeBox box = line.box_of(slab.first, last, everywhere);
     if (begins.size() == 1) return best_.push_back({points, box});
-    const Line inner = line_along(*other, points);
+    const LineOfPoints inner = line_along(*other, points);
     for (std::size_t k = 0; k < begins.size(); ++k) {
       const std::size_t end = k + 1 < begins.size() ? begins[k + 1] : inner.count();
       best_.push_back({inner.between(begins[k], end - 1), inner.box_of(begins[k], end - 1, box)});
@@ -183,7 +184,7 @@ class Cutter {
 
 std::vector<Region> cut_regions(const std::vector<ExpectedSeconds>& tasks, const std::vector<SizeValues>& at,
                                 const std::vector<std::size_t>& along, std::size_t most, double worth) {
-  return Cutter(tasks, at, most, worth).run(along);
+  return RegionCutter(tasks, at, most, worth).run(along);
 }
 
 }  // namespace whet

@@ -7,15 +7,14 @@
 #include <optional>
 #include <set>
 #include <string_view>
-#include <tuple>
 #include <utility>
 
 #include "base/arithmetic.h"
 #include "base/parallel.h"
 #include "compiler/kernels.h"
 #include "schedule/steps_for_sizes.h"
-#include "workflow/cut_regions.h"
 #include "workflow/cut_sizes.h"
+#include "workflow/measured_pieces.h"
 #include "workflow/untuned_pieces.h"
 
 namespace whet {
@@ -97,11 +96,6 @@ std::vector<SizedPoint> points_of(const PlacedTask& placed, const std::vector<Tu
   return points;
 }
 
-/// A schedule whose kernel reads the same weights as the task's kernels.
-bool packs_as_the_kernels(const TaskAcrossSizes& task, std::size_t k) {
-  return task.schedules[k].packing == task.packing;
-}
-
 /// The kernels of a task over all of its points, of the schedules that count.
 KernelChoice kernels_of(const TaskAcrossSizes& task, const std::function<bool(const SizedSchedule&)>& counts) {
   constexpr std::size_t kMostWeighed = 64;  // all sets of three of them are
@@ -146,111 +140,6 @@ void choose_kernels_of(TaskAcrossSizes& task) {
   task.packing = packing_of(task);
   task.kernels = kernels_of(task, [&](const SizedSchedule& each) { return each.packing == task.packing; });
 }
-
-/// Cuts a variant into pieces along its sizes.
-class Cutting {
- public:
-  Cutting(const Variant& variant, const std::vector<TaskAcrossSizes>& tasks, const std::vector<SizeRange>& sizes,
-          const std::vector<TuningSize>& at)
-      : variant_(variant), tasks_(tasks), sizes_(sizes) {
-    for (const TuningSize& size : at)
-      if (has_point(variant, size.at)) at_.push_back(&size);
-  }
-
-  std::vector<VariantPiece> pieces() const {
-    std::vector<VariantPiece> pieces;
-    for (const Region& region : regions()) {
-      std::vector<SizeBox> boxes = variant_.boxes;
-      for (std::size_t k = 0; k < sizes_.size(); ++k)
-        if (region.box.low[k] > 0 || region.box.high[k] < kLargestSize)
-          boxes = clipped(std::move(boxes), k, sizes_[k], region.box.low[k], region.box.high[k]);
-      pieces.push_back({std::move(boxes), schedules(region.points), heaviest(region.points)});
-    }
-    return pieces;
-  }
-
- private:
-  static constexpr std::size_t kMostPieces = 6;
-  using Points = std::vector<std::size_t>;  ///< their numbers
-
-  std::vector<Region> regions() const {
-    const SizeBox whole{SizeValues(sizes_.size(), 0), SizeValues(sizes_.size(), kLargestSize)};
-    if (at_.empty()) return {Region{{}, whole}};
-    std::vector<ExpectedSeconds> tasks;
-    for (std::size_t t = 0; t < tasks_.size(); ++t)
-      if (!tasks_[t].schedules.empty()) tasks.push_back(expected_of(t));
-    std::vector<SizeValues> at;
-    for (const TuningSize* size : at_) at.push_back(size->at);
-    std::vector<std::size_t> along;
-    for (std::size_t k = 0; k < sizes_.size(); ++k)
-      if (changes(variant_, k)) along.push_back(k);
-    return cut_regions(tasks, at, along, kMostPieces, kWorthAKernel);
-  }
-
-  /// Of the task's kernels, the seconds of all requests at each point.
-  ExpectedSeconds expected_of(std::size_t t) const {
-    ExpectedSeconds all;
-    for (const std::size_t kernel : tasks_[t].kernels.kernels) {
-      std::vector<double>& own = all.emplace_back();
-      for (std::size_t p = 0; p < at_.size(); ++p) own.push_back(expected(t, kernel, {p}));
-    }
-    return all;
-  }
-
-  /// The seconds of requests at some points by one schedule of a task.
-  double expected(std::size_t t, std::size_t schedule, const Points& points) const {
-    const SizedTask& task = variant_.tasks[t];
-    double seconds = 0;
-    for (const std::size_t p : points) {
-      const auto point = std::ranges::find(tasks_[t].points, own_sizes(task, at_[p]->at), &SizedPoint::at);
-      const auto place = static_cast<std::size_t>(point - tasks_[t].points.begin());
-      seconds +=
-          static_cast<double>(at_[p]->requests) * task.task.weight * tasks_[t].schedules[schedule].seconds[place];
-    }
-    return seconds;
-  }
-
-  /// The point whose requests take most time, where time grows with the product of the sizes.
-  SizeValues heaviest(const Points& points) const {
-    SizeValues at;
-    double most = 0;
-    for (const std::size_t p : points) {
-      double time = static_cast<double>(at_[p]->requests);
-      for (const std::int64_t value : at_[p]->at) time *= static_cast<double>(value);
-      if (time > most) at = at_[p]->at, most = time;
-    }
-    return at;
-  }
-
-  /// Of each task, the best at these points first: its kernels, then the others, and last those that pack otherwise.
-  std::vector<std::vector<RecordedSchedule>> schedules(const Points& points) const {
-    std::vector<std::vector<RecordedSchedule>> all;
-    for (std::size_t t = 0; t < tasks_.size(); ++t) {
-      const TaskAcrossSizes& task = tasks_[t];
-      std::vector<std::tuple<int, double, std::size_t>> order;
-      for (std::size_t k = 0; k < task.schedules.size(); ++k) {
-        const bool is_kernel = std::ranges::find(task.kernels.kernels, k) != task.kernels.kernels.end();
-        order.emplace_back(is_kernel ? 0 : packs_as_the_kernels(task, k) ? 1 : 2, expected(t, k, points), k);
-      }
-      std::ranges::sort(order);
-      std::vector<RecordedSchedule>& own = all.emplace_back();
-      for (const auto& [rank, seconds, k] : order) {
-        const SizedSchedule& each = task.schedules[k];
-        own.push_back({each.steps, seconds, "", {}, each.candidate, each.from});
-      }
-    }
-    return all;
-  }
-
-  const Variant& variant_;
-  const std::vector<TaskAcrossSizes>& tasks_;
-  const std::vector<SizeRange>& sizes_;
-  std::vector<const TuningSize*> at_;  ///< of the variant, ascending
-};
-
-}  // namespace
-
-namespace {
 
 /// The kernels of a task in a library without records that has these pieces, and by the default schedules of sizes.
 std::vector<SizedSchedule> untuned_kernels(const Variant& variant, const SizedTask& task, const UntunedRanges& untuned,
@@ -339,7 +228,7 @@ Result<RangeChoice> choose_for_ranges(const Family& family, const std::vector<Wa
     const bool is_measured =
         std::ranges::any_of(choice.tasks[v], [](const TaskAcrossSizes& task) { return !task.schedules.empty(); });
     choice.pieces.push_back(
-        is_measured ? Cutting(variant, choice.tasks[v], family.sizes, choice.at).pieces()
+        is_measured ? measured_pieces(variant, choice.tasks[v], family.sizes, choice.at, target, schedules)
                     : untuned_pieces(variant, family.sizes, untuned, !options.lengths.empty(), target, schedules));
   }
   return choice;

@@ -32,7 +32,8 @@ struct RangeChoice {
   std::vector<std::vector<TaskAcrossSizes>> tasks;  ///< of each variant
   /// Of each variant: where sizes are ranges, at most six pieces (cut_regions.h), at each of which every task has one of its kernels;
   /// one more where that saves 1% of the expected seconds. They read the same weights: the kernels of a task pack its constants alike. Of a
-  /// variant whose tasks have no records, pieces by the estimate (untuned_pieces.h).
+  /// variant whose tasks have no records, pieces by the estimate (untuned_pieces.h). Tasks without records beside others have a say by it, and
+  /// the default schedules for VariantPiece::at.
   FamilyPieces pieces;
 };
 

@@ -4,13 +4,16 @@
 
 #include <algorithm>
 #include <fstream>
+#include <ranges>
 
+#include "base/arithmetic.h"
 #include "compiler/choose.h"
 #include "compiler/scratch.h"
 #include "compiler/testing/model_builder.h"
 #include "passes/optimize.h"
 #include "records/testing/sample.h"
 #include "schedule/steps_for_sizes.h"
+#include "transfer/default_sizes.h"
 #include "workflow/cut_sizes.h"
 #include "workflow/untuned_pieces.h"
 
@@ -31,10 +34,11 @@ Result<FusedGraph> network(const SizeValues& at) {
 
 Family family() { return find_family({kSizes[0].range}, network).value(); }
 
-/// Of each task at n rows: the default schedule, and another one, with these times.
-void add(Records& records, const Family& known, std::int64_t n, double usual_seconds, double other_seconds) {
+/// Of the first tasks at n rows: the default schedule, and another one, with these times.
+void add(Records& records, const Family& known, std::int64_t n, double usual_seconds, double other_seconds,
+         std::size_t most = 100) {
   const ScheduleSource source = best_of(nullptr, target());
-  for (const SizedTask& task : known.variants.back().tasks) {
+  for (const SizedTask& task : known.variants.back().tasks | std::views::take(static_cast<std::ptrdiff_t>(most))) {
     const ComputeDag dag = dag_at(task.task.dag, {n});
     const auto timed = [&](const Steps& steps, double seconds) {
       records.add(testing_records::timed(workload_key(dag), to_text(steps), seconds, to_string(target())));
@@ -106,6 +110,36 @@ TEST(RangeChoice, IsByTheSizesOfWhichThereAreRecords) {
     EXPECT_EQ(task.schedules.front().measured.size(), 2u);
     for (std::size_t k = 1; k < task.schedules.size(); ++k)
       EXPECT_LE(task.schedules[k - 1].expected, task.schedules[k].expected);
+  }
+}
+
+/// As in a run that was too short for them: the estimate says for which size in a piece their default schedules are.
+TEST(RangeChoice, TasksWithoutRecordsHaveTheDefaultSchedulesThatPromiseMost) {
+  const Family known = family();
+  Records records;
+  add(records, known, 16, 2e-6, 3e-6, 1);
+  add(records, known, 300, 40e-6, 30e-6, 1);
+  const Result<RangeChoice> choice = chosen(known, records);
+  ASSERT_TRUE(choice.ok()) << choice.error().message;
+  ASSERT_EQ(choice->at.size(), 2u);
+  const Variant& last = known.variants.back();
+  ASSERT_EQ(last.tasks.size(), 2u);
+  EXPECT_TRUE(choice->tasks.back()[1].schedules.empty());
+  const auto each = default_seconds(last.tasks[1].task.dag, {{16}, {300}}, target(), {});
+  expect_all(last, choice->pieces.back());
+  for (const VariantPiece& piece : choice->pieces.back()) {
+    const auto is_inside = [&](std::size_t p) {
+      return std::ranges::any_of(piece.boxes, [&](const SizeBox& box) { return contains(box, choice->at[p].at); });
+    };
+    double least = kInfinity;
+    SizeValues best;
+    for (const std::size_t from : {1, 0}) {
+      double sum = 0;
+      for (const std::size_t p : {0, 1})
+        if (is_inside(p)) sum += static_cast<double>(choice->at[p].requests) * each[from][p];
+      if (is_inside(from) && sum < least) least = sum, best = choice->at[from].at;
+    }
+    EXPECT_EQ(piece.at, best);
   }
 }
 

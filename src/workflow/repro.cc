@@ -129,7 +129,7 @@ void leave_out(const std::vector<Replay>& replays, std::size_t done, const std::
 }
 
 /// What is measured again.
-struct Replays {
+struct ReplaysAndRanges {
   std::vector<Replay> tasks;
   std::vector<RangeReplay> ranges;
 
@@ -143,7 +143,7 @@ struct Replays {
 };
 
 /// Measures as many as there is time for, the heaviest first; tasks, then kernels for ranges.
-void measure_all(const ReproSettings& settings, const Replays& replays, Repeats& repeats, int first_range,
+void measure_all(const ReproSettings& settings, const ReplaysAndRanges& replays, Repeats& repeats, int first_range,
                  ReproListener& listener, Repro& out) {
   const auto is_over = [&] {
     return !out.tasks.empty() && settings.seconds > 0 && seconds_since(settings.start) >= settings.seconds;
@@ -169,7 +169,7 @@ void measure_all(const ReproSettings& settings, const Replays& replays, Repeats&
   leave_out(replays.tasks, done, replays.ranges, done_ranges, out);
 }
 
-void tell_of_ranges(const TuneSettings& measuring, const Records& records, const Replays& replays) {
+void tell_of_ranges(const TuneSettings& measuring, const Records& records, const ReplaysAndRanges& replays) {
   const std::int64_t ranged = std::ssize(records.ranged());
   if (ranged == 0 || !replays.ranges.empty()) return;
   tell(measuring.where.tell, fmt::format("{}: {} of kernels for ranges of sizes {} not measured again{}",
@@ -188,7 +188,7 @@ Result<Repro> repro_records(const ReproSettings& settings, Workplace& place, Zyg
   read.records.prefer_device(place.devices.front()->info().name);
   read.records.count_inputs(input_hashes(prepared.tasks));
   if (prepared.at.empty()) WHET_RETURN_IF_ERROR(apply_plan(measuring, read.records, prepared));  // sizes have no plans
-  Replays replays{replays_of(settings, prepared, read.records), {}};
+  ReplaysAndRanges replays{replays_of(settings, prepared, read.records), {}};
   WHET_TRY(replays.ranges, range_replays(measuring, prepared, read.records, settings.best));
   tell_of_ranges(measuring, read.records, replays);
   if (replays.empty()) {
