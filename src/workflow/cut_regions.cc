@@ -49,11 +49,11 @@ class RegionCutter {
                double worth)
       : tasks_(tasks), at_(at), most_(most), worth_(worth) {}
 
-  std::vector<Region> run(const std::vector<std::size_t>& along) {
+  std::vector<SizeRegion> run(const std::vector<std::size_t>& along) {
     const SizeBox everywhere{SizeValues(at_.front().size(), 0), SizeValues(at_.front().size(), kLargestSize)};
     PointNumbers all(at_.size());
     std::iota(all.begin(), all.end(), std::size_t{0});
-    best_.assign(1, Region{all, everywhere});
+    best_.assign(1, SizeRegion{all, everywhere});
     score_ = score_of(seconds_of(all), 1);
     for (const std::size_t k : along) cut(line_along(k, all), std::nullopt, everywhere);
     for (const std::size_t k : along)
@@ -156,7 +156,7 @@ class RegionCutter {
       add(line, slab, end - 1, other, cuts[slab.first][end - 1].begins[slab.pieces - 1], everywhere);
       n -= slab.pieces, end = slab.first;
     }
-    std::ranges::sort(best_, {}, [](const Region& each) { return each.box.low; });
+    std::ranges::sort(best_, {}, [](const SizeRegion& each) { return each.box.low; });
   }
 
   /// The pieces of a slab, which begin at these values of its points.
@@ -176,14 +176,14 @@ class RegionCutter {
   const std::vector<SizeValues>& at_;
   const std::size_t most_;
   const double worth_;
-  std::vector<Region> best_;
+  std::vector<SizeRegion> best_;
   double score_ = kInfinity;
 };
 
 }  // namespace
 
-std::vector<Region> cut_regions(const std::vector<ExpectedSeconds>& tasks, const std::vector<SizeValues>& at,
-                                const std::vector<std::size_t>& along, std::size_t most, double worth) {
+std::vector<SizeRegion> cut_regions(const std::vector<ExpectedSeconds>& tasks, const std::vector<SizeValues>& at,
+                                    const std::vector<std::size_t>& along, std::size_t most, double worth) {
   return RegionCutter(tasks, at, most, worth).run(along);
 }
 

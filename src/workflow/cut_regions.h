@@ -10,7 +10,7 @@
 namespace whet {
 
 /// Points at which every task has one kernel, and the values of the sizes for which they stand.
-struct Region {
+struct SizeRegion {
   std::vector<std::size_t> points;  ///< their numbers
   SizeBox box;                      ///< 0 and kLargestSize where it is not cut
 };
@@ -21,7 +21,7 @@ struct Region {
 ///   tasks  [kernel][point] of each, at least one kernel
 ///   at     the points, at least one
 ///   along  the sizes along which may be cut
-std::vector<Region> cut_regions(const std::vector<ExpectedSeconds>& tasks, const std::vector<SizeValues>& at,
-                                const std::vector<std::size_t>& along, std::size_t most, double worth);
+std::vector<SizeRegion> cut_regions(const std::vector<ExpectedSeconds>& tasks, const std::vector<SizeValues>& at,
+                                    const std::vector<std::size_t>& along, std::size_t most, double worth);
 
 }  // namespace whet

@@ -15,10 +15,10 @@ namespace {
 const std::vector<SizeValues> kCorners = {{2, 16}, {2, 256}, {8, 16}, {8, 256}};
 
 /// The point lies in one region alone, in its box, and that has its number.
-void expect_parts(const std::vector<SizeValues>& at, const std::vector<Region>& regions) {
+void expect_parts(const std::vector<SizeValues>& at, const std::vector<SizeRegion>& regions) {
   for (std::size_t p = 0; p < at.size(); ++p) {
     std::int64_t boxes = 0;
-    for (const Region& region : regions) {
+    for (const SizeRegion& region : regions) {
       const bool is_inside = contains(region.box, at[p]);
       boxes += is_inside ? 1 : 0;
       EXPECT_EQ(is_inside, std::ranges::find(region.points, p) != region.points.end()) << p;
@@ -42,20 +42,20 @@ double seconds_of(const std::vector<ExpectedSeconds>& tasks, const std::vector<s
   return sum;
 }
 
-double seconds_of(const std::vector<ExpectedSeconds>& tasks, const std::vector<Region>& regions) {
+double seconds_of(const std::vector<ExpectedSeconds>& tasks, const std::vector<SizeRegion>& regions) {
   std::vector<std::vector<std::size_t>> parts;
-  for (const Region& region : regions) parts.push_back(region.points);
+  for (const SizeRegion& region : regions) parts.push_back(region.points);
   return seconds_of(tasks, parts);
 }
 
 /// A kernel for both sizes small: no cut along one size alone saves anything.
 TEST(CutRegions, FindACornerOfTwoSizes) {
   const std::vector<ExpectedSeconds> tasks = {{{10, 30, 30, 30}, {20, 20, 20, 20}}};
-  const std::vector<Region> regions = cut_regions(tasks, kCorners, {0, 1}, 6, 0.01);
+  const std::vector<SizeRegion> regions = cut_regions(tasks, kCorners, {0, 1}, 6, 0.01);
   ASSERT_EQ(regions.size(), 3u);
   expect_parts(kCorners, regions);
   EXPECT_DOUBLE_EQ(seconds_of(tasks, regions), 70);
-  EXPECT_TRUE(std::ranges::any_of(regions, [](const Region& each) {
+  EXPECT_TRUE(std::ranges::any_of(regions, [](const SizeRegion& each) {
     return each.points == std::vector<std::size_t>{0} && each.box == SizeBox{{0, 0}, {4, 64}};
   })) << "in the middle of the points, by the logarithm";
   EXPECT_EQ(cut_regions(tasks, kCorners, {0, 1}, 2, 0.01).size(), 1u) << "two regions save nothing";
@@ -63,7 +63,7 @@ TEST(CutRegions, FindACornerOfTwoSizes) {
 
 TEST(CutRegions, AreOneWhereNothingIsWorthACut) {
   const std::vector<ExpectedSeconds> tasks = {{{10, 10, 10, 10}, {9.9, 20, 20, 20}}};
-  const std::vector<Region> regions = cut_regions(tasks, kCorners, {0, 1}, 6, 0.01);
+  const std::vector<SizeRegion> regions = cut_regions(tasks, kCorners, {0, 1}, 6, 0.01);
   ASSERT_EQ(regions.size(), 1u);
   EXPECT_EQ(regions[0].box, (SizeBox{{0, 0}, {kLargestSize, kLargestSize}}));
   EXPECT_EQ(cut_regions(tasks, kCorners, {}, 6, 0).size(), 1u) << "along nothing";
@@ -72,7 +72,7 @@ TEST(CutRegions, AreOneWhereNothingIsWorthACut) {
 TEST(CutRegions, AreCutAlongTheSizesThatAreNamedAlone) {
   const std::vector<ExpectedSeconds> tasks = {{{1, 9, 1, 9}, {9, 1, 9, 1}}};
   EXPECT_EQ(cut_regions(tasks, kCorners, {0}, 6, 0.01).size(), 1u);
-  const std::vector<Region> regions = cut_regions(tasks, kCorners, {1}, 6, 0.01);
+  const std::vector<SizeRegion> regions = cut_regions(tasks, kCorners, {1}, 6, 0.01);
   ASSERT_EQ(regions.size(), 2u);
   expect_parts(kCorners, regions);
   EXPECT_EQ(regions[0].box, (SizeBox{{0, 0}, {kLargestSize, 64}}));
@@ -90,7 +90,7 @@ TEST(CutRegions, OfOneSizeTakeTheLeastTimeOfAllCuts) {
         std::vector<double>& own = task.emplace_back();
         for (std::size_t p = 0; p < at.size(); ++p) own.push_back(1 + static_cast<double>(rng.below(100)));
       }
-    const std::vector<Region> regions = cut_regions(tasks, at, {0}, 3, 0);
+    const std::vector<SizeRegion> regions = cut_regions(tasks, at, {0}, 3, 0);
     expect_parts(at, regions);
     double least = kInfinity;
     for (unsigned cuts = 0; cuts < 16; ++cuts) {  // a bit a place between neighbours
@@ -118,7 +118,7 @@ TEST(CutRegions, OfTwoSizesTakeNoMoreTimeThanAlongOne) {
         std::vector<double>& own = task.emplace_back();
         for (std::size_t p = 0; p < at.size(); ++p) own.push_back(1 + static_cast<double>(rng.below(100)));
       }
-    const std::vector<Region> both = cut_regions(tasks, at, {0, 1}, 6, 0);
+    const std::vector<SizeRegion> both = cut_regions(tasks, at, {0, 1}, 6, 0);
     expect_parts(at, both);
     EXPECT_LE(both.size(), 6u);
     for (const std::size_t k : {0, 1})

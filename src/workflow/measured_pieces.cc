@@ -45,7 +45,7 @@ class Cutting {
 
   std::vector<VariantPiece> pieces() const {
     std::vector<VariantPiece> pieces;
-    for (const Region& region : regions()) {
+    for (const SizeRegion& region : regions()) {
       std::vector<SizeBox> boxes = variant_.boxes;
       for (std::size_t k = 0; k < sizes_.size(); ++k)
         if (region.box.low[k] > 0 || region.box.high[k] < kLargestSize)
@@ -61,9 +61,9 @@ class Cutting {
   static constexpr std::size_t kMostEstimated = 6;
   using Points = std::vector<std::size_t>;  ///< their numbers
 
-  std::vector<Region> regions() const {
+  std::vector<SizeRegion> regions() const {
     const SizeBox whole{SizeValues(sizes_.size(), 0), SizeValues(sizes_.size(), kLargestSize)};
-    if (at_.empty()) return {Region{{}, whole}};
+    if (at_.empty()) return {SizeRegion{{}, whole}};
     std::vector<ExpectedSeconds> tasks;
     for (std::size_t t = 0; t < tasks_.size(); ++t) {
       if (!tasks_[t].schedules.empty()) tasks.push_back(expected_of(t));

@@ -47,7 +47,7 @@ class LadderListener : public TuneListener {
 
 }  // namespace
 
-Result<QuickRound> time_quickly(const TuneSettings& settings, const Workplace& work, Zygote& zygote, double seconds,
+Result<QuickTimes> time_quickly(const TuneSettings& settings, const Workplace& work, Zygote& zygote, double seconds,
                                 const QuickWatch& watch) {
   const double begin = seconds_now();
   const Prepared& prepared = work.prepared;
@@ -68,7 +68,7 @@ Result<QuickRound> time_quickly(const TuneSettings& settings, const Workplace& w
   options.base = prepared.base.get();
   options.quick_only = true;
   options.interrupted = settings.where.interrupted;
-  QuickRound round;
+  QuickTimes round;
   WHET_TRY(round.progress, tune(prepared.chosen, prepared.place.target, measurer, file, options, watch.round));
   if (!ranges.is_wanted()) return round;
   const double left = std::max(seconds - (seconds_now() - begin), (1 - kTasksPart) * seconds);

@@ -21,7 +21,7 @@ struct QuickWatch {
 };
 
 /// What a quick round timed.
-struct QuickRound {
+struct QuickTimes {
   TuneProgress progress;
   std::optional<LadderProgress> ladder;  ///< kernels for ranges; none: the model has no ranges
   std::optional<Family> family;          ///< the same: the model at all its sizes
@@ -32,13 +32,13 @@ struct QuickRound {
 /// with ranges the tasks at its tuning sizes have half of the time; in the other half the kernels that a library for the ranges may have
 /// are timed at many sizes.
 ///   seconds  from now on, without the time in which a model with ranges is read; no task is begun after them
-Result<QuickRound> time_quickly(const TuneSettings&, const Workplace&, Zygote&, double seconds, const QuickWatch&);
+Result<QuickTimes> time_quickly(const TuneSettings&, const Workplace&, Zygote&, double seconds, const QuickWatch&);
 
 /// A model that is compiled behind its quick round.
 struct QuickCompile {
   TargetOnCores place;
   FusedGraph fused;  ///< of a model with sizes at the largest of its tuning sizes
-  QuickRound timed;
+  QuickTimes timed;
   std::optional<ScratchDirectory> scratch;  ///< where the records lie that no option asks for
 };
 

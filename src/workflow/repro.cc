@@ -164,7 +164,7 @@ void measure_all(const ReproSettings& settings, const ReplaysAndRanges& replays,
     const std::vector<std::vector<Outcome>> now = repeats.across(replay.task, replay.schedules);
     out.interrupted = repeats.is_interrupted();
     if (out.interrupted) break;
-    for (RemeasuredTask& row : rows_of(replay, now, first_range)) add(std::move(row)), ++first_range;
+    for (RemeasuredTask& row : remeasured_rows(replay, now, first_range)) add(std::move(row)), ++first_range;
   }
   leave_out(replays.tasks, done, replays.ranges, done_ranges, out);
 }

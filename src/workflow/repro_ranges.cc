@@ -78,8 +78,8 @@ Result<std::vector<RangeReplay>> range_replays(const TuneSettings& settings, con
   return replays;
 }
 
-std::vector<RemeasuredTask> rows_of(const RangeReplay& replay, const std::vector<std::vector<Outcome>>& now,
-                                    int first_id) {
+std::vector<RemeasuredTask> remeasured_rows(const RangeReplay& replay, const std::vector<std::vector<Outcome>>& now,
+                                            int first_id) {
   std::vector<RemeasuredTask> rows;
   for (std::size_t p = 0; p < replay.task.points.size(); ++p) {
     const SizedPoint& point = replay.task.points[p];

@@ -32,6 +32,7 @@ Result<std::vector<RangeReplay>> range_replays(const TuneSettings&, const Prepar
 /// What became of them: a row for each size at which they have times.
 ///   now       [schedule][size]
 ///   first_id  of the first row
-std::vector<RemeasuredTask> rows_of(const RangeReplay&, const std::vector<std::vector<Outcome>>& now, int first_id);
+std::vector<RemeasuredTask> remeasured_rows(const RangeReplay&, const std::vector<std::vector<Outcome>>& now,
+                                            int first_id);
 
 }  // namespace whet

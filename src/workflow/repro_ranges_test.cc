@@ -62,7 +62,7 @@ TEST(RangeReplay, HasTheKernelsOfTheLibraryFirstWhereTheyWereTimed) {
 TEST(RangeReplay, MakesARowOfEachSize) {
   const RangeReplay replay = *replay_of(dense(), known(), 3);
   const Outcome ok{OutcomeCode::ok, "", {3e-6}}, wrong{OutcomeCode::wrong_answer, "by 2"};
-  const std::vector<RemeasuredTask> rows = rows_of(replay, {{ok, wrong}, {ok, ok}}, 7);
+  const std::vector<RemeasuredTask> rows = remeasured_rows(replay, {{ok, wrong}, {ok, ok}}, 7);
   ASSERT_EQ(rows.size(), 2u);
   EXPECT_EQ(rows[0].name, "dense at n=16");
   EXPECT_EQ(rows[0].id, 7);
