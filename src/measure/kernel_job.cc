@@ -33,13 +33,10 @@ MeasureRequest request_of(const MeasureTask& task, const BuildResult& built, con
                           const TimingPolicy& policy) {
   MeasureRequest request{job_of(task, built, options), policy};
   if (!options.network_bytes) return request;
-  std::int64_t written = 0, packed = 0;
-  for (const Op& op : task.dag.ops)
-    if (op.is_placeholder() && std::get<Placeholder>(op.def).constant) written += num_elements(op.shape) * size_of(op.dtype);
+  std::int64_t packed = 0;
   for (const ArgumentSpec& argument : request.job.arguments)
     if (argument.role == ArgumentRole::constant) packed += argument.bytes;
-  const double growth = written > 0 ? static_cast<double>(packed) / static_cast<double>(written) : 1;
-  request.policy.network_bytes = options.network_bytes(growth);
+  request.policy.network_bytes = options.network_bytes(task.dag, packed);
   return request;
 }
 

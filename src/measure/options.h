@@ -3,15 +3,16 @@
 #include <cstdint>
 #include <functional>
 
+#include "compute/dag.h"
 #include "device/device.h"
 
 namespace whet {
 
 struct MeasureOptions {
-  TimingPolicy policy;                ///< `incumbent_seconds` is set for each candidate
-  /// The bytes that an inference of the network touches where all tasks pack their constants into so many times the model's bytes as the
-  /// candidate does; empty: the policy's at any packing.
-  std::function<std::int64_t(double growth)> network_bytes;
+  TimingPolicy policy;  ///< `incumbent_seconds` is set for each candidate
+  /// The bytes that an inference of the network touches where all its tasks choose as a candidate of this DAG that packs its constants into
+  /// `packed` bytes; empty: the policy's.
+  std::function<std::int64_t(const ComputeDag&, std::int64_t packed)> network_bytes;
   CpuPlacement cpu;                   ///< of every kernel, as KernelJob has it
   std::uint64_t seed = 0;             ///< of inputs
   double burst_seconds = 0.1;         ///< length of a burst in `compare`

@@ -55,8 +55,14 @@ std::int64_t laid_out(std::int64_t footprint, const Target& target) {
   return std::min(footprint, 4 * last_cache_bytes(target));
 }
 
-std::function<std::int64_t(double)> laid_out(const Footprint& footprint, const Target& target) {
-  return [footprint, target](double growth) { return laid_out(footprint.at(growth), target); };
+std::function<std::int64_t(const ComputeDag&, std::int64_t)> laid_out(const Footprint& footprint,
+                                                                      const Target& target) {
+  return [footprint, target](const ComputeDag& dag, std::int64_t packed) {
+    const Footprint::Growing own = constant_bytes(dag, false);
+    const bool grows = own.most > own.written && own.written > 0;
+    const double growth = grows ? static_cast<double>(packed) / static_cast<double>(own.written) : 1;
+    return laid_out(footprint.at(growth), target);
+  };
 }
 
 }  // namespace whet

@@ -37,7 +37,7 @@ Footprint network_footprint(const FusedGraph&, const std::vector<Task>&, bool ex
 /// walked from end to end again and again, is about as cold as more. (A cache keeps a part of memory that is larger than it:
 /// a Zen 5 keeps most of a quarter more than its size.)
 std::int64_t laid_out(std::int64_t footprint, const Target&);
-/// The same by growth, as MeasureOptions have it.
-std::function<std::int64_t(double)> laid_out(const Footprint&, const Target&);
+/// The same for a candidate, as MeasureOptions have it. Constants that are padded, of a task that no algorithm enlarges, are no growth.
+std::function<std::int64_t(const ComputeDag&, std::int64_t packed)> laid_out(const Footprint&, const Target&);
 
 }  // namespace whet

@@ -337,7 +337,8 @@ TEST(Footprint, IsOfANetworkWhoseTasksAllPackTheirConstantsAsTheCandidateDoes) {
   };
   const std::vector<Task> tasks{
       task("x = PLACEHOLDER [1, 16, 16, 64]\nw = PLACEHOLDER [3, 3, 64, 64] const\n"
-           "y(n, h, w_, o) += (x[n, h + r, w_ + s, c]*w[r, s, c, o]) for n in 1, h in 14, w_ in 14, o in 64, r in 3, s in 3, "
+           "y(n, h, w_, o) += (x[n, h + r, w_ + s, c]*w[r, s, c, o]) for n in 1, h in 14, w_ in 14, o in 64, r in 3, s "
+           "in 3, "
            "c in 64  # conv n:batch h:row w_:column o:out_channel r:tap s:tap c:in_channel\nreturn y\n",
            2),
       task("x = PLACEHOLDER [1, 64]\nw = PLACEHOLDER [64, 1000] const\n"
@@ -350,6 +351,11 @@ TEST(Footprint, IsOfANetworkWhoseTasksAllPackTheirConstantsAsTheCandidateDoes) {
   EXPECT_EQ(footprint.at(4), kAlways + 4 * kWritten) << "F(4x4)";
   EXPECT_EQ(footprint.at(100), kAlways + 4 * kWritten) << "and no algorithm has more";
   EXPECT_EQ(network_footprint(fused, tasks, true).at(4), kAlways + kWritten);
+  Target target;
+  target.cpu().l3_bytes = 1 << 30;
+  const auto bytes = laid_out(footprint, target);
+  EXPECT_EQ(bytes(tasks[0].dag, 36 * 64 * 64 * 4), footprint.at(4));
+  EXPECT_EQ(bytes(tasks[1].dag, 64 * 4000 * 4), footprint.least()) << "which is padding";
 }
 TEST(Footprint, IsLaidOutAsFarAsCachesReach) {
   Target target;

@@ -91,7 +91,8 @@ void find_limits(const TuneSettings& settings, const Prepared& prepared, const D
   const MachineRates now =
       is_remote(prepared) ? rates_there(settings, prepared, devices) : measure_rates(prepared.place);
   tuned.rates = better_of(tuned.rates, now);
-  for (const Task& task : prepared.chosen) tuned.limits.push_back(limits_of(task.dag, tuned.rates, prepared.footprint.least()));
+  for (const Task& task : prepared.chosen)
+    tuned.limits.push_back(limits_of(task.dag, tuned.rates, prepared.footprint.least()));
 }
 
 /// The number of a task among those that are known, to which it is added where it is not.
@@ -125,8 +126,8 @@ Status prepare_sizes(const TuneSettings& settings, const Target& target, Prepare
     if (is_remote(prepared)) unmark_contents(prepared.fused.graph);
     WHET_TRY(std::vector<Task> tasks, extract_tasks(prepared.fused, target));
     keep_contents(prepared.files, tasks);
-    prepared.footprint = std::max(prepared.footprint, network_footprint(prepared.fused, tasks, settings.rounding.exact),
-                                  touches_less);
+    prepared.footprint =
+        std::max(prepared.footprint, network_footprint(prepared.fused, tasks, settings.rounding.exact), touches_less);
     PreparedSize& own = prepared.at.emplace_back(PreparedSize{size, {}});
     for (Task& task : tasks) {
       if (has_ranges(model.sizes)) task.within.clear();  // kernels of ranges write no part of a tensor
