@@ -29,9 +29,12 @@ class FileQuantizer {
 
   Result<std::string> run() {
     onnx::GraphProto& graph = *model_.mutable_graph();
-    for (const TensorProto& t : graph.initializer()) constants_[t.name()] = &t;
-    for (const NodeProto& node : graph.node())
-      for (const std::string& name : node.input()) readers_[name].push_back(&node);
+    for (const TensorProto& t : graph.initializer()) constants_[t.name()] = &t, names_.insert(t.name());
+    for (const NodeProto& node : graph.node()) {
+      for (const std::string& name : node.input()) readers_[name].push_back(&node), names_.insert(name);
+      names_.insert(node.output().begin(), node.output().end());
+    }
+    for (const auto& input : graph.input()) names_.insert(input.name());
     for (const auto& output : graph.output()) outputs_.insert(output.name());
     const google::protobuf::RepeatedPtrField<NodeProto> old = graph.node();
     std::vector<NodeProto> written;
@@ -133,15 +136,15 @@ class FileQuantizer {
     range.low = std::min(range.low, 0.0), range.high = std::max(range.high, 0.0);
     const float step = range.high > range.low ? static_cast<float>((range.high - range.low) / 255) : 1.0F;
     const auto zero = static_cast<std::uint8_t>(std::clamp(std::round(-range.low / step), 0.0, 255.0));
-    const std::string scale_name = name + "_scale", zero_name = name + "_zero_point";
+    const std::string scale_name = unique(name + "_scale"), zero_name = unique(name + "_zero_point");
+    const std::string quantized = unique(name + "_QuantizeLinear_Output");
+    const std::string result = unique(name + "_DequantizeLinear_Output");
     add_floats(scale_name, {}, {step});
     add_bytes(zero_name, TensorProto::UINT8, {}, std::string(1, static_cast<char>(zero)));
     steps_[name] = {scale_name, zero_name, step};
-    add_node("QuantizeLinear", name + "_QuantizeLinear", {name, scale_name, zero_name},
-             name + "_QuantizeLinear_Output");
-    add_node("DequantizeLinear", name + "_DequantizeLinear", {name + "_QuantizeLinear_Output", scale_name, zero_name},
-             name + "_DequantizeLinear_Output");
-    return dequantized_[name] = name + "_DequantizeLinear_Output";
+    add_node("QuantizeLinear", name + "_QuantizeLinear", {name, scale_name, zero_name}, quantized);
+    add_node("DequantizeLinear", name + "_DequantizeLinear", {quantized, scale_name, zero_name}, result);
+    return dequantized_[name] = result;
   }
 
   /// i8 with a scale for each output channel.
@@ -165,17 +168,18 @@ class FileQuantizer {
     for (float& scale : scales) scale = scale > 0 ? scale : 1.0F;
     weight_scales_ = scales;
     const std::string stem = name + (node.op_type() == "Conv" ? "" : "_" + std::to_string(axis));
-    const std::string result = stem + "_DequantizeLinear_Output";
-    if (dequantized_weights_.insert(result).second) {
+    std::string& result = dequantized_weights_[stem];
+    if (result.empty()) {
+      result = unique(stem + "_DequantizeLinear_Output");
+      const Parameters p = unique_parameters(stem + "_quantized", stem + "_scale", stem + "_zero_point");
       std::string bytes;
       for (std::size_t i = 0; i < values.size(); ++i)
         bytes.push_back(static_cast<char>(std::clamp(std::nearbyint(values[i] / scales[channel(i)]), -127.0F, 127.0F)));
       std::vector<std::int64_t> dims(w.dims().begin(), w.dims().end());
-      add_bytes(stem + "_quantized", TensorProto::INT8, dims, bytes);
-      add_floats(stem + "_scale", {channels}, scales);
-      add_bytes(stem + "_zero_point", TensorProto::INT8, {channels}, std::string(scales.size(), 0));
-      add_node("DequantizeLinear", stem + "_DequantizeLinear",
-               {stem + "_quantized", stem + "_scale", stem + "_zero_point"}, result, axis);
+      add_bytes(p.bytes, TensorProto::INT8, dims, bytes);
+      add_floats(p.scale, {channels}, scales);
+      add_bytes(p.zero, TensorProto::INT8, {channels}, std::string(scales.size(), 0));
+      add_node("DequantizeLinear", stem + "_DequantizeLinear", {p.bytes, p.scale, p.zero}, result, axis);
     }
     return result;
   }
@@ -192,13 +196,27 @@ class FileQuantizer {
     }
     const std::string stem = name + "_" + std::to_string(added_.size());
     const auto count = static_cast<std::int64_t>(values.size());
-    add_bytes(stem + "_quantized", TensorProto::INT32, {count}, bytes);
-    add_floats(stem + "_quantized_scale", {count}, scales);
-    add_bytes(stem + "_quantized_zero_point", TensorProto::INT32, {count}, std::string(bytes.size(), 0));
-    add_node("DequantizeLinear", stem + "_DequantizeLinear",
-             {stem + "_quantized", stem + "_quantized_scale", stem + "_quantized_zero_point"},
-             stem + "_DequantizeLinear_Output", 0);
-    return stem + "_DequantizeLinear_Output";
+    const Parameters p =
+        unique_parameters(stem + "_quantized", stem + "_quantized_scale", stem + "_quantized_zero_point");
+    const std::string result = unique(stem + "_DequantizeLinear_Output");
+    add_bytes(p.bytes, TensorProto::INT32, {count}, bytes);
+    add_floats(p.scale, {count}, scales);
+    add_bytes(p.zero, TensorProto::INT32, {count}, std::string(bytes.size(), 0));
+    add_node("DequantizeLinear", stem + "_DequantizeLinear", {p.bytes, p.scale, p.zero}, result, 0);
+    return result;
+  }
+
+  /// The name, or one that begins so where the file or what was added has it already: a value `x` may stand beside a constant `x_scale`.
+  std::string unique(const std::string& wanted) {
+    std::string name = wanted;
+    for (int i = 1; !names_.insert(name).second; ++i) name = wanted + "_" + std::to_string(i);
+    return name;
+  }
+  struct Parameters {
+    std::string bytes, scale, zero;
+  };
+  Parameters unique_parameters(const std::string& bytes, const std::string& scale, const std::string& zero) {
+    return {unique(bytes), unique(scale), unique(zero)};
   }
 
   void add_node(const char* op, const std::string& name, const std::vector<std::string>& inputs,
@@ -239,8 +257,9 @@ class FileQuantizer {
   const std::map<std::string, TensorRange>& ranges_;
   std::map<std::string, const TensorProto*> constants_;
   std::map<std::string, std::vector<const NodeProto*>> readers_;
-  std::set<std::string> outputs_, dequantized_weights_;
-  std::map<std::string, std::string> dequantized_;
+  std::set<std::string> outputs_;
+  std::set<std::string> names_;  ///< of values and constants: those of the file, and those that are added
+  std::map<std::string, std::string> dequantized_, dequantized_weights_;
   std::map<std::string, Quantization> steps_;
   Floats weight_scales_;
   std::vector<NodeProto>* target_ = nullptr;
