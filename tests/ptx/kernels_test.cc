@@ -229,6 +229,22 @@ TEST(PtxKernels, OfAttentionsOfAnyLengthDoWhatTheirTasksSay) {
     expect_right(dag, attention_stream_sketch(dag, target, precision), 2e-5 + tolerance_of(precision));
 }
 
+/// 128 heads of 2,048 queries and keys of depth 128, whose scores are 2 GiB: one launch, which keeps none of them.
+TEST(PtxKernels, OfManyLongHeadsHaveNoWorkspace) {
+  const std::string halves = testing::half_heads_text(128, 2048, 2048, 128);
+  const std::string floats = testing::heads_text(128, 2048, 2048, 128);
+  for (const char* arch : {"sm_80", "sm_90"})
+    for (const auto& [text, precision] :
+         {std::pair(halves, Precision::f32), std::pair(testing::with_bf16(halves), Precision::f32),
+          std::pair(floats, Precision::tf32), std::pair(floats, Precision::f16), std::pair(floats, Precision::bf16)}) {
+      SCOPED_TRACE(std::string(name_of(precision)) + " for " + arch);
+      const Made made = make(text, *parse_target(std::string("cuda -arch=") + arch), precision);
+      EXPECT_EQ(made.kernel.workspace, 0);
+      EXPECT_EQ(made.kernel.launches.size(), 1u);
+      EXPECT_NE(made.kernel.code.find("mma.sync"), std::string::npos);
+    }
+}
+
 /// Tiles of 16 x 8 sums, none of them beside the result, and matrices that lie in 32 banks.
 TEST(PtxKernels, OfProductsOnTensorCoresMultiplyNoMoreThanTheyMust) {
   const Target target = *parse_target("cuda -arch=sm_80");
