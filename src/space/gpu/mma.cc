@@ -212,8 +212,10 @@ std::optional<Sketch> mma_sketch_of(const MmaForms& forms, Intrinsic intrinsic, 
   sketch.build = [forms, i = intrinsic](Scheduler& s, const Choices& choices) {
     build_mma(s, forms.of(choices), mma_tile_of(i, choices));
   };
-  sketch.preferred = preferred_choices(sketch, dag, target, tiles_of(sketch, *form, intrinsic, target.gpu().sms),
-                                       {"split", "depth", "stages", "pad", "round", "raster"}, kLeastGain);
+  const Choices best = preferred_choices(sketch, dag, target, tiles_of(sketch, *form, intrinsic, target.gpu().sms),
+                                         {"split", "depth", "stages", "pad", "round", "raster"}, kLeastGain);
+  sketch.preferred =
+      with_room_for_indices(sketch, *form, best, best.empty() ? 0 : mma_tile_of(intrinsic, best).threads());
   if (sketch.preferred.empty()) return std::nullopt;
   return sketch;
 }

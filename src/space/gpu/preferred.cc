@@ -60,4 +60,10 @@ Choices preferred_choices(const Sketch& sketch, const ComputeDag& dag, const Tar
   return judge.best();
 }
 
+Choices asking_for_blocks(const Sketch& sketch, Choices choices, std::int64_t min_blocks) {
+  Choices asking = choices;
+  asking["min_blocks"] = {min_blocks};
+  return is_within(sketch, asking) ? asking : choices;
+}
+
 }  // namespace whet

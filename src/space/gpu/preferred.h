@@ -14,4 +14,8 @@ namespace whet {
 Choices preferred_choices(const Sketch&, const ComputeDag&, const Target&, const std::vector<Choices>& starts,
                           const std::vector<std::string>& then, double least_gain = 0);
 
+/// The choices with `min_blocks` blocks on an SM, where the sketch allows these. Where no number is asked for, ptxas keeps a few values in
+/// memory for registers that are just above those with which one block more fits: 12 bytes a thread at 96 registers for 110.
+Choices asking_for_blocks(const Sketch&, Choices, std::int64_t min_blocks);
+
 }  // namespace whet

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "schedule/pipeline.h"
+#include "space/gpu/preferred.h"
 #include "target/gpu_rates.h"
 
 namespace whet {
@@ -124,6 +125,12 @@ ProductTile tile_of(const Choices& c) {
   take("split", tile.parts), take("min_blocks", tile.min_blocks);
   take("unroll", tile.unroll), take("raster", tile.raster);
   return tile;
+}
+
+Choices with_room_for_indices(const Sketch& sketch, const ProductForm& form, Choices choices, std::int64_t threads) {
+  constexpr std::int64_t kMostThreads = 128;  // two blocks have all registers that a thread can have
+  if (!form.has_outer || choices.empty() || choices.at("split")[0] == 1 || threads > kMostThreads) return choices;
+  return asking_for_blocks(sketch, std::move(choices), 2);
 }
 
 std::vector<Decision> product_decisions(const ProductForm& form) {

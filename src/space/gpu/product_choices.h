@@ -30,6 +30,9 @@ Objection threads_and_registers_fit(const ProductTile&, const GpuLimits&);
 
 /// The tile of the choices; what is not chosen is as in ProductTile.
 ProductTile tile_of(const Choices&);
+/// Windows of three dimensions in parts of their sum have more indices in a loop than others: of a block of at most 128 threads two are
+/// asked for, so that ptxas keeps all of them in registers.
+Choices with_room_for_indices(const Sketch&, const ProductForm&, Choices, std::int64_t threads);
 /// rows, columns, depth, stages, pad, split, min_blocks, unroll, raster.
 std::vector<Decision> product_decisions(const ProductForm&);
 std::vector<Constraint> product_constraints(const ProductForm&, const GpuTarget&);

@@ -1,5 +1,6 @@
 #include "space/gpu/product.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "cost/features.h"
@@ -161,6 +162,30 @@ TEST(Product, AsksForBlocksOnAnSm) {
   Candidate c = space.default_candidate();
   c.choices["min_blocks"] = {2};
   EXPECT_NE(to_text(space.schedule(c)->tree).find("# min_blocks 2"), std::string::npos);
+}
+/// A convolution of three dimensions with padding, of 2 * `side` rows and as many columns by stride 2.
+std::string volume_text(int slices, int side, int channels, int filters) {
+  return fmt::format(R"(
+x = PLACEHOLDER [1, {0}, {1}, {1}, {2}]
+w = PLACEHOLDER [3, 3, 3, {2}, {3}] const
+pad(n, d, y, z, c) = select((d >= 1) && (d < {4}) && (y >= 1) && (y < {5}) && (z >= 1) && (z < {5}), x[n, (d - 1), (y - 1), (z - 1), c], 0f) for n in 1, d in {6}, y in {7}, z in {7}, c in {2}  # pad
+conv(n, d, y, z, oc) += (pad[n, (d*2 + rd), (y*2 + rh), (z*2 + rw), rc]*w[rd, rh, rw, rc, oc]) for n in 1, d in {8}, y in {9}, z in {9}, oc in {3}, rd in 3, rh in 3, rw in 3, rc in {2}  # conv
+out(n, d, y, z, oc) = max(conv[n, d, y, z, oc], 0f) for n in 1, d in {8}, y in {9}, z in {9}, oc in {3}
+return out
+)",
+                     2 * slices, 2 * side, channels, filters, 2 * slices + 1, 2 * side + 1, 2 * slices + 2,
+                     2 * side + 2, slices, side);
+}
+/// Where no blocks are asked for, ptxas keeps 12 bytes in memory on sm_86, so that a thread takes 96 registers.
+TEST(Product, OfWindowsOfThreeDimensionsInPartsAsksForTwoBlocks) {
+  const ComputeDag task = dag(volume_text(4, 14, 128, 256));
+  const Choices choices = product_sketch(task, *parse_target("cuda -arch=sm_86 -sms=72"))->preferred;
+  EXPECT_GT(choices.at("split")[0], 1);
+  EXPECT_EQ(choices.at("min_blocks"), Choice{2});
+  const Choices flat =
+      product_sketch(dag(convolution_text(14, 256, 256)), *parse_target("cuda -arch=sm_86 -sms=72"))->preferred;
+  EXPECT_GT(flat.at("split")[0], 1);
+  EXPECT_EQ(flat.at("min_blocks"), Choice{0}) << "of two dimensions nothing is asked for";
 }
 TEST(Product, ComputesDenseLayersWithTails) { expect_right(kDenseText, 6); }
 TEST(Product, ComputesSumsThatNoPartDivides) {

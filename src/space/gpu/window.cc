@@ -114,15 +114,20 @@ std::vector<std::int64_t> vectors(std::int64_t channels) {
   return sizes;
 }
 
-Objection patch_fits(const GpuWindow& w, const Choices& c, const GpuLimits& limits) {
-  const Patch patch = patch_of(c);
-  const std::int64_t outputs = patch.rows * patch.columns;
-  if (const Objection wrong = body_bounded(outputs * patch.vector * w.taps)) return wrong;
+/// Of these and more ptxas gives a thread of sm_75 64, and keeps the rest in memory, unless blocks are asked for.
+constexpr std::int64_t kRegistersForSm75 = 100;
+
+std::int64_t patch_registers(const GpuWindow& w, const Patch& patch) {
   const std::int64_t reads =
       (w.rows ? w.rows->reads(patch.rows) : w.taps) * (w.columns ? w.columns->reads(patch.columns) : 1);
-  const std::int64_t elements = (outputs + reads + (w.weighted ? w.taps : 0)) * patch.vector;
+  return loading_registers((patch.rows * patch.columns + reads + (w.weighted ? w.taps : 0)) * patch.vector);
+}
+
+Objection patch_fits(const GpuWindow& w, const Choices& c, const GpuLimits& limits) {
+  const Patch patch = patch_of(c);
+  if (const Objection wrong = body_bounded(patch.rows * patch.columns * patch.vector * w.taps)) return wrong;
   if (const Objection wrong = blocks_fit(patch.min_blocks, patch.threads, limits)) return wrong;
-  return registers_fit(loading_registers(elements), patch.threads, limits, patch.min_blocks);
+  return registers_fit(patch_registers(w, patch), patch.threads, limits, patch.min_blocks);
 }
 
 }  // namespace
@@ -221,6 +226,8 @@ std::optional<Sketch> window_sketch(const ComputeDag& dag, const Target& target)
   };
   sketch.preferred = preferred_choices(sketch, dag, target, window_starts(sketch.decisions), {"rows", "vector"});
   if (sketch.preferred.empty()) return std::nullopt;
+  const bool is_large = patch_registers(task->window, patch_of(sketch.preferred)) > kRegistersForSm75;
+  if (limits_of(target.gpu()).arch < 80 && is_large) sketch.preferred = asking_for_blocks(sketch, sketch.preferred, 4);
   return sketch;
 }
 

@@ -75,6 +75,15 @@ TEST(Window, LoadsWhatIsPaddedOnceToRegisters) {
           out
 )");
 }
+/// Where no blocks are asked for, ptxas keeps 4 bytes of this patch in memory on sm_75, so that a thread takes 64 registers.
+TEST(Window, OfLargePatchesAsksForBlocksOnSm75) {
+  const ComputeDag task = *parse_dag(depthwise(56, 128, 1));
+  const auto blocks = [&](const char* target) {
+    return window_sketch(task, *parse_target(target))->preferred.at("min_blocks");
+  };
+  EXPECT_EQ(blocks("cuda -arch=sm_75 -sms=40"), Choice{4});
+  EXPECT_EQ(blocks("cuda -arch=sm_80 -sms=108"), Choice{0});
+}
 TEST(Window, SaysWhyAPatchIsTooLarge) {
   const DesignSpace space = make_space(*parse_dag(depthwise(56, 64, 2)), *parse_target("cuda -model=h100"));
   Candidate c = space.default_candidate();
