@@ -329,6 +329,7 @@ class RemainderPass {
       if (tiling.factor <= kMostRemainders && pass_.has_room(unrolled_stores(body) * copies / 2))
         part = remainders(tiling.total, possible, int_const(0));
       const Expr factor = int_const(tiling.factor);
+      if (pass_.facts_.proves(tiling.total < factor)) return part;
       const bool most = pass_.facts_.proves(tiling.total <= factor);
       const Stmt whole_one = most ? tile_of(body_, factor, int_const(0)) : at_zero(whole(), tiling.index);
       return make_stmt(If{tiling.total >= factor, whole_one, part});

@@ -221,9 +221,9 @@ return y
 
 TEST(Interiors, TestNothingBetweenThePaddings) {
   const std::string program = after("verify", kPadded, "split l0 4 guard; reorder l2 l1 l3; unroll l3");
-  const std::size_t middle = program.find("  for i.0 in 1 .. i.0.end\n");
+  const std::size_t middle = program.find("  for i.0 in 1 .. i.0.whole\n");
   ASSERT_NE(middle, std::string::npos) << program;
-  constexpr std::string_view kMiddle = R"(  for i.0 in 1 .. i.0.end
+  constexpr std::string_view kMiddle = R"(  for i.0 in 1 .. i.0.whole
     unroll i.1 in 0 .. 4
       y[((i.0*4) + i.1)] = 0f
     for r in 0 .. 3
@@ -275,7 +275,7 @@ TEST(Interiors, BeginWherePaddingEndsThoughNoTileMayBeWhole) {
   std::string padded = kPadded;
   padded.replace(padded.find("4..512"), 6, "1..512");
   const std::string program = after("verify", padded.c_str(), "split l0 4 guard; reorder l2 l1 l3; unroll l3");
-  EXPECT_NE(program.find("  for i.0 in 1 .. i.0.end\n"), std::string::npos) << program;
+  EXPECT_NE(program.find("  for i.0 in 1 .. i.0.whole\n"), std::string::npos) << program;
 }
 
 std::int64_t stores_in(const Program& program) {
