@@ -105,10 +105,12 @@ class RemainderPass {
  private:
   Stmt loop(const Loop& n) {
     const Facts::Mark outside = facts_.mark();
+    const bool runs = facts_.bounds(n.extent).min >= 1;
     enter(facts_, n);
     const bool counts = (n.kind == LoopKind::serial || n.kind == LoopKind::parallel) && is_const(n.min, 0);
     const std::optional<Chosen> chosen = counts ? choose(n.index, n.name, n.body) : std::nullopt;
-    const bool is_one = counts && is_only_zero(n.index, n.name);
+    // Where a loop may run not at all, its index tells that a whole tile is there.
+    const bool is_one = counts && runs && is_only_zero(n.index, n.name);
     Loop made = n;
     if (!chosen) {
       made.body = visit(is_one ? at_zero(n.body, n.index) : n.body);
