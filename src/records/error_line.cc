@@ -36,6 +36,7 @@ std::string to_line(const LayerError& e) {
   error.set("of", e.product ? "product" : "reads").set("l2", e.error).set("worst", e.worst);
   const bool is_usual = e.stored == kStored.front();
   if (!is_usual) error.set("stored", e.stored);
+  if (!e.by.empty()) error.set("by", e.by);
   return dump(Json::object()
                   .set("v", is_usual ? kErrorVersion : kOfOtherTypes)
                   .set("error", error)
@@ -63,6 +64,7 @@ std::variant<LayerError, std::string> layer_error_of(JsonView line) {
     if (std::ranges::find(kStored, error.stored) == kStored.end())
       return std::string("\"stored\" of an error is neither bf16 nor i16 nor u8");
   }
+  error.by = from["by"].string_or("");
   error.whet = line["whet"].string_or("");
   error.at = line["at"].string_or("");
   return error;
@@ -71,6 +73,7 @@ std::variant<LayerError, std::string> layer_error_of(JsonView line) {
 std::string to_line(const RangesOnSamples& ranges) {
   Json values = Json::object();
   values.set("graph", ranges.graph).set("weights", ranges.weights).set("samples", ranges.samples);
+  if (!ranges.rule.empty()) values.set("rule", ranges.rule);
   values.set("ranges", to_json(ranges.values));
   return dump(Json::object()
                   .set("v", kOfOtherTypes)
@@ -92,6 +95,7 @@ std::variant<RangesOnSamples, std::string> ranges_on_samples_of(JsonView line) {
   std::optional<ValueRanges> values = value_ranges_of(from["ranges"]);
   if (!values) return std::string("\"ranges\" is no list of values with finite numbers, the least first");
   found.values = std::move(*values);
+  found.rule = from["rule"].string_or("");
   found.whet = line["whet"].string_or("");
   found.at = line["at"].string_or("");
   return found;

@@ -70,7 +70,7 @@ TEST(ErrorLine, IsReadAsItWasWritten) {
   for (const bool product : {true, false})
     for (const char* stored : {"bf16", "i16", "u8"}) {
       LayerError e = error();
-      e.product = product, e.stored = stored;
+      e.product = product, e.stored = stored, e.by = product ? "eight samples" : "";
       const ParsedLine parsed = parse_line(to_line(e));
       ASSERT_TRUE(std::holds_alternative<LayerError>(parsed));
       EXPECT_EQ(std::get<LayerError>(parsed), e);
@@ -80,6 +80,7 @@ TEST(ErrorLine, IsReadAsItWasWritten) {
 
 TEST(RangesLine, IsReadAsItWasWritten) {
   RangesOnSamples written = ranges();
+  written.rule = "reach-2";
   written.values["y"] = {-1.0 / 3, 1e-20f};  // to the last bit: scales follow from them
   const ParsedLine parsed = parse_line(to_line(written));
   ASSERT_TRUE(std::holds_alternative<RangesOnSamples>(parsed));

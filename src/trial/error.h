@@ -16,6 +16,7 @@ struct LayerError {
   double worst = 0;     ///< the same of one sample
   std::string target, whet, at;
   std::string stored = "bf16";  ///< in which form the layer's activations were stored: "bf16", "i16" or "u8"
+  std::string by = {};          ///< how it was measured (tuner/layer_errors.h); "": as older programs did
   friend bool operator==(const LayerError&, const LayerError&) = default;
 };
 

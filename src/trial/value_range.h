@@ -23,6 +23,7 @@ struct RangesOnSamples {
   std::string samples;  ///< the samples' digest
   ValueRanges values;
   std::string target, whet, at;
+  std::string rule = {};  ///< how they follow from the samples (tuner/value_ranges.h); "": as older programs had it
   friend bool operator==(const RangesOnSamples&, const RangesOnSamples&) = default;
 };
 

@@ -19,11 +19,17 @@ bool is_over(const LayerErrorOptions& options) { return options.interrupted && o
 
 std::string stored_text(const ProbedLayer& layer) { return to_text(ActivationLayout{0, 0, layer.stored}); }
 
+/// bf16 has no scales: what its layers err by does not depend on ranges.
+std::string measured_by(const LayerErrorOptions& options, const ProbedLayer& layer) {
+  const bool has_scales = layer.stored != StoredAs::bf16 && !options.ranges.empty();
+  return has_scales ? kErrorsBy + (", ranges " + options.ranges) : kErrorsBy;
+}
+
 /// What the records know of a layer.
 const LayerError* known_error(const Records& records, const LayerErrorOptions& options, const ProbedLayer& layer) {
   for (const LayerError& each : records.errors() | std::views::reverse)  // the last line counts
     if (each.node == layer.node && each.product == layer.product && each.stored == stored_text(layer) &&
-        each.graph == options.graph && each.weights == options.weights && each.samples == options.samples &&
+        each.by == measured_by(options, layer) && each.graph == options.graph && each.weights == options.weights && each.samples == options.samples &&
         each.target == options.target)
       return &each;
   return nullptr;
@@ -124,7 +130,8 @@ Result<LayerErrors> measure_layer_errors(const ProbeNetwork& probe, const std::v
                      options.target,
                      version(),
                      utc_now(),
-                     stored_text(probe.layers[layer])};
+                     stored_text(probe.layers[layer]),
+                     measured_by(options, probe.layers[layer])};
     // Answers that are not finite any more are no error that a file keeps: such a layer stays as it is.
     if (std::isfinite(found.error) && std::isfinite(found.worst)) WHET_RETURN_IF_ERROR(file.append_error(error));
     errors.of[layer] = std::move(error), ++errors.measured;

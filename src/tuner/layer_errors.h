@@ -22,9 +22,13 @@ using SampleInputs = std::vector<std::vector<Tensor>>;
 /// The answers of a network that is open to all samples. Errors: an error of the network; the interrupt.
 Result<SampleInputs> answers_to(const RunNetwork&, const SampleInputs&, const std::function<bool()>& interrupted = {});
 
+/// How errors are measured now: what was measured otherwise is measured again.
+constexpr const char* kErrorsBy = "eight samples";
+
 struct LayerErrorOptions {
   std::string graph, weights, samples,
       target;  ///< as LayerError has them: errors of the same are taken from the records
+  std::string ranges;  ///< hash of the ranges that scales of whole numbers follow from: errors of others are not taken
   double deadline =
       std::numeric_limits<double>::infinity();  ///< second of the clock by which it ends, whatever was measured
   std::function<double()> clock;                ///< empty: the machine's

@@ -10,12 +10,14 @@
 
 #include "base/arithmetic.h"
 #include "base/counted.h"
+#include "base/hash.h"
 #include "base/parallel.h"
 #include "base/version.h"
 #include "compiler/scratch.h"
 #include "plan/error_uses.h"
 #include "plan/tried.h"
 #include "plan/uniform_plan.h"
+#include "records/error_line.h"
 #include "records/record_line.h"
 #include "tuner/compare_models.h"
 #include "tuner/plan_decision.h"
@@ -78,6 +80,11 @@ SampleInputs some_of(const SampleInputs& samples) {
   SampleInputs some;
   for (std::size_t i = 0; i < count; ++i) some.push_back(samples[i * samples.size() / count]);
   return some;
+}
+
+/// Scales follow from them to the last bit.
+std::string hash_of_ranges(const ValueRanges& ranges) {
+  return fmt::format("{:016x}", hash_bytes(dump(to_json(ranges))));
 }
 
 bool is_whole(StoredAs stored) { return stored == StoredAs::i16 || stored == StoredAs::u8; }
@@ -169,6 +176,7 @@ class PrecisionSearcher {
     WHET_TRY(const ProbeNetwork probe, probe_of(fused_, alternatives_, ranges_));
     result_.layers = probe.layers.size();
     LayerErrorOptions options = error_options(fused_, target_, options_);
+    if (!ranges_.empty()) options.ranges = hash_of_ranges(ranges_);
     options.on_layer = [&](std::size_t done, std::size_t all) { tell({PrecisionProgress::Phase::errors, done, all}); };
     const SampleInputs samples = some_of(options_.calibration);
     WHET_TRY(const LayerErrors errors,

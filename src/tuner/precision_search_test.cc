@@ -440,6 +440,44 @@ TEST_F(PrecisionSearchTest, TakesErrorsThatItKnows) {
   EXPECT_EQ(search().known_errors, 0u) << "other samples have other errors";
 }
 
+TEST_F(PrecisionSearchTest, MeasuresAgainWhatAnOlderProgramMeasuredByAnotherRule) {
+  options_.lowered = {StoredAs::bf16, StoredAs::i16};
+  const PrecisionSearch first = search();
+  const std::string path = folder_->path() + "/r.jsonl";
+  const int shown = shown_;
+  EXPECT_EQ(search().known_errors, first.errors);
+  EXPECT_EQ(shown_, shown) << "ranges of the same rule are taken";
+  const RecordsRead read = read_records(path).value();
+  RangesOnSamples older = read.records.all_ranges_on_samples().back();
+  older.rule.clear();
+  for (auto& [name, range] : older.values) range.least *= 0.5, range.most *= 0.5;
+  std::vector<LayerError> errors = read.records.errors();
+  for (LayerError& error : errors) error.by.clear();
+  std::filesystem::remove(path);
+  {
+    RecordFile file = RecordFile::open(path).value();
+    ASSERT_TRUE(file.append(older).ok());
+    for (const LayerError& error : errors) ASSERT_TRUE(file.append_error(error).ok());
+  }
+  const PrecisionSearch again = search();
+  EXPECT_GT(shown_, shown) << "narrow ranges are not taken";
+  EXPECT_EQ(again.known_errors, 0u);
+  EXPECT_EQ(again.errors, first.errors);
+}
+
+TEST_F(PrecisionSearchTest, MeasuresErrorsOfOtherScalesAgainAndKeepsThoseOfBf16) {
+  options_.lowered = {StoredAs::bf16, StoredAs::i16};
+  const PrecisionSearch first = search();
+  const std::string path = folder_->path() + "/r.jsonl";
+  RangesOnSamples wider = read_records(path).value().records.all_ranges_on_samples().back();
+  for (auto& [name, range] : wider.values) range.least *= 1.5, range.most *= 1.5;
+  ASSERT_TRUE(RecordFile::open(path).value().append(wider).ok());
+  const PrecisionSearch again = search();
+  EXPECT_GT(again.known_errors, 0u) << "bf16 has no scales";
+  EXPECT_GT(again.errors, 0u);
+  EXPECT_EQ(again.errors + again.known_errors, first.errors);
+}
+
 TEST_F(PrecisionSearchTest, EndsAtAnInterruptAndAdoptsNothing) {
   int asked = 0;
   options_.tuning.interrupted = [&] { return ++asked > 5; };

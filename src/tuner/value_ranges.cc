@@ -132,12 +132,13 @@ Result<std::optional<ValueRanges>> ranges_on_samples(const FusedGraph& fused, co
                                                      const SampleInputs& held_out, const OpenNetwork& open,
                                                      RecordFile& file, const LayerErrorOptions& options) {
   if (const RangesOnSamples* known =
-          file.records().ranges_on_samples(options.graph, options.weights, options.samples, options.target))
+          file.records().ranges_on_samples(options.graph, options.weights, options.samples, options.target);
+      known != nullptr && known->rule == kRangesRule)
     return std::optional(known->values);
   WHET_TRY(std::optional<ValueRanges> values, measure_ranges(fused, calibration, held_out, open, options));
   if (values)
     WHET_RETURN_IF_ERROR(file.append(RangesOnSamples{options.graph, options.weights, options.samples, *values,
-                                                     options.target, version(), utc_now()}));
+                                                     options.target, version(), utc_now(), kRangesRule}));
   return values;
 }
 

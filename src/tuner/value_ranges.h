@@ -6,6 +6,9 @@
 
 namespace whet {
 
+/// How ranges follow from samples now. What a file has by another rule is measured again: a narrower range cuts numbers off.
+constexpr const char* kRangesRule = "reach-2";
+
 /// What the network's inputs of floats, and the results of its groups, are taken to lie between, by what the f32 network has on the samples:
 /// models whose outputs are these results, 64 MiB of them in one. A number beyond what a type holds is cut off, and a cut number may ruin an
 /// answer, where rounding never does. So a range holds, with kRoomBeyondRange, what a sample in ten thousand may have (unseen.h). It follows
@@ -17,7 +20,7 @@ Result<std::optional<ValueRanges>> measure_ranges(const FusedGraph&, const Sampl
                                                   const SampleInputs& held_out, const OpenNetwork&,
                                                   const LayerErrorOptions& options);
 
-/// The same from the record file, where it has them; else measured, and appended to it.
+/// The same from the record file, where it has them by this rule; else measured, and appended to it.
 ///   options  graph, weights, samples and target name them
 Result<std::optional<ValueRanges>> ranges_on_samples(const FusedGraph&, const SampleInputs& calibration,
                                                      const SampleInputs& held_out, const OpenNetwork&, RecordFile&,
