@@ -21,20 +21,26 @@ double reach_of(const std::vector<double>& largest) {
 }
 
 double worst_to_come(std::vector<double> shares) {
-  constexpr double kChance = 0.1;      // that the worst of as many others is worse
-  constexpr double kLeastPart = 1e-3;  // errors that are smaller beside the largest are all the same, 0 among them
+  constexpr double kChance = 0.1;          // that the worst of as many others is worse
+  constexpr double kLeastPart = 1e-3;      // smaller errors, beside the largest, are no part of its distribution
+  constexpr std::size_t kFewestTail = 4;   // the exponent of fewer is noise
+  constexpr std::size_t kMostTail = 100;
+  if (shares.empty()) return 0;
+  const std::size_t tail = std::min(shares.size() / 4, kMostTail);
   std::ranges::sort(shares, std::greater());
-  if (shares.empty() || shares.front() <= 0 || !std::isfinite(shares.front()) || shares.size() == 1)
-    return shares.empty() ? 0 : shares.front();
-  const std::size_t tail = std::clamp<std::size_t>(shares.size() / 4, 2, 100);
-  const std::size_t above = std::min(tail, shares.size() - 1);
-  const double begins = std::max(shares[above], kLeastPart * shares.front());
+  const double worst = shares.front();
+  if (worst <= 0 || !std::isfinite(worst)) return worst;
+  std::erase_if(shares, [&](double share) { return share < kLeastPart * worst; });
+  const double begins = shares[std::min(tail, shares.size() - 1)];
+  const auto above = static_cast<std::size_t>(
+      std::ranges::count_if(shares, [&](double share) { return share > begins; }));
+  if (above < kFewestTail) return worst;
   double exponent = 0;
-  for (std::size_t i = 0; i < above; ++i) exponent += std::log(std::max(shares[i], begins) / begins);
+  for (std::size_t i = 0; i < above; ++i) exponent += std::log(shares[i] / begins);
   exponent /= static_cast<double>(above);
   // Of n others one goes beyond with that chance where each does with a part of n of it; `above` of the n at hand go beyond where the tail
   // begins.
-  return std::max(shares.front(), begins * std::pow(static_cast<double>(above) / kChance, exponent));
+  return std::max(worst, begins * std::pow(static_cast<double>(above) / kChance, exponent));
 }
 
 }  // namespace whet

@@ -44,10 +44,16 @@ TEST(WorstToCome, IsFarMoreThanTheLargestWhereFewErrByFarMoreThanTheOthers) {
   EXPECT_LT(worst_to_come(far), 2 * 320);
 }
 
-TEST(WorstToCome, TakesErrorsOfZeroForSmallOnes) {
-  const double seen = worst_to_come({0, 0, 0, 0, 0, 0, 0, 0.5});
-  EXPECT_GT(seen, 0.5);
-  EXPECT_TRUE(std::isfinite(seen));
+TEST(WorstToCome, IsTheLargestWhereTooFewErrToTellHowErrorsAreDistributed) {
+  EXPECT_EQ(worst_to_come({0.7, 0.25}), 0.7);
+  EXPECT_EQ(worst_to_come({0.1, 0.2, 0.4, 0.8, 0.1, 0.1, 0.1, 0.1, 0.1}), 0.8);
+  EXPECT_EQ(worst_to_come({0, 0, 0, 0, 0, 0, 0, 0.5}), 0.5);
+  std::vector<double> three_of_many(64, 0);
+  three_of_many[0] = 0.5, three_of_many[1] = 0.1, three_of_many[2] = 0.02;
+  EXPECT_EQ(worst_to_come(three_of_many), 0.5) << "errors of zero tell nothing";
+}
+
+TEST(WorstToCome, IsNotFiniteWhereAnErrorIsNot) {
   EXPECT_TRUE(std::isinf(worst_to_come({0.1, INFINITY, 0.2})));
 }
 
