@@ -87,6 +87,11 @@ std::string hash_of_ranges(const ValueRanges& ranges) {
   return fmt::format("{:016x}", hash_bytes(dump(to_json(ranges))));
 }
 
+/// Of top1 all samples are counted together: it may use all that is allowed.
+double may_use(const JudgedLimit& limit, double most) { return limit.allowed.measure == Measure::top1 ? 1 : most; }
+
+double part_of(double allowed, double used) { return used > allowed ? allowed / used : 1; }
+
 bool is_whole(StoredAs stored) { return stored == StoredAs::i16 || stored == StoredAs::u8; }
 
 class PrecisionSearcher {
@@ -238,6 +243,9 @@ class PrecisionSearcher {
 
   PlanOptions plan_options(double budget) const {
     PlanOptions options{.forbidden = never_, .seconds_limit = options_.seconds_a_choice};
+    constexpr double kShortestChoice = 0.1;
+    const double left = std::max(kShortestChoice, options_.network.deadline - now());
+    options.seconds_limit = std::min(options.seconds_limit, left);
     options.gap = kChoiceGap;
     if (options_.uniform)
       forbid(others_than(alternatives_, *options_.uniform, given_up()), options);
@@ -382,21 +390,24 @@ class PrecisionSearcher {
   /// again, with an aim that is lower by as much.
   Result<std::optional<Verified>> choose_what_holds() {
     for (;;) {
-      result_.aim = aim_;
       WHET_TRY(std::optional<Verified> chosen, choose());
       if (!chosen && result_.tightened) result_.why_not = on_held_out_;
       if (stop() || !chosen) return std::optional<Verified>();
       WHET_TRY(const bool holds, holds_out(*chosen));
       if (holds) return chosen;
-      const double share = result_.precision.held_out_share;
-      const bool finite = std::isfinite(share) && std::isfinite(result_.share_to_come);
-      if (stop() || result_.tightened == kTightenings || !finite) return std::optional<Verified>();
+      const double part = std::min(held_out_part_, part_of(kOfWhatMayCome, result_.share_to_come));
+      // An answer that is not finite gives no lower aim, and with the same one the same plan would be chosen.
+      const bool helps = part > 0 && part < 1 && std::isfinite(result_.precision.held_out_error);
+      if (stop() || result_.tightened == kTightenings || !helps || !has_time_to_choose())
+        return std::optional<Verified>();
       ++result_.tightened;
-      const auto part = [](double allowed, double used) { return used > allowed ? allowed / used : 1; };
-      aim_ *= std::min(part(options_.aim, share), part(kOfWhatMayCome, result_.share_to_come));
+      aim_ *= part;
       on_held_out_ = std::exchange(result_.why_not, "");
     }
   }
+
+  /// Behind the last choice held-out samples, two compiles and the comparison take as long as some choices.
+  bool has_time_to_choose() const { return now() + 4 * longest_ < options_.network.deadline; }
 
   /// Corrects the budget by what plans do, and keeps the fastest that uses at most `aim` of what is allowed.
   Result<std::optional<Verified>> choose() {
@@ -404,13 +415,11 @@ class PrecisionSearcher {
     std::map<std::vector<int>, bool> seen;  // whether it fits
     double budget = first_budget(), fits = 0, breaks = kInfinity;
     bool any = false;
-    double longest = 0;                     // of a choice, with its verification [s]
     const int most = 4 * options_.choices;  // with those that choose a plan again
     const int verified_before = result_.choices;
     for (int choice = 0; choice < most && result_.choices < verified_before + options_.choices && !stop(); ++choice) {
       const double start = now();
-      // Behind the last choice held-out samples, two compiles and the comparison take as long as some choices.
-      if (start + 4 * longest >= options_.network.deadline) break;
+      if (!has_time_to_choose()) break;
       WHET_TRY(const NetworkPlans plans, plans_within(budget));
       NetworkPlan plan = plans.best.front();
       std::sort(plan.alternatives.begin(), plan.alternatives.end());
@@ -427,7 +436,7 @@ class PrecisionSearcher {
         continue;
       }
       WHET_TRY(Verified one, verified(plans.best.front(), budget));
-      longest = std::max(longest, now() - start);
+      longest_ = std::max(longest_, now() - start);
       result_.gap = plans.gap;
       const bool kept = one.share <= aim_ && std::isfinite(one.error.worst);
       seen[plan.alternatives] = kept;
@@ -481,6 +490,7 @@ class PrecisionSearcher {
 
   std::optional<Verified> describe(Verified one) {
     tell_layers(one.plan.alternatives, one.budget);
+    result_.aim = aim_;
     result_.predicted_error = one.predicted, result_.measured_error = one.error.error;
     result_.kernels = result_.lowered = result_.conversions = 0;  // a choice before may be described already
     result_.lowered_to.clear();
@@ -530,17 +540,21 @@ class PrecisionSearcher {
     const double most = options_.uniform ? 1 : result_.tightened > 0 ? kTightenedShare : options_.aim;
     WHET_TRY(result_.share_to_come, share_to_come(chosen, got));
     const bool others_keep = result_.share_to_come <= 1;
-    const auto keeps = [&](const JudgedLimit& limit) {
-      return limit.share <= (limit.allowed.measure == Measure::top1 ? 1 : most);  // whose samples are counted
-    };
+    const auto keeps = [&](const JudgedLimit& limit) { return limit.share <= may_use(limit, most); };
+    held_out_part_ = lower_aim(judged.limits, options_.aim);
     const bool finite = std::isfinite(result_.precision.held_out_error);
     const bool these_keep = std::ranges::all_of(judged.limits, keeps);
     if (these_keep && others_keep && finite) return true;
-    std::string wrong = finite ? to_text(judged.worst()) : "an answer is not finite";
-    if (finite && !these_keep && judged.kept())
-      wrong += fmt::format(": {:.2g} of what is allowed, and {:.2g} may be used, since other samples use more",
-                           judged.share, most);
-    else if (finite && these_keep)
+    const auto beyond = [&](const JudgedLimit& limit) { return limit.share / may_use(limit, most); };
+    std::string wrong = "an answer is not finite";
+    if (finite) {
+      const JudgedLimit& worst = *std::ranges::max_element(judged.limits, {}, beyond);
+      wrong = to_text(worst);
+      if (!these_keep && worst.share <= 1)
+        wrong += fmt::format(": {:.2g} of what is allowed, and {:.2g} may be used, since other samples use more",
+                             worst.share, most);
+    }
+    if (finite && these_keep)
       wrong += fmt::format(
           "; samples err so differently that the worst of as many others may use {:.2g} of what is allowed",
           result_.share_to_come);
@@ -624,11 +638,19 @@ class PrecisionSearcher {
   double measuring_begun_ = 0;
   double correction_ = 1;  ///< what the plan that was verified last errs by, over the sum of its layers' errors
   double aim_ = options_.aim;
+  double longest_ = 0;        ///< of a choice, with its verification [s]
+  double held_out_part_ = 1;  ///< of its aim, that the last choice is to use by what it used on held-out samples
   std::string on_held_out_;  ///< what the first choice did there, where it used too much
   PrecisionSearch result_;
 };
 
 }  // namespace
+
+double lower_aim(const std::vector<JudgedLimit>& limits, double aim) {
+  double part = 1;
+  for (const JudgedLimit& limit : limits) part = std::min(part, part_of(may_use(limit, aim), limit.share));
+  return part;
+}
 
 Result<PrecisionSearch> search_precision(const FusedGraph& fused, const Target& target, Measurer& measurer,
                                          RecordFile& file, Device& device, const PrecisionOptions& options) {

@@ -80,6 +80,10 @@ struct PrecisionSearch {
   bool interrupted = false;
 };
 
+/// The part of its aim that a plan is to use beside what it was to use, by what it used on samples that are held out: 1 where no limit uses
+/// more than it may, `aim` of what is allowed, or all of it of top1; 0 where one has no end.
+double lower_aim(const std::vector<JudgedLimit>& limits, double aim);
+
 /// Looks for a plan of a tuned network that stores activations and multiplies in fewer bits where that is worth its error.
 ///   1. On the calibration samples the ranges of values are measured, from which scales of whole numbers follow, and then each layer's error
 ///      alone, for each type, by the kernels' own arithmetic (probe.h).

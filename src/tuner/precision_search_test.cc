@@ -389,6 +389,40 @@ TEST_F(PrecisionSearchTest, TakesATightenedPlanThatUsesAtMost85PercentOnHeldOutS
       << beyond.why_not;
 }
 
+TEST_F(PrecisionSearchTest, MakesNoChoiceAgainWhereAHeldOutAnswerIsNotFinite) {
+  options_.accuracy.allowed = {{"", Measure::top1, 0}};  // which any answer keeps
+  errs_held_out_ = {INFINITY};
+  const PrecisionSearch search = this->search();
+  EXPECT_FALSE(plan_.has_value());
+  EXPECT_EQ(search.tightened, 0) << "the same plan would be chosen again";
+  EXPECT_TRUE(search.why_not.starts_with("on the held-out samples an answer is not finite: f32 stays"))
+      << search.why_not;
+}
+
+TEST_F(PrecisionSearchTest, DoesNotTightenWhereTheTimeIsTooShortForAnotherChoice) {
+  options_.accuracy.allowed.front().limit = 0.1;
+  errs_held_out_ = {1.2 * 0.1, 0.1 * 0.1};
+  double seconds = 0;
+  options_.network.clock = [&] { return seconds; };
+  options_.on_progress = [&](const PrecisionProgress& progress) {
+    if (progress.phase == PrecisionProgress::Phase::verifying) seconds += 10;
+  };
+  EXPECT_EQ(search().tightened, 1);
+  std::filesystem::remove(folder_->path() + "/r.jsonl");
+  seconds = 0, options_.network.deadline = 45;  // four choices of ten seconds do not fit behind the first
+  const PrecisionSearch late = search();
+  EXPECT_EQ(late.tightened, 0);
+  EXPECT_TRUE(late.why_not.starts_with("on the held-out samples c_relu errs by ")) << late.why_not;
+}
+
+TEST(LowerAim, FollowsFromTheLimitsThatUseMoreThanTheyMay) {
+  const auto limit = [](Measure measure, double share) { return JudgedLimit{"y", {"", measure, 0.01}, 0, share}; };
+  EXPECT_DOUBLE_EQ(lower_aim({limit(Measure::relative, 0.6), limit(Measure::top1, 0.95)}, 0.7), 1);
+  EXPECT_DOUBLE_EQ(lower_aim({limit(Measure::relative, 0.75), limit(Measure::top1, 0.95)}, 0.7), 0.7 / 0.75);
+  EXPECT_DOUBLE_EQ(lower_aim({limit(Measure::relative, 0.75), limit(Measure::top1, 2)}, 0.7), 0.5);
+  EXPECT_EQ(lower_aim({limit(Measure::relative, INFINITY)}, 0.7), 0);
+}
+
 /// The errors of the samples that calibrate are a twentieth of the limit or so.
 TEST_F(PrecisionSearchTest, KeepsFloatWhereSamplesErrSoDifferentlyThatOthersMayBreakTheLimit) {
   for (std::uint64_t seed = 4; seed <= 8; ++seed) {
