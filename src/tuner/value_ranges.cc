@@ -5,8 +5,10 @@
 #include <map>
 #include <optional>
 #include <utility>
+#include <variant>
 #include <vector>
 
+#include "base/arithmetic.h"
 #include "base/parallel.h"
 #include "base/version.h"
 #include "records/record_line.h"
@@ -36,11 +38,45 @@ struct SeenRanges {
   bool is_finite = true;
 };
 
+/// The deviation of fewer samples tells little.
+constexpr std::size_t kFewSamples = 8;
+/// By these, numbers are taken to go so many times beyond the largest at the most.
+constexpr double kMostOfFew = 2;
+
 /// How far numbers are taken to go on one side of zero, by the largest of each sample, without the room that all ranges have. What no sample
-/// has on that side is taken to have nothing there: most such values are computed so.
+/// has on that side is taken to have nothing there: most such values are computed so. And what two samples share to the last bit is taken for
+/// the value's limit, as 6 is of ReLU6, whatever less others have.
 double extent_of(const std::vector<double>& largest) {
   const double most = *std::ranges::max_element(largest);
-  return most > 0 ? std::max(most, reach_of(largest) / kRoomBeyondRange) : most;
+  if (most <= 0 || std::ranges::count(largest, most) > 1) return most;
+  double reach = reach_of(largest);
+  if (largest.size() < kFewSamples) reach = std::min(reach, kMostOfFew * most);
+  return std::max(most, reach / kRoomBeyondRange);
+}
+
+/// What an operator's results never go beyond.
+ValueRange bounds_of(const Operator& op) {
+  if (const auto* clip = std::get_if<ClipOperator>(&op)) return {clip->low, clip->high};
+  if (const auto* unary = std::get_if<UnaryOperator>(&op)) {
+    if (unary->kind == UnaryKind::sigmoid) return {0, 1};
+    if (unary->kind == UnaryKind::tanh) return {-1, 1};
+  }
+  if (const auto* softmax = std::get_if<SoftmaxOperator>(&op); softmax != nullptr && !softmax->log) return {0, 1};
+  return {-kInfinity, kInfinity};
+}
+
+/// Of the values that have any, by their names.
+ValueRanges bounds_of(const Graph& graph) {
+  ValueRanges bounds;
+  for (const Node& node : graph.nodes) bounds[graph.value(node.output).name] = bounds_of(node.op);
+  return bounds;
+}
+
+/// Numbers that rounding has brought beyond a bound stay.
+ValueRange within(const ValueRange& bounds, const ValueRange& seen, ValueRange range) {
+  range.least = std::max(range.least, std::min(bounds.least, seen.least));
+  range.most = std::min(range.most, std::max(bounds.most, seen.most));
+  return range;
 }
 
 ValueRange reached_by(const std::vector<ValueRange>& samples) {
@@ -52,6 +88,13 @@ ValueRange reached_by(const std::vector<ValueRange>& samples) {
 bool holds(const ValueRange& range, const ValueRange& numbers) {
   return numbers.least >= kRoomBeyondRange * std::min(range.least, 0.0) &&
          numbers.most <= kRoomBeyondRange * std::max(range.most, 0.0);
+}
+
+ValueRange all_of(const std::vector<ValueRange>& samples) {
+  ValueRange all = samples.front();
+  for (const ValueRange& each : samples)
+    all.least = std::min(all.least, each.least), all.most = std::max(all.most, each.most);
+  return all;
 }
 
 ValueRange range_by(const SeenRanges& seen) {
@@ -71,10 +114,18 @@ class RangeReader {
     seen.is_finite = seen.is_finite && own.has_value();
     if (own) (is_held_out ? seen.held_out : seen.calibration).push_back(*own);
   }
-  ValueRanges finish() const {
+  ValueRanges finish(const Graph& graph) const {
+    const ValueRanges bounds = bounds_of(graph);
     ValueRanges ranges;
-    for (const auto& [name, seen] : seen_)
-      if (seen.is_finite && !seen.calibration.empty()) ranges[name] = range_by(seen);
+    for (const auto& [name, seen] : seen_) {
+      if (!seen.is_finite || seen.calibration.empty()) continue;
+      ranges[name] = range_by(seen);
+      if (const auto own = bounds.find(name); own != bounds.end()) {
+        std::vector<ValueRange> all = seen.calibration;
+        all.insert(all.end(), seen.held_out.begin(), seen.held_out.end());
+        ranges[name] = within(own->second, all_of(all), ranges[name]);
+      }
+    }
     return ranges;
   }
 
@@ -98,34 +149,65 @@ std::vector<std::vector<ValueId>> portions_of(const FusedGraph& fused) {
   return portions;
 }
 
+/// Runs the portions on one list of samples after the other.
+class RangeRuns {
+ public:
+  RangeRuns(const FusedGraph& fused, const OpenNetwork& open, const LayerErrorOptions& options)
+      : fused_(fused), open_(open), options_(options), portions_(portions_of(fused)) {}
+
+  /// Whether there was time for all of them.
+  Result<bool> run(const SampleInputs& samples, bool are_held_out) {
+    if (samples.empty()) return true;
+    for (const std::vector<Tensor>& sample : samples)
+      for (std::size_t i = 0; i < sample.size(); ++i)
+        if (const Value& input = fused_.graph.value(fused_.graph.inputs[i]); is_activation(input))
+          ranges_.add(input.name, sample[i], are_held_out);
+    for (const std::vector<ValueId>& portion : portions_) {
+      if (is_late()) return false;
+      WHET_TRY(const RunNetwork run, opened(portion));
+      for (const std::vector<Tensor>& sample : samples) {
+        if (options_.interrupted && options_.interrupted()) return Error{"interrupted", ErrorKind::interrupted};
+        if (is_late()) return false;
+        WHET_TRY(const std::vector<Tensor> got, run(sample));
+        for (std::size_t i = 0; i < got.size(); ++i)
+          ranges_.add(fused_.graph.value(portion[i]).name, got[i], are_held_out);
+      }
+    }
+    return true;
+  }
+  ValueRanges finish() const { return ranges_.finish(fused_.graph); }
+
+ private:
+  bool is_late() const { return (options_.clock ? options_.clock() : seconds_now()) >= options_.deadline; }
+
+  /// A network of one portion stays open for the next samples; of several, one at a time is.
+  Result<RunNetwork> opened(const std::vector<ValueId>& portion) {
+    if (only_) return only_;
+    FusedGraph shown = fused_;
+    shown.graph.outputs = portion;
+    WHET_TRY(RunNetwork run, open_(shown));
+    if (portions_.size() == 1) only_ = run;
+    return run;
+  }
+
+  const FusedGraph& fused_;
+  const OpenNetwork& open_;
+  const LayerErrorOptions& options_;
+  const std::vector<std::vector<ValueId>> portions_;
+  RunNetwork only_;
+  RangeReader ranges_;
+};
+
 }  // namespace
 
-Result<std::optional<ValueRanges>> measure_ranges(const FusedGraph& fused, const SampleInputs& calibration,
-                                                  const SampleInputs& held_out, const OpenNetwork& open,
-                                                  const LayerErrorOptions& options) {
-  const auto is_late = [&] { return (options.clock ? options.clock() : seconds_now()) >= options.deadline; };
-  RangeReader ranges;
-  std::vector<std::pair<const std::vector<Tensor>*, bool>> samples;  // and whether one is held out
-  for (const std::vector<Tensor>& sample : calibration) samples.emplace_back(&sample, false);
-  for (const std::vector<Tensor>& sample : held_out) samples.emplace_back(&sample, true);
-  for (const auto& [sample, is_held_out] : samples)
-    for (std::size_t i = 0; i < sample->size(); ++i)
-      if (const Value& input = fused.graph.value(fused.graph.inputs[i]); is_activation(input))
-        ranges.add(input.name, (*sample)[i], is_held_out);
-  for (const std::vector<ValueId>& portion : portions_of(fused)) {
-    if (is_late()) return std::optional<ValueRanges>();
-    FusedGraph shown = fused;
-    shown.graph.outputs = portion;
-    WHET_TRY(const RunNetwork run, open(shown));
-    for (const auto& [sample, is_held_out] : samples) {
-      if (options.interrupted && options.interrupted()) return Error{"interrupted", ErrorKind::interrupted};
-      if (is_late()) return std::optional<ValueRanges>();
-      WHET_TRY(const std::vector<Tensor> got, run(*sample));
-      for (std::size_t i = 0; i < got.size(); ++i)
-        ranges.add(fused.graph.value(portion[i]).name, got[i], is_held_out);
-    }
-  }
-  return std::optional(ranges.finish());
+Result<std::optional<MeasuredRanges>> measure_ranges(const FusedGraph& fused, const SampleInputs& calibration,
+                                                     const SampleInputs& held_out, const OpenNetwork& open,
+                                                     const LayerErrorOptions& options) {
+  RangeRuns runs(fused, open, options);
+  WHET_TRY(const bool is_calibrated, runs.run(calibration, false));
+  if (!is_calibrated) return std::optional<MeasuredRanges>();
+  WHET_TRY(const bool is_whole, runs.run(held_out, true));
+  return std::optional(MeasuredRanges{runs.finish(), is_whole});
 }
 
 Result<std::optional<ValueRanges>> ranges_on_samples(const FusedGraph& fused, const SampleInputs& calibration,
@@ -135,11 +217,12 @@ Result<std::optional<ValueRanges>> ranges_on_samples(const FusedGraph& fused, co
           file.records().ranges_on_samples(options.graph, options.weights, options.samples, options.target);
       known != nullptr && known->rule == kRangesRule)
     return std::optional(known->values);
-  WHET_TRY(std::optional<ValueRanges> values, measure_ranges(fused, calibration, held_out, open, options));
-  if (values)
-    WHET_RETURN_IF_ERROR(file.append(RangesOnSamples{options.graph, options.weights, options.samples, *values,
+  WHET_TRY(std::optional<MeasuredRanges> found, measure_ranges(fused, calibration, held_out, open, options));
+  if (!found) return std::optional<ValueRanges>();
+  if (found->is_whole)
+    WHET_RETURN_IF_ERROR(file.append(RangesOnSamples{options.graph, options.weights, options.samples, found->values,
                                                      options.target, version(), utc_now(), kRangesRule}));
-  return values;
+  return std::optional(std::move(found->values));
 }
 
 }  // namespace whet
