@@ -78,6 +78,11 @@ class Tuned:
         `network_ms`, `f32_network_ms`, `worst_held_out_error` and `by_layer`; None without it."""
         return self.details.get("precision")
 
+    @property
+    def unwritten(self) -> Optional[str]:
+        """Why the file of `write_quantized` could not be written, a sentence; None where it was, or none was to be."""
+        return self.details.get("unwritten")
+
 
 class Bar:
     """A line that is drawn anew: on a terminal, or in a notebook."""

@@ -117,7 +117,7 @@ Result<std::string> run_tuner(TuneRequest& request, Zygote& zygote, LineQueue& q
   if (!request.report.empty()) listeners.all.push_back(&report);
   WHET_TRY(const Tuned tuned, tune_model(settings, place.prepared, zygote, place.devices, file, listeners));
   WHET_RETURN_IF_ERROR(events.status());
-  if (tuned.unwritten) return *tuned.unwritten;
+  if (tuned.unwritten) settings.where.tell(tuned.unwritten->message);  // the result is there all the same, and says so
   return dump(to_json(tuned, settings.records));
 }
 

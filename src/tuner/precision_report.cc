@@ -31,7 +31,8 @@ std::string samples_line(const PrecisionSearch& search, const Accuracy& accuracy
     text += fmt::format(", {} of the {} held out", error_text(precision.held_out_error), precision.held_out);
     if (judged) text += fmt::format(" (used {:.2f}", precision.held_out_share);
     if (judged && search.share_to_come > 0)
-      text += fmt::format("; the worst of as many others is expected to use {:.2f} at most", search.share_to_come);
+      text += fmt::format("; the worst of {} others is expected to use {:.2f} at most in nine of ten such sets",
+                          precision.calibration + precision.held_out, search.share_to_come);
     if (judged) text += ")";
   }
   if (chosen)

@@ -85,15 +85,15 @@ struct PrecisionSearch {
 double lower_aim(const std::vector<JudgedLimit>& limits, double aim);
 
 /// Looks for a plan of a tuned network that stores activations and multiplies in fewer bits where that is worth its error.
-///   1. On the calibration samples the ranges of values are measured, from which scales of whole numbers follow, and then each layer's error
-///      alone, for each type, by the kernels' own arithmetic (probe.h).
+///   1. On the calibration samples the ranges of values are measured, from which scales of whole numbers follow; held-out samples that go beyond
+///      one widen it (value_ranges.h). Then each layer's error alone is measured, for each type, by the kernels' own arithmetic (probe.h).
 ///   2. Lowered kernels are alternatives: those of the plans that are hoped to be fastest within the budget are tuned. The budget is one of
 ///      squared errors, which add up; at first that of the smallest relative limit, 1% where there is none.
 ///   3. The fastest plan of measured kernels within the budget runs on the calibration samples. The budget is corrected by what came out, and
 ///      the choice is repeated, until the worst sample uses about `aim` of what is allowed.
-///   4. The network runs on the held-out samples, which took no part. What uses more than `aim` of what is allowed there is not adopted, nor
+///   4. The network runs on the held-out samples, which took no part but in ranges. What uses more than `aim` of what is allowed there is not adopted, nor
 ///      where the errors of all samples let expect that the worst of others breaks a limit: twice at most the choice is made again with a lower
-///      aim, and may use kTightenedShare then. Nor is a plan that is not faster than the f32 network, timed alternately in new processes.
+///      aim, where one may help and there is time, and may use kTightenedShare then. Nor is a plan that is not faster than the f32 network, timed alternately in new processes.
 /// What is adopted becomes a line of the record file, which serves who asks for --precision auto alone, or for that type.
 /// Of a uniform type there is one plan, the fastest in which every layer that can multiplies it (plan/uniform_plan.h). It is adopted where
 /// its errors on all samples keep the limits, if there are any, also where it is not faster. Errors of layers are measured to be told.

@@ -26,7 +26,7 @@ constexpr double kErrorsPart = 0.25, kMeasuredPart = 0.75;
 /// One choice may take this part of the run.
 constexpr double kLoweringChoicePart = 0.04;
 /// Runs that are shorter [s] look at more kernels with fewer trials each.
-constexpr double kShortRun = 120;
+constexpr double kFewTrialsRun = 120;
 constexpr int kTrialsOfShortRun = 4;
 /// Fewer samples say little about those that nobody looked at.
 constexpr std::size_t kFewSamples = 8;
@@ -156,7 +156,7 @@ Result<PrecisionSearch> search_lowering(const TuneSettings& whole, const Prepare
     options.errors_deadline = begun + std::min(kErrorsPart * whole.time.run_seconds(), kMeasuredPart * left);
     options.tuning.deadline = begun + kMeasuredPart * left;
   }
-  if (whole.time.limited() && whole.time.run_seconds() < kShortRun) options.trials_a_task = kTrialsOfShortRun;
+  if (whole.time.limited() && whole.time.run_seconds() < kFewTrialsRun) options.trials_a_task = kTrialsOfShortRun;
   if (whole.time.limited())
     options.seconds_a_choice =
         std::clamp(kLoweringChoicePart * whole.time.run_seconds(), 1.0, options.seconds_a_choice);

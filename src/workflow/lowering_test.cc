@@ -7,6 +7,7 @@
 
 #include "base/rng.h"
 #include "tensor_files/npy.h"
+#include "workflow/tune_json.h"
 
 namespace whet::lowering_test {
 namespace {
@@ -164,6 +165,15 @@ TEST_F(LoweringSamples, LeaveNoFileWherePlansAreNotAdopted) {
   settings_.write_quantized = folder_ + "/q.onnx";
   EXPECT_FALSE(write_if_asked(settings_, prepared_, {}, {}).has_value());
   EXPECT_EQ(notes_, std::vector<std::string>{folder_ + "/q.onnx was not written: no plan in fewer bits was adopted"});
+}
+
+TEST(Lowering, TheJsonOfATuningHasWhyItsFileWasNotWritten) {
+  Tuned tuned;
+  EXPECT_EQ(dump(to_json(tuned, "r.jsonl")).find("unwritten"), std::string::npos);
+  tuned.unwritten = Error{"--write-quantized: no room for q.onnx"};
+  const std::string json = dump(to_json(tuned, "r.jsonl"));
+  EXPECT_NE(json.find(R"("unwritten":"--write-quantized: no room for q.onnx")"), std::string::npos) << json;
+  EXPECT_NE(json.find(R"("records":"r.jsonl")"), std::string::npos) << "all else is told";
 }
 
 TEST(Lowering, HasHalfOfTheTimeAndOfTheTrialsBehindF32) {

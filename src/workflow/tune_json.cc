@@ -249,6 +249,7 @@ Json to_json(const Tuned& tuned, const std::string& records) {
   for (const NetworkTruth& truth : tuned.truths) networks.add(to_json(truth));
   if (!tuned.truths.empty()) out.set("networks", std::move(networks));
   if (tuned.precision) out.set("precision", to_json(*tuned.precision));
+  if (tuned.unwritten) out.set("unwritten", tuned.unwritten->message);
   out.set("records", records).set("trials", progress.trials).set("seconds", progress.seconds);
   if (progress.reached) out.set("reached", true);
   out.set("interrupted", progress.interrupted).set("default_ms", ms(progress.default_network_seconds()));
