@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "base/parallel.h"
 #include "choice/check_problem.h"
 
 namespace whet {
@@ -15,9 +16,11 @@ namespace {
 constexpr double kBudgetTolerance = 1e-6;
 /// Choices for a start. Two lines that cross at the price of a third choice find the best price in about five.
 constexpr int kPrices = 8;
-/// Each has this part of the time. Few need it, and one that it does not suffice for gives the usual plan, which uses nothing and ends the
-/// search for a price: an equal share of the time is too little in large networks.
+/// Each has this part of the time at the most, and all together have no more than the time. Few need it, and one that it does not suffice for
+/// gives the usual plan, which uses nothing and ends the search for a price: an equal share of the time is too little in large networks.
 constexpr double kPartOfTime = 0.25;
+/// The first two are a start, whatever time is left.
+constexpr double kLeastPartOfTime = 0.01;
 
 double use_of(const ChoiceItem& item, std::size_t budget) { return item.uses.empty() ? 0 : item.uses[budget]; }
 
@@ -33,15 +36,15 @@ double part_of_budgets(const ChoiceProblem& problem, const ChoiceItem& item) {
 struct Point {
   std::vector<int> items;
   double seconds = 0, part = 0;
-  bool keeps = false;
+  bool keeps = false, proven = false;
 };
 
 class Multipliers {
  public:
-  Multipliers(const ChoiceProblem& problem, const ChoiceOptions& options) : problem_(problem), options_(options) {
+  Multipliers(const ChoiceProblem& problem, const ChoiceOptions& options)
+      : problem_(problem), options_(options), seconds_(options.seconds_limit), begun_(seconds_now()) {
     for (const ChoiceItem& item : problem.items) parts_.push_back(part_of_budgets(problem, item));
     options_.plans = 1, options_.distinct.clear(), options_.gap = 0;
-    options_.seconds_limit = kPartOfTime * options.seconds_limit;
   }
 
   Result<PricedPlan> find() {
@@ -50,10 +53,15 @@ class Multipliers {
     WHET_TRY(std::optional<Point> frugal, least_use());
     if (!frugal) return priced();
     Point dear = free;
-    for (int choice = 2; choice < kPrices && dear.part > frugal->part; ++choice) {
+    // A plan that is not proven to be the best of its price says nothing about the next price.
+    bool proven = free.proven && frugal->proven;
+    for (int choice = 2; proven && left() > 0 && choice < kPrices && dear.part > frugal->part; ++choice) {
       const double price = (frugal->seconds - dear.seconds) / (dear.part - frugal->part);
       if (!(price > 0)) break;
-      WHET_TRY(Point between, at(price, options_));
+      Result<Point> found = at(price, options_);
+      if (!found.ok() && found.error().kind == ErrorKind::limit) break;
+      WHET_TRY(Point between, std::move(found));
+      proven = between.proven;
       const double cost = between.seconds + price * between.part, known = dear.seconds + price * dear.part;
       const bool is_new = cost < known * (1 - 1e-9);
       (between.keeps ? *frugal : dear) = std::move(between);
@@ -63,6 +71,8 @@ class Multipliers {
   }
 
  private:
+  double left() const { return seconds_ - (seconds_now() - begun_); }
+
   /// The best plan where each part of a budget costs `price` seconds. It is remembered where it keeps the budgets.
   Result<Point> at(double price, const ChoiceOptions& options) {
     ChoiceProblem free = problem_;
@@ -71,7 +81,9 @@ class Multipliers {
       free.items[i].uses.clear();
       free.items[i].seconds += price * parts_[i];
     }
-    WHET_TRY(const ChosenPlans chosen, choose_plans(free, options));
+    ChoiceOptions timed = options;
+    timed.seconds_limit = std::max(kLeastPartOfTime * seconds_, std::min(kPartOfTime * seconds_, left()));
+    WHET_TRY(const ChosenPlans chosen, choose_plans(free, timed));
     if (&options == &options_)  // of all items
       bound_ = std::max(bound_, chosen.bound - price * static_cast<double>(problem_.budgets.size()));
     Point point{chosen.plans.front().items};
@@ -79,7 +91,7 @@ class Multipliers {
       point.seconds += problem_.items[item].seconds;
       point.part += parts_[item];
     }
-    point.keeps = keeps_budgets(problem_, point.items);
+    point.keeps = keeps_budgets(problem_, point.items), point.proven = chosen.optimal;
     if (point.keeps && (!best_ || point.seconds < best_->seconds)) best_ = point;
     return point;
   }
@@ -107,6 +119,7 @@ class Multipliers {
 
   const ChoiceProblem& problem_;
   ChoiceOptions options_;
+  const double seconds_, begun_;  // of the limit for all prices
   std::vector<double> parts_;  // by item
   std::optional<Point> best_;
   double bound_ = 0;
