@@ -120,7 +120,7 @@ class Multipliers {
   const ChoiceProblem& problem_;
   ChoiceOptions options_;
   const double seconds_, begun_;  // of the limit for all prices
-  std::vector<double> parts_;  // by item
+  std::vector<double> parts_;     // by item
   std::optional<Point> best_;
   double bound_ = 0;
 };

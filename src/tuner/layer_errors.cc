@@ -29,8 +29,8 @@ std::string measured_by(const LayerErrorOptions& options, const ProbedLayer& lay
 const LayerError* known_error(const Records& records, const LayerErrorOptions& options, const ProbedLayer& layer) {
   for (const LayerError& each : records.errors() | std::views::reverse)  // the last line counts
     if (each.node == layer.node && each.product == layer.product && each.stored == stored_text(layer) &&
-        each.by == measured_by(options, layer) && each.graph == options.graph && each.weights == options.weights && each.samples == options.samples &&
-        each.target == options.target)
+        each.by == measured_by(options, layer) && each.graph == options.graph && each.weights == options.weights &&
+        each.samples == options.samples && each.target == options.target)
       return &each;
   return nullptr;
 }

@@ -27,7 +27,7 @@ constexpr const char* kErrorsBy = "eight samples";
 
 struct LayerErrorOptions {
   std::string graph, weights, samples,
-      target;  ///< as LayerError has them: errors of the same are taken from the records
+      target;          ///< as LayerError has them: errors of the same are taken from the records
   std::string ranges;  ///< hash of the ranges that scales of whole numbers follow from: errors of others are not taken
   double deadline =
       std::numeric_limits<double>::infinity();  ///< second of the clock by which it ends, whatever was measured

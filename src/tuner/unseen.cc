@@ -21,9 +21,9 @@ double reach_of(const std::vector<double>& largest) {
 }
 
 double worst_to_come(std::vector<double> shares) {
-  constexpr double kChance = 0.1;          // that the worst of as many others is worse
-  constexpr double kLeastPart = 1e-3;      // smaller errors, beside the largest, are no part of its distribution
-  constexpr std::size_t kFewestTail = 4;   // the exponent of fewer is noise
+  constexpr double kChance = 0.1;         // that the worst of as many others is worse
+  constexpr double kLeastPart = 1e-3;     // smaller errors, beside the largest, are no part of its distribution
+  constexpr std::size_t kFewestTail = 4;  // the exponent of fewer is noise
   constexpr std::size_t kMostTail = 100;
   if (shares.empty()) return 0;
   const std::size_t tail = std::min(shares.size() / 4, kMostTail);
@@ -32,8 +32,8 @@ double worst_to_come(std::vector<double> shares) {
   if (worst <= 0 || !std::isfinite(worst)) return worst;
   std::erase_if(shares, [&](double share) { return share < kLeastPart * worst; });
   const double begins = shares[std::min(tail, shares.size() - 1)];
-  const auto above = static_cast<std::size_t>(
-      std::ranges::count_if(shares, [&](double share) { return share > begins; }));
+  const auto above =
+      static_cast<std::size_t>(std::ranges::count_if(shares, [&](double share) { return share > begins; }));
   if (above < kFewestTail) return worst;
   double exponent = 0;
   for (std::size_t i = 0; i < above; ++i) exponent += std::log(shares[i] / begins);

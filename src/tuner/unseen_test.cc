@@ -53,9 +53,7 @@ TEST(WorstToCome, IsTheLargestWhereTooFewErrToTellHowErrorsAreDistributed) {
   EXPECT_EQ(worst_to_come(three_of_many), 0.5) << "errors of zero tell nothing";
 }
 
-TEST(WorstToCome, IsNotFiniteWhereAnErrorIsNot) {
-  EXPECT_TRUE(std::isinf(worst_to_come({0.1, INFINITY, 0.2})));
-}
+TEST(WorstToCome, IsNotFiniteWhereAnErrorIsNot) { EXPECT_TRUE(std::isinf(worst_to_come({0.1, INFINITY, 0.2}))); }
 
 }  // namespace
 }  // namespace whet
