@@ -640,7 +640,7 @@ class PrecisionSearcher {
   double aim_ = options_.aim;
   double longest_ = 0;        ///< of a choice, with its verification [s]
   double held_out_part_ = 1;  ///< of its aim, that the last choice is to use by what it used on held-out samples
-  std::string on_held_out_;  ///< what the first choice did there, where it used too much
+  std::string on_held_out_;   ///< what the first choice did there, where it used too much
   PrecisionSearch result_;
 };
 

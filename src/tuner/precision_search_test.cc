@@ -435,7 +435,8 @@ TEST_F(PrecisionSearchTest, KeepsFloatWhereSamplesErrSoDifferentlyThatOthersMayB
   EXPECT_TRUE(alike.adopted.has_value()) << alike.why_not;
   EXPECT_EQ(alike.tightened, 0);
   EXPECT_NEAR(alike.share_to_come, 0.69, 1e-3) << "half of the samples err by as much";
-  EXPECT_NE(precision_report(alike, options_.accuracy).find("the worst of 16 others is expected to use 0.69 at most in nine of ten"),
+  EXPECT_NE(precision_report(alike, options_.accuracy)
+                .find("the worst of 16 others is expected to use 0.69 at most in nine of ten"),
             std::string::npos);
   std::filesystem::remove(folder_->path() + "/r.jsonl");
   err_apart_ = true;

@@ -206,8 +206,8 @@ Result<std::optional<MeasuredRanges>> measure_ranges(const FusedGraph& fused, co
   RangeRuns runs(fused, open, options);
   WHET_TRY(const bool is_calibrated, runs.run(calibration, false));
   if (!is_calibrated) return std::optional<MeasuredRanges>();
-  WHET_TRY(const bool is_whole, runs.run(held_out, true));
-  return std::optional(MeasuredRanges{runs.finish(), is_whole});
+  WHET_TRY(const bool has_all, runs.run(held_out, true));
+  return std::optional(MeasuredRanges{runs.finish(), has_all});
 }
 
 Result<std::optional<ValueRanges>> ranges_on_samples(const FusedGraph& fused, const SampleInputs& calibration,
