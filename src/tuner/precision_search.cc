@@ -438,6 +438,7 @@ class PrecisionSearcher {
       WHET_TRY(Verified one, verified(plans.best.front(), budget));
       longest_ = std::max(longest_, now() - start);
       result_.gap = plans.gap;
+      const double used = std::pow(sum_of_errors(one.plan), 2);  // with less, it is not chosen again
       const bool kept = one.share <= aim_ && std::isfinite(one.error.worst);
       seen[plan.alternatives] = kept;
       const double correction =
@@ -450,7 +451,7 @@ class PrecisionSearcher {
         budget = std::min(budget * correction, breaks == kInfinity ? kInfinity : std::sqrt(budget * breaks));
       } else {
         breaks = std::min(breaks, budget);
-        budget = std::max(0.9 * budget * correction, fits > 0 ? std::sqrt(fits * breaks) : 0);
+        budget = std::max(std::min(0.9 * budget * correction, 0.99 * used), fits > 0 ? std::sqrt(fits * breaks) : 0);
       }
     }
     if (best) return describe(std::move(*best));

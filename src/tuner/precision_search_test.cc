@@ -362,7 +362,7 @@ TEST_F(PrecisionSearchTest, TightensOnceByWhatTheHeldOutSamplesErrBy) {
   options_.accuracy.allowed.front().limit = 0.01;
   ASSERT_FALSE(search().tightened);
   std::filesystem::remove(folder_->path() + "/r.jsonl");
-  amplified_held_out_ = 2;
+  amplified_held_out_ = 1.8;
   const PrecisionSearch search = this->search();
   EXPECT_TRUE(search.tightened);
   ASSERT_TRUE(search.adopted.has_value()) << search.why_not;

@@ -97,7 +97,7 @@ TEST(RangesOnSamples, AreOfWhatRanWhereTimeEndsAmongTheHeldOut) {
   ASSERT_TRUE(in_part.has_value()) << "those that calibrate have run";
   EXPECT_FALSE(in_part->is_whole);
   EXPECT_TRUE(in_part->values.contains("x"));
-  seconds = 0, options.deadline = 1.5;
+  seconds = 0, options.deadline = 0.5;
   EXPECT_FALSE(measure_ranges(fused, calibration, held_out, slow, options).value().has_value());
   seconds = 0, options.deadline = 10;
   EXPECT_TRUE(measure_ranges(fused, calibration, held_out, slow, options).value()->is_whole);
