@@ -77,10 +77,16 @@ Json to_json(const ReproCommand& command, const Repro& repro, const Reproduction
       .set("schedules", found.schedules)
       .set("failed", found.failed)
       .set("other_best", found.other_best)
-      .set("then_ms", ms(found.then))
-      .set("now_ms", ms(found.chosen))
-      .set("fastest_ms", ms(found.fastest))
-      .set("default_ms", ms(found.usual))
+      .set("then_ms", ms(found.sums.then))
+      .set("now_ms", ms(found.sums.chosen))
+      .set("fastest_ms", ms(found.sums.fastest))
+      .set("default_ms", ms(found.sums.usual))
+      .set("ranges", Json::object()
+                         .set("then_ms", ms(found.ranges.then))
+                         .set("now_ms", ms(found.ranges.chosen))
+                         .set("fastest_ms", ms(found.ranges.fastest))
+                         .set("left_out", Json::array_of(repro.left_out_ranges))
+                         .set("left_out_share", repro.left_out_ranges_share))
       .set("without_records", repro.without_records)
       .set("left_out", Json::array_of(repro.left_out))
       .set("left_out_share", repro.left_out_share)
@@ -144,21 +150,26 @@ void print_reasons(const Repro& repro) {
   for (const auto& [why, count] : differences) fmt::print("  {}: {}\n", counted(count, "task"), why);
 }
 
-std::string left_out_text(const Repro& repro) {
+///   of  of which the time is: "" or " of kernels for ranges"
+void print_left_out(const std::vector<std::string>& tasks, double share, const char* of) {
+  if (tasks.empty()) return;
   constexpr std::size_t kNamed = 3;
   std::string names;
-  for (std::size_t i = 0; i < std::min(kNamed, repro.left_out.size()); ++i)
-    names += (i == 0 ? "" : ", ") + repro.left_out[i];
-  if (repro.left_out.size() > kNamed) names += ", ...";
-  return fmt::format("{} with {:.1f}% of the recorded time {} left out: {}",
-                     counted(std::ssize(repro.left_out), "task"), 100 * repro.left_out_share,
-                     for_count(std::ssize(repro.left_out), "was", "were"), names);
+  for (std::size_t i = 0; i < std::min(kNamed, tasks.size()); ++i) names += (i == 0 ? "" : ", ") + tasks[i];
+  if (tasks.size() > kNamed) names += ", ...";
+  fmt::print("{} with {:.1f}% of the recorded time{} {} left out: {}\n", counted(std::ssize(tasks), "task"),
+             100 * share, of, for_count(std::ssize(tasks), "was", "were"), names);
 }
 
 void print_findings(const ReproCommand& command, const Repro& repro, const Reproduction& found) {
   print_tasks(command, repro, found);
-  fmt::print("Sum of weight x best: {} ms then, {} ms now, {} ms by default schedules\n",
-             milliseconds_if_any(found.then), milliseconds_if_any(found.chosen), milliseconds_if_any(found.usual));
+  if (found.sums.then > 0)
+    fmt::print("Sum of weight x best: {} ms then, {} ms now, {} ms by default schedules\n",
+               milliseconds_if_any(found.sums.then), milliseconds_if_any(found.sums.chosen),
+               milliseconds_if_any(found.sums.usual));
+  if (found.ranges.then > 0)
+    fmt::print("Sum of requests x best of kernels for ranges: {} ms then, {} ms now\n",
+               milliseconds_if_any(found.ranges.then), milliseconds_if_any(found.ranges.chosen));
   const std::string farthest = found.worst_drift > 0 ? fmt::format(" (task {})", repro.tasks[found.worst_task].id) : "";
   fmt::print("Drift (now / then): median {}, farthest {}{}; order of times (Spearman): {}\n", drift_text(found.drift),
              drift_text(found.worst_drift), farthest, rank_text(found.correlation));
@@ -173,7 +184,8 @@ void print_text(const ReproCommand& command, const Repro& repro, const Reproduct
   if (repro.without_records > 0)
     fmt::print("{} of the network {} no records\n", counted(repro.without_records, "task"),
                for_count(repro.without_records, "has", "have"));
-  if (!repro.left_out.empty()) fmt::print("{}\n", left_out_text(repro));
+  print_left_out(repro.left_out, repro.left_out_share, "");
+  print_left_out(repro.left_out_ranges, repro.left_out_ranges_share, " of kernels for ranges");
   if (repro.interrupted) fmt::print("Interrupted; this is what was measured\n");
   fmt::print("{}\n", verdict_text(found, command.limit()));
 }

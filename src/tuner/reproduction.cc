@@ -48,6 +48,31 @@ std::optional<double> correlation_of(const RemeasuredTask& task) {
 
 bool is_within(double ratio, double limit) { return ratio <= 1 + limit && ratio >= 1 / (1 + limit); }
 
+void add(const RemeasuredTask& task, const TaskReproduction& found, ReproSums& sums) {
+  if (found.chosen <= 0) {
+    ++sums.idle;
+    return;
+  }
+  sums.then += task.weight * task.schedules.front().then;
+  sums.chosen += task.weight * found.chosen;
+  sums.fastest += task.weight * found.fastest;
+  sums.usual += task.weight * (task.usual > 0 ? task.usual : found.chosen);
+}
+
+/// "its best schedules take 1.000 times as long as the fastest of now, and 0.833 times as long as the default ones"
+std::string best_text(const Reproduction& all) {
+  std::string text;
+  if (all.sums.fastest > 0)
+    text = fmt::format(
+        "its best schedules take {:.3f} times as long as the fastest of now, and {:.3f} times as long as the default "
+        "ones",
+        all.sums.chosen / all.sums.fastest, all.sums.chosen / all.sums.usual);
+  if (all.ranges.fastest > 0)
+    text += fmt::format("{}its kernels for ranges take {:.3f} times as long as the fastest of now",
+                        text.empty() ? "" : ", and ", all.ranges.chosen / all.ranges.fastest);
+  return text;
+}
+
 double percent(double ratio) { return 100 * (ratio - 1); }
 
 }  // namespace
@@ -73,6 +98,10 @@ TaskReproduction reproduction_of(const RemeasuredTask& task) {
   }
   out.first_failed = task.schedules.front().now <= 0;
   out.chosen = out.first_failed ? task.usual : task.schedules.front().now;
+  if (out.first_failed && task.for_ranges) {
+    const auto runs = std::ranges::find_if(task.schedules, [](const Remeasured& each) { return each.now > 0; });
+    if (runs != task.schedules.end()) out.chosen = runs->now;
+  }
   return out;
 }
 
@@ -92,14 +121,7 @@ Reproduction reproduction_of(const std::vector<RemeasuredTask>& tasks, double wi
     out.schedules += std::ssize(task.schedules);
     out.failed += each.failed;
     if (each.has_other_best(within)) ++out.other_best;
-    if (each.chosen <= 0) {
-      ++out.idle;
-      continue;
-    }
-    out.then += task.weight * task.schedules.front().then;
-    out.chosen += task.weight * each.chosen;
-    out.fastest += task.weight * each.fastest;
-    out.usual += task.weight * (task.usual > 0 ? task.usual : each.chosen);
+    add(task, each, task.for_ranges ? out.ranges : out.sums);
   }
   out.drift = median_of(std::move(drifts));
   if (correlated > 0) out.correlation = correlation / correlated;
@@ -122,22 +144,23 @@ const char* name_of(ReproVerdict verdict) {
 
 ReproVerdict verdict_of(const Reproduction& all, double within) {
   if (all.tasks.empty()) return ReproVerdict::unknown;
-  if (all.idle > 0 || all.drift <= 0) return ReproVerdict::not_reproduced;
-  if (all.chosen > (1 + within) * all.fastest) return ReproVerdict::not_reproduced;
+  if (all.drift <= 0) return ReproVerdict::not_reproduced;
+  for (const ReproSums* each : {&all.sums, &all.ranges})
+    if (each->idle > 0 || each->chosen > (1 + within) * each->fastest) return ReproVerdict::not_reproduced;
   return is_within(all.drift, within) ? ReproVerdict::reproduced : ReproVerdict::choices_hold;
 }
 
 std::string verdict_text(const Reproduction& all, double within) {
   if (all.tasks.empty()) return "Nothing was measured";
   if (all.drift <= 0) return "Not good for this machine: none of its schedules runs here";
-  if (all.idle > 0)
+  if (all.sums.idle > 0)
     return fmt::format(
         "Not good for this machine: in {}, neither its best schedule nor the default one runs; tune again",
-        counted(all.idle, "task"));
-  const std::string best = fmt::format(
-      "its best schedules take {:.3f} times as long as the fastest of now, and {:.3f} times as long as the default "
-      "ones",
-      all.chosen / all.fastest, all.chosen / all.usual);
+        counted(all.sums.idle, "task"));
+  if (all.ranges.idle > 0)
+    return fmt::format("Not good for this machine: at {} of its tasks, no kernel for ranges runs; tune again",
+                       counted(all.ranges.idle, "size"));
+  const std::string best = best_text(all);
   switch (verdict_of(all, within)) {
     case ReproVerdict::reproduced:
       return fmt::format("Good for this machine: its times are right within {:g}%, and {}", 100 * within, best);

@@ -14,7 +14,8 @@ struct Remeasured {
   std::string failure;  ///< why it has none: "no longer replays: ..."; "" where it has one
 };
 
-/// Schedules of a task, measured again alternately with its default schedule.
+/// Schedules of a task, measured again alternately with its default schedule; or kernels for ranges at one of a task's sizes, which have
+/// no default schedule beside them.
 struct RemeasuredTask {
   int id = 0;
   std::string name;
@@ -22,6 +23,7 @@ struct RemeasuredTask {
   std::vector<Remeasured> schedules;  ///< at least one, the best of then first
   double usual = 0;                   ///< the default schedule's time now [s]; 0: it has none
   std::string estimated;              ///< what differs where they were measured for another target or device; "" else
+  bool for_ranges = false;            ///< they are kernels for ranges
 };
 
 /// What became of a task's schedules. Pure, as all here.
@@ -31,7 +33,7 @@ struct TaskReproduction {
       correlation;  ///< of the times of then and now (Spearman's), where two schedules or more have one
   std::int64_t failed = 0;
   double chosen =
-      0;  ///< what the best of then takes now, the default schedule where that one fails [s]; 0: neither runs
+      0;  ///< what the best of then takes now; where that one fails the default schedule, for ranges the next that runs [s]; 0: neither
   double fastest = 0;      ///< of all that were measured now, the default schedule too [s]
   int fastest_place = -1;  ///< among the schedules; -1: the default schedule
   /// Another one is faster now by more than `within` (0.05: 5%), or the best of then fails.
@@ -39,6 +41,13 @@ struct TaskReproduction {
   bool first_failed = false;
 };
 TaskReproduction reproduction_of(const RemeasuredTask&);
+
+/// What tasks take together.
+struct ReproSums {
+  std::int64_t idle = 0;  ///< those in which nothing runs that a compile would take: TaskReproduction::chosen is 0
+  /// Sums of weight x time of the others [s].
+  double then = 0, chosen = 0, fastest = 0, usual = 0;
+};
 
 /// The same of all tasks, each by its share of the network's time.
 struct Reproduction {
@@ -48,9 +57,9 @@ struct Reproduction {
   std::optional<double> correlation;    ///< the mean of the tasks'
   std::int64_t schedules = 0, failed = 0;
   std::int64_t other_best = 0;  ///< tasks whose best of then is the best no longer
-  std::int64_t idle = 0;        ///< tasks in which neither that one nor the default schedule runs
-  /// Sums of weight x time of the tasks that have all of these [s].
-  double then = 0, chosen = 0, fastest = 0, usual = 0;
+  ReproSums sums;               ///< of tasks
+  /// Of rows for ranges, which other requests weigh; `usual` is as `chosen`.
+  ReproSums ranges;
 };
 Reproduction reproduction_of(const std::vector<RemeasuredTask>&, double within);
 

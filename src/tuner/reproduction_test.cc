@@ -49,9 +49,9 @@ TEST(Reproduction, TasksCountByTheirShareOfTheTime) {
   EXPECT_DOUBLE_EQ(all.drift, 1);
   EXPECT_DOUBLE_EQ(all.worst_drift, 3);
   EXPECT_EQ(all.worst_task, 2);
-  EXPECT_DOUBLE_EQ(all.then, 12);
-  EXPECT_DOUBLE_EQ(all.chosen, 15);
-  EXPECT_DOUBLE_EQ(all.usual, 26);
+  EXPECT_DOUBLE_EQ(all.sums.then, 12);
+  EXPECT_DOUBLE_EQ(all.sums.chosen, 15);
+  EXPECT_DOUBLE_EQ(all.sums.usual, 26);
 }
 
 TEST(Verdict, IsReproducedWhereTimesAndChoicesHold) {
@@ -76,6 +76,31 @@ TEST(Verdict, IsNoWhereATaskDoesNotRunAtAllHoweverGoodTheOthersAre) {
   EXPECT_EQ(verdict_text(reproduction_of({second_runs}, kWithin), kWithin),
             "Not good for this machine: in 1 task, neither its best schedule nor the default one runs; tune again");
 }
+
+RemeasuredTask kernels(std::vector<Remeasured> schedules, double weight = 1) {
+  return {0, "conv at n=16", weight, std::move(schedules), 0, "", true};
+}
+TEST(Verdict, OfRangesTheNextKernelThatRunsStandsForOneThatFails) {
+  const Reproduction found =
+      reproduction_of({kernels({schedule(1, 0), schedule(1.1, 1.1), schedule(1.2, 1.1)})}, kWithin);
+  EXPECT_DOUBLE_EQ(found.tasks[0].chosen, 1.1);
+  EXPECT_EQ(found.ranges.idle, 0);
+  EXPECT_EQ(verdict_text(found, kWithin),
+            "Good for this machine: its times are right within 5%, and its kernels for ranges take 1.000 times as "
+            "long as the fastest of now");
+  const RemeasuredTask one_runs = kernels({schedule(1, 1)}), none_runs = kernels({schedule(1, 0), schedule(2, 0)});
+  EXPECT_EQ(verdict_text(reproduction_of({one_runs, none_runs}, kWithin), kWithin),
+            "Not good for this machine: at 1 size of its tasks, no kernel for ranges runs; tune again");
+}
+TEST(Verdict, OfRangesIsApartFromThatOfTasks) {
+  const Reproduction found =
+      reproduction_of({task({schedule(1, 1.2), schedule(1.2, 1)}, 2), kernels({schedule(1, 1)}, 1000)}, kWithin);
+  EXPECT_DOUBLE_EQ(found.sums.then, 1);
+  EXPECT_DOUBLE_EQ(found.ranges.then, 1000);
+  EXPECT_EQ(whet::verdict_of(found, kWithin), ReproVerdict::not_reproduced)
+      << "kernels with many requests do not hide that the best schedules cost time";
+}
+
 TEST(Verdict, IsUnknownWhereNothingWasMeasured) { EXPECT_EQ(verdict_of({}), ReproVerdict::unknown); }
 
 TEST(Verdict, ASentenceSaysIt) {

@@ -77,7 +77,7 @@ std::optional<RemeasuredTask> again(const Replay& replay, Repeats& repeats) {
   Outcome& first = repeated->outcomes.front();
   first = repeats.checked(task, best.steps, best.numerics.precision, std::move(first));
   if (repeats.is_interrupted()) return std::nullopt;
-  RemeasuredTask out{replay.id, task.name, static_cast<double>(task.weight), {}, 0, replay.estimated};
+  RemeasuredTask out{replay.id, task.name, static_cast<double>(task.weight), {}, 0, replay.estimated, false};
   for (std::size_t i = 0; i < replay.records.size(); ++i) {
     const Outcome& now = repeated->outcomes[i];
     out.schedules.push_back(
@@ -115,17 +115,15 @@ std::string use_one_cache(std::vector<Replay>& replays) {
 
 void leave_out(const std::vector<Replay>& replays, std::size_t done, const std::vector<RangeReplay>& ranges,
                std::size_t done_ranges, Repro& out) {
-  double all = 0, left_out = 0;
-  const auto count = [&](bool is_done, double seconds, const std::string& name) {
-    all += seconds;
-    if (is_done) return;
-    left_out += seconds;
-    out.left_out.push_back(name);
+  const auto share = [](const auto& all, std::size_t first) {
+    double sum = 0, left_out = 0;
+    for (std::size_t i = 0; i < all.size(); ++i) sum += all[i].then(), left_out += i < first ? 0 : all[i].then();
+    return sum > 0 ? left_out / sum : 0;
   };
-  for (std::size_t i = 0; i < replays.size(); ++i) count(i < done, replays[i].then(), replays[i].task->name);
-  for (std::size_t i = 0; i < ranges.size(); ++i)
-    count(i < done_ranges, ranges[i].then(), ranges[i].task.name + " for all sizes");
-  out.left_out_share = all > 0 ? left_out / all : 0;
+  for (std::size_t i = done; i < replays.size(); ++i) out.left_out.push_back(replays[i].task->name);
+  for (std::size_t i = done_ranges; i < ranges.size(); ++i) out.left_out_ranges.push_back(ranges[i].task.name);
+  out.left_out_share = share(replays, done);
+  out.left_out_ranges_share = share(ranges, done_ranges);
 }
 
 /// What is measured again.

@@ -22,12 +22,14 @@ struct ReproSettings {
 
 /// The tasks of a file that were measured again.
 struct Repro {
-  std::vector<RemeasuredTask> tasks;  ///< in the order of the network's
-  std::int64_t without_records = 0;   ///< tasks of the network
-  std::vector<std::string> left_out;  ///< tasks for which there was no time
-  double left_out_share = 0;          ///< of the network's time, as recorded
-  bool interrupted = false;           ///< by the user; the task that was being measured is not there
-  double seconds = 0;                 ///< that it took
+  std::vector<RemeasuredTask> tasks;         ///< in the order of the network's
+  std::int64_t without_records = 0;          ///< tasks of the network
+  std::vector<std::string> left_out;         ///< tasks for which there was no time
+  double left_out_share = 0;                 ///< of the tasks' time, as recorded
+  std::vector<std::string> left_out_ranges;  ///< tasks for whose kernels for ranges there was none
+  double left_out_ranges_share = 0;          ///< of these kernels' time
+  bool interrupted = false;                  ///< by the user; the task that was being measured is not there
+  double seconds = 0;                        ///< that it took
 };
 
 /// Sees a run while it goes on.

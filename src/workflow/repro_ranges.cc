@@ -87,6 +87,7 @@ std::vector<RemeasuredTask> remeasured_rows(const RangeReplay& replay, const std
     row.id = first_id + static_cast<int>(rows.size());
     row.name = fmt::format("{} at {}", replay.task.name, to_text(replay.task.dag.sizes, point.at));
     row.weight = point.uses;
+    row.for_ranges = true;
     for (std::size_t k = 0; k < replay.schedules.size(); ++k) {
       if (!replay.schedules[k].ranged[p]) continue;
       const Outcome& outcome = now[k][p];

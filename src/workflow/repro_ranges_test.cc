@@ -66,6 +66,7 @@ TEST(RangeReplay, MakesARowOfEachSize) {
   ASSERT_EQ(rows.size(), 2u);
   EXPECT_EQ(rows[0].name, "dense at n=16");
   EXPECT_EQ(rows[0].id, 7);
+  EXPECT_TRUE(rows[0].for_ranges);
   EXPECT_EQ(rows[1].id, 8);
   EXPECT_DOUBLE_EQ(rows[0].weight, 10);
   ASSERT_EQ(rows[0].schedules.size(), 2u);
