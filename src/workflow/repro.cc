@@ -21,7 +21,6 @@ namespace {
 
 /// Than the best of then, by more than is looked at once.
 bool another_seems_faster(const Repeated& repeated) {
-  constexpr double kDoubt = 0.03;
   const double fastest = std::min(std::ranges::min(repeated.outcomes, {}, &Outcome::best_seconds).best_seconds(),
                                   repeated.usual.best_seconds());
   return repeated.outcomes.front().best_seconds() > (1 + kDoubt) * fastest;
@@ -159,7 +158,11 @@ void measure_all(const ReproSettings& settings, const ReplaysAndRanges& replays,
   }
   for (; done_ranges < replays.ranges.size() && !is_over() && !out.interrupted; ++done_ranges) {
     const RangeReplay& replay = replays.ranges[done_ranges];
-    const std::vector<std::vector<Outcome>> now = repeats.across(replay.task, replay.schedules);
+    std::vector<std::vector<Outcome>> now = repeats.across(replay.task, replay.schedules);
+    if (!repeats.is_interrupted() && another_kernel_seems_faster(replay, now))
+      if (const std::vector<std::vector<Outcome>> more = repeats.across(replay.task, replay.schedules);
+          !repeats.is_interrupted())
+        keep_the_best(more, now);
     out.interrupted = repeats.is_interrupted();
     if (out.interrupted) break;
     for (RemeasuredTask& row : remeasured_rows(replay, now, first_range)) add(std::move(row)), ++first_range;

@@ -78,6 +78,19 @@ Result<std::vector<RangeReplay>> range_replays(const TuneSettings& settings, con
   return replays;
 }
 
+bool another_kernel_seems_faster(const RangeReplay& replay, const std::vector<std::vector<Outcome>>& now) {
+  for (const RemeasuredTask& row : remeasured_rows(replay, now, 0))
+    if (reproduction_of(row).has_other_best(kDoubt)) return true;
+  return false;
+}
+
+void keep_the_best(const std::vector<std::vector<Outcome>>& more, std::vector<std::vector<Outcome>>& now) {
+  for (std::size_t k = 0; k < now.size(); ++k)
+    for (std::size_t p = 0; p < now[k].size(); ++p)
+      if (now[k][p].ok() && (!more[k][p].ok() || more[k][p].clock_seconds() < now[k][p].clock_seconds()))
+        now[k][p] = more[k][p];
+}
+
 std::vector<RemeasuredTask> remeasured_rows(const RangeReplay& replay, const std::vector<std::vector<Outcome>>& now,
                                             int first_id) {
   std::vector<RemeasuredTask> rows;

@@ -29,6 +29,14 @@ std::optional<RangeReplay> replay_of(const SizedTask&, const TaskAcrossSizes&, i
 /// records have no times of its kernels. Errors: it cannot be read at its sizes.
 Result<std::vector<RangeReplay>> range_replays(const TuneSettings&, const Prepared&, const Records&, int best);
 
+/// Where another schedule seems faster than the best of then by more than this part, all are timed once more: one glance may be luck.
+constexpr double kDoubt = 0.03;
+/// Whether that is so of some size.
+///   now  [schedule][size]
+bool another_kernel_seems_faster(const RangeReplay&, const std::vector<std::vector<Outcome>>& now);
+/// The outcomes of both times: the best run of each kernel that ran twice, and what failed once.
+void keep_the_best(const std::vector<std::vector<Outcome>>& more, std::vector<std::vector<Outcome>>& now);
+
 /// What became of them: a row for each size at which they have times.
 ///   now       [schedule][size]
 ///   first_id  of the first row

@@ -76,5 +76,21 @@ TEST(RangeReplay, MakesARowOfEachSize) {
   EXPECT_FALSE(rows[1].schedules[0].failure.empty());
 }
 
+TEST(RangeReplay, IsTimedOnceMoreWhereAnotherKernelSeemsFaster) {
+  const RangeReplay replay = *replay_of(dense(), known(), 3);
+  const auto took = [](double seconds) { return Outcome{OutcomeCode::ok, "", {seconds}}; };
+  const Outcome wrong{OutcomeCode::wrong_answer, "by 2"};
+  // The best of then are "first", the second, at n=16, and "chosen" at n=256.
+  std::vector<std::vector<Outcome>> now = {{took(2e-6), took(2e-6)}, {took(2.04e-6), took(3e-6)}};
+  EXPECT_FALSE(another_kernel_seems_faster(replay, now)) << "by 2%";
+  now[1][0] = took(2.4e-6);
+  EXPECT_TRUE(another_kernel_seems_faster(replay, now)) << "by 20%";
+  keep_the_best({{took(2.1e-6), wrong}, {took(1.9e-6), took(4e-6)}}, now);
+  EXPECT_DOUBLE_EQ(now[0][0].clock_seconds(), 2e-6);
+  EXPECT_DOUBLE_EQ(now[1][0].clock_seconds(), 1.9e-6);
+  EXPECT_DOUBLE_EQ(now[1][1].clock_seconds(), 3e-6);
+  EXPECT_FALSE(now[0][1].ok()) << "a kernel that is wrong once is wrong";
+}
+
 }  // namespace
 }  // namespace whet::repro_ranges_test
