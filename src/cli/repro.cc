@@ -210,6 +210,10 @@ class ReproTalk : public ReproListener {
                                     .set("tasks", static_cast<std::int64_t>(tasks)));
     if (prepared.emulated && !command_.json) fmt::print("Emulated: the times are estimates\n");
   }
+  void reading(std::int64_t read, std::int64_t all) override {
+    if (!command_.json) show_progress(static_cast<std::size_t>(read), static_cast<std::size_t>(all), "sizes read");
+    if (events_) events_->write("reading", Json::object().set("read", read).set("all", all));
+  }
   void task(const RemeasuredTask& task, std::size_t done, std::size_t tasks) override {
     if (!command_.json) show_progress(done, tasks, "tasks");
     if (events_)

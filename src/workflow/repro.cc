@@ -140,34 +140,76 @@ struct ReplaysAndRanges {
 };
 
 /// Measures as many as there is time for, the heaviest first; tasks, then kernels for ranges.
-void measure_all(const ReproSettings& settings, const ReplaysAndRanges& replays, Repeats& repeats, int first_range,
-                 ReproListener& listener, Repro& out) {
-  const auto is_over = [&] {
-    return !out.tasks.empty() && settings.seconds > 0 && seconds_since(settings.start) >= settings.seconds;
-  };
-  const auto add = [&](RemeasuredTask row) {
-    out.tasks.push_back(std::move(row));
-    listener.task(out.tasks.back(), out.tasks.size(), replays.count());
-  };
-  std::size_t done = 0, done_ranges = 0;
-  for (; done < replays.tasks.size() && !is_over() && !out.interrupted; ++done) {
-    std::optional<RemeasuredTask> task = again(replays.tasks[done], repeats);
-    out.interrupted = !task;
-    if (!task) break;
-    add(std::move(*task));
+class MeasuringAgain {
+ public:
+  MeasuringAgain(const ReproSettings& settings, const ReplaysAndRanges& replays, Repeats& repeats,
+                 ReproListener& listener, Repro& out)
+      : settings_(settings), replays_(replays), repeats_(repeats), listener_(listener), out_(out) {}
+
+  bool goes_on() const {
+    const bool is_over =
+        !out_.tasks.empty() && settings_.seconds > 0 && seconds_since(settings_.start) >= settings_.seconds;
+    return !is_over && !out_.interrupted;
   }
-  for (; done_ranges < replays.ranges.size() && !is_over() && !out.interrupted; ++done_ranges) {
-    const RangeReplay& replay = replays.ranges[done_ranges];
-    std::vector<std::vector<Outcome>> now = repeats.across(replay.task, replay.schedules);
-    if (!repeats.is_interrupted() && another_kernel_seems_faster(replay, now))
-      if (const std::vector<std::vector<Outcome>> more = repeats.across(replay.task, replay.schedules);
-          !repeats.is_interrupted())
-        keep_the_best(more, now);
-    out.interrupted = repeats.is_interrupted();
-    if (out.interrupted) break;
-    for (RemeasuredTask& row : remeasured_rows(replay, now, first_range)) add(std::move(row)), ++first_range;
+
+  void measure_tasks() {
+    for (; tasks_ < replays_.tasks.size() && goes_on(); ++tasks_) {
+      std::optional<RemeasuredTask> task = again(replays_.tasks[tasks_], repeats_);
+      out_.interrupted = !task;
+      if (!task) return;
+      add(std::move(*task));
+    }
   }
-  leave_out(replays.tasks, done, replays.ranges, done_ranges, out);
+
+  void measure_ranges(int first_id) {
+    for (; ranges_ < replays_.ranges.size() && goes_on(); ++ranges_) {
+      const RangeReplay& replay = replays_.ranges[ranges_];
+      const std::vector<std::vector<Outcome>> now = times_of(replay);
+      out_.interrupted = repeats_.is_interrupted();
+      if (out_.interrupted) return;
+      for (RemeasuredTask& row : remeasured_rows(replay, now, first_id)) add(std::move(row)), ++first_id;
+    }
+  }
+
+  void leave_out_others() { leave_out(replays_.tasks, tasks_, replays_.ranges, ranges_, out_); }
+
+ private:
+  std::vector<std::vector<Outcome>> times_of(const RangeReplay& replay) {
+    std::vector<std::vector<Outcome>> now = repeats_.across(replay.task, replay.schedules);
+    if (repeats_.is_interrupted() || !another_kernel_seems_faster(replay, now)) return now;
+    const std::vector<std::vector<Outcome>> more = repeats_.across(replay.task, replay.schedules);
+    if (!repeats_.is_interrupted()) keep_the_best(more, now);
+    return now;
+  }
+
+  void add(RemeasuredTask row) {
+    out_.tasks.push_back(std::move(row));
+    listener_.task(out_.tasks.back(), out_.tasks.size(), replays_.count());
+  }
+
+  const ReproSettings& settings_;
+  const ReplaysAndRanges& replays_;
+  Repeats& repeats_;
+  ReproListener& listener_;
+  Repro& out_;
+  std::size_t tasks_ = 0, ranges_ = 0;  ///< that are measured
+};
+
+/// Where tasks are measured, what keeps the model from being read at all its sizes is a note.
+Status read_ranges(const ReproSettings& settings, const Prepared& prepared, const Records& records,
+                   ReproListener& listener, ReplaysAndRanges& replays, bool& interrupted) {
+  Result<std::vector<RangeReplay>> ranges =
+      range_replays(settings.measuring, prepared, records, settings.best,
+                    [&](std::int64_t read, std::int64_t all) { listener.reading(read, all); });
+  if (ranges.ok()) {
+    replays.ranges = std::move(*ranges);
+    return ok_status();
+  }
+  interrupted = ranges.error().kind == ErrorKind::interrupted;
+  if (replays.tasks.empty() && !interrupted) return ranges.error();
+  if (!interrupted)
+    tell(settings.measuring.where.tell, "Kernels for ranges are not measured again: " + ranges.error().message);
+  return ok_status();
 }
 
 void tell_of_ranges(const TuneSettings& measuring, const Records& records, const ReplaysAndRanges& replays) {
@@ -190,20 +232,28 @@ Result<Repro> repro_records(const ReproSettings& settings, Workplace& place, Zyg
   read.records.count_inputs(input_hashes(prepared.tasks));
   if (prepared.at.empty()) WHET_RETURN_IF_ERROR(apply_plan(measuring, read.records, prepared));  // sizes have no plans
   ReplaysAndRanges replays{replays_of(settings, prepared, read.records), {}};
-  WHET_TRY(replays.ranges, range_replays(measuring, prepared, read.records, settings.best));
-  tell_of_ranges(measuring, read.records, replays);
-  if (replays.empty()) {
+  Repro out;
+  const auto take_ranges = [&] {
+    return read_ranges(settings, prepared, read.records, listener, replays, out.interrupted);
+  };
+  const bool has_tasks = !replays.tasks.empty();
+  if (!has_tasks) WHET_RETURN_IF_ERROR(take_ranges());
+  if (replays.empty() && !out.interrupted) {
     const std::vector<std::string> why =
         strangers_of(measuring.records, read.records, prepared.fused, prepared.place.target, TargetUse::near);
     return Error{why.empty() ? measuring.records + " has no records of the tasks of " + measuring.model.name()
                              : why.front()};
   }
-  if (!replays.tasks.empty()) measuring.cache = use_one_cache(replays.tasks);
-  Repro out;
+  if (has_tasks) measuring.cache = use_one_cache(replays.tasks);
   out.without_records = std::ssize(prepared.tasks) - std::ssize(replays.tasks);
   listener.started(prepared, replays.count());
   WHET_TRY(const std::unique_ptr<Repeats> repeats, Repeats::make(measuring, place, zygote));
-  measure_all(settings, replays, *repeats, static_cast<int>(prepared.tasks.size()), listener, out);
+  MeasuringAgain measuring_again(settings, replays, *repeats, listener, out);
+  measuring_again.measure_tasks();
+  if (has_tasks && measuring_again.goes_on()) WHET_RETURN_IF_ERROR(take_ranges());
+  if (!out.interrupted) tell_of_ranges(measuring, read.records, replays);
+  measuring_again.measure_ranges(static_cast<int>(prepared.tasks.size()));
+  measuring_again.leave_out_others();
   std::ranges::sort(out.tasks, {}, &RemeasuredTask::id);
   out.seconds = seconds_since(settings.start);
   return out;

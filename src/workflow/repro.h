@@ -37,6 +37,8 @@ class ReproListener {
  public:
   virtual ~ReproListener() = default;
   virtual void started(const Prepared&, std::size_t /*tasks*/) {}
+  /// A model with ranges is read at its sizes, which begins when its tasks are measured.
+  virtual void reading(std::int64_t /*read*/, std::int64_t /*all*/) {}
   /// The `done`th task, the heaviest first.
   virtual void task(const RemeasuredTask&, std::size_t /*done*/, std::size_t /*tasks*/) {}
 };

@@ -61,13 +61,20 @@ std::optional<RangeReplay> replay_of(const SizedTask& task, const TaskAcrossSize
   return replay.task.points.empty() ? std::nullopt : std::optional(std::move(replay));
 }
 
-Result<std::vector<RangeReplay>> range_replays(const TuneSettings& settings, const Prepared& prepared,
-                                               const Records& records, int best) {
+Result<std::vector<RangeReplay>> range_replays(
+    const TuneSettings& settings, const Prepared& prepared, const Records& records, int best,
+    const std::function<void(std::int64_t read, std::int64_t all)>& reading) {
   const Target& target = prepared.place.target;
   std::vector<RangeReplay> replays;
   if (records.ranged().empty() || !has_ranges(prepared.sizes) || !target.is_cpu() || prepared.emulated) return replays;
   WHET_TRY(const SizedModel model, sized_model(settings.model, prepared.files));
-  WHET_TRY(const Family family, family_of_library(model, prepared.files, settings.rounding.passes(target)));
+  const auto on_point = [&](std::int64_t done, std::int64_t all) -> Status {
+    if (settings.where.interrupted && settings.where.interrupted()) return Error{"interrupted", ErrorKind::interrupted};
+    if (reading && (done % kSizesUntilTold == 0 || done == all)) reading(done, all);
+    return ok_status();
+  };
+  WHET_TRY(const Family family, family_of_library(model, prepared.files, settings.rounding.passes(target), on_point));
+  if (reading) reading(family.checked, family.checked);
   WHET_TRY(const RangeChoice choice, choose_for_ranges(family, model.sizes, settings.tuning_sizes, records, target,
                                                        settings.rounding.schedules()));
   for (std::size_t v = 0; v < family.variants.size(); ++v)

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -26,8 +28,11 @@ struct RangeReplay {
 /// timed for all sizes. Nothing where none was.
 std::optional<RangeReplay> replay_of(const SizedTask&, const TaskAcrossSizes&, int best);
 /// Those of a model with ranges, chosen as a compile with the records would choose, the heaviest first. None: it has no ranges, or the
-/// records have no times of its kernels. Errors: it cannot be read at its sizes.
-Result<std::vector<RangeReplay>> range_replays(const TuneSettings&, const Prepared&, const Records&, int best);
+/// records have no times of its kernels. Errors: it cannot be read at its sizes; of the kind interrupted where the user did.
+///   reading  hears how many sizes of all are read
+Result<std::vector<RangeReplay>> range_replays(
+    const TuneSettings&, const Prepared&, const Records&, int best,
+    const std::function<void(std::int64_t read, std::int64_t all)>& reading = {});
 
 /// Where another schedule seems faster than the best of then by more than this part, all are timed once more: one glance may be luck.
 constexpr double kDoubt = 0.03;

@@ -514,19 +514,22 @@ Result<Family> family_of_ranges(const std::vector<WantedSize>& sizes, const Read
   for (const WantedSize& size : sizes) family.sizes.push_back(size.range);
   for (const std::vector<SizeRange>& choice : ranges_of_choices(sizes)) {
     ReadAhead ahead(read, sizes_to_read(choice, how));
-    WHET_TRY(Family of_choice, find_family(choice, [&](const SizeValues& values) { return ahead.at(values); }, how));
+    WHET_TRY(Family of_choice, find_family(
+                                   choice, [&](const SizeValues& values) { return ahead.at(values); }, how));
     family.points += of_choice.points, family.checked += of_choice.checked;
     std::move(of_choice.variants.begin(), of_choice.variants.end(), std::back_inserter(family.variants));
   }
   return family;
 }
 
-Result<Family> family_of_library(const SizedModel& model, const InputFiles& files, const PassOptions& given) {
+Result<Family> family_of_library(const SizedModel& model, const InputFiles& files, const PassOptions& given,
+                                 const std::function<Status(std::int64_t read, std::int64_t all)>& on_point) {
   const PassOptions passes = for_ranges(given);
-  return family_of_ranges(model.sizes, [&](const SizeValues& values) -> Result<FusedGraph> {
+  const auto read = [&](const SizeValues& values) -> Result<FusedGraph> {
     WHET_TRY(const ModelOptions at, model.at(values));
     return load_fused(at, files, passes);
-  });
+  };
+  return family_of_ranges(model.sizes, read, on_point);
 }
 
 Result<Family> load_family(const ModelOptions& options, const PassOptions& given, const FamilyOptions& how) {
@@ -545,7 +548,8 @@ Result<Family> load_family(const ModelOptions& options, const PassOptions& given
     std::vector<SizeRange> ranges;
     for (const WantedSize& size : wanted) ranges.push_back(size.range);
     ReadAhead ahead(read, sizes_to_read(ranges, how));
-    return find_family(ranges, [&](const SizeValues& values) { return ahead.at(values); }, how);
+    return find_family(
+        ranges, [&](const SizeValues& values) { return ahead.at(values); }, how);
   }
   constexpr std::int64_t kMostListed = 256;
   std::vector<std::string> names;

@@ -78,7 +78,8 @@ Result<Family> family_of_ranges(const std::vector<WantedSize>&, const ReadAtSize
                                 const std::function<Status(std::int64_t read, std::int64_t all)>& on_point = {});
 
 /// The same of a model that is read by these passes, as those of ranges are.
-Result<Family> family_of_library(const SizedModel&, const InputFiles&, const PassOptions&);
+Result<Family> family_of_library(const SizedModel&, const InputFiles&, const PassOptions&,
+                                 const std::function<Status(std::int64_t read, std::int64_t all)>& on_point = {});
 
 /// A model for all sizes that its options name. Sizes that the file bounds and nothing names have their whole range. A dimension that the
 /// file has fixed may be named too, where all nodes follow (ranges/follow.h); the first one stands for those of other inputs.
