@@ -148,13 +148,18 @@ class SettlingAtSizes {
     return slower;
   }
 
+  /// "b=4, n=512"
+  std::string at_text(const SizeValues& values) const {
+    std::string at;
+    for (std::size_t k = 0; k < values.size(); ++k)
+      at += fmt::format("{}{}={}", k > 0 ? ", " : "", options_.names[k], values[k]);
+    return at;
+  }
+
   /// "n=512 an inference takes 1.0020 ms by them, and 1.2500 ms"
   std::string times_text(const TimedAtSizes& point) const {
-    std::string at;
-    for (std::size_t k = 0; k < point.at.size(); ++k)
-      at += fmt::format("{}{}={}", k > 0 ? ", " : "", options_.names[k], point.at[k]);
-    return fmt::format("{} an inference takes {} by them, and {}", at, four_decimals_of_ms(point.untuned),
-                       four_decimals_of_ms(point.ranged));
+    return fmt::format("{} an inference takes {} by them, and {}", at_text(point.at),
+                       four_decimals_of_ms(point.untuned), four_decimals_of_ms(point.ranged));
   }
 
   void keep_what_is_faster() {
@@ -213,10 +218,21 @@ class SettlingAtSizes {
       if (!truth_.failed.ok() || left() < 2 * kPointSeconds) return;
       const SizeValues& at = options_.requests[k].at;
       const std::string alone = fmt::format("{}/alone{}.so", options_.folder, k);
-      if (!compile(alone, [&](const std::string& path) { return libraries_.alone(at, path); })) return;
-      TimedAtSizes& point = point_at(at, shares[k]);
-      truth_.failed = shares[k] < kHotShare ? glance_alone(point, alone) : compare_alone(point, alone);
+      const bool is_compiled = compile(alone, [&](const std::string& path) { return libraries_.alone(at, path); });
+      if (!is_compiled && truth_.failed.ok()) return;
+      if (is_compiled) {
+        TimedAtSizes& point = point_at(at, shares[k]);
+        truth_.failed = shares[k] < kHotShare ? glance_alone(point, alone) : compare_alone(point, alone);
+      }
+      if (shares[k] < kHotShare && !truth_.failed.ok() && !interrupted()) go_on_without(at);
     }
+  }
+
+  /// What decides nothing ends nothing.
+  void go_on_without(const SizeValues& at) {
+    tell(options_.tell,
+         fmt::format("A library for {} alone is not timed: {}", at_text(at), truth_.failed.error().message));
+    truth_.failed = ok_status();
   }
 
   TimedAtSizes& point_at(const SizeValues& at, double share) {

@@ -198,6 +198,22 @@ TEST_F(SettleAtSizes, ComparesTheHeaviestSizesWithLibrariesForThemAloneHoweverLi
   for (const TimedAtSizes& point : truth.points) EXPECT_FALSE(point.hot) << point.at[0];
 }
 
+TEST_F(SettleAtSizes, GoesOnWhereALibraryForASizeThatIsNotHotCannotBeTimed) {
+  options_.hot = true;
+  libraries_.run_at = [this](const SizeValues& at) -> Result<ModelRun> {
+    if (at[0] == 64 && device_.libraries.contains("folder/alone1.so")) return Error{"there is no memory"};
+    ModelRun run;
+    run.inputs.emplace_back(DType::f32, Shape{at[0], 1});
+    return run;
+  };
+  const SizesTruth truth = settle();
+  EXPECT_TRUE(truth.failed.ok());
+  ASSERT_EQ(truth.points.size(), 3u);
+  EXPECT_EQ(truth.points[1].exact, 0);
+  EXPECT_GT(truth.points[0].exact, 0) << "that comes behind it";
+  EXPECT_EQ(told_, std::vector<std::string>{"A library for n=64 alone is not timed: there is no memory"});
+}
+
 TEST_F(SettleAtSizes, ComparesNoLibraryForOneSizeWhereNoTimeIsLeft) {
   options_.left = [] { return 0.9; };
   const SizesTruth truth = settle();
