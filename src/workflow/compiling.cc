@@ -235,7 +235,9 @@ Result<CompiledModel> compile_quickly(CompileSettings& settings, Zygote& zygote,
 Result<CompiledModel> compile_unjudged(CompileSettings settings, Zygote* zygote, const CompileWatch& watch) {
   const Result<TargetOnCores> place = choose_target(settings.where.place);
   if (settings.quick > 0) {
-    if (settings.model.sizes.empty() && place.ok() && place->target.is_cpu()) {
+    // A device that no target is named for may be another processor than this one, or none that has sized kernels.
+    const bool is_known = settings.where.devices.empty() || !settings.where.place.target.empty();
+    if (settings.model.sizes.empty() && is_known && place.ok() && place->target.is_cpu()) {
       WHET_TRY(const InputFiles files, read_named_inputs(settings.model));
       take_bounds(settings, place->target, files);
     }
