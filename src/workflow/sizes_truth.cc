@@ -60,6 +60,12 @@ std::vector<double> seconds_of_all(const std::vector<RequestCount>& requests,
   return all;
 }
 
+std::int64_t requests_at(const std::vector<RequestCount>& requests, const SizeValues& at) {
+  std::int64_t count = 0;
+  for (const RequestCount& each : requests) count += each.at == at ? each.count : 0;
+  return count;
+}
+
 class SettlingAtSizes {
  public:
   SettlingAtSizes(const SizedLibraries& libraries, Device& device, const SizesTruthOptions& options)
@@ -332,16 +338,21 @@ std::optional<RequestSeconds> request_seconds(const std::vector<RequestCount>& r
                                               const std::vector<TimedAtSizes>& points,
                                               const std::vector<SizeValues>& telling) {
   std::vector<std::pair<SizeValues, double>> untuned, tuned;
+  double gained = 0, count = 0;  // by kernels of their own, which requests of no other sizes run
+  for (const RequestCount& each : requests) count += static_cast<double>(each.count);
   for (const TimedAtSizes& point : points)
     if (point.untuned > 0 && point.ranged > 0) {
       untuned.emplace_back(point.at, point.untuned);
-      tuned.emplace_back(point.at, point.hot && point.exact > 0 ? point.exact : point.ranged);
+      tuned.emplace_back(point.at, point.ranged);
+      if (point.hot && point.exact > 0)
+        gained += static_cast<double>(requests_at(requests, point.at)) * (point.ranged - point.exact);
     }
   const auto is_timed = [&](const SizeValues& at) {
     return std::ranges::find(tuned, at, &std::pair<SizeValues, double>::first) != tuned.end();
   };
   if (tuned.empty() || !std::ranges::all_of(telling, is_timed)) return std::nullopt;
-  return RequestSeconds{mean_seconds(requests, untuned), mean_seconds(requests, tuned)};
+  return RequestSeconds{mean_seconds(requests, untuned),
+                        mean_seconds(requests, tuned) - (count > 0 ? gained / count : 0)};
 }
 
 double settling_seconds(double sizes, double compile_seconds) {

@@ -70,7 +70,8 @@ std::vector<double> time_shares(const std::vector<RequestCount>&,
 /// What a request takes in the mean, with times between these sizes as time_shares has them [s].
 ///   timed  the seconds at sizes, at least at one
 double mean_seconds(const std::vector<RequestCount>&, const std::vector<std::pair<SizeValues, double>>& timed);
-/// The same of a network whose libraries were timed; sizes with kernels of their own take the time of these. Nothing where some of the
+/// The same of a network whose libraries were timed; requests of exactly the sizes that have kernels of their own take
+/// the time of these, those between none of it. Nothing where some of the
 /// telling sizes were not timed by both libraries.
 std::optional<RequestSeconds> request_seconds(const std::vector<RequestCount>&, const std::vector<TimedAtSizes>&,
                                               const std::vector<SizeValues>& telling);
