@@ -31,7 +31,7 @@ struct QuickTimes {
 /// to `settings.records`: `whet tune` with its quick round alone. Other tasks keep what is known of them without measuring. Of a model
 /// with ranges the tasks at its tuning sizes have half of the time; in the other half the kernels that a library for the ranges may have
 /// are timed at many sizes.
-///   seconds  from now on, without the time in which a model with ranges is read; no task is begun after them
+///   seconds  from now on, without the time in which a model with ranges is read and its untuned kernels are chosen; no task is begun after them
 Result<QuickTimes> time_quickly(const TuneSettings&, const Workplace&, Zygote&, double seconds, const QuickWatch&);
 
 /// A model that is compiled behind its quick round.

@@ -29,7 +29,7 @@ class RangesEnd {
 
   /// The model has ranges, and the target kernels for them whose times mean something.
   bool is_wanted() const;
-  /// The kernels alone, for about these seconds from when the network has been read at all sizes. Errors: it cannot be read; a line that
+  /// The kernels alone, for about these seconds from when the network has been read at all sizes and its untuned kernels are chosen. Errors: it cannot be read; a line that
   /// cannot be written.
   Result<LadderProgress> time_kernels(DeviceMeasurer&, RecordFile&, double seconds);
   /// The network at all sizes, as a library for the ranges has it, once it has been read.
