@@ -77,10 +77,9 @@ class Ladder {
   Result<LadderProgress> run(const std::vector<LadderTask>& tasks) {
     std::vector<Rungs> all;
     for (const LadderTask& task : tasks) all.push_back(rungs_of(task));
+    guess_the_unknown(all);
     double expected = 0;
     for (const Rungs& each : all) expected += each.expected;
-    if (expected == 0)  // there is no record of any
-      for (Rungs& each : all) expected += each.expected = guessed_by_work(*each.task);
     std::erase_if(all, [&](const Rungs& each) { return each.expected < kWorthALadder * expected; });
     std::ranges::stable_sort(all, std::ranges::greater(), &Rungs::expected);
     progress_.tasks = std::ssize(all);
@@ -112,6 +111,17 @@ class Ladder {
     double expected = 0;                              ///< seconds of all requests by the best; 0: there is no record
     std::map<std::string, std::size_t> kernels = {};  ///< the schedules by their steps for all sizes
   };
+
+  /// Tasks of which there is no record, and whose untuned kernels are known: by work, as long as those with records take for theirs.
+  static void guess_the_unknown(std::vector<Rungs>& all) {
+    double known = 0, guessed = 0;
+    for (const Rungs& each : all)
+      if (each.expected > 0) known += each.expected, guessed += guessed_by_work(*each.task);
+    const double pace = known > 0 && guessed > 0 ? known / guessed : 1;
+    for (Rungs& each : all)
+      if (each.expected == 0 && (known == 0 || !each.task->always.empty()))
+        each.expected = pace * guessed_by_work(*each.task);
+  }
 
   double now() const { return options_.clock ? options_.clock() : seconds_now(); }
   bool interrupted() const { return options_.interrupted && options_.interrupted(); }

@@ -50,9 +50,9 @@ struct LadderOptions {
 /// LadderTask::always, become kernels for all its sizes, however they pack its constants: which packing a library has is chosen by these
 /// times. Equal kernels are timed once. Each is built once, its answers are compared at both ends and
 /// at seeded sizes between, and it is timed at all points, without builds between them. Every outcome is a line of the file (never a time
-/// of one size). The tasks that take most of the requests' time go first; those below 0.2% of it are left to estimates, and so are those of
-/// which there is no record beside others that have some: nothing says what they take. Where there is none of any, a guess by work and bytes
-/// ranks them. What the file has is not measured again. Errors: a line that cannot be written.
+/// of one size). The tasks that take most of the requests' time go first; those below 0.2% of it are left to estimates. What tasks take
+/// of which there is no record is a guess by work and bytes, by what the others take for theirs; beside others those that have nothing in
+/// `always` are left to estimates. What the file has is not measured again. Errors: a line that cannot be written.
 Result<LadderProgress> climb_ladder(const std::vector<LadderTask>&, const Target&, Measurer&, RecordFile&,
                                     const LadderOptions&);
 

@@ -121,7 +121,7 @@ TEST_F(LadderTest, TimesKernelsOnceMoreWithoutWritingThemDown) {
   EXPECT_EQ(measurer.ladders, 1) << "no build between sizes";
 }
 
-TEST_F(LadderTest, LeavesATaskWithoutRecordsToEstimates) {
+TEST_F(LadderTest, TimesTheUntunedKernelsOfATaskWithoutRecordsBesideOthers) {
   const ComputeDag other =
       parse_dag(
           "n = SIZE 1..512 at 512\nx = PLACEHOLDER [n, 64]\ny(i, j) = neg(x[i, j]) for i in n, j in 64\nreturn y\n")
@@ -129,10 +129,16 @@ TEST_F(LadderTest, LeavesATaskWithoutRecordsToEstimates) {
   RecordFile file = RecordFile::open(path_).value();
   search(file);
   std::vector<LadderTask> tasks = this->tasks();
-  tasks.push_back({"other", other, tasks[0].points, {{"", {}, "", {16}, {}, {}, {}}}});
+  tasks.push_back({"other", other, tasks[0].points});
   FormulaMeasurer measurer(by_rows);
-  EXPECT_EQ(climb_ladder(tasks, kTarget, measurer, file, {}).value().tasks, 1);
-  EXPECT_EQ(measurer.ladders, 1);
+  EXPECT_EQ(climb_ladder(tasks, kTarget, measurer, file, {}).value().tasks, 1) << "it has no kernel to time";
+  const DesignSpace space = make_space(dag_at(other, {256}), kTarget);
+  const Candidate candidate = space.default_candidate();
+  tasks[1].always = {{to_text(space.steps(candidate).value()), candidate, "", {256}, {}, {}, {}}};
+  const LadderProgress progress = climb_ladder(tasks, kTarget, measurer, file, {}).value();
+  EXPECT_EQ(progress.tasks, 2);
+  EXPECT_EQ(progress.kernels, 1);
+  EXPECT_EQ(progress.task, "other") << "it has less work";
 }
 
 /// Nothing was measured before: the task with most work goes first, and one of hardly any is left out.
