@@ -1,7 +1,6 @@
 #include "workflow/measured_pieces.h"
 
 #include <algorithm>
-#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -35,12 +34,13 @@ class Cutting {
       if (has_point(variant, size.at)) at_.push_back(&size);
     for (std::size_t i = 0; i < std::min(kMostEstimated, at_.size()); ++i)
       estimated_.push_back(at_.size() <= kMostEstimated ? i : i * (at_.size() - 1) / (kMostEstimated - 1));
-    estimates_.resize(tasks.size());
+    std::vector<ExpectedSeconds> estimates(tasks.size());
     parallel_for(static_cast<int>(tasks.size()), 0, [&](int i) {
       const auto t = static_cast<std::size_t>(i);
-      if (tasks[t].schedules.empty() && !variant.tasks[t].sizes.empty())
-        estimates_[t] = estimate_of(t, target, options);
+      if (tasks[t].schedules.empty() && !variant.tasks[t].sizes.empty()) estimates[t] = estimate_of(t, target, options);
     });
+    for (const ExpectedSeconds& task : estimates)
+      if (!task.empty()) add(task);
   }
 
   std::vector<VariantPiece> pieces() const {
@@ -61,14 +61,19 @@ class Cutting {
   static constexpr std::size_t kMostEstimated = 6;
   using Points = std::vector<std::size_t>;  ///< their numbers
 
+  void add(const ExpectedSeconds& estimate) {
+    if (untuned_.empty()) untuned_.assign(estimate.size(), std::vector<double>(at_.size(), 0));
+    for (std::size_t from = 0; from < estimate.size(); ++from)
+      for (std::size_t p = 0; p < at_.size(); ++p) untuned_[from][p] += estimate[from][p];
+  }
+
   std::vector<SizeRegion> regions() const {
     const SizeBox whole{SizeValues(sizes_.size(), 0), SizeValues(sizes_.size(), kLargestSize)};
     if (at_.empty()) return {SizeRegion{{}, whole}};
     std::vector<ExpectedSeconds> tasks;
-    for (std::size_t t = 0; t < tasks_.size(); ++t) {
+    for (std::size_t t = 0; t < tasks_.size(); ++t)
       if (!tasks_[t].schedules.empty()) tasks.push_back(expected_of(t));
-      if (!estimates_[t].empty()) tasks.push_back(estimates_[t]);
-    }
+    if (!untuned_.empty()) tasks.push_back(untuned_);  // as one, since a piece has one point for all of them
     std::vector<SizeValues> at;
     for (const TuningSize* size : at_) at.push_back(size->at);
     std::vector<std::size_t> along;
@@ -126,23 +131,19 @@ class Cutting {
   }
   static std::size_t distance(std::size_t a, std::size_t b) { return a < b ? b - a : a - b; }
 
-  /// The point for which tasks without records have their default schedules: of the estimated ones inside that whose schedules take the
-  /// least time there, of equal ones the largest.
+  /// The point for which tasks without records have their default schedules: of the estimated ones that whose schedules take the least
+  /// time at these points together; of equal ones one of these points, and the largest.
   SizeValues usual_at(const Points& points) const {
-    std::optional<std::size_t> best;
-    double least = kInfinity;
+    if (untuned_.empty()) return heaviest(points);
+    std::size_t best = 0;
+    std::pair<double, bool> least(kInfinity, true);
     for (std::size_t from = estimated_.size(); from-- > 0;) {
-      if (std::ranges::find(points, estimated_[from]) == points.end()) continue;
       double sum = 0;
-      bool is_known = false;
-      for (const ExpectedSeconds& task : estimates_) {
-        if (task.empty()) continue;
-        is_known = true;
-        for (const std::size_t p : points) sum += task[from][p];
-      }
-      if (is_known && sum < least) least = sum, best = estimated_[from];
+      for (const std::size_t p : points) sum += untuned_[from][p];
+      const std::pair score(sum, std::ranges::find(points, estimated_[from]) == points.end());
+      if (score < least) least = score, best = from;
     }
-    return best ? at_[*best]->at : heaviest(points);
+    return at_[estimated_[best]]->at;
   }
 
   /// The point whose requests take most time, where time grows with the product of the sizes.
@@ -180,9 +181,10 @@ class Cutting {
   const Variant& variant_;
   const std::vector<TaskAcrossSizes>& tasks_;
   const std::vector<SizeRange>& sizes_;
-  std::vector<const TuningSize*> at_;       ///< of the variant, ascending
-  Points estimated_;                        ///< some of them, evenly
-  std::vector<ExpectedSeconds> estimates_;  ///< of tasks of which nothing was measured; empty: of the others
+  std::vector<const TuningSize*> at_;  ///< of the variant, ascending
+  Points estimated_;                   ///< some of them, evenly
+  /// Of all tasks of which nothing was measured: [default schedules of estimated point][point]; empty: there are none.
+  ExpectedSeconds untuned_;
 };
 
 }  // namespace

@@ -131,13 +131,15 @@ TEST(RangeChoice, TasksWithoutRecordsHaveTheDefaultSchedulesThatPromiseMost) {
     const auto is_inside = [&](std::size_t p) {
       return std::ranges::any_of(piece.boxes, [&](const SizeBox& box) { return contains(box, choice->at[p].at); });
     };
-    double least = kInfinity;
+    std::pair<double, bool> least(kInfinity, true);
     SizeValues best;
     for (const std::size_t from : {1, 0}) {
       double sum = 0;
       for (const std::size_t p : {0, 1})
-        if (is_inside(p)) sum += static_cast<double>(choice->at[p].requests) * each[from][p];
-      if (is_inside(from) && sum < least) least = sum, best = choice->at[from].at;
+        if (is_inside(p))
+          sum += static_cast<double>(choice->at[p].requests) * (each[from][p] > 0 ? each[from][p] : 2 * each[p][p]);
+      const std::pair score(sum, !is_inside(from));
+      if (score < least) least = score, best = choice->at[from].at;
     }
     EXPECT_EQ(piece.at, best);
   }
