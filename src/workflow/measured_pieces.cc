@@ -126,10 +126,10 @@ class Cutting {
   std::size_t nearest_estimated(std::size_t p) const {
     std::size_t best = 0;
     for (std::size_t e = 1; e < estimated_.size(); ++e)
-      if (distance(estimated_[e], p) < distance(estimated_[best], p)) best = e;
+      if (distance_of(at_[estimated_[e]]->at, at_[p]->at) < distance_of(at_[estimated_[best]]->at, at_[p]->at))
+        best = e;
     return best;
   }
-  static std::size_t distance(std::size_t a, std::size_t b) { return a < b ? b - a : a - b; }
 
   /// The point for which tasks without records have their default schedules: of the estimated ones that whose schedules take the least
   /// time at these points together; of equal ones one of these points, and the largest.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <fstream>
 #include <ranges>
+#include <utility>
 
 #include "base/arithmetic.h"
 #include "compiler/choose.h"

@@ -53,14 +53,6 @@ std::vector<SizeValues> combinations_of(const std::vector<std::vector<std::int64
   return all;
 }
 
-/// The logarithms' distance.
-double distance_of(const SizeValues& a, const SizeValues& b) {
-  double sum = 0;
-  for (std::size_t k = 0; k < a.size(); ++k)
-    sum += std::abs(std::log(static_cast<double>(a[k]) / static_cast<double>(b[k])));
-  return sum;
-}
-
 /// `parts` points, each in the middle of an equal part of what the weights are together.
 std::vector<SizeValues> middles(std::vector<RequestCount> requests, std::size_t parts) {
   std::ranges::stable_sort(requests, {}, [](const RequestCount& each) { return product_of(each.at); });
@@ -121,6 +113,13 @@ Result<std::vector<SizeValues>> listed_sizes(const std::vector<WantedSize>& size
 }
 
 }  // namespace
+
+double distance_of(const SizeValues& a, const SizeValues& b) {
+  double sum = 0;
+  for (std::size_t k = 0; k < a.size(); ++k)
+    sum += std::abs(std::log(static_cast<double>(a[k]) / static_cast<double>(b[k])));
+  return sum;
+}
 
 std::vector<RequestCount> even_requests(const std::vector<WantedSize>& sizes) {
   const int each = std::max(2, static_cast<int>(std::pow(kEvenPoints, 1.0 / static_cast<double>(sizes.size()))));

@@ -34,6 +34,9 @@ std::vector<RequestCount> even_requests(const std::vector<WantedSize>&);
 /// each, as though a request took time in proportion to the product of its sizes.
 std::vector<SizeValues> typical_sizes(std::vector<RequestCount>);
 
+/// How far apart sizes are: the distance of their logarithms, summed over the sizes.
+double distance_of(const SizeValues&, const SizeValues&);
+
 /// How many requests each of these sizes stands for: those that are nearest to it, by the logarithm, as many as take their time at this
 /// size. 100 in all at most, and each has at least one.
 std::vector<TuningSize> shared_out(const std::vector<RequestCount>&, const std::vector<SizeValues>&);

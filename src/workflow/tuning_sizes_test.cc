@@ -39,6 +39,12 @@ TEST(TuningSizes, AreThoseThatAreListed) {
   EXPECT_EQ(tuned({many}), "--sizes: 65 combinations are to be tuned; 64 at most: name some by --tuning-sizes");
 }
 
+TEST(Distance, IsOfLogarithms) {
+  EXPECT_DOUBLE_EQ(distance_of({64}, {16}), distance_of({16}, {64}));
+  EXPECT_LT(distance_of({60}, {100}), distance_of({60}, {30}));
+  EXPECT_DOUBLE_EQ(distance_of({2, 16}, {4, 8}), distance_of({1}, {4}));
+}
+
 TEST(TuningSizes, FollowTheRequests) {
   const ScratchDirectory scratch = ScratchDirectory::make().value();
   const std::string file = scratch.path() + "/requests.txt";
