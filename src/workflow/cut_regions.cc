@@ -43,6 +43,32 @@ struct CutsOfALine {
   std::vector<PointNumbers> begins;  ///< of the pieces, by the values of the line
 };
 
+/// The seconds of all tasks at points that become more, each by the kernel that is best for all of them.
+class RunningSeconds {
+ public:
+  explicit RunningSeconds(const std::vector<ExpectedSeconds>& tasks) : tasks_(tasks) {
+    for (const ExpectedSeconds& task : tasks) sums_.emplace_back(task.size(), 0.0);
+  }
+  void add(const PointNumbers& points) {
+    for (std::size_t t = 0; t < tasks_.size(); ++t)
+      for (std::size_t k = 0; k < sums_[t].size(); ++k)
+        for (const std::size_t p : points) sums_[t][k] += tasks_[t][k][p];
+  }
+  double seconds() const {
+    double sum = 0;
+    for (const std::vector<double>& kernels : sums_) {
+      double least = kInfinity;
+      for (const double seconds : kernels) least = std::min(least, seconds);
+      sum += least;
+    }
+    return sum;
+  }
+
+ private:
+  const std::vector<ExpectedSeconds>& tasks_;
+  std::vector<std::vector<double>> sums_;  ///< [task][kernel]
+};
+
 class RegionCutter {
  public:
   RegionCutter(const std::vector<ExpectedSeconds>& tasks, const std::vector<SizeValues>& at, std::size_t most,
@@ -72,19 +98,10 @@ class RegionCutter {
     return seconds / std::pow(1 - worth_, static_cast<double>(regions));
   }
 
-  /// Of all tasks, each by its best kernel.
   double seconds_of(const PointNumbers& points) const {
-    double sum = 0;
-    for (const ExpectedSeconds& task : tasks_) {
-      double least = kInfinity;
-      for (const std::vector<double>& kernel : task) {
-        double seconds = 0;
-        for (const std::size_t p : points) seconds += kernel[p];
-        least = std::min(least, seconds);
-      }
-      sum += least;
-    }
-    return sum;
+    RunningSeconds sums(tasks_);
+    sums.add(points);
+    return sums.seconds();
   }
 
   LineOfPoints line_along(std::size_t size, const PointNumbers& points) const {
@@ -102,8 +119,10 @@ class RegionCutter {
     if (!other) return cuts;
     const LineOfPoints line = line_along(*other, points);
     std::vector<std::vector<double>> seconds(line.count(), std::vector<double>(line.count(), 0));
-    for (std::size_t i = 0; i < line.count(); ++i)
-      for (std::size_t j = i; j < line.count(); ++j) seconds[i][j] = seconds_of(line.between(i, j));
+    for (std::size_t i = 0; i < line.count(); ++i) {
+      RunningSeconds sums(tasks_);
+      for (std::size_t j = i; j < line.count(); ++j) sums.add(line.points[j]), seconds[i][j] = sums.seconds();
+    }
     // least[n][j]: of the values 0 .. j in n + 1 pieces, of which the last begins at begins[n][j].
     const std::size_t most = std::min(most_, line.count());
     std::vector<std::vector<double>> least(most, std::vector<double>(line.count(), kInfinity));
