@@ -556,9 +556,9 @@ class PrecisionSearcher {
                              worst.share, most);
     }
     if (finite && these_keep)
-      wrong += fmt::format(
-          "; samples err so differently that the worst of as many others may use {:.2g} of what is allowed",
-          result_.share_to_come);
+      wrong +=
+          fmt::format("; samples err so differently that the worst of as many others may use {:.2g} of what is allowed",
+                      result_.share_to_come);
     result_.why_not = fmt::format("on the held-out samples {}: f32 stays; {} may be too few", wrong,
                                   counted(std::ssize(options_.calibration) + std::ssize(options_.held_out), "sample"));
     return false;
@@ -657,9 +657,8 @@ Result<PrecisionSearch> search_precision(const FusedGraph& fused, const Target& 
                                          RecordFile& file, Device& device, const PrecisionOptions& options) {
   AlternativeOptions asked{.covers = false, .lowered = options.lowered};
   if (std::ranges::any_of(options.lowered, is_whole)) {
-    Result<std::optional<ValueRanges>> ranges =
-        ranges_on_samples(fused, options.calibration, options.held_out, options.open, file,
-                          error_options(fused, target, options));
+    Result<std::optional<ValueRanges>> ranges = ranges_on_samples(
+        fused, options.calibration, options.held_out, options.open, file, error_options(fused, target, options));
     if (!ranges.ok() && ranges.error().kind == ErrorKind::interrupted) return PrecisionSearch{.interrupted = true};
     if (!ranges.ok()) return ranges.error();
     if (*ranges)

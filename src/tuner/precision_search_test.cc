@@ -324,7 +324,8 @@ TEST_F(PrecisionSearchTest, MeasuresErrorsFirstOfTypesThatMaySaveMost) {
     return types;
   };
   EXPECT_EQ(order("cpu -mcpu=znver4 -threads=1"), (std::vector<std::string>{"i16", "u8", "bf16"}));
-  EXPECT_EQ(order("cpu -mcpu=sapphirerapids -threads=1"), (std::vector<std::string>{"i16", "bf16", "u8"})) << "by tiles";
+  EXPECT_EQ(order("cpu -mcpu=sapphirerapids -threads=1"), (std::vector<std::string>{"i16", "bf16", "u8"}))
+      << "by tiles";
 }
 
 TEST_F(PrecisionSearchTest, HasNoWholeNumbersWhereThereWasNoTimeForRanges) {
@@ -434,7 +435,7 @@ TEST_F(PrecisionSearchTest, KeepsFloatWhereSamplesErrSoDifferentlyThatOthersMayB
   const PrecisionSearch alike = search();
   EXPECT_TRUE(alike.adopted.has_value()) << alike.why_not;
   EXPECT_EQ(alike.tightened, 0);
-  EXPECT_NEAR(alike.share_to_come, 0.69, 1e-3) << "half of the samples err by as much";
+  EXPECT_NEAR(alike.share_to_come, 0.69, 1e-3) << "the larger half errs alike";
   EXPECT_NE(precision_report(alike, options_.accuracy)
                 .find("the worst of 16 others is expected to use 0.69 at most in nine of ten"),
             std::string::npos);

@@ -12,10 +12,10 @@ namespace whet {
 ///   largest  the largest number of each sample; there is one
 double reach_of(const std::vector<double>& largest);
 
-/// What the worst of as many other samples stays within in nine cases of ten. A few samples may err by far more than all others, as a
-/// classifier does where it wavers, and then the worst to come may err by far more than the worst at hand: by the law of Pareto, whose
-/// exponent follows from the largest quarter (Hill's estimate), of errors that are no thousandth of the largest or less. At least the largest
-/// of them, and no more where fewer than four are beyond the others: an exponent of so few is noise. 0 of none.
+/// What the worst of as many other samples stays within in nine cases of ten, if the logarithms of errors are distributed by the normal law:
+/// a few samples may err by far more than all others, as those do between which a classifier wavers. The deviation is the slope of the larger
+/// half over the places that the law gives them (Blom's), of errors that are no thousandth of the largest or less. At least the largest of
+/// them, and no more of fewer than eight: their deviation is noise. 0 of none.
 ///   shares  errors, none negative
 double worst_to_come(std::vector<double> shares);
 

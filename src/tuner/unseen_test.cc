@@ -34,19 +34,18 @@ TEST(WorstToCome, IsTheLargestWhereAllErrAlike) {
   EXPECT_DOUBLE_EQ(worst_to_come({0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5}), 0.5);
 }
 
-/// Errors by Pareto's law: of the far ones half of all go beyond 2 and a tenth beyond 10, of the near ones as many beyond the tenth roots.
+/// Of the far ones half of all go beyond 2 and a tenth beyond 10, of the near ones as many beyond the tenth roots.
 TEST(WorstToCome, IsFarMoreThanTheLargestWhereFewErrByFarMoreThanTheOthers) {
   std::vector<double> near, far;
   for (int i = 1; i <= 32; ++i) near.push_back(std::pow(32.0 / i, 0.1)), far.push_back(32.0 / i);
   EXPECT_LT(worst_to_come(near), 1.2 * std::pow(32.0, 0.1));
-  // The worst of 32 others goes beyond 320 with a chance of 1 in 10 by that law; eight samples tell its exponent roughly.
-  EXPECT_GT(worst_to_come(far), 2 * 32);
-  EXPECT_LT(worst_to_come(far), 2 * 320);
+  EXPECT_GT(worst_to_come(far), 1.5 * 32);
+  EXPECT_LT(worst_to_come(far), 4 * 32);
 }
 
 TEST(WorstToCome, IsTheLargestWhereTooFewErrToTellHowErrorsAreDistributed) {
   EXPECT_EQ(worst_to_come({0.7, 0.25}), 0.7);
-  EXPECT_EQ(worst_to_come({0.1, 0.2, 0.4, 0.8, 0.1, 0.1, 0.1, 0.1, 0.1}), 0.8);
+  EXPECT_EQ(worst_to_come({0.1, 0.2, 0.4, 0.8, 0.1, 0.1, 0.1}), 0.8);
   EXPECT_EQ(worst_to_come({0, 0, 0, 0, 0, 0, 0, 0.5}), 0.5);
   std::vector<double> three_of_many(64, 0);
   three_of_many[0] = 0.5, three_of_many[1] = 0.1, three_of_many[2] = 0.02;

@@ -107,8 +107,7 @@ Status prepare_lowering(const TuneSettings& settings, Prepared& prepared) {
           fmt::format("--max-error {} is about an output that the model does not have; its outputs are {}",
                       to_text(allowed), fmt::join(outputs, ", ")));
   if (!settings.write_quantized.empty())
-    if (const auto bytes = onnx_bytes(prepared.fused.graph); !bytes.ok())
-      return bytes.error().at("--write-quantized");
+    if (const auto bytes = onnx_bytes(prepared.fused.graph); !bytes.ok()) return bytes.error().at("--write-quantized");
   prepared.samples = std::make_shared<const Samples>(std::move(samples));
   return ok_status();
 }
@@ -180,8 +179,7 @@ std::optional<Error> write_if_asked(const TuneSettings& settings, const Prepared
   const std::string& path = settings.write_quantized;
   if (path.empty()) return std::nullopt;
   const auto written = [&]() -> Result<std::string> {
-    if (!tuned.precision || !tuned.precision->adopted)
-      return not_written(path, "no plan in fewer bits was adopted");
+    if (!tuned.precision || !tuned.precision->adopted) return not_written(path, "no plan in fewer bits was adopted");
     WHET_TRY(const LoweredKernels kernels, lowered_kernels(prepared.fused, records, prepared.place.target));
     return write_quantized(prepared.fused, kernels, path);
   }();

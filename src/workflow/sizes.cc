@@ -514,8 +514,7 @@ Result<Family> family_of_ranges(const std::vector<WantedSize>& sizes, const Read
   for (const WantedSize& size : sizes) family.sizes.push_back(size.range);
   for (const std::vector<SizeRange>& choice : ranges_of_choices(sizes)) {
     ReadAhead ahead(read, sizes_to_read(choice, how));
-    WHET_TRY(Family of_choice, find_family(
-                                   choice, [&](const SizeValues& values) { return ahead.at(values); }, how));
+    WHET_TRY(Family of_choice, find_family(choice, [&](const SizeValues& values) { return ahead.at(values); }, how));
     family.points += of_choice.points, family.checked += of_choice.checked;
     std::move(of_choice.variants.begin(), of_choice.variants.end(), std::back_inserter(family.variants));
   }
@@ -548,8 +547,7 @@ Result<Family> load_family(const ModelOptions& options, const PassOptions& given
     std::vector<SizeRange> ranges;
     for (const WantedSize& size : wanted) ranges.push_back(size.range);
     ReadAhead ahead(read, sizes_to_read(ranges, how));
-    return find_family(
-        ranges, [&](const SizeValues& values) { return ahead.at(values); }, how);
+    return find_family(ranges, [&](const SizeValues& values) { return ahead.at(values); }, how);
   }
   constexpr std::int64_t kMostListed = 256;
   std::vector<std::string> names;
