@@ -288,16 +288,16 @@ class RemainderPass {
           inside_(loops_of_tiles(body)),
           exact_(chosen.exact),
           edges_(chosen.edges && pass.has_room(unrolled_stores(body) * (chosen.guard.tiling.factor + 1) / 2)),
-          count_(var(pass.program_.fresh_var(), name + ".whole")) {
-      pass.counts_.insert(std::get<Var>(count_->kind).id);
+          whole_tiles_(floordiv(edges_ ? guard_.tiling.total - 1 : guard_.tiling.total, guard_.tiling.factor)),
+          count_(number_or_var(pass, whole_tiles_, name)) {
+      if (const Var* count = std::get_if<Var>(&count_->kind)) pass.counts_.insert(count->id);
     }
 
     /// How many tiles are whole; the last one is left with what is behind it where there are edges.
     const Expr& count() const { return count_; }
     Stmt counted(Stmt body) const {
-      const Expr& total = guard_.tiling.total;
-      const Expr value = floordiv(edges_ ? total - 1 : total, guard_.tiling.factor);
-      return make_stmt(Let{std::get<Var>(count_->kind).id, name_ + ".whole", value, std::move(body)});
+      const Var* count = std::get_if<Var>(&count_->kind);
+      return count ? make_stmt(Let{count->id, count->name, whole_tiles_, std::move(body)}) : body;
     }
 
     Stmt whole() const { return with_limit(body_, Expr()); }
@@ -347,6 +347,12 @@ class RemainderPass {
     }
 
    private:
+    /// A number where all sizes have as many: with a variable, conditions of the tile behind would be found true from others that go with it.
+    static Expr number_or_var(RemainderPass& pass, const Expr& tiles, const std::string& name) {
+      const Interval range = pass.facts_.bounds(tiles);
+      return range.min && range.min == range.max ? int_const(*range.min)
+                                                 : var(pass.program_.fresh_var(), name + ".whole");
+    }
     /// One copy for all remainders.
     Stmt guarded_rest(const Expr& left) const {
       return make_stmt(If{left >= int_const(1), last_tile(body_, left), Stmt()});
@@ -449,7 +455,8 @@ class RemainderPass {
     const Stmt& body_;
     const TileLoops inside_;
     const bool exact_, edges_;
-    const Expr count_;
+    const Expr whole_tiles_;
+    const Expr count_;  ///< the same, as a number or a variable
   };
 
   Program& program_;

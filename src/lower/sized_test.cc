@@ -418,6 +418,36 @@ TEST(EverySizedSchedule, OfATileIsRightAtAllSizes) {
   }
 }
 
+/// Loops over all of a size are unrolled in the schedule of its largest value.
+TEST(EverySizedSchedule, ThatUnrollsAllOfASmallSizeIsRightAtAllSizes) {
+  const ComputeDag dag = *parse_dag(R"(
+n = SIZE 2..3 at 3
+p0 = PLACEHOLDER [4, n, n]
+softmax_max(i0, i1) max= p0[i0, i1, r] for i0 in 4, i1 in n, r in n
+softmax_exp(i0, i1, i2) = exp((p0[i0, i1, i2] - softmax_max[i0, i1])) for i0 in 4, i1 in n, i2 in n
+softmax_sum(i0, i1) += softmax_exp[i0, i1, r] for i0 in 4, i1 in n, r in n
+softmax(i0, i1, i2) = (softmax_exp[i0, i1, i2]*(1f/softmax_sum[i0, i1])) for i0 in 4, i1 in n, i2 in n
+return softmax
+)");
+  const Result<Steps> steps = steps_for_sizes(
+      dag, *parse_steps(
+               "split l10 2 overlap; reorder l9 l12 l13; fuse l9 l12; compute_at o3 l14 registers; compute_at o2 l14; "
+               "compute_at o1 l14 registers; reorder l11 l13; unroll l13; parallel l14; reorder l21 l23 l22; "
+               "unroll l22; reorder l18 l20 l19; unroll l19; reorder l15 l17 l16; unroll l16"));
+  ASSERT_TRUE(steps.ok()) << steps.error().message;
+  const Result<LoopTree> tree = replay(dag, *steps);
+  ASSERT_TRUE(tree.ok()) << tree.error().message;
+  const Result<Lowered> lowered = lower(*tree, wide(), {}, testing::verify_pass);
+  ASSERT_TRUE(lowered.ok()) << lowered.error().message << "\n" << to_text(*steps);
+  for (const std::int64_t n : {2, 3}) {
+    Rng rng(static_cast<std::uint64_t>(n));
+    const ComputeDag exact = dag_at(dag, {n});
+    const Result<Ran> ran = run_at(*lowered, exact, testing::random_inputs(exact, rng), {n}, 2);
+    ASSERT_TRUE(ran.ok()) << n << ": " << ran.error().message;
+    ASSERT_LT(ran->error, 1e-4) << n;
+  }
+}
+
 /// How many statements choose between two.
 int choices_in(const Stmt& s) {
   int count = 0;
