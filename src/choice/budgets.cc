@@ -7,7 +7,6 @@
 #include <string>
 #include <utility>
 
-#include "base/parallel.h"
 #include "choice/check_problem.h"
 
 namespace whet {
@@ -16,11 +15,10 @@ namespace {
 constexpr double kBudgetTolerance = 1e-6;
 /// Choices for a start. Two lines that cross at the price of a third choice find the best price in about five.
 constexpr int kPrices = 8;
-/// Each has this part of the time at the most, and all together have no more than the time. Few need it, and one that it does not suffice for
-/// gives the usual plan, which uses nothing and ends the search for a price: an equal share of the time is too little in large networks.
-constexpr double kPartOfTime = 0.25;
-/// The first two are a start, whatever time is left.
-constexpr double kLeastPartOfTime = 0.01;
+/// The first two have this part of the time each, the others share the rest. One that it does not suffice for gives the usual plan, which uses
+/// nothing and ends the search for a price: an eighth is too little in large networks.
+constexpr int kFirstPrices = 2;
+constexpr double kPartOfFirst = 0.25, kPartOfOthers = (1 - kFirstPrices * kPartOfFirst) / (kPrices - kFirstPrices);
 
 double use_of(const ChoiceItem& item, std::size_t budget) { return item.uses.empty() ? 0 : item.uses[budget]; }
 
@@ -42,7 +40,7 @@ struct Point {
 class Multipliers {
  public:
   Multipliers(const ChoiceProblem& problem, const ChoiceOptions& options)
-      : problem_(problem), options_(options), seconds_(options.seconds_limit), begun_(seconds_now()) {
+      : problem_(problem), options_(options), seconds_(options.seconds_limit) {
     for (const ChoiceItem& item : problem.items) parts_.push_back(part_of_budgets(problem, item));
     options_.plans = 1, options_.distinct.clear(), options_.gap = 0;
   }
@@ -55,7 +53,7 @@ class Multipliers {
     Point dear = free;
     // A plan that is not proven to be the best of its price says nothing about the next price.
     bool proven = free.proven && frugal->proven;
-    for (int choice = 2; proven && left() > 0 && choice < kPrices && dear.part > frugal->part; ++choice) {
+    for (int choice = kFirstPrices; proven && choice < kPrices && dear.part > frugal->part; ++choice) {
       const double price = (frugal->seconds - dear.seconds) / (dear.part - frugal->part);
       if (!(price > 0)) break;
       Result<Point> found = at(price, options_);
@@ -71,8 +69,6 @@ class Multipliers {
   }
 
  private:
-  double left() const { return seconds_ - (seconds_now() - begun_); }
-
   /// The best plan where each part of a budget costs `price` seconds. It is remembered where it keeps the budgets.
   Result<Point> at(double price, const ChoiceOptions& options) {
     ChoiceProblem free = problem_;
@@ -82,7 +78,7 @@ class Multipliers {
       free.items[i].seconds += price * parts_[i];
     }
     ChoiceOptions timed = options;
-    timed.seconds_limit = std::max(kLeastPartOfTime * seconds_, std::min(kPartOfTime * seconds_, left()));
+    timed.seconds_limit = seconds_ * (prices_++ < kFirstPrices ? kPartOfFirst : kPartOfOthers);
     WHET_TRY(const ChosenPlans chosen, choose_plans(free, timed));
     if (&options == &options_)  // of all items
       bound_ = std::max(bound_, chosen.bound - price * static_cast<double>(problem_.budgets.size()));
@@ -119,8 +115,9 @@ class Multipliers {
 
   const ChoiceProblem& problem_;
   ChoiceOptions options_;
-  const double seconds_, begun_;  // of the limit for all prices
-  std::vector<double> parts_;     // by item
+  const double seconds_;       // of the limit for all prices
+  int prices_ = 0;             // so far
+  std::vector<double> parts_;  // by item
   std::optional<Point> best_;
   double bound_ = 0;
 };

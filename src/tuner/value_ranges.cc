@@ -40,7 +40,7 @@ struct SeenRanges {
 
 /// The deviation of fewer samples tells little.
 constexpr std::size_t kFewSamples = 8;
-/// By these, numbers are taken to go so many times beyond the largest at the most.
+/// By these, numbers are taken to go this many times beyond the largest at the most.
 constexpr double kMostOfFew = 2;
 
 /// How far numbers are taken to go on one side of zero, by the largest of each sample, without the room that all ranges have. What no sample
