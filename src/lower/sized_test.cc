@@ -418,6 +418,21 @@ TEST(EverySizedSchedule, OfATileIsRightAtAllSizes) {
   }
 }
 
+/// Of columns in two vectors the second may be empty; the first column is there, and reads what all read.
+TEST(Vectors, ReadWhatTheirLanesShareOnceThoughNoLaneMayBeTaken) {
+  const std::string program = after("vectorize", R"(
+n = SIZE 1..32 at 32
+x = PLACEHOLDER [4, 24]
+w = PLACEHOLDER [24, n]
+c(i, j) += (x[i, k]*w[k, j]) for i in 4, j in n, k in 24
+return c
+)",
+                                    "split l1 32 guard; reorder l0 l3 l2 l4; vectorize l4");
+  std::size_t shared = 0;
+  for (std::size_t at = 0; (at = program.find("let shared", at)) != std::string::npos; ++at) ++shared;
+  EXPECT_EQ(shared, 2u) << program;
+}
+
 /// Loops over all of a size are unrolled in the schedule of its largest value.
 TEST(EverySizedSchedule, ThatUnrollsAllOfASmallSizeIsRightAtAllSizes) {
   const ComputeDag dag = *parse_dag(R"(

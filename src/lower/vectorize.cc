@@ -76,7 +76,9 @@ struct Vectorizer {
   Expr tail = {};                          // the lanes that there are, where they are fewer; undefined: all
   Expr legal = {};                         // `mask` without what selects by data: that makes no index legal
   const Facts* facts = nullptr;            // at the loop, in a program with sizes; null: nothing is known
-  bool first_taken = true;                 // the mask has lane 0: what all lanes share is legal, because lane 0 does it
+  bool first_taken =
+      true;  // the mask has the loop's first iteration: what all lanes share is legal, because that one does it
+  std::int64_t first = 0;  // that iteration
 
   /// What of a buffer is accessed: the lanes that a condition takes, of those that there are. Registers have room for
   /// the others.
@@ -117,9 +119,9 @@ struct Vectorizer {
     return found;
   }
 
-  /// Whether it is known that this lane takes the condition: comparisons of sums with the loop's index, as tails have them. What holds
+  /// Whether it is known that this iteration takes the condition: comparisons of sums with the loop's index, as tails have them. What holds
   /// in the first lane and in the last one holds in all.
-  bool is_taken_in(int lane, const Expr& condition) const {
+  bool is_taken_in(const Expr& iteration, const Expr& condition) const {
     const auto holds = [&](const Expr& part) {
       const std::optional<Affine> sum = nonnegative_sum(part);
       if (!sum) return false;
@@ -128,7 +130,7 @@ struct Vectorizer {
         const Var* x = std::get_if<Var>(&atom->kind);
         const bool is_index = x && x->id == v;
         if (!is_index && (varies(atom) || has_load(atom))) return false;
-        there = add(there, scale(to_affine(is_index ? base + lane : atom), factor));
+        there = add(there, scale(to_affine(is_index ? iteration : atom), factor));
       }
       return facts->proves_nonnegative(there);
     };
@@ -252,13 +254,12 @@ struct Vectorizer {
   Stmt branch(const If& i) {
     if (!varies(i.condition))
       return make_stmt(If{i.condition, stmt(i.then_body), i.else_body.defined() ? stmt(i.else_body) : Stmt()});
-    const bool first = is_taken_in(0, i.condition);
-    if (first && is_taken_in(lanes - 1, i.condition)) return stmt(i.then_body);
+    if (is_taken_in(base, i.condition) && is_taken_in(base + (lanes - 1), i.condition)) return stmt(i.then_body);
     const Expr condition = named(as_lanes(expr(i.condition), lanes)), outer = mask, outer_legal = legal;
     const std::vector<Let> around = std::exchange(names, {});
     mask = outer.defined() ? outer && condition : condition;
     legal = outer_legal.defined() ? outer_legal && condition : condition;
-    const bool outer_first = std::exchange(first_taken, first_taken && first);
+    const bool outer_first = std::exchange(first_taken, first_taken && is_taken_in(int_const(first), i.condition));
     std::vector<Stmt> parts{stmt(i.then_body)};
     first_taken = false;
     if (i.else_body.defined()) {
@@ -427,6 +428,7 @@ class VectorPass {
 
   Vectorizer vectorizer_at(const Loop& loop, std::int64_t first, int lanes) {
     Vectorizer vectorizer{program_, loop.index, int_const(first), lanes};
+    vectorizer.first = *as_int(loop.min);
     if (!program_.sizes.empty()) vectorizer.facts = &facts_;
     return vectorizer;
   }
