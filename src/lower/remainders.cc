@@ -191,23 +191,30 @@ class RemainderPass {
     return std::nullopt;
   }
 
-  /// The guards of tiles that `index` counts and that are to be expanded, one a tiling.
-  static std::vector<TileGuard> expanded_guards(VarId index, const Stmt& body) {
-    const TileLoops inside = loops_of_tiles(body);
-    std::vector<TileGuard> found;
+  /// Those of statements that are done or left out.
+  static std::vector<Expr> conditions_in(const Stmt& body) {
+    std::vector<Expr> found;
     for_each(
         body,
         [&](const Stmt& part) {
           const If* choice = std::get_if<If>(&part->kind);
           if (!choice || choice->else_body.defined()) return;
-          for (const Expr& condition : conjuncts_of(choice->condition)) {
-            std::optional<TileGuard> guard = tile_guard(condition, index, body, inside);
-            const auto is_same = [&](const TileGuard& other) { return same_tiling(other.tiling, guard->tiling); };
-            if (guard && guard->expanded && std::none_of(found.begin(), found.end(), is_same))
-              found.push_back(*std::move(guard));
-          }
+          for (const Expr& condition : conjuncts_of(choice->condition)) found.push_back(condition);
         },
         nullptr);
+    return found;
+  }
+
+  /// The guards of tiles that `index` counts and that are to be expanded, one a tiling.
+  static std::vector<TileGuard> expanded_guards(VarId index, const Stmt& body) {
+    const TileLoops inside = loops_of_tiles(body);
+    std::vector<TileGuard> found;
+    for (const Expr& condition : conditions_in(body)) {
+      std::optional<TileGuard> guard = tile_guard(condition, index, body, inside);
+      const auto is_same = [&](const TileGuard& other) { return same_tiling(other.tiling, guard->tiling); };
+      if (guard && guard->expanded && std::none_of(found.begin(), found.end(), is_same))
+        found.push_back(*std::move(guard));
+    }
     return found;
   }
 
@@ -219,20 +226,11 @@ class RemainderPass {
   /// Some condition beside the guards of the tiling ends with the total.
   static bool has_edges(const Tiling& tiling, const std::string& name, const Stmt& body) {
     const TileLoops inside = loops_of_tiles(body);
-    bool found = false;
-    for_each(
-        body,
-        [&](const Stmt& part) {
-          const If* choice = std::get_if<If>(&part->kind);
-          if (!choice || choice->else_body.defined()) return;
-          for (const Expr& condition : conjuncts_of(choice->condition)) {
-            const std::optional<TileGuard> guard = tile_guard(condition, tiling.index, body, inside);
-            const bool own = guard && same_tiling(guard->tiling, tiling);
-            found = found || (!own && at_left(condition, tiling, name, 0).defined());
-          }
-        },
-        nullptr);
-    return found;
+    return std::ranges::any_of(conditions_in(body), [&](const Expr& condition) {
+      const std::optional<TileGuard> guard = tile_guard(condition, tiling.index, body, inside);
+      const bool own = guard && same_tiling(guard->tiling, tiling);
+      return !own && at_left(condition, tiling, name, 0).defined();
+    });
   }
 
   /// The condition in a tile of which `left` iterations are within the total: a number takes the place of sizes and index.
