@@ -312,14 +312,16 @@ TEST_F(CompileFamily, RunsRandomNetworks) {
   EXPECT_GE(compiled, cases / 2);
 }
 
+/// A product of as many rows.
+Result<Graph> rows(const SizeValues& at) {
+  ModelBuilder b(7);
+  b.graph.outputs = {b.relu(b.node(MatMulOperator{}, {b.input("x", {at[0], 24}), b.constant({24, 40})}))};
+  return b.graph;
+}
+
 /// One piece by the records, one as though there were none.
 TEST_F(CompileFamily, KeepsUntunedKernelsInAPieceOfItsOwn) {
-  const Build build = [](const SizeValues& at) -> Result<Graph> {
-    ModelBuilder b(7);
-    b.graph.outputs = {b.relu(b.node(MatMulOperator{}, {b.input("x", {at[0], 24}), b.constant({24, 40})}))};
-    return b.graph;
-  };
-  ASSERT_TRUE(compile({{"x.0", 2, 40}}, build).ok());
+  ASSERT_TRUE(compile({{"x.0", 2, 40}}, rows).ok());
   ASSERT_EQ(family_.variants.size(), 1u);
   source_.recorded = [](const Task&) { return RecordedSchedule{"", 1e-6}; };  // the naive schedule
   VariantPiece untuned{{{{2}, {6}}}, {}, {6}};
@@ -331,17 +333,12 @@ TEST_F(CompileFamily, KeepsUntunedKernelsInAPieceOfItsOwn) {
   ASSERT_EQ(report->tasks.size(), 2u);
   EXPECT_EQ(report->tasks[0].source, TaskReport::Source::record);
   EXPECT_EQ(report->tasks[1].source, TaskReport::Source::default_schedule);
-  expect_right(build, all_of(2, 40));
+  expect_right(rows, all_of(2, 40));
 }
 
 /// Two kernels of one task, each where it is best.
 TEST_F(CompileFamily, RunsPiecesByKernelsOfTheirOwn) {
-  const Build build = [](const SizeValues& at) -> Result<Graph> {
-    ModelBuilder b(7);
-    b.graph.outputs = {b.relu(b.node(MatMulOperator{}, {b.input("x", {at[0], 24}), b.constant({24, 40})}))};
-    return b.graph;
-  };
-  const Result<CompileReport> whole = compile({{"x.0", 2, 40}}, build);
+  const Result<CompileReport> whole = compile({{"x.0", 2, 40}}, rows);
   ASSERT_TRUE(whole.ok()) << whole.error().message;
   ASSERT_EQ(family_.variants.size(), 1u);
   ASSERT_EQ(family_.variants[0].tasks.size(), 1u);
@@ -374,7 +371,7 @@ TEST_F(CompileFamily, RunsPiecesByKernelsOfTheirOwn) {
   EXPECT_EQ(report->tasks[0].at, SizeValues{40});
   EXPECT_EQ(report->tasks[1].at, SizeValues{6});
   EXPECT_EQ(report->tasks[1].source, TaskReport::Source::record);
-  expect_right(build, all_of(2, 40));
+  expect_right(rows, all_of(2, 40));
 }
 
 /// Schedules of nobody's measurement, each piece's for a size of its own, and those of measurements, where one packs as the other does.
@@ -432,12 +429,7 @@ TEST_F(CompileFamily, HasTheWeightsOfItsPiecesOnce) {
 
 /// A schedule for few rows that cannot be made for all sizes is no reason for plain loops: that of the largest sizes can.
 TEST_F(CompileFamily, FallsBackToTheSchedulesOfItsLargestSizes) {
-  const Build build = [](const SizeValues& at) -> Result<Graph> {
-    ModelBuilder b(7);
-    b.graph.outputs = {b.relu(b.node(MatMulOperator{}, {b.input("x", {at[0], 24}), b.constant({24, 40})}))};
-    return b.graph;
-  };
-  ASSERT_TRUE(compile({{"x.0", 2, 40}}, build).ok());
+  ASSERT_TRUE(compile({{"x.0", 2, 40}}, rows).ok());
   const std::function<Result<Steps>(const ComputeDag&)> usual = source_.fallback;
   source_.fallback = [usual](const ComputeDag& dag) -> Result<Steps> {
     if (dag.op(dag.outputs[0]).shape[0] < 40) return Error{"no schedule for few rows"};
@@ -451,17 +443,12 @@ TEST_F(CompileFamily, FallsBackToTheSchedulesOfItsLargestSizes) {
   ASSERT_EQ(report->tasks.size(), 1u);
   EXPECT_EQ(report->tasks[0].at, SizeValues{40});
   EXPECT_EQ(report->tasks[0].note, "a default schedule cannot be compiled: no schedule for few rows");
-  expect_right(build, {{2}, {7}, {40}});
+  expect_right(rows, {{2}, {7}, {40}});
 }
 
 /// Where neither that can, those of smaller sizes come before plain loops.
 TEST_F(CompileFamily, FallsBackToTheSchedulesOfSmallerSizes) {
-  const Build build = [](const SizeValues& at) -> Result<Graph> {
-    ModelBuilder b(7);
-    b.graph.outputs = {b.relu(b.node(MatMulOperator{}, {b.input("x", {at[0], 24}), b.constant({24, 40})}))};
-    return b.graph;
-  };
-  ASSERT_TRUE(compile({{"x.0", 2, 40}}, build).ok());
+  ASSERT_TRUE(compile({{"x.0", 2, 40}}, rows).ok());
   const std::function<Result<Steps>(const ComputeDag&)> usual = source_.fallback;
   source_.fallback = [usual](const ComputeDag& dag) -> Result<Steps> {
     if (dag.op(dag.outputs[0]).shape[0] > 12) return Error{"no schedule for many rows"};
@@ -474,23 +461,18 @@ TEST_F(CompileFamily, FallsBackToTheSchedulesOfSmallerSizes) {
   ASSERT_EQ(report->tasks.size(), 1u);
   EXPECT_EQ(report->tasks[0].at, SizeValues{10}) << "half of half of the largest";
   EXPECT_EQ(report->tasks[0].note, "a default schedule cannot be compiled: no schedule for many rows");
-  expect_right(build, {{2}, {7}, {40}});
+  expect_right(rows, {{2}, {7}, {40}});
 }
 
 /// A tile that divides each step of a size has no tail, and is no reason for another schedule.
 TEST_F(CompileFamily, RunsTilesThatDivideEachStepOfASize) {
-  const Build build = [](const SizeValues& at) -> Result<Graph> {
-    ModelBuilder b(7);
-    b.graph.outputs = {b.relu(b.node(MatMulOperator{}, {b.input("x", {at[0], 24}), b.constant({24, 40})}))};
-    return b.graph;
-  };
   source_.space = {};  // no other schedule is tried before
   source_.fallback = [](const ComputeDag&) { return parse_steps("split l3 4 overlap; unroll l6; parallel l5"); };
-  const Result<CompileReport> report = compile({{"x.0", 4, 32, 4}}, build);
+  const Result<CompileReport> report = compile({{"x.0", 4, 32, 4}}, rows);
   ASSERT_TRUE(report.ok()) << report.error().message;
   ASSERT_EQ(report->tasks.size(), 1u);
   EXPECT_EQ(report->tasks[0].note, "");
-  expect_right(build, {{4}, {8}, {32}});
+  expect_right(rows, {{4}, {8}, {32}});
 }
 
 TEST_F(CompileFamily, IsForProcessorsAlone) {
