@@ -97,7 +97,7 @@ double sum_of_usual(const Alternative& alternative, const std::map<int, double>&
   return sum;
 }
 
-/// What it multiplies is f32, and it stores its result, or reads what it adds, in fewer bits.
+/// It multiplies f32. Its result, or what it adds, is stored in fewer bits.
 bool multiplies_f32(const Alternative& alternative) {
   const Graph& graph = alternative.fragment.graph;
   return !alternative.rounds_product && std::ranges::any_of(alternative.fragment.kernel, [&](NodeId n) {
